@@ -19,7 +19,7 @@
 //!
 //! * `k8s`: what Kubernetes objects mean: quantities, pods, QoS, resource totals, manifests. Pure.
 //! * `facts`: what is known about a node, and where from. Pure.
-//! * `admission`, `cgroup`, `device`, `eviction`, `image_gc`, `preemption`, `probe`: domains: one folder per question.
+//! * `admission`, `cgroup`, `device`, `eviction`, `image_gc`, `kubelet_start`, `preemption`, `probe`: domains: one folder per question.
 //!   Pure; they do not import each other, but for `preemption`, which builds on `admission`.
 //! * `edge`: the only folder that reads or writes the world.
 //! * `output`: tables, JSON, YAML; safe for terminals.
@@ -68,6 +68,8 @@ pub mod facts;
 pub mod image_gc;
 #[doc(hidden)]
 pub mod k8s;
+#[doc(hidden)]
+pub mod kubelet_start;
 #[doc(hidden)]
 pub mod output;
 #[doc(hidden)]

@@ -148,15 +148,7 @@ pub fn node_allocatable(
     let mut allocatable = NodeAllocatable::default();
     let mut over = Vec::new();
     for (name, there_is) in capacity.iter() {
-        let mut reserved = Quantity::from_units(0, Format::DecimalSi);
-        for list in [&reservations.system, &reservations.kube] {
-            if let Some(amount) = list.get(name) {
-                reserved += amount;
-            }
-        }
-        if let Some(amount) = eviction_reservation(name, there_is, &reservations.hard) {
-            reserved += &amount;
-        }
+        let reserved = reserved(name, there_is, reservations);
         if reserved.compare(there_is).is_gt() && name.as_str() != "pid" {
             over.push((name.clone(), reserved.clone(), there_is.clone()));
         }
@@ -178,6 +170,20 @@ pub fn node_allocatable(
         }
     }
     Ok(allocatable)
+}
+
+/// Returns what is reserved of one resource, together with what hard thresholds keep free.
+pub fn reserved(name: &ResourceName, capacity: &Quantity, reservations: &Reservations) -> Quantity {
+    let mut reserved = Quantity::from_units(0, Format::DecimalSi);
+    for list in [&reservations.system, &reservations.kube] {
+        if let Some(amount) = list.get(name) {
+            reserved += amount;
+        }
+    }
+    if let Some(amount) = eviction_reservation(name, capacity, &reservations.hard) {
+        reserved += &amount;
+    }
+    reserved
 }
 
 /// Returns one resource without what is reserved of it.

@@ -21,6 +21,8 @@ mod edges;
 pub mod fuzz_binary;
 /// kq foresees which images a recorded kubelet removed.
 mod images;
+/// kq foretells whether a recorded kubelet started, and every gate and flag that stops one.
+mod kubelet_start;
 /// Every command answers about every recorded node as it did.
 mod matrix;
 /// kq agrees with what the kubelet, the runtime and the kernel did on recorded nodes.

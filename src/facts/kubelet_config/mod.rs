@@ -3,15 +3,19 @@
 //!
 //! Pure: YAML and JSON become a `serde_json::Value` elsewhere.
 
+mod decode;
 mod defaults;
 mod eviction;
 mod fields;
 mod image_gc;
+mod logging;
 mod read;
 mod schema;
 mod signal;
 mod validation;
+mod validation_error;
 
+pub use decode::{DecodeProblem, decode_problem, unknown_fields};
 pub use defaults::{EffectiveConfiguration, default_eviction_hard, effective};
 pub use eviction::{
     EvictionError, EvictionSettings, EvictionThreshold, RefusedEntry, ThresholdOperator,
@@ -19,6 +23,7 @@ pub use eviction::{
     possible_eviction_errors, with_allocatable_thresholds,
 };
 pub use image_gc::{ImageGcConfigError, image_gc_errors};
+pub use logging::logging_errors;
 pub use read::{
     A_MAP, ConfigError, DropIns, KubeletConfiguration, MemorySwap, MergeError, Reading, Source,
     drop_in_order, merge, read,
@@ -30,7 +35,10 @@ pub use schema::{
     path_parts,
 };
 pub use signal::{PressureCondition, Signal, SignalFs, StarvedResource};
-pub use validation::{CgroupMode, ValidationError, aggregate, validate};
+pub use validation::{CgroupMode, aggregate, validate};
+pub use validation_error::{ImagePatternError, ValidationError};
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod validation_tests;

@@ -23,6 +23,7 @@ use super::defaults::default_eviction_hard;
 use super::schema::{self, Kind, below, kind, names_below};
 use crate::k8s::duration::GoDuration;
 use crate::k8s::nearest::{MOST_HINTS, nearest};
+use crate::k8s::quantity::Quantity;
 use crate::k8s::version::KubeletVersion;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -44,6 +45,11 @@ pub struct KubeletConfiguration {
     pub cgroup_root: Option<String>,
     #[serde(rename = "cgroupsPerQOS")]
     pub cgroups_per_qos: Option<bool>,
+    pub config_map_and_secret_change_detection_strategy: Option<String>,
+    pub container_log_max_files: Option<i32>,
+    pub container_log_max_size: Option<String>,
+    pub container_log_max_workers: Option<i32>,
+    pub container_log_monitor_interval: Option<GoDuration>,
     pub container_runtime_endpoint: Option<String>,
     #[serde(rename = "cpuCFSQuota")]
     pub cpu_cfs_quota: Option<bool>,
@@ -51,7 +57,13 @@ pub struct KubeletConfiguration {
     pub cpu_cfs_quota_period: Option<GoDuration>,
     pub cpu_manager_policy: Option<String>,
     pub cpu_manager_policy_options: Option<BTreeMap<String, String>>,
+    pub crash_loop_back_off: Option<CrashLoopBackOff>,
+    pub enable_system_log_handler: Option<bool>,
+    pub enable_system_log_query: Option<bool>,
     pub enforce_node_allocatable: Option<Vec<String>>,
+    pub event_burst: Option<i32>,
+    #[serde(rename = "eventRecordQPS")]
+    pub event_record_qps: Option<i32>,
     pub eviction_hard: Option<BTreeMap<String, String>>,
     pub eviction_max_pod_grace_period: Option<i32>,
     pub eviction_minimum_reclaim: Option<BTreeMap<String, String>>,
@@ -61,6 +73,8 @@ pub struct KubeletConfiguration {
     pub fail_cgroup_v1: Option<bool>,
     pub fail_swap_on: Option<bool>,
     pub feature_gates: Option<BTreeMap<String, bool>>,
+    pub hairpin_mode: Option<String>,
+    pub healthz_port: Option<i32>,
     #[serde(rename = "imageGCHighThresholdPercent")]
     pub image_gc_high_threshold_percent: Option<i32>,
     #[serde(rename = "imageGCLowThresholdPercent")]
@@ -69,30 +83,123 @@ pub struct KubeletConfiguration {
     pub image_maximum_gc_age: Option<GoDuration>,
     #[serde(rename = "imageMinimumGCAge")]
     pub image_minimum_gc_age: Option<GoDuration>,
+    pub image_pull_credentials_verification_policy: Option<String>,
+    pub iptables_drop_bit: Option<i32>,
+    pub iptables_masquerade_bit: Option<i32>,
+    #[serde(rename = "kubeAPIBurst")]
+    pub kube_api_burst: Option<i32>,
+    #[serde(rename = "kubeAPIQPS")]
+    pub kube_api_qps: Option<i32>,
     pub kube_reserved: Option<BTreeMap<String, String>>,
     pub kube_reserved_cgroup: Option<String>,
     pub kubelet_cgroups: Option<String>,
     pub local_storage_capacity_isolation: Option<bool>,
+    pub logging: Option<Logging>,
+    pub max_open_files: Option<i64>,
+    pub max_parallel_image_pulls: Option<i32>,
     pub max_pods: Option<i32>,
     pub memory_manager_policy: Option<String>,
     pub memory_reservation_policy: Option<String>,
     pub memory_swap: Option<MemorySwap>,
     pub memory_throttling_factor: Option<f64>,
     pub merge_default_eviction_settings: Option<bool>,
+    pub node_lease_duration_seconds: Option<i32>,
+    pub node_status_max_images: Option<i32>,
+    pub oom_score_adj: Option<i32>,
+    pub pod_logs_dir: Option<String>,
     pub pod_pids_limit: Option<i64>,
     pub pods_per_core: Option<i32>,
+    pub port: Option<i32>,
+    pub preloaded_images_verification_allowlist: Option<Vec<String>>,
+    pub protect_kernel_defaults: Option<bool>,
     pub qos_reserved: Option<BTreeMap<String, String>>,
+    pub read_only_port: Option<i32>,
+    pub register_with_taints: Option<Vec<Taint>>,
+    pub registry_burst: Option<i32>,
+    #[serde(rename = "registryPullQPS")]
+    pub registry_pull_qps: Option<i32>,
+    pub reserved_memory: Option<Vec<MemoryReservation>>,
     #[serde(rename = "reservedSystemCPUs")]
     pub reserved_system_cpus: Option<String>,
+    pub run_once: Option<bool>,
+    pub serialize_image_pulls: Option<bool>,
+    #[serde(rename = "serverTLSBootstrap")]
+    pub server_tls_bootstrap: Option<bool>,
+    pub show_hidden_metrics_for_version: Option<String>,
+    pub shutdown_grace_period: Option<GoDuration>,
+    pub shutdown_grace_period_by_pod_priority: Option<Vec<Value>>,
+    pub shutdown_grace_period_critical_pods: Option<GoDuration>,
     #[serde(rename = "singleProcessOOMKill")]
     pub single_process_oom_kill: Option<bool>,
     pub static_pod_path: Option<String>,
+    pub sync_frequency: Option<GoDuration>,
     pub system_cgroups: Option<String>,
     pub system_reserved: Option<BTreeMap<String, String>>,
     pub system_reserved_cgroup: Option<String>,
     pub topology_manager_policy: Option<String>,
     pub topology_manager_policy_options: Option<BTreeMap<String, String>>,
     pub topology_manager_scope: Option<String>,
+    pub tracing: Option<Tracing>,
+    pub user_namespaces: Option<UserNamespaces>,
+}
+
+/// How long a container that crashes waits at most.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct CrashLoopBackOff {
+    pub max_container_restart_period: Option<GoDuration>,
+}
+
+/// How the kubelet logs.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Logging {
+    pub format: Option<String>,
+    pub verbosity: Option<i64>,
+    pub vmodule: Option<Vec<VerboseFiles>>,
+}
+
+/// Files that log more.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct VerboseFiles {
+    pub file_pattern: String,
+    pub verbosity: i64,
+}
+
+/// Memory that is kept from pods on a NUMA node.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct MemoryReservation {
+    pub numa_node: i32,
+    pub limits: BTreeMap<String, Quantity>,
+}
+
+/// A taint that the kubelet gives a new node.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Taint {
+    pub key: String,
+    pub value: String,
+    pub effect: String,
+    pub time_added: Option<String>,
+}
+
+/// Where traces go.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Tracing {
+    pub endpoint: Option<String>,
+    pub sampling_rate_per_million: Option<i32>,
+}
+
+/// The user namespaces of pods.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct UserNamespaces {
+    /// How many user ids a pod gets.
+    #[serde(rename = "idsPerPod")]
+    pub ids_per_pod: Option<i64>,
 }
 
 /// The swap settings.

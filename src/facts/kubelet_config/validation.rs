@@ -1,15 +1,20 @@
-//! The rules that a configuration must pass, as far as kq reads its fields.
+//! The rules that a configuration must pass.
 //!
-//! Order and texts: `pkg/kubelet/apis/config/validation/validation.go` and `validation_linux.go` of
-//! Kubernetes 1.36; pinned by `tests/vectors/node_allocatable.jsonl`.
+//! Order and texts: `ValidateKubeletConfiguration` in `pkg/kubelet/apis/config/validation/validation.go`,
+//! `validation_reserved_memory.go` and `validation_linux.go` of Kubernetes 1.36, and what differs from 1.32
+//! on; pinned by `tests/vectors/node_allocatable.jsonl`. What the kubelet's own defaults or an earlier check
+//! rule out is left out: the gates, an empty endpoint or folder, and `logging`.
 
-use super::defaults::effective;
-use super::image_gc::{ImageGcConfigError, image_gc_errors};
-use super::read::KubeletConfiguration;
-use crate::k8s::cpuset::{CpuSet, ParseCpuSetError};
+use super::defaults::{defaults, effective};
+use super::image_gc::image_gc_errors;
+use super::read::{KubeletConfiguration, MemoryReservation, Taint};
+use super::validation_error::{ImagePatternError, ValidationError};
+use crate::k8s::cpuset::CpuSet;
 use crate::k8s::duration::GoDuration;
 use crate::k8s::feature_gates::{FeatureGates, Gate};
-use crate::k8s::go_text::{float, quote};
+use crate::k8s::validation::{is_label_value, is_qualified_name};
+use crate::k8s::version::KubeletVersion;
+use std::collections::BTreeSet;
 
 /// What the host's cgroup version is, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,186 +27,390 @@ pub enum CgroupMode {
     Unknown,
 }
 
-/// A rule that a configuration breaks; the texts are the kubelet's.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[expect(missing_docs, reason = "each variant is told by its text")]
-pub enum ValidationError {
-    #[error(
-        "invalid configuration: systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified"
-    )]
-    SystemCgroupsWithoutRoot,
-    #[error(
-        "invalid configuration: cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {{{0}}} requires feature gate CustomCPUCFSQuotaPeriod"
-    )]
-    CfsPeriodNeedsGate(GoDuration),
-    #[error(
-        "invalid configuration: cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {{{0}}} must be between 1ms and 1sec, inclusive"
-    )]
-    CfsPeriodRange(GoDuration),
-    #[error(transparent)]
-    ImageGc(#[from] ImageGcConfigError),
-    #[error("invalid configuration: maxPods (--max-pods) {0} must not be a negative number")]
-    MaxPodsNegative(i32),
-    #[error(
-        "invalid configuration: podsPerCore (--pods-per-core) {0} must not be a negative number"
-    )]
-    PodsPerCoreNegative(i32),
-    #[error("invalid configuration: memorySwap.swapBehavior {} must be one of: \"\", \"LimitedSwap\" or \"NoSwap\"", quote(.0))]
-    SwapBehavior(String),
-    #[error(
-        "invalid configuration: memorySwap.swapBehavior cannot be set when NodeSwap feature flag is disabled"
-    )]
-    SwapNeedsGate,
-    #[error(
-        "invalid configuration: both \"{0}\" and \"{0}-compressible\" cannot be specified together in enforceNodeAllocatable (--enforce-node-allocatable)"
-    )]
-    BothKinds(&'static str),
-    #[error("invalid configuration: duplicated enforcements {} in enforceNodeAllocatable (--enforce-node-allocatable)", quote(.0))]
-    Duplicate(String),
-    #[error(
-        "invalid configuration: {0}ReservedCgroup (--{0}-reserved-cgroup) must be specified when \"{0}-reserved\" or \"{0}-reserved-compressible\" included in enforceNodeAllocatable (--enforce-node-allocatable)"
-    )]
-    NoReservedCgroup(&'static str),
-    #[error(
-        "invalid configuration: enforceNodeAllocatable (--enforce-node-allocatable) may not contain additional enforcements when \"none\" is specified"
-    )]
-    NoneIsNotAlone,
-    #[error("invalid configuration: option {} specified for enforceNodeAllocatable (--enforce-node-allocatable). Valid options are \"pods\", \"system-reserved\", \"system-reserved-compressible\", \"kube-reserved\", \"kube-reserved-compressible\" or \"none\"", quote(.0))]
-    UnknownEnforcement(String),
-    #[error("invalid configuration: cgroupsPerQOS (--cgroups-per-qos) must be set to true when {} contained in enforceNodeAllocatable (--enforce-node-allocatable)", quote(.0))]
-    NeedsCgroupsPerQos(String),
-    #[error(
-        "invalid configuration: can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)"
-    )]
-    ReservedCpusWithCgroup,
-    #[error(
-        "invalid configuration: unable to parse reservedSystemCPUs (--reserved-cpus) {text}, error: {error}"
-    )]
-    ReservedCpus { text: String, error: ParseCpuSetError },
-    #[error(
-        "kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is in maintenance mode"
-    )]
-    CgroupV1Maintenance,
-    #[error(
-        "kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is unsupported and will be removed in a future release"
-    )]
-    CgroupV1Unsupported,
-    #[error(
-        "invalid configuration: singleProcessOOMKill must not be explicitly set to false when using cgroup v1"
-    )]
-    SingleProcessOomKill,
-    #[error("invalid configuration: memoryThrottlingFactor {} must be greater than 0 and less than or equal to 1.0", float(*.0))]
-    ThrottlingFactor(f64),
-    #[error("invalid configuration: memoryReservationPolicy {} requires MemoryQoS feature gate to be enabled", quote(.0))]
-    PolicyNeedsGate(String),
-    #[error("invalid configuration: option {} specified for memoryReservationPolicy. Valid options are \"None\" or \"TieredReservation\"", quote(.0))]
-    Policy(String),
+/// The rules that are broken so far.
+struct Broken(Vec<ValidationError>);
+
+impl Broken {
+    fn check(&mut self, broken: bool, error: ValidationError) {
+        if broken {
+            self.0.push(error);
+        }
+    }
+
+    fn not_negative(&mut self, field: &'static str, value: impl Into<i64>) {
+        let value = value.into();
+        self.check(value < 0, ValidationError::Negative { field, value });
+    }
+
+    fn within(&mut self, field: &'static str, value: i32, low: i64, high: i64) {
+        let value = i64::from(value);
+        let error = ValidationError::Range { field, value, low, high };
+        self.check(!(low..=high).contains(&value), error);
+    }
 }
 
 /// Returns every rule that the configuration breaks, in the kubelet's order.
 ///
 /// The gates are those that result from the configuration; their version decides the defaults.
 pub fn validate(
-    config: &KubeletConfiguration,
+    given: &KubeletConfiguration,
     gates: &FeatureGates,
     cgroups: CgroupMode,
 ) -> Vec<ValidationError> {
     let version = gates.version().known().used();
-    let config = effective(config, version);
-    let mut errors = Vec::new();
-    let mut check = |broken: bool, error: ValidationError| {
-        if broken {
-            errors.push(error);
-        }
-    };
-    check(
+    let config = effective(given, version);
+    let absent = defaults(version);
+    let pointer = |given: Option<i32>, absent: Option<i32>| given.or(absent).unwrap_or_default();
+    // Of these the kubelet takes a zero for an absent field.
+    let plain = |given: Option<i32>, absent| pointer(given.filter(|number| *number != 0), absent);
+    let mut broken = Broken(Vec::new());
+    let lease = plain(given.node_lease_duration_seconds, absent.node_lease_duration_seconds);
+    broken.check(lease <= 0, ValidationError::NodeLease);
+    broken.check(
         !config.system_cgroups.is_empty() && config.cgroup_root.is_empty(),
         ValidationError::SystemCgroupsWithoutRoot,
     );
+    broken.not_negative("eventBurst (--event-burst)", plain(given.event_burst, absent.event_burst));
+    let event_qps = pointer(given.event_record_qps, absent.event_record_qps);
+    broken.not_negative("eventRecordQPS (--event-qps)", event_qps);
+    let healthz_port = pointer(given.healthz_port, absent.healthz_port);
+    if healthz_port != 0 {
+        broken.within("healthzPort (--healthz-port)", healthz_port, 1, 65535);
+    }
     let period = config.cpu_cfs_quota_period;
     if gates.enabled(Gate::CustomCpuCfsQuotaPeriod) {
         let allowed = GoDuration::MILLISECOND..=GoDuration::SECOND;
-        check(!allowed.contains(&period), ValidationError::CfsPeriodRange(period));
+        broken.check(!allowed.contains(&period), ValidationError::CfsPeriodRange(period));
     } else {
         let changed = period.0 != 100 * GoDuration::MILLISECOND.0;
-        check(changed, ValidationError::CfsPeriodNeedsGate(period));
+        broken.check(changed, ValidationError::CfsPeriodNeedsGate(period));
     }
-    for error in image_gc_errors(&config, gates) {
-        check(true, error.into());
+    broken.0.extend(image_gc_errors(&config, gates).into_iter().map(ValidationError::from));
+    let drop_bit = pointer(given.iptables_drop_bit, absent.iptables_drop_bit);
+    broken.within("iptablesDropBit (--iptables-drop-bit)", drop_bit, 0, 31);
+    let masquerade_bit = pointer(given.iptables_masquerade_bit, absent.iptables_masquerade_bit);
+    broken.within("iptablesMasqueradeBit (--iptables-masquerade-bit)", masquerade_bit, 0, 31);
+    let api_burst = plain(given.kube_api_burst, absent.kube_api_burst);
+    broken.not_negative("kubeAPIBurst (--kube-api-burst)", api_burst);
+    let api_qps = pointer(given.kube_api_qps, absent.kube_api_qps);
+    broken.not_negative("kubeAPIQPS (--kube-api-qps)", api_qps);
+    let images = pointer(given.node_status_max_images, absent.node_status_max_images);
+    broken.check(images < -1, ValidationError::NodeStatusMaxImages(images));
+    let open_files = given.max_open_files.unwrap_or_default();
+    broken.not_negative("maxOpenFiles (--max-open-files)", open_files);
+    broken.not_negative("maxPods (--max-pods)", config.max_pods);
+    let oom_score = pointer(given.oom_score_adj, absent.oom_score_adj);
+    broken.within("oomScoreAdj (--oom-score-adj)", oom_score, -1000, 1000);
+    broken.not_negative("podsPerCore (--pods-per-core)", config.pods_per_core);
+    broken.within("port (--port)", plain(given.port, absent.port), 1, 65535);
+    broken.within("readOnlyPort (--read-only-port)", given.read_only_port.unwrap_or(0), 0, 65535);
+    let registry_burst = plain(given.registry_burst, absent.registry_burst);
+    broken.not_negative("registryBurst (--registry-burst)", registry_burst);
+    let registry_qps = pointer(given.registry_pull_qps, absent.registry_pull_qps);
+    broken.not_negative("registryPullQPS (--registry-qps)", registry_qps);
+    pulls(given, &mut broken);
+    broken.check(
+        given.server_tls_bootstrap == Some(true)
+            && !gates.enabled(Gate::RotateKubeletServerCertificate),
+        ValidationError::ServerTlsBootstrapNeedsGate,
+    );
+    broken.check(given.run_once == Some(true), ValidationError::RunOnce);
+    for taint in given.register_with_taints.iter().flatten() {
+        check_taint(taint, &mut broken);
     }
-    check(config.max_pods < 0, ValidationError::MaxPodsNegative(config.max_pods));
-    check(config.pods_per_core < 0, ValidationError::PodsPerCoreNegative(config.pods_per_core));
+    let policy = &config.topology_manager_policy;
+    let known = ["none", "best-effort", "restricted", "single-numa-node"];
+    let is_known = known.contains(&policy.as_str());
+    broken.check(!is_known, ValidationError::TopologyPolicy(policy.clone()));
+    let scope = &config.topology_manager_scope;
+    let is_known = matches!(scope.as_str(), "container" | "pod");
+    broken.check(!is_known, ValidationError::TopologyScope(scope.clone()));
+    shutdown(given, gates, &mut broken);
     let swap = &config.swap_behavior;
     if gates.enabled(Gate::NodeSwap) {
         let known = matches!(swap.as_str(), "" | "NoSwap" | "LimitedSwap");
-        check(!known, ValidationError::SwapBehavior(swap.clone()));
+        broken.check(!known, ValidationError::SwapBehavior(swap.clone()));
     } else {
-        check(!swap.is_empty(), ValidationError::SwapNeedsGate);
+        broken.check(!swap.is_empty(), ValidationError::SwapNeedsGate);
     }
-    let enforced = &config.enforce_node_allocatable;
-    for kind in ["system-reserved", "kube-reserved"] {
-        let compressible = format!("{kind}-compressible");
-        let both = enforced.iter().any(|key| key == kind) && enforced.contains(&compressible);
-        check(both, ValidationError::BothKinds(kind));
-    }
-    for (at, key) in enforced.iter().enumerate() {
-        if enforced[..at].contains(key) {
-            check(true, ValidationError::Duplicate(key.clone()));
-            continue;
-        }
-        match key.as_str() {
-            "pods" => {}
-            "system-reserved" | "system-reserved-compressible" => check(
-                config.system_reserved_cgroup.is_empty(),
-                ValidationError::NoReservedCgroup("system"),
-            ),
-            "kube-reserved" | "kube-reserved-compressible" => check(
-                config.kube_reserved_cgroup.is_empty(),
-                ValidationError::NoReservedCgroup("kube"),
-            ),
-            "none" => {
-                check(enforced.len() > 1, ValidationError::NoneIsNotAlone);
-                continue;
-            }
-            _ => {
-                check(true, ValidationError::UnknownEnforcement(key.clone()));
-                continue;
-            }
-        }
-        check(!config.cgroups_per_qos, ValidationError::NeedsCgroupsPerQos(key.clone()));
+    restart_period(given, gates, &mut broken);
+    enforcements(&config.enforce_node_allocatable, &config, &mut broken);
+    let hairpin = given.hairpin_mode.as_deref().unwrap_or_default();
+    let known = matches!(hairpin, "" | "none" | "hairpin-veth" | "promiscuous-bridge");
+    broken.check(!known, ValidationError::HairpinMode(hairpin.to_owned()));
+    if version.at_least(33) {
+        pull_credentials(given, gates, &mut broken);
     }
     let cpus = &config.reserved_system_cpus;
     if !cpus.is_empty() {
-        check(
+        broken.check(
             !config.system_reserved_cgroup.is_empty() || !config.kube_reserved_cgroup.is_empty(),
             ValidationError::ReservedCpusWithCgroup,
         );
         if let Err(error) = cpus.parse::<CpuSet>() {
-            check(true, ValidationError::ReservedCpus { text: cpus.clone(), error });
+            broken.check(true, ValidationError::ReservedCpus { text: cpus.clone(), error });
         }
     }
-    if cgroups == CgroupMode::V1 {
-        // The kubelet reports at most one of these.
-        let unsupported = version.at_least(35);
-        check(config.fail_cgroup_v1 && unsupported, ValidationError::CgroupV1Unsupported);
-        check(config.fail_cgroup_v1 && !unsupported, ValidationError::CgroupV1Maintenance);
-        check(
-            !config.fail_cgroup_v1 && config.single_process_oom_kill == Some(false),
-            ValidationError::SingleProcessOomKill,
-        );
-    }
+    reserved_memory(given.reserved_memory.as_deref().unwrap_or_default(), &mut broken);
+    broken.0.extend(of_the_system(given, version, cgroups, config.fail_cgroup_v1));
+    let hidden = given.show_hidden_metrics_for_version.as_deref().unwrap_or_default();
+    let allowed = format!("{}.{}", version.major, version.minor - 1);
+    broken.check(
+        !hidden.is_empty() && hidden != allowed,
+        ValidationError::HiddenMetrics { given: hidden.to_owned(), allowed: allowed.clone() },
+    );
+    tracing(given, version, gates, &mut broken);
     let factor = config.memory_throttling_factor;
-    check(!(factor > 0.0 && factor <= 1.0), ValidationError::ThrottlingFactor(factor));
+    broken.check(!(factor > 0.0 && factor <= 1.0), ValidationError::ThrottlingFactor(factor));
     if version.at_least(36) {
         let policy = config.memory_reservation_policy;
         let tiered = policy == "TieredReservation";
-        check(
+        broken.check(
             tiered && !gates.enabled(Gate::MemoryQos),
             ValidationError::PolicyNeedsGate(policy.clone()),
         );
-        check(!tiered && policy != "None", ValidationError::Policy(policy));
+        broken.check(!tiered && policy != "None", ValidationError::Policy(policy));
     }
-    errors
+    logs(given, absent, version, gates, &mut broken);
+    broken.0
+}
+
+fn pulls(given: &KubeletConfiguration, broken: &mut Broken) {
+    let Some(parallel) = given.max_parallel_image_pulls else { return };
+    broken.check(parallel < 1, ValidationError::ParallelPullsPositive(parallel));
+    // Without a word, several at a time are enough to switch this off.
+    let is_serial = given.serialize_image_pulls.unwrap_or(parallel < 2);
+    broken.check(is_serial && parallel > 1, ValidationError::ParallelAndSerialPulls);
+}
+
+fn check_taint(taint: &Taint, broken: &mut Broken) {
+    let effects = ["", "NoSchedule", "PreferNoSchedule", "NoExecute"];
+    let is_valid = is_qualified_name(&taint.key)
+        && (taint.value.is_empty() || is_label_value(&taint.value))
+        && effects.contains(&taint.effect.as_str());
+    let Taint { key, value, effect, time_added } = taint.clone();
+    broken.check(!is_valid, ValidationError::Taint { key, value, effect });
+    broken.check(time_added.is_some(), ValidationError::TaintTime);
+}
+
+fn shutdown(given: &KubeletConfiguration, gates: &FeatureGates, broken: &mut Broken) {
+    let period = given.shutdown_grace_period.unwrap_or_default();
+    let critical = given.shutdown_grace_period_critical_pods.unwrap_or_default();
+    let is_set = period.0 > 0 || critical.0 > 0;
+    if gates.enabled(Gate::GracefulNodeShutdown) {
+        let above = ValidationError::ShutdownCriticalAbove { critical, period };
+        broken.check(critical > period, above);
+        for (field, period) in
+            [("shutdownGracePeriod", period), ("shutdownGracePeriodCriticalPods", critical)]
+        {
+            let is_short = period.0 != 0 && period < GoDuration::SECOND;
+            broken.check(is_short, ValidationError::ShutdownRange { field, period });
+        }
+    } else {
+        broken.check(is_set, ValidationError::ShutdownNeedsGate);
+    }
+    let by_priority =
+        given.shutdown_grace_period_by_pod_priority.as_ref().is_some_and(|list| !list.is_empty());
+    match gates.enabled(Gate::GracefulNodeShutdownBasedOnPodPriority) {
+        true => broken.check(by_priority && is_set, ValidationError::ShutdownBoth),
+        false => broken.check(by_priority, ValidationError::ShutdownPriorityNeedsGate),
+    }
+}
+
+fn restart_period(given: &KubeletConfiguration, gates: &FeatureGates, broken: &mut Broken) {
+    let back_off = given.crash_loop_back_off.as_ref();
+    let Some(period) = back_off.and_then(|it| it.max_container_restart_period) else { return };
+    if gates.enabled(Gate::KubeletCrashLoopBackOffMax) {
+        let milliseconds = period.0 / GoDuration::MILLISECOND.0;
+        let is_outside = !(1_000..=300_000).contains(&milliseconds);
+        broken.check(is_outside, ValidationError::RestartPeriodRange(period));
+    } else {
+        broken.check(true, ValidationError::RestartPeriodNeedsGate);
+    }
+}
+
+fn enforcements(
+    enforced: &[String],
+    config: &super::defaults::EffectiveConfiguration,
+    broken: &mut Broken,
+) {
+    for kind in ["system-reserved", "kube-reserved"] {
+        let compressible = format!("{kind}-compressible");
+        let both = enforced.iter().any(|key| key == kind) && enforced.contains(&compressible);
+        broken.check(both, ValidationError::BothKinds(kind));
+    }
+    for (at, key) in enforced.iter().enumerate() {
+        if enforced[..at].contains(key) {
+            broken.check(true, ValidationError::Duplicate(key.clone()));
+            continue;
+        }
+        match key.as_str() {
+            "pods" => {}
+            "system-reserved" | "system-reserved-compressible" => broken.check(
+                config.system_reserved_cgroup.is_empty(),
+                ValidationError::NoReservedCgroup("system"),
+            ),
+            "kube-reserved" | "kube-reserved-compressible" => broken.check(
+                config.kube_reserved_cgroup.is_empty(),
+                ValidationError::NoReservedCgroup("kube"),
+            ),
+            "none" => {
+                broken.check(enforced.len() > 1, ValidationError::NoneIsNotAlone);
+                continue;
+            }
+            _ => {
+                broken.check(true, ValidationError::UnknownEnforcement(key.clone()));
+                continue;
+            }
+        }
+        broken.check(!config.cgroups_per_qos, ValidationError::NeedsCgroupsPerQos(key.clone()));
+    }
+}
+
+fn pull_credentials(given: &KubeletConfiguration, gates: &FeatureGates, broken: &mut Broken) {
+    const ALLOWLISTED: &str = "NeverVerifyAllowlistedImages";
+    let policy = given.image_pull_credentials_verification_policy.as_deref().unwrap_or_default();
+    let list = given.preloaded_images_verification_allowlist.as_deref().unwrap_or_default();
+    if !gates.enabled(Gate::KubeletEnsureSecretPulledImages) {
+        for (is_set, field) in [
+            (!policy.is_empty(), "imagePullCredentialsVerificationPolicy"),
+            (!list.is_empty(), "preloadedImagesVerificationAllowlist"),
+        ] {
+            broken.check(is_set, ValidationError::PullCredentialsNeedGate(field));
+        }
+        return;
+    }
+    let known = ["", "NeverVerify", "NeverVerifyPreloadedImages", ALLOWLISTED, "AlwaysVerify"];
+    broken.check(!known.contains(&policy), ValidationError::PullCredentials(policy.to_owned()));
+    if !list.is_empty() && policy != ALLOWLISTED {
+        broken.check(true, ValidationError::AllowlistNeedsPolicy);
+    } else if let Some(error) = list.iter().find_map(|pattern| image_pattern_error(pattern)) {
+        broken.check(true, ValidationError::AllowlistPattern(error));
+    }
+}
+
+/// Tells why a pattern of images is refused (`getAllowlistImagePattern` of `pkg/kubelet/images/pullmanager`).
+/// Whether the rest is the name of an image is not looked at.
+fn image_pattern_error(pattern: &str) -> Option<ImagePatternError> {
+    if pattern.trim() != pattern {
+        return Some(ImagePatternError::Spaces(pattern.to_owned()));
+    }
+    let wildcard = pattern.strip_suffix('*').filter(|start| start.ends_with('/'));
+    let name = wildcard.unwrap_or(pattern);
+    let has_tag =
+        || name.contains('@') || name.rsplit('/').next().is_some_and(|it| it.contains(':'));
+    match wildcard {
+        _ if name.is_empty() => Some(ImagePatternError::Short(pattern.to_owned())),
+        _ if name.contains('*') => Some(ImagePatternError::Wildcard(pattern.to_owned())),
+        Some(_) => (name.len() == 1).then_some(ImagePatternError::NoHost),
+        None => has_tag().then(|| ImagePatternError::Tag(pattern.to_owned())),
+    }
+}
+
+fn reserved_memory(reservations: &[MemoryReservation], broken: &mut Broken) {
+    let mut seen = BTreeSet::new();
+    for MemoryReservation { numa_node: node, limits } in reservations {
+        for (resource, amount) in limits {
+            let (node, resource) = (*node, resource.clone());
+            let is_known = resource == "memory" || resource.starts_with("hugepages-");
+            broken.check(
+                !is_known,
+                ValidationError::ReservedMemoryType { resource: resource.clone(), node },
+            );
+            broken.check(
+                amount.is_zero(),
+                ValidationError::ReservedMemoryZero { resource: resource.clone(), node },
+            );
+            let is_new = seen.insert((node, resource.clone()));
+            broken.check(!is_new, ValidationError::ReservedMemoryTwice { resource, node });
+        }
+    }
+}
+
+/// Returns the only rule about the operating system that the kubelet tells.
+fn of_the_system(
+    given: &KubeletConfiguration,
+    version: KubeletVersion,
+    cgroups: CgroupMode,
+    fail_cgroup_v1: bool,
+) -> Option<ValidationError> {
+    if cgroups == CgroupMode::V1 && fail_cgroup_v1 {
+        return Some(match version.at_least(35) {
+            true => ValidationError::CgroupV1Unsupported,
+            false => ValidationError::CgroupV1Maintenance,
+        });
+    }
+    if cgroups == CgroupMode::V1 && given.single_process_oom_kill == Some(false) {
+        return Some(ValidationError::SingleProcessOomKill);
+    }
+    let ids = given.user_namespaces.as_ref().filter(|_| version.at_least(33))?.ids_per_pod?;
+    let problem = match ids {
+        ..65536 => "not be less than 65536",
+        _ if ids % 65536 != 0 => "be a multiple of 65536",
+        _ if ids > i64::from(u32::MAX) => "not be more than 4294967295",
+        _ => return None,
+    };
+    Some(ValidationError::IdsPerPod(problem))
+}
+
+fn tracing(
+    given: &KubeletConfiguration,
+    version: KubeletVersion,
+    gates: &FeatureGates,
+    broken: &mut Broken,
+) {
+    let Some(tracing) = &given.tracing else { return };
+    if !version.at_least(34) && !gates.enabled(Gate::KubeletTracing) {
+        return broken.check(true, ValidationError::TracingNeedsGate);
+    }
+    if let Some(rate) = tracing.sampling_rate_per_million {
+        let refuse = |problem| ValidationError::SamplingRate { rate, problem };
+        broken.check(rate < 0, refuse("sampling rate must be positive"));
+        let high = refuse("sampling rate per million must be less than or equal to one million");
+        broken.check(rate > 1_000_000, high);
+    }
+    if let Some(endpoint) = &tracing.endpoint
+        && endpoint.contains("//")
+        && let Some((scheme, _)) = endpoint.split_once(':')
+    {
+        let is_known = matches!(scheme, "dns" | "unix" | "unix-abstract");
+        let (endpoint, scheme) = (endpoint.clone(), scheme.to_ascii_lowercase());
+        broken.check(!is_known, ValidationError::TracingScheme { endpoint, scheme });
+    }
+}
+
+fn logs(
+    given: &KubeletConfiguration,
+    absent: &KubeletConfiguration,
+    version: KubeletVersion,
+    gates: &FeatureGates,
+    broken: &mut Broken,
+) {
+    if given.enable_system_log_query == Some(true) {
+        broken.check(!gates.enabled(Gate::NodeLogQuery), ValidationError::LogQueryNeedsGate);
+        let without_handler = given.enable_system_log_handler == Some(false);
+        broken.check(without_handler, ValidationError::LogQueryNeedsHandler);
+    }
+    let workers = given.container_log_max_workers.or(absent.container_log_max_workers);
+    broken.check(workers.is_some_and(|count| count < 1), ValidationError::LogWorkers);
+    let interval = given.container_log_monitor_interval.or(absent.container_log_monitor_interval);
+    let is_short = interval.is_some_and(|interval| interval.0 < 3 * GoDuration::SECOND.0);
+    broken.check(is_short, ValidationError::LogInterval);
+    let files = given.container_log_max_files.or(absent.container_log_max_files);
+    let is_checked = version.at_least(33);
+    broken.check(is_checked && files.is_some_and(|count| count <= 1), ValidationError::LogFiles);
+    let given_folder = given.pod_logs_dir.as_deref().unwrap_or_default();
+    let Some(folder) = Some(given_folder).filter(|folder| !folder.is_empty()) else { return };
+    let is_absolute = folder.starts_with('/');
+    broken.check(!is_absolute, ValidationError::PodLogsRelative(folder.to_owned()));
+    broken.check(!is_clean(folder), ValidationError::PodLogsUnclean(folder.to_owned()));
+    broken.check(!folder.is_ascii(), ValidationError::PodLogsAscii(folder.to_owned()));
+}
+
+/// Tells whether a path is as `filepath.Clean` leaves it.
+fn is_clean(path: &str) -> bool {
+    let parts = path.strip_prefix('/').unwrap_or(path);
+    path == "/" || parts.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
 /// Returns the text in which the kubelet reports errors: one alone, several as `[a, b]`, none twice.

@@ -38,11 +38,23 @@ pub enum Gate {
     DraExtendedResource,
     SupplementalGroupsPolicy,
     TaintTolerationComparisonOperators,
+    RotateKubeletServerCertificate,
+    GracefulNodeShutdown,
+    GracefulNodeShutdownBasedOnPodPriority,
+    KubeletCrashLoopBackOffMax,
+    KubeletEnsureSecretPulledImages,
+    NodeLogQuery,
+    KubeletTracing,
+    LoggingBetaOptions,
+    TopologyManagerPolicyOptions,
+    CpuManagerPolicyAlphaOptions,
+    CpuManagerPolicyBetaOptions,
+    DynamicResourceAllocation,
 }
 
 impl Gate {
     /// Every one of them.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 34] = [
         Self::PodLevelResources,
         Self::InPlacePodLevelResourcesVerticalScaling,
         Self::InPlacePodVerticalScaling,
@@ -65,6 +77,18 @@ impl Gate {
         Self::DraExtendedResource,
         Self::SupplementalGroupsPolicy,
         Self::TaintTolerationComparisonOperators,
+        Self::RotateKubeletServerCertificate,
+        Self::GracefulNodeShutdown,
+        Self::GracefulNodeShutdownBasedOnPodPriority,
+        Self::KubeletCrashLoopBackOffMax,
+        Self::KubeletEnsureSecretPulledImages,
+        Self::NodeLogQuery,
+        Self::KubeletTracing,
+        Self::LoggingBetaOptions,
+        Self::TopologyManagerPolicyOptions,
+        Self::CpuManagerPolicyAlphaOptions,
+        Self::CpuManagerPolicyBetaOptions,
+        Self::DynamicResourceAllocation,
     ];
 
     /// Returns the name as Kubernetes writes it.
@@ -94,10 +118,24 @@ impl Gate {
             Self::DraExtendedResource => "DRAExtendedResource",
             Self::SupplementalGroupsPolicy => "SupplementalGroupsPolicy",
             Self::TaintTolerationComparisonOperators => "TaintTolerationComparisonOperators",
+            Self::RotateKubeletServerCertificate => "RotateKubeletServerCertificate",
+            Self::GracefulNodeShutdown => "GracefulNodeShutdown",
+            Self::GracefulNodeShutdownBasedOnPodPriority => {
+                "GracefulNodeShutdownBasedOnPodPriority"
+            }
+            Self::KubeletCrashLoopBackOffMax => "KubeletCrashLoopBackOffMax",
+            Self::KubeletEnsureSecretPulledImages => "KubeletEnsureSecretPulledImages",
+            Self::NodeLogQuery => "NodeLogQuery",
+            Self::KubeletTracing => "KubeletTracing",
+            Self::LoggingBetaOptions => "LoggingBetaOptions",
+            Self::TopologyManagerPolicyOptions => "TopologyManagerPolicyOptions",
+            Self::CpuManagerPolicyAlphaOptions => "CPUManagerPolicyAlphaOptions",
+            Self::CpuManagerPolicyBetaOptions => "CPUManagerPolicyBetaOptions",
+            Self::DynamicResourceAllocation => "DynamicResourceAllocation",
         }
     }
 
-    fn bit(self) -> u32 {
+    fn bit(self) -> u64 {
         1 << self as u32
     }
 }
@@ -156,7 +194,7 @@ fn state(letter: u8) -> Option<GateState> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeatureGates {
     version: KubeletVersion,
-    on: u32,
+    on: u64,
 }
 
 impl FeatureGates {
@@ -313,6 +351,14 @@ pub enum FeatureGateProblem {
 }
 
 impl FeatureGateProblem {
+    /// Returns the gate.
+    pub fn gate(&self) -> &str {
+        match self {
+            Self::Unrecognized { name, .. } | Self::Locked { name, .. } => name,
+            Self::NeedsDisabled { name, .. } => name,
+        }
+    }
+
     /// Returns what could be meant.
     pub fn hint(&self) -> Option<String> {
         match self {

@@ -44,6 +44,6 @@ mod probe_tcp;
 /// Snapshots in files: whole, broken, replaced.
 mod snapshot_file;
 /// The tables of gates, fields and flags are what the kubelets' sources say.
-mod versions;
+pub mod versions;
 /// Files that kq writes where another user plants links and pipes.
 mod written_files;

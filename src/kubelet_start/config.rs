@@ -1,0 +1,282 @@
+//! The configuration: its file, drop-ins, gates, flags over it, and its rules.
+
+use super::flags::Said;
+use super::{ConfigContent, ConfigPlace, ConfigText, Stage, Start, StartRule, StartWarning};
+use crate::answer::Certainty;
+use crate::facts::cgroup_mode::CgroupVersion;
+use crate::facts::describe::ConfigSource;
+use crate::facts::kubelet_config::{
+    CgroupMode, EffectiveConfiguration, KubeletConfiguration, Source, decode_problem, effective,
+    logging_errors, merge, read, unknown_fields, validate,
+};
+use crate::facts::kubelet_process::Assignment;
+use crate::facts::origin::Origin;
+use crate::facts::settings::{assign, assign_gates, assign_list};
+use crate::k8s::feature_gates::{
+    FeatureGateError, FeatureGates, Gate, Stage as GateStage, gate_state,
+};
+use crate::k8s::version::KubeletVersion;
+use crate::k8s::yaml;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+const API_VERSION: &str = "kubelet.config.k8s.io/v1beta1";
+const KIND: &str = "KubeletConfiguration";
+
+/// The configuration with which the kubelet goes on.
+pub(super) struct Read {
+    pub given: KubeletConfiguration,
+    pub effective: EffectiveConfiguration,
+    pub gates: FeatureGates,
+}
+
+type Gates = BTreeMap<String, bool>;
+
+/// Reads what there is, as far as it can be read.
+pub(super) fn examine(start: &mut Start<'_>, said: &Said) -> Read {
+    let flag_gates = &said.flags.feature_gates;
+    if let Some(error) = refused(flag_gates, start.version) {
+        start.stop(
+            Stage::FlagValues,
+            StartRule::Gates { gates: names(&error), error: error.to_string() },
+        );
+    }
+    let flag_gates = accepted(flag_gates, start.version);
+    let facts = start.facts;
+    let named = said.flags.config.is_some();
+    if facts.config_file.is_none() && (named || !said.is_known) {
+        start.skip("what is wrong with the configuration", "the file of --config");
+    }
+    let base = facts.config_file.as_ref().and_then(|file| document(start, file, false));
+    let mut base = base.unwrap_or_else(|| Value::Object(Map::new()));
+    if let Some(file) = &facts.config_file {
+        in_flight(start, &mut base, &flag_gates, &file.path);
+    }
+    let mut drop_ins = Vec::new();
+    for file in &facts.drop_ins {
+        if let Some(value) = document(start, file, true) {
+            drop_ins.push((file.path.clone(), value));
+        }
+    }
+    let has_drop_ins = !drop_ins.is_empty();
+    let mut merged = base;
+    if has_drop_ins {
+        merged = merge(merged.clone(), drop_ins).unwrap_or(merged);
+        if let Some(problem) = decode_problem(&merged, start.version) {
+            remove(&mut merged, &problem.field);
+            let (field, error) = (problem.field, problem.text);
+            start.stop(Stage::DropIns, StartRule::MergedType { field, error });
+        }
+        in_flight(start, &mut merged, &flag_gates, "--config-dir");
+    }
+    without_strangers(&mut merged, start.version);
+    let mut source = ConfigSource { value: merged, ..ConfigSource::default() };
+    for setting in &said.flags.settings {
+        let origin = Origin::Flag("the command line");
+        // What cannot be put there was found among the flags.
+        match setting.assignment {
+            Assignment::Value => {
+                assign(&mut source, setting.field, &setting.text, origin).unwrap_or_default();
+            }
+            Assignment::Pairs => {
+                assign_list(&mut source, setting.field, &setting.text, origin).unwrap_or_default();
+            }
+        }
+    }
+    assign_gates(&mut source, flag_gates, &Origin::Flag("--feature-gates"));
+    let value = source.value;
+    let given = match read(&value, Source::Configz, start.version) {
+        Ok(reading) => reading.config,
+        Err(_) => KubeletConfiguration::default(),
+    };
+    let set = accepted(&given.feature_gates.clone().unwrap_or_default(), start.version);
+    if let Some(error) = refused(&set, start.version)
+        && !start.found.problems.iter().any(|problem| problem.text.ends_with(&error.to_string()))
+    {
+        start.stop(
+            Stage::FlagValues,
+            StartRule::Gates { gates: names(&error), error: error.to_string() },
+        );
+    }
+    let gates = lenient(&set, start.version);
+    old_gates(start, &set);
+    let logging = logging_errors(&given, &gates);
+    if !logging.is_empty() {
+        start.stop(Stage::Logging, StartRule::Logging { errors: logging });
+    }
+    rules(start, &given, &gates);
+    let effective = effective(&given, start.version);
+    start.found.config = value;
+    start.found.gates = Some(gates);
+    start.found.effective = Some(effective.clone());
+    Read { given, effective, gates }
+}
+
+/// Reads a file. A drop-in is not read into the fields yet.
+fn document(start: &mut Start<'_>, file: &ConfigText, is_drop_in: bool) -> Option<Value> {
+    let stage = if is_drop_in { Stage::DropIn } else { Stage::ConfigFile };
+    let place = || ConfigPlace { path: file.path.clone(), is_drop_in };
+    let (value, text) = match &file.content {
+        ConfigContent::Absent => {
+            start.stop(stage, StartRule::NoConfigFile { place: place() });
+            return None;
+        }
+        ConfigContent::Empty => {
+            start.stop(stage, StartRule::EmptyConfigFile { place: place() });
+            return None;
+        }
+        ConfigContent::Unreadable(_) => {
+            start.skip("what is wrong with the configuration", "a file that could not be read");
+            return None;
+        }
+        ConfigContent::Document { value, text } => (value, text),
+    };
+    let Value::Object(fields) = value else {
+        let error = "json: cannot unmarshal into Go value".to_owned();
+        let rule = StartRule::NotAnObject { place: place(), error };
+        start.stop_perhaps(stage, rule, Certainty::Likely);
+        return None;
+    };
+    let said = |field: &str| fields.get(field).and_then(Value::as_str).unwrap_or_default();
+    let (kind, api_version) = (said("kind"), said("apiVersion"));
+    if kind.is_empty() || (api_version.is_empty() && !is_drop_in) {
+        let field = if kind.is_empty() { "Kind" } else { "apiVersion" };
+        let certainty = if text.is_some() { Certainty::Certain } else { Certainty::Likely };
+        let rule = StartRule::NoType { place: place(), field, body: text.clone() };
+        start.stop_perhaps(stage, rule, certainty);
+        return None;
+    }
+    if kind != KIND || api_version != API_VERSION {
+        let (kind, api_version) = (kind.to_owned(), api_version.to_owned());
+        let certainty = if is_drop_in { Certainty::Certain } else { Certainty::Likely };
+        let rule = StartRule::OtherType { place: place(), kind, api_version };
+        start.stop_perhaps(stage, rule, certainty);
+        return None;
+    }
+    let mut value = value.clone();
+    if is_drop_in {
+        for field in unknown_fields(&value, start.version) {
+            start.warn(StartWarning::UnknownField { path: file.path.clone(), field });
+        }
+        return Some(value);
+    }
+    if let Some(problem) = decode_problem(&value, start.version) {
+        remove(&mut value, &problem.field);
+        let (field, error) = (problem.field, problem.text);
+        start.stop(stage, StartRule::FieldType { place: place(), field, error });
+    }
+    strictly(start, file, &value, text.as_deref());
+    Some(value)
+}
+
+/// Warns of what the strict reading of the file refuses: the lenient one does not.
+fn strictly(start: &mut Start<'_>, file: &ConfigText, value: &Value, text: Option<&str>) {
+    let path = file.path.clone();
+    let duplicate = text.and_then(|text| yaml::read(text).ok()?.duplicate);
+    if let Some(duplicate) = duplicate {
+        let key = duplicate.key.unwrap_or_default();
+        let strict_error = format!(
+            "yaml: unmarshal errors:\n  line {}: key {key:?} already set in map",
+            duplicate.line
+        );
+        return start.warn(StartWarning::Lenient { path, strict_error });
+    }
+    let unknown = unknown_fields(value, start.version);
+    if !unknown.is_empty() {
+        let fields: Vec<String> =
+            unknown.iter().map(|field| format!("unknown field {field:?}")).collect();
+        start.warn(StartWarning::Lenient { path, strict_error: fields.join(", ") });
+    }
+}
+
+/// Puts the gates of a file over those of the flags, as the kubelet does when it fills in defaults, where it
+/// panics at what it refuses (`SetDefaults_KubeletConfiguration`). Takes those out.
+fn in_flight(start: &mut Start<'_>, value: &mut Value, flags: &Gates, path: &str) {
+    let Some(Value::Object(given)) = value.get_mut("featureGates") else { return };
+    let said = given.iter().filter_map(|(name, on)| Some((name.clone(), on.as_bool()?)));
+    let mut set = flags.clone();
+    set.extend(said);
+    let Some(error) = refused(&set, start.version) else { return };
+    let accepted = accepted(&set, start.version);
+    given.retain(|name, _| accepted.contains_key(name));
+    let rule = StartRule::GatesInFile {
+        path: path.to_owned(),
+        gates: names(&error),
+        error: error.to_string(),
+    };
+    let is_known = start.found.problems.iter().any(|problem| problem.text == rule.text());
+    if !is_known {
+        start.stop(Stage::Defaults, rule);
+    }
+}
+
+fn remove(value: &mut Value, field: &str) {
+    if let Value::Object(fields) = value {
+        fields.remove(field);
+    }
+}
+
+/// Drops what the kubelet does not know.
+fn without_strangers(value: &mut Value, version: KubeletVersion) {
+    for path in unknown_fields(value, version) {
+        if !path.contains(['.', '[']) {
+            remove(value, &path);
+        }
+    }
+}
+
+fn refused(set: &Gates, version: KubeletVersion) -> Option<FeatureGateError> {
+    FeatureGates::for_version(version).with_overrides(set).err()
+}
+
+fn names(error: &FeatureGateError) -> Vec<String> {
+    error.problems.iter().map(|problem| problem.gate().to_owned()).collect()
+}
+
+/// Returns the gates that a version takes one by one.
+fn accepted(set: &Gates, version: KubeletVersion) -> Gates {
+    let is_taken = |name: &str, on: bool| {
+        matches!(name, "AllAlpha" | "AllBeta")
+            || gate_state(name, version).is_some_and(|state| !state.locked || state.default == on)
+    };
+    set.iter().filter(|(name, on)| is_taken(name, **on)).map(|(k, v)| (k.clone(), *v)).collect()
+}
+
+/// Returns the gates that result, also where some lack what they need.
+fn lenient(set: &Gates, version: KubeletVersion) -> FeatureGates {
+    let gates = FeatureGates::for_version(version);
+    gates.with_overrides(set).unwrap_or_else(|_| {
+        Gate::ALL.into_iter().fold(gates, |gates, gate| match set.get(gate.name()) {
+            Some(on) => gates.with(gate, *on),
+            None => gates,
+        })
+    })
+}
+
+/// Notes the gates that will go.
+fn old_gates(start: &mut Start<'_>, set: &Gates) {
+    for (gate, value) in set {
+        let stage = match gate_state(gate, start.version).map(|state| state.stage) {
+            Some(GateStage::Ga) => "GA",
+            Some(GateStage::Deprecated) => "deprecated",
+            _ => continue,
+        };
+        start.warn(StartWarning::OldGate { gate: gate.clone(), value: *value, stage });
+    }
+}
+
+/// Holds the configuration against the kubelet's rules.
+fn rules(start: &mut Start<'_>, given: &KubeletConfiguration, gates: &FeatureGates) {
+    let cgroups = match start.facts.cgroup_version {
+        Some(CgroupVersion::V1) => CgroupMode::V1,
+        Some(CgroupVersion::V2) => CgroupMode::V2,
+        None => {
+            start.skip("whether cgroup v1 is refused", "the version of the cgroup hierarchy");
+            CgroupMode::Unknown
+        }
+    };
+    let errors = validate(given, gates, cgroups);
+    if !errors.is_empty() {
+        start.stop(Stage::Validation, StartRule::Invalid { errors });
+    }
+}

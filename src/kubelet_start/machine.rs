@@ -1,0 +1,426 @@
+//! What the kubelet holds against the machine: `run` in `cmd/kubelet/app/server.go`, `NewContainerManager` and
+//! `Start` in `pkg/kubelet/cm/container_manager_linux.go`, `NewMainKubelet` in `pkg/kubelet/kubelet.go`.
+
+use super::config::Read;
+use super::flags::Said;
+use super::rule::CgroupProblem;
+use super::state::{self, AtStart};
+use super::{Machine, Stage, Start, StartRule, StartWarning};
+use crate::answer::Certainty;
+use crate::facts::allocatable::{node_allocatable, reservations, reserved};
+use crate::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
+use crate::facts::kubelet_config::{EvictionSettings, possible_eviction_errors};
+use crate::k8s::feature_gates::Gate;
+use crate::k8s::go_text::{atoi, parse_bool, quote};
+use crate::k8s::pod::{ResourceList, ResourceName};
+use crate::k8s::quantity::{Format, Quantity};
+use crate::k8s::version::KubeletVersion;
+use std::collections::BTreeMap;
+
+/// Looks at what the kubelet looks at after its configuration.
+pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said) {
+    let Read { given, effective, gates } = read;
+    let on_v1 = start.facts.cgroup_version == Some(CgroupVersion::V1);
+    if on_v1 && gates.enabled(Gate::MemoryQos) {
+        start.warn(StartWarning::MemoryQosOnV1);
+    }
+    let (kubelet, kube) = (&effective.kubelet_cgroups, &effective.kube_reserved_cgroup);
+    if !kubelet.is_empty() && !kube.is_empty() && !kubelet.starts_with(kube.as_str()) {
+        start.warn(StartWarning::KubeletCgroupOutside);
+    }
+    let driver = effective.cgroup_driver.parse::<CgroupDriver>().ok();
+    if let Some(runtime) = start.facts.runtime_driver
+        && driver != Some(runtime)
+    {
+        let (configured, runtime) = (effective.cgroup_driver.clone(), runtime.to_string());
+        start.warn(StartWarning::RuntimeDriver { configured, runtime });
+    }
+    let driver = start.facts.runtime_driver.or(driver).unwrap_or(CgroupDriver::Cgroupfs);
+    let machine = start.facts.machine.clone();
+    if machine.is_none() {
+        start.skip("reservations above the capacity", "the machine's CPUs and memory");
+    }
+    let machine = machine.unwrap_or_default();
+    let mut config = effective.clone();
+    let kept = match reservations(&mut config, machine.cpus.as_ref()) {
+        Ok(kept) => Some(kept),
+        Err(error) => {
+            let field = error.field().to_owned();
+            start.stop(Stage::Run, StartRule::Setting { field, error: error.to_string() });
+            None
+        }
+    };
+    if on_v1 && config.swap_behavior == "LimitedSwap" && gates.enabled(Gate::NodeSwap) {
+        let error =
+            "swap feature is enabled and LimitedSwap but it is only supported with cgroupv2";
+        refuse(start, "memorySwap.swapBehavior", error.to_owned());
+    }
+    match start.facts.swap_bytes {
+        Some(bytes) if bytes > 0 && config.fail_swap_on => {
+            start.stop(Stage::Run, StartRule::SwapOn { bytes });
+        }
+        Some(_) => {}
+        None if config.fail_swap_on => start.skip("whether swap is refused", "the machine's swap"),
+        None => {}
+    }
+    if config.cgroups_per_qos && !matches!(config.cgroup_root.as_str(), "" | "/") {
+        let root = config.cgroup_root.clone();
+        let names = root.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        check_cgroup(start, Stage::Run, "cgroupRoot", "", &root, names);
+    }
+    if let Err(error) = topology(read, &machine) {
+        refuse(start, "topologyManagerPolicyOptions", error);
+    }
+    let folder = super::root_dir(said).to_owned();
+    state::dra(start, read, &folder);
+    // The managers are made before the kubelet knows of its disks, and before the capacity is checked.
+    let reservation = kept.as_ref().filter(|_| !machine.capacity.is_empty()).map(|kept| {
+        let mut reservation = ResourceList::default();
+        for (name, there_is) in machine.capacity.iter() {
+            let amount = reserved(name, there_is, kept);
+            if name.as_str() != "ephemeral-storage" && !amount.is_zero() {
+                reservation.insert(name.clone(), amount);
+            }
+        }
+        reservation
+    });
+    if let Err(error) = cpu_manager(start.version, read, reservation.as_ref(), &machine) {
+        refuse(start, "cpuManagerPolicy", error);
+    }
+    if let Err(error) = memory_manager(read, reservation.as_ref(), &machine) {
+        refuse(start, "memoryManagerPolicy", error);
+    }
+    created(start, read, said);
+    state::pods(start, read, &folder);
+    let at_start = AtStart { read, folder: &folder, machine: &machine };
+    state::cpu(start, &at_start);
+    state::memory(start, &at_start);
+    if let Some(kept) = &kept
+        && let Err(over) = node_allocatable(&machine.capacity, kept)
+    {
+        let resources = over.resources.iter().map(|(name, ..)| name.to_string()).collect();
+        let line = over.log_line();
+        let certainty = if line.is_some() { Certainty::Certain } else { Certainty::Likely };
+        let error = line.unwrap_or_else(|| over.to_string());
+        let rule = StartRule::OverReserved { resources, error };
+        start.stop_perhaps(Stage::ContainerManager, rule, certainty);
+    }
+    if given.protect_kernel_defaults == Some(true) {
+        start.skip("kernel settings that protectKernelDefaults refuses", "the kernel's settings");
+    }
+    for (key, field, what) in ENFORCED {
+        let (cgroup, list) = match field {
+            "systemReservedCgroup" => (&config.system_reserved_cgroup, &config.system_reserved),
+            _ => (&config.kube_reserved_cgroup, &config.kube_reserved),
+        };
+        if !config.enforce_node_allocatable.iter().any(|it| it == key) || cgroup.is_empty() {
+            continue;
+        }
+        let names = cgroup_names(cgroup, driver);
+        if list.is_empty() {
+            let (cgroup, paths, problem) =
+                (cgroup.clone(), Vec::new(), CgroupProblem::NoReservation);
+            let rule = StartRule::NoCgroup { field, what, cgroup, names, paths, problem };
+            start.stop(Stage::ContainerManager, rule);
+        } else {
+            check_cgroup(start, Stage::ContainerManager, field, what, cgroup, names);
+        }
+    }
+}
+
+/// What `enforceNodeAllocatable` can name, in the kubelet's order: the key, the field of the cgroup, and the
+/// kubelet's words.
+const ENFORCED: [(&str, &str, &str); 4] = [
+    ("system-reserved", "systemReservedCgroup", "System Reserved"),
+    ("kube-reserved", "kubeReservedCgroup", "Kube Reserved"),
+    ("system-reserved-compressible", "systemReservedCgroup", "System Reserved Compressible"),
+    ("kube-reserved-compressible", "kubeReservedCgroup", "Kube Reserved Compressible"),
+];
+
+fn refuse(start: &mut Start<'_>, field: &str, error: String) {
+    start.stop(Stage::Run, StartRule::Setting { field: field.to_owned(), error });
+}
+
+/// Looks whether a cgroup is there.
+fn check_cgroup(
+    start: &mut Start<'_>,
+    stage: Stage,
+    field: &'static str,
+    what: &'static str,
+    cgroup: &str,
+    names: Vec<String>,
+) {
+    let paths = start.facts.missing_paths.and_then(|missing| missing(cgroup));
+    let (Some(paths), Some(version)) = (paths, start.facts.cgroup_version) else {
+        return start.skip("whether cgroups of the configuration are missing", "the cgroup tree");
+    };
+    if !paths.is_empty() {
+        let problem = match version {
+            CgroupVersion::V1 => CgroupProblem::MissingOnV1,
+            CgroupVersion::V2 => CgroupProblem::MissingOnV2,
+        };
+        let cgroup = cgroup.to_owned();
+        let rule = StartRule::NoCgroup { field, what, cgroup, names, paths, problem };
+        start.stop(stage, rule);
+    }
+}
+
+/// Returns the parts of a cgroup's name (`ParseSystemdToCgroupName`, `ParseCgroupfsToCgroupName`).
+fn cgroup_names(cgroup: &str, driver: CgroupDriver) -> Vec<String> {
+    let parts: Vec<&str> = match driver {
+        CgroupDriver::Cgroupfs => cgroup.split('/').filter(|part| !part.is_empty()).collect(),
+        CgroupDriver::Systemd => {
+            let last = cgroup.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            last.strip_suffix(".slice").unwrap_or(last).split('-').collect()
+        }
+    };
+    parts.into_iter().map(|part| part.replace('_', "-")).collect()
+}
+
+/// The most NUMA nodes, unless an option says more.
+const MOST_NUMA_NODES: i64 = 8;
+
+/// Makes the topology manager (`NewManager` in `pkg/kubelet/cm/topologymanager`).
+fn topology(read: &Read, machine: &Machine) -> Result<(), String> {
+    let config = &read.effective;
+    let options = &config.topology_manager_policy_options;
+    if read.given.topology_manager_policy_options.is_some()
+        && !read.gates.enabled(Gate::TopologyManagerPolicyOptions)
+    {
+        return Err(format!(
+            "topology manager policy options {} require feature gates \"TopologyManagerPolicyOptions\" \
+             enabled",
+            go_map(options)
+        ));
+    }
+    if config.topology_manager_policy == "none" {
+        return Ok(());
+    }
+    let mut most = MOST_NUMA_NODES;
+    for (name, value) in options {
+        match name.as_str() {
+            "prefer-closest-numa-nodes" => {
+                parse_bool(value)
+                    .map_err(|error| format!("bad value for option {}: {error}", quote(name)))?;
+            }
+            "max-allowable-numa-nodes" => {
+                most = atoi(value).map_err(|error| {
+                    format!("unable to convert policy option to integer {}: {error}", quote(name))
+                })?;
+                if most < MOST_NUMA_NODES {
+                    return Err(format!(
+                        "the minimum value of {} should not be less than {MOST_NUMA_NODES}",
+                        quote(name)
+                    ));
+                }
+            }
+            _ => return Err(format!("unknown Topology Manager Policy option: {}", quote(name))),
+        }
+    }
+    let nodes = machine.numa_memory.as_ref().map_or(0, BTreeMap::len);
+    if i64::try_from(nodes).is_ok_and(|nodes| nodes > most) {
+        return Err(format!("unsupported on machines with more than {most} NUMA Nodes"));
+    }
+    Ok(())
+}
+
+/// Returns a map as Go's `%v` shows it.
+fn go_map(map: &BTreeMap<String, String>) -> String {
+    let entries: Vec<String> = map.iter().map(|(name, value)| format!("{name}:{value}")).collect();
+    format!("map[{}]", entries.join(" "))
+}
+
+/// Makes the CPU manager (`NewManager` in `pkg/kubelet/cm/cpumanager`).
+fn cpu_manager(
+    version: KubeletVersion,
+    read: &Read,
+    reservation: Option<&ResourceList>,
+    machine: &Machine,
+) -> Result<(), String> {
+    let none = BTreeMap::new();
+    let options = read.given.cpu_manager_policy_options.as_ref().unwrap_or(&none);
+    match read.effective.cpu_manager_policy.as_str() {
+        "none" if options.is_empty() => return Ok(()),
+        "none" => {
+            let options = go_map(options);
+            return Err(format!(
+                "new none policy error: None policy: received unsupported options={options}"
+            ));
+        }
+        "static" => {}
+        other => return Err(format!("unknown policy: {}", quote(other))),
+    }
+    let Some(reservation) = reservation else { return Ok(()) };
+    let Some(cpu) = reservation.get(&ResourceName::Cpu) else {
+        return Err(
+            "[cpumanager] unable to determine reserved CPU resources for static policy".to_owned()
+        );
+    };
+    cpu_options(version, read, options)
+        .map_err(|error| format!("new static policy error: {error}"))?;
+    let reserved = cpu.milli_value().saturating_add(999) / 1000;
+    let there_are = machine.cpus.as_ref().and_then(|cpus| i64::try_from(cpus.len()).ok());
+    if there_are.is_some_and(|count| count < reserved) {
+        return Err(format!(
+            "new static policy error: [cpumanager] unable to reserve the required amount of CPUs (size of \
+             \x20did not equal {reserved})"
+        ));
+    }
+    Ok(())
+}
+
+/// The options of the static policy, from which minor version each is beta and stable.
+const CPU_OPTIONS: [(&str, u32, u32); 6] = [
+    ("align-by-socket", u32::MAX, u32::MAX),
+    ("distribute-cpus-across-cores", u32::MAX, u32::MAX),
+    ("distribute-cpus-across-numa", 33, u32::MAX),
+    ("full-pcpus-only", 0, 33),
+    ("prefer-align-cpus-by-uncorecache", 34, 36),
+    ("strict-cpu-reservation", 33, 35),
+];
+
+/// Reads the options of the static policy (`NewStaticPolicyOptions`).
+fn cpu_options(
+    version: KubeletVersion,
+    read: &Read,
+    options: &BTreeMap<String, String>,
+) -> Result<(), String> {
+    let mut on = Vec::new();
+    for (name, value) in options {
+        let Some((_, beta, stable)) = CPU_OPTIONS.iter().find(|(known, ..)| known == name) else {
+            return Err(format!("unknown CPU Manager Policy option: {}", quote(name)));
+        };
+        let (gate, level) = match (version.at_least(*stable), version.at_least(*beta)) {
+            (true, _) => (None, ""),
+            (false, true) => (Some(Gate::CpuManagerPolicyBetaOptions), "Beta"),
+            (false, false) => (Some(Gate::CpuManagerPolicyAlphaOptions), "Alpha"),
+        };
+        if gate.is_some_and(|gate| !read.gates.enabled(gate)) {
+            return Err(format!(
+                "CPU Manager Policy {level}-level Options not enabled, but option {} provided",
+                quote(name)
+            ));
+        }
+        let is_on = parse_bool(value)
+            .map_err(|error| format!("bad value for option {}: {error}", quote(name)))?;
+        if is_on {
+            on.push(name.as_str());
+        }
+    }
+    for (one, other) in [
+        ("full-pcpus-only", "distribute-cpus-across-cores"),
+        ("distribute-cpus-across-numa", "distribute-cpus-across-cores"),
+        ("prefer-align-cpus-by-uncorecache", "distribute-cpus-across-cores"),
+        ("prefer-align-cpus-by-uncorecache", "distribute-cpus-across-numa"),
+    ] {
+        if on.contains(&one) && on.contains(&other) {
+            return Err(format!(
+                "static policy options {one} and {other} can not be used at the same time"
+            ));
+        }
+    }
+    if on.contains(&"align-by-socket")
+        && read.effective.topology_manager_policy == "single-numa-node"
+    {
+        return Err("Topolgy manager single-numa-node policy is incompatible with CPUManager \
+                    align-by-socket policy option"
+            .to_owned());
+    }
+    Ok(())
+}
+
+/// Makes the memory manager (`NewManager` in `pkg/kubelet/cm/memorymanager`).
+fn memory_manager(
+    read: &Read,
+    reservation: Option<&ResourceList>,
+    machine: &Machine,
+) -> Result<(), String> {
+    match read.effective.memory_manager_policy.as_str() {
+        "None" => return Ok(()),
+        "Static" => {}
+        "BestEffort" => {
+            return Err("policy \"BestEffort\" is not available for platform \"linux\"".to_owned());
+        }
+        other => return Err(format!("unknown policy: {}", quote(other))),
+    }
+    let mut total: BTreeMap<&str, Quantity> = BTreeMap::new();
+    for reserved in read.given.reserved_memory.iter().flatten() {
+        let node = i64::from(reserved.numa_node);
+        if machine.numa_memory.as_ref().is_some_and(|nodes| !nodes.contains_key(&node)) {
+            return Err(format!(
+                "the reserved memory configuration references a NUMA node {node} that does not exist on \
+                 this machine"
+            ));
+        }
+        for (name, amount) in &reserved.limits {
+            let zero = || Quantity::from_units(0, Format::DecimalSi);
+            *total.entry(name).or_insert_with(zero) += amount;
+        }
+    }
+    let Some(reservation) = reservation else { return Ok(()) };
+    let counts = |name: &str| name == "memory" || name.starts_with("hugepages-");
+    let mut names: Vec<&str> = total.keys().copied().collect();
+    names.extend(reservation.iter().map(|(name, _)| name.as_str()).filter(|name| counts(name)));
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        let zero = Quantity::from_units(0, Format::DecimalSi);
+        let given = total.get(name).unwrap_or(&zero);
+        let needed = reservation.get(&ResourceName::from(name)).unwrap_or(&zero);
+        if given.compare(needed).is_ne() {
+            return Err(format!(
+                "the total amount \"{given}\" of type {} is not equal to the value \"{needed}\" \
+                 determined by Node Allocatable feature",
+                quote(name)
+            ));
+        }
+    }
+    if total.get("memory").is_none_or(Quantity::is_zero) {
+        return Err("[memorymanager] you should specify the system reserved memory".to_owned());
+    }
+    Ok(())
+}
+
+/// Makes the kubelet itself (`NewMainKubelet` in `pkg/kubelet/kubelet.go`).
+fn created(start: &mut Start<'_>, read: &Read, said: &Said) {
+    let Read { given, effective, .. } = read;
+    let mut stop = |field: &str, error: String| {
+        start.stop(Stage::Create, StartRule::Setting { field: field.to_owned(), error });
+    };
+    if let Some(frequency) = given.sync_frequency.filter(|frequency| frequency.0 < 0) {
+        stop("syncFrequency", format!("invalid sync frequency {}", frequency.0));
+    }
+    let errors = possible_eviction_errors(EvictionSettings {
+        hard: &effective.eviction_hard,
+        soft: &effective.eviction_soft,
+        soft_grace_period: &effective.eviction_soft_grace_period,
+        minimum_reclaim: &effective.eviction_minimum_reclaim,
+    });
+    let refused_before =
+        crate::facts::kubelet_config::parse_hard_thresholds(&effective.eviction_hard);
+    if let (Some(error), true) = (errors.first(), refused_before.is_ok()) {
+        stop("evictionSoft", error.to_string());
+    }
+    if let Some(mode) = &given.config_map_and_secret_change_detection_strategy
+        && !matches!(mode.as_str(), "" | "Watch" | "Cache" | "Get")
+        && said.flags.kubeconfig.is_some()
+    {
+        let error = format!("unknown configmap and secret manager mode: {mode}");
+        stop("configMapAndSecretChangeDetectionStrategy", error);
+    }
+    if let Some(size) = given.container_log_max_size.as_deref().filter(|size| !size.is_empty())
+        && let Err(error) = size.parse::<Quantity>()
+    {
+        let error = format!(
+            "failed to initialize container log manager: failed to parse container log max size {}: {error}",
+            quote(size)
+        );
+        stop("containerLogMaxSize", error);
+    }
+    if let Some(age) = said.flags.container_gc.minimum_age.filter(|age| age.0 < 0) {
+        stop(
+            "minimum-container-ttl-duration",
+            format!("invalid minimum garbage collection age: {age}"),
+        );
+    }
+}

@@ -1,0 +1,232 @@
+//! The files of state that a start reads: those of the CPU manager, the memory manager, dynamic resource allocation
+//! and the pods' resources.
+
+use super::config::Read;
+use super::{Machine, Stage, Start, StartRule};
+use crate::answer::Certainty;
+use crate::facts::checkpoint::cpu_manager::{self, CpuRefusal, CpuState};
+use crate::facts::checkpoint::memory_manager::{self, MemoryRefusal, MemoryState};
+use crate::facts::checkpoint::{StateFile, dra as claims, pod_allocation};
+use crate::facts::host::Text;
+use crate::k8s::cpuset::CpuSet;
+use crate::k8s::feature_gates::Gate;
+use crate::k8s::go_text::{parse_bool, quote};
+
+/// What the managers start with.
+pub(super) struct AtStart<'a> {
+    pub read: &'a Read,
+    /// The kubelet's folder.
+    pub folder: &'a str,
+    pub machine: &'a Machine,
+}
+
+/// Returns the text of a file, if there is one and it was read.
+fn text<'f>(start: &mut Start<'f>, file: StateFile) -> Option<&'f str> {
+    let files = start.facts.state_files;
+    match files.and_then(|files| files.get(file.name())) {
+        Some(Text::Read(text)) => Some(text),
+        Some(Text::Absent) => None,
+        Some(Text::Unreadable(_)) | None => {
+            let what = match file {
+                StateFile::Cpu => "whether cpu_manager_state is taken",
+                StateFile::Memory => "whether memory_manager_state is taken",
+                StateFile::Dra => "whether dra_manager_state is taken",
+                _ => "whether the state of the pods' resources is taken",
+            };
+            start.skip(what, "the files of state below the kubelet's folder");
+            None
+        }
+    }
+}
+
+fn path(folder: &str, file: StateFile) -> String {
+    format!("{}/{}", folder.trim_end_matches('/'), file.name())
+}
+
+/// `dra_manager_state`, when the manager is made.
+pub(super) fn dra(start: &mut Start<'_>, read: &Read, folder: &str) {
+    if !read.gates.enabled(Gate::DynamicResourceAllocation) {
+        return;
+    }
+    let file = StateFile::Dra;
+    let Some(text) = text(start, file) else { return };
+    if let Err(refusal) = claims::load(text.as_bytes()).outcome {
+        let error =
+            format!("create ResourceClaim cache: GetOrCreate() on checkpoint state: {refusal}");
+        let path = path(folder, file);
+        start.stop(Stage::Run, StartRule::StateFile { file, path, error, panics: false });
+    }
+}
+
+/// The allocated and the actuated resources of the pods, when the kubelet is made.
+pub(super) fn pods(start: &mut Start<'_>, read: &Read, folder: &str) {
+    // 1.32 has one file of both, and only looks at it with the gate.
+    if !start.version.at_least(33) {
+        if read.gates.enabled(Gate::InPlacePodVerticalScaling)
+            && let Some(text) = text(start, StateFile::PodStatus)
+            && let Err(refusal) = pod_allocation::load_v1_32(text.as_bytes()).outcome
+        {
+            panics(start, Stage::Create, folder, StateFile::PodStatus, &refusal.to_string());
+        }
+        return;
+    }
+    let is_on = start.version.at_least(35) || read.gates.enabled(Gate::InPlacePodVerticalScaling);
+    if !is_on {
+        return;
+    }
+    let file = StateFile::ActuatedPods;
+    if let Some(text) = text(start, file)
+        && let Err(refusal) = pod_allocation::load(text.as_bytes()).outcome
+    {
+        let refusal = file.refusal(&refusal.to_string(), folder);
+        match start.version.at_least(35) {
+            true => {
+                let error = format!("failed to initialize actuated state checkpoint: {refusal}");
+                let path = path(folder, file);
+                start
+                    .stop(Stage::Create, StartRule::StateFile { file, path, error, panics: false });
+            }
+            false => panics(start, Stage::Create, folder, file, &refusal),
+        }
+    }
+    let file = StateFile::AllocatedPods;
+    if let Some(text) = text(start, file)
+        && let Err(refusal) = pod_allocation::load(text.as_bytes()).outcome
+    {
+        panics(start, Stage::Create, folder, file, &file.refusal(&refusal.to_string(), folder));
+    }
+}
+
+fn panics(start: &mut Start<'_>, stage: Stage, folder: &str, file: StateFile, error: &str) {
+    let (path, error) = (path(folder, file), error.to_owned());
+    start.stop(stage, StartRule::StateFile { file, path, error, panics: true });
+}
+
+fn stop(start: &mut Start<'_>, folder: &str, file: StateFile, error: String, certainty: Certainty) {
+    let path = path(folder, file);
+    let rule = StartRule::StateFile { file, path, error, panics: false };
+    start.stop_perhaps(Stage::ContainerManager, rule, certainty);
+}
+
+/// `cpu_manager_state`, when the CPU manager starts.
+pub(super) fn cpu(start: &mut Start<'_>, at: &AtStart<'_>) {
+    let file = StateFile::Cpu;
+    let Some(text) = text(start, file) else { return };
+    let policy = at.read.effective.cpu_manager_policy.as_str();
+    let pod_level = at.read.gates.enabled(Gate::PodLevelResourceManagers);
+    let loaded = cpu_manager::load(text.as_bytes(), pod_level, Some(policy), None).outcome;
+    let error = match loaded {
+        Ok(state) if policy == "static" => static_refusal(&state, at),
+        Ok(_) => None,
+        Err(CpuRefusal::ContainersNotKnown) => {
+            return start
+                .skip("whether cpu_manager_state is taken", "the containers of the runtime");
+        }
+        Err(refusal) => Some(file.refusal(&refusal.to_string(), at.folder)),
+    };
+    if let Some(error) = error {
+        let error = format!("start cpu manager error: {error}");
+        stop(start, at.folder, file, error, Certainty::Certain);
+    }
+}
+
+/// Tells why the static policy does not start with a state (`validateState` in `policy_static.go`).
+fn static_refusal(state: &CpuState, at: &AtStart<'_>) -> Option<String> {
+    let shared = &state.default_cpu_set;
+    if shared.is_empty() {
+        return (!state.containers.is_empty()).then(|| "default cpuset cannot be empty".to_owned());
+    }
+    let options = at.read.given.cpu_manager_policy_options.as_ref();
+    let strict = options.and_then(|options| options.get("strict-cpu-reservation"));
+    let strict = strict.is_some_and(|value| parse_bool(value) == Ok(true));
+    // Which CPUs are reserved hangs on the cores where no list of them is given.
+    if let Ok(reserved) = at.read.effective.reserved_system_cpus.parse::<CpuSet>()
+        && !reserved.is_empty()
+    {
+        let both: CpuSet =
+            reserved.iter().filter(|cpu| shared.iter().any(|it| it == *cpu)).collect();
+        if strict && !both.is_empty() {
+            return Some(format!(
+                "some of strictly reserved cpus: {} are present in defaultCpuSet: {}",
+                quote(&both.to_string()),
+                quote(&shared.to_string())
+            ));
+        }
+        if !strict && both != reserved {
+            return Some(format!(
+                "not all reserved cpus: \"{reserved}\" are present in defaultCpuSet: \"{shared}\""
+            ));
+        }
+    }
+    let mut all: Vec<i64> = shared.iter().collect();
+    for (pod, containers) in &state.containers {
+        for (container, cpus) in containers {
+            if cpus.iter().any(|cpu| shared.iter().any(|it| it == cpu)) {
+                return Some(format!(
+                    "pod: {pod}, container: {container} cpuset: {} overlaps with default cpuset {}",
+                    quote(&cpus.to_string()),
+                    quote(&shared.to_string())
+                ));
+            }
+            all.extend(cpus.iter());
+        }
+    }
+    all.extend(state.pods.iter().flatten().flat_map(|(_, cpus)| cpus.iter()));
+    let known: CpuSet = all.into_iter().collect();
+    let there_are = at.machine.cpus.as_ref()?;
+    (known != *there_are).then(|| {
+        format!(
+            "current set of available CPUs \"{there_are}\" doesn't match with CPUs in state \"{known}\""
+        )
+    })
+}
+
+/// `memory_manager_state`, when the memory manager starts.
+pub(super) fn memory(start: &mut Start<'_>, at: &AtStart<'_>) {
+    let file = StateFile::Memory;
+    let Some(text) = text(start, file) else { return };
+    let policy = at.read.effective.memory_manager_policy.as_str();
+    let pod_level = at.read.gates.enabled(Gate::PodLevelResourceManagers);
+    let loaded = memory_manager::load(text.as_bytes(), pod_level, Some(policy)).outcome;
+    let error = match loaded {
+        Ok(state) if policy == "Static" => differs(&state, at).then(|| {
+            "[memorymanager] the expected machine state is different from the real one".to_owned()
+        }),
+        Ok(_) => None,
+        Err(refusal @ MemoryRefusal::Panic { .. }) => {
+            let stage = Stage::ContainerManager;
+            return panics(start, stage, at.folder, file, &refusal.to_string());
+        }
+        Err(refusal) => Some(file.refusal(&refusal.to_string(), at.folder)),
+    };
+    if let Some(error) = error {
+        let error = format!("start memory manager error: {error}");
+        stop(start, at.folder, file, error, Certainty::Certain);
+    }
+}
+
+/// Tells whether the NUMA nodes or what is reserved of them are not those of the state
+/// (`areMachineStatesEqual` in `policy_static.go`).
+fn differs(state: &MemoryState, at: &AtStart<'_>) -> bool {
+    if state.machine_state.is_empty() {
+        return false;
+    }
+    let reserved = |node: i64| {
+        let lists = at.read.given.reserved_memory.iter().flatten();
+        let here = lists.filter(|list| i64::from(list.numa_node) == node);
+        let bytes = here.filter_map(|list| list.limits.get("memory")?.as_units()).sum::<i64>();
+        u64::try_from(bytes).unwrap_or_default()
+    };
+    let of_machine = at.machine.numa_memory.as_ref();
+    if of_machine.is_some_and(|nodes| !nodes.keys().eq(state.machine_state.keys())) {
+        return true;
+    }
+    state.machine_state.iter().any(|(number, node)| {
+        let tables = node.as_ref().and_then(|node| node.memory_map.as_ref());
+        let Some(Some(memory)) = tables.and_then(|tables| tables.get("memory")) else {
+            return true;
+        };
+        let total = of_machine.and_then(|nodes| u64::try_from(*nodes.get(number)?).ok());
+        memory.system_reserved != reserved(*number) || total.is_some_and(|it| it != memory.total)
+    })
+}
