@@ -1,10 +1,13 @@
-//! Who gets how much CPU when every container of a plan is busy.
+//! The CPU time of each container of a plan when all are busy, by planned values or the kernel's.
 
-use crate::answer::{Basis, answer};
-use crate::cgroup::container::ContainerKind;
+mod competitors;
+
+use self::competitors::Competitors;
+pub use self::competitors::Values;
+use crate::answer::{Basis, Missing, answer};
 use crate::cgroup::cpu_share::{Division, Node as Competitor, Quota, Reason, cpu_shares};
 use crate::cgroup::plan::{Owner, Plan, PlannedCgroup, last_element};
-use crate::facts::cgroup_file::CgroupFile;
+use crate::facts::cgroup_tree::CgroupPath;
 use crate::k8s::pod::{Container, Pod, ResourceName};
 use crate::k8s::qos::QosClass;
 use crate::k8s::quantity::Quantity;
@@ -55,13 +58,13 @@ pub struct Share<'p> {
     pub cgroup: Option<&'p str>,
     /// The request in thousandths of a CPU; null without one.
     pub request_milli_cpu: Option<i64>,
-    /// The CPUs that it gets, as an exact fraction.
+    /// The CPUs that it gets, as an exact fraction; null: a value that decides is unknown.
     #[serde(serialize_with = "fraction")]
-    #[schemars(with = "String")]
-    pub cpus: BigRational,
+    #[schemars(with = "Option<String>")]
+    pub cpus: Option<BigRational>,
     /// The same for reading.
-    pub decimal: String,
-    /// Gets at least what it requests; null without a request.
+    pub decimal: Option<String>,
+    /// Gets at least what it requests; null without a request, or where the CPUs are unknown.
     pub meets_request: Option<bool>,
     /// Why it does not get more.
     pub limited_by: String,
@@ -69,34 +72,37 @@ pub struct Share<'p> {
     pub at: Option<String>,
 }
 
-fn fraction<S: Serializer>(cpus: &BigRational, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&format_args!("{}/{}", cpus.numer(), cpus.denom()))
+fn fraction<S: Serializer>(cpus: &Option<BigRational>, serializer: S) -> Result<S::Ok, S::Error> {
+    match cpus {
+        Some(cpus) => serializer.collect_str(&format_args!("{}/{}", cpus.numer(), cpus.denom())),
+        None => serializer.serialize_none(),
+    }
 }
 
-type Id<'p> = Option<&'p PlannedCgroup<'p>>;
-
-/// Divides CPUs among the containers of a plan. Init containers that end are left out: they do not
+/// Divides CPUs among the containers of a plan. Planned init containers that end are left out: they do not
 /// run beside the others. A sandbox sleeps. Exclusive CPUs belong to their containers, and the others
 /// divide the rest.
 pub fn shares<'p>(
     plan: &'p Plan<'p>,
+    values: Values<'p>,
     cpus: u64,
     siblings: &[Sibling],
     mut basis: Basis,
 ) -> CpuShares<'p> {
-    let kubepods = plan.roots.iter().filter(|root| !is_reserved(root));
-    let pinned: Vec<(&PlannedCgroup<'p>, u64)> = kubepods.clone().flat_map(pinned_leaves).collect();
-    let exclusive: u64 = pinned.iter().map(|(_, cpus)| cpus).sum();
+    values.tell(&mut basis);
+    let (reserved, kubepods): (Vec<_>, Vec<_>) = plan.roots.iter().partition(|it| is_reserved(it));
+    let all = Competitors::of(&kubepods, values, !siblings.is_empty());
+    let exclusive: u64 = all.pinned.iter().map(|(_, cpus)| cpus).sum();
     if exclusive > cpus {
         basis.warn(format!("{exclusive} exclusive CPUs are asked for, and there are {cpus}"));
     }
-    let mut competitors: Vec<Competitor<Id<'p>>> = kubepods.flat_map(competitors).collect();
+    let mut competitors = all.roots.clone();
     for sibling in siblings {
         competitors.push(Competitor::new(None, sibling.name.clone(), sibling.weight));
     }
     if siblings.is_empty() {
-        basis.warn_all(plan.roots.iter().filter(|root| is_reserved(root)).map(|root| {
-            let weight = weight(root).map_or("?".to_owned(), |weight| weight.to_string());
+        basis.warn_all(reserved.into_iter().map(|root| {
+            let weight = values.weight(root).map_or("?".to_owned(), |weight| weight.to_string());
             let name = last_element(&root.path);
             format!(
                 "what runs in {} competes with the pods and is not counted: --sibling {name}={weight}",
@@ -104,81 +110,64 @@ pub fn shares<'p>(
             )
         }));
     }
+    for (what, names) in [
+        ("no cgroup in the kernel, and no CPU time", &all.absent),
+        ("no known pod, and CPU time that is not counted", &all.strangers),
+    ] {
+        basis.warn_all(first_of(names).map(|names| format!("{what}: {names}")));
+    }
+    basis
+        .lack_all(all.gaps.iter().map(|gap| Missing { text: gap.text.clone(), flags: Vec::new() }));
     let divided = cpu_shares(cpus.saturating_sub(exclusive), &competitors);
-    let mut items: Vec<Share<'p>> = pinned
-        .into_iter()
-        .map(|(cgroup, own)| {
-            let limited_by = format!("exclusive CPUs: {own}");
-            share(cgroup, BigRational::from_integer(own.into()), limited_by, None)
-        })
-        .collect();
-    items.extend(divided.leaves.iter().map(|leaf| {
+    let mut items: Vec<Share<'p>> = Vec::new();
+    for (cgroup, own) in &all.pinned {
+        let limited_by = format!("exclusive CPUs: {own}");
+        items.push(share(cgroup, BigRational::from_integer((*own).into()), limited_by, None));
+    }
+    // Siblings are where kubepods is.
+    let top = kubepods.first().and_then(|root| CgroupPath::new(&root.path).parent());
+    let top = top.unwrap_or_else(CgroupPath::root);
+    for leaf in &divided.leaves {
         let (limited_by, at) = reason(&leaf.reason);
-        match leaf.node.id {
-            Some(cgroup) => share(cgroup, leaf.cpus.clone(), limited_by, at),
-            None => sibling_share(&leaf.node.name, leaf.cpus.clone(), limited_by, at),
-        }
-    }));
+        let (path, own) = match leaf.node.id {
+            Some(cgroup) => {
+                let own = share(cgroup, leaf.cpus.clone(), limited_by, at);
+                (CgroupPath::new(&cgroup.path), own)
+            }
+            None => {
+                let own = sibling_share(&leaf.node.name, leaf.cpus.clone(), limited_by, at);
+                (top.child(&leaf.node.name), own)
+            }
+        };
+        items.push(match all.gap(&path) {
+            None => own,
+            Some(gap) => Share {
+                cpus: None,
+                decimal: None,
+                meets_request: None,
+                limited_by: format!("unknown: {}", gap.text),
+                at: None,
+                ..own
+            },
+        });
+    }
     CpuShares { cpus, items, basis }
+}
+
+/// Returns the first few of many names, and how many there are beside; `None` of none.
+fn first_of(names: &[String]) -> Option<String> {
+    const SHOWN: usize = 3;
+    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    match names.len() {
+        0 => None,
+        1..=SHOWN => Some(shown),
+        all => Some(format!("{shown} and {} more", all - SHOWN)),
+    }
 }
 
 /// A reserved cgroup has no containers: what runs in it is given as a sibling.
 fn is_reserved(cgroup: &PlannedCgroup<'_>) -> bool {
     matches!(cgroup.owner, Owner::Node { part } if part != "kubepods")
-}
-
-/// Returns the containers with exclusive CPUs, and how many.
-fn pinned_leaves<'p>(cgroup: &'p PlannedCgroup<'p>) -> Vec<(&'p PlannedCgroup<'p>, u64)> {
-    if let Some(cpus) = exclusive_cpus(cgroup) {
-        return vec![(cgroup, cpus)];
-    }
-    cgroup.children.iter().flat_map(pinned_leaves).collect()
-}
-
-/// Returns how many CPUs a container has for itself. An init container gives its own back.
-fn exclusive_cpus(cgroup: &PlannedCgroup<'_>) -> Option<u64> {
-    match cgroup.owner {
-        Owner::Container { kind: ContainerKind::InitContainer, .. } => None,
-        Owner::Container { pod, name, pinned: true, .. } => {
-            request_of(pod, name).and_then(|milli_cpu| u64::try_from(milli_cpu / 1000).ok())
-        }
-        _ => None,
-    }
-}
-
-/// Returns a cgroup with everything below it that competes; nothing where nothing in it can run, and
-/// what is below it where it does not exist (pods without cgroups per QoS).
-fn competitors<'p>(cgroup: &'p PlannedCgroup<'p>) -> Vec<Competitor<Id<'p>>> {
-    let children: Vec<_> = cgroup.children.iter().flat_map(competitors).collect();
-    let is_container = matches!(cgroup.owner, Owner::Container { .. });
-    let ends = matches!(cgroup.owner, Owner::Container { kind: ContainerKind::InitContainer, .. });
-    if ends || exclusive_cpus(cgroup).is_some() || (!is_container && children.is_empty()) {
-        return Vec::new();
-    }
-    if cgroup.path.is_empty() {
-        return children;
-    }
-    // Only kubepods can lack a weight, without a capacity; nothing competes with it then.
-    let name = last_element(&cgroup.path);
-    let mut competitor = Competitor::new(Some(cgroup), name, weight(cgroup).unwrap_or(1));
-    match cgroup.text(CgroupFile::CpuMax.v2_name()).and_then(|text| text.split_once(' ')) {
-        Some((quota, period)) => {
-            competitor.cpu_quota_us = quota.parse().ok();
-            competitor.cpu_period_us = period.parse().ok();
-        }
-        None => {
-            let signed = |file: &str| cgroup.text(file).and_then(|text| text.parse().ok());
-            competitor.cpu_quota_us = signed(CgroupFile::CpuCfsQuota.v2_name());
-            competitor.cpu_period_us = signed(CgroupFile::CpuCfsPeriod.v2_name());
-        }
-    }
-    competitor.children = children;
-    vec![competitor]
-}
-
-fn weight(cgroup: &PlannedCgroup<'_>) -> Option<u64> {
-    let number = |file: &str| cgroup.text(file).and_then(|text| text.parse().ok());
-    number(CgroupFile::CpuWeight.v2_name()).or_else(|| number(CgroupFile::CpuShares.v2_name()))
 }
 
 fn share<'p>(
@@ -201,9 +190,9 @@ fn share<'p>(
         qos_class: Some(class),
         cgroup: Some(&cgroup.path),
         request_milli_cpu: requested,
-        decimal: decimal(&cpus),
+        decimal: Some(decimal(&cpus)),
         meets_request: requested.map(enough),
-        cpus,
+        cpus: Some(cpus),
         limited_by,
         at,
     }
@@ -223,9 +212,9 @@ fn sibling_share<'p>(
         qos_class: None,
         cgroup: None,
         request_milli_cpu: None,
-        decimal: decimal(&cpus),
+        decimal: Some(decimal(&cpus)),
         meets_request: None,
-        cpus,
+        cpus: Some(cpus),
         limited_by,
         at,
     }
@@ -262,6 +251,14 @@ fn reason(reason: &Reason) -> (String, Option<String>) {
     }
 }
 
+/// Returns the line that names the values.
+pub fn values_line(values: Values<'_>) -> String {
+    match values {
+        Values::Planned => "weights and quotas: planned".to_owned(),
+        Values::Kernel(_) => "weights and quotas: the kernel's".to_owned(),
+    }
+}
+
 /// Returns the shares as a table with a bar for each: filled is what it gets, `|` is what it asked
 /// for. `wide` adds the cgroups.
 pub fn table(shares: &CpuShares<'_>, wide: bool) -> Table {
@@ -279,10 +276,10 @@ pub fn table(shares: &CpuShares<'_>, wide: bool) -> Table {
         Column::new("REQUEST", |(_, share)| {
             or_dash(share.request_milli_cpu.map(|milli| format!("{milli}m")))
         }),
-        Column::new("GETS", |(_, share)| share.decimal.clone()),
+        Column::new("GETS", |(_, share)| or_dash(share.decimal.as_ref())),
         Column::new("MEETS REQUEST", |(_, share)| {
-            or_dash(share.request_milli_cpu.map(|milli_cpu| {
-                let percent = percent_down(&share.cpus, milli_cpu);
+            or_dash(share.cpus.as_ref().zip(share.request_milli_cpu).map(|(cpus, milli_cpu)| {
+                let percent = percent_down(cpus, milli_cpu);
                 let verdict = if share.meets_request == Some(true) { "yes" } else { "no" };
                 format!("{verdict}, {percent}%")
             }))
@@ -299,12 +296,15 @@ fn requested(share: &Share<'_>) -> f64 {
 }
 
 fn gets(share: &Share<'_>) -> f64 {
-    share.cpus.to_f64().unwrap_or_default()
+    share.cpus.as_ref().and_then(BigRational::to_f64).unwrap_or_default()
 }
 
 /// Returns the bar of a share; the longest one stands for `most`.
 fn drawn(share: &Share<'_>, most: f64) -> String {
     const WIDTH: usize = 24;
+    if share.cpus.is_none() {
+        return "-".to_owned();
+    }
     let mut drawn = bar(gets(share), most, WIDTH);
     if share.request_milli_cpu.is_some() && most > 0.0 {
         let at = ((requested(share) / most) * WIDTH as f64).round() as usize;

@@ -344,11 +344,14 @@ fn gather_tree(
 ///
 /// Fails when it could not be read: then there is no answer.
 pub fn cgroup_tree(snapshot: &Snapshot) -> Result<&CgroupTree, Failure> {
-    snapshot.cgroups.value().ok_or_else(|| {
-        let reason = snapshot.cgroups.reason();
-        Failure::missing(anyhow::anyhow!("the cgroup tree could not be read: {reason}")).hint(
-            "run kq on the node, name its root folder with --host-root, or take a snapshot there \
-             and pass it with --snapshot",
-        )
-    })
+    snapshot.cgroups.value().ok_or_else(|| tree_failure(&snapshot.cgroups))
+}
+
+/// Returns the failure of an answer that needs the cgroup tree.
+pub fn tree_failure(cgroups: &Lookup<CgroupTree>) -> Failure {
+    let reason = cgroups.reason();
+    Failure::missing(anyhow::anyhow!("the cgroup tree could not be read: {reason}")).hint(
+        "run kq on the node, name its root folder with --host-root, or take a snapshot there \
+         and pass it with --snapshot",
+    )
 }

@@ -27,7 +27,7 @@ mod stats;
 
 pub use config::forget_secrets;
 pub use facts::{FactKey, FactSet, summary};
-pub use gather::{cgroup_tree, gather, is_of_this_machine};
+pub use gather::{cgroup_tree, gather, is_of_this_machine, tree_failure};
 pub use given_devices::read_devices;
 pub use kubelet_node::{
     GivenConfig, KubeletFlags, KubeletNode, KubeletOptions, KubeletStartOption, config_of,

@@ -6,13 +6,15 @@ use crate::cgroup::knowledge::Knowledge;
 use crate::cgroup::plan::{Plan, RuntimeFormula, plan, select};
 use crate::cgroup::report::basis_of;
 use crate::cgroup::view::unknown_facts;
+use crate::facts::cgroup_tree::CgroupTree;
+use crate::facts::lookup::{Lookup, Sourced};
 use crate::facts::node::Node;
 use crate::facts::pod_selector::Selection;
 use crate::facts::workloads::effective_uid;
 use crate::k8s::defaults::{apply_api_defaults, apply_priority};
 use crate::k8s::manifest::{Loaded, LoadedPod};
 use crate::k8s::priority::mark_static;
-use crate::node::NodeDescription;
+use crate::node::{NodeDescription, tree_failure};
 use std::collections::BTreeMap;
 
 /// Pods and their node.
@@ -26,6 +28,8 @@ pub struct PlanInput {
     pods: Vec<LoadedPod>,
     /// Pods of the node, or its kubelet's configuration, are unknown.
     is_incomplete: bool,
+    /// The cgroups of the node.
+    cgroups: Lookup<CgroupTree>,
     selection: Selection,
     notes: Vec<String>,
     knowledge: Knowledge,
@@ -77,6 +81,7 @@ impl PlanInput {
             formula,
             pods: loaded.pods,
             is_incomplete: false,
+            cgroups: Lookup::default(),
             selection: options.selection.clone(),
             notes,
             knowledge: Knowledge::default(),
@@ -86,14 +91,14 @@ impl PlanInput {
     /// Takes the pods of a live node.
     pub fn of_live(live: LiveNode, selection: Selection, are_static: bool) -> Self {
         let knowledge = live.knowledge();
-        let LiveNode { config, node, formula, mut pods, mut notes, left_out, incomplete, .. } =
-            live;
+        let LiveNode { snapshot, config, node, formula, mut pods, mut notes, .. } = live;
+        let (left_out, incomplete, cgroups) = (live.left_out, live.incomplete, snapshot.cgroups);
         for loaded in pods.iter_mut().filter(|_| are_static) {
             mark_static(&mut loaded.pod);
         }
         let is_incomplete = incomplete.is_some() || config.value.is_null();
         notes.extend(incomplete.map(|reason| format!("the sums may be too small: {reason}")));
-        Self { node, left_out, formula, pods, is_incomplete, selection, notes, knowledge }
+        Self { node, left_out, formula, pods, is_incomplete, cgroups, selection, notes, knowledge }
     }
 
     /// Plans the cgroups of the selected pods, with the basis of the plan.
@@ -113,6 +118,15 @@ impl PlanInput {
     /// Returns true if all pods and the kubelet's configuration are known.
     pub fn is_complete(&self) -> bool {
         !self.is_incomplete && self.left_out.is_empty() && self.selection.unlabelled.is_empty()
+    }
+
+    /// Returns the cgroups that the kernel of the node has.
+    ///
+    /// # Errors
+    ///
+    /// Fails where they are unknown: for pods of files, and for a node of which they could not be read.
+    pub fn cgroups(&self) -> Result<&Sourced<CgroupTree>, Failure> {
+        self.cgroups.found.as_ref().ok_or_else(|| tree_failure(&self.cgroups))
     }
 
     /// Plans the cgroups.

@@ -1,6 +1,6 @@
 //! `kq cgroup shares`
 
-use super::{folder_with, kq};
+use super::{folder_with, kq, repository};
 use serde_json::{Value, json};
 use snapbox::str;
 
@@ -15,6 +15,7 @@ default/guaranteed   app         Guaranteed   1000m     0.983193   no, 98.3%    
 default/burstable    one         Burstable    1000m     0.995798   no, 99.5%       ███████████████████████▉|   weight 100 of 200
 default/burstable    two         Burstable    1000m     0.995798   no, 99.5%       ███████████████████████▉|   weight 100 of 200
 default/besteffort   app         BestEffort   -         0.025210   -               ▋                           weight 1 of 119
+weights and quotas: planned
 --- stderr
 assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, cgroupDriver cgroupfs, swapController true, pageSize 4096, runtimeWeightFormula quadratic
 default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, kubeReserved none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, podPidsLimit -1, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false, systemReserved none
@@ -27,6 +28,7 @@ default/guaranteed   app         Guaranteed   1000m     0.999349   no, 99.9%    
 default/burstable    one         Burstable    1000m     0.999349   no, 99.9%       ████████████████████████|   weight 1024 of 2048
 default/burstable    two         Burstable    1000m     0.999349   no, 99.9%       ████████████████████████|   weight 1024 of 2048
 default/besteffort   app         BestEffort   -         0.001952   -                                           weight 2 of 3074
+weights and quotas: planned
 --- stderr
 assumed: kubeletVersion 1.36, capacity.hugepages none, cgroupDriver cgroupfs, swapController true, pageSize 4096
 default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, kubeReserved none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, podPidsLimit -1, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill true, systemReserved none
@@ -39,6 +41,7 @@ default/guaranteed   app         Guaranteed   1000m     0.983193   no, 98.3%    
 default/burstable    one         Burstable    1000m     0.995798   no, 99.5%       ███████████████████████▉|   weight 100 of 200   /kubepods/burstable/pod11111111-1111-4111-8111-111111111111/<one>   /kubepods/burstable/pod11111111-1111-4111-8111-111111111111/<one>
 default/burstable    two         Burstable    1000m     0.995798   no, 99.5%       ███████████████████████▉|   weight 100 of 200   /kubepods/burstable/pod11111111-1111-4111-8111-111111111111/<two>   /kubepods/burstable/pod11111111-1111-4111-8111-111111111111/<two>
 default/besteffort   app         BestEffort   -         0.025210   -               ▋                           weight 1 of 119     /kubepods/besteffort                                                /kubepods/besteffort/pod33333333-3333-4333-8333-333333333333/<app>
+weights and quotas: planned
 --- stderr
 assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, cgroupDriver cgroupfs, swapController true, pageSize 4096, runtimeWeightFormula quadratic
 default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, kubeReserved none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, podPidsLimit -1, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false, systemReserved none
@@ -129,6 +132,7 @@ default/burstable    two         Burstable    1000m     0.497899   no, 49.7%    
 default/besteffort   app         BestEffort   -         0.012605   -               ▎                          weight 1 of 119
 (system.slice)       -           -            -         1.271186   -               ████████████████████████   weight 100 of 236
 (user.slice)         -           -            -         0.228814   -               ████▍                      weight 18 of 236
+weights and quotas: planned
 --- stderr
 assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, cgroupDriver cgroupfs, swapController true, pageSize 4096, runtimeWeightFormula quadratic
 default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, kubeReserved none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, podPidsLimit -1, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false, systemReserved none
@@ -167,6 +171,7 @@ hint: it follows from --capacity cpu=N or --node-file FILE
 fn nobody_is_there() {
     kq("cgroup shares --capacity cpu=3").shows(str![[r#"
 POD   CONTAINER   QOS   REQUEST   GETS   MEETS REQUEST   CPU TIME   LIMITED BY
+weights and quotas: planned
 --- stderr
 assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, cgroupDriver cgroupfs, swapController true, pageSize 4096, runtimeWeightFormula quadratic
 default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, kubeReserved none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, podPidsLimit -1, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false, systemReserved none
@@ -235,5 +240,132 @@ fn bad_numbers_are_refused() {
     ] {
         let ran = kq(&format!("cgroup shares examples/classic.yaml {arguments}")).run();
         assert!(matches!(ran.code, 2 | 3) && ran.stdout.is_empty(), "{arguments}: {}", ran.text());
+    }
+}
+
+/// Asks about the recorded node after a change of its kernel's cgroups.
+fn ask_changed(change: impl FnOnce(&mut Value), flags: &str) -> (i32, Value) {
+    let text = std::fs::read_to_string(repository().join("examples/node/snapshot.json"));
+    let mut node: Value = serde_json::from_str(&text.expect("the example")).expect("JSON");
+    change(&mut node["cgroups"]["found"]["value"]);
+    let folder = folder_with(&[("node.json", node.to_string())]);
+    let line = format!("cgroup shares --snapshot node.json {flags} -ojson");
+    let ran = kq(&line).within(folder.path()).run();
+    (ran.code, serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text())))
+}
+
+fn item<'a>(answer: &'a Value, pod: &str) -> &'a Value {
+    let items = answer["items"].as_array().expect("items");
+    items.iter().find(|item| item["pod"] == pod).expect("the pod has an item")
+}
+
+const ONLY_REQUESTS: &str = "/kubepods/burstable/podba246074-9277-4123-b957-0360c83af05c";
+const BEST_EFFORT: &str = "/kubepods/besteffort/pod425a9ef6-2d04-439f-80f8-fad57c3a88f0/\
+                           d6f842980573340f3e31709f74d61c45a98bbf207b9327c2742665e061dd9dca";
+
+#[test]
+fn the_kernels_values_of_a_node_are_divided_unless_the_planned_are_asked_for() {
+    let (code, kernel) = ask_changed(|_| {}, "");
+    let (_, planned) = ask_changed(|_| {}, "--planned");
+    assert_eq!(code, 0);
+    assert_eq!(
+        kernel["items"], planned["items"],
+        "the kernel of the recording has what is planned"
+    );
+    assert_eq!(
+        kernel["facts"]["weightsAndQuotas"],
+        json!({"value": "kernel", "origin": "/sys/fs/cgroup"})
+    );
+    assert_eq!(planned["facts"]["weightsAndQuotas"], json!({"value": "planned", "origin": "plan"}));
+    let change = |tree: &mut Value| {
+        tree["cgroups"][ONLY_REQUESTS]["cpu.shares"] = json!("37\n");
+        let quota = &mut tree["cgroups"]["/kubepods/burstable"]["cpu.cfs_quota_us"];
+        *quota = json!("50000\n");
+    };
+    let (code, changed) = ask_changed(change, "");
+    assert_eq!(code, 0);
+    let own = item(&changed, "only-requests");
+    assert_eq!(own["limitedBy"], "quota 50000 100000, weight 37 of 98");
+    assert_eq!(own["at"], "/kubepods/burstable");
+    assert_ne!(own["cpus"], item(&kernel, "only-requests")["cpus"]);
+    let (code, still) = ask_changed(change, "--planned");
+    assert_eq!((code, &still["items"]), (0, &planned["items"]));
+}
+
+#[test]
+fn a_value_that_the_kernel_withholds_is_not_taken_from_the_plan() {
+    // The change, the pods of which nothing is known, what is missing.
+    let (code, answer) = ask_changed(
+        |tree| {
+            tree["cgroups"][BEST_EFFORT].as_object_mut().expect("it is there").remove("cpu.shares");
+            tree["problems"] = json!([{
+                "source": format!("/sys/fs/cgroup/cpu{BEST_EFFORT}/cpu.shares"),
+                "reason": "Permission denied",
+            }]);
+        },
+        "",
+    );
+    assert_eq!(code, 3);
+    let of_it = item(&answer, "besteffort");
+    assert_eq!([&of_it["cpus"], &of_it["decimal"], &of_it["at"]], [&Value::Null; 3]);
+    let missing = format!("cpu.shares of {BEST_EFFORT}: Permission denied");
+    assert_eq!(of_it["limitedBy"], format!("unknown: {missing}"));
+    assert_eq!(answer["missing"], json!([{"text": missing, "flags": []}]));
+    let (_, planned) = ask_changed(|_| {}, "--planned");
+    assert_eq!(item(&answer, "only-requests"), item(&planned, "only-requests"), "not beside it");
+
+    // A quota that is unknown can leave something to everybody.
+    let (code, answer) = ask_changed(
+        |tree| tree["cgroups"][ONLY_REQUESTS]["cpu.cfs_quota_us"] = json!("much\n"),
+        "",
+    );
+    assert_eq!((code, &item(&answer, "besteffort")["cpus"]), (3, &Value::Null));
+}
+
+#[test]
+fn what_the_kernel_has_beside_the_plan_is_named() {
+    let (code, answer) = ask_changed(
+        |tree| {
+            let cgroups = tree["cgroups"].as_object_mut().expect("cgroups");
+            let pod = cgroups[ONLY_REQUESTS].clone();
+            cgroups.insert("/kubepods/burstable/podother".to_owned(), pod);
+            cgroups.remove(BEST_EFFORT);
+        },
+        "",
+    );
+    assert_eq!(code, 0);
+    let warnings = answer["warnings"].to_string();
+    for part in [
+        "no cgroup in the kernel, and no CPU time: default/besteffort d",
+        "no known pod, and CPU time that is not counted: /kubepods/burstable/podother",
+    ] {
+        assert!(warnings.contains(part), "{warnings}");
+    }
+}
+
+#[test]
+fn a_kernel_without_cgroups_of_pods_has_nothing_to_divide() {
+    let text = std::fs::read_to_string(repository().join("examples/node/snapshot.json"));
+    let mut node: Value = serde_json::from_str(&text.expect("the example")).expect("JSON");
+    let cgroups = node["cgroups"]["found"]["value"]["cgroups"].as_object_mut().expect("cgroups");
+    cgroups.retain(|path, _| !path.starts_with("/kubepods"));
+    let bare = node.to_string();
+    node["cgroups"] =
+        json!({"found": null, "tried": [{"source": "/sys/fs/cgroup", "reason": "none"}]});
+    let folder = folder_with(&[("bare.json", bare), ("unread.json", node.to_string())]);
+    for (file, expected) in [
+        ("bare.json", "there is no cgroup /kubepods"),
+        ("unread.json", "the cgroup tree could not be read: /sys/fs/cgroup: none"),
+    ] {
+        let ran = kq(&format!("cgroup shares --snapshot {file}")).within(folder.path()).run();
+        assert_eq!(ran.code, 3, "{}", ran.text());
+        assert!(
+            ran.stderr.contains(expected) && ran.stderr.contains("--planned"),
+            "{}",
+            ran.stderr
+        );
+        let ran =
+            kq(&format!("cgroup shares --snapshot {file} --planned")).within(folder.path()).run();
+        assert_eq!(ran.code, 0, "{}", ran.text());
     }
 }

@@ -97,7 +97,9 @@ fn a_snapshot_is_planned_like_the_files() {
         let folder = folder_with(&[("snapshot.json", stored::stored(&node))]);
         for command in COMMANDS {
             let described = ask(&node, command).json();
-            let line = format!("{command} --snapshot snapshot.json");
+            // Of a node, shares are those of its kernel.
+            let planned = if command == "cgroup shares" { "--planned" } else { "" };
+            let line = format!("{command} --snapshot snapshot.json {planned}");
             let read = kq(&line).within(folder.path()).json();
             assert_eq!(places(&read), places(&described), "{command}");
         }

@@ -36,6 +36,10 @@ pub struct Question {
     #[arg(long = "static")]
     are_static: bool,
 
+    /// Everything asked about is on the node.
+    #[arg(skip)]
+    pub is_of_node: bool,
+
     /// Only the pods bound to this node, or to no node yet (default: the name in --node-file)
     #[arg(long, value_name = "NAME")]
     on_node: Option<String>,
@@ -88,8 +92,9 @@ impl Question {
     }
 
     /// Looks at the node.
-    fn gather_live(&self) -> Result<PlanInput, Failure> {
+    fn gather_live(&mut self) -> Result<PlanInput, Failure> {
         let subjects = self.subjects()?;
+        self.is_of_node = subjects.files.is_empty();
         let live = gather_node(&self.sources, &self.node, Needs::PLAN, &subjects.files)?;
         let selection = subjects.selection_of(&live)?;
         Ok(PlanInput::of_live(live, selection, self.are_static))

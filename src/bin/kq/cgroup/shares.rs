@@ -5,9 +5,12 @@ use crate::exit::{Code, Failure, tell};
 use crate::output_format::OutputFormat;
 use crate::write;
 use anyhow::anyhow;
-use kq::cgroup::shares::{Sibling, shares, table};
+use kq::cgroup::plan::Plan;
+use kq::cgroup::shares::{Sibling, Values, shares, table, values_line};
+use kq::facts::cgroup_tree::CgroupPath;
 use kq::k8s::pod::ResourceName;
 use kq::k8s::quantity::Quantity;
+use kq::question::cgroup::plan::PlanInput;
 
 /// Show the CPU time of each container when every container is busy
 ///
@@ -15,19 +18,25 @@ use kq::k8s::quantity::Quantity;
 /// to their quotas. Time above a quota goes to the other siblings. In the chart,
 /// the bar is the container's CPU time and | marks its request.
 ///
-/// Weights and quotas are the planned values, not the kernel's current ones. kq
-/// cgroup diff compares the two.
+/// For the pods of a node, weights and quotas are the kernel's current values; with
+/// --planned, and for pods of files, those that the kubelet and the runtime write.
+/// kq cgroup diff compares the two.
 ///
 /// Examples:
 ///
 ///   kq cgroup shares examples/classic.yaml --capacity cpu=3,memory=8Gi
 ///   kq cgroup shares
+///   kq cgroup shares --snapshot node.json.zst --planned
 ///   kq cgroup shares pods.json --cpus 4 --sibling system.slice=100 -o json
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
     #[command(flatten)]
     question: Question,
+
+    /// Divide by planned weights and quotas, not by the kernel's
+    #[arg(long)]
+    planned: bool,
 
     /// The number of CPUs to divide (default: the CPUs in --capacity or --node-file)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -58,7 +67,12 @@ impl Args {
             .hint("it follows from --capacity cpu=N or --node-file FILE"));
         }
         let plan = gathered.plan()?;
-        let mut divided = shares(&plan, cpus, &self.sibling, gathered.basis(&plan));
+        let values = match self.question.is_of_node && !self.planned {
+            true => kernel(&gathered, &plan)?,
+            false => Values::Planned,
+        };
+        let mut divided = shares(&plan, values, cpus, &self.sibling, gathered.basis(&plan));
+        let code = code(&gathered).unless(!divided.basis.is_complete());
         // Everybody takes part; shown is who was asked about, and whom they compete with.
         divided.items.retain(|share| match (share.namespace, &share.pod) {
             (Some(namespace), Some(pod)) => gathered.is_selected(namespace, pod),
@@ -71,7 +85,7 @@ impl Args {
             | OutputFormat::CustomColumns(_)) => {
                 write::answer(output, &divided)?;
                 write_problems(&gathered);
-                return Ok(code(&gathered));
+                return Ok(code);
             }
             OutputFormat::Table => write::text(table(&divided, false))?,
             OutputFormat::Wide => write::text(table(&divided, true))?,
@@ -80,8 +94,29 @@ impl Args {
                 write::names(paths.map(str::to_owned))?;
             }
         }
+        if matches!(self.question.output, OutputFormat::Table | OutputFormat::Wide) {
+            write::lines([values_line(values)])?;
+        }
         tell(&divided.basis);
-        Ok(code(&gathered))
+        Ok(code)
+    }
+}
+
+/// Returns the values of the kernel.
+fn kernel<'t>(gathered: &'t PlanInput, plan: &Plan<'_>) -> Result<Values<'t>, Failure> {
+    const PLANNED: &str = "--planned divides by planned weights and quotas";
+    let tree = gathered.cgroups().map_err(|failure| failure.hint(PLANNED))?;
+    if !plan.settings.cgroups_per_qos {
+        let none = anyhow!("pods have no cgroup of their own here (cgroupsPerQOS: false)");
+        return Err(Failure::missing(none).hint(PLANNED));
+    }
+    let root = plan.roots.first().map(|root| CgroupPath::new(&root.path));
+    match root.filter(|root| tree.value.get(root).is_none()) {
+        None => Ok(Values::Kernel(tree)),
+        Some(root) => {
+            let none = anyhow!("there is no cgroup {}", root.as_str());
+            Err(Failure::missing(none).hint(PLANNED))
+        }
     }
 }
 
