@@ -157,6 +157,14 @@ impl Finding {
         Self { severity, id, subject, facts, found, why, leads_to, advice, command, source }
     }
 
+    /// Adds facts: the fields of an object.
+    pub fn with(mut self, facts: Value) -> Self {
+        if let Value::Object(facts) = facts {
+            self.facts.extend(facts);
+        }
+        self
+    }
+
     /// Adds why it matters.
     pub fn because(self, why: impl Into<String>) -> Self {
         Self { why: Some(why.into()), ..self }

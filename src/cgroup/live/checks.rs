@@ -26,6 +26,7 @@ use crate::facts::workloads::Workloads;
 use crate::k8s::manifest::LoadedPod;
 use crate::k8s::pod::Pod;
 use serde::Serialize;
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What to do where the tree could not be read.
@@ -74,11 +75,11 @@ pub struct CheckInput<'a> {
     pub changing: &'a BTreeSet<String>,
 }
 
-/// The result of a check.
+/// The result of a check. Its facts have a `state`; the meaning of the others depends on it.
 pub type Check = Finding;
 
 fn ok(id: &'static str, found: impl Into<String>) -> Check {
-    Finding::new(Severity::Ok, id, Subject::Node, found)
+    Finding::new(Severity::Ok, id, Subject::Node, found).with(json!({ "state": "ok" }))
 }
 
 fn warn(id: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Check {
@@ -90,7 +91,9 @@ fn fail(id: &'static str, found: impl Into<String>, advice: impl Into<String>) -
 }
 
 fn unknown(id: &'static str, reason: impl Into<String>, advice: impl Into<String>) -> Check {
-    Finding::new(Severity::Unknown, id, Subject::Node, reason).advise(advice)
+    let reason = reason.into();
+    let facts = json!({ "state": "unknown", "reason": reason });
+    Finding::new(Severity::Unknown, id, Subject::Node, reason).with(facts).advise(advice)
 }
 
 /// Makes all checks, in the order in which they are shown.

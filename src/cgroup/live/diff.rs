@@ -11,6 +11,7 @@ use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use crate::facts::pod_selector::Selection;
 use crate::facts::workloads::{Workloads, effective_uid};
 use crate::k8s::pod::{Pod, ResourceName};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is compared beside the plan and the tree.
@@ -150,7 +151,7 @@ impl<'a> Comparison<'a> {
                 planned: guess.map(|guess| guess.value.clone()),
                 actual,
                 reason: Some(reason),
-                because: guess.map_or(&[], |guess| &guess.because),
+                because: Cow::Borrowed(guess.map_or(&[], |guess| &guess.because)),
                 ..Difference::of(cgroup, Some(file), Verdict::Unknown)
             };
             self.found.push(found);
@@ -178,7 +179,7 @@ impl<'a> Comparison<'a> {
     ) -> Difference<'a> {
         let mut found = Difference {
             planned: Some(planned.to_owned()),
-            because,
+            because: Cow::Borrowed(because),
             ..Difference::of(cgroup, Some(file), Verdict::Match)
         };
         let Some(actual) = actual else {

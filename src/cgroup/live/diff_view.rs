@@ -35,7 +35,7 @@ fn lines<'d>(rows: impl Iterator<Item = &'d Difference<'d>>, is_wide: bool) -> T
         Column::wide("WRITER", |found| or_dash(found.writer)),
         Column::wide("CGROUP", |found| found.cgroup.clone()),
         Column::wide("BECAUSE", |found| {
-            or_dash((!found.because.is_empty()).then(|| join(found.because)))
+            or_dash((!found.because.is_empty()).then(|| join(&found.because)))
         }),
     ])
 }

@@ -6,6 +6,7 @@ use crate::cgroup::plan::{Owner, PlannedCgroup};
 use crate::cgroup::report::Place;
 use crate::facts::workloads::effective_uid;
 use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -99,20 +100,25 @@ pub struct Difference<'a> {
     /// The steps to what is planned.
     #[serde(serialize_with = "because_of")]
     #[schemars(with = "Vec<derivation::ShownStep<'static>>")]
-    pub because: &'a [Step],
+    pub because: Cow<'a, [Step]>,
 }
 
-fn because_of<S: Serializer>(steps: &&[Step], serializer: S) -> Result<S::Ok, S::Error> {
+fn because_of<S: Serializer>(steps: &[Step], serializer: S) -> Result<S::Ok, S::Error> {
     derivation::serialize_with_text(steps, serializer)
 }
 
 impl<'a> Difference<'a> {
+    /// Returns the same without its plan.
+    pub fn into_owned(self) -> Difference<'static> {
+        Difference { because: Cow::Owned(self.because.into_owned()), ..self }
+    }
+
     pub(super) fn of(cgroup: &PlannedCgroup<'_>, file: Option<&str>, verdict: Verdict) -> Self {
         let place = Place::of(cgroup);
         Self {
             level: place.level,
             namespace: place.namespace.map(str::to_owned),
-            pod: place.pod.map(std::borrow::Cow::into_owned),
+            pod: place.pod.map(Cow::into_owned),
             container: place.container.map(str::to_owned),
             cgroup: place.cgroup,
             file: file.map(str::to_owned),
@@ -129,7 +135,7 @@ impl<'a> Difference<'a> {
                 Owner::Node { .. } | Owner::Qos(_) => None,
             },
             is_sum: false,
-            because: &[],
+            because: Cow::Borrowed(&[]),
         }
     }
 
@@ -150,7 +156,7 @@ impl<'a> Difference<'a> {
             is_resizing: false,
             pod_uid: cgroup.owner.pod().map(|pod| pod.uid.clone()),
             is_sum: false,
-            because: &[],
+            because: Cow::Borrowed(&[]),
         }
     }
 }

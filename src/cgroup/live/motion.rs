@@ -264,7 +264,7 @@ mod tests {
             is_resizing: false,
             pod_uid: uid.map(str::to_owned),
             is_sum: false,
-            because: &[],
+            because: std::borrow::Cow::Borrowed(&[]),
         }
     }
 

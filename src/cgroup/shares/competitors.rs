@@ -203,8 +203,9 @@ impl<'p> Competitors<'p> {
             let pod = format!("{}/{}", pod.metadata.namespace, pod.display_name());
             self.absent.push(format!("{pod} {name}"));
         } else {
-            let below: Vec<_> = cgroup.children.iter().collect();
-            below.into_iter().for_each(|child| drop(self.find(child)));
+            for child in &cgroup.children {
+                self.find(child);
+            }
         }
         None
     }

@@ -32,12 +32,9 @@ type Counted = (BTreeMap<String, usize>, BTreeSet<String>);
 
 /// Compares with the plan and counts; fails with the reason.
 fn count(compared: &Compared) -> Result<Counted, String> {
-    let counted = compared.live.tree().and_then(|_| {
-        compared.with(|differences, _| {
-            let changing = differences.iter().filter(|it| it.verdict == Verdict::Changing);
-            let changing = changing.filter_map(|it| it.pod_uid.clone()).collect();
-            Ok((summary(&differences), changing))
-        })
-    });
-    counted.map_err(|failure| failure.reason())
+    compared.live.tree().map_err(|failure| failure.reason())?;
+    let differences = &compared.comparison().map_err(|failure| failure.reason())?.differences;
+    let changing = differences.iter().filter(|it| it.verdict == Verdict::Changing);
+    let changing = changing.filter_map(|it| it.pod_uid.clone()).collect();
+    Ok((summary(differences), changing))
 }

@@ -23,6 +23,7 @@ use crate::k8s::feature_gates::Gate;
 use crate::k8s::manifest::LoadedPod;
 use crate::k8s::pod::Pod;
 use anyhow::anyhow;
+use std::cell::OnceCell;
 
 /// A live node, and what is asked about it.
 pub struct Compared {
@@ -33,6 +34,17 @@ pub struct Compared {
     notes: Vec<String>,
     /// What differed as it did in the look before; `None`: there was one look.
     confirmed: Option<Confirmed>,
+    /// The plan against the kernel, once it was asked for.
+    comparison: OnceCell<Comparison>,
+}
+
+/// The plan of a node against its kernel.
+pub struct Comparison {
+    /// What differs, and what does not.
+    pub differences: Vec<Difference<'static>>,
+    /// What the comparison rests on.
+    basis: Basis,
+    census: Census,
 }
 
 /// Returns the pods with what was allocated, and with what is in effect, where they are being resized.
@@ -84,7 +96,8 @@ impl Compared {
     pub fn of(live: LiveNode, selection: Selection) -> Self {
         let mut notes = Vec::new();
         let earlier = earlier(&live, &mut notes);
-        Self { live, selection, earlier, notes, confirmed: None }
+        let comparison = OnceCell::new();
+        Self { live, selection, earlier, notes, confirmed: None, comparison }
     }
 
     /// Returns true if every pod could be read, and none was left out because its labels are unknown.
@@ -93,7 +106,10 @@ impl Compared {
     }
 
     /// Adds what differed in the look before as well.
-    pub fn with_confirmed(self, confirmed: Confirmed) -> Self {
+    pub fn with_confirmed(mut self, confirmed: Confirmed) -> Self {
+        if let Some(comparison) = self.comparison.get_mut() {
+            confirmed.demote(&mut comparison.differences);
+        }
         Self { confirmed: Some(confirmed), ..self }
     }
 
@@ -103,7 +119,8 @@ impl Compared {
     ///
     /// Fails where no plan can be made.
     pub fn look(&self) -> Result<Look, Failure> {
-        self.compare(|found, _, census| Ok(Look::of(&found, census)))
+        let comparison = self.comparison()?;
+        Ok(Look::of(&comparison.differences, comparison.census.clone()))
     }
 
     /// Returns the cgroup of all pods under the driver of the node.
@@ -161,28 +178,35 @@ impl Compared {
         }
     }
 
-    /// Plans, compares, and hands the result over; the plan lives as long as that.
-    pub fn with<T>(
-        &self,
-        show: impl FnOnce(Vec<Difference<'_>>, Basis) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        self.compare(|mut found, mut basis, _| {
-            match &self.confirmed {
-                Some(confirmed) => confirmed.demote(&mut found),
-                None if found.iter().any(|found| found.verdict.is_drift()) => {
-                    basis.warn(ONE_LOOK.to_owned());
-                }
-                None => {}
-            }
-            show(found, basis)
-        })
+    /// Returns the plan against the kernel. It is made once.
+    ///
+    /// # Errors
+    ///
+    /// Fails where no plan can be made, or the kernel's values are unknown.
+    pub fn comparison(&self) -> Result<&Comparison, Failure> {
+        if let Some(made) = self.comparison.get() {
+            return Ok(made);
+        }
+        let made = self.compare()?;
+        Ok(self.comparison.get_or_init(|| made))
+    }
+
+    /// Returns the differences and what they rest on, for an answer of their own.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Self::comparison`] does.
+    pub fn answer(&self) -> Result<(Vec<Difference<'static>>, Basis), Failure> {
+        let Comparison { differences, basis, .. } = self.comparison()?;
+        let mut basis = basis.clone();
+        if self.confirmed.is_none() && differences.iter().any(|found| found.verdict.is_drift()) {
+            basis.warn(ONE_LOOK.to_owned());
+        }
+        Ok((differences.clone(), basis))
     }
 
     /// Plans and compares.
-    fn compare<T>(
-        &self,
-        show: impl FnOnce(Vec<Difference<'_>>, Basis, Census) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+    fn compare(&self) -> Result<Comparison, Failure> {
         let live = &self.live;
         let (node, formula) = (&live.node, live.formula);
         let knowledge = live.knowledge();
@@ -226,7 +250,10 @@ impl Compared {
             selection: &self.selection,
             resizing: &resizing,
         };
-        let found = diff(&desired, tree, &cgroups, context);
+        let mut found = diff(&desired, tree, &cgroups, context);
+        if let Some(confirmed) = &self.confirmed {
+            confirmed.demote(&mut found);
+        }
         let mut notes = live.notes.clone();
         notes.extend(self.notes.iter().cloned());
         notes.extend(tree.problems.iter().map(ToString::to_string));
@@ -237,6 +264,7 @@ impl Compared {
         }));
         let mut basis = basis_of(node, &desired, &live.pods, formula, notes);
         basis.lack_all(Missing::of_selection(&self.selection));
-        show(found, basis, Census::of(pods(), runtime, &cgroups))
+        let differences = found.into_iter().map(Difference::into_owned).collect();
+        Ok(Comparison { differences, basis, census: Census::of(pods(), runtime, &cgroups) })
     }
 }

@@ -135,29 +135,27 @@ const SHOWN: usize = 10;
 
 /// Returns the values that are not as planned.
 fn drifts(compared: &Compared) -> Vec<Finding> {
-    let found = compared.with(|differences, _| {
-        let drifting = differences.iter().filter(|it| it.verdict.is_drift()).take(SHOWN);
-        let finding = |it: &Difference<'_>| {
-            let rule = NodeRule::CgroupValues {
-                file: it.file.clone(),
-                planned: it.planned.clone(),
-                actual: it.actual.clone(),
-                reason: it.reason.clone(),
-            };
-            let subject = match (&it.namespace, &it.pod) {
-                (Some(namespace), Some(pod)) => Subject::Pod {
-                    pod: format!("{namespace}/{pod}"),
-                    container: it.container.clone(),
-                },
-                _ => Subject::File {
-                    path: it.cgroup.clone(),
-                    place: it.file.clone().unwrap_or_default(),
-                },
-            };
-            Finding::of(subject, &rule)
-        };
-        Ok(drifting.map(finding).collect())
-    });
     // The check of the values says why there is no comparison.
-    found.unwrap_or_default()
+    let Ok(comparison) = compared.comparison() else { return Vec::new() };
+    let drifting = comparison.differences.iter().filter(|it| it.verdict.is_drift()).take(SHOWN);
+    let finding = |it: &Difference<'_>| {
+        let rule = NodeRule::CgroupValues {
+            cgroup: it.cgroup.clone(),
+            file: it.file.clone(),
+            planned: it.planned.clone(),
+            actual: it.actual.clone(),
+            reason: it.reason.clone(),
+        };
+        let subject = match (&it.namespace, &it.pod) {
+            (Some(namespace), Some(pod)) => {
+                Subject::Pod { pod: format!("{namespace}/{pod}"), container: it.container.clone() }
+            }
+            _ => Subject::File {
+                path: it.cgroup.clone(),
+                place: it.file.clone().unwrap_or_default(),
+            },
+        };
+        Finding::of(subject, &rule)
+    };
+    drifting.map(finding).collect()
 }

@@ -204,19 +204,19 @@ impl Page<'_> {
     fn cgroups(&mut self, compared: &Compared, pod: &Pod) -> Result<(), Failure> {
         let live = &compared.live;
         let (namespace, name) = (&pod.metadata.namespace, &pod.metadata.name);
-        let counted = compared.with(|differences, _| {
-            let own = differences.iter().filter(|it| {
-                it.namespace.as_ref() == Some(namespace) && it.pod.as_ref() == Some(name)
-            });
-            let verdicts: Vec<_> = own.map(|it| it.verdict).collect();
-            Ok(PodFact::CgroupValues {
-                compared: verdicts.len(),
-                drifting: verdicts.iter().filter(|it| it.is_drift()).count(),
-                unknown: verdicts.iter().filter(|it| **it == Verdict::Unknown).count(),
-            })
-        });
-        match counted {
-            Ok(fact) => self.add(None, fact, "kq cgroup diff POD"),
+        match compared.comparison() {
+            Ok(comparison) => {
+                let own = comparison.differences.iter().filter(|it| {
+                    it.namespace.as_ref() == Some(namespace) && it.pod.as_ref() == Some(name)
+                });
+                let verdicts: Vec<_> = own.map(|it| it.verdict).collect();
+                let fact = PodFact::CgroupValues {
+                    compared: verdicts.len(),
+                    drifting: verdicts.iter().filter(|it| it.is_drift()).count(),
+                    unknown: verdicts.iter().filter(|it| **it == Verdict::Unknown).count(),
+                };
+                self.add(None, fact, "kq cgroup diff POD");
+            }
             Err(failure) => {
                 self.basis.lack(format!("the values of its cgroups: {}", failure.reason()))
             }

@@ -11,6 +11,8 @@ use serde::Serialize;
 pub enum NodeRule {
     /// A value of a cgroup that is not as planned.
     CgroupValues {
+        /// The path below the root of the hierarchy.
+        cgroup: String,
         /// The file; null: the cgroup as a whole.
         file: Option<String>,
         /// What the kubelet or the runtime writes.
@@ -248,7 +250,7 @@ impl Rule for NodeRule {
 
     fn wording(&self) -> Wording {
         match self {
-            Self::CgroupValues { file, planned, actual, reason } => {
+            Self::CgroupValues { file, planned, actual, reason, .. } => {
                 let or_none =
                     |text: &Option<String>| text.clone().unwrap_or_else(|| "none".to_owned());
                 let file = file.as_deref().unwrap_or("cgroup");

@@ -82,7 +82,7 @@ impl Cgroups<'_> {
             is_resizing: false,
             pod_uid: None,
             is_sum: false,
-            because: &[],
+            because: std::borrow::Cow::Borrowed(&[]),
         })
     }
 }

@@ -68,16 +68,15 @@ impl Args {
             let refused = anyhow!("not all pods could be read, so nothing is written: {problem}");
             return Err(Failure::refused(refused).hint("kq cgroup diff compares the others"));
         }
-        compared.with(|found, basis| {
-            let root = compared.root()?;
-            let ground = Ground {
-                version: compared.live.node.cgroup_version,
-                root,
-                allow_oom: self.change.allow_oom,
-            };
-            let plan = repair(&found, compared.live.tree()?, ground);
-            self.carry_out(&compared, plan, basis, is_incomplete(&found))
-        })
+        let (found, basis) = compared.answer()?;
+        let root = compared.root()?;
+        let ground = Ground {
+            version: compared.live.node.cgroup_version,
+            root,
+            allow_oom: self.change.allow_oom,
+        };
+        let plan = repair(&found, compared.live.tree()?, ground);
+        self.carry_out(&compared, plan, basis, is_incomplete(&found))
     }
 
     fn carry_out(

@@ -45,40 +45,38 @@ impl Args {
     /// Gathers, compares and shows.
     pub fn run(self) -> Result<Code, Failure> {
         let compared = self.comparison.gather(false)?;
-        compared.with(|found, basis| {
-            let report = CgroupDiff::new(found, basis);
-            let code = match report.has_drift() {
-                true => Code::No,
-                false => code(&compared).unless(report.is_incomplete()),
-            };
-            match self.output {
-                output @ (OutputFormat::Json
-                | OutputFormat::Yaml
-                | OutputFormat::JsonPath(_)
-                | OutputFormat::CustomColumns(_)) => {
-                    write::answer(output, &report)?;
-                    return Ok(code);
-                }
-                OutputFormat::Table => {
-                    if let Some(table) = diff_view::table(&report.items) {
-                        write::text(table)?;
-                    }
-                    write::lines([diff_view::counts(&report.summary)])?;
-                }
-                OutputFormat::Wide => {
-                    write::text(diff_view::wide(&report.items))?;
-                    write::lines([diff_view::counts(&report.summary)])?;
-                }
-                OutputFormat::Name => {
-                    let drifting = report.items.iter().filter(|found| found.verdict.is_drift());
-                    let mut paths: Vec<String> =
-                        drifting.map(|found| found.cgroup.clone()).collect();
-                    paths.dedup();
-                    write::names(paths)?;
-                }
+        let (found, basis) = compared.answer()?;
+        let report = CgroupDiff::new(found, basis);
+        let code = match report.has_drift() {
+            true => Code::No,
+            false => code(&compared).unless(report.is_incomplete()),
+        };
+        match self.output {
+            output @ (OutputFormat::Json
+            | OutputFormat::Yaml
+            | OutputFormat::JsonPath(_)
+            | OutputFormat::CustomColumns(_)) => {
+                write::answer(output, &report)?;
+                return Ok(code);
             }
-            tell(&report.basis);
-            Ok(code)
-        })
+            OutputFormat::Table => {
+                if let Some(table) = diff_view::table(&report.items) {
+                    write::text(table)?;
+                }
+                write::lines([diff_view::counts(&report.summary)])?;
+            }
+            OutputFormat::Wide => {
+                write::text(diff_view::wide(&report.items))?;
+                write::lines([diff_view::counts(&report.summary)])?;
+            }
+            OutputFormat::Name => {
+                let drifting = report.items.iter().filter(|found| found.verdict.is_drift());
+                let mut paths: Vec<String> = drifting.map(|found| found.cgroup.clone()).collect();
+                paths.dedup();
+                write::names(paths)?;
+            }
+        }
+        tell(&report.basis);
+        Ok(code)
     }
 }

@@ -5,6 +5,7 @@ use super::{
     count, first_of,
 };
 use super::{fail, ok, unknown, warn};
+use crate::answer::Severity;
 use crate::cgroup::cpu::MIN_QUOTA_US;
 use crate::cgroup::files::CgroupVersion;
 use crate::cgroup::pod::pod_options;
@@ -14,6 +15,7 @@ use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use crate::k8s::pod::{Pod, ResourceList, ResourceName};
 use crate::k8s::resources::pod_requests;
 use crate::output::units::percent;
+use serde_json::{Map, Value, json};
 
 /// Checks that no CPU limit is below the least that the kernel keeps: 1 ms in each period, which is
 /// 10m with the period of 100 ms. Pods with less get that much.
@@ -24,7 +26,9 @@ pub fn limits(examined: CheckInput<'_>) -> Check {
         return unknown(NAME, NO_PODS, GIVE_PODS);
     };
     if !settings.cpu_cfs_quota {
-        return ok(NAME, "cpuCFSQuota is false: the kubelet enforces no limit").from(&pods.source);
+        return ok(NAME, "cpuCFSQuota is false: the kubelet enforces no limit")
+            .with(json!({ "cpuCfsQuota": false }))
+            .from(&pods.source);
     }
     let period = settings.cpu_cfs_quota_period_us;
     let small: Vec<String> =
@@ -35,10 +39,12 @@ pub fn limits(examined: CheckInput<'_>) -> Check {
             NAME,
             format!("{} below {least}m: {}", count(small.len(), "limit"), first_of(&small)),
             format!("ask for {least}m or more: each of them gets a quota of {MIN_QUOTA_US}us"),
-        ),
+        )
+        .with(json!({ "state": "small", "limits": small })),
         (true, Some(reason)) => unknown(NAME, reason, GIVE_PODS),
         (true, None) => ok(NAME, format!("none below {least}m")),
     }
+    .with(json!({ "leastMilliCpu": least }))
     .from(&pods.source)
 }
 
@@ -100,7 +106,20 @@ pub fn weight(examined: CheckInput<'_>) -> Check {
         let reason = "the number of CPUs is not known";
         return unknown(NAME, reason, "say it with --capacity cpu=N").from(source);
     };
-    judge(examined, &top, capacity).from(source)
+    let siblings = top.siblings.iter().map(|(name, weight)| ((*name).to_owned(), json!(weight)));
+    let check = judge(examined, &top, capacity).with(json!({
+        "cgroup": top.root.as_str(),
+        "weight": top.weight,
+        "siblings": Value::Object(siblings.collect::<Map<String, Value>>()),
+        "capacityMilliCpu": capacity,
+        "requestedMilliCpu": requested(examined),
+    }));
+    let check = match check.severity {
+        Severity::Error => check.with(json!({ "state": "starved" })),
+        Severity::Warning => check.with(json!({ "state": "outweighed" })),
+        Severity::Unknown | Severity::Info | Severity::Ok => check,
+    };
+    check.from(source)
 }
 
 /// Decides by the table above.

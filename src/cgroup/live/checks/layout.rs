@@ -5,11 +5,13 @@ use super::{
     count, first_of,
 };
 use super::{fail, ok, unknown, warn};
+use crate::answer::Severity;
 use crate::cgroup::files::{CgroupDriver, CgroupVersion};
 use crate::cgroup::live::place::{LiveCgroup, LiveOwner, LivePod, live_cgroups};
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use crate::facts::lookup::Sourced;
 use crate::facts::origin::Origin;
+use serde_json::json;
 
 /// The first kubelets that do not start on cgroup v1 unless they are told to.
 const REFUSES_V1: u32 = 35;
@@ -52,7 +54,7 @@ pub fn version(examined: CheckInput<'_>) -> Check {
         }
     };
     if node.cgroup_version == CgroupVersion::V2 {
-        return ok(NAME, shown).from(source);
+        return ok(NAME, shown).with(json!({ "cgroupVersion": 2 })).from(source);
     }
     let Some(kubelet) = examined.said_by("kubeletVersion") else {
         return unknown(
@@ -65,7 +67,9 @@ pub fn version(examined: CheckInput<'_>) -> Check {
     let source = format!("{source}, {kubelet}");
     let refuses = node.kubelet_version.at_least(REFUSES_V1);
     if !refuses || !node.config.fail_cgroup_v1 {
-        return warn(NAME, format!("{shown}, which kubelets give up"), MOVE).from(source);
+        return warn(NAME, format!("{shown}, which kubelets give up"), MOVE)
+            .with(json!({ "state": "deprecated", "cgroupVersion": 1 }))
+            .from(source);
     }
     if !examined.knows_config() {
         return unknown(
@@ -83,6 +87,11 @@ pub fn version(examined: CheckInput<'_>) -> Check {
         ),
         format!("{MOVE}, or set failCgroupV1: false"),
     )
+    .with(json!({
+        "state": "refused",
+        "cgroupVersion": 1,
+        "kubeletVersion": node.kubelet_version.to_string(),
+    }))
     .from(source)
 }
 
@@ -173,6 +182,14 @@ pub fn driver(examined: CheckInput<'_>) -> Check {
             ),
             _ => ok(NAME, shown),
         },
+    };
+    let of = |voice: Option<&Voice>| voice.map(|(driver, _)| driver.to_string());
+    let [kubelet, runtime, tree] = voices.map(|(_, voice)| of(voice));
+    let check = check.with(json!({ "kubelet": kubelet, "runtime": runtime, "tree": tree }));
+    let check = match check.severity {
+        Severity::Error => check.with(json!({ "state": "differs" })),
+        Severity::Warning => check.with(json!({ "state": "followsRuntime" })),
+        Severity::Unknown | Severity::Info | Severity::Ok => check,
     };
     if source.is_empty() { check } else { check.from(source) }
 }
@@ -265,8 +282,11 @@ pub fn tree(examined: CheckInput<'_>) -> Check {
         [] => {
             let wanted: Vec<&str> = examined.roots.iter().map(|(_, root)| root.as_str()).collect();
             warn(NAME, format!("neither {} is there", wanted.join(" nor ")), OTHER_ROOT)
+                .with(json!({ "state": "absent", "wanted": wanted }))
         }
-        [_] if tree.problems.is_empty() => ok(NAME, shown.join(", ")),
+        [(_, root)] if tree.problems.is_empty() => {
+            ok(NAME, shown.join(", ")).with(json!({ "cgroup": root.as_str() }))
+        }
         [_] => {
             let problems: Vec<String> = tree.problems.iter().map(ToString::to_string).collect();
             unknown(
@@ -282,6 +302,8 @@ pub fn tree(examined: CheckInput<'_>) -> Check {
                 pods_in(examined, tree, root, *driver).next().is_some()
             };
             let names: Vec<&str> = stale.iter().map(|(_, root)| root.as_str()).collect();
+            let facts =
+                json!({ "state": "stale", "stale": names, "cgroupDriver": own.to_string() });
             let names = names.join(", ");
             let advice = format!(
                 "the kubelet uses {own}: drain the node and reboot it, so that {names} goes away"
@@ -291,6 +313,7 @@ pub fn tree(examined: CheckInput<'_>) -> Check {
                 // Nothing runs in it; it only misleads who measures there.
                 None => warn(NAME, shown.join(", "), advice),
             }
+            .with(facts)
         }
     };
     check.from(source)
@@ -365,7 +388,8 @@ pub fn orphans(examined: CheckInput<'_>) -> Check {
                 let found = format!("none among {among}; {moving} came or went meanwhile");
                 unknown(NAME, found, "look again when no pods start or end")
             }
-            known => ok(NAME, format!("none among {}", count(known, "cgroup"))),
+            known => ok(NAME, format!("none among {}", count(known, "cgroup")))
+                .with(json!({ "cgroups": known })),
         };
         return check.from(source);
     }
@@ -377,9 +401,11 @@ pub fn orphans(examined: CheckInput<'_>) -> Check {
             found,
             "look again in a minute; what is still there then, stop with crictl stopp SANDBOX and \
              see the kubelet's log for why it does not",
-        ),
+        )
+        .with(json!({ "state": "running", "cgroups": all })),
         (None, true) => {
             warn(NAME, found, "nothing runs there; the kubelet removes it, or rmdir does")
+                .with(json!({ "state": "empty", "cgroups": all }))
         }
     }
     .from(source)

@@ -7,6 +7,7 @@ use crate::cgroup::plan::{RuntimeFormula, plan};
 use crate::facts::kubelet_process::Program;
 use crate::facts::lookup::Sourced;
 use crate::facts::start_warnings::{start_warnings, status_warnings};
+use serde_json::json;
 use std::error::Error;
 
 /// The CRI that kubelets since 1.26 speak.
@@ -20,6 +21,7 @@ pub fn kubelet(examined: CheckInput<'_>) -> Check {
     let version = said_by.as_ref().map(|_| examined.node.kubelet_version.to_string());
     let Some(Sourced { source, value: process }) = &snapshot.kubelet.found else {
         let reason = snapshot.kubelet.reason();
+        let known = version.clone();
         let version = version.map(|version| format!(" ({version})")).unwrap_or_default();
         let pods = examined.tree().ok().and_then(|tree| examined.present(tree).first().copied());
         // The root of all cgroups is on every machine.
@@ -42,7 +44,10 @@ pub fn kubelet(examined: CheckInput<'_>) -> Check {
                 NAME,
                 format!("{reason}, but this is a node: it has {left}{version}"),
                 "start the kubelet, or run kq where its process is visible",
-            ),
+            )
+            .with(json!({
+                "state": "notRunning", "reason": reason, "left": left, "kubeletVersion": known,
+            })),
             None => unknown(
                 NAME,
                 format!("{reason}{version}"),
@@ -70,6 +75,7 @@ pub fn kubelet(examined: CheckInput<'_>) -> Check {
     };
     let found = format!("{version}, process {} ({program})", process.pid);
     let sources = format!("{source}, {said_by}");
+    let facts = json!({ "kubeletVersion": version, "pid": process.pid, "program": program });
     if !process.others.is_empty() {
         let others: Vec<String> = process.others.iter().map(ToString::to_string).collect();
         return warn(
@@ -77,6 +83,8 @@ pub fn kubelet(examined: CheckInput<'_>) -> Check {
             format!("{found}; other kubelets run too: {}", first_of(&others)),
             "a node has one kubelet: stop the others, or look at them where they run",
         )
+        .with(facts)
+        .with(json!({ "state": "several", "others": others }))
         .from(sources);
     }
     let reported = snapshot.node.value().map(|node| node.status.node_info.kubelet_version.as_str());
@@ -86,8 +94,10 @@ pub fn kubelet(examined: CheckInput<'_>) -> Check {
             format!("{found}; the program is {}, its Node says {reported}", own.trim()),
             "restart the kubelet: it runs an older program than the one that is installed, or \
                  has not reported yet",
-        ),
-        _ => ok(NAME, found),
+        )
+        .with(facts)
+        .with(json!({ "state": "older", "installed": own.trim(), "reported": reported })),
+        _ => ok(NAME, found).with(facts),
     }
     .from(sources)
 }
@@ -109,12 +119,15 @@ pub fn configuration(examined: CheckInput<'_>) -> Check {
         stops.push(format!("{error}{reason}"));
     }
     match stops.is_empty() {
-        true => ok(NAME, format!("{} set", count(fields, "field"))),
+        true => {
+            ok(NAME, format!("{} set", count(fields, "field"))).with(json!({ "fields": fields }))
+        }
         false => fail(
             NAME,
             stops.join("; "),
             "correct the configuration before the kubelet is started again",
-        ),
+        )
+        .with(json!({ "state": "refused", "reasons": stops })),
     }
     .from(examined.config_source())
 }
@@ -124,7 +137,7 @@ pub fn node_object(examined: CheckInput<'_>) -> Check {
     const NAME: &str = "node-object";
     if let Some(file) = examined.node_file {
         let name = examined.node.name.as_deref().unwrap_or("a Node without a name");
-        return ok(NAME, name).from(file);
+        return ok(NAME, name).with(json!({ "name": name })).from(file);
     }
     let node = &examined.snapshot.node;
     let Some(Sourced { source, value: object }) = &node.found else {
@@ -141,9 +154,10 @@ pub fn node_object(examined: CheckInput<'_>) -> Check {
             other.join("; "),
             "restart the kubelet if its configuration was changed, or give the one that it has \
              with --kubelet-config FILE",
-        ),
+        )
+        .with(json!({ "state": "differs", "differences": other })),
         // What nobody knows contradicts nothing.
-        _ => ok(NAME, object.metadata.name.clone()),
+        _ => ok(NAME, object.metadata.name.clone()).with(json!({ "name": object.metadata.name })),
     }
     .from(source)
 }
@@ -161,10 +175,13 @@ pub fn pods(examined: CheckInput<'_>) -> Check {
             NAME,
             format!("{found}; {} left out: {}", value.left_out.len(), first_of(&value.left_out)),
             "correct what is named, and look again",
-        ),
-        ([], Some(reason)) => warn(NAME, format!("{found}: {reason}"), GIVE_PODS),
+        )
+        .with(json!({ "state": "leftOut", "leftOut": value.left_out })),
+        ([], Some(reason)) => warn(NAME, format!("{found}: {reason}"), GIVE_PODS)
+            .with(json!({ "state": "incomplete", "reason": reason })),
         ([], None) => ok(NAME, found),
     }
+    .with(json!({ "pods": examined.pods.len() }))
     .from(source)
 }
 
@@ -190,6 +207,9 @@ pub fn runtime(examined: CheckInput<'_>) -> Check {
             ),
             "update the container runtime",
         )
+        .with(json!({
+            "state": "otherApi", "runtime": own, "apiVersion": version.runtime_api_version,
+        }))
         .from(source);
     }
     let configured = examined.config.value.get("containerRuntimeEndpoint");
@@ -200,11 +220,16 @@ pub fn runtime(examined: CheckInput<'_>) -> Check {
             format!("{own} answers here, and the kubelet talks to {configured}"),
             format!("look at the kubelet's own: --runtime-endpoint {configured}"),
         )
+        .with(json!({ "state": "otherEndpoint", "runtime": own, "configured": configured }))
         .from(source);
     }
     match &facts.low_level.found {
         Some(Sourced { source: low_source, value: program }) => {
             ok(NAME, format!("{own} with {} {}", program.name, program.version))
+                .with(json!({
+                    "runtime": own,
+                    "lowLevel": format!("{} {}", program.name, program.version),
+                }))
                 .from(format!("{source}, {low_source}"))
         }
         None => unknown(

@@ -9,7 +9,7 @@ use crate::cgroup::live::diff_view::counts;
 use crate::cgroup::live::difference::Verdict;
 use crate::facts::host::Text;
 use crate::output::units;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Checks that a machine with swap has a kubelet that starts there.
 ///
@@ -30,7 +30,7 @@ pub fn swap(examined: CheckInput<'_>) -> Check {
         return unknown(NAME, reason, "say it with --swap-capacity AMOUNT");
     };
     if bytes <= 0 {
-        return ok(NAME, "no swap").from(source);
+        return ok(NAME, "no swap").with(json!({ "swapBytes": 0 })).from(source);
     }
     let amount = format!("{} of swap", units::bytes(u64::try_from(bytes).unwrap_or(u64::MAX)));
     // What is not the default was said by somebody.
@@ -43,12 +43,15 @@ pub fn swap(examined: CheckInput<'_>) -> Check {
         .from(source);
     }
     let source = format!("{source}, {}", examined.config_source_or("--set"));
+    let facts = json!({ "swapBytes": bytes, "failSwapOn": node.config.fail_swap_on });
     if node.config.fail_swap_on {
         return fail(
             NAME,
             format!("{amount}, and failSwapOn is true: the kubelet does not start"),
             "turn swap off (swapoff -a, and in /etc/fstab), or set failSwapOn: false",
         )
+        .with(facts)
+        .with(json!({ "state": "refused" }))
         .from(source);
     }
     let behavior = match node.config.swap_behavior.as_str() {
@@ -61,9 +64,12 @@ pub fn swap(examined: CheckInput<'_>) -> Check {
             NAME,
             format!("{found}, which has no effect on cgroup v1"),
             "move the node to cgroup v2 if pods are to swap",
-        ),
+        )
+        .with(json!({ "state": "ineffective" })),
         _ => ok(NAME, found),
     }
+    .with(facts)
+    .with(json!({ "swapBehavior": behavior }))
     .from(source)
 }
 
@@ -87,12 +93,13 @@ pub fn values(examined: CheckInput<'_>) -> Check {
     let found = counts(summary);
     let check = if drifting > 0 {
         fail(NAME, format!("{drifting} not as planned; {found}"), "see which: kq cgroup diff")
+            .with(json!({ "state": "drift" }))
     } else if total == of(Verdict::Unknown) {
         unknown(NAME, found, "see why: kq cgroup diff -o wide")
     } else {
         ok(NAME, found)
     };
-    check.from(source)
+    check.with(json!({ "verdicts": summary })).from(source)
 }
 
 /// Checks that the kubelet can read what it remembers: it does not start, or forgets who has which
@@ -124,6 +131,7 @@ pub fn files(examined: CheckInput<'_>) -> Check {
             format!("{} not readable by the kubelet: {}", broken.len(), first_of(&broken)),
             "drain the node, stop the kubelet, move the file away and start it again",
         )
+        .with(json!({ "state": "broken", "files": broken }))
     } else if let Some(damage) = damage {
         warn(
             NAME,
@@ -133,6 +141,7 @@ pub fn files(examined: CheckInput<'_>) -> Check {
             ),
             "see kq devices verify, before the kubelet starts again",
         )
+        .with(json!({ "state": "damagedCheckpoint", "reason": damage }))
     } else if !unreadable.is_empty() {
         unknown(
             NAME,
@@ -146,7 +155,7 @@ pub fn files(examined: CheckInput<'_>) -> Check {
             "run kq on the node; a kubelet with another --root-dir is recognised while it runs",
         )
     } else {
-        ok(NAME, count(read, "file"))
+        ok(NAME, count(read, "file")).with(json!({ "files": read }))
     };
     check.from(&state.folder)
 }
