@@ -29,6 +29,15 @@ pub fn percent(part: u64, whole: u64) -> Option<String> {
     Some(format!("{}.{}%", tenths / 10, tenths % 10))
 }
 
+/// Returns the CPUs of a quota as Kubernetes writes them: `500m`, `2`.
+pub fn milli_cpu(quota: u64, period: u64) -> String {
+    let period = u128::from(period.max(1));
+    match (u128::from(quota) * 1000 + period / 2) / period {
+        whole if whole % 1000 == 0 => (whole / 1000).to_string(),
+        milli => format!("{milli}m"),
+    }
+}
+
 /// Returns a time in microseconds as seconds, minutes or hours: `0.25s`, `12m5s`, `30h0m`.
 pub fn microseconds(amount: u64) -> String {
     let seconds = amount / 1_000_000;
@@ -74,6 +83,10 @@ mod tests {
         assert_eq!(percent(1, 3).as_deref(), Some("33.3%"));
         assert_eq!(percent(7, 7).as_deref(), Some("100.0%"));
         assert_eq!(percent(0, 0), None);
+        assert_eq!(
+            [(50_000, 100_000), (200_000, 100_000), (1, 3)].map(|(q, p)| milli_cpu(q, p)),
+            ["500m", "2", "333m"]
+        );
         for (amount, expected) in [
             (250_000, "0.25s"),
             (59_999_999, "59.99s"),

@@ -9,6 +9,7 @@ pub use crate::cgroup::live::apply_report::CgroupChange;
 pub use crate::cgroup::live::checks::NodeChecks;
 pub use crate::cgroup::live::diff_report::CgroupDiff;
 pub use crate::cgroup::live::show::CgroupUsage;
+pub use crate::cgroup::live::throttling::ThrottlingRanking;
 pub use crate::cgroup::live::which::CgroupOwner;
 pub use crate::cgroup::report::CgroupPlan;
 pub use crate::cgroup::shares::CpuShares;
@@ -92,6 +93,7 @@ pub const KINDS: &[Kind] = &[
     kind::<ProbePlan>(),
     kind::<ProbeRun>(),
     kind::<Simulation>(),
+    kind::<ThrottlingRanking<'_>>(),
     kind::<Versions>(),
 ];
 

@@ -21,6 +21,7 @@ const LINES: &[(&str, &str)] = &[
     ("cgroup shares", ""),
     ("cgroup explain", "cpu.weight 40"),
     ("cgroup show", ""),
+    ("cgroup throttling", ""),
     ("cgroup diff", ""),
     ("cgroup apply", "--dry-run"),
     ("cgroup rollback", "rollback.json"),

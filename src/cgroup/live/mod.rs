@@ -2,7 +2,7 @@
 //! Pure: the tree was read before.
 //!
 //! * [`place`]: from a path back to the pod and the container.
-//! * [`show`]: the tree with names; [`which`]: one cgroup by process, path or container.
+//! * [`show`]: the tree with names; [`throttling`]: its containers, ranked; [`which`]: one cgroup by process, path or container.
 //! * [`diff`]: plan against kernel, value by value, with [`compare`] for what the kernel rounds and
 //!   [`motion`] for what comes and goes; [`difference`]: what it finds.
 //! * [`repair`]: the steps that bring the kernel to the plan, with [`bandwidth`] for quotas of cgroup v1;
@@ -25,5 +25,6 @@ pub mod pod_stats;
 pub mod repair;
 pub mod show;
 pub mod show_view;
+pub mod throttling;
 mod unplanned;
 pub mod which;

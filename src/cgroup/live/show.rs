@@ -146,7 +146,7 @@ fn by_name(items: Vec<UsedCgroup<'_>>) -> Vec<UsedCgroup<'_>> {
 }
 
 /// What programs make in their containers is theirs.
-fn is_shown(cgroup: &LiveCgroup<'_>, selection: &Selection) -> bool {
+pub(super) fn is_shown(cgroup: &LiveCgroup<'_>, selection: &Selection) -> bool {
     match (&cgroup.owner, cgroup.owner.pod()) {
         (LiveOwner::Inside(_), _) => false,
         (_, None) => selection.is_all(),

@@ -45,6 +45,7 @@ const COMMANDS: &[Row] = &[
     of_node("cgroup shares", "--live").absent("default/nosuch"),
     of_files("cgroup explain"),
     of_node("cgroup show", "").absent("default/nosuch"),
+    of_node("cgroup throttling", "").absent("default/nosuch"),
     of_node("cgroup which", "--pid 1"),
     of_node("cgroup diff", "").absent("default/nosuch"),
     of_node("cgroup apply", "--dry-run").absent("--dry-run default/nosuch"),

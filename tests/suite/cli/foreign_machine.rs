@@ -24,6 +24,7 @@ const ABOUT_FILES: &[&str] = &[
     "cgroup explain cpu.weight 17",
     "schema CgroupPlan",
     "cgroup show -v --host-root COPY",
+    "cgroup throttling -v --host-root COPY",
     "cgroup which --pid 900 -v --host-root COPY",
     "cgroup diff -v --host-root COPY",
     "cgroup diff -v --host-root COPY --pods pods.json --kubelet-config kubelet.yaml",

@@ -166,6 +166,8 @@ mod sources;
 mod stopped_kubelet;
 /// Answers on a terminal: how wide, and in which colours.
 mod terminal;
+/// `kq cgroup throttling`
+mod throttling;
 /// `kq version`
 mod version;
 /// What is said beside an answer that rests on something odd.

@@ -11,6 +11,7 @@ mod question;
 mod rollback;
 mod shares;
 mod show;
+mod throttling;
 mod which;
 
 use crate::exit::{Code, Failure};
@@ -29,6 +30,7 @@ enum Command {
     Shares(shares::Args),
     Explain(explain::Args),
     Show(show::Args),
+    Throttling(throttling::Args),
     Diff(Box<diff::Args>),
     Apply(Box<apply::Args>),
     Rollback(Box<rollback::Args>),
@@ -43,6 +45,7 @@ impl Args {
             Command::Shares(args) => args.run(),
             Command::Explain(args) => args.run(),
             Command::Show(args) => args.run(),
+            Command::Throttling(args) => args.run(),
             Command::Diff(args) => args.run(),
             Command::Apply(args) => args.run(),
             Command::Rollback(args) => args.run(),
