@@ -4,6 +4,7 @@ use super::reason::AmountReason;
 use crate::k8s::pod::{Pod, ResourceList, ResourceName};
 use crate::k8s::quantity::{Format, Quantity};
 use crate::k8s::resources::{PodTotal, ResourceOptions, add, max, pod_requests};
+use crate::output::units::Precision;
 
 /// How a pod's amounts come about: added up once, for all resources.
 pub(super) struct Derivation<'p> {
@@ -92,12 +93,18 @@ pub(super) fn rounded(resource: &ResourceName, amount: &Quantity) -> i64 {
     }
 }
 
-/// Writes an amount in the units of the filter as users write it: `250m`, `64Mi`, `3`.
+/// Writes an amount in the units of the filter as users write it, exactly: `250m`, `64Mi`, `3`.
 pub fn shown(resource: &ResourceName, amount: i64) -> String {
+    written(resource, amount, Precision::Exact)
+}
+
+/// Writes an amount in the units of the filter as users write it, bytes also short: `6.2Gi`.
+pub fn written(resource: &ResourceName, amount: i64, amounts: Precision) -> String {
     let name = resource.as_str();
     let is_bytes = matches!(name, "memory" | "ephemeral-storage") || name.starts_with("hugepages-");
     match resource {
         ResourceName::Cpu => Quantity::from_milli(amount, Format::DecimalSi).to_string(),
+        _ if is_bytes && amounts == Precision::Short => amounts.bytes(amount),
         _ if is_bytes => Quantity::from_units(amount, Format::BinarySi).to_string(),
         _ => amount.to_string(),
     }

@@ -1,10 +1,11 @@
 //! Whether a pod is taken, as tables.
 
-use super::derivation::shown;
+use super::derivation::{shown, written};
 use super::report::{Check, CheckResult, Compared, Explanation, LedgerAmount, LedgerLine, Removed};
 use crate::k8s::pod::ResourceName;
 use crate::output::table::{Column, Rows, Table, or_dash};
 use crate::output::terminal::plain;
+use crate::output::units::Precision;
 use std::fmt::Write as _;
 
 const CHECKS: &[Column<Check>] = &[
@@ -20,16 +21,24 @@ const CHECKS: &[Column<Check>] = &[
     Column::new("BECAUSE", |it| it.because.to_string()),
 ];
 
-const COMPARED: &[Column<Compared>] = &[
-    Column::new("RESOURCE", |it| it.resource.clone()),
-    Column::new("CAPACITY", |it| or_dash(it.capacity.map(|amount| of(&it.resource, amount)))),
-    Column::new("RESERVED", |it| or_dash(it.reserved.map(|amount| of(&it.resource, amount)))),
-    Column::new("ALLOCATABLE", |it| of(&it.resource, it.allocatable)),
-    Column::new("USED", |it| of(&it.resource, it.used)),
-    Column::new("FREE", |it| of(&it.resource, it.free)),
-    Column::new("REQUESTED", |it| of(&it.resource, it.requested)),
-    Column::new("MISSING", |it| or_dash((it.missing != 0).then(|| of(&it.resource, it.missing)))),
-];
+/// How amounts are written, and the amounts of a resource.
+type Sum<'a> = (Precision, &'a Compared);
+
+/// Returns the columns of what is compared.
+fn compared<'a>() -> [Column<Sum<'a>>; 8] {
+    [
+        Column::new("RESOURCE", |(_, it)| it.resource.clone()),
+        Column::new("CAPACITY", |sum| or_dash(sum.1.capacity.map(|amount| part(sum, amount)))),
+        Column::new("RESERVED", |sum| or_dash(sum.1.reserved.map(|amount| part(sum, amount)))),
+        Column::new("ALLOCATABLE", |sum| part(sum, sum.1.allocatable)),
+        Column::new("USED", |sum| part(sum, sum.1.used)),
+        Column::new("FREE", |sum| part(sum, sum.1.free)),
+        Column::new("REQUESTED", |sum| part(sum, sum.1.requested)),
+        Column::new("MISSING", |sum| {
+            or_dash((sum.1.missing != 0).then(|| part(sum, sum.1.missing)))
+        }),
+    ]
+}
 
 const REQUESTED: &[Column<Compared>] = &[
     Column::new("RESOURCE", |it| it.resource.clone()),
@@ -47,12 +56,21 @@ fn of(resource: &str, amount: i64) -> String {
     shown(&ResourceName::from(resource), amount)
 }
 
+fn part((amounts, sum): &Sum<'_>, amount: i64) -> String {
+    written(&ResourceName::from(&*sum.resource), amount, *amounts)
+}
+
 /// Shows what becomes of the pod, the checks, and what is compared.
 pub fn table(explanation: &Explanation) -> String {
+    sums(explanation, Precision::Short)
+}
+
+fn sums(explanation: &Explanation, amounts: Precision) -> String {
     let checks = Rows::of(&explanation.checks).table(CHECKS);
     let mut text = format!("{}\n{checks}", verdict(explanation));
     if !explanation.resources.is_empty() {
-        let _ = write!(text, "\n{}", Rows::of(&explanation.resources).table(COMPARED));
+        let rows: Vec<Sum<'_>> = explanation.resources.iter().map(|sum| (amounts, sum)).collect();
+        let _ = write!(text, "\n{}", Rows::of(&rows).table(&compared()));
     }
     text
 }
@@ -96,7 +114,7 @@ pub fn verdict(explanation: &Explanation) -> String {
 
 /// Shows the ledger behind the sums as well.
 pub fn wide(explanation: &Explanation) -> String {
-    let mut text = table(explanation);
+    let mut text = sums(explanation, Precision::Exact);
     let of_pod = Rows::of(&explanation.resources).table(REQUESTED);
     let _ = write!(text, "\n{}\n{of_pod}", plain(explanation.pod.clone()));
     if !explanation.removed_requests.is_empty() {

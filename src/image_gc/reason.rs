@@ -4,6 +4,7 @@ use crate::facts::timestamp::Timestamp;
 use crate::image_gc::cycle::Usage;
 use crate::image_gc::knowledge::{ImageTimes, RecordCoverage, Span};
 use crate::k8s::duration::GoDuration;
+use crate::output::units::Precision;
 use serde::Serialize;
 use std::fmt;
 
@@ -247,21 +248,16 @@ pub enum DiskReason {
     },
 }
 
-/// Returns a length of time in whole seconds, as Go writes it.
-pub fn ago(nanoseconds: i64) -> String {
-    GoDuration(nanoseconds - nanoseconds % 1_000_000_000).to_string()
-}
-
 /// Returns the usage with its formula.
-pub fn usage_text(usage: Usage) -> String {
-    format!(
-        "usage {}% = 100 - {} x 100 / {}",
-        usage.percent, usage.available_bytes, usage.capacity_bytes
-    )
+pub fn usage_text(usage: Usage, amounts: Precision) -> String {
+    let [available, capacity] =
+        [usage.available_bytes, usage.capacity_bytes].map(|bytes| amounts.bytes(bytes));
+    format!("usage {}% = 100 - {available} x 100 / {capacity}", usage.percent)
 }
 
 impl fmt::Display for RunReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let amounts = Precision::of(f);
         match self {
             Self::EvictionManager { sentence } => f.write_str(sentence),
             Self::UnusedImages { minimum_age } => write!(
@@ -276,13 +272,13 @@ impl fmt::Display for RunReason {
                 f,
                 "the kubelet has been up for {}, longer than imageMaximumGCAge {maximum_age}: images \
                  unused for longer than that go, at any use of the disk",
-                ago(up.0)
+                amounts.time(up.0)
             ),
             Self::UpForLess { up, maximum_age } => write!(
                 f,
                 "the kubelet has been up for {}, not longer than imageMaximumGCAge {maximum_age}: no \
                  image goes for its age yet",
-                ago(up.0)
+                amounts.time(up.0)
             ),
             Self::UpForUnknown { maximum_age } => write!(
                 f,
@@ -301,16 +297,18 @@ impl fmt::Display for RunReason {
                 amount_to_free_bytes: amount,
             } => write!(
                 f,
-                "{} >= imageGCHighThresholdPercent {high}%, so images go until {amount} bytes are free \
-                 more: {} x (100 - {low}) / 100 - {}, down to imageGCLowThresholdPercent {low}%",
-                usage_text(*usage),
-                usage.capacity_bytes,
-                usage.available_bytes
+                "{} >= imageGCHighThresholdPercent {high}%, so images go until {}{} are free more: \
+                 {} x (100 - {low}) / 100 - {}, down to imageGCLowThresholdPercent {low}%",
+                usage_text(*usage, amounts),
+                amounts.bytes(*amount),
+                amounts.unit(),
+                amounts.bytes(usage.capacity_bytes),
+                amounts.bytes(usage.available_bytes)
             ),
             Self::HighThresholdNotReached { usage, high_threshold_percent: high } => write!(
                 f,
                 "{} < imageGCHighThresholdPercent {high}%, so no space is wanted",
-                usage_text(*usage)
+                usage_text(*usage, amounts)
             ),
             Self::NoCapacity => f.write_str("the capacity of the image file system is 0"),
             Self::UsageUnknown { error } => write!(
@@ -327,11 +325,13 @@ impl fmt::Display for ImageAge {
             return f.write_str("used by dead containers, which go first");
         }
         match self.unused_for {
-            Some(unused) => write!(f, "last used {} ago, ", ago(unused.0))?,
+            Some(unused) => write!(f, "last used {} ago, ", Precision::of(f).time(unused.0))?,
             None => f.write_str("no use is known, ")?,
         }
         match self.detected_for {
-            Some(detected) => write!(f, "first found {} ago", ago(detected.0)),
+            Some(detected) => {
+                write!(f, "first found {} ago", Precision::of(f).time(detected.0))
+            }
             None => f.write_str("first found at an unknown time"),
         }
     }
@@ -339,32 +339,47 @@ impl fmt::Display for ImageAge {
 
 impl fmt::Display for ImageReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let amounts = Precision::of(f);
+        let text = |age: &ImageAge| amounts.text(age);
+        let bytes = |amount: &i64| amounts.bytes(*amount);
         match self {
             Self::MaximumAge { maximum_age, age } => {
-                write!(f, "unused for longer than imageMaximumGCAge {maximum_age}: {age}")
+                write!(f, "unused for longer than imageMaximumGCAge {maximum_age}: {}", text(age))
             }
-            Self::Unused { age } => write!(f, "not in use; {age}"),
+            Self::Unused { age } => write!(f, "not in use; {}", text(age)),
             Self::SpaceWanted { freed_before_bytes, wanted_bytes, age } => write!(
                 f,
-                "its turn comes with {freed_before_bytes} of {wanted_bytes} bytes freed; {age}"
+                "its turn comes with {} of {}{} freed; {}",
+                bytes(freed_before_bytes),
+                bytes(wanted_bytes),
+                amounts.unit(),
+                text(age)
             ),
             Self::TargetReached { freed_before_bytes, wanted_bytes, age } => write!(
                 f,
-                "{freed_before_bytes} bytes are freed before its turn, {wanted_bytes} were wanted; {age}"
+                "{}{} are freed before its turn, {} were wanted; {}",
+                bytes(freed_before_bytes),
+                amounts.unit(),
+                bytes(wanted_bytes),
+                text(age)
             ),
             Self::MinimumAge { detected_for, minimum_age } => write!(
                 f,
                 "first found {} ago, which is less than imageMinimumGCAge {minimum_age}",
-                detected_for.map_or_else(|| "-".to_owned(), |detected| ago(detected.0))
+                detected_for.map_or_else(|| "-".to_owned(), |detected| amounts.time(detected.0))
             ),
             Self::UsedSince { age } => {
-                write!(f, "used at the moment of the pass or after it: {age}")
+                write!(f, "used at the moment of the pass or after it: {}", text(age))
             }
             Self::ImagesNotReclaimed { age } => {
-                write!(f, "not in use, and disk pressure wants no images; {age}")
+                write!(f, "not in use, and disk pressure wants no images; {}", text(age))
             }
-            Self::SpaceUnknown { age } => write!(f, "whether space is wanted is unknown; {age}"),
-            Self::NothingWanted { age } => write!(f, "not in use, and nothing is wanted; {age}"),
+            Self::SpaceUnknown { age } => {
+                write!(f, "whether space is wanted is unknown; {}", text(age))
+            }
+            Self::NothingWanted { age } => {
+                write!(f, "not in use, and nothing is wanted; {}", text(age))
+            }
             Self::InUse { first: None, .. } => f.write_str("a container uses it"),
             Self::InUse { containers: ..=1, first: Some(first) } => write!(f, "used by {first}"),
             Self::InUse { containers, first: Some(first) } => {
@@ -410,18 +425,22 @@ fn span_text(span: Span, now: Timestamp) -> String {
     let latest = match now.since(span.latest) {
         0 => "now".to_owned(),
         ..0 => "a time that is still to come".to_owned(),
-        nanoseconds => format!("{} ago", ago(nanoseconds)),
+        nanoseconds => format!("{} ago", Precision::Exact.time(nanoseconds)),
     };
     match span.earliest {
         None if span.latest > now => "at any time".to_owned(),
         None => format!("any time until {latest}"),
         Some(earliest) if earliest == span.latest => latest,
-        Some(earliest) => format!("between {} ago and {latest}", ago(now.since(earliest))),
+        Some(earliest) => {
+            let earliest = Precision::Exact.time(now.since(earliest));
+            format!("between {earliest} ago and {latest}")
+        }
     }
 }
 
 impl fmt::Display for Consequence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let amounts = Precision::of(f);
         match self {
             Self::Fails { error } => write!(f, "the collection fails: {error}"),
             Self::SecondFailureIsEvent => f.write_str(
@@ -430,12 +449,15 @@ impl fmt::Display for Consequence {
             ),
             Self::TargetMet { freed_bytes, wanted_bytes } => write!(
                 f,
-                "the target is met: {freed_bytes} bytes are counted as freed, {wanted_bytes} were wanted"
+                "the target is met: {}{} are counted as freed, {} were wanted",
+                amounts.bytes(*freed_bytes),
+                amounts.unit(),
+                amounts.bytes(*wanted_bytes)
             ),
             Self::UsageFalls { freed_bytes, from_percent, to_percent } => write!(
                 f,
-                "the bytes really freed, {freed_bytes}, bring the usage from {from_percent}% to \
-                 {to_percent}%"
+                "the bytes really freed, {}, bring the usage from {from_percent}% to {to_percent}%",
+                amounts.bytes(i64::try_from(*freed_bytes).unwrap_or(i64::MAX))
             ),
             Self::EvictionManager { sentence } => f.write_str(sentence),
         }
@@ -446,7 +468,7 @@ impl fmt::Display for DiskReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoCapacity => f.write_str("its capacity is 0, which the kubelet calls invalid"),
-            Self::Usage { usage } => f.write_str(&usage_text(*usage)),
+            Self::Usage { usage } => f.write_str(&usage_text(*usage, Precision::of(f))),
             Self::LoopOff => f.write_str(
                 "the kubelet does not run image garbage collection: imageGCHighThresholdPercent is 100 \
                  and imageMaximumGCAge is off",

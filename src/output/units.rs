@@ -1,5 +1,57 @@
 //! Amounts for people: short, and honest about the unit.
 
+use crate::k8s::duration::GoDuration;
+use std::fmt;
+
+/// How a sentence writes amounts of bytes and lengths of time: exactly with `{}`, short with `{:#}`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// `6442450944`, `547h7m21s`.
+    Exact,
+    /// `6Gi`, `22d`.
+    Short,
+}
+
+impl Precision {
+    /// Returns what a formatter asks for.
+    pub fn of(f: &fmt::Formatter<'_>) -> Self {
+        if f.alternate() { Self::Short } else { Self::Exact }
+    }
+
+    /// Writes an amount of bytes; the unit is [`Self::unit`].
+    pub fn bytes(self, amount: i64) -> String {
+        match self {
+            Self::Exact => amount.to_string(),
+            Self::Short if amount < 0 => format!("-{}", bytes(amount.unsigned_abs())),
+            Self::Short => bytes(amount.unsigned_abs()),
+        }
+    }
+
+    /// Returns what follows an amount of bytes.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Exact => " bytes",
+            Self::Short => "",
+        }
+    }
+
+    /// Writes a length of time in nanoseconds, without parts of a second.
+    pub fn time(self, nanoseconds: i64) -> String {
+        match self {
+            Self::Exact => GoDuration(nanoseconds - nanoseconds % 1_000_000_000).to_string(),
+            Self::Short => age(nanoseconds),
+        }
+    }
+
+    /// Writes a sentence or a value.
+    pub fn text(self, value: &impl fmt::Display) -> String {
+        match self {
+            Self::Exact => format!("{value}"),
+            Self::Short => format!("{value:#}"),
+        }
+    }
+}
+
 /// Returns an amount of bytes with a binary unit, such as `11.8Mi`.
 pub fn bytes(amount: u64) -> String {
     const UNITS: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
@@ -76,6 +128,21 @@ mod tests {
         ] {
             assert_eq!(bytes(amount), expected, "{amount}");
         }
+    }
+
+    #[test]
+    fn sentences_are_exact_or_short() {
+        struct Freed(i64, i64);
+        impl fmt::Display for Freed {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let it = Precision::of(f);
+                write!(f, "{}{} {} ago", it.bytes(self.0), it.unit(), it.time(self.1))
+            }
+        }
+        let freed = Freed(6_606_028_800, 1_969_641_500_000_000);
+        assert_eq!(Precision::Exact.text(&freed), "6606028800 bytes 547h7m21s ago");
+        assert_eq!(Precision::Short.text(&freed), "6.2Gi 22d ago");
+        assert_eq!(Precision::Short.bytes(-2048), "-2Ki");
     }
 
     #[test]

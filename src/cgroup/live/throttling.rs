@@ -69,7 +69,8 @@ pub fn throttling<'t>(
     });
     let mut basis = Basis::default();
     basis.warn_all(warnings);
-    let of = |is_wanted: fn(&Throttled<'_>) -> bool| items.iter().filter(|it| is_wanted(it)).count();
+    let of =
+        |is_wanted: fn(&Throttled<'_>) -> bool| items.iter().filter(|it| is_wanted(it)).count();
     let uncounted = of(|item| item.throttled_periods.is_none());
     if uncounted > 0 {
         let containers = of(|item| item.place.level == "container");

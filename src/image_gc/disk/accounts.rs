@@ -3,7 +3,7 @@
 use super::DiskFacts;
 use crate::facts::filesystems::FolderRole;
 use crate::facts::timestamp::Timestamp;
-use crate::image_gc::reason::ago;
+use crate::output::units;
 use serde::Serialize;
 
 /// What one program says.
@@ -112,7 +112,7 @@ pub(super) fn differences(facts: DiskFacts<'_>, accounts: &[Account]) -> Vec<Str
     let of = |index: usize| accounts.get(index).filter(|account| account.unknown.is_none());
     let age = |account: &Account| match account.at {
         Some(at) if at >= facts.now => "now".to_owned(),
-        Some(at) => format!("{} before", ago(facts.now.since(at))),
+        Some(at) => format!("{} before", units::age(facts.now.since(at))),
         None => "at a time that is not known".to_owned(),
     };
     let difference = |a: u64, b: u64| i128::from(a) - i128::from(b);

@@ -3,9 +3,8 @@
 use super::{Account, FsPlace, ImageDisk, LayerUse, Part, Rest, SignalFilesystem};
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::plan::short;
-use crate::image_gc::reason::ago;
 use crate::output::table::{Column, Rows, Table, or_dash};
-use crate::output::units::bytes;
+use crate::output::units::{self, bytes};
 use std::fmt::Write;
 
 const LAYERS: &[Column<LayerUse>] = &[
@@ -196,7 +195,7 @@ fn accounts(accounts: &[Account], now: Timestamp, is_wide: bool) -> Table {
             (Some(reason), _) => format!("unknown: {reason}"),
             (None, None) => "?".to_owned(),
             (None, Some(at)) if at >= *now => "now".to_owned(),
-            (None, Some(at)) => format!("{} ago", ago(now.since(at))),
+            (None, Some(at)) => format!("{} ago", units::age(now.since(at))),
         }),
     ])
 }

@@ -5,8 +5,9 @@ use crate::facts::timestamp::Timestamp;
 use crate::image_gc::containers::{KeepReason, RemovalReason};
 use crate::image_gc::cycle::Usage;
 use crate::image_gc::loops::Garbage;
-use crate::image_gc::reason::{ago, usage_text};
+use crate::image_gc::reason::usage_text;
 use crate::k8s::duration::GoDuration;
+use crate::output::units::{Precision, age};
 use serde::Serialize;
 use std::fmt;
 
@@ -187,7 +188,7 @@ impl WayBy {
 impl fmt::Display for WayReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at =
-            |moment: Timestamp, now: Timestamp| format!("{moment} (in {})", ago(moment.since(now)));
+            |moment: Timestamp, now: Timestamp| format!("{moment} (in {})", age(moment.since(now)));
         match self {
             Self::NoId => f.write_str("it has no id, and the kubelet passes it over"),
             Self::Pinned => f.write_str("as long as the runtime says that it is pinned"),
@@ -238,10 +239,10 @@ impl fmt::Display for WayReason {
             Self::SumsWrap { usage } => write!(
                 f,
                 "{}: with such a size the kubelet's sums wrap around, and nothing can be said",
-                usage_text(*usage)
+                usage_text(*usage, Precision::of(f))
             ),
             Self::HighThresholdReached { usage, high_threshold_percent: high } => {
-                write!(f, "{} >= imageGCHighThresholdPercent {high}%", usage_text(*usage))
+                write!(f, "{} >= imageGCHighThresholdPercent {high}%", usage_text(*usage, Precision::of(f)))
             }
             Self::HighThresholdNotReached {
                 usage,
@@ -252,7 +253,7 @@ impl fmt::Display for WayReason {
                 f,
                 "{}; imageGCHighThresholdPercent {high}% is reached with {missing} bytes more in use, \
                  when {largest} bytes or less are available",
-                usage_text(*usage)
+                usage_text(*usage, Precision::of(f))
             ),
             Self::Order {
                 place,

@@ -4,10 +4,9 @@ use super::{ExplainedUse, ImageExplanation, Sharing, TriggerVerdict, Way, WayBy}
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::knowledge::{ImageTimes, RecordCoverage, Span};
 use crate::image_gc::plan::{names, short, size, tied};
-use crate::image_gc::reason::ago;
 use crate::image_gc::uses::state_text;
 use crate::output::table::Table;
-use crate::output::units::bytes;
+use crate::output::units::{self, bytes};
 
 /// Returns the story in short.
 pub fn describe(told: &ImageExplanation) -> Table {
@@ -108,7 +107,7 @@ fn sharing(sharing: &Sharing, is_wide: bool) -> Vec<String> {
 
 fn used(user: &ExplainedUse, now: Timestamp, is_wide: bool) -> Vec<String> {
     let used = &user.used;
-    let when = |at: Timestamp| format!("{at} ({} ago)", ago(now.since(at)));
+    let when = |at: Timestamp| format!("{at} ({} ago)", units::age(now.since(at)));
     let mut line = format!("{}/{} ({}", used.pod, used.container, state_text(used.state));
     if used.is_volume {
         line.push_str(", as a volume");
@@ -152,7 +151,7 @@ fn known(known: &ImageTimes, now: Timestamp) -> Vec<String> {
 fn span_text(span: Span, now: Timestamp) -> String {
     let moment = |at: Timestamp| match now.since(at) {
         0 => "now".to_owned(),
-        nanoseconds => format!("{at} ({} ago)", ago(nanoseconds)),
+        nanoseconds => format!("{at} ({} ago)", units::age(nanoseconds)),
     };
     match span.earliest {
         None if span.latest == now => "at a time that is not known".to_owned(),

@@ -17,6 +17,7 @@ use crate::k8s::duration::GoDuration;
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::version::KubeletVersion;
+use crate::output::units::Precision;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -179,6 +180,6 @@ proptest! {
             prop_assert!(trigger != Trigger::Age || policy.max_age.0 != 0, "not too old");
         }
         // Odd numbers can be shown as well.
-        let _ = (summary(&plan), table(&plan), wide(&plan), serde_json::to_string(&plan));
+        let _ = (summary(&plan, Precision::Short), table(&plan), wide(&plan), serde_json::to_string(&plan));
     }
 }

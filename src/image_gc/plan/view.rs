@@ -5,10 +5,9 @@ use super::report::{ImageGcPlan, Trigger};
 use super::ties::Ties;
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::containers::Step;
-use crate::image_gc::reason::ago;
 use crate::output::table::{Column, Rows, Table, or_dash};
 use crate::output::terminal::plain;
-use crate::output::units::bytes;
+use crate::output::units::{Precision, bytes};
 use std::fmt::Write;
 
 /// Returns a line for each image.
@@ -39,13 +38,17 @@ fn images(plan: &ImageGcPlan, is_wide: bool) -> Table {
         Column::wide("TIED-WITH", |(_, it)| {
             or_dash(Some(tied(&it.tied_with, ",")).filter(|ids| !ids.is_empty()))
         }),
-        Column::new("REASON", |(_, it)| it.reason.to_string()),
+        Column::narrow("REASON", |(_, it)| Precision::Short.text(&it.reason)),
+        Column::wide("REASON", |(_, it)| it.reason.to_string()),
         Column::wide("DEPENDS-ON", |(_, it)| or_dash(it.depends_on.as_ref())),
     ])
 }
 
 fn since(time: Option<Timestamp>, now: Timestamp, never: &str) -> String {
-    time.map_or_else(|| never.to_owned(), |time| format!("{} ago", ago(now.since(time))))
+    time.map_or_else(
+        || never.to_owned(),
+        |time| format!("{} ago", Precision::Exact.time(now.since(time))),
+    )
 }
 
 /// Returns the ids of those that are tied, the first of many.
@@ -80,7 +83,7 @@ pub fn size(size: i64) -> String {
 }
 
 /// Returns what is above and below the images: whether it runs, what comes free, what follows.
-pub fn summary(plan: &ImageGcPlan) -> String {
+pub fn summary(plan: &ImageGcPlan, amounts: Precision) -> String {
     let mut text = String::new();
     // Writing to a text does not fail.
     let mut line = |words: String| {
@@ -91,7 +94,7 @@ pub fn summary(plan: &ImageGcPlan) -> String {
         line(format!("FILE SYSTEM  {filesystem}"));
     }
     for because in &plan.run.because {
-        line(format!("DECISION     {because}"));
+        line(format!("DECISION     {}", amounts.text(because)));
     }
     if let (Trigger::Eviction, Some(containers)) = (plan.trigger, &plan.containers) {
         let count = |is_of: fn(&Step) -> bool| containers.steps.iter().filter(|s| is_of(s)).count();
@@ -125,7 +128,7 @@ pub fn summary(plan: &ImageGcPlan) -> String {
         size(freed.counted_bytes)
     ));
     for follows in &plan.outcome.follows {
-        line(format!("OUTCOME      {follows}"));
+        line(format!("OUTCOME      {}", amounts.text(follows)));
     }
     text
 }

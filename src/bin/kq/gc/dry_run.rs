@@ -7,6 +7,7 @@ use crate::watch::WatchArgs;
 use crate::write;
 use kq::eviction::{Pressure, pressure_view};
 use kq::image_gc::plan::{summary, table, wide};
+use kq::output::units::Precision;
 use kq::question::image_gc::ImageGcAnswer;
 
 /// Show the images that would be removed now, in order, with reasons
@@ -81,16 +82,20 @@ pub fn show(output: OutputFormat, planned: &ImageGcAnswer) -> Result<(), Failure
             let removed = plan.items.iter().filter(|item| item.verdict.is_removal());
             write::lines(removed.map(|item| item.id.clone()))?;
         }
-        OutputFormat::Table => write::text(format!("{}\n{}", above(planned), table(plan)))?,
-        OutputFormat::Wide => write::text(format!("{}\n{}", above(planned), wide(plan)))?,
+        OutputFormat::Table => {
+            write::text(format!("{}\n{}", above(planned, Precision::Short), table(plan)))?
+        }
+        OutputFormat::Wide => {
+            write::text(format!("{}\n{}", above(planned, Precision::Exact), wide(plan)))?
+        }
     }
     write_basis(plan);
     Ok(())
 }
 
 /// Returns what stands above the images.
-fn above(planned: &ImageGcAnswer) -> String {
-    let summary = summary(&planned.plan);
+fn above(planned: &ImageGcAnswer, amounts: Precision) -> String {
+    let summary = summary(&planned.plan, amounts);
     match &planned.pressure {
         None => summary,
         Some(pressure) => format!(
