@@ -188,7 +188,7 @@ DECISION     the plan assumes that imagefs.available is below its threshold
 DECISION     under disk pressure, all unused images older than imageMinimumGCAge 2m0s are removed; thresholds do not matter
 CONTAINERS   1 dead containers and 0 sandboxes go first
 FREED        1 of 2 images, 2Gi as the kubelet counts (between 0 and 2Gi); really free: 3Gi
-OUTCOME      the bytes really freed, 3221225472, bring the usage from 50% to 47%
+OUTCOME      the bytes really freed, 3Gi, bring the usage from 50% to 47%
 DISKS        one for everything: images and the kubelet's root folder are on device 8:1; the runtime names one folder for images and writable layers
 
 SIGNAL                   KIND   THRESHOLD               AVAILABLE   MARGIN   CROSSED   WOULD-RECLAIM
@@ -200,7 +200,7 @@ containerfs.available    hard   10% of 100Gi = 10Gi     50Gi        40Gi     no 
 containerfs.inodesFree   hard   5% of 1000000 = 50000   900000      850000   no        containers, images
 
 ORDER   IMAGE              ID              SIZE   VERDICT        CERTAINTY   REASON
-1       shop.test/old:v1   bbbb000000000   2Gi    REMOVE-SPACE   possible    not in use; no use is known, first found 36h0m0s ago
+1       shop.test/old:v1   bbbb000000000   2Gi    REMOVE-SPACE   possible    not in use; no use is known, first found 36h ago
 -       shop.test/web:v1   aaaa000000000   1Gi    IN-USE         certain     used by shop/batch/app (running) and 2 more
 --- stderr
 kubelet start: 2026-11-19T00:00:00Z (--kubelet-start)

@@ -171,11 +171,11 @@ SHARED            28.6Mi come free when it goes alone
                   47.7Mi are shared with 1 other image
                     47.7Mi with shop.test/batch:v1 (aaaa222200000)
 PINNED            no
-USED BY           shop/web/app (running), created 2026-11-20T10:00:00Z (2h0m0s ago)
+USED BY           shop/web/app (running), created 2026-11-20T10:00:00Z (2h ago)
                     keeps the image while it runs; then the newest dead one of a container stays until its pod is deleted or evicted
                     under disk pressure: keeps the image while it runs
-KNOWN             first found by the kubelet between 2026-11-19T11:30:00Z (24h30m0s ago) and 2026-11-19T11:31:00Z (24h29m0s ago)
-                  last found in use between 2026-11-20T11:54:45Z (5m15s ago) and now
+KNOWN             first found by the kubelet between 2026-11-19T11:30:00Z (24h ago) and 2026-11-19T11:31:00Z (24h ago)
+                  last found in use between 2026-11-20T11:54:45Z (5m ago) and now
                   from records of kq gc record
 PERIODIC          IN-USE (certain): used by shop/web/app (running)
 AGE               IN-USE (certain): used by shop/web/app (running)
@@ -207,8 +207,8 @@ SIZE              858.3Mi (900000000 bytes)
 SHARED            858.3Mi come free when it goes alone
 PINNED            no
 USED BY           no container
-KNOWN             first found by the kubelet between 2026-11-19T11:30:00Z (24h30m0s ago) and 2026-11-19T11:31:00Z (24h29m0s ago)
-                  last found in use between 2026-11-19T13:54:45Z (22h5m15s ago) and 2026-11-19T14:05:00Z (21h55m0s ago)
+KNOWN             first found by the kubelet between 2026-11-19T11:30:00Z (24h ago) and 2026-11-19T11:31:00Z (24h ago)
+                  last found in use between 2026-11-19T13:54:45Z (22h ago) and 2026-11-19T14:05:00Z (21h ago)
                   from records of kq gc record
 PERIODIC          NOT-WANTED (certain, number 2 of 2): not in use, and nothing is wanted; last used 22h0m0s ago, first found 24h30m0s ago
                     the kubelet has been up for 24h30m0s, not longer than imageMaximumGCAge 30h0m0s: no image goes for its age yet
@@ -217,7 +217,7 @@ AGE               NOT-WANTED (certain, number 2 of 2): not in use, and nothing i
                     the kubelet has been up for 24h30m0s, not longer than imageMaximumGCAge 30h0m0s: no image goes for its age yet
 EVICTION          REMOVE-SPACE (certain, number 2 of 2): not in use; last used 22h0m0s ago, first found 24h30m0s ago
                     under disk pressure, all unused images older than imageMinimumGCAge 2m0s are removed; thresholds do not matter
-AT THE EARLIEST   for its age: later; between 2026-11-20T19:54:45Z (in 7h54m45s) and 2026-11-20T20:05:00Z (in 8h5m0s), then with the next pass of the loop, every 5m0s
+AT THE EARLIEST   for its age: later; between 2026-11-20T19:54:45Z (in 7h) and 2026-11-20T20:05:00Z (in 8h), then with the next pass of the loop, every 5m0s
                     it must be unused for longer than imageMaximumGCAge 30h0m0s, and the kubelet be up for longer than that; never used counts as unused for ever, and imageMinimumGCAge does not matter
                   for space: any time; old enough: with the next pass of the loop, every 5m0s, when space is wanted
                     it must be known to the kubelet for imageMinimumGCAge 2m0s
@@ -246,17 +246,17 @@ SIZE              4.8Mi (5000000 bytes)
 SHARED            unknown: the runtime does not say what it is made of
 PINNED            no
 USED BY           no container
-KNOWN             first found by the kubelet between 2026-11-20T11:59:00Z (1m0s ago) and now
+KNOWN             first found by the kubelet between 2026-11-20T11:59:00Z (60s ago) and now
                   last found in use never
                   from records of kq gc record
 PERIODIC          TOO-YOUNG (certain, number 1 of 2): first found 30s ago, which is less than imageMinimumGCAge 2m0s
 AGE               NOT-WANTED (certain, number 1 of 2): not in use, and nothing is wanted; no use is known, first found 30s ago
 EVICTION          TOO-YOUNG (certain, number 1 of 2): first found 30s ago, which is less than imageMinimumGCAge 2m0s
 AT THE EARLIEST   for its age: never; imageMaximumGCAge is off
-                  for space: later; between 2026-11-20T12:01:00Z (in 1m0s) and 2026-11-20T12:02:00Z (in 2m0s), then with the next pass of the loop, every 5m0s, when space is wanted
+                  for space: later; between 2026-11-20T12:01:00Z (in 60s) and 2026-11-20T12:02:00Z (in 2m), then with the next pass of the loop, every 5m0s, when space is wanted
                     usage 90% = 100 - 10000000000 x 100 / 100000000000 >= imageGCHighThresholdPercent 85%
                     it is number 1 of 2 in the order, and none goes before it
-                  under disk pressure: later; between 2026-11-20T12:01:00Z (in 1m0s) and 2026-11-20T12:02:00Z (in 2m0s), then when disk pressure comes
+                  under disk pressure: later; between 2026-11-20T12:01:00Z (in 60s) and 2026-11-20T12:02:00Z (in 2m), then when disk pressure comes
 --- stderr
 kubelet start: 2026-11-19T11:30:00Z (--kubelet-start)
 assumed: the kubelet looks at the images within a minute of its start and then every 5m

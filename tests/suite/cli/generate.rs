@@ -346,15 +346,16 @@ Plan, explain and check cgroup values
 Usage: kq cgroup [OPTIONS] <COMMAND>
 
 Commands:
-  plan      Show every cgroup value that pods get on a node, with its arithmetic
-  shares    Show the CPU time of each container when every container is busy
-  explain   Explain the meaning and the possible origin of a value in a cgroup file
-  show      Show the cgroups of this node with the names of pods and containers
-  diff      Compare the plan with the kernel's cgroup values
-  apply     Write the planned values where the kernel differs
-  rollback  Restore the values that kq cgroup apply changed
-  which     Find the pod and container of a process, a cgroup or a container ID
-  help      Print this message or the help of the given subcommand(s)
+  plan        Show every cgroup value that pods get on a node, with its arithmetic
+  shares      Show the CPU time of each container when every container is busy
+  explain     Explain the meaning and the possible origin of a value in a cgroup file
+  show        Show the cgroups of this node with the names of pods and containers
+  throttling  Rank the containers of this node by CPU throttling
+  diff        Compare the plan with the kernel's cgroup values
+  apply       Write the planned values where the kernel differs
+  rollback    Restore the values that kq cgroup apply changed
+  which       Find the pod and container of a process, a cgroup or a container ID
+  help        Print this message or the help of the given subcommand(s)
 
 Options:
       --color <WHEN>  When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR

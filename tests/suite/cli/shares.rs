@@ -261,7 +261,7 @@ fn item<'a>(answer: &'a Value, pod: &str) -> &'a Value {
 
 const ONLY_REQUESTS: &str = "/kubepods/burstable/podba246074-9277-4123-b957-0360c83af05c";
 const BEST_EFFORT: &str = "/kubepods/besteffort/pod425a9ef6-2d04-439f-80f8-fad57c3a88f0/\
-                           d6f842980573340f3e31709f74d61c45a98bbf207b9327c2742665e061dd9dca";
+                           a905693b405bec261531bac6bc4d49a7425893160dcf112fbd59a9c1d79c1311";
 
 #[test]
 fn the_kernels_values_of_a_node_are_divided_unless_the_planned_are_asked_for() {
@@ -285,7 +285,7 @@ fn the_kernels_values_of_a_node_are_divided_unless_the_planned_are_asked_for() {
     let (code, changed) = ask_changed(change, "");
     assert_eq!(code, 0);
     let own = item(&changed, "only-requests");
-    assert_eq!(own["limitedBy"], "quota 50000 100000, weight 37 of 98");
+    assert_eq!(own["limitedBy"], "quota 50000 100000, weight 37 of 106");
     assert_eq!(own["at"], "/kubepods/burstable");
     assert_ne!(own["cpus"], item(&kernel, "only-requests")["cpus"]);
     let (code, still) = ask_changed(change, "--planned");
