@@ -189,6 +189,8 @@ impl fmt::Display for WayReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at =
             |moment: Timestamp, now: Timestamp| format!("{moment} (in {})", age(moment.since(now)));
+        let amounts = Precision::of(f);
+        let unit = amounts.unit();
         match self {
             Self::NoId => f.write_str("it has no id, and the kubelet passes it over"),
             Self::Pinned => f.write_str("as long as the runtime says that it is pinned"),
@@ -251,9 +253,11 @@ impl fmt::Display for WayReason {
                 largest_available_bytes: largest,
             } => write!(
                 f,
-                "{}; imageGCHighThresholdPercent {high}% is reached with {missing} bytes more in use, \
-                 when {largest} bytes or less are available",
-                usage_text(*usage, Precision::of(f))
+                "{}; imageGCHighThresholdPercent {high}% is reached with {}{unit} more in use, when \
+                 {}{unit} or less are available",
+                usage_text(*usage, amounts),
+                amounts.bytes(*missing),
+                amounts.bytes(*largest)
             ),
             Self::Order {
                 place,
@@ -268,22 +272,24 @@ impl fmt::Display for WayReason {
                 if !is_certain {
                     f.write_str(", as far as is known")?;
                 }
+                let freed = amounts.bytes(*before);
                 match (turn, before) {
                     (Some(turn), 0) if turn == missing => f.write_str(", and none goes before it"),
                     (Some(0), _) => {
-                        write!(f, ": those before it free {before} bytes, which is not enough")
+                        write!(f, ": those before it free {freed}{unit}, which is not enough")
                     }
                     (Some(turn), _) if turn == missing => {
-                        write!(f, ": those before it free {before} bytes, which is not enough then")
+                        write!(f, ": those before it free {freed}{unit}, which is not enough then")
                     }
                     (Some(turn), _) => write!(
                         f,
-                        ": those before it free {before} bytes, and its turn comes with {turn} bytes \
-                         more in use than now"
+                        ": those before it free {freed}{unit}, and its turn comes with {}{unit} more \
+                         in use than now",
+                        amounts.bytes(*turn)
                     ),
                     (None, _) => write!(
                         f,
-                        ": those before it free {before} bytes, which is enough even on a full disk to \
+                        ": those before it free {freed}{unit}, which is enough even on a full disk to \
                          come down to imageGCLowThresholdPercent {low}%"
                     ),
                 }

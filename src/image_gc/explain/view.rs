@@ -6,7 +6,7 @@ use crate::image_gc::knowledge::{ImageTimes, RecordCoverage, Span};
 use crate::image_gc::plan::{names, short, size, tied};
 use crate::image_gc::uses::state_text;
 use crate::output::table::Table;
-use crate::output::units::{self, bytes};
+use crate::output::units::{self, Precision, bytes};
 
 /// Returns the story in short.
 pub fn describe(told: &ImageExplanation) -> Table {
@@ -161,13 +161,17 @@ fn span_text(span: Span, now: Timestamp) -> String {
     }
 }
 
+fn amounts(is_wide: bool) -> Precision {
+    if is_wide { Precision::Exact } else { Precision::Short }
+}
+
 fn triggered(verdict: &TriggerVerdict, is_wide: bool) -> Vec<String> {
     let place = match verdict.place {
         Some(place) => format!(", number {place} of {}", verdict.candidates),
         None => String::new(),
     };
-    let mut lines =
-        vec![format!("{} ({}{place}): {}", verdict.verdict, verdict.certainty, verdict.reason)];
+    let reason = amounts(is_wide).text(&verdict.reason);
+    let mut lines = vec![format!("{} ({}{place}): {reason}", verdict.verdict, verdict.certainty)];
     if let Some(depends_on) = &verdict.depends_on {
         lines.push(format!("  depends on {depends_on}"));
     }
@@ -182,11 +186,14 @@ fn triggered(verdict: &TriggerVerdict, is_wide: bool) -> Vec<String> {
 
 fn earliest(way: &Way, is_wide: bool) -> Vec<String> {
     let mut because = way.because.iter();
-    let first = because.next().map(ToString::to_string).unwrap_or_default();
+    let amounts = amounts(is_wide);
+    let first = because.next().map(|text| amounts.text(text)).unwrap_or_default();
     let mut lines = vec![format!("{}: {}; {first}", way.by, way.state)];
     // How full the disk must be belongs to the answer; the rules do not.
     let rest = because.skip(usize::from(!is_wide));
-    lines
-        .extend(rest.filter(|_| is_wide || way.by == WayBy::Space).map(|text| format!("  {text}")));
+    lines.extend(
+        rest.filter(|_| is_wide || way.by == WayBy::Space)
+            .map(|it| format!("  {}", amounts.text(it))),
+    );
     lines
 }

@@ -182,7 +182,7 @@ AGE               IN-USE (certain): used by shop/web/app (running)
 EVICTION          IN-USE (certain): used by shop/web/app (running)
 AT THE EARLIEST   for its age: never; imageMaximumGCAge is off
                   for space: not while it is in use; not before its containers are removed
-                    usage 80% = 100 - 20000000000 x 100 / 100000000000; imageGCHighThresholdPercent 85% is reached with 4000000001 bytes more in use, when 15999999999 bytes or less are available
+                    usage 80% = 100 - 18.6Gi x 100 / 93.1Gi; imageGCHighThresholdPercent 85% is reached with 3.7Gi more in use, when 14.9Gi or less are available
                   under disk pressure: not while it is in use; not before its containers are removed
 --- stderr
 kubelet start: 2026-11-19T11:30:00Z (--kubelet-start)
@@ -254,7 +254,7 @@ AGE               NOT-WANTED (certain, number 1 of 2): not in use, and nothing i
 EVICTION          TOO-YOUNG (certain, number 1 of 2): first found 30s ago, which is less than imageMinimumGCAge 2m0s
 AT THE EARLIEST   for its age: never; imageMaximumGCAge is off
                   for space: later; between 2026-11-20T12:01:00Z (in 60s) and 2026-11-20T12:02:00Z (in 2m), then with the next pass of the loop, every 5m0s, when space is wanted
-                    usage 90% = 100 - 10000000000 x 100 / 100000000000 >= imageGCHighThresholdPercent 85%
+                    usage 90% = 100 - 9.3Gi x 100 / 93.1Gi >= imageGCHighThresholdPercent 85%
                     it is number 1 of 2 in the order, and none goes before it
                   under disk pressure: later; between 2026-11-20T12:01:00Z (in 60s) and 2026-11-20T12:02:00Z (in 2m), then when disk pressure comes
 --- stderr
