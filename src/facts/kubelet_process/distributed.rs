@@ -90,6 +90,9 @@ fn unit(owner: Owner, verb: Option<&str>, files: &dyn NodeFiles) -> Option<(Stri
     })
 }
 
+/// The flags of a distribution whose value, after a space too, is flags of the kubelet or their file.
+const OF_KUBELET: [&str; 3] = ["kubelet-arg", "kubelet-args-file", "kubelet-extra-args"];
+
 /// The settings of a distribution in their order: names without dashes, and values.
 #[derive(Default)]
 struct Settings(Vec<(String, String)>);
@@ -104,7 +107,8 @@ impl Settings {
             let (name, value) = match flag.split_once('=') {
                 Some((name, value)) => (name, value.to_owned()),
                 None => {
-                    let value = rest.next_if(|next| !next.starts_with('-'));
+                    let takes_flags = OF_KUBELET.contains(&flag);
+                    let value = rest.next_if(|next| takes_flags || !next.starts_with('-'));
                     (flag, value.cloned().unwrap_or_default())
                 }
             };
