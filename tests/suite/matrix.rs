@@ -289,7 +289,12 @@ fn preemptions() -> Vec<Recording> {
         let folder = preemption::folder(name);
         let file = |name| std::fs::read_to_string(folder.join(name)).expect("a recorded file");
         let pods = load("the API server", file("pods-before.json").as_bytes()).pods;
-        let pods = RecordedPods { source: PodSource::ApiServer, pods, ..RecordedPods::default() };
+        let pods = RecordedPods {
+            source: PodSource::ApiServer,
+            pods,
+            with_labels: true,
+            ..RecordedPods::default()
+        };
         let node = serde_json::from_str(&file("node.json")).expect("a node");
         let snapshot = Snapshot {
             api_version: API_VERSION.to_owned(),

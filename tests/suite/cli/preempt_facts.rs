@@ -34,8 +34,12 @@ fn snapshot(pods: &[Value]) -> Snapshot {
     let list = objects::list(pods.iter().cloned()).to_string();
     let loaded = load("pods", list.as_bytes());
     assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
-    let recorded =
-        RecordedPods { source: PodSource::ApiServer, pods: loaded.pods, ..RecordedPods::default() };
+    let recorded = RecordedPods {
+        source: PodSource::ApiServer,
+        pods: loaded.pods,
+        with_labels: true,
+        ..RecordedPods::default()
+    };
     Snapshot {
         api_version: API_VERSION.to_owned(),
         kind: KIND.to_owned(),

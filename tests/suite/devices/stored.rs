@@ -64,8 +64,12 @@ pub fn snapshot(moment: &str) -> Snapshot {
     let object: NodeObject = serde_json::from_value(object).expect("a Node object");
     let loaded = load("the API server", text(moment, "pods.json").as_bytes());
     assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
-    let pods =
-        RecordedPods { source: PodSource::ApiServer, pods: loaded.pods, ..Default::default() };
+    let pods = RecordedPods {
+        source: PodSource::ApiServer,
+        pods: loaded.pods,
+        with_labels: true,
+        ..Default::default()
+    };
     let socket = "/var/lib/kubelet/pod-resources/kubelet.sock";
     let told = read_answers(socket, text(moment, "pod-resources.json").as_bytes())
         .expect("the kubelet's answers");

@@ -196,6 +196,7 @@ fn pods(folder: &Path) -> RecordedPods {
         source: PodSource::ApiServer,
         pods: loaded.pods,
         with_probes: true,
+        with_labels: true,
         ..RecordedPods::default()
     }
 }
