@@ -6,7 +6,20 @@ use kq::facts::cgroup_layout::CgroupLayout;
 use kq::facts::host::{
     FILES, HUGEPAGES, HostFacts, INIT_MOUNTINFO, NUMA_NODES, SWAP_GROUPS, Text, listing, memory_max,
 };
-use kq::facts::kubelet_process::{KubeletProcess, ProcessTexts, recognise};
+use kq::facts::kubelet_process::{KubeletProcess, NodeFiles, ProcessTexts, recognise};
+
+/// A node each of whose files has this text, and each of whose folders has its lines as names.
+struct Everywhere<'t>(&'t str);
+
+impl NodeFiles for Everywhere<'_> {
+    fn text(&self, _: &str) -> Option<String> {
+        Some(self.0.to_owned())
+    }
+
+    fn names(&self, _: &str) -> Option<Vec<String>> {
+        Some(self.0.lines().map(str::to_owned).collect())
+    }
+}
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Ok(text) = std::str::from_utf8(bytes) {
@@ -14,9 +27,9 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         host(text);
         for (comm, program) in [("kubelet", "kubelet\0"), ("k3s", "k3s\0server\0")] {
             let stat = "1 (x) S 1 1 1 0 -1 1 1 2 3 4 5 6 7 8 20 0 18 0 1234 9";
-            process(comm, &[program.as_bytes(), bytes].concat(), stat);
+            process(comm, &[program.as_bytes(), bytes].concat(), stat, text);
         }
-        process("kubelet", b"kubelet\0", text);
+        process("kubelet", b"kubelet\0", text, text);
     }
 });
 
@@ -46,9 +59,9 @@ fn host(text: &str) {
     let _ = (facts.cgroup_layout(), facts.enabled_controllers());
 }
 
-fn process(comm: &str, command_line: &[u8], stat: &str) {
+fn process(comm: &str, command_line: &[u8], stat: &str, files: &str) {
     let texts = ProcessTexts { pid: 1, comm, command_line, stat, ..ProcessTexts::default() };
-    if let Some(process) = recognise(&texts) {
+    if let Some(process) = recognise(&texts, &Everywhere(files)) {
         let stored = serde_json::to_string(&process).expect("it is stored");
         let again: KubeletProcess = serde_json::from_str(&stored).expect("it comes back");
         assert_eq!(again, process);

@@ -15,7 +15,8 @@ pub const CPU: Duration = Duration::from_secs(if cfg!(debug_assertions) { 30 } e
 /// How much memory such a run may take.
 pub const MEMORY: u64 = 256 << 20;
 
-/// After this time a run that does nothing is asked to end: it waits for something.
+/// A run that takes less than a thirtieth of such a time on the processor is asked to end: it waits for something, and
+/// only looks at its memory now and then.
 const IDLE: Duration = Duration::from_secs(3);
 
 /// After this time a run is stuck.
@@ -100,12 +101,12 @@ fn watch(mut child: Child) -> Ran {
         if let Some(status) = child.try_wait().expect("it can be waited for") {
             break status;
         }
-        if cpu > idle_since.1 {
-            idle_since = (Instant::now(), cpu);
-        }
         if idle_since.0.elapsed() > IDLE && !was_stopped {
-            was_stopped = true;
-            let _ = kill_process(process, Signal::TERM);
+            was_stopped = cpu - idle_since.1 < IDLE / 30;
+            if was_stopped {
+                let _ = kill_process(process, Signal::TERM);
+            }
+            idle_since = (Instant::now(), cpu);
         }
         if begun.elapsed() > STUCK {
             let _ = child.kill();
