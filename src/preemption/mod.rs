@@ -52,7 +52,8 @@ pub use requirement::{
     Requirement, Requirements, asks_for_no_more, distance, preemption_request, subtract,
 };
 pub use restart::{
-    ComparedAnew, MOST_TAKERS, PodReadmission, ReadmissionResult, Readmitted, Taker, readmit,
+    ComparedAnew, MOST_TAKERS, PodReadmission, ReadmissionResult, Readmitted, Taker, are_tied,
+    readmit, restart_order,
 };
 pub use victims::{
     MOST_PODS, MOST_TIES, NotEnough, PotentialVictim, Preemption, Round, Stage, Trace, Visit,

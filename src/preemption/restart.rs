@@ -102,16 +102,27 @@ pub struct Taker {
 /// How many pods are named of those that have what another one lacks.
 pub const MOST_TAKERS: usize = 10;
 
-/// Takes pods in again. The device manager is asked for each in its turn, and refuses before the predicates.
-/// Pods of one moment, and all static ones, are in the order of their names.
+/// Puts pods in the order in which a kubelet that starts comes to them. Pods of one moment, and all static ones, are
+/// in the order of their names.
+pub fn restart_order<'p>(pods: &[&'p Pod]) -> Vec<&'p Pod> {
+    let mut order = pods.to_vec();
+    order.sort_by_cached_key(|pod| (!is_static_pod(pod), created_at(pod), qualified(pod)));
+    order
+}
+
+/// Tells whether the kubelet comes to two pods in an order that is left to chance.
+pub fn are_tied(one: &Pod, other: &Pod) -> bool {
+    is_static_pod(one) == is_static_pod(other) && created_at(one) == created_at(other)
+}
+
+/// Takes pods in again, in this order. The device manager is asked for each in its turn, and refuses before the
+/// predicates.
 pub fn readmit(
-    pods: &[&Pod],
+    order: &[&Pod],
     node: &NodeObject,
     mut devices: impl FnMut(&Pod) -> DeviceDecision,
     rules: &KubeletRules,
 ) -> Vec<Readmitted> {
-    let mut order = pods.to_vec();
-    order.sort_by_cached_key(|pod| (!is_static_pod(pod), created_at(pod), qualified(pod)));
     let mut items: Vec<Readmitted> = Vec::new();
     // Who was taken in, by place; as many as are in `others` and `candidates`, in the same
     // order.
@@ -263,10 +274,6 @@ impl PodReadmission {
                 "{timeless} of the pods have no creationTimestamp: taken for the oldest"
             ));
         }
-        assume(
-            "pressure refuses nobody: a kubelet that just started has not looked at the node yet"
-                .to_owned(),
-        );
         Self { node: node.metadata.name.clone(), items, basis }
     }
 

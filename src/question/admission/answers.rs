@@ -1,12 +1,13 @@
 //! Whether the kubelet of a node admits a pod, and which of its pods it admits again when it starts.
 
 use super::plan::few_enough;
+use super::start_pressure::{refusal, start_pressure};
 use super::{AdmissionNode, Detail, plan};
 use crate::admission::{DeviceDecision, NodePod, PodAdmission, qualified};
 use crate::answer::Failure;
 use crate::k8s::pod::Pod;
 use crate::k8s::priority::is_critical_pod;
-use crate::preemption::{PodReadmission, Trace, readmit};
+use crate::preemption::{PodReadmission, Trace, readmit, restart_order};
 
 /// Explains whether the kubelet of a node admits a pod. `ledger`: with the requests of each other pod.
 ///
@@ -28,6 +29,18 @@ pub fn admit(about: &AdmissionNode, pod: &Pod, ledger: bool) -> Result<PodAdmiss
 ///
 /// Fails as [`admit`] does.
 pub fn readmit_all(about: &AdmissionNode) -> Result<PodReadmission, Failure> {
+    readmit_arranged(about, |_| {})
+}
+
+/// Explains the same, with the pods in another order than that of their age and names.
+///
+/// # Errors
+///
+/// Fails as [`admit`] does.
+pub fn readmit_arranged(
+    about: &AdmissionNode,
+    arrange: impl FnOnce(&mut Vec<&Pod>),
+) -> Result<PodReadmission, Failure> {
     let mut basis = about.basis.clone();
     let pods = about.others(None, &mut basis)?.pods;
     let counted: Vec<_> = pods.iter().filter(|it| it.counts).map(|it| it.pod).collect();
@@ -41,10 +54,17 @@ pub fn readmit_all(about: &AdmissionNode) -> Result<PodReadmission, Failure> {
         Some(object) => object,
         None => about.object()?,
     };
-    let decide = |pod: &Pod| match &mut devices {
-        Some(devices) => devices.decide_next(pod, &mut basis),
-        None => DeviceDecision::default(),
+    let rules = &about.node.kubelet.rules;
+    let conditions = start_pressure(about, &mut basis)?;
+    let decide = |pod: &Pod| match (refusal(&conditions, pod, rules), &mut devices) {
+        (Some(refusal), _) => {
+            DeviceDecision { refusal: Some(refusal), ..DeviceDecision::default() }
+        }
+        (None, Some(devices)) => devices.decide_next(pod, &mut basis),
+        (None, None) => DeviceDecision::default(),
     };
-    let items = readmit(&counted, object, decide, &about.node.kubelet.rules);
+    let mut order = restart_order(&counted);
+    arrange(&mut order);
+    let items = readmit(&order, object, decide, rules);
     Ok(PodReadmission::new(object, items, basis))
 }

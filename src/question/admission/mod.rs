@@ -9,9 +9,10 @@ mod order;
 mod plan;
 mod removals;
 mod replan;
+mod start_pressure;
 mod target_pod;
 
-pub use answers::{admit, readmit_all};
+pub use answers::{admit, readmit_all, readmit_arranged};
 pub use cluster::cluster_preemption;
 pub use options::AdmissionOptions;
 pub use order::{random_order, sort};
@@ -19,6 +20,7 @@ pub use plan::{Detail, Planned, plan};
 pub use removals::{PreemptionPlan, plan_removals};
 pub use replan::{Settled, replan};
 use replan::{has_ended, settled};
+pub use start_pressure::start_pressure;
 
 use super::devices::admission::DeviceQuestion;
 use super::kubelet_pods::{as_of_kubelet, put_allocations};
