@@ -77,3 +77,5 @@ pub mod preemption;
 #[doc(hidden)]
 pub mod probe;
 mod schema;
+#[doc(hidden)]
+pub mod what_if;

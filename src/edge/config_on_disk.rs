@@ -44,14 +44,19 @@ fn read(root: &Path, path: String) -> ConfigText {
     let content = match read_trusted(root, &path, LIMIT) {
         Err(ReadError::Absent) => ConfigContent::Absent,
         Err(error) => ConfigContent::Unreadable(error.to_string()),
-        Ok(bytes) if bytes.is_empty() => ConfigContent::Empty,
-        Ok(bytes) => {
-            let text = String::from_utf8(bytes.clone()).ok();
-            match document(&path, bytes, &mut Vec::new()) {
-                Ok(value) => ConfigContent::Document { value, text },
-                Err(error) => ConfigContent::Unreadable(error.to_string()),
-            }
-        }
+        Ok(bytes) => config_content(&path, bytes),
     };
     ConfigText { path, content }
+}
+
+/// Reads what is in a file with configuration.
+pub fn config_content(path: &str, bytes: Vec<u8>) -> ConfigContent {
+    if bytes.is_empty() {
+        return ConfigContent::Empty;
+    }
+    let text = String::from_utf8(bytes.clone()).ok();
+    match document(path, bytes, &mut Vec::new()) {
+        Ok(value) => ConfigContent::Document { value, text },
+        Err(error) => ConfigContent::Unreadable(error.to_string()),
+    }
 }

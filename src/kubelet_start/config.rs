@@ -45,7 +45,7 @@ pub(super) fn examine(start: &mut Start<'_>, said: &Said) -> Read {
     let facts = start.facts;
     let named = said.flags.config.is_some();
     if facts.config_file.is_none() && (named || !said.is_known) {
-        start.skip("what is wrong with the configuration", "the file of --config");
+        start.skip("errors in the configuration", "the kubelet's configuration file");
     }
     let base = facts.config_file.as_ref().and_then(|file| document(start, file, false));
     let mut base = base.unwrap_or_else(|| Value::Object(Map::new()));
@@ -126,7 +126,7 @@ fn document(start: &mut Start<'_>, file: &ConfigText, is_drop_in: bool) -> Optio
             return None;
         }
         ConfigContent::Unreadable(_) => {
-            start.skip("what is wrong with the configuration", "a file that could not be read");
+            start.skip("errors in the configuration", "a file that could not be read");
             return None;
         }
         ConfigContent::Document { value, text } => (value, text),
@@ -271,7 +271,7 @@ fn rules(start: &mut Start<'_>, given: &KubeletConfiguration, gates: &FeatureGat
         Some(CgroupVersion::V1) => CgroupMode::V1,
         Some(CgroupVersion::V2) => CgroupMode::V2,
         None => {
-            start.skip("whether cgroup v1 is refused", "the version of the cgroup hierarchy");
+            start.skip("cgroup v1 that the kubelet refuses", "the version of the cgroup hierarchy");
             CgroupMode::Unknown
         }
     };

@@ -21,7 +21,7 @@ pub(super) struct Said {
 /// Looks at the flags, one after the other, and at the gates and labels that they set.
 pub(super) fn examine(start: &mut Start<'_>) -> Said {
     let Some(process) = start.facts.process else {
-        start.skip("flags that this kubelet refuses", "the command line of the kubelet");
+        start.skip("flags that this kubelet refuses", "the kubelet's command line");
         return Said::default();
     };
     let mut deprecated = BTreeSet::new();

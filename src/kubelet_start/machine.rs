@@ -60,7 +60,9 @@ pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said) {
             start.stop(Stage::Run, StartRule::SwapOn { bytes });
         }
         Some(_) => {}
-        None if config.fail_swap_on => start.skip("whether swap is refused", "the machine's swap"),
+        None if config.fail_swap_on => {
+            start.skip("swap that the kubelet refuses", "the machine's swap")
+        }
         None => {}
     }
     if config.cgroups_per_qos && !matches!(config.cgroup_root.as_str(), "" | "/") {
@@ -152,7 +154,7 @@ fn check_cgroup(
 ) {
     let paths = start.facts.missing_paths.and_then(|missing| missing(cgroup));
     let (Some(paths), Some(version)) = (paths, start.facts.cgroup_version) else {
-        return start.skip("whether cgroups of the configuration are missing", "the cgroup tree");
+        return start.skip("missing cgroups of the configuration", "the cgroup tree");
     };
     if !paths.is_empty() {
         let problem = match version {

@@ -242,7 +242,10 @@ impl Start<'_> {
     }
 
     fn skip(&mut self, what: &'static str, fact: &'static str) {
-        self.found.unknown.push(NotExamined { what, fact });
+        let skipped = NotExamined { what, fact };
+        if !self.found.unknown.contains(&skipped) {
+            self.found.unknown.push(skipped);
+        }
     }
 }
 
@@ -251,7 +254,10 @@ pub fn examine(facts: &StartFacts<'_>) -> StartExamination {
     let version = facts.version.unwrap_or(KubeletVersion::NEWEST);
     let mut start = Start { facts, version, found: StartExamination::default() };
     if facts.version.is_none() {
-        start.skip("what this version of the kubelet refuses", "the version of the kubelet");
+        start.skip(
+            "gates, flags and fields that this version refuses",
+            "the version of the kubelet",
+        );
     }
     let said = flags::examine(&mut start);
     let read = config::examine(&mut start, &said);

@@ -28,12 +28,12 @@ fn text<'f>(start: &mut Start<'f>, file: StateFile) -> Option<&'f str> {
         Some(Text::Absent) => None,
         Some(Text::Unreadable(_)) | None => {
             let what = match file {
-                StateFile::Cpu => "whether cpu_manager_state is taken",
-                StateFile::Memory => "whether memory_manager_state is taken",
-                StateFile::Dra => "whether dra_manager_state is taken",
-                _ => "whether the state of the pods' resources is taken",
+                StateFile::Cpu => "an invalid cpu_manager_state",
+                StateFile::Memory => "an invalid memory_manager_state",
+                StateFile::Dra => "an invalid dra_manager_state",
+                _ => "an invalid allocated_pods_state or actuated_pods_state",
             };
-            start.skip(what, "the files of state below the kubelet's folder");
+            start.skip(what, "the state files in the kubelet's folder");
             None
         }
     }
@@ -119,8 +119,7 @@ pub(super) fn cpu(start: &mut Start<'_>, at: &AtStart<'_>) {
         Ok(state) if policy == "static" => static_refusal(&state, at),
         Ok(_) => None,
         Err(CpuRefusal::ContainersNotKnown) => {
-            return start
-                .skip("whether cpu_manager_state is taken", "the containers of the runtime");
+            return start.skip("an invalid cpu_manager_state", "the containers of the runtime");
         }
         Err(refusal) => Some(file.refusal(&refusal.to_string(), at.folder)),
     };

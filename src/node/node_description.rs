@@ -105,7 +105,7 @@ impl NodeOptions {
     }
 
     /// Puts the flags that speak of fields of the configuration over it.
-    fn set_fields(&self, config: &mut ConfigSource) -> Result<(), Failure> {
+    pub(crate) fn set_fields(&self, config: &mut ConfigSource) -> Result<(), Failure> {
         let driver = self.cgroup_driver.map(|driver| driver.to_string());
         let not_yaml = |flag: &str, text: &str| format!("{flag} {text}: the value is no YAML");
         for (flag, field, value) in [

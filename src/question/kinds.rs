@@ -37,6 +37,7 @@ pub use crate::probe::plan::ProbePlan;
 pub use crate::probe::report::ProbeRun;
 pub use crate::probe::simulation::Simulation;
 pub use crate::question::doctor::PodReport;
+pub use crate::what_if::WhatIf;
 use schemars::Schema;
 
 /// A kind of answer.
@@ -95,6 +96,7 @@ pub const KINDS: &[Kind] = &[
     kind::<Simulation>(),
     kind::<ThrottlingRanking<'_>>(),
     kind::<Versions>(),
+    kind::<WhatIf>(),
 ];
 
 #[cfg(test)]

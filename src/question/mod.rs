@@ -25,3 +25,5 @@ pub mod preemption;
 pub mod probes;
 /// The versions at work.
 pub mod version;
+/// Changes to a node before they are made.
+pub mod what_if;

@@ -31,8 +31,8 @@ pub use read::{
 #[cfg(test)]
 pub(in crate::facts) use schema::field_exists;
 pub use schema::{
-    QosReservedError, ReservedError, ReservedProblem, parse_qos_reserved, parse_reserved_list,
-    path_parts,
+    QosReservedError, ReservedError, ReservedProblem, field_names, other_defaults,
+    parse_qos_reserved, parse_reserved_list, path_parts,
 };
 pub use signal::{PressureCondition, Signal, SignalFs, StarvedResource};
 pub use validation::{CgroupMode, aggregate, validate};

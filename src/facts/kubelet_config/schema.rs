@@ -120,6 +120,24 @@ pub(super) fn lifetime(field: &Field) -> String {
     }
 }
 
+/// Returns the names of the fields of the first level, of every version.
+pub fn field_names() -> impl Iterator<Item = &'static str> + Clone {
+    FIELDS.iter().map(|(name, ..)| *name).filter(|name| !name.contains('.'))
+}
+
+/// Returns the fields of the first level whose default differs between two versions, with the default of the first.
+pub fn other_defaults(
+    from: KubeletVersion,
+    to: KubeletVersion,
+) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let fields = FIELDS.iter().filter(|(name, ..)| !name.contains('.'));
+    fields.filter_map(move |field| {
+        let (old, new) = (default(field, from)?, default(field, to));
+        let differs = Some(old) != new || exists(field, from) != exists(field, to);
+        differs.then_some((field.0, old))
+    })
+}
+
 /// Returns the parts of a field's path such as `evictionHard.memory.available`, where a free name keeps
 /// its dots, and whether the field holds text (durations and amounts among it).
 pub fn path_parts(path: &str) -> (Vec<&str>, bool) {

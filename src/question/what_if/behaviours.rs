@@ -1,0 +1,253 @@
+//! What kubelets of other versions do otherwise, where it concerns the node.
+//!
+//! From `tests/vectors/versions/behaviours.jsonl`, which names the source of each. What stops the kubelet is the
+//! business of its start.
+
+use super::pods::Transition;
+use crate::admission::qualified;
+use crate::answer::{Finding, Subject};
+use crate::facts::cgroup_mode::CgroupVersion;
+use crate::k8s::feature_gates::Gate;
+use crate::k8s::pod::Pod;
+use crate::k8s::priority::is_static_pod;
+use crate::k8s::qos::{QosClass, effective_qos_class};
+use crate::node::KubeletNode;
+use crate::what_if::WhatIfRule;
+
+/// A behaviour that changed.
+struct Behaviour {
+    /// Its row in the data.
+    id: &'static str,
+    /// The first minor version that acts so.
+    since: u32,
+    /// How much it can hurt, from 0 to 10.
+    danger: u8,
+    what: &'static str,
+    about: &'static str,
+    advice: Option<&'static str>,
+    /// It concerns the node or pods of it; these are named.
+    concerns: fn(&KubeletNode) -> Concern,
+}
+
+/// What a behaviour concerns.
+enum Concern {
+    Nothing,
+    Node,
+    Pods(Vec<String>),
+}
+
+fn pods(node: &KubeletNode, is_meant: impl Fn(&Pod) -> bool) -> Concern {
+    let active = node
+        .pods()
+        .into_iter()
+        .filter(|pod| !matches!(pod.status.phase.as_str(), "Succeeded" | "Failed"));
+    let meant: Vec<String> = active.filter(|pod| is_meant(pod)).map(qualified).collect();
+    if meant.is_empty() { Concern::Nothing } else { Concern::Pods(meant) }
+}
+
+fn when(is_so: bool) -> Concern {
+    if is_so { Concern::Node } else { Concern::Nothing }
+}
+
+const BEHAVIOURS: [Behaviour; 10] = [
+    Behaviour {
+        id: "admit-static-api-refs",
+        since: 34,
+        danger: 9,
+        what: "static pods with references to API objects (service account, Secret, ConfigMap, claim) are refused",
+        about: "the static pod does not start after the upgrade; a running one is removed",
+        advice: Some("remove such references from the manifests of static pods"),
+        concerns: |node| pods(node, is_static_pod),
+    },
+    Behaviour {
+        id: "ready-on-restart",
+        since: 35,
+        danger: 2,
+        what: "containers with a readiness or startup probe stay ready at a kubelet start; earlier kubelets report them unready until the first success",
+        about: "a pod that stopped working while the kubelet was down stays in its Services until its probe fails",
+        advice: None,
+        concerns: |node| {
+            pods(node, |pod| {
+                let mut containers = pod.spec.containers.iter();
+                containers.any(|it| it.readiness_probe.is_some() || it.startup_probe.is_some())
+            })
+        },
+    },
+    Behaviour {
+        id: "podlevel-resources",
+        since: 34,
+        danger: 4,
+        what: "spec.resources of a pod decides the pod's cgroup, admission, eviction and the QoS class",
+        about: "running pods have cgroups without it",
+        advice: None,
+        concerns: |node| pods(node, |pod| pod.spec.resources.is_some()),
+    },
+    Behaviour {
+        id: "resize-podlevel",
+        since: 36,
+        danger: 5,
+        what: "pods with spec.resources are resized once: the kubelet has no record of their resources",
+        about: "their cgroups are written again; containers with resizePolicy RestartContainer restart",
+        advice: None,
+        concerns: |node| pods(node, |pod| pod.spec.resources.is_some()),
+    },
+    Behaviour {
+        id: "actuated-missing",
+        since: 33,
+        danger: 6,
+        what: "the kubelet compares resources with actuated_pods_state, a file that kubelet 1.32 does not write",
+        about: "cgroups of containers with requests or limits are written again; containers with resizePolicy RestartContainer restart",
+        advice: Some("drain pods whose resizePolicy is RestartContainer"),
+        concerns: |node| {
+            pods(node, |pod| {
+                let mut containers = pod.spec.containers.iter();
+                !is_static_pod(pod)
+                    && containers.any(|it| {
+                        it.resources
+                            .requests
+                            .iter()
+                            .chain(it.resources.limits.iter())
+                            .next()
+                            .is_some()
+                    })
+            })
+        },
+    },
+    Behaviour {
+        id: "quota-exclusive-cpus",
+        since: 33,
+        danger: 5,
+        what: "containers with exclusive CPUs have no CPU quota",
+        about: "such containers are not throttled after their next start",
+        advice: None,
+        concerns: |node| match node.kubelet.config.cpu_manager_policy.as_str() {
+            "static" => pods(node, |pod| {
+                effective_qos_class(pod, node.kubelet.rules.gates) == QosClass::Guaranteed
+            }),
+            _ => Concern::Nothing,
+        },
+    },
+    Behaviour {
+        id: "memoryqos-formula",
+        since: 36,
+        danger: 6,
+        what: "MemoryQoS writes memory.min and memory.low only with memoryReservationPolicy TieredReservation",
+        about: "pods lose the protection of their memory requests",
+        advice: Some("set memoryReservationPolicy: TieredReservation"),
+        concerns: |node| {
+            let config = &node.kubelet.config;
+            let is_on = node.kubelet.rules.gates.enabled(Gate::MemoryQos);
+            when(is_on && config.memory_reservation_policy != "TieredReservation")
+        },
+    },
+    Behaviour {
+        id: "image-pull-credentials",
+        since: 35,
+        danger: 5,
+        what: "a pod needs its own credentials for an image that was pulled with the secret of another pod",
+        about: "pods without pull secrets fail to start with private images, present or not",
+        advice: Some(
+            "give the pods imagePullSecrets, or set imagePullCredentialsVerificationPolicy: NeverVerify",
+        ),
+        concerns: |node| {
+            let policy = node.snapshot.kubelet_config.value();
+            let policy =
+                policy.and_then(|it| it.value.get("imagePullCredentialsVerificationPolicy"));
+            when(
+                policy.is_none_or(|policy| policy != "NeverVerify")
+                    && node.snapshot.runtime.found.is_some(),
+            )
+        },
+    },
+    Behaviour {
+        id: "cgroup-driver-from-cri",
+        since: 34,
+        danger: 3,
+        what: "the kubelet uses the cgroup driver that the runtime reports, and ignores cgroupDriver",
+        about: "cgroups of new pods have other paths",
+        advice: None,
+        concerns: |node| {
+            let told = node.snapshot.runtime.value().and_then(|it| it.cgroup_driver.value());
+            when(told.is_some_and(|told| told.to_string() != node.kubelet.config.cgroup_driver))
+        },
+    },
+    Behaviour {
+        id: "containerd-1x",
+        since: 36,
+        danger: 4,
+        what: "this is the last version that supports containerd 1.x",
+        about: "kubelet 1.37 does not start with containerd 1.x",
+        advice: Some("upgrade containerd to 2.x"),
+        concerns: |node| {
+            let version = node.snapshot.runtime.value().map(|runtime| &runtime.version);
+            when(version.is_some_and(|it| {
+                it.runtime_name == "containerd"
+                    && it.runtime_version.trim_start_matches('v').starts_with("1.")
+            }))
+        },
+    },
+];
+
+/// As many pods as a reader can use.
+const NAMED: usize = 5;
+
+/// Returns what the kubelet of the other version does otherwise.
+pub fn behaviours(transition: &Transition<'_>) -> Vec<Finding> {
+    let (Ok(before), Ok(after)) =
+        (transition.before.kubelet_node(), transition.after.kubelet_node())
+    else {
+        return Vec::new();
+    };
+    let (from, to) = (before.kubelet.version, after.kubelet.version);
+    let mut findings = Vec::new();
+    if to.known().used().minor != to.minor {
+        let rule = WhatIfRule::VersionUnknown {
+            version: to.to_string(),
+            used: to.known().used().to_string(),
+        };
+        findings.push(Finding::of(Subject::Node, &rule));
+    }
+    let crosses = |minor: u32| !from.at_least(minor) && to.at_least(minor);
+    for behaviour in BEHAVIOURS.iter().filter(|it| crosses(it.since)) {
+        let named = match (behaviour.concerns)(&after) {
+            Concern::Nothing => continue,
+            Concern::Node => String::new(),
+            Concern::Pods(pods) => {
+                let more = match pods.len().saturating_sub(NAMED) {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                format!(
+                    ": {}{more}",
+                    pods.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ")
+                )
+            }
+        };
+        let rule = WhatIfRule::Behaviour {
+            behaviour: behaviour.id.to_owned(),
+            since: format!("1.{}", behaviour.since),
+            danger: behaviour.danger,
+            what: behaviour.what.to_owned(),
+            about: format!("{}{named}", behaviour.about),
+            advice: behaviour.advice.map(str::to_owned),
+        };
+        findings.push(Finding::of(Subject::Node, &rule));
+    }
+    let is_moved = match (transition.before.live(), transition.after.live()) {
+        (Ok(before), Ok(after)) => before.node.cgroup_version != after.node.cgroup_version,
+        _ => false,
+    };
+    if is_moved {
+        let version = match transition.after.live().map(|live| live.node.cgroup_version) {
+            Ok(CgroupVersion::V1) => "v1",
+            _ => "v2",
+        };
+        let rule = WhatIfRule::Restarts {
+            what: format!("the machine boots with cgroup {version}"),
+            effect: "every container restarts; programs on the node must support the files of this version"
+                .to_owned(),
+        };
+        findings.push(Finding::of(Subject::Node, &rule));
+    }
+    findings
+}

@@ -1,0 +1,93 @@
+//! The pods that the eviction manager evicts.
+
+use super::pods::{PodEffects, Transition};
+use crate::answer::{Basis, Failure};
+use crate::eviction::{compare, observe};
+use crate::facts::kubelet_config::Signal;
+use crate::node::KubeletNode;
+use crate::question::admission::{AdmissionNode, start_pressure};
+use crate::question::eviction::{EvictionOptions, RankedNode};
+use crate::what_if::{OpenCause, PodResult};
+use std::collections::BTreeSet;
+
+impl Transition<'_> {
+    /// Tells of the pods that the eviction manager evicts: as many as it takes to end the pressure, by what they use.
+    pub(super) fn evictions(
+        &self,
+        about: &AdmissionNode,
+        effects: &mut PodEffects,
+        basis: &mut Basis,
+    ) -> Result<(), Failure> {
+        let mut told = Basis::default();
+        if about.node.snapshot.stats_summary.found.is_none()
+            || start_pressure(about, &mut told)?.is_empty()
+        {
+            return Ok(());
+        }
+        let mut gone: BTreeSet<String> = effects
+            .outcomes
+            .iter()
+            .filter(|it| it.result.is_lost())
+            .map(|it| it.pod.clone())
+            .collect();
+        for (signal, missing) in shortages(&about.node) {
+            let options = EvictionOptions {
+                signal,
+                node_name: about.node.snapshot.node.value().map(|it| it.metadata.name.clone()),
+                stats_file: None,
+                is_stored: true,
+            };
+            let Ok(rank) = RankedNode::of(about.node.clone()).rank(&options) else { continue };
+            if rank.basis.missing.is_empty() {
+                basis.assume(
+                    "the eviction manager evicts pods until the usage of the evicted pods covers the shortage"
+                        .to_owned(),
+                );
+            }
+            let mut freed = Some(0_i64);
+            let left = rank.items.iter().filter(|item| !item.critical);
+            let names =
+                left.map(|item| (format!("{}/{}", item.pod.namespace, item.pod.name), item.usage));
+            let left: Vec<_> = names.filter(|(name, _)| !gone.contains(name)).collect();
+            for (place, (name, usage)) in left.into_iter().enumerate() {
+                if freed.is_some_and(|freed| freed >= missing) {
+                    break;
+                }
+                // Without what the pods use, their order is not known either.
+                let is_open = freed.is_none() || usage.is_none();
+                if let Some(outcome) = effects.outcomes.iter_mut().find(|it| it.pod == name) {
+                    if is_open {
+                        outcome.or_else.push(PodResult::Kept);
+                        outcome.depends_on = Some(OpenCause::Usage.to_string());
+                    }
+                    outcome.result = PodResult::Evicted;
+                    outcome.containers.clear();
+                    outcome.reason = Some("Evicted".to_owned());
+                    outcome.message = Some(format!("{} {}", rank.condition.as_str(), place + 1));
+                    gone.insert(name);
+                }
+                let used = usage.and_then(|it| i64::try_from(it).ok());
+                freed = freed.zip(used).map(|(freed, used)| freed.saturating_add(used));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the signals whose hard threshold is crossed, and how much is missing.
+fn shortages(node: &KubeletNode) -> Vec<(Signal, i64)> {
+    let (Ok(thresholds), Some(summary)) =
+        (node.eviction_thresholds(), node.snapshot.stats_summary.value())
+    else {
+        return Vec::new();
+    };
+    let hard: Vec<_> = thresholds.into_iter().filter(|it| it.is_hard()).collect();
+    let crossings = compare(&hard, &observe(summary), false);
+    let missing = crossings.iter().filter(|crossing| crossing.met()).filter_map(|crossing| {
+        let comparison = crossing.comparison.as_ref()?;
+        let missing =
+            comparison.threshold_quantity.value() - comparison.observation.available.value();
+        Some((crossing.threshold.signal, missing))
+    });
+    missing.collect()
+}

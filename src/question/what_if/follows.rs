@@ -1,0 +1,201 @@
+//! What follows of a change: room for pods, images, eviction.
+
+use super::pods::Transition;
+use super::state::NodeState;
+use crate::admission::qualified;
+use crate::answer::{Finding, Subject};
+use crate::eviction::{compare, observe};
+use crate::facts::kubelet_config::Signal;
+use crate::facts::node_object::NodeObject;
+use crate::image_gc::plan::{Trigger, names};
+use crate::k8s::pod::ResourceName;
+use crate::k8s::quantity::{Format, Quantity};
+use crate::question::eviction::{EvictionOptions, RankedNode};
+use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
+use crate::what_if::{AllocatableChange, EvictionChange, ImageGcChange, PodOutcome, WhatIfRule};
+use std::collections::{BTreeMap, BTreeSet};
+
+impl NodeState {
+    /// Puts into the Node object what a kubelet with another configuration reports: capacity and allocatable change by
+    /// as much as their computation does.
+    pub fn take_over_allocatable(&mut self, before: &Self) {
+        let (Ok(old), Ok(new)) = (before.live(), self.live()) else { return };
+        let Some(object) = self.snapshot.node.found.as_mut().map(|found| &mut found.value) else {
+            return;
+        };
+        let shifted = |list: &Quantity, old: &Quantity, new: &Quantity| {
+            let mut shifted = list.clone();
+            shifted += new;
+            shifted -= old;
+            shifted
+        };
+        let mut changed = Vec::new();
+        for (name, new) in new.node.allocatable.status.iter() {
+            let Some(old) = old.node.allocatable.status.get(name) else { continue };
+            if let Some(reported) =
+                object.status.allocatable.get(name).filter(|_| old.compare(new).is_ne())
+            {
+                let amount = match reported.compare(old).is_eq() {
+                    true => new.clone(),
+                    false => shifted(reported, old, new),
+                };
+                changed.push((name.clone(), amount));
+            }
+        }
+        for (name, amount) in changed {
+            object.status.allocatable.insert(name, amount);
+        }
+        let most_pods = |live: &crate::question::cgroup::LiveNode| {
+            let config = &live.node.config;
+            let cpus = live.node.capacity.get(&ResourceName::Cpu).map(Quantity::value);
+            let most = i64::from(config.max_pods);
+            match (i64::from(config.pods_per_core), cpus) {
+                (0, _) => most,
+                (per_core, Some(cpus)) => most.min(per_core.saturating_mul(cpus)),
+                (_, None) => most,
+            }
+        };
+        let (old, new) = (most_pods(&old), most_pods(&new));
+        if old != new {
+            let name = ResourceName::from("pods");
+            let count = Quantity::from_units(new, Format::DecimalSi);
+            object.status.capacity.insert(name.clone(), count.clone());
+            object.status.allocatable.insert(name, count);
+        }
+    }
+}
+
+impl Transition<'_> {
+    /// Returns what follows for new pods, images and eviction.
+    pub fn follows(&self, pods: &[PodOutcome]) -> Vec<Finding> {
+        let mut findings = self.allocatable(pods);
+        findings.extend(self.image_gc());
+        findings.extend(self.thresholds());
+        findings
+    }
+
+    fn allocatable(&self, pods: &[PodOutcome]) -> Vec<Finding> {
+        let object = |state: &NodeState| state.snapshot.node.value().cloned().unwrap_or_default();
+        let (before, after): (NodeObject, NodeObject) = (object(self.before), object(self.after));
+        let lost: BTreeSet<&str> =
+            pods.iter().filter(|it| it.result.is_lost()).map(|it| it.pod.as_str()).collect();
+        let mut findings = Vec::new();
+        for (name, new) in after.status.allocatable.iter() {
+            let Some(old) = before.status.allocatable.get(name) else { continue };
+            if old.compare(new).is_eq() {
+                continue;
+            }
+            let requested = self.requested(name, &lost);
+            let rule = WhatIfRule::Allocatable(AllocatableChange {
+                resource: name.to_string(),
+                before: old.to_string(),
+                after: new.to_string(),
+                requested: requested.to_string(),
+                is_exceeded: requested.compare(new).is_gt(),
+            });
+            findings.push(Finding::of(Subject::Node, &rule));
+        }
+        findings
+    }
+
+    /// Returns what the pods request that stay.
+    fn requested(&self, name: &ResourceName, lost: &BTreeSet<&str>) -> Quantity {
+        let pods = self.after.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
+        let pods = pods.map(|loaded| &loaded.pod).filter(|pod| {
+            !lost.contains(qualified(pod).as_str())
+                && !matches!(pod.status.phase.as_str(), "Succeeded" | "Failed")
+        });
+        if name.as_str() == "pods" {
+            let count = i64::try_from(pods.count()).unwrap_or(i64::MAX);
+            return Quantity::from_units(count, Format::DecimalSi);
+        }
+        let format = if *name == ResourceName::Cpu { Format::DecimalSi } else { Format::BinarySi };
+        let mut sum = Quantity::from_units(0, format);
+        for pod in pods {
+            for container in &pod.spec.containers {
+                if let Some(amount) = container.resources.requests.get(name) {
+                    sum += amount;
+                }
+            }
+        }
+        sum
+    }
+
+    fn image_gc(&self) -> Option<Finding> {
+        let plan = |state: &NodeState| {
+            let node = state.kubelet_node().ok()?;
+            Some(image_gc_plan(&node, &ImageGcOptions::new(Trigger::Periodic)).ok()?.plan)
+        };
+        let (before, after) = (plan(self.before)?, plan(self.after)?);
+        let rule = match (&after.outcome.error, &before.outcome.error) {
+            (Some(error), None) => ImageGcChange::FallsShort { error: error.clone() },
+            _ if after.freed.images > before.freed.images => ImageGcChange::Removes {
+                images: after.freed.images,
+                bytes: u64::try_from(after.freed.counted_bytes).unwrap_or(0),
+                first: after
+                    .items
+                    .first()
+                    .map(|it| names(&it.tags, &it.digests))
+                    .unwrap_or_default(),
+                before: before.freed.images,
+            },
+            _ if self.restarts && after.freed.images > 0 => ImageGcChange::ForgetsAges {},
+            _ => return None,
+        };
+        Some(Finding::of(Subject::Node, &WhatIfRule::ImageGc(rule)))
+    }
+
+    fn thresholds(&self) -> Vec<Finding> {
+        let finding = |rule| Finding::of(Subject::Node, &WhatIfRule::Eviction(rule));
+        let (before, after) = (crossed(self.before), crossed(self.after));
+        let mut findings = Vec::new();
+        for (signal, (available, threshold)) in &after {
+            if before.contains_key(signal) {
+                continue;
+            }
+            let first = self.first_evicted(*signal);
+            findings.push(finding(EvictionChange::Crossed {
+                signal: signal.as_str().to_owned(),
+                available: *available,
+                threshold: *threshold,
+                first,
+            }));
+        }
+        for signal in before.keys().filter(|signal| !after.contains_key(signal)) {
+            findings.push(finding(EvictionChange::Relieved { signal: signal.as_str().to_owned() }));
+        }
+        findings
+    }
+
+    fn first_evicted(&self, signal: Signal) -> Vec<String> {
+        let Ok(node) = self.after.kubelet_node() else { return Vec::new() };
+        let options = EvictionOptions {
+            signal,
+            node_name: node.snapshot.node.value().map(|it| it.metadata.name.clone()),
+            stats_file: None,
+            is_stored: true,
+        };
+        let rank = RankedNode::of(node).rank(&options);
+        let first = rank.map(|rank| rank.first.one_of).unwrap_or_default();
+        first.iter().map(|pod| format!("{}/{}", pod.namespace, pod.name)).collect()
+    }
+}
+
+/// Returns the signals whose threshold is crossed, with what is available and the threshold.
+fn crossed(state: &NodeState) -> BTreeMap<Signal, (u64, u64)> {
+    let Ok(node) = state.kubelet_node() else { return BTreeMap::new() };
+    let (Ok(thresholds), Some(summary)) =
+        (node.eviction_thresholds(), node.snapshot.stats_summary.value())
+    else {
+        return BTreeMap::new();
+    };
+    let crossings = compare(&thresholds, &observe(summary), false);
+    let met = crossings.iter().filter(|crossing| crossing.met()).filter_map(|crossing| {
+        let comparison = crossing.comparison.as_ref()?;
+        let amount = |quantity: &Quantity| u64::try_from(quantity.value()).unwrap_or(0);
+        let amounts =
+            (amount(&comparison.observation.available), amount(&comparison.threshold_quantity));
+        Some((crossing.threshold.signal, amounts))
+    });
+    met.collect()
+}

@@ -1,0 +1,140 @@
+//! What changes would do to a node, in every domain: the changed node is asked the questions of each domain, and the
+//! answers are held against those of the node as it is.
+
+mod apply;
+mod behaviours;
+mod eviction;
+mod follows;
+mod pods;
+mod resize;
+mod start;
+mod state;
+mod values;
+
+pub use apply::ChangeFiles;
+pub use state::NodeState;
+
+use self::pods::{PodEffects, Transition};
+use crate::answer::{Basis, Failure, Finding, Severity, Subject};
+use crate::node::{FactKey, Needs};
+use crate::what_if::change::Change;
+use crate::what_if::{PodResult, Step, WhatIf, WhatIfRule};
+use std::collections::BTreeMap;
+
+/// Returns the facts that the question needs.
+pub fn what_if_needs() -> Needs {
+    Needs::ALL.without(&[FactKey::FolderUsage, FactKey::WritableLayers])
+}
+
+/// Answers what changes would do to a node.
+///
+/// # Errors
+///
+/// Fails for a change that the node cannot have, and where a fact is missing without which nothing can be said.
+pub fn what_if(
+    before: &NodeState,
+    changes: &[Change],
+    files: &ChangeFiles,
+) -> Result<WhatIf, Failure> {
+    let mut basis = Basis::default();
+    let before = &before.with_defaults(&mut basis);
+    let mut after = before.clone();
+    for change in changes {
+        apply::apply(&mut after, change, files, &mut basis)?;
+    }
+    let is_resized = changes.iter().any(|change| matches!(change, Change::Resize(_)));
+    let waiting = match is_resized {
+        true => resize::waiting_resizes(before, &mut after)?,
+        false => BTreeMap::new(),
+    };
+    if !waiting.is_empty() {
+        after.snapshot.state_files.clone_from(&before.snapshot.state_files);
+    }
+    let restarts = changes.iter().any(Change::restarts_kubelet);
+    let mut items = Vec::new();
+    let starts = match restarts {
+        true => {
+            let (starts, found) = start::start(&mut after, &mut basis);
+            items.extend(found);
+            starts
+        }
+        false => None,
+    };
+    let mut transition = Transition {
+        waiting,
+        before,
+        after: &after,
+        changes,
+        restarts,
+        reboots: changes.iter().any(Change::reboots),
+    };
+    let mut settled = after.clone();
+    let (mut pods, mut values) = (Vec::new(), Vec::new());
+    if starts != Some(false) {
+        settled.take_over_allocatable(before);
+        transition.after = &settled;
+        match transition.pods(&mut basis) {
+            Ok(PodEffects { outcomes, findings }) => {
+                items.extend(findings);
+                let kept = outcomes.iter().filter(|it| it.result == PodResult::Kept).count();
+                items.push(Finding::of(Subject::Node, &WhatIfRule::Pods { kept }));
+                pods = outcomes;
+            }
+            Err(failure) => items.push(missing("pods", &failure)),
+        }
+        match transition.values(&pods) {
+            Ok(changed) => {
+                items.extend(values::findings(&changed, &transition));
+                values = changed;
+            }
+            Err(failure) => items.push(missing("values of cgroups", &failure)),
+        }
+        items.extend(transition.follows(&pods));
+    }
+    items.extend(behaviours::behaviours(&transition));
+    items.sort_by_key(|finding| finding.severity);
+    let steps = steps(&items);
+    let node = before.snapshot.node_name.value().cloned();
+    let node = node.or_else(|| before.snapshot.node.value().map(|it| it.metadata.name.clone()));
+    Ok(WhatIf {
+        node,
+        changes: changes.iter().map(ToString::to_string).collect(),
+        kubelet_restarts: transition.restarts,
+        kubelet_starts: starts,
+        items,
+        pods,
+        values,
+        steps,
+        basis,
+    })
+}
+
+fn missing(about: &str, failure: &Failure) -> Finding {
+    let rule = WhatIfRule::Missing { about: about.to_owned(), reason: failure.reason() };
+    Finding::of(Subject::Node, &rule)
+}
+
+/// Returns what to do before the change: one step for each danger.
+fn steps(items: &[Finding]) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut drained = Vec::new();
+    for item in items.iter().filter(|it| it.severity <= Severity::Warning) {
+        if let (Subject::Pod { pod, .. }, "pod" | "next-start") = (&item.subject, item.id.as_str())
+        {
+            drained.push(pod.clone());
+            continue;
+        }
+        if let Some(advice) = &item.advice {
+            let command = item.facts.get("command").and_then(|it| it.as_str()).map(str::to_owned);
+            let step = Step { rule: item.id.clone(), text: advice.clone(), command };
+            if !steps.contains(&step) {
+                steps.push(step);
+            }
+        }
+    }
+    if !drained.is_empty() {
+        let text = format!("move these pods before the change: {}", drained.join(" "));
+        steps.insert(0, Step { rule: "pod".to_owned(), text, command: None });
+    }
+    steps
+}

@@ -1,0 +1,358 @@
+//! What happens to the pods.
+
+use super::state::NodeState;
+use crate::admission::{qualified, untolerated_taint};
+use crate::answer::{Basis, Failure, Finding, Subject};
+use crate::facts::runtime::ContainerState;
+use crate::facts::workloads::effective_uid;
+use crate::k8s::pod::Pod;
+use crate::k8s::priority::is_static_pod;
+use crate::preemption::{ReadmissionResult, Readmitted, are_tied, restart_order};
+use crate::question::admission::{
+    AdmissionNode, Detail, plan, readmit_all, readmit_arranged, sort,
+};
+use crate::what_if::change::Change;
+use crate::what_if::{OpenCause, PodFate, PodOutcome, PodResult, RestartCause, WhatIfRule};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What happens to the pods, and what is to be said of it.
+#[derive(Default)]
+pub struct PodEffects {
+    /// Each pod.
+    pub outcomes: Vec<PodOutcome>,
+    /// What is to be said.
+    pub findings: Vec<Finding>,
+}
+
+/// A node before and after, and how it comes from one to the other.
+pub struct Transition<'t> {
+    pub before: &'t NodeState,
+    pub after: &'t NodeState,
+    pub changes: &'t [Change],
+    /// The kubelet restarts.
+    pub restarts: bool,
+    /// The machine reboots.
+    pub reboots: bool,
+    /// The pods whose resize waits, with the reason and the message.
+    pub waiting: BTreeMap<String, (String, String)>,
+}
+
+impl Transition<'_> {
+    /// Returns what happens to the pods.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the pods or the Node object are unknown.
+    pub fn pods(&self, basis: &mut Basis) -> Result<PodEffects, Failure> {
+        let about = admission_node(self.after)?;
+        let mut effects = match self.restarts {
+            true => self.restarted(&about, basis)?,
+            false => self.running(&about, basis)?,
+        };
+        for outcome in &mut effects.outcomes {
+            if let Some((reason, message)) =
+                self.waiting.get(&outcome.pod).filter(|_| !outcome.result.is_lost())
+            {
+                outcome.result = PodResult::Waits;
+                outcome.reason = Some(reason.clone());
+                outcome.message = Some(message.clone());
+            }
+        }
+        self.evictions(&about, &mut effects, basis)?;
+        effects.outcomes.sort_by_key(|outcome| !outcome.result.is_lost());
+        effects
+            .findings
+            .extend(effects.outcomes.iter().filter_map(|outcome| self.finding(outcome)));
+        Ok(effects)
+    }
+
+    /// Takes the pods in again, as a kubelet that starts does.
+    fn restarted(&self, about: &AdmissionNode, basis: &mut Basis) -> Result<PodEffects, Failure> {
+        let answer = readmit_all(about)?;
+        take(basis, answer.basis);
+        let pods: BTreeMap<String, &Pod> =
+            about.node.pods().into_iter().map(|pod| (qualified(pod), pod)).collect();
+        let added = self.added();
+        let one = |item: &Readmitted| {
+            let pod = pods.get(&item.pod).copied();
+            let mut outcome = outcome(&item.pod, item.is_static, PodResult::Kept);
+            match item.result {
+                ReadmissionResult::Admitted => {}
+                ReadmissionResult::Refused => {
+                    outcome.result = PodResult::Refused;
+                    let refusal = item.refusals.first();
+                    outcome.reason = refusal.map(|it| it.reason.clone());
+                    outcome.message = refusal.map(|it| it.message.trim_end().to_owned());
+                }
+                ReadmissionResult::Killed => {
+                    outcome.result = PodResult::Preempted;
+                    outcome.reason = Some("Preempting".to_owned());
+                    outcome.message.clone_from(&item.killed_for);
+                }
+            }
+            if let Some(pod) = pod.filter(|_| outcome.result == PodResult::Kept) {
+                outcome.result =
+                    if added.contains(&item.pod) { PodResult::Starts } else { PodResult::Kept };
+                if outcome.result == PodResult::Kept {
+                    let containers = self.restarting(pod);
+                    if !containers.is_empty() {
+                        outcome.result = PodResult::Restarts;
+                        outcome.containers = containers;
+                    }
+                }
+            }
+            if let Some(resource) = pod.and_then(|pod| self.forgotten_device(pod))
+                && !outcome.result.is_lost()
+            {
+                outcome.or_else.push(PodResult::Refused);
+                outcome.depends_on = Some(OpenCause::DeviceForgotten { resource }.to_string());
+            }
+            outcome
+        };
+        let mut outcomes: Vec<PodOutcome> = answer.items.iter().map(one).collect();
+        leave_ties_open(about, &mut outcomes)?;
+        Ok(PodEffects { outcomes, findings: Vec::new() })
+    }
+
+    /// Returns the pods of files that come to the node.
+    fn added(&self) -> BTreeSet<String> {
+        let names = |state: &NodeState| -> BTreeSet<String> {
+            let pods = state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
+            pods.map(|loaded| qualified(&loaded.pod)).collect()
+        };
+        names(self.after).difference(&names(self.before)).cloned().collect()
+    }
+
+    /// Returns the containers of a pod that restart with the kubelet.
+    fn restarting(&self, pod: &Pod) -> Vec<String> {
+        let sidecars = pod.spec.init_containers.iter().filter(|it| it.restarts_always());
+        let names = || {
+            let all = pod.spec.containers.iter().chain(sidecars.clone());
+            all.map(|container| container.name.clone())
+        };
+        if self.reboots {
+            return names().collect();
+        }
+        let Some(runtime) = self.after.snapshot.runtime.value() else { return Vec::new() };
+        let Some(containers) = runtime.containers.value() else { return Vec::new() };
+        let own = || containers.iter().filter(|it| it.pod_uid == effective_uid(pod));
+        if own().next().is_none() || pod.spec.restart_policy == "Never" {
+            return Vec::new();
+        }
+        let runs =
+            |name: &str| own().any(|it| it.name == name && it.state == ContainerState::Running);
+        names().filter(|name| !runs(name)).collect()
+    }
+
+    /// Returns a resource of which the kubelet does not remember the devices of a pod that runs.
+    fn forgotten_device(&self, pod: &Pod) -> Option<String> {
+        let devices = self.after.snapshot.devices.as_ref()?;
+        let checkpoint = devices.checkpoint.value()?;
+        let before = self.before.snapshot.devices.as_ref()?.checkpoint.value()?;
+        let uid = effective_uid(pod);
+        let lost = before.entries.iter().find(|entry| {
+            entry.pod_uid == uid
+                && !checkpoint
+                    .entries
+                    .iter()
+                    .any(|it| it.pod_uid == uid && it.resource_name == entry.resource_name)
+        });
+        lost.map(|entry| entry.resource_name.clone())
+    }
+
+    /// Looks at the pods of a kubelet that runs on.
+    fn running(&self, about: &AdmissionNode, basis: &mut Basis) -> Result<PodEffects, Failure> {
+        let mut effects = PodEffects::default();
+        let added = self.added();
+        let object = about.object()?;
+        let old_taints = self.before.snapshot.node.value().map(|node| &node.spec.taints);
+        for pod in about.node.pods() {
+            if matches!(pod.status.phase.as_str(), "Succeeded" | "Failed") {
+                continue;
+            }
+            let name = qualified(pod);
+            let mut outcome = outcome(&name, is_static_pod(pod), PodResult::Kept);
+            let taint = untolerated_taint(pod, object, &about.node.kubelet.rules).filter(|taint| {
+                !is_static_pod(pod) && old_taints.is_none_or(|old| !old.contains(taint))
+            });
+            if added.contains(&name) {
+                let others = |others: &mut [_]| sort(others, &[]);
+                let planned = plan(about, pod, others, Detail::BRIEF)?;
+                take(basis, planned.basis);
+                match planned.admission.refusals.first() {
+                    None => outcome.result = PodResult::Starts,
+                    Some(refusal) => {
+                        outcome.result = PodResult::Refused;
+                        outcome.reason = Some(refusal.reason.clone());
+                        outcome.message = Some(refusal.message.trim_end().to_owned());
+                    }
+                }
+                for victim in planned.victims {
+                    let victim = qualified(victim);
+                    let found = effects.outcomes.iter_mut().find(|it| it.pod == victim);
+                    let mut killed = self::outcome(&victim, false, PodResult::Preempted);
+                    killed.reason = Some("Preempting".to_owned());
+                    killed.message = Some(name.clone());
+                    match found {
+                        Some(found) => *found = killed,
+                        None => effects.outcomes.push(killed),
+                    }
+                }
+            } else if let Some(taint) = taint {
+                outcome.result = PodResult::Deleted;
+                let value = if taint.value.is_empty() {
+                    String::new()
+                } else {
+                    format!("={}", taint.value)
+                };
+                outcome.message = Some(format!("{}{value}:{}", taint.key, taint.effect));
+            }
+            if effects.outcomes.iter().all(|it| it.pod != name) {
+                effects.outcomes.push(outcome);
+            }
+        }
+        self.next_start(about, &mut effects)?;
+        Ok(effects)
+    }
+
+    /// Tells of the pods that the next start of the kubelet would refuse, and would not now.
+    fn next_start(&self, about: &AdmissionNode, effects: &mut PodEffects) -> Result<(), Failure> {
+        let lost = |about: &AdmissionNode| -> Result<BTreeMap<String, Readmitted>, Failure> {
+            let items = readmit_all(about)?.items.into_iter();
+            let lost = items.filter(|item| item.result != ReadmissionResult::Admitted);
+            Ok(lost.map(|item| (item.pod.clone(), item)).collect())
+        };
+        let now = lost(&admission_node(self.before)?)?;
+        for (name, item) in lost(about)? {
+            let is_told = effects.outcomes.iter().any(|it| it.pod == name && it.result.is_lost());
+            if now.contains_key(&name) || is_told {
+                continue;
+            }
+            let (result, reason, message) = match item.result {
+                ReadmissionResult::Killed => (
+                    PodResult::Preempted,
+                    "Preempting".to_owned(),
+                    item.killed_for.unwrap_or_default(),
+                ),
+                _ => {
+                    let refusal = item.refusals.into_iter().next();
+                    let (reason, message) =
+                        refusal.map(|it| (it.reason, it.message)).unwrap_or_default();
+                    (PodResult::Refused, reason, message.trim_end().to_owned())
+                }
+            };
+            let rule = WhatIfRule::NextStart { result, reason, message };
+            effects.findings.push(Finding::of(Subject::Pod { pod: name, container: None }, &rule));
+        }
+        Ok(())
+    }
+
+    /// Returns the finding about what happens to a pod.
+    fn finding(&self, outcome: &PodOutcome) -> Option<Finding> {
+        let reason = || outcome.reason.clone().unwrap_or_default();
+        let message = || outcome.message.clone().unwrap_or_default();
+        let is_new = self.added().contains(&outcome.pod);
+        let fate = match outcome.result {
+            result if !outcome.or_else.is_empty() => PodFate::Open {
+                outcomes: [result].into_iter().chain(outcome.or_else.iter().copied()).collect(),
+                cause: outcome.depends_on.clone().unwrap_or_default(),
+            },
+            PodResult::Kept => return None,
+            PodResult::Refused if is_new => {
+                PodFate::NotAdmitted { reason: reason(), message: message() }
+            }
+            PodResult::Refused => PodFate::Refused { reason: reason(), message: message() },
+            PodResult::Preempted => PodFate::Preempted { for_pod: message() },
+            PodResult::Evicted => {
+                let text = message();
+                let (condition, place) = text.rsplit_once(' ').unwrap_or_default();
+                PodFate::Evicted {
+                    condition: condition.to_owned(),
+                    place: place.parse().unwrap_or_default(),
+                }
+            }
+            PodResult::Deleted => PodFate::Deleted { taint: message() },
+            PodResult::Restarts => PodFate::Restarts {
+                containers: outcome.containers.clone(),
+                cause: if self.reboots { RestartCause::Reboot } else { RestartCause::NotRunning },
+            },
+            PodResult::Waits => PodFate::ResizeWaits { reason: reason(), message: message() },
+            PodResult::Starts => PodFate::Starts {},
+        };
+        let subject = Subject::Pod { pod: outcome.pod.clone(), container: None };
+        Some(Finding::of(subject, &WhatIfRule::Pod(fate)))
+    }
+}
+
+fn outcome(pod: &str, is_static: bool, result: PodResult) -> PodOutcome {
+    PodOutcome {
+        pod: pod.to_owned(),
+        is_static,
+        result,
+        reason: None,
+        message: None,
+        containers: Vec::new(),
+        or_else: Vec::new(),
+        depends_on: None,
+    }
+}
+
+/// Returns the node as those ask about it who admit pods.
+pub(super) fn admission_node(state: &NodeState) -> Result<AdmissionNode, Failure> {
+    Ok(AdmissionNode::with_flags(state.kubelet_node()?, Vec::new(), None))
+}
+
+/// Puts what an answer rests on to what this one rests on.
+fn take(basis: &mut Basis, other: Basis) {
+    basis.assume_all(other.assumptions);
+    basis.warn_all(other.warnings);
+    basis.lack_all(other.missing);
+}
+
+/// Leaves open what happens to pods of one moment where the order among them decides: each in its turn is the first and
+/// the last of them. Where none is refused in one order, none is in another.
+fn leave_ties_open(about: &AdmissionNode, outcomes: &mut [PodOutcome]) -> Result<(), Failure> {
+    if outcomes.iter().all(|it| !it.result.is_lost()) {
+        return Ok(());
+    }
+    let mut basis = Basis::default();
+    let others = about.others(None, &mut basis)?;
+    let counted: Vec<&Pod> = others.pods.iter().filter(|it| it.counts).map(|it| it.pod).collect();
+    let order = restart_order(&counted);
+    let groups = order.chunk_by(|one, other| are_tied(one, other)).filter(|group| group.len() > 1);
+    let tied: Vec<String> = groups.flatten().map(|pod| qualified(pod)).collect();
+    for name in &tied {
+        for is_first in [true, false] {
+            let answer = readmit_arranged(about, |order| {
+                let Some(at) = order.iter().position(|pod| qualified(pod) == *name) else { return };
+                let pod = order.remove(at);
+                let is_before = |other: &&Pod| !are_tied(pod, other);
+                let first = order[..at].iter().rposition(is_before).map_or(0, |place| place + 1);
+                let after =
+                    order[at..].iter().position(is_before).map_or(order.len(), |place| at + place);
+                order.insert(if is_first { first } else { after }, pod);
+            })?;
+            for item in answer.items {
+                let result = match item.result {
+                    ReadmissionResult::Admitted => PodResult::Kept,
+                    ReadmissionResult::Refused => PodResult::Refused,
+                    ReadmissionResult::Killed => PodResult::Preempted,
+                };
+                let Some(outcome) = outcomes.iter_mut().find(|it| it.pod == item.pod) else {
+                    continue;
+                };
+                let is_new = result.is_lost() || outcome.result.is_lost();
+                if is_new && result != outcome.result && !outcome.or_else.contains(&result) {
+                    outcome.or_else.push(result);
+                    outcome.depends_on = Some(OpenCause::Tie.to_string());
+                    if outcome.reason.is_none() {
+                        let refusal = item.refusals.first();
+                        outcome.reason = refusal.map(|it| it.reason.clone());
+                        outcome.message = refusal.map(|it| it.message.trim_end().to_owned());
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,320 @@
+//! Reads changes from a command line.
+
+use super::change::{Change, ChangeKind, KINDS, Resize, TaintChange};
+use crate::facts::cgroup_mode::CgroupVersion;
+use crate::k8s::feature_gates::{ParseGatesError, parse_flag};
+use crate::k8s::nearest::nearest;
+use crate::k8s::quantity::Quantity;
+use std::collections::BTreeMap;
+
+/// Why words are no changes.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ChangeError {
+    #[error("unknown change {word}")]
+    Unknown { word: String, nearest: Option<&'static str> },
+    #[error("{word}: {}expected {word} {arguments}", prefix(found.as_deref()))]
+    Arguments { word: &'static str, arguments: &'static str, found: Option<String> },
+    #[error("feature-gates: {0}")]
+    Gates(#[from] ParseGatesError),
+    #[error("{one} and {other} contradict each other")]
+    Contradiction { one: String, other: String },
+}
+
+fn prefix(word: Option<&str>) -> String {
+    word.map(|word| format!("{word}: ")).unwrap_or_default()
+}
+
+impl ChangeError {
+    /// Returns what could be meant.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Unknown { nearest: Some(nearest), .. } => {
+                Some(format!("did you mean {nearest}?"))
+            }
+            Self::Unknown { .. } => {
+                Some("kq what-if without a change lists what can be asked".to_owned())
+            }
+            Self::Arguments { word, .. } => {
+                let kind = KINDS.iter().find(|kind| kind.word == *word)?;
+                Some(format!("kq what-if {}", kind.example))
+            }
+            Self::Gates(_) | Self::Contradiction { .. } => None,
+        }
+    }
+}
+
+/// Reads changes.
+///
+/// # Errors
+///
+/// Fails on the first word that is not understood, and on changes that contradict each other.
+pub fn parse(words: &[String]) -> Result<Vec<Change>, ChangeError> {
+    // The binary joins these two, as the second looks like a flag of its own.
+    let split = |word: &'_ String| match word.strip_prefix("flags=") {
+        Some(flags) => vec!["flags".to_owned(), flags.to_owned()],
+        None => vec![word.clone()],
+    };
+    let words: Vec<String> = words.iter().flat_map(split).collect();
+    let mut rest = words.iter().map(String::as_str).peekable();
+    let mut changes = Vec::new();
+    while let Some(word) = rest.next() {
+        let Some(kind) = KINDS.iter().find(|kind| kind.word == word) else {
+            let nearest = nearest(word, KINDS.iter().map(|kind| kind.word));
+            return Err(ChangeError::Unknown { word: word.to_owned(), nearest });
+        };
+        changes.push(one(kind, &mut rest)?);
+    }
+    contradictions(&changes)?;
+    Ok(changes)
+}
+
+fn one<'w>(
+    kind: &'static ChangeKind,
+    rest: &mut std::iter::Peekable<impl Iterator<Item = &'w str>>,
+) -> Result<Change, ChangeError> {
+    let wrong = |found: Option<&str>| ChangeError::Arguments {
+        word: kind.word,
+        arguments: kind.arguments,
+        found: found.map(str::to_owned),
+    };
+    let mut optional = |word: &str| rest.next_if_eq(&word).is_some();
+    match kind.word {
+        "kubelet-restart" => return Ok(Change::KubeletRestart { kill: optional("kill") }),
+        "reboot" => return Ok(Change::Reboot),
+        "runtime-restart" => return Ok(Change::RuntimeRestart),
+        _ => {}
+    }
+    let is_static = kind.word == "add" && optional("static");
+    let word = rest.next().ok_or_else(|| wrong(None))?;
+    let pair = || word.split_once('=').filter(|(name, _)| !name.is_empty());
+    let text = str::to_owned;
+    Ok(match kind.word {
+        "kubelet-version" => Change::KubeletVersion(word.parse().map_err(|_| wrong(Some(word)))?),
+        "runtime" => {
+            let (name, version) = pair().ok_or_else(|| wrong(Some(word)))?;
+            let is_known = ["runc", "crun", "containerd"].contains(&name);
+            if !is_known || !version.starts_with(|first: char| first.is_ascii_digit()) {
+                return Err(wrong(Some(word)));
+            }
+            Change::Runtime { name: text(name), version: text(version) }
+        }
+        "kernel" => Change::Kernel(match word {
+            "cgroup=v1" | "cgroup=1" => CgroupVersion::V1,
+            "cgroup=v2" | "cgroup=2" => CgroupVersion::V2,
+            _ => return Err(wrong(Some(word))),
+        }),
+        "config" => Change::Config { file: text(word) },
+        "set" => {
+            let (field, value) = pair().ok_or_else(|| wrong(Some(word)))?;
+            Change::Set { field: text(field), value: text(value) }
+        }
+        "flags" => Change::Flags(words_of(word)),
+        "feature-gates" => Change::FeatureGates(parse_flag(word)?),
+        "add" => Change::Add { file: text(word), is_static },
+        "remove" => Change::Remove { pod: text(word) },
+        "resize" => {
+            let amounts = rest.next().ok_or_else(|| wrong(None))?;
+            let (pod, container) = match word.split_once(':') {
+                Some((pod, container)) => (pod, Some(text(container))),
+                None => (word, None),
+            };
+            let amounts = amounts_of(amounts).ok_or_else(|| wrong(Some(amounts)))?;
+            Change::Resize(Resize { pod: text(pod), container, amounts })
+        }
+        "label" => label(word).ok_or_else(|| wrong(Some(word)))?,
+        "taint" => Change::Taint(taint(word).ok_or_else(|| wrong(Some(word)))?),
+        "device" | "plugin" => {
+            if word != "gone" {
+                return Err(wrong(Some(word)));
+            }
+            let name = rest.next().ok_or_else(|| wrong(None))?.to_owned();
+            match kind.word {
+                "device" => Change::DeviceGone { id: name },
+                _ => Change::PluginGone { resource: name },
+            }
+        }
+        "disk" => {
+            let percent = word.trim_end_matches('%').parse::<u8>().ok();
+            let used_percent =
+                percent.filter(|percent| *percent <= 100).ok_or_else(|| wrong(Some(word)))?;
+            Change::Disk { used_percent }
+        }
+        "memory-available" => {
+            let amount = word.parse::<Quantity>().ok().filter(|amount| amount.sign() >= 0);
+            Change::MemoryAvailable { bytes: amount.ok_or_else(|| wrong(Some(word)))?.value() }
+        }
+        _ => {
+            let is_damaged = match word {
+                "missing" => false,
+                "damaged" => true,
+                _ => return Err(wrong(Some(word))),
+            };
+            let name = rest.next().ok_or_else(|| wrong(None))?.to_owned();
+            Change::StateFile { name, is_damaged }
+        }
+    })
+}
+
+/// Splits a command line at white space; a part in quotes stays whole.
+fn words_of(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let (mut word, mut quote) = (String::new(), None);
+    for letter in text.chars() {
+        match (quote, letter) {
+            (Some(open), _) if letter == open => quote = None,
+            (None, '\'' | '"') => quote = Some(letter),
+            (None, _) if letter.is_whitespace() => {
+                if !word.is_empty() {
+                    words.push(std::mem::take(&mut word));
+                }
+            }
+            _ => word.push(letter),
+        }
+    }
+    words.extend(Some(word).filter(|word| !word.is_empty()));
+    words
+}
+
+fn amounts_of(text: &str) -> Option<BTreeMap<String, Quantity>> {
+    let one = |pair: &str| {
+        let (name, amount) = pair.split_once('=')?;
+        let amount = amount.parse::<Quantity>().ok().filter(|amount| amount.sign() >= 0)?;
+        ["cpu", "memory", "cpu-limit", "memory-limit"]
+            .contains(&name)
+            .then(|| (name.to_owned(), amount))
+    };
+    text.split(',').map(one).collect()
+}
+
+fn label(word: &str) -> Option<Change> {
+    let (key, value) = match (word.split_once('='), word.strip_suffix('-')) {
+        (Some((key, value)), _) => (key, Some(value.to_owned())),
+        (None, Some(key)) => (key, None),
+        (None, None) => return None,
+    };
+    (!key.is_empty()).then(|| Change::Label { key: key.to_owned(), value })
+}
+
+fn taint(word: &str) -> Option<TaintChange> {
+    const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+    let (word, is_removed) = match word.strip_suffix('-') {
+        Some(word) => (word, true),
+        None => (word, false),
+    };
+    let (name, effect) = match word.rsplit_once(':') {
+        Some((name, effect)) => (name, effect),
+        None => (word, ""),
+    };
+    let (key, value) = name.split_once('=').unwrap_or((name, ""));
+    let is_known = EFFECTS.contains(&effect) || effect.is_empty() && is_removed;
+    let text = str::to_owned;
+    (is_known && !key.is_empty()).then(|| TaintChange {
+        key: text(key),
+        value: text(value),
+        effect: text(effect),
+        is_removed,
+    })
+}
+
+/// Refuses two values for one thing.
+fn contradictions(changes: &[Change]) -> Result<(), ChangeError> {
+    let mut seen: BTreeMap<String, &Change> = BTreeMap::new();
+    for change in changes {
+        let Some(thing) = change.thing() else { continue };
+        if let Some(other) = seen.insert(thing, change).filter(|other| *other != change) {
+            return Err(ChangeError::Contradiction {
+                one: other.to_string(),
+                other: change.to_string(),
+            });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Result<Vec<Change>, ChangeError> {
+        let words: Vec<String> = text.split('|').map(str::to_owned).collect();
+        parse(&words)
+    }
+
+    #[test]
+    fn what_is_read_is_shown_as_it_was_written() {
+        for text in [
+            "kubelet-restart",
+            "kubelet-restart|kill",
+            "reboot",
+            "kubelet-version|1.36",
+            "runtime|runc=1.3.2",
+            "kernel|cgroup=v2",
+            "set|systemReserved.cpu=700m",
+            "flags|'--max-pods=10 --v=4'",
+            "feature-gates|A=true,B=false",
+            "add|static|dns.yaml",
+            "remove|shop/web",
+            "resize|shop/web:c|cpu=500m,memory=1Gi",
+            "label|disk=hdd",
+            "label|disk-",
+            "taint|a=b:NoExecute",
+            "taint|a:NoSchedule-",
+            "taint|a-",
+            "device|gone|GPU-0",
+            "plugin|gone|nvidia.com/gpu",
+            "disk|92",
+            "memory-available|80Mi",
+            "state-file|damaged|cpu_manager_state",
+        ] {
+            let changes = parsed(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            let shown: Vec<String> = changes.iter().map(ToString::to_string).collect();
+            assert_eq!(shown, [text.replace('|', " ")], "{text}");
+        }
+        for kind in KINDS {
+            assert!(kind.example.starts_with(kind.word), "{}", kind.word);
+        }
+        let both = parsed("kubelet-version|1.35|set|maxPods=5|reboot").expect("three changes");
+        assert_eq!(both.len(), 3);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_an_example() {
+        for (text, expected) in [
+            ("rebot", "unknown change rebot; did you mean reboot?"),
+            (
+                "set|maxPods",
+                "set: maxPods: expected set FIELD=VALUE; kq what-if set systemReserved.cpu=700m",
+            ),
+            ("disk", "disk: expected disk PERCENT; kq what-if disk 92"),
+            ("disk|101", "disk: 101: expected disk PERCENT; kq what-if disk 92"),
+            (
+                "device|lost|a",
+                "device: lost: expected device gone ID; kq what-if device gone GPU-0",
+            ),
+            (
+                "taint|a:Never",
+                "taint: a:Never: expected taint KEY[=VALUE]:EFFECT[-]|KEY-; kq what-if taint maintenance=yes:NoExecute",
+            ),
+            (
+                "runtime|docker=1",
+                "runtime: docker=1: expected runtime NAME=VERSION; kq what-if runtime runc=1.3.2",
+            ),
+            (
+                "set|maxPods=1|set|maxPods=2",
+                "set maxPods=1 and set maxPods=2 contradict each other",
+            ),
+            (
+                "kubelet-version|1.33|kubelet-version|1.34",
+                "kubelet-version 1.33 and kubelet-version 1.34 contradict each other",
+            ),
+            (
+                "remove|a/b|resize|a/b|cpu=1",
+                "remove a/b and resize a/b cpu=1 contradict each other",
+            ),
+        ] {
+            let error = parsed(text).expect_err(text);
+            let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+            assert_eq!(format!("{error}{hint}"), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! What a change can do, as data; `wording` has the sentences.
+
+use super::PodResult;
+use crate::answer::{Certainty, Rule, Severity, Wording};
+use serde::Serialize;
+
+/// The rules of `kq what-if`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "id", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum WhatIfRule {
+    /// The start of the kubelet.
+    KubeletStart(StartFinding),
+    /// What happens to a pod.
+    Pod(PodFate),
+    /// All pods that are not told one by one.
+    Pods { kept: usize },
+    /// At the next start of the kubelet, not before.
+    NextStart { result: PodResult, reason: String, message: String },
+    /// Values of cgroups.
+    CgroupValues {
+        /// How many change at once or within a minute.
+        now: usize,
+        /// How many change when containers or pods are created again.
+        later: usize,
+    },
+    /// The QoS cgroups between the start of the kubelet and its first update.
+    QosCgroupsReset { file: String, value: String },
+    /// What the scheduler has for pods.
+    Allocatable(AllocatableChange),
+    /// The first collection of images.
+    ImageGc(ImageGcChange),
+    /// The thresholds of eviction.
+    Eviction(EvictionChange),
+    /// A kubelet of another version acts otherwise.
+    Behaviour {
+        /// Which.
+        behaviour: String,
+        /// The version that first acts so.
+        since: String,
+        danger: u8,
+        what: String,
+        about: String,
+        advice: Option<String>,
+    },
+    /// The version is none that kq knows.
+    VersionUnknown { version: String, used: String },
+    /// The machine or the runtime restarts.
+    Restarts { what: String, effect: String },
+    /// A fact that decides is not known.
+    Missing { about: String, reason: String },
+}
+
+/// The start of the kubelet.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum StartFinding {
+    /// It starts.
+    Starts { version: String },
+    /// It does not.
+    Stops {
+        /// Its words.
+        text: String,
+        /// It panics.
+        is_panic: bool,
+        certainty: Certainty,
+        fix: Option<String>,
+        command: Option<String>,
+    },
+    /// It would stop at this, once what comes before is fixed.
+    StopsThen { text: String, fix: Option<String> },
+    /// It starts, and says so.
+    Warns { text: String },
+}
+
+/// What happens to a pod.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "result", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum PodFate {
+    Refused { reason: String, message: String },
+    Preempted { for_pod: String },
+    Evicted { condition: String, place: usize },
+    Deleted { taint: String },
+    Restarts { containers: Vec<String>, cause: RestartCause },
+    ResizeWaits { reason: String, message: String },
+    Starts {},
+    NotAdmitted { reason: String, message: String },
+    Open { outcomes: Vec<PodResult>, cause: String },
+}
+
+/// Why containers restart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RestartCause {
+    /// The machine reboots.
+    Reboot,
+    /// The container did not run before.
+    NotRunning,
+}
+
+/// Why it is open what happens to a pod.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "cause", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum OpenCause {
+    /// The plugin registers before the pods come, or after.
+    PluginRegisters { resource: String },
+    /// A device that the kubelet forgot.
+    DeviceForgotten { resource: String },
+    /// The order of pods that were made in the same second.
+    Tie,
+    /// The pods before it in the order of eviction use enough or not.
+    Usage,
+}
+
+/// What the scheduler has for pods.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AllocatableChange {
+    pub resource: String,
+    pub before: String,
+    pub after: String,
+    /// What the pods request that stay.
+    pub requested: String,
+    /// They request more than there is.
+    pub is_exceeded: bool,
+}
+
+/// The first collection of images after the change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum ImageGcChange {
+    /// It removes images that the present settings leave.
+    Removes { images: usize, bytes: u64, first: String, before: usize },
+    /// It cannot free what is wanted.
+    FallsShort { error: String },
+    /// The kubelet forgets when images were used last.
+    ForgetsAges {},
+}
+
+/// The thresholds of eviction after the change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum EvictionChange {
+    /// Less is available than the threshold wants.
+    Crossed { signal: String, available: u64, threshold: u64, first: Vec<String> },
+    /// It was crossed, and is not any more.
+    Relieved { signal: String },
+}
+
+impl Rule for WhatIfRule {
+    fn severity(&self) -> Severity {
+        match self {
+            Self::KubeletStart(StartFinding::Stops { .. } | StartFinding::StopsThen { .. }) => {
+                Severity::Error
+            }
+            Self::KubeletStart(StartFinding::Warns { .. }) => Severity::Warning,
+            Self::KubeletStart(StartFinding::Starts { .. }) | Self::Pods { .. } => Severity::Ok,
+            Self::Pod(fate) => match fate {
+                PodFate::Refused { .. }
+                | PodFate::Preempted { .. }
+                | PodFate::Evicted { .. }
+                | PodFate::Deleted { .. }
+                | PodFate::NotAdmitted { .. } => Severity::Error,
+                // It does not run now: the kubelet only waits no longer.
+                PodFate::Restarts { cause: RestartCause::NotRunning, .. } => Severity::Info,
+                PodFate::Restarts { .. } | PodFate::ResizeWaits { .. } | PodFate::Open { .. } => {
+                    Severity::Warning
+                }
+                PodFate::Starts {} => Severity::Info,
+            },
+            Self::NextStart { .. } | Self::Restarts { .. } | Self::VersionUnknown { .. } => {
+                Severity::Warning
+            }
+            Self::CgroupValues { .. } | Self::QosCgroupsReset { .. } => Severity::Info,
+            Self::Allocatable(change) if change.is_exceeded => Severity::Warning,
+            Self::Allocatable(_) => Severity::Info,
+            Self::ImageGc(ImageGcChange::FallsShort { .. }) => Severity::Error,
+            Self::ImageGc(ImageGcChange::Removes { .. }) => Severity::Warning,
+            Self::ImageGc(ImageGcChange::ForgetsAges {}) => Severity::Info,
+            Self::Eviction(EvictionChange::Crossed { .. }) => Severity::Error,
+            Self::Eviction(EvictionChange::Relieved { .. }) => Severity::Info,
+            Self::Behaviour { danger, .. } if *danger >= 4 => Severity::Warning,
+            Self::Behaviour { .. } => Severity::Info,
+            Self::Missing { .. } => Severity::Unknown,
+        }
+    }
+
+    fn wording(&self) -> Wording {
+        self.sentences()
+    }
+}

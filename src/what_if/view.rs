@@ -1,0 +1,131 @@
+//! `kq what-if` for people.
+
+use super::change::KINDS;
+use super::{PodOutcome, PodResult, ValueChange, WhatIf, Written};
+use crate::answer::finding_view;
+use crate::output::table::{Column, Rows, Table, or_dash};
+use std::fmt;
+
+impl fmt::Display for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::AtStart => "at start",
+            Self::WithinAMinute => "within 1m",
+            Self::AtResize => "at resize",
+            Self::AtContainerStart => "next container start",
+            Self::WithPod => "new pod only",
+        })
+    }
+}
+
+/// Returns what gets worse, then the values that change.
+pub fn table(answer: &WhatIf) -> String {
+    sections(answer, false)
+}
+
+/// Returns the same with every pod and with reasons.
+pub fn wide(answer: &WhatIf) -> String {
+    sections(answer, true)
+}
+
+fn sections(answer: &WhatIf, is_wide: bool) -> String {
+    let findings = match is_wide {
+        true => finding_view::wide(&answer.items).to_string(),
+        false => finding_view::folded(&answer.items),
+    };
+    let mut texts = vec![findings];
+    if is_wide && !answer.pods.is_empty() {
+        texts.push(pods(&answer.pods).to_string());
+    }
+    if !answer.values.is_empty() {
+        texts.push(values(&answer.values, is_wide));
+    }
+    texts.join("\n")
+}
+
+fn pods(pods: &[PodOutcome]) -> Table {
+    let columns: [Column<&PodOutcome>; 5] = [
+        Column::new("POD", |it| it.pod.clone()),
+        Column::new("RESULT", |it| {
+            let all = [it.result].into_iter().chain(it.or_else.iter().copied());
+            all.map(|result| result.to_string()).collect::<Vec<_>>().join(" or ")
+        }),
+        Column::new("CONTAINERS", |it| match it.containers.as_slice() {
+            [] => "-".to_owned(),
+            containers => containers.join(","),
+        }),
+        Column::new("REASON", |it| or_dash(it.reason.as_ref())),
+        Column::new("MESSAGE", |it| or_dash(it.message.as_ref().or(it.depends_on.as_ref()))),
+    ];
+    Rows::of(&pods.iter().collect::<Vec<_>>()).wide(true).table(&columns)
+}
+
+/// The most values of the narrow table; the wide one has all.
+const SHOWN: usize = 12;
+
+fn values(values: &[ValueChange], is_wide: bool) -> String {
+    let shown = if is_wide { values.len() } else { SHOWN };
+    let rows: Vec<&ValueChange> = values.iter().take(shown).collect();
+    let columns: [Column<&ValueChange>; 6] = [
+        Column::narrow("CGROUP", |it| match (&it.pod, &it.container) {
+            (Some(pod), Some(container)) => format!("{pod} {container}"),
+            (Some(pod), None) => pod.clone(),
+            (None, _) => it.cgroup.clone(),
+        }),
+        Column::wide("CGROUP", |it| it.cgroup.clone()),
+        Column::new("FILE", |it| it.file.clone()),
+        Column::new("BEFORE", |it| or_dash(it.before.as_ref())),
+        Column::new("AFTER", |it| or_dash(it.after.as_ref())),
+        Column::new("WRITTEN", |it| it.written.to_string()),
+    ];
+    let mut text = Rows::of(&rows).wide(is_wide).table(&columns).to_string();
+    if values.len() > shown {
+        text.push_str(&format!("{} more values (-o wide)\n", values.len() - shown));
+    }
+    text
+}
+
+/// Returns the steps before the change as a script for a shell; what no command does is a comment.
+pub fn script(answer: &WhatIf) -> String {
+    let mut text = String::from("#!/bin/sh\n");
+    for change in &answer.changes {
+        text.push_str(&format!("# before: {}\n", one_line(change)));
+    }
+    text.push_str("set -eu\n");
+    for step in &answer.steps {
+        text.push_str(&format!("\n# {}\n", one_line(&step.text)));
+        if let Some(command) = &step.command {
+            text.push_str(command);
+            text.push('\n');
+        }
+    }
+    if answer.steps.is_empty() {
+        text.push_str("\n# nothing to do\n");
+    }
+    text
+}
+
+/// Keeps a text from others in its comment.
+fn one_line(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
+
+/// Returns the changes that can be asked about, each with an example.
+pub fn changes_table() -> Table {
+    let columns: [Column<&super::change::ChangeKind>; 3] = [
+        Column::new("CHANGE", |kind| match kind.arguments {
+            "" => kind.word.to_owned(),
+            arguments => format!("{} {arguments}", kind.word),
+        }),
+        Column::new("ABOUT", |kind| kind.about.to_owned()),
+        Column::new("EXAMPLE", |kind| format!("kq what-if {}", kind.example)),
+    ];
+    Rows::of(&KINDS.iter().collect::<Vec<_>>()).wide(false).table(&columns)
+}
+
+impl WhatIf {
+    /// Returns how many pods end so.
+    pub fn count(&self, result: PodResult) -> usize {
+        self.pods.iter().filter(|pod| pod.result == result).count()
+    }
+}

@@ -1,0 +1,248 @@
+//! The sentences of `kq what-if`.
+
+use super::PodResult;
+use super::rule::{
+    AllocatableChange, EvictionChange, ImageGcChange, OpenCause, PodFate, RestartCause,
+    StartFinding, WhatIfRule,
+};
+use crate::answer::{Certainty, Wording};
+use crate::output::units::bytes;
+use std::fmt;
+
+impl fmt::Display for PodResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Refused => "refused",
+            Self::Preempted => "preempted",
+            Self::Evicted => "evicted",
+            Self::Deleted => "deleted",
+            Self::Restarts => "restarts",
+            Self::Waits => "waits",
+            Self::Starts => "starts",
+            Self::Kept => "kept",
+        })
+    }
+}
+
+/// What follows for a pod that the kubelet ends.
+const ENDS: &str = "its containers are stopped; its phase becomes Failed with this reason, or Succeeded without a \
+                    reason where each container exits with 0";
+
+fn with(wording: Wording, advice: Option<&String>) -> Wording {
+    match advice {
+        Some(advice) => wording.advise(advice.clone()),
+        None => wording,
+    }
+}
+
+impl WhatIfRule {
+    pub(super) fn sentences(&self) -> Wording {
+        match self {
+            Self::KubeletStart(start) => start.sentences(),
+            Self::Pod(fate) => fate.sentences(),
+            Self::Pods { kept } => Wording::new(match kept {
+                1 => "1 pod keeps its containers".to_owned(),
+                kept => format!("{kept} pods keep their containers"),
+            }),
+            Self::NextStart { result, reason, message } => Wording::new(format!(
+                "stays until the next start of the kubelet, then {result}: {reason}: {message}"
+            ))
+            .because("the kubelet checks labels, taints and resources when it admits a pod, and it admits all pods again at its start")
+            .see("kq admit explain --kubelet-restart"),
+            Self::CgroupValues { now, later } => {
+                let now = (*now > 0).then(|| format!("{now} within a minute"));
+                let later = (*later > 0)
+                    .then(|| format!("{later} when the container or pod is next created"));
+                let parts: Vec<String> = now.into_iter().chain(later).collect();
+                Wording::new(format!("cgroup values change: {}", parts.join(", ")))
+                    .because("at its start, the kubelet does not update quotas, limits and pids.max of running pods")
+            }
+            Self::QosCgroupsReset { file, value } => Wording::new(format!(
+                "{file} of the Burstable QoS cgroup is {value} until the first update, up to 60 s after the start"
+            ))
+            .because("the kubelet writes it at its start, before it knows any pod")
+            .leads_to("while the CPUs are busy, all Burstable pods together get no more CPU time than the BestEffort pods"),
+            Self::Allocatable(change) => change.sentences(),
+            Self::ImageGc(change) => change.sentences(),
+            Self::Eviction(change) => change.sentences(),
+            Self::Behaviour { since, what, about, advice, .. } => {
+                let wording = Wording::new(format!("{what} (since {since})"));
+                let wording = match about.as_str() {
+                    "" => wording,
+                    about => wording.leads_to(about),
+                };
+                with(wording, advice.as_ref())
+            }
+            Self::VersionUnknown { version, used } => Wording::new(format!(
+                "kubelet {version} is outside the versions that kq knows: the rules of {used} are used"
+            ))
+            .because("kq knows the kubelets 1.32 to 1.36"),
+            Self::Restarts { what, effect } => Wording::new(format!("{what}: {effect}")),
+            Self::Missing { about, reason } => Wording::new(format!("{about}: {reason}")),
+        }
+    }
+}
+
+impl StartFinding {
+    fn sentences(&self) -> Wording {
+        match self {
+            Self::Starts { version } => Wording::new(format!("kubelet {version} starts")),
+            Self::Stops { text, is_panic, certainty, fix, .. } => {
+                let verb = if *is_panic { "panics" } else { "exits" };
+                let sure = match certainty {
+                    Certainty::Certain => String::new(),
+                    other => format!(" ({other})"),
+                };
+                let wording = Wording::new(format!(
+                    "the kubelet {verb} at its start{sure}: {text}"
+                ))
+                .leads_to(
+                    "the node becomes NotReady; running containers keep running without a kubelet",
+                );
+                with(wording, fix.as_ref())
+            }
+            Self::StopsThen { text, fix } => {
+                let wording =
+                    Wording::new(format!("once that is fixed, the kubelet exits: {text}"));
+                with(wording, fix.as_ref())
+            }
+            Self::Warns { text } => Wording::new(format!("the kubelet starts and logs: {text}")),
+        }
+    }
+}
+
+impl PodFate {
+    fn sentences(&self) -> Wording {
+        match self {
+            Self::Refused { reason, message } => {
+                Wording::new(format!("refused when the kubelet starts: {reason}: {message}"))
+                    .leads_to(ENDS)
+                    .advise("drain the pod before the change, or keep room for it")
+                    .see("kq admit explain --kubelet-restart")
+            }
+            Self::Preempted { for_pod } => {
+                Wording::new(format!("preempted for the critical pod {for_pod}"))
+                    .leads_to(ENDS)
+                    .advise("drain the pod before the change, or keep room for it")
+            }
+            Self::Evicted { condition, place } => Wording::new(format!(
+                "evicted under {condition} as number {place}, unless the pressure ends earlier"
+            ))
+            .leads_to(ENDS)
+            .see("kq evict rank"),
+            Self::Deleted { taint } => Wording::new(format!(
+                "deleted by the taint eviction controller: no toleration for {taint}"
+            ))
+            .advise("add a toleration to the pods that must stay"),
+            Self::Restarts { containers, cause } => Wording::new(format!(
+                "{} {}: {cause}",
+                containers.join(", "),
+                if containers.len() == 1 { "restarts" } else { "restart" }
+            )),
+            Self::ResizeWaits { reason, message } => Wording::new(format!(
+                "the resize is {reason}: {message}"
+            ))
+            .leads_to("the pod keeps its present resources, with the condition PodResizePending"),
+            Self::Starts {} => Wording::new("the kubelet admits it"),
+            Self::NotAdmitted { reason, message } => {
+                Wording::new(format!("the kubelet does not admit it: {reason}: {message}"))
+                    .see("kq admit explain FILE")
+            }
+            Self::Open { outcomes, cause } => {
+                let outcomes: Vec<String> = outcomes.iter().map(ToString::to_string).collect();
+                Wording::new(format!("{}: {cause}", outcomes.join(" or ")))
+                    .advise("drain the pod before the change")
+                    .see("kq devices plan --kubelet-restart")
+            }
+        }
+    }
+}
+
+impl fmt::Display for RestartCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Reboot => "no container survives a reboot",
+            Self::NotRunning => {
+                "not running now, and the kubelet forgets the back-off at its start"
+            }
+        })
+    }
+}
+
+impl fmt::Display for OpenCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PluginRegisters { resource } => write!(
+                f,
+                "whether the device plugin of {resource} registers before the kubelet admits the pods (a listening \
+                 plugin registered 0.3 to 0.5 s before that on a real node)"
+            ),
+            Self::Usage => f.write_str(
+                "the eviction manager stops once the pods evicted earlier free enough, and their usage is unknown",
+            ),
+            Self::Tie => f.write_str("the kubelet admits pods created in the same second in random order"),
+            Self::DeviceForgotten { resource } => write!(
+                f,
+                "the kubelet forgot the {resource} of this pod; real kubelets have kept such pods and have refused them"
+            ),
+        }
+    }
+}
+
+impl AllocatableChange {
+    fn sentences(&self) -> Wording {
+        let Self { resource, before, after, requested, is_exceeded } = self;
+        let wording = Wording::new(format!("allocatable {resource}: {before} becomes {after}"));
+        match is_exceeded {
+            true => wording.leads_to(format!(
+                "the remaining pods request {requested}: the scheduler places no further pod that requests {resource} here"
+            )),
+            false => wording,
+        }
+    }
+}
+
+impl ImageGcChange {
+    fn sentences(&self) -> Wording {
+        match self {
+            Self::Removes { images, bytes: size, first, before } => Wording::new(format!(
+                "image garbage collection removes {images} images ({}) instead of {before}, {first} first",
+                bytes(*size)
+            ))
+            .advise("pin the images that must stay")
+            .see("kq gc dry-run"),
+            Self::FallsShort { error } => {
+                Wording::new(format!("image garbage collection cannot free enough: {error}"))
+                    .leads_to("the kubelet sets DiskPressure and evicts pods")
+                    .see("kq gc dry-run")
+            }
+            Self::ForgetsAges {} => Wording::new(
+                "the kubelet forgets when images were last used: the first collections order images by usage since the start",
+            ),
+        }
+    }
+}
+
+impl EvictionChange {
+    fn sentences(&self) -> Wording {
+        match self {
+            Self::Crossed { signal, available, threshold, first } => {
+                let wording = Wording::new(format!(
+                    "{signal}: {} available, below the threshold of {}",
+                    bytes(*available),
+                    bytes(*threshold)
+                ))
+                .see("kq evict rank");
+                match first.as_slice() {
+                    [] => wording.leads_to("the kubelet evicts pods"),
+                    [first, ..] => {
+                        wording.leads_to(format!("the kubelet evicts pods, {first} first"))
+                    }
+                }
+            }
+            Self::Relieved { signal } => {
+                Wording::new(format!("{signal}: no longer below its threshold"))
+            }
+        }
+    }
+}
