@@ -40,3 +40,5 @@ mod real;
 mod trust;
 /// kq agrees with answers recorded from the kubelet's own functions.
 mod vectors;
+/// What a real kubelet did when it was restarted after a change is what kq foretells.
+mod what_if;

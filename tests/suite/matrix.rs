@@ -52,6 +52,7 @@ const LINES: &[(&str, &str)] = &[
     ("preempt apply", "NEW"),
     ("preempt why", "POD"),
     ("preempt lint", ""),
+    ("what-if", "kubelet-restart"),
     ("doctor", ""),
     ("snapshot", ""),
     ("schema", ""),

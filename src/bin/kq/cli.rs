@@ -4,7 +4,7 @@ use crate::exit::{Code, Failure};
 use crate::screen::{self, Color};
 use crate::{
     admit, cgroup, devices, doctor, evict, gc, generate, man, preempt, probe, schema, snapshot,
-    version,
+    version, what_if,
 };
 use clap::{Parser, Subcommand};
 use kq::output::order::Order;
@@ -50,6 +50,7 @@ enum Command {
     Probe(probe::Args),
     Admit(admit::Args),
     Preempt(preempt::Args),
+    WhatIf(Box<what_if::Args>),
     Doctor(Box<doctor::Args>),
     Snapshot(Box<snapshot::Args>),
     Schema(schema::Args),
@@ -82,6 +83,7 @@ impl Cli {
             Command::Probe(args) => args.run(),
             Command::Admit(args) => args.run(),
             Command::Preempt(args) => args.run(),
+            Command::WhatIf(args) => args.run(),
             Command::Doctor(args) => args.run(),
             Command::Snapshot(args) => args.run(),
             Command::Schema(args) => args.run(),

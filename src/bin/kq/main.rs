@@ -31,6 +31,7 @@ mod source_args;
 mod usage;
 mod version;
 mod watch;
+mod what_if;
 mod write;
 
 use std::process::ExitCode;

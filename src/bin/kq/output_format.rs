@@ -15,6 +15,7 @@ pub enum OutputFormat {
     Wide,
     Json,
     Yaml,
+    /// Lines of the answer: the names of its rows, or a script.
     Name,
     /// A template, read once and kept for as long as the process runs.
     JsonPath(&'static Template),
@@ -31,8 +32,8 @@ const CUSTOM_COLUMNS: &str = "custom-columns=";
 /// Reads a format.
 #[derive(Clone, Debug)]
 pub struct FormatParser {
-    /// What `-o name` prints; `None`: the rows of the answer have no names.
-    names: Option<&'static str>,
+    /// The format that prints lines, and what these are; `None`: the answer has none.
+    names: Option<(&'static str, &'static str)>,
 }
 
 /// Reads a format of an answer whose rows have no names.
@@ -42,7 +43,14 @@ pub fn formats() -> FormatParser {
 
 /// Reads a format of an answer with names; `names` says which.
 pub fn formats_with(names: &'static str) -> FormatParser {
-    FormatParser { names: Some(names) }
+    FormatParser { names: Some(("name", names)) }
+}
+
+/// Reads a format of an answer that says what to do.
+pub fn formats_with_script() -> FormatParser {
+    FormatParser {
+        names: Some(("script", "What to do before the change, as a script for a shell")),
+    }
 }
 
 impl FormatParser {
@@ -54,7 +62,7 @@ impl FormatParser {
             value("json", "The complete answer as JSON"),
             value("yaml", "The complete answer as YAML"),
         ];
-        values.extend(self.names.map(|names| value("name", names)));
+        values.extend(self.names.map(|(name, help)| value(name, help)));
         values.push(value(
             JSON_PATH,
             "Values by a template of kubectl, such as jsonpath='{.items[*].id}'",
@@ -78,7 +86,7 @@ impl TypedValueParser for FormatParser {
     ) -> Result<OutputFormat, clap::Error> {
         let text = value.to_string_lossy();
         let has_template = text.starts_with(JSON_PATH) || text.starts_with(CUSTOM_COLUMNS);
-        if has_template || (text == "name" && self.names.is_none()) {
+        if has_template || (text == "name" && self.names.is_none_or(|(name, _)| name != "name")) {
             return StringValueParser::new()
                 .try_map(|text| template(&text))
                 .parse_ref(command, argument, value);
@@ -88,7 +96,7 @@ impl TypedValueParser for FormatParser {
             "wide" => OutputFormat::Wide,
             "json" => OutputFormat::Json,
             "yaml" => OutputFormat::Yaml,
-            "name" => OutputFormat::Name,
+            "name" | "script" => OutputFormat::Name,
             _ => OutputFormat::Table,
         })
     }

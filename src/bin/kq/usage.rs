@@ -74,11 +74,30 @@ fn try_read(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, clap
         Some(_) => with_variable(Cli::command()),
         None => Cli::command(),
     };
-    let matches = command.try_get_matches_from(arguments)?;
+    let matches = command.try_get_matches_from(with_kubelet_flags(arguments))?;
     let cli = Cli::from_arg_matches(&matches)?;
     let is_used = is_from_environment(&matches);
     let snapshot_of_environment = snapshot_variable().filter(|_| is_used);
     Ok(Asked { cli, snapshot_of_environment })
+}
+
+/// Joins the change `flags` of kq what-if with what follows it, which looks like flags of kq.
+fn with_kubelet_flags(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut joined: Vec<OsString> = Vec::new();
+    let mut asks_what_if = false;
+    for argument in arguments {
+        match joined.last_mut() {
+            Some(last) if asks_what_if && last == "flags" => {
+                last.push("=");
+                last.push(argument);
+            }
+            _ => {
+                asks_what_if |= argument == "what-if";
+                joined.push(argument);
+            }
+        }
+    }
+    joined
 }
 
 /// Returns the snapshot that the environment names; an empty variable is not set.

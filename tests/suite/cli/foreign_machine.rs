@@ -32,6 +32,8 @@ const ABOUT_FILES: &[&str] = &[
     "cgroup apply --dry-run -v --host-root COPY --pods pods.json",
     "cgroup rollback back.json --dry-run -v --host-root COPY",
     "version -v --host-root COPY",
+    "what-if kubelet-restart -v --host-root COPY",
+    "what-if set maxPods=5 --snapshot snapshot.json",
     "version --client",
     "preempt lint -v --pods pods.json",
     "preempt lint -v --host-root COPY",

@@ -264,6 +264,7 @@ Commands:
   probe       Run container probes as the kubelet does, and explain the consequences
   admit       Check whether the kubelet would admit a pod
   preempt     Show which pods the kubelet would preempt for a critical pod, or evict them
+  what-if     Show what a change would do to the node, before it is made
   doctor      Check the whole node, or show one pod on one page
   snapshot    Store all data that kq can read about this node
   schema      Print the JSON Schema of a kind of answer
@@ -318,6 +319,7 @@ Commands:
   probe       Run container probes as the kubelet does, and explain the consequences
   admit       Check whether the kubelet would admit a pod
   preempt     Show which pods the kubelet would preempt for a critical pod, or evict them
+  what-if     Show what a change would do to the node, before it is made
   doctor      Check the whole node, or show one pod on one page
   snapshot    Store all data that kq can read about this node
   schema      Print the JSON Schema of a kind of answer

@@ -1,0 +1,123 @@
+//! `kq what-if`
+
+use crate::cgroup::live_tree::gather_tree;
+use crate::exit::{Code, Failure, note, tell, warn};
+use crate::node_args::NodeArgs;
+use crate::output_format::{OutputFormat, formats_with_script};
+use crate::source_args::SourceArgs;
+use kq::answer::finding_view;
+use kq::edge::config_on_disk::config_content;
+use kq::edge::input::{read_input, shown};
+use kq::k8s::manifest::load;
+use kq::node::Needs;
+use kq::question::what_if::{ChangeFiles, NodeState, what_if, what_if_needs};
+use kq::what_if::change::Change;
+use kq::what_if::{changes_table, parse, script, table, wide};
+
+/// Show what a change would do to the node, before it is made
+///
+/// A CHANGE is one of those that kq what-if lists when it is called without any.
+/// Changes combine: they are made in the given order, before the kubelet starts.
+/// The answer covers the start of the kubelet with its fatal message, each pod, the
+/// values of the cgroups, image garbage collection, eviction, and what the
+/// scheduler has left for pods. Findings are listed worst first; -o wide also lists
+/// every pod and every value. -o script prints what to do before the change.
+///
+/// A change of the kubelet's configuration, flags or version, and of a state file,
+/// includes a restart of the kubelet. A label, a taint, a pod, a device, a disk or
+/// memory changes while the kubelet runs; add kubelet-restart for both.
+///
+/// Exit code 0: nothing gets worse. 1: something does. 3: nothing that is known
+/// does, and a fact that decides is unavailable.
+///
+/// Examples:
+///
+///   kq what-if
+///   kq what-if kubelet-restart
+///   kq what-if kubelet-version 1.36 set maxPods=50
+///   kq what-if taint maintenance=yes:NoExecute --snapshot node.json
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// The changes, such as: set systemReserved.cpu=700m
+    #[arg(value_name = "CHANGE")]
+    changes: Vec<String>,
+
+    /// The kubelet is killed, and started again
+    #[arg(long)]
+    kill: bool,
+
+    /// Output format
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with_script())]
+    output: OutputFormat,
+
+    #[command(flatten)]
+    sources: SourceArgs,
+
+    #[command(flatten)]
+    node: NodeArgs,
+}
+
+impl Args {
+    /// Gathers, changes, asks and shows.
+    pub fn run(self) -> Result<Code, Failure> {
+        let mut words = self.changes.clone();
+        if self.kill {
+            words.extend(["kubelet-restart".to_owned(), "kill".to_owned()]);
+        }
+        if words.is_empty() {
+            crate::write::text(changes_table().to_string())?;
+            return Ok(Code::Answered);
+        }
+        let changes = parse(&words).map_err(|error| {
+            let hint = error.hint();
+            let failure = Failure::usage(error);
+            hint.into_iter().fold(failure, Failure::hint)
+        })?;
+        let files = read(&changes)?;
+        let needs = Needs { has_node_file: self.node.node_file.is_some(), ..what_if_needs() };
+        let gathered = gather_tree(&self.sources, &self.node.root, needs)?;
+        let before = NodeState::of(gathered, self.node.options())?;
+        let answer = what_if(&before, &changes, &files)?;
+        let lines = |it: &_| script(it).lines().map(str::to_owned).collect();
+        self.output.write_or_names(&answer, table, wide, lines)?;
+        match self.output {
+            OutputFormat::Wide => {
+                tell(&answer.basis);
+                answer.basis.warnings.iter().for_each(|it| warn(&it.text));
+            }
+            OutputFormat::Table => {
+                tell(&answer.basis);
+                finding_view::advice(&answer.items).iter().for_each(|advice| note("fix", advice));
+            }
+            _ => {}
+        }
+        Ok(match answer.gets_worse() {
+            true => Code::No,
+            false => Code::Answered.unless(answer.is_incomplete()),
+        })
+    }
+}
+
+/// Reads the files that changes name.
+fn read(changes: &[Change]) -> Result<ChangeFiles, Failure> {
+    let mut files = ChangeFiles::default();
+    for change in changes {
+        match change {
+            Change::Config { file } => {
+                let content = read_input(file).map_err(Failure::missing)?;
+                files.config = Some(config_content(file, content));
+            }
+            Change::Add { file, .. } => {
+                let content = read_input(file).map_err(Failure::missing)?;
+                let loaded = load(shown(file), &content);
+                if let Some(problem) = loaded.problems.first() {
+                    return Err(Failure::usage(anyhow::anyhow!("{problem}")));
+                }
+                files.pods.insert(file.clone(), loaded.pods);
+            }
+            _ => {}
+        }
+    }
+    Ok(files)
+}
