@@ -35,7 +35,7 @@ type Gates = BTreeMap<String, bool>;
 /// Reads what there is, as far as it can be read.
 pub(super) fn examine(start: &mut Start<'_>, said: &Said) -> Read {
     let flag_gates = &said.flags.feature_gates;
-    if let Some(error) = refused(flag_gates, start.version) {
+    for error in refusals(flag_gates, start.version) {
         start.stop(
             Stage::FlagValues,
             StartRule::Gates { gates: names(&error), error: error.to_string() },
@@ -196,17 +196,22 @@ fn in_flight(start: &mut Start<'_>, value: &mut Value, flags: &Gates, path: &str
     let said = given.iter().filter_map(|(name, on)| Some((name.clone(), on.as_bool()?)));
     let mut set = flags.clone();
     set.extend(said);
-    let Some(error) = refused(&set, start.version) else { return };
+    let errors = refusals(&set, start.version);
+    if errors.is_empty() {
+        return;
+    }
     let accepted = accepted(&set, start.version);
     given.retain(|name, _| accepted.contains_key(name));
-    let rule = StartRule::GatesInFile {
-        path: path.to_owned(),
-        gates: names(&error),
-        error: error.to_string(),
-    };
-    let is_known = start.found.problems.iter().any(|problem| problem.text == rule.text());
-    if !is_known {
-        start.stop(Stage::Defaults, rule);
+    for error in errors {
+        let rule = StartRule::GatesInFile {
+            path: path.to_owned(),
+            gates: names(&error),
+            error: error.to_string(),
+        };
+        let is_known = start.found.problems.iter().any(|problem| problem.text == rule.text());
+        if !is_known {
+            start.stop(Stage::Defaults, rule);
+        }
     }
 }
 
@@ -227,6 +232,23 @@ fn without_strangers(value: &mut Value, version: KubeletVersion) {
 
 fn refused(set: &Gates, version: KubeletVersion) -> Option<FeatureGateError> {
     FeatureGates::for_version(version).with_overrides(set).err()
+}
+
+/// Returns each refusal: the first, and what is refused once the gates of those before are gone.
+fn refusals(set: &Gates, version: KubeletVersion) -> Vec<FeatureGateError> {
+    let mut left = set.clone();
+    let mut errors = Vec::new();
+    while let Some(error) = refused(&left, version) {
+        let count = left.len();
+        left.retain(|name, _| error.problems.iter().all(|problem| problem.gate() != name));
+        let is_less = left.len() < count;
+        errors.push(error);
+        // What a default breaks is not mended by leaving a gate out.
+        if !is_less {
+            break;
+        }
+    }
+    errors
 }
 
 fn names(error: &FeatureGateError) -> Vec<String> {
