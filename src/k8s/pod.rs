@@ -27,7 +27,7 @@ pub use resource_list::{ResourceList, ResourceName};
 pub use volume::{EmptyDir, Volume};
 
 use probe::{boxed, is_zero};
-use read::{AnyText, objects_where};
+use read::{AnyText, objects_where, withheld};
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 use std::borrow::Cow;
@@ -170,13 +170,16 @@ pub struct PodSpec {
     /// The taints that it bears.
     #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
     pub tolerations: Vec<Toleration>,
-    /// The volumes, as far as they take the node's disk.
+    /// The volumes, as far as they take the node's disk or name objects of the API.
     #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
     pub volumes: Vec<Volume>,
     /// Which containers start again when they ended: `Always`, `OnFailure`, `Never`; empty for
     /// `Always`.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
     pub restart_policy: String,
+    /// `-`: it names a service account; which one is not kept.
+    #[serde(deserialize_with = "withheld", skip_serializing_if = "String::is_empty")]
+    pub service_account_name: String,
     /// The operating system that it is for.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub os: Option<PodOs>,
@@ -219,6 +222,9 @@ pub struct Container {
     /// When it starts again after it ended, whatever its policy; the first rule that fits counts.
     #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
     pub restart_policy_rules: Vec<ContainerRestartRule>,
+    /// How it takes other resources while it runs.
+    #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
+    pub resize_policy: Vec<ContainerResizePolicy>,
     /// Its ports; probes may name them.
     #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<ContainerPort>,
@@ -241,6 +247,18 @@ impl Container {
     pub fn restarts_always(&self) -> bool {
         self.restart_policy.as_deref() == Some("Always")
     }
+}
+
+/// How a container takes another amount of a resource while it runs.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ContainerResizePolicy {
+    /// `cpu` or `memory`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub resource_name: String,
+    /// `NotRequired` or `RestartContainer`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub restart_policy: String,
 }
 
 /// Requests and limits.

@@ -50,11 +50,13 @@ pub enum Gate {
     CpuManagerPolicyAlphaOptions,
     CpuManagerPolicyBetaOptions,
     DynamicResourceAllocation,
+    GitRepoVolumeDriver,
+    PreventStaticPodApiReferences,
 }
 
 impl Gate {
     /// Every one of them.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 36] = [
         Self::PodLevelResources,
         Self::InPlacePodLevelResourcesVerticalScaling,
         Self::InPlacePodVerticalScaling,
@@ -89,6 +91,8 @@ impl Gate {
         Self::CpuManagerPolicyAlphaOptions,
         Self::CpuManagerPolicyBetaOptions,
         Self::DynamicResourceAllocation,
+        Self::GitRepoVolumeDriver,
+        Self::PreventStaticPodApiReferences,
     ];
 
     /// Returns the name as Kubernetes writes it.
@@ -132,6 +136,8 @@ impl Gate {
             Self::CpuManagerPolicyAlphaOptions => "CPUManagerPolicyAlphaOptions",
             Self::CpuManagerPolicyBetaOptions => "CPUManagerPolicyBetaOptions",
             Self::DynamicResourceAllocation => "DynamicResourceAllocation",
+            Self::GitRepoVolumeDriver => "GitRepoVolumeDriver",
+            Self::PreventStaticPodApiReferences => "PreventStaticPodAPIReferences",
         }
     }
 

@@ -26,6 +26,12 @@ where
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
+/// Reads a text of which only is kept that there is one: `-` stands for it.
+pub(super) fn withheld<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text: String = null_as_default(deserializer)?;
+    Ok(if text.is_empty() { text } else { "-".to_owned() })
+}
+
 /// Reads a struct from a mapping, or its default from `null`.
 pub(crate) fn object<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where

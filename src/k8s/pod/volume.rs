@@ -1,4 +1,4 @@
-//! The volumes of a pod, as far as they take the node's own disk.
+//! The volumes of a pod, as far as they take the node's own disk or name objects of the API.
 //!
 //! Of most kinds only that there is such a volume is kept: what a volume names or holds may be
 //! secret, and no decision here depends on it.
@@ -27,6 +27,18 @@ pub struct Volume {
     /// A Git repository, cloned to the node.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub git_repo: Option<Details>,
+    /// A Secret.
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    pub secret: Option<Details>,
+    /// A claim of a persistent volume.
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    pub persistent_volume_claim: Option<Details>,
+    /// A claim that is made with the pod.
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    pub ephemeral: Option<Details>,
+    /// A volume of a CSI driver.
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    pub csi: Option<Details>,
 }
 
 /// A folder that lives as long as its pod.
@@ -42,6 +54,19 @@ pub struct EmptyDir {
 }
 
 impl Volume {
+    /// Returns the kind of the API object that the volume names (`HasAPIObjectReference`, `pkg/api/pod/util.go`). Sources
+    /// of projected volumes are not kept.
+    pub fn api_reference(&self) -> Option<&'static str> {
+        let kinds = [
+            (self.config_map.is_some(), "configmaps (via configmap volumes)"),
+            (self.secret.is_some(), "secrets (via secret volumes)"),
+            (self.csi.is_some(), "csidrivers (via CSI volumes)"),
+            (self.persistent_volume_claim.is_some(), "persistentvolumeclaims"),
+            (self.ephemeral.is_some(), "persistentvolumeclaims (via ephemeral volumes)"),
+        ];
+        kinds.into_iter().find_map(|(is_it, kind)| is_it.then_some(kind))
+    }
+
     /// Tells whether the volume takes the node's disk (`IsLocalEphemeralVolume`,
     /// `pkg/volume/util/util.go`, and volumes of the host beside those).
     pub fn is_local(&self) -> bool {
@@ -97,8 +122,19 @@ mod tests {
                 true,
                 r#"{"name":"v","gitRepo":{}}"#,
             ),
-            ("secret", r#"{"secret":{"secretName":"s"},"name":"v"}"#, false, r#"{"name":"v"}"#),
-            ("claim", r#"{"persistentVolumeClaim":{},"name":"v"}"#, false, r#"{"name":"v"}"#),
+            (
+                "secret",
+                r#"{"secret":{"secretName":"s"},"name":"v"}"#,
+                false,
+                r#"{"name":"v","secret":{}}"#,
+            ),
+            (
+                "claim",
+                r#"{"persistentVolumeClaim":{"claimName":"c"},"name":"v"}"#,
+                false,
+                r#"{"name":"v","persistentVolumeClaim":{}}"#,
+            ),
+            ("projected", r#"{"projected":{"sources":[]},"name":"v"}"#, false, r#"{"name":"v"}"#),
         ];
         for (name, text, local, kept) in rows {
             let pod: Pod =
