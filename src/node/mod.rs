@@ -36,6 +36,7 @@ pub use kubelet_node::{
 pub use named_files::{DeviceFiles, NamedFiles};
 pub use needs::Needs;
 pub use node_description::{NodeDescription, NodeInputs, NodeOptions, of_file};
+pub use node_file::NodeFile;
 pub use pod_traces::{PodTraces, TraceFiles, gather_traces};
 pub use pods::{api_server, of_files};
 pub use spec::{Environment, NodeSpec, kubelet_root};

@@ -133,7 +133,7 @@ impl Needs {
     }
 
     /// Files can stand for what is asked.
-    const fn in_files(self) -> Self {
+    pub const fn in_files(self) -> Self {
         Self { only_on_node: false, ..self }
     }
 

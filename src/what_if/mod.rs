@@ -59,6 +59,10 @@ pub struct PodOutcome {
     pub message: Option<String>,
     /// The containers that restart.
     pub containers: Vec<String>,
+    /// Why they restart.
+    pub cause: Option<RestartCause>,
+    /// Its place in the order of eviction, from 1.
+    pub place: Option<usize>,
     /// What else can happen, where that is left open.
     pub or_else: Vec<PodResult>,
     /// What decides between the two.
@@ -145,7 +149,12 @@ pub struct Step {
 impl WhatIf {
     /// Tells whether something gets worse.
     pub fn gets_worse(&self) -> bool {
-        self.items.iter().any(|it| matches!(it.severity, Severity::Error | Severity::Warning))
+        self.worse().next().is_some()
+    }
+
+    /// Returns what gets worse.
+    pub fn worse(&self) -> impl Iterator<Item = &Finding> {
+        self.items.iter().filter(|it| matches!(it.severity, Severity::Error | Severity::Warning))
     }
 
     /// Tells whether a fact is missing that decides.

@@ -15,7 +15,7 @@ pub enum WhatIfRule {
     /// All pods that are not told one by one.
     Pods { kept: usize },
     /// At the next start of the kubelet, not before.
-    NextStart { result: PodResult, reason: String, message: String },
+    NextStart { pods: Vec<String>, result: PodResult, reason: String, message: String },
     /// Values of cgroups.
     CgroupValues {
         /// How many change at once or within a minute.
@@ -37,7 +37,7 @@ pub enum WhatIfRule {
         behaviour: String,
         /// The version that first acts so.
         since: String,
-        danger: u8,
+        is_danger: bool,
         what: String,
         about: String,
         advice: Option<String>,
@@ -66,6 +66,14 @@ pub enum StartFinding {
         fix: Option<String>,
         command: Option<String>,
     },
+    /// It panics when it admits a pod with a device that its plugin no longer lists.
+    PanicsWithDevice {
+        text: String,
+        pod: String,
+        resource: String,
+        device: String,
+        certainty: Certainty,
+    },
     /// It would stop at this, once what comes before is fixed.
     StopsThen { text: String, fix: Option<String> },
     /// It starts, and says so.
@@ -88,13 +96,16 @@ pub enum PodFate {
 }
 
 /// Why containers restart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum RestartCause {
     /// The machine reboots.
     Reboot,
     /// The container did not run before.
     NotRunning,
+    /// The kubelet has no record of the resources that it gave to the container, so it resizes the container; its
+    /// `resizePolicy` is `RestartContainer`.
+    ResizePolicy,
 }
 
 /// Why it is open what happens to a pod.
@@ -149,9 +160,11 @@ pub enum EvictionChange {
 impl Rule for WhatIfRule {
     fn severity(&self) -> Severity {
         match self {
-            Self::KubeletStart(StartFinding::Stops { .. } | StartFinding::StopsThen { .. }) => {
-                Severity::Error
-            }
+            Self::KubeletStart(
+                StartFinding::Stops { .. }
+                | StartFinding::StopsThen { .. }
+                | StartFinding::PanicsWithDevice { .. },
+            ) => Severity::Error,
             Self::KubeletStart(StartFinding::Warns { .. }) => Severity::Warning,
             Self::KubeletStart(StartFinding::Starts { .. }) | Self::Pods { .. } => Severity::Ok,
             Self::Pod(fate) => match fate {
@@ -178,7 +191,7 @@ impl Rule for WhatIfRule {
             Self::ImageGc(ImageGcChange::ForgetsAges {}) => Severity::Info,
             Self::Eviction(EvictionChange::Crossed { .. }) => Severity::Error,
             Self::Eviction(EvictionChange::Relieved { .. }) => Severity::Info,
-            Self::Behaviour { danger, .. } if *danger >= 4 => Severity::Warning,
+            Self::Behaviour { is_danger: true, .. } => Severity::Warning,
             Self::Behaviour { .. } => Severity::Info,
             Self::Missing { .. } => Severity::Unknown,
         }

@@ -44,9 +44,12 @@ impl WhatIfRule {
                 1 => "1 pod keeps its containers".to_owned(),
                 kept => format!("{kept} pods keep their containers"),
             }),
-            Self::NextStart { result, reason, message } => Wording::new(format!(
-                "stays until the next start of the kubelet, then {result}: {reason}: {message}"
-            ))
+            Self::NextStart { pods, result, reason, message } => Wording::new(match pods.len() {
+                1 => format!("stays until the next start of the kubelet, then {result}: {reason}: {message}"),
+                count => format!(
+                    "{count} pods stay until the next start of the kubelet, then {result}: {reason}: {message}"
+                ),
+            })
             .because("the kubelet checks labels, taints and resources when it admits a pod, and it admits all pods again at its start")
             .see("kq admit explain --kubelet-restart"),
             Self::CgroupValues { now, later } => {
@@ -83,6 +86,11 @@ impl WhatIfRule {
     }
 }
 
+/// Returns the innermost error of a text in which each caller wrapped that of its callee.
+fn last_error(text: &str) -> &str {
+    text.rsplit_once("error: ").map_or(text, |(_, error)| error)
+}
+
 impl StartFinding {
     fn sentences(&self) -> Wording {
         match self {
@@ -94,16 +102,29 @@ impl StartFinding {
                     other => format!(" ({other})"),
                 };
                 let wording = Wording::new(format!(
-                    "the kubelet {verb} at its start{sure}: {text}"
+                    "the kubelet {verb} at its start{sure}: {}",
+                    last_error(text)
                 ))
+                .because(text.as_str())
                 .leads_to(
                     "the node becomes NotReady; running containers keep running without a kubelet",
                 );
                 with(wording, fix.as_ref())
             }
+            Self::PanicsWithDevice { text, pod, resource, device, certainty } => {
+                Wording::new(format!(
+                    "the kubelet panics when it admits {pod} ({certainty}): the plugin of {resource} no longer lists {device}"
+                ))
+                .because(text.as_str())
+                .leads_to("the kubelet panics at every start at which the plugin registers before the pods are admitted")
+                .advise(format!("delete {pod} before the change, or remove its entry: kq devices repair --remove-stale"))
+            }
             Self::StopsThen { text, fix } => {
-                let wording =
-                    Wording::new(format!("once that is fixed, the kubelet exits: {text}"));
+                let wording = Wording::new(format!(
+                    "once that is fixed, the kubelet fails: {}",
+                    last_error(text)
+                ))
+                .because(text.as_str());
                 with(wording, fix.as_ref())
             }
             Self::Warns { text } => Wording::new(format!("the kubelet starts and logs: {text}")),
@@ -162,6 +183,10 @@ impl fmt::Display for RestartCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Reboot => "no container survives a reboot",
+            Self::ResizePolicy => {
+                "the kubelet has no record of its resources in actuated_pods_state, and its resizePolicy is \
+                 RestartContainer"
+            }
             Self::NotRunning => {
                 "not running now, and the kubelet forgets the back-off at its start"
             }

@@ -9,7 +9,7 @@ use kq::answer::finding_view;
 use kq::edge::config_on_disk::config_content;
 use kq::edge::input::{read_input, shown};
 use kq::k8s::manifest::load;
-use kq::node::Needs;
+use kq::node::NodeFile;
 use kq::question::what_if::{ChangeFiles, NodeState, what_if, what_if_needs};
 use kq::what_if::change::Change;
 use kq::what_if::{changes_table, parse, script, table, wide};
@@ -75,8 +75,11 @@ impl Args {
             hint.into_iter().fold(failure, Failure::hint)
         })?;
         let files = read(&changes)?;
-        let needs = Needs { has_node_file: self.node.node_file.is_some(), ..what_if_needs() };
+        let (mut needs, spec) = (what_if_needs(), self.sources.spec());
+        let node_file = NodeFile::read(self.node.node_file.as_deref(), &mut Vec::new())?;
+        node_file.put_into(&mut needs, &spec)?;
         let gathered = gather_tree(&self.sources, &self.node.root, needs)?;
+        node_file.check(&gathered.snapshot, &spec)?;
         let before = NodeState::of(gathered, self.node.options())?;
         let answer = what_if(&before, &changes, &files)?;
         let lines = |it: &_| script(it).lines().map(str::to_owned).collect();
@@ -88,7 +91,8 @@ impl Args {
             }
             OutputFormat::Table => {
                 tell(&answer.basis);
-                finding_view::advice(&answer.items).iter().for_each(|advice| note("fix", advice));
+                let worse: Vec<_> = answer.worse().cloned().collect();
+                finding_view::advice(&worse).iter().for_each(|advice| note("fix", advice));
             }
             _ => {}
         }

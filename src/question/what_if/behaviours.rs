@@ -20,8 +20,8 @@ struct Behaviour {
     id: &'static str,
     /// The first minor version that acts so.
     since: u32,
-    /// How much it can hurt, from 0 to 10.
-    danger: u8,
+    /// It can cost pods or values.
+    is_danger: bool,
     what: &'static str,
     about: &'static str,
     advice: Option<&'static str>,
@@ -53,16 +53,20 @@ const BEHAVIOURS: [Behaviour; 10] = [
     Behaviour {
         id: "admit-static-api-refs",
         since: 34,
-        danger: 9,
+        is_danger: true,
         what: "static pods with references to API objects (service account, Secret, ConfigMap, claim) are refused",
         about: "the static pod does not start after the upgrade; a running one is removed",
         advice: Some("remove such references from the manifests of static pods"),
-        concerns: |node| pods(node, is_static_pod),
+        concerns: |node| match node.kubelet.rules.gates.enabled(Gate::PreventStaticPodApiReferences)
+        {
+            true => pods(node, |pod| is_static_pod(pod) && references_api(pod)),
+            false => Concern::Nothing,
+        },
     },
     Behaviour {
         id: "ready-on-restart",
         since: 35,
-        danger: 2,
+        is_danger: false,
         what: "containers with a readiness or startup probe stay ready at a kubelet start; earlier kubelets report them unready until the first success",
         about: "a pod that stopped working while the kubelet was down stays in its Services until its probe fails",
         advice: None,
@@ -76,7 +80,7 @@ const BEHAVIOURS: [Behaviour; 10] = [
     Behaviour {
         id: "podlevel-resources",
         since: 34,
-        danger: 4,
+        is_danger: true,
         what: "spec.resources of a pod decides the pod's cgroup, admission, eviction and the QoS class",
         about: "running pods have cgroups without it",
         advice: None,
@@ -85,38 +89,28 @@ const BEHAVIOURS: [Behaviour; 10] = [
     Behaviour {
         id: "resize-podlevel",
         since: 36,
-        danger: 5,
+        is_danger: true,
         what: "pods with spec.resources are resized once: the kubelet has no record of their resources",
         about: "their cgroups are written again; containers with resizePolicy RestartContainer restart",
         advice: None,
         concerns: |node| pods(node, |pod| pod.spec.resources.is_some()),
     },
     Behaviour {
-        id: "actuated-missing",
+        id: "gitrepo",
         since: 33,
-        danger: 6,
-        what: "the kubelet compares resources with actuated_pods_state, a file that kubelet 1.32 does not write",
-        about: "cgroups of containers with requests or limits are written again; containers with resizePolicy RestartContainer restart",
-        advice: Some("drain pods whose resizePolicy is RestartContainer"),
-        concerns: |node| {
-            pods(node, |pod| {
-                let mut containers = pod.spec.containers.iter();
-                !is_static_pod(pod)
-                    && containers.any(|it| {
-                        it.resources
-                            .requests
-                            .iter()
-                            .chain(it.resources.limits.iter())
-                            .next()
-                            .is_some()
-                    })
-            })
+        is_danger: true,
+        what: "gitRepo volumes are not mounted, unless the gate GitRepoVolumeDriver is on",
+        about: "new pods with such volumes stay in ContainerCreating",
+        advice: Some("replace gitRepo volumes by an init container that clones into an emptyDir"),
+        concerns: |node| match node.kubelet.rules.gates.enabled(Gate::GitRepoVolumeDriver) {
+            true => Concern::Nothing,
+            false => pods(node, |pod| pod.spec.volumes.iter().any(|it| it.git_repo.is_some())),
         },
     },
     Behaviour {
         id: "quota-exclusive-cpus",
         since: 33,
-        danger: 5,
+        is_danger: true,
         what: "containers with exclusive CPUs have no CPU quota",
         about: "such containers are not throttled after their next start",
         advice: None,
@@ -130,7 +124,7 @@ const BEHAVIOURS: [Behaviour; 10] = [
     Behaviour {
         id: "memoryqos-formula",
         since: 36,
-        danger: 6,
+        is_danger: true,
         what: "MemoryQoS writes memory.min and memory.low only with memoryReservationPolicy TieredReservation",
         about: "pods lose the protection of their memory requests",
         advice: Some("set memoryReservationPolicy: TieredReservation"),
@@ -143,7 +137,7 @@ const BEHAVIOURS: [Behaviour; 10] = [
     Behaviour {
         id: "image-pull-credentials",
         since: 35,
-        danger: 5,
+        is_danger: true,
         what: "a pod needs its own credentials for an image that was pulled with the secret of another pod",
         about: "pods without pull secrets fail to start with private images, present or not",
         advice: Some(
@@ -162,7 +156,7 @@ const BEHAVIOURS: [Behaviour; 10] = [
     Behaviour {
         id: "cgroup-driver-from-cri",
         since: 34,
-        danger: 3,
+        is_danger: false,
         what: "the kubelet uses the cgroup driver that the runtime reports, and ignores cgroupDriver",
         about: "cgroups of new pods have other paths",
         advice: None,
@@ -174,7 +168,7 @@ const BEHAVIOURS: [Behaviour; 10] = [
     Behaviour {
         id: "containerd-1x",
         since: 36,
-        danger: 4,
+        is_danger: true,
         what: "this is the last version that supports containerd 1.x",
         about: "kubelet 1.37 does not start with containerd 1.x",
         advice: Some("upgrade containerd to 2.x"),
@@ -188,14 +182,23 @@ const BEHAVIOURS: [Behaviour; 10] = [
     },
 ];
 
+/// Tells whether a pod names objects of the API, as far as that is kept of it.
+fn references_api(pod: &Pod) -> bool {
+    !pod.spec.service_account_name.is_empty()
+        || pod.spec.volumes.iter().any(|volume| volume.api_reference().is_some())
+}
+
+/// Returns the rows of `behaviours.jsonl` that are told of, with the first minor version.
+pub fn told() -> impl Iterator<Item = (&'static str, u32)> {
+    BEHAVIOURS.iter().map(|it| (it.id, it.since))
+}
+
 /// As many pods as a reader can use.
 const NAMED: usize = 5;
 
 /// Returns what the kubelet of the other version does otherwise.
 pub fn behaviours(transition: &Transition<'_>) -> Vec<Finding> {
-    let (Ok(before), Ok(after)) =
-        (transition.before.kubelet_node(), transition.after.kubelet_node())
-    else {
+    let (Ok(before), Ok(after)) = (transition.before.kubelet(), transition.after.kubelet()) else {
         return Vec::new();
     };
     let (from, to) = (before.kubelet.version, after.kubelet.version);
@@ -209,7 +212,7 @@ pub fn behaviours(transition: &Transition<'_>) -> Vec<Finding> {
     }
     let crosses = |minor: u32| !from.at_least(minor) && to.at_least(minor);
     for behaviour in BEHAVIOURS.iter().filter(|it| crosses(it.since)) {
-        let named = match (behaviour.concerns)(&after) {
+        let named = match (behaviour.concerns)(after) {
             Concern::Nothing => continue,
             Concern::Node => String::new(),
             Concern::Pods(pods) => {
@@ -226,21 +229,19 @@ pub fn behaviours(transition: &Transition<'_>) -> Vec<Finding> {
         let rule = WhatIfRule::Behaviour {
             behaviour: behaviour.id.to_owned(),
             since: format!("1.{}", behaviour.since),
-            danger: behaviour.danger,
+            is_danger: behaviour.is_danger,
             what: behaviour.what.to_owned(),
             about: format!("{}{named}", behaviour.about),
             advice: behaviour.advice.map(str::to_owned),
         };
         findings.push(Finding::of(Subject::Node, &rule));
     }
-    let is_moved = match (transition.before.live(), transition.after.live()) {
-        (Ok(before), Ok(after)) => before.node.cgroup_version != after.node.cgroup_version,
-        _ => false,
-    };
-    if is_moved {
-        let version = match transition.after.live().map(|live| live.node.cgroup_version) {
-            Ok(CgroupVersion::V1) => "v1",
-            _ => "v2",
+    if let (Ok(before), Ok(after)) = (transition.before.node(), transition.after.node())
+        && before.cgroup_version != after.cgroup_version
+    {
+        let version = match after.cgroup_version {
+            CgroupVersion::V1 => "v1",
+            CgroupVersion::V2 => "v2",
         };
         let rule = WhatIfRule::Restarts {
             what: format!("the machine boots with cgroup {version}"),

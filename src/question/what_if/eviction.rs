@@ -30,6 +30,7 @@ impl Transition<'_> {
             .filter(|it| it.result.is_lost())
             .map(|it| it.pod.clone())
             .collect();
+        let (mut place, mut under, mut freed) = (0, None, Some(0_i64));
         for (signal, missing) in shortages(&about.node) {
             let options = EvictionOptions {
                 signal,
@@ -38,18 +39,15 @@ impl Transition<'_> {
                 is_stored: true,
             };
             let Ok(rank) = RankedNode::of(about.node.clone()).rank(&options) else { continue };
-            if rank.basis.missing.is_empty() {
-                basis.assume(
-                    "the eviction manager evicts pods until the usage of the evicted pods covers the shortage"
-                        .to_owned(),
-                );
+            // What helps one signal of a disk helps the other.
+            if under.replace(rank.condition) != Some(rank.condition) {
+                freed = Some(0);
             }
-            let mut freed = Some(0_i64);
             let left = rank.items.iter().filter(|item| !item.critical);
             let names =
                 left.map(|item| (format!("{}/{}", item.pod.namespace, item.pod.name), item.usage));
             let left: Vec<_> = names.filter(|(name, _)| !gone.contains(name)).collect();
-            for (place, (name, usage)) in left.into_iter().enumerate() {
+            for (name, usage) in left {
                 if freed.is_some_and(|freed| freed >= missing) {
                     break;
                 }
@@ -63,12 +61,20 @@ impl Transition<'_> {
                     outcome.result = PodResult::Evicted;
                     outcome.containers.clear();
                     outcome.reason = Some("Evicted".to_owned());
-                    outcome.message = Some(format!("{} {}", rank.condition.as_str(), place + 1));
+                    outcome.message = Some(rank.condition.as_str().to_owned());
+                    place += 1;
+                    outcome.place = Some(place);
                     gone.insert(name);
                 }
                 let used = usage.and_then(|it| i64::try_from(it).ok());
                 freed = freed.zip(used).map(|(freed, used)| freed.saturating_add(used));
             }
+        }
+        if place > 0 {
+            basis.assume(
+                "the eviction manager evicts pods until the usage of the evicted pods covers the shortage"
+                    .to_owned(),
+            );
         }
         Ok(())
     }

@@ -1,11 +1,13 @@
 //! What follows of a change: room for pods, images, eviction.
 
+use super::described::Described;
 use super::pods::Transition;
 use super::state::NodeState;
 use crate::admission::qualified;
 use crate::answer::{Finding, Subject};
 use crate::eviction::{compare, observe};
 use crate::facts::kubelet_config::Signal;
+use crate::facts::node::Node;
 use crate::facts::node_object::NodeObject;
 use crate::image_gc::plan::{Trigger, names};
 use crate::k8s::pod::ResourceName;
@@ -15,53 +17,54 @@ use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
 use crate::what_if::{AllocatableChange, EvictionChange, ImageGcChange, PodOutcome, WhatIfRule};
 use std::collections::{BTreeMap, BTreeSet};
 
-impl NodeState {
-    /// Puts into the Node object what a kubelet with another configuration reports: capacity and allocatable change by
-    /// as much as their computation does.
-    pub fn take_over_allocatable(&mut self, before: &Self) {
-        let (Ok(old), Ok(new)) = (before.live(), self.live()) else { return };
-        let Some(object) = self.snapshot.node.found.as_mut().map(|found| &mut found.value) else {
-            return;
+/// Returns the node after changes with the capacity and the allocatable resources that its kubelet reports then: the
+/// Node object changes by as much as their computation does. `None`: they do not change.
+pub fn with_allocatable(before: &Described<'_>, after: &Described<'_>) -> Option<NodeState> {
+    let (old, new) = (before.node().ok()?, after.node().ok()?);
+    let reported = &after.state.snapshot.node.value()?.status;
+    let mut changed = Vec::new();
+    for (name, new) in new.allocatable.status.iter() {
+        let Some(old) = old.allocatable.status.get(name).filter(|old| old.compare(new).is_ne())
+        else {
+            continue;
         };
-        let shifted = |list: &Quantity, old: &Quantity, new: &Quantity| {
-            let mut shifted = list.clone();
-            shifted += new;
-            shifted -= old;
-            shifted
-        };
-        let mut changed = Vec::new();
-        for (name, new) in new.node.allocatable.status.iter() {
-            let Some(old) = old.node.allocatable.status.get(name) else { continue };
-            if let Some(reported) =
-                object.status.allocatable.get(name).filter(|_| old.compare(new).is_ne())
-            {
-                let amount = match reported.compare(old).is_eq() {
-                    true => new.clone(),
-                    false => shifted(reported, old, new),
-                };
-                changed.push((name.clone(), amount));
-            }
-        }
-        for (name, amount) in changed {
-            object.status.allocatable.insert(name, amount);
-        }
-        let most_pods = |live: &crate::question::cgroup::LiveNode| {
-            let config = &live.node.config;
-            let cpus = live.node.capacity.get(&ResourceName::Cpu).map(Quantity::value);
-            let most = i64::from(config.max_pods);
-            match (i64::from(config.pods_per_core), cpus) {
-                (0, _) => most,
-                (per_core, Some(cpus)) => most.min(per_core.saturating_mul(cpus)),
-                (_, None) => most,
+        let Some(reported) = reported.allocatable.get(name) else { continue };
+        let amount = match reported.compare(old).is_eq() {
+            true => new.clone(),
+            false => {
+                let mut shifted = reported.clone();
+                shifted += new;
+                shifted -= old;
+                shifted
             }
         };
-        let (old, new) = (most_pods(&old), most_pods(&new));
-        if old != new {
-            let name = ResourceName::from("pods");
-            let count = Quantity::from_units(new, Format::DecimalSi);
-            object.status.capacity.insert(name.clone(), count.clone());
-            object.status.allocatable.insert(name, count);
-        }
+        changed.push((name.clone(), amount));
+    }
+    let (old, new) = (most_pods(old), most_pods(new));
+    if changed.is_empty() && old == new {
+        return None;
+    }
+    let mut state = after.state.clone();
+    let status = &mut state.snapshot.node.found.as_mut()?.value.status;
+    for (name, amount) in changed {
+        status.allocatable.insert(name, amount);
+    }
+    if old != new {
+        let name = ResourceName::from("pods");
+        let count = Quantity::from_units(new, Format::DecimalSi);
+        status.capacity.insert(name.clone(), count.clone());
+        status.allocatable.insert(name, count);
+    }
+    Some(state)
+}
+
+/// Returns how many pods the kubelet takes.
+fn most_pods(node: &Node) -> i64 {
+    let most = i64::from(node.config.max_pods);
+    let cpus = node.capacity.get(&ResourceName::Cpu).map(Quantity::value);
+    match (i64::from(node.config.pods_per_core), cpus) {
+        (0, _) | (_, None) => most,
+        (per_core, Some(cpus)) => most.min(per_core.saturating_mul(cpus)),
     }
 }
 
@@ -76,7 +79,8 @@ impl Transition<'_> {
 
     fn allocatable(&self, pods: &[PodOutcome]) -> Vec<Finding> {
         let object = |state: &NodeState| state.snapshot.node.value().cloned().unwrap_or_default();
-        let (before, after): (NodeObject, NodeObject) = (object(self.before), object(self.after));
+        let (before, after): (NodeObject, NodeObject) =
+            (object(self.before.state), object(self.after.state));
         let lost: BTreeSet<&str> =
             pods.iter().filter(|it| it.result.is_lost()).map(|it| it.pod.as_str()).collect();
         let mut findings = Vec::new();
@@ -100,7 +104,7 @@ impl Transition<'_> {
 
     /// Returns what the pods request that stay.
     fn requested(&self, name: &ResourceName, lost: &BTreeSet<&str>) -> Quantity {
-        let pods = self.after.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
+        let pods = self.after.state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
         let pods = pods.map(|loaded| &loaded.pod).filter(|pod| {
             !lost.contains(qualified(pod).as_str())
                 && !matches!(pod.status.phase.as_str(), "Succeeded" | "Failed")
@@ -122,11 +126,11 @@ impl Transition<'_> {
     }
 
     fn image_gc(&self) -> Option<Finding> {
-        let plan = |state: &NodeState| {
-            let node = state.kubelet_node().ok()?;
-            Some(image_gc_plan(&node, &ImageGcOptions::new(Trigger::Periodic)).ok()?.plan)
+        let plan = |node: &Described<'_>| {
+            let node = node.kubelet().ok()?;
+            Some(image_gc_plan(node, &ImageGcOptions::new(Trigger::Periodic)).ok()?.plan)
         };
-        let (before, after) = (plan(self.before)?, plan(self.after)?);
+        let (before, after) = (plan(&self.before)?, plan(&self.after)?);
         let rule = match (&after.outcome.error, &before.outcome.error) {
             (Some(error), None) => ImageGcChange::FallsShort { error: error.clone() },
             _ if after.freed.images > before.freed.images => ImageGcChange::Removes {
@@ -147,7 +151,7 @@ impl Transition<'_> {
 
     fn thresholds(&self) -> Vec<Finding> {
         let finding = |rule| Finding::of(Subject::Node, &WhatIfRule::Eviction(rule));
-        let (before, after) = (crossed(self.before), crossed(self.after));
+        let (before, after) = (crossed(&self.before), crossed(&self.after));
         let mut findings = Vec::new();
         for (signal, (available, threshold)) in &after {
             if before.contains_key(signal) {
@@ -168,22 +172,22 @@ impl Transition<'_> {
     }
 
     fn first_evicted(&self, signal: Signal) -> Vec<String> {
-        let Ok(node) = self.after.kubelet_node() else { return Vec::new() };
+        let Ok(node) = self.after.kubelet() else { return Vec::new() };
         let options = EvictionOptions {
             signal,
             node_name: node.snapshot.node.value().map(|it| it.metadata.name.clone()),
             stats_file: None,
             is_stored: true,
         };
-        let rank = RankedNode::of(node).rank(&options);
+        let rank = RankedNode::of(node.clone()).rank(&options);
         let first = rank.map(|rank| rank.first.one_of).unwrap_or_default();
         first.iter().map(|pod| format!("{}/{}", pod.namespace, pod.name)).collect()
     }
 }
 
 /// Returns the signals whose threshold is crossed, with what is available and the threshold.
-fn crossed(state: &NodeState) -> BTreeMap<Signal, (u64, u64)> {
-    let Ok(node) = state.kubelet_node() else { return BTreeMap::new() };
+fn crossed(node: &Described<'_>) -> BTreeMap<Signal, (u64, u64)> {
+    let Ok(node) = node.kubelet() else { return BTreeMap::new() };
     let (Ok(thresholds), Some(summary)) =
         (node.eviction_thresholds(), node.snapshot.stats_summary.value())
     else {

@@ -3,27 +3,33 @@
 
 mod apply;
 mod behaviours;
+mod described;
+mod devices;
 mod eviction;
 mod follows;
 mod pods;
 mod resize;
+mod restarts;
 mod start;
 mod state;
 mod values;
 
 pub use apply::ChangeFiles;
+pub use behaviours::told as told_behaviours;
 pub use state::NodeState;
 
+use self::described::Described;
+use self::follows::with_allocatable;
 use self::pods::{PodEffects, Transition};
 use crate::answer::{Basis, Failure, Finding, Severity, Subject};
 use crate::node::{FactKey, Needs};
 use crate::what_if::change::Change;
-use crate::what_if::{PodResult, Step, WhatIf, WhatIfRule};
+use crate::what_if::{PodResult, StartFinding, Step, WhatIf, WhatIfRule};
 use std::collections::BTreeMap;
 
 /// Returns the facts that the question needs.
 pub fn what_if_needs() -> Needs {
-    Needs::ALL.without(&[FactKey::FolderUsage, FactKey::WritableLayers])
+    Needs::ALL.without(&[FactKey::FolderUsage, FactKey::WritableLayers]).in_files()
 }
 
 /// Answers what changes would do to a node.
@@ -60,19 +66,30 @@ pub fn what_if(
         }
         false => None,
     };
-    let mut transition = Transition {
+    let (before, after) = (Described::new(before), Described::new(&after));
+    let settled = match starts {
+        Some(false) => None,
+        _ => with_allocatable(&before, &after),
+    };
+    let after = settled.as_ref().map_or(after, Described::new);
+    let transition = Transition {
         waiting,
         before,
-        after: &after,
+        after,
         changes,
         restarts,
         reboots: changes.iter().any(Change::reboots),
     };
-    let mut settled = after.clone();
+    let panic = transition.topology_panic().filter(|_| starts != Some(false));
+    let starts = if panic.is_some() { None } else { starts };
+    items.extend(panic.map(|it| Finding::of(Subject::Node, &WhatIfRule::KubeletStart(it))));
+    if let (Some(true), Ok(node)) = (starts, transition.after.kubelet()) {
+        let version = node.kubelet.version.to_string();
+        let rule = WhatIfRule::KubeletStart(StartFinding::Starts { version });
+        items.push(Finding::of(Subject::Node, &rule));
+    }
     let (mut pods, mut values) = (Vec::new(), Vec::new());
     if starts != Some(false) {
-        settled.take_over_allocatable(before);
-        transition.after = &settled;
         match transition.pods(&mut basis) {
             Ok(PodEffects { outcomes, findings }) => {
                 items.extend(findings);
@@ -94,8 +111,9 @@ pub fn what_if(
     items.extend(behaviours::behaviours(&transition));
     items.sort_by_key(|finding| finding.severity);
     let steps = steps(&items);
-    let node = before.snapshot.node_name.value().cloned();
-    let node = node.or_else(|| before.snapshot.node.value().map(|it| it.metadata.name.clone()));
+    let facts = &transition.before.state.snapshot;
+    let node = facts.node_name.value().cloned();
+    let node = node.or_else(|| facts.node.value().map(|it| it.metadata.name.clone()));
     Ok(WhatIf {
         node,
         changes: changes.iter().map(ToString::to_string).collect(),
@@ -119,10 +137,18 @@ fn steps(items: &[Finding]) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut drained = Vec::new();
     for item in items.iter().filter(|it| it.severity <= Severity::Warning) {
-        if let (Subject::Pod { pod, .. }, "pod" | "next-start") = (&item.subject, item.id.as_str())
-        {
-            drained.push(pod.clone());
-            continue;
+        match (&item.subject, item.id.as_str()) {
+            (Subject::Pod { pod, .. }, "pod") => {
+                drained.push(pod.clone());
+                continue;
+            }
+            (_, "next-start") => {
+                let pods =
+                    item.facts.get("pods").and_then(|it| it.as_array()).into_iter().flatten();
+                drained.extend(pods.filter_map(|it| it.as_str().map(str::to_owned)));
+                continue;
+            }
+            _ => {}
         }
         if let Some(advice) = &item.advice {
             let command = item.facts.get("command").and_then(|it| it.as_str()).map(str::to_owned);

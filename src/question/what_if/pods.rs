@@ -1,12 +1,12 @@
 //! What happens to the pods.
 
+use super::described::Described;
 use super::state::NodeState;
 use crate::admission::{qualified, untolerated_taint};
 use crate::answer::{Basis, Failure, Finding, Subject};
-use crate::facts::runtime::ContainerState;
-use crate::facts::workloads::effective_uid;
 use crate::k8s::pod::Pod;
 use crate::k8s::priority::is_static_pod;
+use crate::node::KubeletNode;
 use crate::preemption::{ReadmissionResult, Readmitted, are_tied, restart_order};
 use crate::question::admission::{
     AdmissionNode, Detail, plan, readmit_all, readmit_arranged, sort,
@@ -26,8 +26,8 @@ pub struct PodEffects {
 
 /// A node before and after, and how it comes from one to the other.
 pub struct Transition<'t> {
-    pub before: &'t NodeState,
-    pub after: &'t NodeState,
+    pub before: Described<'t>,
+    pub after: Described<'t>,
     pub changes: &'t [Change],
     /// The kubelet restarts.
     pub restarts: bool,
@@ -44,7 +44,7 @@ impl Transition<'_> {
     ///
     /// Fails where the pods or the Node object are unknown.
     pub fn pods(&self, basis: &mut Basis) -> Result<PodEffects, Failure> {
-        let about = admission_node(self.after)?;
+        let about = admission_node(self.after.kubelet()?);
         let mut effects = match self.restarts {
             true => self.restarted(&about, basis)?,
             false => self.running(&about, basis)?,
@@ -59,10 +59,10 @@ impl Transition<'_> {
             }
         }
         self.evictions(&about, &mut effects, basis)?;
-        effects.outcomes.sort_by_key(|outcome| !outcome.result.is_lost());
-        effects
-            .findings
-            .extend(effects.outcomes.iter().filter_map(|outcome| self.finding(outcome)));
+        effects.outcomes.sort_by_key(|outcome| (!outcome.result.is_lost(), outcome.place));
+        let added = self.added();
+        let findings = effects.outcomes.iter().filter_map(|outcome| self.finding(outcome, &added));
+        effects.findings.extend(findings);
         Ok(effects)
     }
 
@@ -94,10 +94,9 @@ impl Transition<'_> {
                 outcome.result =
                     if added.contains(&item.pod) { PodResult::Starts } else { PodResult::Kept };
                 if outcome.result == PodResult::Kept {
-                    let containers = self.restarting(pod);
-                    if !containers.is_empty() {
+                    (outcome.cause, outcome.containers) = self.restarting(pod, about);
+                    if outcome.cause.is_some() {
                         outcome.result = PodResult::Restarts;
-                        outcome.containers = containers;
                     }
                 }
             }
@@ -120,44 +119,7 @@ impl Transition<'_> {
             let pods = state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
             pods.map(|loaded| qualified(&loaded.pod)).collect()
         };
-        names(self.after).difference(&names(self.before)).cloned().collect()
-    }
-
-    /// Returns the containers of a pod that restart with the kubelet.
-    fn restarting(&self, pod: &Pod) -> Vec<String> {
-        let sidecars = pod.spec.init_containers.iter().filter(|it| it.restarts_always());
-        let names = || {
-            let all = pod.spec.containers.iter().chain(sidecars.clone());
-            all.map(|container| container.name.clone())
-        };
-        if self.reboots {
-            return names().collect();
-        }
-        let Some(runtime) = self.after.snapshot.runtime.value() else { return Vec::new() };
-        let Some(containers) = runtime.containers.value() else { return Vec::new() };
-        let own = || containers.iter().filter(|it| it.pod_uid == effective_uid(pod));
-        if own().next().is_none() || pod.spec.restart_policy == "Never" {
-            return Vec::new();
-        }
-        let runs =
-            |name: &str| own().any(|it| it.name == name && it.state == ContainerState::Running);
-        names().filter(|name| !runs(name)).collect()
-    }
-
-    /// Returns a resource of which the kubelet does not remember the devices of a pod that runs.
-    fn forgotten_device(&self, pod: &Pod) -> Option<String> {
-        let devices = self.after.snapshot.devices.as_ref()?;
-        let checkpoint = devices.checkpoint.value()?;
-        let before = self.before.snapshot.devices.as_ref()?.checkpoint.value()?;
-        let uid = effective_uid(pod);
-        let lost = before.entries.iter().find(|entry| {
-            entry.pod_uid == uid
-                && !checkpoint
-                    .entries
-                    .iter()
-                    .any(|it| it.pod_uid == uid && it.resource_name == entry.resource_name)
-        });
-        lost.map(|entry| entry.resource_name.clone())
+        names(self.after.state).difference(&names(self.before.state)).cloned().collect()
     }
 
     /// Looks at the pods of a kubelet that runs on.
@@ -165,7 +127,7 @@ impl Transition<'_> {
         let mut effects = PodEffects::default();
         let added = self.added();
         let object = about.object()?;
-        let old_taints = self.before.snapshot.node.value().map(|node| &node.spec.taints);
+        let old_taints = self.before.state.snapshot.node.value().map(|node| &node.spec.taints);
         for pod in about.node.pods() {
             if matches!(pod.status.phase.as_str(), "Succeeded" | "Failed") {
                 continue;
@@ -222,13 +184,14 @@ impl Transition<'_> {
             let lost = items.filter(|item| item.result != ReadmissionResult::Admitted);
             Ok(lost.map(|item| (item.pod.clone(), item)).collect())
         };
-        let now = lost(&admission_node(self.before)?)?;
+        let now = lost(&admission_node(self.before.kubelet()?))?;
+        let mut refused: BTreeMap<(PodResult, String, String), Vec<String>> = BTreeMap::new();
         for (name, item) in lost(about)? {
             let is_told = effects.outcomes.iter().any(|it| it.pod == name && it.result.is_lost());
             if now.contains_key(&name) || is_told {
                 continue;
             }
-            let (result, reason, message) = match item.result {
+            let end = match item.result {
                 ReadmissionResult::Killed => (
                     PodResult::Preempted,
                     "Preempting".to_owned(),
@@ -241,17 +204,24 @@ impl Transition<'_> {
                     (PodResult::Refused, reason, message.trim_end().to_owned())
                 }
             };
-            let rule = WhatIfRule::NextStart { result, reason, message };
-            effects.findings.push(Finding::of(Subject::Pod { pod: name, container: None }, &rule));
+            refused.entry(end).or_default().push(name);
+        }
+        for ((result, reason, message), pods) in refused {
+            let subject = match pods.as_slice() {
+                [pod] => Subject::Pod { pod: pod.clone(), container: None },
+                _ => Subject::Node,
+            };
+            let rule = WhatIfRule::NextStart { pods, result, reason, message };
+            effects.findings.push(Finding::of(subject, &rule));
         }
         Ok(())
     }
 
     /// Returns the finding about what happens to a pod.
-    fn finding(&self, outcome: &PodOutcome) -> Option<Finding> {
+    fn finding(&self, outcome: &PodOutcome, added: &BTreeSet<String>) -> Option<Finding> {
         let reason = || outcome.reason.clone().unwrap_or_default();
         let message = || outcome.message.clone().unwrap_or_default();
-        let is_new = self.added().contains(&outcome.pod);
+        let is_new = added.contains(&outcome.pod);
         let fate = match outcome.result {
             result if !outcome.or_else.is_empty() => PodFate::Open {
                 outcomes: [result].into_iter().chain(outcome.or_else.iter().copied()).collect(),
@@ -264,17 +234,12 @@ impl Transition<'_> {
             PodResult::Refused => PodFate::Refused { reason: reason(), message: message() },
             PodResult::Preempted => PodFate::Preempted { for_pod: message() },
             PodResult::Evicted => {
-                let text = message();
-                let (condition, place) = text.rsplit_once(' ').unwrap_or_default();
-                PodFate::Evicted {
-                    condition: condition.to_owned(),
-                    place: place.parse().unwrap_or_default(),
-                }
+                PodFate::Evicted { condition: message(), place: outcome.place.unwrap_or_default() }
             }
             PodResult::Deleted => PodFate::Deleted { taint: message() },
             PodResult::Restarts => PodFate::Restarts {
                 containers: outcome.containers.clone(),
-                cause: if self.reboots { RestartCause::Reboot } else { RestartCause::NotRunning },
+                cause: outcome.cause.unwrap_or(RestartCause::NotRunning),
             },
             PodResult::Waits => PodFate::ResizeWaits { reason: reason(), message: message() },
             PodResult::Starts => PodFate::Starts {},
@@ -292,14 +257,16 @@ fn outcome(pod: &str, is_static: bool, result: PodResult) -> PodOutcome {
         reason: None,
         message: None,
         containers: Vec::new(),
+        cause: None,
+        place: None,
         or_else: Vec::new(),
         depends_on: None,
     }
 }
 
 /// Returns the node as those ask about it who admit pods.
-pub(super) fn admission_node(state: &NodeState) -> Result<AdmissionNode, Failure> {
-    Ok(AdmissionNode::with_flags(state.kubelet_node()?, Vec::new(), None))
+pub(super) fn admission_node(node: &KubeletNode) -> AdmissionNode {
+    AdmissionNode::with_flags(node.clone(), Vec::new(), None)
 }
 
 /// Puts what an answer rests on to what this one rests on.
@@ -310,7 +277,7 @@ fn take(basis: &mut Basis, other: Basis) {
 }
 
 /// Leaves open what happens to pods of one moment where the order among them decides: each in its turn is the first and
-/// the last of them. Where none is refused in one order, none is in another.
+/// the last of them. Where all of them are admitted without a victim in one order, they are in another.
 fn leave_ties_open(about: &AdmissionNode, outcomes: &mut [PodOutcome]) -> Result<(), Failure> {
     if outcomes.iter().all(|it| !it.result.is_lost()) {
         return Ok(());
@@ -319,7 +286,15 @@ fn leave_ties_open(about: &AdmissionNode, outcomes: &mut [PodOutcome]) -> Result
     let others = about.others(None, &mut basis)?;
     let counted: Vec<&Pod> = others.pods.iter().filter(|it| it.counts).map(|it| it.pod).collect();
     let order = restart_order(&counted);
-    let groups = order.chunk_by(|one, other| are_tied(one, other)).filter(|group| group.len() > 1);
+    let is_lost = |pod: &&Pod| {
+        let name = qualified(pod);
+        outcomes
+            .iter()
+            .any(|it| it.result.is_lost() && (it.pod == name || it.message.as_ref() == Some(&name)))
+    };
+    let groups = order
+        .chunk_by(|one, other| are_tied(one, other))
+        .filter(|group| group.len() > 1 && group.iter().any(is_lost));
     let tied: Vec<String> = groups.flatten().map(|pod| qualified(pod)).collect();
     for name in &tied {
         for is_first in [true, false] {

@@ -114,7 +114,7 @@ pub fn waiting_resizes(
         pods.map(|loaded| loaded.pod.clone()).collect()
     };
     let old = loaded(before);
-    let about = admission_node(after)?;
+    let about = admission_node(&after.kubelet_node()?);
     for pod in loaded(after) {
         let is_same = |it: &&Pod| qualified(it) == qualified(&pod);
         let Some(was) = old.iter().find(is_same).filter(|was| was.spec != pod.spec) else {

@@ -44,11 +44,6 @@ pub fn start(after: &mut NodeState, basis: &mut Basis) -> (Option<bool>, Vec<Fin
         Some(problem) if problem.certainty == Certainty::Certain => Some(false),
         Some(_) => None,
     };
-    if starts == Some(true) {
-        let version = after.kubelet_node().map(|node| node.kubelet.version.to_string());
-        let version = version.unwrap_or_default();
-        findings.push(finding(StartFinding::Starts { version }));
-    }
     (starts, findings)
 }
 

@@ -1,12 +1,10 @@
 //! Which values of cgroups change, and when they are written.
 
 use super::pods::Transition;
-use super::state::NodeState;
 use crate::admission::qualified;
 use crate::answer::{Failure, Finding, Subject};
 use crate::cgroup::plan::{Owner, PlannedCgroup};
 use crate::facts::cgroup_mode::CgroupVersion;
-use crate::facts::pod_selector::Selection;
 use crate::question::cgroup::plan::PlanInput;
 use crate::what_if::change::{Change, Resize};
 use crate::what_if::{PodOutcome, ValueChange, WhatIfRule, Written};
@@ -39,8 +37,11 @@ impl Transition<'_> {
     pub fn values(&self, pods: &[PodOutcome]) -> Result<Vec<ValueChange>, Failure> {
         let lost: BTreeSet<&str> =
             pods.iter().filter(|it| it.result.is_lost()).map(|it| it.pod.as_str()).collect();
-        let before = planned(self.before, &BTreeSet::new())?;
-        let after = planned(self.after, &lost)?;
+        let before = planned(self.before.cgroups()?)?;
+        let after = match lost.is_empty() {
+            true => planned(self.after.cgroups()?)?,
+            false => planned(&self.after.state.cgroups_without(&lost)?)?,
+        };
         let mut changes = Vec::new();
         let keys: BTreeSet<&Key> = before.keys().chain(after.keys()).collect();
         let pods_of = |side: &BTreeMap<Key, Value>| -> BTreeSet<String> {
@@ -98,11 +99,8 @@ impl Transition<'_> {
     }
 }
 
-/// Plans the cgroups of a node without some of its pods.
-fn planned(state: &NodeState, lost: &BTreeSet<&str>) -> Result<BTreeMap<Key, Value>, Failure> {
-    let mut live = state.live()?;
-    live.pods.retain(|loaded| !lost.contains(qualified(&loaded.pod).as_str()));
-    let input = PlanInput::of_live(live, Selection::default(), false);
+/// Plans the cgroups of a node.
+fn planned(input: &PlanInput) -> Result<BTreeMap<Key, Value>, Failure> {
     let (plan, _) = input.answer()?;
     let mut values = BTreeMap::new();
     for root in &plan.roots {
@@ -138,10 +136,10 @@ pub fn findings(changes: &[ValueChange], transition: &Transition<'_>) -> Vec<Fin
     }
     if transition.restarts
         && !transition.reboots
-        && let Ok(live) = transition.after.live()
-        && live.node.config.cgroups_per_qos
+        && let Ok(node) = transition.after.node()
+        && node.config.cgroups_per_qos
     {
-        let (file, value) = match live.node.cgroup_version {
+        let (file, value) = match node.cgroup_version {
             CgroupVersion::V1 => ("cpu.shares", "2"),
             CgroupVersion::V2 => ("cpu.weight", "1"),
         };

@@ -34,6 +34,8 @@ const ABOUT_FILES: &[&str] = &[
     "version -v --host-root COPY",
     "what-if kubelet-restart -v --host-root COPY",
     "what-if set maxPods=5 --snapshot snapshot.json",
+    "what-if kubelet-restart -v --pods pods.json --node-file node.json --kubelet-config kubelet.yaml",
+    "what-if kubelet-restart -v --host-root COPY",
     "version --client",
     "preempt lint -v --pods pods.json",
     "preempt lint -v --host-root COPY",

@@ -40,6 +40,11 @@ fn every_session_of_the_examples_is_real() {
 }
 
 #[test]
+fn every_session_of_an_upgrade_is_real() {
+    assert!(runs("docs/what-if.md") >= 3);
+}
+
+#[test]
 fn every_picture_of_the_readme_is_fresh() {
     let mut shown = BTreeSet::new();
     for session in sessions("README.md") {

@@ -1,6 +1,7 @@
 //! What kq says of a change is what a real kubelet did when it was restarted after it.
 
 mod recording;
+mod versions;
 
 use kq::answer::Finding;
 use kq::edge::config_on_disk::config_content;

@@ -1,0 +1,77 @@
+//! A node as it is described to the questions of each domain: once for all of them.
+
+use super::state::NodeState;
+use crate::admission::qualified;
+use crate::answer::Failure;
+use crate::facts::node::Node;
+use crate::facts::pod_selector::Selection;
+use crate::node::KubeletNode;
+use crate::question::cgroup::plan::PlanInput;
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+
+/// A node before or after changes, with its descriptions.
+pub struct Described<'s> {
+    /// The node.
+    pub state: &'s NodeState,
+    kubelet: OnceCell<KubeletNode>,
+    cgroups: OnceCell<PlanInput>,
+}
+
+impl NodeState {
+    /// Returns the pods with their cgroups, without some of them.
+    ///
+    /// # Errors
+    ///
+    /// Fails on facts that no node has.
+    pub fn cgroups_without(&self, lost: &BTreeSet<&str>) -> Result<PlanInput, Failure> {
+        let mut live = self.live()?;
+        live.pods.retain(|loaded| !lost.contains(qualified(&loaded.pod).as_str()));
+        Ok(PlanInput::of_live(live, Selection::default(), false))
+    }
+}
+
+impl<'s> Described<'s> {
+    pub fn new(state: &'s NodeState) -> Self {
+        Self { state, kubelet: OnceCell::new(), cgroups: OnceCell::new() }
+    }
+
+    /// Returns the kubelet with its facts.
+    ///
+    /// # Errors
+    ///
+    /// Fails on a configuration that the kubelet would not read.
+    pub fn kubelet(&self) -> Result<&KubeletNode, Failure> {
+        match self.kubelet.get() {
+            Some(known) => Ok(known),
+            None => {
+                let described = self.state.kubelet_node()?;
+                Ok(self.kubelet.get_or_init(|| described))
+            }
+        }
+    }
+
+    /// Returns the pods with their cgroups, all of them.
+    ///
+    /// # Errors
+    ///
+    /// Fails on facts that no node has.
+    pub fn cgroups(&self) -> Result<&PlanInput, Failure> {
+        match self.cgroups.get() {
+            Some(known) => Ok(known),
+            None => {
+                let input = self.state.cgroups_without(&BTreeSet::new())?;
+                Ok(self.cgroups.get_or_init(|| input))
+            }
+        }
+    }
+
+    /// Returns the node with its capacity and reservations.
+    ///
+    /// # Errors
+    ///
+    /// Fails on facts that no node has.
+    pub fn node(&self) -> Result<&Node, Failure> {
+        Ok(&self.cgroups()?.node)
+    }
+}

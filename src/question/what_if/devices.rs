@@ -1,0 +1,77 @@
+//! What a restart does to pods with devices.
+
+use super::pods::Transition;
+use crate::admission::qualified;
+use crate::answer::Certainty;
+use crate::facts::devices::{CheckpointEntry, CheckpointFact};
+use crate::facts::workloads::effective_uid;
+use crate::k8s::pod::{Pod, ResourceName};
+use crate::what_if::StartFinding;
+
+/// Of a kubelet that looks at a device which it does not know.
+const NULL_POINTER: &str =
+    "panic: runtime error: invalid memory address or nil pointer dereference";
+
+impl Transition<'_> {
+    /// Returns a resource of which the kubelet does not remember the devices of a pod that runs.
+    pub(super) fn forgotten_device(&self, pod: &Pod) -> Option<String> {
+        let devices = self.after.state.snapshot.devices.as_ref()?;
+        let checkpoint = devices.checkpoint.value()?;
+        let before = self.before.state.snapshot.devices.as_ref()?.checkpoint.value()?;
+        let uid = effective_uid(pod);
+        let lost = before.entries.iter().find(|entry| {
+            entry.pod_uid == uid
+                && !checkpoint
+                    .entries
+                    .iter()
+                    .any(|it| it.pod_uid == uid && it.resource_name == entry.resource_name)
+        });
+        lost.map(|entry| entry.resource_name.clone())
+    }
+
+    /// Returns the panic of a kubelet that aligns an allocated device which its plugin no longer lists. It looks up the
+    /// NUMA nodes of each device of the container, once the plugin has registered and before it admits the pod
+    /// (`generateDeviceTopologyHints`, `pkg/kubelet/cm/devicemanager/topology_hints.go`, read in 1.36.2).
+    pub(super) fn topology_panic(&self) -> Option<StartFinding> {
+        let config = &self.after.kubelet().ok()?.kubelet.config;
+        if !self.restarts || config.topology_manager_policy == "none" {
+            return None;
+        }
+        let before = self.before.state.snapshot.devices.as_ref()?.checkpoint.value()?;
+        let after = self.after.state.snapshot.devices.as_ref()?.checkpoint.value()?;
+        let is_gone = |entry: &CheckpointEntry, id: &String| {
+            let lists = |checkpoint: &CheckpointFact| {
+                let ids = checkpoint.registered.get(&entry.resource_name);
+                ids.is_some_and(|ids| ids.contains(id))
+            };
+            lists(before) && !lists(after)
+        };
+        let pods = self.after.state.snapshot.pods.value()?.pods.iter().map(|it| &it.pod);
+        for pod in pods.filter(|it| !matches!(it.status.phase.as_str(), "Succeeded" | "Failed")) {
+            for entry in after.entries.iter().filter(|it| it.pod_uid == effective_uid(pod)) {
+                let is_aligned = entry.device_ids.keys().any(|numa| *numa >= 0)
+                    && after.registered.get(&entry.resource_name).is_some_and(|it| !it.is_empty());
+                let ids = || entry.device_ids.values().flatten();
+                let Some(id) = ids().find(|id| is_gone(entry, id)) else { continue };
+                if is_aligned && requested(pod, entry) == i64::try_from(ids().count()).ok() {
+                    return Some(StartFinding::PanicsWithDevice {
+                        text: NULL_POINTER.to_owned(),
+                        pod: qualified(pod),
+                        resource: entry.resource_name.clone(),
+                        device: id.clone(),
+                        certainty: Certainty::Likely,
+                    });
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Returns how many devices a container requests.
+fn requested(pod: &Pod, entry: &CheckpointEntry) -> Option<i64> {
+    let all = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+    let container = all.into_iter().find(|it| it.name == entry.container_name)?;
+    let name = ResourceName::from(entry.resource_name.as_str());
+    container.resources.limits.get(&name).map(|count| count.value())
+}

@@ -1,0 +1,299 @@
+//! Every row of the recorded versions that can stop a kubelet or cost it pods.
+
+use super::recording::{Recording, scenarios};
+use super::{asked, words_of};
+use crate::cli::repository;
+use kq::facts::devices::{CheckpointEntry, CheckpointFact};
+use kq::facts::lookup::Lookup;
+use kq::question::what_if::{ChangeFiles, NodeState, told_behaviours, what_if};
+use kq::what_if::{PodResult, RestartCause, WhatIf};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+
+const VERSIONS: [&str; 5] = ["1.32", "1.33", "1.34", "1.35", "1.36"];
+
+fn rows(name: &str) -> Vec<Value> {
+    let path = repository().join(format!("tests/vectors/versions/{name}.jsonl"));
+    let text = fs::read_to_string(path).expect("the recorded versions");
+    text.lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
+}
+
+fn ask(node: &NodeState, words: &[&str]) -> WhatIf {
+    let changes: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    let changes = kq::what_if::parse(&changes).expect("changes");
+    what_if(node, &changes, &ChangeFiles::default()).expect("an answer")
+}
+
+/// Returns what stops the kubelet.
+fn stops(answer: &WhatIf) -> String {
+    let start = answer.items.iter().filter(|it| it.id == "kubelet-start");
+    let texts = start.filter_map(|it| it.facts.get("text")?.as_str());
+    texts.collect::<Vec<_>>().join("; ")
+}
+
+/// The node without the pods and cgroups of the recording: only its start is looked at.
+fn node() -> NodeState {
+    let mut node = Recording::of("01-plain").node();
+    node.snapshot.pods.found = None;
+    node
+}
+
+#[test]
+fn every_gate_that_a_version_refuses_stops_it_and_no_other_does() {
+    let node = node();
+    let mut refused = BTreeMap::from(VERSIONS.map(|version| (version, 0)));
+    for row in rows("gates") {
+        let gate = row["gate"].as_str().expect("a name");
+        for version in VERSIONS {
+            let state = &row["versions"][version];
+            for value in [true, false] {
+                let is_locked =
+                    state["lockedToDefault"] == true && state["default"] != Value::Bool(value);
+                let expected = match (state["exists"] == true, is_locked) {
+                    (false, _) => format!("unrecognized feature gate: {gate}"),
+                    (true, true) => format!(
+                        "cannot set feature gate {gate} to {value}, feature is locked to {}",
+                        !value
+                    ),
+                    (true, false) => String::new(),
+                };
+                // A gate that needs others is told of by the test of dependencies.
+                if expected.is_empty() {
+                    continue;
+                }
+                let set = format!("{gate}={value}");
+                let answer = ask(&node, &["kubelet-version", version, "feature-gates", &set]);
+                assert_eq!(answer.kubelet_starts, Some(false), "{version} {set}");
+                assert!(stops(&answer).contains(&expected), "{version} {set}: {}", stops(&answer));
+                *refused.get_mut(version).expect("a version") += 1;
+            }
+        }
+    }
+    assert!(refused.values().all(|count| *count > 50), "{refused:?}");
+}
+
+#[test]
+fn every_gate_that_a_version_knows_may_have_its_default() {
+    let node = node();
+    for version in VERSIONS {
+        let rows = rows("gates");
+        let known = rows.iter().filter(|row| row["versions"][version]["exists"] == true);
+        let set: Vec<String> = known
+            .filter(|row| !matches!(row["gate"].as_str(), Some("AllAlpha" | "AllBeta")))
+            .map(|row| {
+                let gate = row["gate"].as_str().expect("a name");
+                format!("{gate}={}", row["versions"][version]["default"])
+            })
+            .collect();
+        let answer = ask(&node, &["kubelet-version", version, "feature-gates", &set.join(",")]);
+        assert_eq!(answer.kubelet_starts, Some(true), "{version}: {}", stops(&answer));
+    }
+}
+
+#[test]
+fn every_flag_that_a_version_lacks_stops_it() {
+    let node = node();
+    let mut compared = 0;
+    for row in rows("flags") {
+        let flag = row["flag"].as_str().expect("a name");
+        for version in VERSIONS {
+            if row["versions"][version]["exists"] == true {
+                continue;
+            }
+            let line = format!("{flag}=x");
+            let answer = ask(&node, &["kubelet-version", version, "flags", &line]);
+            let expected = format!("failed to parse kubelet flag: unknown flag: {flag}");
+            assert_eq!(answer.kubelet_starts, Some(false), "{version} {flag}");
+            assert!(stops(&answer).contains(&expected), "{version} {flag}: {}", stops(&answer));
+            compared += 1;
+        }
+    }
+    assert!(compared >= 8, "{compared}");
+}
+
+#[test]
+fn a_field_that_a_version_lacks_is_passed_over_with_a_warning() {
+    let node = node();
+    let mut compared = 0;
+    for row in rows("fields") {
+        let field = row["field"].as_str().expect("a name");
+        if field.contains('.') {
+            continue;
+        }
+        for version in VERSIONS.iter().filter(|it| row["versions"][**it]["exists"] != true) {
+            let set = format!("{field}={}", serde_json::json!({}));
+            let answer = ask(&node, &["kubelet-version", version, "set", &set]);
+            assert_eq!(answer.kubelet_starts, Some(true), "{version} {field}: {}", stops(&answer));
+            assert!(stops(&answer).contains(field), "{version} {field}: {}", stops(&answer));
+            compared += 1;
+        }
+    }
+    assert!(compared >= 8, "{compared}");
+}
+
+/// What changed between two versions and can cost something: each is told of, or this says why not.
+const OTHERWISE: [(&str, &str); 20] = [
+    ("failcgroupv1", "start"),
+    ("gate-dependencies", "start"),
+    ("flag-pod-infra", "start"),
+    ("flag-cloud-config", "start"),
+    ("flag-register-schedulable", "start"),
+    ("validate-log-max-files", "start"),
+    ("exec-probe-timeout", "start: the gate is locked"),
+    ("swap", "start: the gate is locked; the values are planned"),
+    ("size-memory-volumes", "start: the gate is unknown"),
+    ("eviction-grace", "start: the gate is locked"),
+    ("actuated-missing", "restarts of containers by their resizePolicy"),
+    ("resize-static-pods", "restarts of containers by their resizePolicy"),
+    ("admit-supplemental", "admission"),
+    ("userns-mapping", "not told: the ranges of the user kubelet are no fact"),
+    ("dra-grpc", "not told: what a DRA driver speaks is no fact"),
+    ("state-pods", "not told: the file of an alpha gate of 1.32"),
+    ("portworx", "not told: the volume's kind is not kept; its gates are the start's"),
+    ("cloud-provider-values", "not told: refused before 1.34 only"),
+    ("validate-image-min-age", "start"),
+    ("validate-crashloop", "start"),
+];
+
+#[test]
+fn what_a_version_does_otherwise_is_told_where_it_can_cost_something() {
+    let rows = rows("behaviours");
+    let row = |id: &str| rows.iter().find(|row| row["id"] == id);
+    for (id, since) in told_behaviours() {
+        let row = row(id).unwrap_or_else(|| panic!("{id} is no row"));
+        assert_eq!(row["changed_between"][1], format!("1.{since}"), "{id}");
+    }
+    for (id, _) in OTHERWISE {
+        assert!(row(id).is_some(), "{id} is no row");
+        assert!(told_behaviours().all(|(told, _)| told != id), "{id} is told");
+    }
+    let silent: Vec<&str> = rows
+        .iter()
+        .filter(|row| row["danger"].as_u64() >= Some(4) && row["changed_between"].is_array())
+        .map(|row| row["id"].as_str().expect("an id"))
+        .filter(|id| told_behaviours().all(|(told, _)| told != *id))
+        .filter(|id| OTHERWISE.iter().all(|(other, _)| other != id))
+        .collect();
+    assert!(silent.is_empty(), "nobody tells of {silent:?}");
+}
+
+fn edited(line: &str, edit: impl FnOnce(&mut NodeState)) -> WhatIf {
+    let mut node = Recording::of("01-plain").node();
+    edit(&mut node);
+    asked(&node, line)
+}
+
+fn pod<'n>(node: &'n mut NodeState, name: &str) -> &'n mut kq::k8s::pod::Pod {
+    let pods = &mut node.snapshot.pods.found.as_mut().expect("pods").value.pods;
+    let found = pods.iter_mut().find(|it| it.pod.metadata.name == name);
+    &mut found.unwrap_or_else(|| panic!("no pod {name}")).pod
+}
+
+#[test]
+fn a_container_with_the_policy_restarts_where_the_kubelet_has_no_record_of_it() {
+    let restart = |node: &mut NodeState| {
+        node.options.kubelet.version = Some("1.32".parse().expect("a version"));
+        let policy = kq::k8s::pod::ContainerResizePolicy {
+            resource_name: "cpu".to_owned(),
+            restart_policy: "RestartContainer".to_owned(),
+        };
+        for name in ["guar", "be", "static-web-vm"] {
+            pod(node, name).spec.containers[0].resize_policy = vec![policy.clone()];
+        }
+    };
+    let restarted = |answer: &WhatIf| {
+        let pods = answer.pods.iter().filter(|it| it.cause == Some(RestartCause::ResizePolicy));
+        pods.map(|it| (it.pod.clone(), it.containers.join(","))).collect::<Vec<_>>()
+    };
+    let guar = || ("default/guar".to_owned(), "c".to_owned());
+    let answer = edited("kubelet-version 1.33", restart);
+    assert_eq!(restarted(&answer), [guar()], "{:#?}", answer.items);
+    assert!(answer.gets_worse());
+    let answer = edited("kubelet-restart", restart);
+    assert_eq!(restarted(&answer), [], "1.32 does not resize");
+    let answer =
+        edited("kubelet-version 1.33 feature-gates InPlacePodVerticalScaling=false", restart);
+    assert_eq!(restarted(&answer), [], "the gate is off");
+    let answer = edited("state-file missing actuated_pods_state", |node| {
+        restart(node);
+        node.options.kubelet.version = None;
+    });
+    assert!(restarted(&answer).contains(&guar()), "{:#?}", answer.items);
+}
+
+#[test]
+fn a_static_pod_that_names_objects_of_the_api_is_lost_with_1_34() {
+    let references = |node: &mut NodeState| {
+        pod(node, "static-web-vm").spec.service_account_name = "web".to_owned();
+        pod(node, "guar").spec.service_account_name = "web".to_owned();
+        node.options.kubelet.version = Some("1.33".parse().expect("a version"));
+    };
+    let told = |answer: &WhatIf| {
+        let mut found = answer.items.iter().filter(|it| {
+            it.facts.get("behaviour").and_then(Value::as_str) == Some("admit-static-api-refs")
+        });
+        let about = found.next().and_then(|it| it.facts.get("about")?.as_str().map(str::to_owned));
+        about.unwrap_or_default()
+    };
+    let about = told(&edited("kubelet-version 1.34", references));
+    assert!(about.contains("static-web-vm") && !about.contains("guar"), "{about}");
+    assert_eq!(told(&edited("kubelet-version 1.34", |_| {})), "");
+    let line = "kubelet-version 1.34 feature-gates PreventStaticPodAPIReferences=false";
+    assert_eq!(told(&edited(line, references)), "", "the gate is off");
+}
+
+#[test]
+fn a_restart_with_the_present_configuration_finds_no_danger() {
+    // There the kubelet has forgotten the device of a pod, so that it refuses the pod at any restart.
+    for scenario in scenarios().into_iter().filter(|it| it != "19-image-gc") {
+        let recording = Recording::of(&scenario);
+        let node = recording.node();
+        let changes = words_of("kubelet-restart");
+        let answer = what_if(&node, &changes, &ChangeFiles::default()).expect("an answer");
+        assert_eq!(answer.kubelet_starts, Some(true), "{scenario}: {}", stops(&answer));
+        assert!(answer.values.is_empty(), "{scenario}: {:#?}", answer.values);
+        let lost = answer.pods.iter().filter(|it| it.result.is_lost());
+        let lost: Vec<String> = lost.map(|it| format!("{} {:?}", it.pod, it.message)).collect();
+        assert!(lost.is_empty(), "{scenario}: {lost:?}");
+        assert!(answer.pods.iter().any(|it| it.result == PodResult::Kept), "{scenario}");
+    }
+}
+
+#[test]
+fn a_device_that_is_no_longer_listed_panics_a_kubelet_that_aligns() {
+    let with_devices = |numa: i64| {
+        move |node: &mut NodeState| {
+            let uid = pod(node, "widget").metadata.uid.clone();
+            let devices = node.snapshot.devices.get_or_insert_default();
+            let found = devices.checkpoint.found.take().map(|it| it.value).unwrap_or_default();
+            let ids = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
+            let entry = CheckpointEntry {
+                pod_uid: uid,
+                container_name: "c".to_owned(),
+                resource_name: "example.com/widget".to_owned(),
+                device_ids: BTreeMap::from([(numa, ids(&["w0"]))]),
+                ..CheckpointEntry::default()
+            };
+            let registered =
+                BTreeMap::from([("example.com/widget".to_owned(), ids(&["w0", "w1"]))]);
+            let fact = CheckpointFact { entries: vec![entry], registered, absent: false, ..found };
+            devices.checkpoint = Lookup::found("a checkpoint", fact);
+        }
+    };
+    let panics = |answer: &WhatIf| {
+        answer.kubelet_starts.is_none() && stops(answer).contains("nil pointer dereference")
+    };
+    let aligned = "topologyManagerPolicy=best-effort device gone w0";
+    let answer = edited(&format!("set {aligned}"), with_devices(0));
+    assert!(panics(&answer) && answer.gets_worse(), "{:#?}", answer.items);
+    for (line, numa) in [
+        ("set topologyManagerPolicy=none device gone w0", 0),
+        ("set topologyManagerPolicy=best-effort device gone w1", 0),
+        ("set topologyManagerPolicy=best-effort device gone w0 device gone w1", 0),
+        ("set topologyManagerPolicy=best-effort device gone w0", -1),
+    ] {
+        let answer = edited(line, with_devices(numa));
+        assert!(!panics(&answer), "{line} {numa}: {:#?}", answer.items);
+    }
+}
