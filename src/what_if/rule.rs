@@ -25,6 +25,10 @@ pub enum WhatIfRule {
     },
     /// The QoS cgroups between the start of the kubelet and its first update.
     QosCgroupsReset { file: String, value: String },
+    /// The kubelet looks for another Node object.
+    OtherNodeName { name: String, node: String, static_pods: usize },
+    /// The readiness of containers with a readiness or startup probe after the start.
+    Readiness { containers: usize, is_kept: bool },
     /// What the scheduler has for pods.
     Allocatable(AllocatableChange),
     /// The first collection of images.
@@ -183,7 +187,10 @@ impl Rule for WhatIfRule {
             Self::NextStart { .. } | Self::Restarts { .. } | Self::VersionUnknown { .. } => {
                 Severity::Warning
             }
-            Self::CgroupValues { .. } | Self::QosCgroupsReset { .. } => Severity::Info,
+            Self::OtherNodeName { .. } => Severity::Error,
+            Self::CgroupValues { .. } | Self::QosCgroupsReset { .. } | Self::Readiness { .. } => {
+                Severity::Info
+            }
             Self::Allocatable(change) if change.is_exceeded => Severity::Warning,
             Self::Allocatable(_) => Severity::Info,
             Self::ImageGc(ImageGcChange::FallsShort { .. }) => Severity::Error,

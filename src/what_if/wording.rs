@@ -65,6 +65,30 @@ impl WhatIfRule {
             ))
             .because("the kubelet writes it at its start, before it knows any pod")
             .leads_to("while the CPUs are busy, all Burstable pods together get no more CPU time than the BestEffort pods"),
+            Self::OtherNodeName { name, node, static_pods } => {
+                let wording = Wording::new(format!("the kubelet registers as {name}, not as {node}"))
+                    .advise("keep the name, or delete the Node object and drain the node first");
+                match static_pods {
+                    0 => wording.leads_to(format!("{node} becomes NotReady, and its pods are left alone")),
+                    count => wording.leads_to(format!(
+                        "{node} becomes NotReady, its pods are left alone, and the {count} static pods start a second \
+                         time under new names"
+                    )),
+                }
+            }
+            Self::Readiness { containers, is_kept } => {
+                let (who, verb, possessive) = match containers {
+                    1 => ("1 container".to_owned(), ["keeps", "is"], "its"),
+                    count => (format!("{count} containers"), ["keep", "are"], "their"),
+                };
+                let who = format!("{who} with a readiness or startup probe");
+                match is_kept {
+                    true => Wording::new(format!("{who} {} {possessive} readiness at the start", verb[0]))
+                        .leads_to("after failureThreshold failures, a container that stopped answering is unready"),
+                    false => Wording::new(format!("{who} {} unready until the first success", verb[1]))
+                        .leads_to("the pods leave the endpoints of Services for that time"),
+                }
+            }
             Self::Allocatable(change) => change.sentences(),
             Self::ImageGc(change) => change.sentences(),
             Self::Eviction(change) => change.sentences(),

@@ -49,7 +49,7 @@ fn when(is_so: bool) -> Concern {
     if is_so { Concern::Node } else { Concern::Nothing }
 }
 
-const BEHAVIOURS: [Behaviour; 10] = [
+const BEHAVIOURS: [Behaviour; 9] = [
     Behaviour {
         id: "admit-static-api-refs",
         since: 34,
@@ -61,20 +61,6 @@ const BEHAVIOURS: [Behaviour; 10] = [
         {
             true => pods(node, |pod| is_static_pod(pod) && references_api(pod)),
             false => Concern::Nothing,
-        },
-    },
-    Behaviour {
-        id: "ready-on-restart",
-        since: 35,
-        is_danger: false,
-        what: "containers with a readiness or startup probe stay ready at a kubelet start; earlier kubelets report them unready until the first success",
-        about: "a pod that stopped working while the kubelet was down stays in its Services until its probe fails",
-        advice: None,
-        concerns: |node| {
-            pods(node, |pod| {
-                let mut containers = pod.spec.containers.iter();
-                containers.any(|it| it.readiness_probe.is_some() || it.startup_probe.is_some())
-            })
         },
     },
     Behaviour {

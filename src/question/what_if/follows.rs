@@ -10,11 +10,15 @@ use crate::facts::kubelet_config::Signal;
 use crate::facts::node::Node;
 use crate::facts::node_object::NodeObject;
 use crate::image_gc::plan::{Trigger, names};
-use crate::k8s::pod::ResourceName;
+use crate::k8s::feature_gates::Gate;
+use crate::k8s::pod::{Container, ResourceName};
+use crate::k8s::priority::is_static_pod;
 use crate::k8s::quantity::{Format, Quantity};
 use crate::question::eviction::{EvictionOptions, RankedNode};
 use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
-use crate::what_if::{AllocatableChange, EvictionChange, ImageGcChange, PodOutcome, WhatIfRule};
+use crate::what_if::{
+    AllocatableChange, EvictionChange, ImageGcChange, PodOutcome, PodResult, WhatIfRule,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the node after changes with the capacity and the allocatable resources that its kubelet reports then: the
@@ -72,6 +76,8 @@ impl Transition<'_> {
     /// Returns what follows for new pods, images and eviction.
     pub fn follows(&self, pods: &[PodOutcome]) -> Vec<Finding> {
         let mut findings = self.allocatable(pods);
+        findings.extend(self.other_name());
+        findings.extend(self.readiness(pods));
         findings.extend(self.image_gc());
         findings.extend(self.thresholds());
         findings
@@ -123,6 +129,43 @@ impl Transition<'_> {
             }
         }
         sum
+    }
+
+    /// Tells of a kubelet that starts under another name than that of its Node object.
+    fn other_name(&self) -> Option<Finding> {
+        let said = self.after.state.on_disk.process.as_ref()?.interpreted().hostname_override?;
+        let before = self.before.state.on_disk.process.as_ref();
+        let is_new = before.and_then(|it| it.interpreted().hostname_override) != Some(said.clone());
+        let node = &self.after.state.snapshot.node.value()?.metadata.name;
+        if !self.restarts || !is_new || said == *node {
+            return None;
+        }
+        let pods = self.after.state.snapshot.pods.value();
+        let pods = pods.into_iter().flat_map(|it| &it.pods);
+        let static_pods = pods.filter(|loaded| is_static_pod(&loaded.pod)).count();
+        let rule = WhatIfRule::OtherNodeName { name: said, node: node.clone(), static_pods };
+        Some(Finding::of(Subject::Node, &rule))
+    }
+
+    /// Tells of the readiness of probed containers that keep running (`newWorker`, `pkg/kubelet/prober/worker.go`: from
+    /// 1.35 on a container that runs for longer keeps its readiness).
+    fn readiness(&self, pods: &[PodOutcome]) -> Option<Finding> {
+        let rules = &self.after.kubelet().ok()?.kubelet;
+        let is_kept = rules.version.at_least(35)
+            && !rules.rules.gates.enabled(Gate::ChangeContainerStatusOnKubeletRestart);
+        let kept: BTreeSet<&str> = pods
+            .iter()
+            .filter(|it| it.result == PodResult::Kept)
+            .map(|it| it.pod.as_str())
+            .collect();
+        let all = self.after.state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
+        let kept = all.map(|it| &it.pod).filter(|pod| kept.contains(qualified(pod).as_str()));
+        let containers = kept.flat_map(|pod| &pod.spec.containers);
+        let is_probed =
+            |it: &&Container| it.readiness_probe.is_some() || it.startup_probe.is_some();
+        let containers = containers.filter(is_probed).count();
+        (self.restarts && containers > 0)
+            .then(|| Finding::of(Subject::Node, &WhatIfRule::Readiness { containers, is_kept }))
     }
 
     fn image_gc(&self) -> Option<Finding> {

@@ -133,7 +133,8 @@ fn a_field_that_a_version_lacks_is_passed_over_with_a_warning() {
 }
 
 /// What changed between two versions and can cost something: each is told of, or this says why not.
-const OTHERWISE: [(&str, &str); 20] = [
+const OTHERWISE: [(&str, &str); 21] = [
+    ("ready-on-restart", "readiness at the start"),
     ("failcgroupv1", "start"),
     ("gate-dependencies", "start"),
     ("flag-pod-infra", "start"),
@@ -296,4 +297,29 @@ fn a_device_that_is_no_longer_listed_panics_a_kubelet_that_aligns() {
         let answer = edited(line, with_devices(numa));
         assert!(!panics(&answer), "{line} {numa}: {:#?}", answer.items);
     }
+}
+
+#[test]
+fn probed_containers_keep_their_readiness_from_1_35_on() {
+    let told = |line: &str| {
+        let answer = edited(line, |_| {});
+        let found = answer.items.iter().find(|it| it.id == "readiness");
+        found.and_then(|it| it.facts.get("isKept")?.as_bool())
+    };
+    assert_eq!(told("kubelet-restart"), Some(true));
+    assert_eq!(told("kubelet-version 1.34"), Some(false));
+    assert_eq!(told("feature-gates ChangeContainerStatusOnKubeletRestart=true"), Some(false));
+    assert_eq!(told("label a=b"), None, "nothing restarts");
+}
+
+#[test]
+fn a_kubelet_with_another_name_leaves_its_node() {
+    let told = |line: &str| {
+        let answer = ask(&Recording::of("01-plain").node(), &["flags", line]);
+        answer.items.iter().find(|it| it.id == "other-node-name").map(|it| it.facts.clone())
+    };
+    let facts = told("--hostname-override=other").expect("it is told");
+    assert_eq!((&facts["name"], &facts["staticPods"]), (&"other".into(), &2.into()));
+    assert_eq!(told("--hostname-override=vm"), None);
+    assert_eq!(told("--v=4"), None);
 }
