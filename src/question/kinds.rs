@@ -37,7 +37,7 @@ pub use crate::probe::plan::ProbePlan;
 pub use crate::probe::report::ProbeRun;
 pub use crate::probe::simulation::Simulation;
 pub use crate::question::doctor::PodReport;
-pub use crate::what_if::WhatIf;
+pub use crate::what_if::{ChangeList, WhatIf};
 use schemars::Schema;
 
 /// A kind of answer.
@@ -61,6 +61,7 @@ pub const KINDS: &[Kind] = &[
     kind::<CgroupOwner<'_>>(),
     kind::<CgroupPlan<'_, '_>>(),
     kind::<CgroupUsage<'_>>(),
+    kind::<ChangeList>(),
     kind::<ClusterPreemption>(),
     kind::<CpuShares<'_>>(),
     kind::<DeviceAllocation>(),

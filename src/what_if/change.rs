@@ -73,7 +73,7 @@ pub struct TaintChange {
 }
 
 /// A kind of change, for those who ask what can be asked.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct ChangeKind {
     /// The first word.
     pub word: &'static str,

@@ -14,6 +14,7 @@ pub use rule::{
 pub use view::{changes_table, script, table, wide};
 
 use crate::answer::{Basis, Finding, Severity, answer};
+use change::{ChangeKind, KINDS};
 use serde::Serialize;
 
 /// What changes would do to a node.
@@ -42,6 +43,25 @@ pub struct WhatIf {
 }
 
 answer!("WhatIf", WhatIf);
+
+/// The changes that can be asked about.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangeList {
+    /// The kinds.
+    pub items: Vec<ChangeKind>,
+    /// What it rests on: nothing.
+    #[serde(flatten)]
+    pub basis: Basis,
+}
+
+answer!("ChangeList", ChangeList);
+
+impl Default for ChangeList {
+    fn default() -> Self {
+        Self { items: KINDS.to_vec(), basis: Basis::default() }
+    }
+}
 
 /// What happens to a pod.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]

@@ -1,7 +1,7 @@
 //! `kq what-if` for people.
 
-use super::change::KINDS;
-use super::{PodOutcome, PodResult, ValueChange, WhatIf, Written};
+use super::change::ChangeKind;
+use super::{ChangeList, PodOutcome, PodResult, ValueChange, WhatIf, Written};
 use crate::answer::finding_view;
 use crate::output::table::{Column, Rows, Table, or_dash};
 use std::fmt;
@@ -111,8 +111,8 @@ fn one_line(text: &str) -> String {
 }
 
 /// Returns the changes that can be asked about, each with an example.
-pub fn changes_table() -> Table {
-    let columns: [Column<&super::change::ChangeKind>; 3] = [
+pub fn changes_table(list: &ChangeList) -> Table {
+    let columns: [Column<&ChangeKind>; 3] = [
         Column::new("CHANGE", |kind| match kind.arguments {
             "" => kind.word.to_owned(),
             arguments => format!("{} {arguments}", kind.word),
@@ -120,7 +120,7 @@ pub fn changes_table() -> Table {
         Column::new("ABOUT", |kind| kind.about.to_owned()),
         Column::new("EXAMPLE", |kind| format!("kq what-if {}", kind.example)),
     ];
-    Rows::of(&KINDS.iter().collect::<Vec<_>>()).wide(false).table(&columns)
+    Rows::of(&list.items.iter().collect::<Vec<_>>()).wide(false).table(&columns)
 }
 
 impl WhatIf {

@@ -12,7 +12,7 @@ use kq::k8s::manifest::load;
 use kq::node::NodeFile;
 use kq::question::what_if::{ChangeFiles, NodeState, what_if, what_if_needs};
 use kq::what_if::change::Change;
-use kq::what_if::{changes_table, parse, script, table, wide};
+use kq::what_if::{ChangeList, changes_table, parse, script, table, wide};
 
 /// Show what a change would do to the node, before it is made
 ///
@@ -66,7 +66,14 @@ impl Args {
             words.extend(["kubelet-restart".to_owned(), "kill".to_owned()]);
         }
         if words.is_empty() {
-            crate::write::text(changes_table().to_string())?;
+            let words =
+                |list: &ChangeList| list.items.iter().map(|it| it.word.to_owned()).collect();
+            self.output.write_or_names(
+                &ChangeList::default(),
+                changes_table,
+                changes_table,
+                words,
+            )?;
             return Ok(Code::Answered);
         }
         let changes = parse(&words).map_err(|error| {
