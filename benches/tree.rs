@@ -15,6 +15,7 @@ use kq::cgroup::live::compare::Rounding;
 use kq::cgroup::live::diff::{Context, diff};
 use kq::cgroup::live::motion::Motion;
 use kq::cgroup::live::place::{kubelet_roots, live_cgroups};
+use kq::cgroup::live::set_by::Writers;
 use kq::cgroup::live::show::show;
 use kq::cgroup::live::show_view;
 use kq::cgroup::plan::{RuntimeFormula, plan};
@@ -248,6 +249,7 @@ fn answers(criterion: &mut Criterion) {
         let root = CgroupPath::new(made.kubepods);
         let selection = Selection::default();
         let context = Context {
+            writers: Writers::default(),
             handlers: &std::collections::BTreeMap::new(),
             workloads: &workloads,
             rounding: Rounding { version, driver, page_size: 4096 },

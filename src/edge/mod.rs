@@ -11,6 +11,7 @@ pub mod clock;
 pub mod config_on_disk;
 pub mod cri;
 pub mod device_plugin;
+pub mod drop_ins;
 pub mod host;
 pub mod http;
 mod http2;

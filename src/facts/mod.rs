@@ -13,6 +13,7 @@ pub mod containerd_storage;
 pub mod describe;
 pub mod devices;
 pub mod distribution;
+pub mod drop_ins;
 pub mod duplicate_pods;
 pub mod events;
 pub mod filesystems;

@@ -9,6 +9,7 @@ use crate::facts::certificates::Certificate;
 use crate::facts::cgroup_tree::CgroupTree;
 use crate::facts::config_on_disk::ConfigOnDisk;
 use crate::facts::devices::DeviceFacts;
+use crate::facts::drop_ins::UnitProperty;
 use crate::facts::events::PodEvent;
 use crate::facts::filesystems::{FolderRole, NodeFolder};
 use crate::facts::host::HostFacts;
@@ -84,6 +85,9 @@ pub struct Snapshot {
     /// The kubelet's certificates.
     #[serde(skip_serializing_if = "Lookup::was_not_queried")]
     pub certificates: Lookup<Vec<Certificate>>,
+    /// What drop-ins of systemd set for the cgroups of pods.
+    #[serde(skip_serializing_if = "Lookup::was_not_queried")]
+    pub drop_ins: Lookup<Vec<UnitProperty>>,
     /// The devices of plugins; `None`: not looked for.
     #[serde(
         skip_serializing_if = "Option::is_none",

@@ -7,6 +7,7 @@ use super::needs::Needs;
 use super::spec::NodeSpec;
 use crate::edge::certificates::{CertificateSources, read_certificates};
 use crate::edge::config_on_disk::read_config_on_disk;
+use crate::edge::drop_ins::read_drop_ins;
 use crate::edge::image_records::read_records;
 use crate::edge::trust::NamedBy;
 use crate::facts::config_on_disk::{ConfigContent, ConfigOnDisk};
@@ -77,6 +78,8 @@ pub enum FactKey {
     PodResources,
     /// The validity of the kubelet's certificates.
     Certificates,
+    /// The drop-ins of systemd for the cgroups of pods.
+    DropIns,
 }
 
 impl FactKey {
@@ -111,6 +114,7 @@ impl FactKey {
         Self::DeviceCheckpoint,
         Self::PodResources,
         Self::Certificates,
+        Self::DropIns,
     ];
 }
 
@@ -403,6 +407,20 @@ const FACTS: &[Fact] = &[
         snapshot.cgroups,
         |tree| format!("{} read", tree.cgroups.len()),
         read: |below, needs, snapshot| snapshot.cgroups = tree(below, needs)
+    ),
+    // Those of the cgroups that were read.
+    fact!(
+        "drop-ins",
+        "systemd's drop-ins",
+        |needs| needs.has(FactKey::DropIns),
+        snapshot.drop_ins,
+        |properties| format!("{} properties", properties.len()),
+        read: |below, _, snapshot| {
+            snapshot.drop_ins = match snapshot.cgroups.value() {
+                Some(tree) => read_drop_ins(below.root, tree),
+                None => Lookup::failed("systemd's drop-ins", "the cgroups are unknown"),
+            };
+        }
     ),
 ];
 

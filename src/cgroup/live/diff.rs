@@ -5,6 +5,7 @@ use crate::cgroup::live::compare::{KernelValue, Rounding, compare};
 use crate::cgroup::live::difference::{Difference, Verdict};
 use crate::cgroup::live::motion::Motion;
 use crate::cgroup::live::place::LiveCgroup;
+use crate::cgroup::live::set_by::{SetBy, Writers};
 use crate::cgroup::plan::{Owner, Plan, PlannedCgroup, controller};
 use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
@@ -34,6 +35,8 @@ pub struct Context<'a> {
     pub motion: &'a Motion,
     /// The pods that are asked about.
     pub selection: &'a Selection,
+    /// What tells who wrote a value.
+    pub writers: Writers<'a>,
     /// Plans for what was allocated and what is in effect, with their names, where they differ.
     pub resizing: &'a [(&'static str, &'a Plan<'a>)],
 }
@@ -195,10 +198,28 @@ impl<'a> Comparison<'a> {
                 found.is_resizing = self.is_resizing(cgroup, file, planned);
                 found.is_sum = self.plan.is_sum(cgroup, file);
                 (found.verdict, found.reason) = self.other_text(cgroup, file, planned, &actual);
+                if found.verdict == Verdict::Drift {
+                    found.set_by = self.set_by(cgroup, file, &actual, found.reason.is_some());
+                    let reasons = [found.set_by.as_ref().map(ToString::to_string), found.reason];
+                    let reasons: Vec<String> = reasons.into_iter().flatten().collect();
+                    found.reason = Some(reasons.join("; ")).filter(|reason| !reason.is_empty());
+                }
             }
         }
         found.actual = Some(actual);
         found
+    }
+
+    /// Returns who wrote a value; of one that the kubelet itself can have left behind, only what a drop-in says.
+    fn set_by(
+        &self,
+        cgroup: &PlannedCgroup<'_>,
+        file: &str,
+        actual: &str,
+        is_explained: bool,
+    ) -> Option<SetBy> {
+        let is_of_pod = matches!(cgroup.owner, Owner::Pod(..) | Owner::Container { .. });
+        self.context.writers.of(&cgroup.path, file, actual, is_of_pod && !is_explained)
     }
 
     fn is_resizing(&self, cgroup: &PlannedCgroup<'_>, file: &str, planned: &str) -> bool {

@@ -2,6 +2,7 @@
 
 use crate::cgroup::derivation::{self, Step};
 use crate::cgroup::live::place::{LiveCgroup, LivePlace};
+use crate::cgroup::live::set_by::SetBy;
 use crate::cgroup::plan::{Owner, PlannedCgroup};
 use crate::cgroup::report::Place;
 use crate::facts::workloads::effective_uid;
@@ -89,6 +90,8 @@ pub struct Difference<'a> {
     pub reason: Option<String>,
     /// `kubelet` or `runtime`.
     pub writer: Option<&'static str>,
+    /// Who wrote what the kernel has, where that is evident.
+    pub set_by: Option<SetBy>,
     /// A resize of the pod is not finished, and changes this value.
     #[serde(skip)]
     pub is_resizing: bool,
@@ -113,6 +116,11 @@ impl<'a> Difference<'a> {
         Difference { because: Cow::Owned(self.because.into_owned()), ..self }
     }
 
+    /// Takes back a drift: what came or went explains it.
+    pub(super) fn set_changing(&mut self, reason: String) {
+        (self.verdict, self.reason, self.set_by) = (Verdict::Changing, Some(reason), None);
+    }
+
     pub(super) fn of(cgroup: &PlannedCgroup<'_>, file: Option<&str>, verdict: Verdict) -> Self {
         let place = Place::of(cgroup);
         Self {
@@ -127,6 +135,7 @@ impl<'a> Difference<'a> {
             verdict,
             reason: None,
             writer: Some(cgroup.owner.writer()),
+            set_by: None,
             is_resizing: false,
             pod_uid: match cgroup.owner {
                 Owner::Pod(pod, _) | Owner::Container { pod, .. } => {
@@ -153,6 +162,7 @@ impl<'a> Difference<'a> {
             verdict,
             reason: Some(reason),
             writer: None,
+            set_by: None,
             is_resizing: false,
             pod_uid: cgroup.owner.pod().map(|pod| pod.uid.clone()),
             is_sum: false,

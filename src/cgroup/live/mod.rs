@@ -4,7 +4,7 @@
 //! * [`place`]: from a path back to the pod and the container.
 //! * [`show`]: the tree with names; [`throttling`]: its containers, ranked; [`which`]: one cgroup by process, path or container.
 //! * [`diff`]: plan against kernel, value by value, with [`compare`] for what the kernel rounds and
-//!   [`motion`] for what comes and goes; [`difference`]: what it finds.
+//!   [`motion`] for what comes and goes and [`set_by`] for who wrote a value; [`difference`]: what it finds.
 //! * [`repair`]: the steps that bring the kernel to the plan, with [`bandwidth`] for quotas of cgroup v1;
 //!   [`apply`]: doing them, and the way back.
 //! * [`checks`]: what is wrong with a node's cgroups.
@@ -23,6 +23,7 @@ pub mod motion;
 pub mod place;
 pub mod pod_stats;
 pub mod repair;
+pub mod set_by;
 pub mod show;
 pub mod show_view;
 pub mod throttling;

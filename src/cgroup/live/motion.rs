@@ -109,7 +109,7 @@ impl Motion {
     pub(super) fn excuse(&self, differences: &mut [Difference<'_>]) {
         for found in differences.iter_mut().filter(|found| found.verdict.is_drift()) {
             if let Some(reason) = self.reason(found) {
-                (found.verdict, found.reason) = (Verdict::Changing, Some(reason));
+                found.set_changing(reason);
             }
         }
     }
@@ -236,7 +236,7 @@ impl Confirmed {
                     "{}, or something about its pod, changed between two looks",
                     found.verdict
                 );
-                (found.verdict, found.reason) = (Verdict::Changing, Some(was));
+                found.set_changing(was);
             }
         }
     }
@@ -261,6 +261,7 @@ mod tests {
             verdict: Verdict::Drift,
             reason: None,
             writer: None,
+            set_by: None,
             is_resizing: false,
             pod_uid: uid.map(str::to_owned),
             is_sum: false,

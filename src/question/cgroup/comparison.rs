@@ -8,6 +8,7 @@ use crate::cgroup::live::diff::{Context, absent_controllers, diff};
 use crate::cgroup::live::difference::Difference;
 use crate::cgroup::live::motion::{Census, Confirmed, Look, Motion};
 use crate::cgroup::live::place::live_cgroups;
+use crate::cgroup::live::set_by::Writers;
 use crate::cgroup::plan::{Plan, plan};
 use crate::cgroup::report::basis_of;
 use crate::facts::cgroup_mode::CgroupVersion;
@@ -239,7 +240,17 @@ impl Compared {
         let taken_at = live.snapshot.taken_at.parse().ok();
         let started_at = live.snapshot.kubelet.value().and_then(|process| process.started_at);
         let started_at = started_at.map(Timestamp::from_seconds);
+        let drop_ins = &live.snapshot.drop_ins;
+        let writers = Writers {
+            drop_ins: drop_ins.value().map(Vec::as_slice),
+            // What could not be read of the kubelet's records is noted.
+            are_complete: drop_ins.tried.is_empty()
+                && live.snapshot.state_files.is_some()
+                && self.notes.is_empty(),
+            is_formula_assumed: live.formula.assumed,
+        };
         let context = Context {
+            writers,
             handlers: &handlers,
             motion: &Motion::of(pods(), runtime, started_at, taken_at),
             workloads: &live.workloads,

@@ -145,6 +145,7 @@ fn drifts(compared: &Compared) -> Vec<Finding> {
             planned: it.planned.clone(),
             actual: it.actual.clone(),
             reason: it.reason.clone(),
+            set_by: it.set_by.clone(),
         };
         let subject = match (&it.namespace, &it.pod) {
             (Some(namespace), Some(pod)) => {

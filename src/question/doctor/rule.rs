@@ -1,6 +1,7 @@
 //! What the checks of a node can find beside its cgroups; `wording` has the sentences.
 
 use crate::answer::{Rule, Severity, Wording};
+use crate::cgroup::live::set_by::SetBy;
 use crate::facts::certificates::CertificateUsage;
 use crate::facts::timestamp::Timestamp;
 use serde::Serialize;
@@ -21,6 +22,8 @@ pub enum NodeRule {
         actual: Option<String>,
         /// Why they differ, where that is known.
         reason: Option<String>,
+        /// Who wrote what the kernel has, where that is evident.
+        set_by: Option<SetBy>,
     },
     /// A kubelet that started a moment ago.
     KubeletStart {

@@ -10,6 +10,7 @@ use kq::cgroup::live::motion::Motion;
 use kq::cgroup::live::place::{kubelet_roots, live_cgroups};
 use kq::cgroup::live::repair::{Ground, repair};
 use kq::facts::pod_selector::Selection;
+use kq::cgroup::live::set_by::Writers;
 use kq::cgroup::live::which::{WhichSubject, lines, which};
 use kq::cgroup::live::{diff_view, show, show_view};
 use kq::cgroup::plan::{Plan, RuntimeFormula, plan};
@@ -132,6 +133,11 @@ fn compare(
         &cgroups,
         Context {
             handlers: &handlers,
+            writers: Writers {
+                drop_ins: snapshot.drop_ins.value().map(Vec::as_slice),
+                are_complete: true,
+                is_formula_assumed: false,
+            },
             motion: &motion,
             workloads: &workloads,
             rounding: Rounding {

@@ -109,6 +109,7 @@ struct Difference {
     verdict: String,
     reason: Option<String>,
     writer: Option<String>,
+    set_by: Option<BTreeMap<String, Value>>,
     because: Vec<BTreeMap<String, Value>>,
 }
 
@@ -367,7 +368,10 @@ fn differences_have_their_shape() {
     let texts: Vec<&str> = texts.iter().map(|text| text.as_deref().unwrap_or_default()).collect();
     assert_eq!(texts, ["shop", "web", "app", "cpu.weight", "17", "77"]);
     assert_eq!((drifting.level.as_str(), drifting.cgroup.as_str()), ("container", APP));
-    assert_eq!((drifting.writer.as_deref(), &drifting.reason), (Some("runtime"), &None));
+    assert_eq!(drifting.writer.as_deref(), Some("runtime"));
+    let set_by = drifting.set_by.as_ref().expect("who set it is evident");
+    assert_eq!(set_by["code"], "other", "{set_by:?}");
+    assert!(drifting.reason.as_ref().is_some_and(|it| it.contains("by another program")));
     assert!(drifting.because.iter().any(|step| step.contains_key("text")), "{drifting:?}");
 }
 

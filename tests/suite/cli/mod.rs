@@ -156,6 +156,8 @@ mod probe_simulate;
 mod readme;
 /// `kq schema`, and the check of every answer
 pub mod schema;
+/// Who wrote a value.
+mod set_by;
 /// `kq cgroup shares`
 mod shares;
 /// `kq snapshot`

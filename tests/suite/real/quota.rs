@@ -79,6 +79,7 @@ impl Cgroups<'_> {
             verdict: Verdict::Drift,
             reason: None,
             writer: Some("kubelet"),
+            set_by: None,
             is_resizing: false,
             pod_uid: None,
             is_sum: false,

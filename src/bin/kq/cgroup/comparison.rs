@@ -43,7 +43,7 @@ impl ComparisonArgs {
         let subjects = PodSelectors::of(&self.pods.all(&self.subjects)?);
         let subjects = subjects.within(&self.pods.namespace, &self.pods.labels)?;
         let needs = Needs::PLAN
-            .with(&[FactKey::Processes, FactKey::StateFiles])
+            .with(&[FactKey::Processes, FactKey::StateFiles, FactKey::DropIns])
             .with_if(usage, &[FactKey::CgroupUsage]);
         let look = |sources: &SourceArgs| {
             let live = gather_node(sources, &self.node, needs, &subjects.files)?;

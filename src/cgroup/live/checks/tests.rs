@@ -289,6 +289,7 @@ fn come_out(check: &str, rows: &[Row]) {
         let all = given.checks();
         let own = all.iter().find(|own| own.id == check).expect("a check of this name");
         assert_eq!(own.severity, *status, "{check}: {name}: {own:?}");
+        assert!(own.facts.contains_key("state"), "{check}: {name}: {own:?}");
         assert!(own.found.contains(found), "{check}: {name}: {own:?}");
         let told = own.advice.as_deref().unwrap_or_default();
         assert!(told.contains(advice), "{check}: {name}: {own:?}");

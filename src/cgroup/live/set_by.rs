@@ -1,0 +1,94 @@
+//! Who wrote a value that nobody planned, as far as facts tell.
+
+use crate::facts::cgroup_file::CgroupFile;
+use crate::facts::cgroup_tree::CgroupPath;
+use crate::facts::drop_ins::UnitProperty;
+use serde::Serialize;
+use std::fmt;
+
+/// Who wrote a value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum SetBy {
+    /// systemd: a drop-in has this value.
+    Systemd {
+        /// The property.
+        property: String,
+        /// Its value.
+        value: String,
+        /// The drop-in.
+        path: String,
+    },
+    /// No record of the kubelet, and no drop-in of systemd, has this value.
+    Other,
+}
+
+/// The facts that tell who wrote a value.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Writers<'a> {
+    /// What drop-ins of systemd set; `None`: unknown.
+    pub drop_ins: Option<&'a [UnitProperty]>,
+    /// Every drop-in and every record of the kubelet was read.
+    pub are_complete: bool,
+    /// The runtime's formula of weights was assumed: another weight can be the runtime's own.
+    pub is_formula_assumed: bool,
+}
+
+impl Writers<'_> {
+    /// Returns who wrote what the kernel has in a file; `None`: unknown.
+    pub(super) fn of(
+        self,
+        cgroup: &str,
+        file: &str,
+        actual: &str,
+        is_of_pod: bool,
+    ) -> Option<SetBy> {
+        let is_certain = !(self.is_formula_assumed && file == "cpu.weight");
+        let (file, path) = (CgroupFile::named(file)?, CgroupPath::new(cgroup));
+        let is_cause = |it: &&UnitProperty| it.unit == path.name() && it.explains(file, actual);
+        match self.drop_ins?.iter().find(is_cause) {
+            Some(it) => Some(SetBy::Systemd {
+                property: it.property.clone(),
+                value: it.value.clone(),
+                path: it.path.clone(),
+            }),
+            None => (self.are_complete && is_of_pod && is_certain).then_some(SetBy::Other),
+        }
+    }
+}
+
+impl fmt::Display for SetBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Systemd { property, value, path } => {
+                write!(f, "set by systemd: {property}={value} in {path}")?;
+                match path.starts_with("/etc/systemd/system/") {
+                    true => Ok(()),
+                    false => f.write_str(", as systemctl set-property writes it"),
+                }
+            }
+            Self::Other => f.write_str(
+                "neither the kubelet's records nor systemd's drop-ins have this value: it was written by \
+                 hand or by another program",
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_weight_of_an_unknown_formula_is_nobodys() {
+        let writers = |is_formula_assumed| Writers {
+            drop_ins: Some(&[]),
+            are_complete: true,
+            is_formula_assumed,
+        };
+        let of = |is_formula_assumed, file| writers(is_formula_assumed).of("/a", file, "9", true);
+        assert_eq!(of(false, "cpu.weight"), Some(SetBy::Other));
+        assert_eq!(of(true, "cpu.weight"), None);
+        assert_eq!(of(true, "cpu.max"), Some(SetBy::Other));
+    }
+}
