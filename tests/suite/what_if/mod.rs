@@ -1,5 +1,6 @@
 //! What kq says of a change is what a real kubelet did when it was restarted after it.
 
+mod fatal;
 mod recording;
 mod versions;
 
