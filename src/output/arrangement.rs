@@ -15,6 +15,7 @@ const BELOW: usize = 4;
 
 /// The headings of columns that hold text; everything else is whole.
 const TEXTS: &[&str] = &[
+    "ABOUT",
     "ACTION",
     "ADVICE",
     "API SERVER",

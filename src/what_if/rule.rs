@@ -120,8 +120,10 @@ pub enum OpenCause {
     PluginRegisters { resource: String },
     /// A device that the kubelet forgot.
     DeviceForgotten { resource: String },
-    /// The order of pods that were made in the same second.
+    /// The order of pods that were created in the same second.
     Tie,
+    /// The same, of more pods than are tried out.
+    ManyTied { pods: usize },
     /// The pods before it in the order of eviction use enough or not.
     Usage,
 }

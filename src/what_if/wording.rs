@@ -230,6 +230,10 @@ impl fmt::Display for OpenCause {
                 "the eviction manager stops once the pods evicted earlier free enough, and their usage is unknown",
             ),
             Self::Tie => f.write_str("the kubelet admits pods created in the same second in random order"),
+            Self::ManyTied { pods } => write!(
+                f,
+                "the kubelet admits pods created in the same second in random order; {pods} of them are too many to try"
+            ),
             Self::DeviceForgotten { resource } => write!(
                 f,
                 "the kubelet forgot the {resource} of this pod; real kubelets have kept such pods and have refused them"

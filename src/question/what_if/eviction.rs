@@ -8,7 +8,7 @@ use crate::node::KubeletNode;
 use crate::question::admission::{AdmissionNode, start_pressure};
 use crate::question::eviction::{EvictionOptions, RankedNode};
 use crate::what_if::{OpenCause, PodResult};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Transition<'_> {
     /// Tells of the pods that the eviction manager evicts: as many as it takes to end the pressure, by what they use.
@@ -30,6 +30,8 @@ impl Transition<'_> {
             .filter(|it| it.result.is_lost())
             .map(|it| it.pod.clone())
             .collect();
+        let places: BTreeMap<String, usize> =
+            effects.outcomes.iter().enumerate().map(|(at, it)| (it.pod.clone(), at)).collect();
         let (mut place, mut under, mut freed) = (0, None, Some(0_i64));
         for (signal, missing) in shortages(&about.node) {
             let options = EvictionOptions {
@@ -53,7 +55,8 @@ impl Transition<'_> {
                 }
                 // Without what the pods use, their order is not known either.
                 let is_open = freed.is_none() || usage.is_none();
-                if let Some(outcome) = effects.outcomes.iter_mut().find(|it| it.pod == name) {
+                if let Some(at) = places.get(&name) {
+                    let outcome = &mut effects.outcomes[*at];
                     if is_open {
                         outcome.or_else.push(PodResult::Kept);
                         outcome.depends_on = Some(OpenCause::Usage.to_string());

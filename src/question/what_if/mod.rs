@@ -12,6 +12,7 @@ mod resize;
 mod restarts;
 mod start;
 mod state;
+mod ties;
 mod values;
 
 pub use apply::ChangeFiles;
@@ -25,6 +26,7 @@ use crate::answer::{Basis, Failure, Finding, Severity, Subject};
 use crate::node::{FactKey, Needs};
 use crate::what_if::change::Change;
 use crate::what_if::{PodResult, StartFinding, Step, WhatIf, WhatIfRule};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// Returns the facts that the question needs.
@@ -78,6 +80,7 @@ pub fn what_if(
         after,
         changes,
         restarts,
+        actuated: OnceCell::new(),
         reboots: changes.iter().any(Change::reboots),
     };
     let panic = transition.topology_panic().filter(|_| starts != Some(false));

@@ -2,17 +2,18 @@
 
 use super::described::Described;
 use super::state::NodeState;
+use super::ties::leave_ties_open;
 use crate::admission::{qualified, untolerated_taint};
 use crate::answer::{Basis, Failure, Finding, Subject};
+use crate::facts::checkpoint::pod_allocation::PodAllocations;
 use crate::k8s::pod::Pod;
 use crate::k8s::priority::is_static_pod;
 use crate::node::KubeletNode;
-use crate::preemption::{ReadmissionResult, Readmitted, are_tied, restart_order};
-use crate::question::admission::{
-    AdmissionNode, Detail, plan, readmit_all, readmit_arranged, sort,
-};
+use crate::preemption::{ReadmissionResult, Readmitted};
+use crate::question::admission::{AdmissionNode, Detail, plan, readmit_all, sort};
 use crate::what_if::change::Change;
 use crate::what_if::{OpenCause, PodFate, PodOutcome, PodResult, RestartCause, WhatIfRule};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What happens to the pods, and what is to be said of it.
@@ -33,6 +34,8 @@ pub struct Transition<'t> {
     pub restarts: bool,
     /// The machine reboots.
     pub reboots: bool,
+    /// What the kubelet remembers to have given to containers, once it was read.
+    pub actuated: OnceCell<Option<PodAllocations>>,
     /// The pods whose resize waits, with the reason and the message.
     pub waiting: BTreeMap<String, (String, String)>,
 }
@@ -127,6 +130,7 @@ impl Transition<'_> {
         let mut effects = PodEffects::default();
         let added = self.added();
         let object = about.object()?;
+        let mut victims = BTreeSet::new();
         let old_taints = self.before.state.snapshot.node.value().map(|node| &node.spec.taints);
         for pod in about.node.pods() {
             if matches!(pod.status.phase.as_str(), "Succeeded" | "Failed") {
@@ -159,6 +163,7 @@ impl Transition<'_> {
                         Some(found) => *found = killed,
                         None => effects.outcomes.push(killed),
                     }
+                    victims.insert(victim);
                 }
             } else if let Some(taint) = taint {
                 outcome.result = PodResult::Deleted;
@@ -169,7 +174,7 @@ impl Transition<'_> {
                 };
                 outcome.message = Some(format!("{}{value}:{}", taint.key, taint.effect));
             }
-            if effects.outcomes.iter().all(|it| it.pod != name) {
+            if !victims.contains(&name) {
                 effects.outcomes.push(outcome);
             }
         }
@@ -185,10 +190,11 @@ impl Transition<'_> {
             Ok(lost.map(|item| (item.pod.clone(), item)).collect())
         };
         let now = lost(&admission_node(self.before.kubelet()?))?;
+        let outcomes = effects.outcomes.iter().filter(|it| it.result.is_lost());
+        let told: BTreeSet<String> = outcomes.map(|it| it.pod.clone()).collect();
         let mut refused: BTreeMap<(PodResult, String, String), Vec<String>> = BTreeMap::new();
         for (name, item) in lost(about)? {
-            let is_told = effects.outcomes.iter().any(|it| it.pod == name && it.result.is_lost());
-            if now.contains_key(&name) || is_told {
+            if now.contains_key(&name) || told.contains(&name) {
                 continue;
             }
             let end = match item.result {
@@ -274,60 +280,4 @@ fn take(basis: &mut Basis, other: Basis) {
     basis.assume_all(other.assumptions);
     basis.warn_all(other.warnings);
     basis.lack_all(other.missing);
-}
-
-/// Leaves open what happens to pods of one moment where the order among them decides: each in its turn is the first and
-/// the last of them. Where all of them are admitted without a victim in one order, they are in another.
-fn leave_ties_open(about: &AdmissionNode, outcomes: &mut [PodOutcome]) -> Result<(), Failure> {
-    if outcomes.iter().all(|it| !it.result.is_lost()) {
-        return Ok(());
-    }
-    let mut basis = Basis::default();
-    let others = about.others(None, &mut basis)?;
-    let counted: Vec<&Pod> = others.pods.iter().filter(|it| it.counts).map(|it| it.pod).collect();
-    let order = restart_order(&counted);
-    let is_lost = |pod: &&Pod| {
-        let name = qualified(pod);
-        outcomes
-            .iter()
-            .any(|it| it.result.is_lost() && (it.pod == name || it.message.as_ref() == Some(&name)))
-    };
-    let groups = order
-        .chunk_by(|one, other| are_tied(one, other))
-        .filter(|group| group.len() > 1 && group.iter().any(is_lost));
-    let tied: Vec<String> = groups.flatten().map(|pod| qualified(pod)).collect();
-    for name in &tied {
-        for is_first in [true, false] {
-            let answer = readmit_arranged(about, |order| {
-                let Some(at) = order.iter().position(|pod| qualified(pod) == *name) else { return };
-                let pod = order.remove(at);
-                let is_before = |other: &&Pod| !are_tied(pod, other);
-                let first = order[..at].iter().rposition(is_before).map_or(0, |place| place + 1);
-                let after =
-                    order[at..].iter().position(is_before).map_or(order.len(), |place| at + place);
-                order.insert(if is_first { first } else { after }, pod);
-            })?;
-            for item in answer.items {
-                let result = match item.result {
-                    ReadmissionResult::Admitted => PodResult::Kept,
-                    ReadmissionResult::Refused => PodResult::Refused,
-                    ReadmissionResult::Killed => PodResult::Preempted,
-                };
-                let Some(outcome) = outcomes.iter_mut().find(|it| it.pod == item.pod) else {
-                    continue;
-                };
-                let is_new = result.is_lost() || outcome.result.is_lost();
-                if is_new && result != outcome.result && !outcome.or_else.contains(&result) {
-                    outcome.or_else.push(result);
-                    outcome.depends_on = Some(OpenCause::Tie.to_string());
-                    if outcome.reason.is_none() {
-                        let refusal = item.refusals.first();
-                        outcome.reason = refusal.map(|it| it.reason.clone());
-                        outcome.message = refusal.map(|it| it.message.trim_end().to_owned());
-                    }
-                }
-            }
-        }
-    }
-    Ok(())
 }

@@ -74,12 +74,15 @@ impl Transition<'_> {
         let files = self.after.state.snapshot.state_files.as_ref();
         match files.and_then(|files| files.get(ACTUATED)) {
             Some(Text::Absent) => false,
-            Some(Text::Read(text)) => match pod_allocation::load(text.as_bytes()).shown {
-                Ok(pods) => pods
-                    .get(effective_uid(pod))
-                    .is_some_and(|it| it.container_resources.contains_key(&container.name)),
-                Err(_) => true,
-            },
+            Some(Text::Read(text)) => {
+                let load = || pod_allocation::load(text.as_bytes()).shown.ok();
+                match self.actuated.get_or_init(load) {
+                    Some(pods) => pods
+                        .get(effective_uid(pod))
+                        .is_some_and(|it| it.container_resources.contains_key(&container.name)),
+                    None => true,
+                }
+            }
             Some(Text::Unreadable(_)) | None => true,
         }
     }

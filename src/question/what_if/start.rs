@@ -18,10 +18,13 @@ pub fn start(after: &mut NodeState, basis: &mut Basis) -> (Option<bool>, Vec<Fin
         });
     }
     let examination = after.start();
-    if let Some(problem) = examination.first().filter(|_| after.has_assumed_config) {
+    if after.has_assumed_config {
+        let with_defaults = match examination.first() {
+            Some(problem) => format!("the kubelet exits: {}", problem.text),
+            None => "it starts".to_owned(),
+        };
         let reason = format!(
-            "the configuration is unknown (--kubelet-config FILE); with the defaults, the kubelet exits: {}",
-            problem.text
+            "the configuration is unknown (--kubelet-config FILE); with the defaults, {with_defaults}"
         );
         let rule = WhatIfRule::Missing { about: "the start of the kubelet".to_owned(), reason };
         return (None, vec![Finding::of(Subject::Node, &rule)]);
@@ -54,7 +57,7 @@ fn stop(problem: &StartProblem) -> StartFinding {
         return StartFinding::StopsThen { text, fix };
     }
     let command = match problem.fix.as_deref() {
-        Some(Fix::DeleteFile { path }) => Some(format!("rm '{}'", path.replace('\'', "'\\''"))),
+        Some(Fix::DeleteFile { path }) => Some(format!("rm -- '{}'", path.replace('\'', "'\\''"))),
         _ => None,
     };
     StartFinding::Stops {

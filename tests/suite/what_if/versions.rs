@@ -323,3 +323,34 @@ fn a_kubelet_with_another_name_leaves_its_node() {
     assert_eq!(told("--hostname-override=vm"), None);
     assert_eq!(told("--v=4"), None);
 }
+
+/// A node with copies of a pod that were created in the same second as it.
+fn crowded(copies: usize) -> impl FnOnce(&mut NodeState) {
+    move |node| {
+        let model = pod(node, "guar").clone();
+        let pods = &mut node.snapshot.pods.found.as_mut().expect("pods").value.pods;
+        let mut loaded =
+            pods.iter().find(|it| it.pod.metadata.name == "guar").cloned().expect("a pod");
+        for number in 0..copies {
+            loaded.pod = model.clone();
+            loaded.pod.metadata.name = format!("copy-{number:03}");
+            loaded.pod.metadata.uid = format!("copy-{number:03}");
+            pods.push(loaded.clone());
+        }
+    }
+}
+
+#[test]
+fn pods_of_one_second_are_tried_out_or_all_left_open() {
+    let open = |answer: &WhatIf| {
+        let pods = answer.pods.iter().filter(|it| it.pod.starts_with("default/copy-"));
+        let causes = pods.map(|it| it.depends_on.clone().unwrap_or_default());
+        causes.collect::<Vec<_>>()
+    };
+    let few = open(&edited("set maxPods=30", crowded(20)));
+    assert_eq!(few.len(), 20);
+    assert!(few.iter().all(|it| it.ends_with("in random order")), "{few:?}");
+    let many = open(&edited("set maxPods=30", crowded(200)));
+    assert_eq!(many.len(), 200);
+    assert!(many.iter().all(|it| it.ends_with("too many to try")), "{many:?}");
+}
