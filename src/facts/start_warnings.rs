@@ -15,9 +15,7 @@ pub fn start_warnings(
     swap_capacity: Option<i64>,
 ) -> Vec<String> {
     let mut warnings = Vec::new();
-    let mut stops = |because: &str| {
-        warnings.push(format!("this kubelet does not start: {because}; computed as if it did"));
-    };
+    let mut stops = |because: &str| warnings.push(does_not_start(because));
     let lists = [&reservations.system, &reservations.kube];
     let reserves_cpu = lists
         .iter()
@@ -37,6 +35,10 @@ pub fn start_warnings(
     warnings
 }
 
+fn does_not_start(because: &str) -> String {
+    format!("this kubelet does not start: {because}; computed as if it did")
+}
+
 /// Returns what is configured and has no effect, or none that kq plans.
 pub fn effect_warnings(
     config: &EffectiveConfiguration,
@@ -50,7 +52,10 @@ pub fn effect_warnings(
             warnings.push("memory QoS has no effect on cgroup v1".to_owned());
         }
         if config.swap_behavior == "LimitedSwap" {
-            warnings.push("LimitedSwap has no effect on cgroup v1: nobody swaps".to_owned());
+            warnings.push(match gates.enabled(Gate::NodeSwap) {
+                true => does_not_start("memorySwap.swapBehavior LimitedSwap needs cgroup v2"),
+                false => "LimitedSwap has no effect without the feature gate NodeSwap".to_owned(),
+            });
         }
     }
     if reservations.qos_memory_percent.is_some() && !gates.enabled(Gate::QosReserved) {

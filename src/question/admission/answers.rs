@@ -8,6 +8,7 @@ use crate::answer::Failure;
 use crate::k8s::pod::Pod;
 use crate::k8s::priority::is_critical_pod;
 use crate::preemption::{PodReadmission, Trace, readmit, restart_order};
+use crate::question::devices::admission::PluginStart;
 
 /// Explains whether the kubelet of a node admits a pod. `ledger`: with the requests of each other pod.
 ///
@@ -29,7 +30,16 @@ pub fn admit(about: &AdmissionNode, pod: &Pod, ledger: bool) -> Result<PodAdmiss
 ///
 /// Fails as [`admit`] does.
 pub fn readmit_all(about: &AdmissionNode) -> Result<PodReadmission, Failure> {
-    readmit_arranged(about, |_| {})
+    readmit_arranged(about, PluginStart::AfterPods, |_| {})
+}
+
+/// Explains the same for a kubelet with which each plugin that runs registers before it admits the pods.
+///
+/// # Errors
+///
+/// Fails as [`admit`] does.
+pub fn readmit_after_plugins(about: &AdmissionNode) -> Result<PodReadmission, Failure> {
+    readmit_arranged(about, PluginStart::BeforePods, |_| {})
 }
 
 /// Explains the same, with the pods in another order than that of their age and names.
@@ -39,6 +49,7 @@ pub fn readmit_all(about: &AdmissionNode) -> Result<PodReadmission, Failure> {
 /// Fails as [`admit`] does.
 pub fn readmit_arranged(
     about: &AdmissionNode,
+    plugins: PluginStart,
     arrange: impl FnOnce(&mut Vec<&Pod>),
 ) -> Result<PodReadmission, Failure> {
     let mut basis = about.basis.clone();
@@ -48,7 +59,7 @@ pub fn readmit_arranged(
         few_enough(counted.len())?;
     }
     about.assume(counted.iter().copied(), &mut basis);
-    let mut devices = about.device_question(&pods)?.restarted(&counted, &mut basis)?;
+    let mut devices = about.device_question(&pods)?.restarted(&counted, plugins, &mut basis)?;
     let reported = devices.as_mut().and_then(|devices| devices.restarted.take());
     let object = match &reported {
         Some(object) => object,

@@ -35,6 +35,15 @@ pub const NO_OTHER_USE: &str = "no other device is in use than is known (--check
 /// The UID of a pod that has none, as it is to come.
 const NEW: &str = "kq-1";
 
+/// When device plugins register with a kubelet that starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PluginStart {
+    /// After it has admitted its pods: until then it has no device.
+    AfterPods,
+    /// Before that, with the devices that they list now.
+    BeforePods,
+}
+
 /// What is asked of the device manager.
 pub struct DeviceQuestion<'q> {
     /// The node, which is described.
@@ -160,6 +169,7 @@ impl DeviceQuestion<'_> {
     pub fn restarted(
         &self,
         all: &[&Pod],
+        plugins: PluginStart,
         basis: &mut Basis,
     ) -> Result<Option<DeviceAdmission>, Failure> {
         if all.iter().all(|pod| asked_devices([*pod]).is_empty()) {
@@ -167,9 +177,14 @@ impl DeviceQuestion<'_> {
         }
         let pods = NodePods::of(&self.node.snapshot);
         let mut own = Basis::default();
-        let known = self.known(all, all.iter().copied(), (&pods, true), &mut own);
+        let is_first = plugins == PluginStart::BeforePods;
+        let known = self.known(all, all.iter().copied(), (&pods, !is_first), &mut own);
         let registered = known.registered.iter().map(String::as_str);
-        let state = ManagerState::restore(known.restored, registered, self.node.now);
+        let mut state = ManagerState::restore(known.restored, registered, self.node.now);
+        if is_first {
+            let ManagerState { healthy, unhealthy, devices, endpoints, .. } = known.state;
+            state = ManagerState { healthy, unhealthy, devices, endpoints, ..state };
+        }
         basis.warn_all(own.warnings);
         basis.assume_all(own.assumptions);
         basis.assume(BEFORE_ALL_SOURCES.to_owned());
@@ -181,7 +196,10 @@ impl DeviceQuestion<'_> {
             running(&pod, &pods)
         };
         let running = all.iter().flat_map(running_of).collect();
-        let restarted = without_plugins(self.object, &known.registered, known.no_checkpoint);
+        let restarted = match is_first {
+            true => self.object.clone(),
+            false => without_plugins(self.object, &known.registered, known.no_checkpoint),
+        };
         let zeroed: Vec<&str> = zeroed(self.object, &restarted);
         if !zeroed.is_empty() {
             basis.assume(format!(

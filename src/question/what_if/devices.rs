@@ -2,11 +2,15 @@
 
 use super::pods::Transition;
 use crate::admission::qualified;
-use crate::answer::Certainty;
+use crate::answer::{Certainty, Failure};
+use crate::device::reconstruct::asked_devices;
 use crate::facts::devices::{CheckpointEntry, CheckpointFact};
 use crate::facts::workloads::effective_uid;
 use crate::k8s::pod::{Pod, ResourceName};
-use crate::what_if::StartFinding;
+use crate::preemption::ReadmissionResult;
+use crate::question::admission::{AdmissionNode, readmit_after_plugins};
+use crate::what_if::{OpenCause, PodOutcome, PodResult, StartFinding};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Of a kubelet that looks at a device which it does not know.
 const NULL_POINTER: &str =
@@ -27,6 +31,56 @@ impl Transition<'_> {
                     .any(|it| it.pod_uid == uid && it.resource_name == entry.resource_name)
         });
         lost.map(|entry| entry.resource_name.clone())
+    }
+
+    /// Leaves open what happens to the pods that a kubelet refuses only as long as their plugins have not registered.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the pods or the Node object are unknown.
+    pub(super) fn leave_plugins_open(
+        &self,
+        about: &AdmissionNode,
+        outcomes: &mut [PodOutcome],
+    ) -> Result<(), Failure> {
+        let refused = |it: &&mut PodOutcome| it.result == PodResult::Refused;
+        let pods: BTreeMap<String, &Pod> =
+            about.node.pods().into_iter().map(|pod| (qualified(pod), pod)).collect();
+        let of_plugin = |name: &str| {
+            let asked = asked_devices([*pods.get(name)?]);
+            let is_offered = |name: &&String| {
+                let offered = about.object().ok()?.status.allocatable.get(&(&***name).into())?;
+                Some(offered.value() > 0)
+            };
+            asked.keys().find(|it| is_offered(it) == Some(true)).cloned()
+        };
+        let mut outcomes: Vec<(&mut PodOutcome, String)> = outcomes
+            .iter_mut()
+            .filter(refused)
+            .filter_map(|it| of_plugin(&it.pod).map(|resource| (it, resource)))
+            .collect();
+        if outcomes.is_empty() {
+            return Ok(());
+        }
+        let answer = readmit_after_plugins(about)?;
+        let admitted: BTreeSet<&str> = answer
+            .items
+            .iter()
+            .filter(|it| it.result == ReadmissionResult::Admitted)
+            .map(|it| it.pod.as_str())
+            .collect();
+        let survivors =
+            outcomes.iter_mut().filter(|(outcome, _)| admitted.contains(outcome.pod.as_str()));
+        for (outcome, resource) in survivors {
+            let Some(pod) = pods.get(&outcome.pod) else { continue };
+            outcome.or_else.push(match self.restarting(pod, about).0 {
+                Some(_) => PodResult::Restarts,
+                None => PodResult::Kept,
+            });
+            let resource = resource.clone();
+            outcome.depends_on = Some(OpenCause::PluginRegisters { resource }.to_string());
+        }
+        Ok(())
     }
 
     /// Returns the panic of a kubelet that aligns an allocated device which its plugin no longer lists. It looks up the

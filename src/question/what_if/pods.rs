@@ -113,6 +113,7 @@ impl Transition<'_> {
         };
         let mut outcomes: Vec<PodOutcome> = answer.items.iter().map(one).collect();
         leave_ties_open(about, &mut outcomes)?;
+        self.leave_plugins_open(about, &mut outcomes)?;
         Ok(PodEffects { outcomes, findings: Vec::new() })
     }
 

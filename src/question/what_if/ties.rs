@@ -6,6 +6,7 @@ use crate::k8s::pod::Pod;
 use crate::k8s::priority::is_static_pod;
 use crate::preemption::{ReadmissionResult, are_tied, restart_order};
 use crate::question::admission::{AdmissionNode, readmit_arranged};
+use crate::question::devices::admission::PluginStart;
 use crate::what_if::{OpenCause, PodOutcome, PodResult};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,7 +42,9 @@ pub fn leave_ties_open(about: &AdmissionNode, outcomes: &mut [PodOutcome]) -> Re
     }
     for pod in tied {
         for is_first in [true, false] {
-            let answer = readmit_arranged(about, |order| place(order, pod, is_first))?;
+            let answer = readmit_arranged(about, PluginStart::AfterPods, |order| {
+                place(order, pod, is_first);
+            })?;
             for item in answer.items {
                 let result = match item.result {
                     ReadmissionResult::Admitted => PodResult::Kept,

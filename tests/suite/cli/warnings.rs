@@ -94,7 +94,9 @@ fn what_is_odd_is_said() {
             "limited swap on the old interface",
             PLAIN,
             "--cgroup-version 1 --set memorySwap.swapBehavior=LimitedSwap",
-            Some("LimitedSwap has no effect"),
+            Some(
+                "this kubelet does not start: memorySwap.swapBehavior LimitedSwap needs cgroup v2",
+            ),
         ),
         (
             "the name of another node",

@@ -1,11 +1,11 @@
 //! The fatal messages of a kubelet, asked from the command line.
 
 use crate::cli::{folder_with, kq, repository};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 
 /// A change of the example's node, how certain it is that its kubelet does not start, and the words for it.
-const ROWS: [(&str, Option<bool>, &str); 23] = [
+const ROWS: [(&str, Option<bool>, &str); 45] = [
     (
         "flags --no-such-flag=1",
         Some(false),
@@ -117,6 +117,116 @@ const ROWS: [(&str, Option<bool>, &str); 23] = [
         Some(false),
         "kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is unsupported",
     ),
+    (
+        "set enforceNodeAllocatable=[\"pods\",\"kube-reserved\"] set kubeReservedCgroup=/kube-reserved",
+        Some(false),
+        "Failed to enforce Kube Reserved Cgroup Limits on \"/kube-reserved\": [\"kube-reserved\"] cgroup is not configured properly",
+    ),
+    (
+        "set enforceNodeAllocatable=[\"pods\",\"kube-reserved\"] set kubeReservedCgroup=/kube-reserved set kubeReserved.cpu=100m",
+        Some(false),
+        "Failed to enforce Kube Reserved Cgroup Limits on \"/kube-reserved\": could not read controllers for cgroup [\"kube-reserved\"]: open /sys/fs/cgroup/kube-reserved/cgroup.controllers: no such file or directory",
+    ),
+    (
+        "set enforceNodeAllocatable=[\"pods\",\"system-reserved\"] set systemReservedCgroup=/sys",
+        Some(false),
+        "Failed to enforce System Reserved Cgroup Limits on \"/sys\": could not read controllers for cgroup [\"sys\"]: open /sys/fs/cgroup/sys/cgroup.controllers: no such file or directory",
+    ),
+    (
+        "feature-gates InPlacePodLevelResourcesVerticalScaling=true,PodLevelResources=false",
+        Some(false),
+        "error: InPlacePodLevelResourcesVerticalScaling is enabled, but depends on features that are disabled: [PodLevelResources]",
+    ),
+    (
+        "flags --feature-gates=InPlacePodLevelResourcesVerticalScaling=true,PodLevelResources=false",
+        Some(false),
+        "failed to set feature gates from initial flags-based config: InPlacePodLevelResourcesVerticalScaling is enabled, but depends on features that are disabled: [PodLevelResources]",
+    ),
+    (
+        "set topologyManagerPolicyOptions={\"nosuch\":\"true\"} set topologyManagerPolicy=best-effort",
+        Some(false),
+        "failed to run Kubelet: unknown Topology Manager Policy option: \"nosuch\"",
+    ),
+    (
+        "set topologyManagerPolicyOptions={\"max-allowable-numa-nodes\":\"4\"} set topologyManagerPolicy=best-effort",
+        Some(false),
+        "the minimum value of \"max-allowable-numa-nodes\" should not be less than 8",
+    ),
+    (
+        "set cpuManagerPolicyOptions={\"full-pcpus-only\":\"true\"}",
+        Some(false),
+        "new none policy error: None policy: received unsupported options=map[full-pcpus-only:true]",
+    ),
+    (
+        "set cpuManagerPolicy=nosuch",
+        Some(false),
+        "failed to run Kubelet: unknown policy: \"nosuch\"",
+    ),
+    (
+        "set cpuManagerPolicy=static set cpuManagerPolicyOptions={\"nosuch\":\"true\"} state-file missing cpu_manager_state",
+        Some(false),
+        "new static policy error: unknown CPU Manager Policy option: \"nosuch\"",
+    ),
+    (
+        "set cpuManagerPolicy=static set cpuManagerPolicyOptions={\"align-by-socket\":\"true\"} state-file missing cpu_manager_state",
+        Some(false),
+        "new static policy error: CPU Manager Policy Alpha-level Options not enabled, but option \"align-by-socket\" provided",
+    ),
+    (
+        "set memoryManagerPolicy=Static state-file missing memory_manager_state",
+        Some(false),
+        "the total amount \"0\" of type \"memory\" is not equal to the value \"600Mi\" determined by Node Allocatable feature",
+    ),
+    (
+        "set memoryManagerPolicy=BestEffort",
+        Some(false),
+        "policy \"BestEffort\" is not available for platform \"linux\"",
+    ),
+    (
+        "set memoryManagerPolicy=Static set reservedMemory=[{\"numaNode\":9,\"limits\":{\"memory\":\"1Gi\"}}]",
+        Some(false),
+        "the reserved memory configuration references a NUMA node 9 that does not exist on this machine",
+    ),
+    (
+        "set reservedSystemCPUs=9 set cpuManagerPolicy=static state-file missing cpu_manager_state",
+        Some(false),
+        "reserved-cpus: 9 is not a subset of online-cpus: 0-3",
+    ),
+    (
+        "set syncFrequency=-1s",
+        Some(false),
+        "failed to create kubelet: invalid sync frequency -1000000000",
+    ),
+    (
+        "set evictionSoft={\"memory.available\":\"5%\"}",
+        Some(false),
+        "failed to create kubelet: grace period must be specified for the soft eviction threshold memory.available",
+    ),
+    (
+        "set evictionHard={\"memory.available\":\"x\"}",
+        Some(false),
+        "failed to run Kubelet: quantities must match the regular expression",
+    ),
+    (
+        "set containerLogMaxSize=x",
+        Some(false),
+        "failed to initialize container log manager: failed to parse container log max size \"x\"",
+    ),
+    (
+        "flags --minimum-container-ttl-duration=-1s",
+        Some(false),
+        "failed to create kubelet: invalid minimum garbage collection age: -1s",
+    ),
+    (
+        "state-file damaged actuated_pods_state",
+        Some(false),
+        "failed to initialize actuated state checkpoint: could not restore state from checkpoint: invalid character 'g' looking for beginning of value",
+    ),
+    (
+        "state-file damaged actuated_pods_state kubelet-version 1.34",
+        Some(false),
+        "panic: could not restore state from checkpoint: invalid character 'g' looking for beginning of value",
+    ),
 ];
 
 #[test]
@@ -162,4 +272,88 @@ fn a_machine_with_swap_is_refused() {
     let line = "what-if set failSwapOn=false --snapshot node.json";
     let ran = kq(line).within(folder.path()).run();
     assert_eq!(ran.code, 0, "{}", ran.text());
+}
+
+/// Returns the example's node as one whose kubelet reads these files at its start.
+fn with_files(file: &Value, drop_ins: &Value) -> String {
+    let snapshot = repository().join("examples/night/worker-3.json");
+    let snapshot = fs::read_to_string(snapshot).expect("the example");
+    let mut snapshot: Value = serde_json::from_str(&snapshot).expect("JSON");
+    let mut process = snapshot["kubelet"]["found"]["value"].clone();
+    process["flags"] = json!([
+        {"name": "config", "value": "/etc/kubelet.yaml"},
+        {"name": "config-dir", "value": "/etc/kubelet.d"},
+    ]);
+    let on_disk = json!({
+        "process": process,
+        "file": {"path": "/etc/kubelet.yaml", "content": file},
+        "dropIns": drop_ins,
+    });
+    let found = json!({"source": "/etc/kubelet.yaml", "value": on_disk});
+    snapshot["kubeletConfigOnDisk"] = json!({"found": found, "tried": []});
+    snapshot.to_string()
+}
+
+#[test]
+fn the_files_that_the_next_start_reads_are_refused_with_its_words() {
+    let typed = |fields: Value| {
+        let mut value =
+            json!({"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"});
+        let all = value.as_object_mut().expect("a map");
+        all.extend(fields.as_object().expect("a map").clone());
+        json!({"document": {"value": value}})
+    };
+    let drop_in =
+        |content: Value| json!([{"path": "/etc/kubelet.d/10-x.conf", "content": content}]);
+    let whole = typed(json!({}));
+    let in_drop_in = "failed to merge kubelet configs: failed to walk through kubelet dropin directory \
+                      \"/etc/kubelet.d\": failed to load kubelet dropin file, path: /etc/kubelet.d/10-x.conf";
+    let rows = [
+        (json!("absent"), json!([]), "failed to read kubelet config file \"/etc/kubelet.yaml\", error: open /etc/kubelet.yaml: no such file or directory".to_owned()),
+        (json!("empty"), json!([]), "kubelet config file \"/etc/kubelet.yaml\" was empty".to_owned()),
+        (
+            whole.clone(),
+            drop_in(json!({"document": {"value": {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "Other"}}})),
+            format!("{in_drop_in}, unknown apiVersion/kind: kubelet.config.k8s.io/v1beta1, Kind=Other"),
+        ),
+        (
+            whole.clone(),
+            drop_in(json!({"document": {"value": {"maxPods": 5}}})),
+            format!("{in_drop_in}, error: Object 'Kind' is missing in '...'"),
+        ),
+        (
+            whole.clone(),
+            drop_in(typed(json!({"maxPods": "many"}))),
+            "failed to unmarshal merged JSON into kubelet configuration: json: cannot unmarshal string into Go struct \
+             field KubeletConfiguration.maxPods of type int32".to_owned(),
+        ),
+        (
+            whole.clone(),
+            drop_in(typed(json!({"featureGates": {"NoSuchGate": true}}))),
+            "unrecognized feature gate: NoSuchGate".to_owned(),
+        ),
+        (
+            typed(json!({"maxPods": 5})),
+            drop_in(typed(json!({"imageGCHighThresholdPercent": 10}))),
+            "imageGCLowThresholdPercent (--image-gc-low-threshold) 80 must be less than \
+             imageGCHighThresholdPercent (--image-gc-high-threshold) 10".to_owned(),
+        ),
+    ];
+    for (file, drop_ins, words) in rows {
+        let folder = folder_with(&[("node.json", with_files(&file, &drop_ins))]);
+        let line = "what-if kubelet-restart --snapshot node.json -o json";
+        let ran = kq(line).within(folder.path()).run();
+        assert_eq!(ran.code, 1, "{words}: {}", ran.text());
+        let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let text = answer["items"][0]["facts"]["text"].as_str().unwrap_or_default();
+        assert!(text.contains(&words), "{words}: {text}");
+        // Without the text of the file, its words are not all known.
+        let is_sure = !words.contains("'...'");
+        assert_eq!(answer["kubeletStarts"].as_bool(), is_sure.then_some(false), "{words}");
+    }
+    let folder = folder_with(&[("node.json", with_files(&whole, &json!([])))]);
+    let line = "what-if kubelet-restart --snapshot node.json -o json";
+    let ran = kq(line).within(folder.path()).run();
+    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(answer["kubeletStarts"], true, "{}", ran.text());
 }

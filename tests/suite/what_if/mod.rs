@@ -2,6 +2,7 @@
 
 mod fatal;
 mod recording;
+mod restart;
 mod versions;
 
 use kq::answer::Finding;

@@ -96,6 +96,8 @@ impl Recording {
             .filter(|(name, _)| !name.contains('/'))
             .map(|(name, text)| (name, Text::Read(text)));
         let snapshot = Snapshot {
+            api_version: "kq/v1".to_owned(),
+            kind: "NodeSnapshot".to_owned(),
             taken_at: "2026-11-22T16:00:00Z".to_owned(),
             node_name: Lookup::found("the recording", "vm".to_owned()),
             kubelet: Lookup::found("the recording", process),

@@ -8,6 +8,7 @@ use crate::cgroup::files::CgroupVersion;
 use crate::cgroup::live::diff_view::counts;
 use crate::cgroup::live::difference::Verdict;
 use crate::facts::host::Text;
+use crate::k8s::feature_gates::Gate;
 use crate::output::units;
 use serde_json::{Value, json};
 
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 /// | swap | failSwapOn                 | |
 /// |------|----------------------------|---------|
 /// | none | any                        | OK      |
-/// | some | false                      | OK      |
+/// | some | false                      | OK, FAIL with LimitedSwap on cgroup v1 |
 /// | some | true                       | FAIL    |
 /// | some | nobody said                | UNKNOWN |
 /// | ?    | any                        | UNKNOWN |
@@ -59,13 +60,14 @@ pub fn swap(examined: CheckInput<'_>) -> Check {
         behavior => behavior,
     };
     let found = format!("{amount}, failSwapOn is false, swapBehavior {behavior}");
+    let is_on = node.rules.gates.enabled(Gate::NodeSwap);
     match (behavior, node.cgroup_version) {
-        ("LimitedSwap", CgroupVersion::V1) => warn(
+        ("LimitedSwap", CgroupVersion::V1) if is_on => fail(
             NAME,
-            format!("{found}, which has no effect on cgroup v1"),
-            "move the node to cgroup v2 if pods are to swap",
+            format!("{found}, which needs cgroup v2: the kubelet does not start"),
+            "set swapBehavior: NoSwap, or move the node to cgroup v2",
         )
-        .with(json!({ "state": "ineffective" })),
+        .with(json!({ "state": "refused" })),
         _ => ok(NAME, found),
     }
     .with(facts)

@@ -28,7 +28,7 @@ fn swap_values_and_files_are_checked() {
                 "",
             ),
             (
-                "without effect",
+                "refused on cgroup v1",
                 |given| {
                     given.host(MEMINFO, SWAP);
                     given.host(INIT_MOUNTINFO, V1);
@@ -37,9 +37,9 @@ fn swap_values_and_files_are_checked() {
                         "failSwapOn": false, "failCgroupV1": false, "memorySwap": swap,
                     }));
                 },
-                Warn,
-                "no effect on cgroup v1",
-                "cgroup v2",
+                Fail,
+                "needs cgroup v2: the kubelet does not start",
+                "swapBehavior: NoSwap",
             ),
             (
                 "no configuration",
