@@ -196,6 +196,6 @@ fn to_stderr(kind: &str, text: &str) {
         (Some(tone), Some(rest)) => tone.on(screen, kind) + rest,
         _ => line,
     };
-    let _hidden = progress::hidden();
-    let _ = writeln!(std::io::stderr(), "{line}");
+    // A terminal that is gone is no failure.
+    let _ = progress::suspended(|| writeln!(std::io::stderr(), "{line}"));
 }

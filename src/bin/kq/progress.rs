@@ -1,8 +1,10 @@
-//! How far a command is, for somebody who waits at a terminal.
+//! How far a command is, for somebody who waits at a terminal: one line on standard error that is gone in the end.
+//! Elsewhere than on a terminal nothing is written.
 
-use std::io::{self, IsTerminal, Write};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -12,77 +14,73 @@ const SOON: Duration = Duration::from_millis(500);
 /// How long each picture of a line is shown.
 const TURN: Duration = Duration::from_millis(120);
 
-const PICTURES: [char; 4] = ['|', '/', '-', '\\'];
+/// The line that is there. Who writes something else takes it away meanwhile.
+static LINE: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// Begins the line again.
-const CLEAR: &str = "\r\x1b[K";
-
-/// Whether the line is shown. Who writes something else holds it meanwhile.
-static IS_SHOWN: Mutex<bool> = Mutex::new(false);
-
-/// One line on standard error that is written over and over, and gone in the end. Elsewhere than on a
-/// terminal nothing is written.
-pub struct Progress {
-    what: &'static str,
-    is_shown: bool,
-}
+/// How many of all things of a kind are done.
+pub struct Progress(ProgressBar);
 
 impl Progress {
     /// Begins to count things of a kind.
     pub fn of(what: &'static str) -> Self {
-        Self { what, is_shown: io::stderr().is_terminal() }
+        let bar = line("{pos} of {len} {msg}", what);
+        bar.set_draw_target(ProgressDrawTarget::stderr());
+        Self(bar)
     }
 
     /// Shows how many of all are done.
     pub fn show(&self, done: usize, all: usize) {
-        if self.is_shown {
-            paint(&format!("{done} of {all} {}", self.what));
-        }
+        self.0.set_length(u64::try_from(all).unwrap_or(u64::MAX));
+        self.0.set_position(u64::try_from(done).unwrap_or(u64::MAX));
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        drop(hidden());
+        end(&self.0);
     }
 }
 
 /// Does something, and says so where it takes longer than a moment.
 pub fn waiting<T>(what: &'static str, work: impl FnOnce() -> T) -> T {
-    if !io::stderr().is_terminal() {
+    if !std::io::stderr().is_terminal() {
         return work();
     }
+    let bar = line("{spinner} {msg}", what);
     let (done, is_done) = channel::<()>();
-    let spinner = thread::spawn(move || {
-        let mut pause = SOON;
-        for picture in PICTURES.iter().cycle() {
-            match is_done.recv_timeout(pause) {
-                Err(RecvTimeoutError::Timeout) => paint(&format!("{picture} {what}")),
-                _ => break,
-            }
-            pause = TURN;
+    let late = bar.clone();
+    let watch = thread::spawn(move || {
+        if is_done.recv_timeout(SOON) == Err(RecvTimeoutError::Timeout) {
+            late.set_draw_target(ProgressDrawTarget::stderr());
+            late.enable_steady_tick(TURN);
         }
     });
     let result = work();
     drop(done);
-    // It paints no more once it has ended.
-    let _ = spinner.join();
-    drop(hidden());
+    // It begins no line once it has ended.
+    let _ = watch.join();
+    end(&bar);
     result
 }
 
-/// Takes the line away until the guard is dropped.
-pub fn hidden() -> MutexGuard<'static, bool> {
-    let mut is_shown = IS_SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if std::mem::take(&mut *is_shown) {
-        // A terminal that is gone is no failure.
-        let _ = write!(io::stderr(), "{CLEAR}");
+/// Writes something while no line is there.
+pub fn suspended<T>(write: impl FnOnce() -> T) -> T {
+    let line = LINE.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match line {
+        Some(line) => line.suspend(write),
+        None => write(),
     }
-    is_shown
 }
 
-fn paint(text: &str) {
-    let mut is_shown = IS_SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let _ = write!(io::stderr(), "{CLEAR}{text}");
-    *is_shown = true;
+fn line(template: &str, what: &'static str) -> ProgressBar {
+    let style = ProgressStyle::with_template(template).expect("the template is one");
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+    let bar = bar.with_style(style.tick_chars("|/-\\ ")).with_message(what);
+    *LINE.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+    bar
+}
+
+fn end(bar: &ProgressBar) {
+    bar.finish_and_clear();
+    *LINE.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }

@@ -52,7 +52,7 @@ fn every_picture_of_the_readme_is_fresh() {
         let line = format!("{} --color=always", session.command);
         let screen = at_terminal(&line, &repository(), COLUMNS, &[]);
         // The line of progress that a slow run removes again.
-        let notes = screen.stderr.rsplit("\r\u{1b}[K").next().unwrap_or_default();
+        let notes = screen.stderr.rsplit("\r\u{1b}[2K").next().unwrap_or_default();
         let drawn = draw(&format!("$ kq {}\n{}{notes}", session.command, screen.stdout));
         assert!(drawn.len() <= PICTURE_BYTES, "{}: {} bytes", picture.path, drawn.len());
         assert!(picture.alt.len() >= 40, "{}: the alternative text says nothing", picture.path);

@@ -7,6 +7,7 @@ use crate::confirm::ask;
 use crate::exit::{self, Code, Failure, note, tell_all};
 use crate::kubelet_node::KubeletNode;
 use crate::output_format::{OutputFormat, formats_with};
+use crate::progress::{Progress, suspended};
 use crate::write;
 use anyhow::anyhow;
 use kq::image_gc::apply::{Removal, Removals, Removed, apply, removals, unsure};
@@ -16,7 +17,6 @@ use kq::image_gc::plan::{ImageGcPlan, Trigger};
 use kq::question::image_gc::ImageGcAnswer;
 use regex::Regex;
 use std::collections::BTreeSet;
-use std::io::{IsTerminal, Write};
 
 /// Remove the images that dry-run lists
 ///
@@ -131,14 +131,12 @@ impl Act {
         let done = match &stopped {
             Some(_) => Removals { results: vec![Removed::Left; list.len()], ..Removals::default() },
             None => {
-                let progress = Progress::new(list.len());
-                let done = apply(&list, target, &runtime, &mut |index, removal, result| {
-                    progress.clear();
-                    tell(result_line(index, list.len(), removal, result));
-                    progress.show(index + 1);
-                });
-                progress.clear();
-                done
+                let progress = Progress::of("images");
+                progress.show(0, list.len());
+                apply(&list, target, &runtime, &mut |index, removal, result| {
+                    suspended(|| tell(result_line(index, list.len(), removal, result)));
+                    progress.show(index + 1, list.len());
+                })
             }
         };
         let mut report = ImageGcApply::new(plan.at, &list, target, Some(&done));
@@ -314,30 +312,4 @@ fn container_line(result: &ContainerResult) -> String {
     };
     let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
     format!("{word} {what} {name} {id}{reason}")
-}
-
-/// A line on a terminal that says how far it is; elsewhere nothing.
-struct Progress {
-    total: usize,
-    is_shown: bool,
-}
-
-impl Progress {
-    fn new(total: usize) -> Self {
-        let progress = Self { total, is_shown: std::io::stderr().is_terminal() };
-        progress.show(0);
-        progress
-    }
-
-    fn show(&self, done: usize) {
-        if self.is_shown && done < self.total {
-            let _ = write!(std::io::stderr(), "removing {} of {} ...", done + 1, self.total);
-        }
-    }
-
-    fn clear(&self) {
-        if self.is_shown {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
-        }
-    }
 }
