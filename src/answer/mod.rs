@@ -19,6 +19,7 @@ pub use failure::{Failure, FailureKind};
 pub use finding::{Finding, Rule, Severity, Subject, Wording};
 pub use worded::Worded;
 
+use crate::output::metrics::Metrics;
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use serde::Serialize;
 
@@ -32,6 +33,9 @@ pub trait Answer: Serialize + JsonSchema {
 
     /// Returns what the answer rests on.
     fn basis(&self) -> &Basis;
+
+    /// Adds the numbers of the answer that are worth a graph; most answers have none.
+    fn metrics(&self, _metrics: &mut Metrics) {}
 }
 
 /// An answer as JSON and YAML have it: the version of the contract, the kind, the answer's own fields.
@@ -65,15 +69,19 @@ impl<'a, A: Answer> Document<'a, A> {
     }
 }
 
-/// Makes a type with a field `basis` the answer of a kind.
+/// Makes a type with a field `basis` the answer of a kind; `metrics` adds its numbers.
 macro_rules! answer {
-    ($kind:literal, $answer:ty) => {
+    ($kind:literal, $answer:ty $(, $metrics:path)?) => {
         impl $crate::answer::Answer for $answer {
             const KIND: &'static str = $kind;
 
             fn basis(&self) -> &$crate::answer::Basis {
                 &self.basis
             }
+
+            $(fn metrics(&self, metrics: &mut $crate::output::metrics::Metrics) {
+                $metrics(self, metrics);
+            })?
         }
     };
 }

@@ -12,6 +12,7 @@ use crate::k8s::pod::{Container, Pod, ResourceName};
 use crate::k8s::qos::QosClass;
 use crate::k8s::quantity::Quantity;
 use crate::output::bar::bar;
+use crate::output::metrics::{Labels, Metrics, number};
 use crate::output::table::{Column, Rows, Table, or_dash};
 use num_rational::BigRational;
 use num_traits::{ToPrimitive, Zero};
@@ -40,7 +41,39 @@ pub struct CpuShares<'p> {
     pub basis: Basis,
 }
 
-answer!("CpuShares", CpuShares<'_>);
+answer!("CpuShares", CpuShares<'_>, CpuShares::metrics);
+
+impl CpuShares<'_> {
+    fn metrics(&self, metrics: &mut Metrics) {
+        let rows = || {
+            self.items.iter().map(|share| {
+                let labels: Labels = [
+                    ("namespace", share.namespace),
+                    ("pod", share.pod.as_deref()),
+                    ("container", share.container),
+                    ("sibling", share.sibling.as_deref()),
+                    ("cgroup", share.cgroup),
+                ]
+                .into_iter()
+                .filter_map(|(name, value)| Some((name, value?.to_owned())))
+                .collect();
+                (labels, share)
+            })
+        };
+        metrics.gauge(
+            "kq_cpu_share_cpus",
+            "CPUs that a container gets when every container is busy",
+            rows().map(|(labels, share)| (labels, share.cpus.as_ref().and_then(|it| it.to_f64()))),
+        );
+        metrics.gauge(
+            "kq_cpu_share_request_cpus",
+            "CPUs that a container requests",
+            rows().map(|(labels, share)| {
+                (labels, share.request_milli_cpu.map(|milli| number(milli) / 1000.0))
+            }),
+        );
+    }
+}
 
 /// What one container or sibling gets.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]

@@ -23,6 +23,7 @@ use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::Pod;
 use crate::k8s::priority::is_critical_pod;
 use crate::k8s::quantity::Quantity;
+use crate::output::metrics::{Metrics, number};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -105,7 +106,50 @@ pub struct EvictionRank {
     pub basis: Basis,
 }
 
-answer!("EvictionRank", EvictionRank);
+answer!("EvictionRank", EvictionRank, EvictionRank::metrics);
+
+impl EvictionRank {
+    fn metrics(&self, metrics: &mut Metrics) {
+        let thresholds = |value: fn(&ThresholdRow) -> Option<i64>| {
+            self.thresholds.iter().map(move |row| {
+                let grace = row.grace_period.to_string();
+                let labels = vec![("signal", row.signal.to_string()), ("grace_period", grace)];
+                (labels, value(row).map(number))
+            })
+        };
+        let pods = |value: fn(&RankItem) -> Option<i64>| {
+            self.items.iter().map(move |item| {
+                let PodName { namespace, name, .. } = &item.pod;
+                let labels = vec![("namespace", namespace.clone()), ("pod", name.clone())];
+                (labels, value(item).map(number))
+            })
+        };
+        for (name, help, value) in [
+            (
+                "available",
+                "What is left of the signal",
+                (|row| row.available) as fn(&ThresholdRow) -> _,
+            ),
+            ("threshold", "Threshold of eviction", |row| row.threshold),
+            ("margin", "What is left above the threshold", |row| row.margin),
+        ] {
+            metrics.gauge(&format!("kq_eviction_{name}"), help, thresholds(value));
+        }
+        for (name, help, value) in [
+            (
+                "rank",
+                "Place in the order of eviction, from 1",
+                (|item| i64::try_from(item.rank).ok()) as fn(&RankItem) -> _,
+            ),
+            ("usage", "Usage of the pod by which it is ranked", |item| {
+                i64::try_from(item.usage?).ok()
+            }),
+            ("request", "Request of the pod", |item| item.request),
+        ] {
+            metrics.gauge(&format!("kq_eviction_pod_{name}"), help, pods(value));
+        }
+    }
+}
 
 /// Who goes first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]

@@ -12,6 +12,7 @@ use crate::image_gc::loops::{Garbage, GcLoop};
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::k8s::duration::GoDuration;
 use crate::k8s::feature_gates::FeatureGates;
+use crate::output::metrics::{Metrics, number};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -46,7 +47,7 @@ pub struct GcPolicy {
     pub basis: Basis,
 }
 
-answer!("GcPolicy", GcPolicy);
+answer!("GcPolicy", GcPolicy, GcPolicy::metrics);
 
 /// Whether the kubelet collects something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -79,6 +80,30 @@ pub struct PolicySetting {
 }
 
 impl GcPolicy {
+    fn metrics(&self, metrics: &mut Metrics) {
+        let label = |item: &PolicySetting| vec![("setting", item.name.to_owned())];
+        let count = |item: &PolicySetting| item.value.as_i64().map(number);
+        let seconds = |item: &PolicySetting| {
+            let duration: GoDuration = item.value.as_str()?.parse().ok()?;
+            Some(number(duration.0) / number(GoDuration::SECOND.0))
+        };
+        metrics.gauge(
+            "kq_gc_setting",
+            "Setting of garbage collection that is a number",
+            self.items.iter().map(|it| (label(it), count(it))),
+        );
+        metrics.gauge(
+            "kq_gc_setting_seconds",
+            "Setting of garbage collection that is a duration",
+            self.items.iter().map(|it| (label(it), seconds(it))),
+        );
+        metrics.gauge(
+            "kq_gc_policy_errors",
+            "Errors for which the kubelet rejects the policy",
+            [(Vec::new(), i32::try_from(self.errors.len()).ok())],
+        );
+    }
+
     /// Puts the policy together.
     pub fn of(sources: PolicySources<'_>) -> Self {
         let policy = ImageGcPolicy::of(sources.config);

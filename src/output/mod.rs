@@ -3,6 +3,7 @@
 mod arrangement;
 pub mod bar;
 pub mod json_path;
+pub mod metrics;
 pub mod order;
 pub mod screen;
 pub mod table;

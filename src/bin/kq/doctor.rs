@@ -55,7 +55,7 @@ pub struct Args {
     namespace: NamespaceArgs,
 
     /// Output format
-    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with(NAMES))]
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with(NAMES).and_metrics())]
     output: OutputFormat,
 
     #[command(flatten)]

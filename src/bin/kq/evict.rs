@@ -74,7 +74,7 @@ pub struct RankArgs {
     labels: LabelArgs,
 
     /// Output format
-    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The pods, as pod/NAME"))]
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The pods, as pod/NAME").and_metrics())]
     output: OutputFormat,
 
     #[command(flatten)]

@@ -17,6 +17,8 @@ pub enum OutputFormat {
     Yaml,
     /// Lines of the answer: the names of its rows, or a script.
     Name,
+    /// Numbers for Prometheus.
+    Metrics,
     /// A template, read once and kept for as long as the process runs.
     JsonPath(&'static Template),
     /// Columns, read once and kept for as long as the process runs.
@@ -34,26 +36,34 @@ const CUSTOM_COLUMNS: &str = "custom-columns=";
 pub struct FormatParser {
     /// The format that prints lines, and what these are; `None`: the answer has none.
     names: Option<(&'static str, &'static str)>,
+    /// The answer has numbers that are worth a graph.
+    has_metrics: bool,
 }
 
 /// Reads a format of an answer whose rows have no names.
 pub fn formats() -> FormatParser {
-    FormatParser { names: None }
+    FormatParser { names: None, has_metrics: false }
 }
 
 /// Reads a format of an answer with names; `names` says which.
 pub fn formats_with(names: &'static str) -> FormatParser {
-    FormatParser { names: Some(("name", names)) }
+    FormatParser { names: Some(("name", names)), has_metrics: false }
 }
 
 /// Reads a format of an answer that says what to do.
 pub fn formats_with_script() -> FormatParser {
     FormatParser {
         names: Some(("script", "What to do before the change, as a script for a shell")),
+        has_metrics: false,
     }
 }
 
 impl FormatParser {
+    /// Reads also the format of numbers.
+    pub fn and_metrics(self) -> Self {
+        Self { has_metrics: true, ..self }
+    }
+
     fn values(&self) -> Vec<PossibleValue> {
         let value = |name, help| PossibleValue::new(name).help(help);
         let mut values = vec![
@@ -63,6 +73,9 @@ impl FormatParser {
             value("yaml", "The complete answer as YAML"),
         ];
         values.extend(self.names.map(|(name, help)| value(name, help)));
+        if self.has_metrics {
+            values.push(value("metrics", "Numbers as OpenMetrics, for Prometheus"));
+        }
         values.push(value(
             JSON_PATH,
             "Values by a template of kubectl, such as jsonpath='{.items[*].id}'",
@@ -97,6 +110,7 @@ impl TypedValueParser for FormatParser {
             "json" => OutputFormat::Json,
             "yaml" => OutputFormat::Yaml,
             "name" | "script" => OutputFormat::Name,
+            "metrics" => OutputFormat::Metrics,
             _ => OutputFormat::Table,
         })
     }

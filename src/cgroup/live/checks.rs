@@ -25,6 +25,7 @@ use crate::facts::snapshot::Snapshot;
 use crate::facts::workloads::Workloads;
 use crate::k8s::manifest::LoadedPod;
 use crate::k8s::pod::Pod;
+use crate::output::metrics::Metrics;
 use serde::Serialize;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -197,9 +198,38 @@ pub struct NodeChecks {
     pub basis: Basis,
 }
 
-answer!("NodeChecks", NodeChecks);
+answer!("NodeChecks", NodeChecks, NodeChecks::metrics);
 
 impl NodeChecks {
+    fn metrics(&self, metrics: &mut Metrics) {
+        let word = |severity: Severity| severity.to_string().to_lowercase();
+        let count = |severity: Severity| {
+            let count = self.items.iter().filter(|it| it.severity == severity).count();
+            (vec![("severity", word(severity))], i32::try_from(count).ok())
+        };
+        metrics.gauge(
+            "kq_doctor_findings",
+            "Findings of kq doctor by severity",
+            [Severity::Error, Severity::Unknown, Severity::Warning, Severity::Ok].map(count),
+        );
+        let findings = self.items.iter().filter(|it| it.severity != Severity::Ok);
+        metrics.gauge(
+            "kq_doctor_finding",
+            "A finding of kq doctor that is not OK",
+            findings.map(|it| {
+                let subject = it.subject.to_string();
+                (
+                    vec![
+                        ("severity", word(it.severity)),
+                        ("rule", it.id.clone()),
+                        ("subject", subject),
+                    ],
+                    Some(1),
+                )
+            }),
+        );
+    }
+
     /// Puts checks together with what they rest on.
     pub fn new(node: &NodeFacts, items: Vec<Check>, warnings: Vec<String>) -> Self {
         let mut basis = Basis { facts: node.into(), ..Basis::default() };

@@ -113,6 +113,8 @@ mod layouts;
 mod live_faults;
 /// A node in a folder.
 pub mod made_up_node;
+/// Numbers for Prometheus.
+mod metrics;
 /// `kq cgroup diff` and `doctor` where facts are missing or change meanwhile.
 mod moving;
 /// `kq cgroup plan`: the flags and files that describe a node.

@@ -45,6 +45,11 @@ fn every_session_of_an_upgrade_is_real() {
 }
 
 #[test]
+fn every_session_of_the_metrics_is_real() {
+    assert!(runs("docs/metrics.md") >= 1);
+}
+
+#[test]
 fn every_picture_of_the_readme_is_fresh() {
     let mut shown = BTreeSet::new();
     for session in sessions("README.md") {

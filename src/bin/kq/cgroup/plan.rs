@@ -2,7 +2,7 @@
 
 use super::question::{Question, code, write_problems};
 use crate::exit::{Code, Failure, tell};
-use crate::output_format::OutputFormat;
+use crate::output_format::{OutputFormat, formats_with};
 use crate::write;
 use kq::cgroup::report::CgroupPlan;
 use kq::cgroup::view;
@@ -37,6 +37,10 @@ use kq::cgroup::view;
 pub struct Args {
     #[command(flatten)]
     question: Question,
+
+    /// Output format
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The paths of the cgroups"))]
+    output: OutputFormat,
 }
 
 impl Args {
@@ -44,9 +48,10 @@ impl Args {
     pub fn run(mut self) -> Result<Code, Failure> {
         let gathered = self.question.gather()?;
         let (plan, basis) = gathered.answer()?;
-        match self.question.output {
+        match self.output {
             output @ (OutputFormat::Json
             | OutputFormat::Yaml
+            | OutputFormat::Metrics
             | OutputFormat::JsonPath(_)
             | OutputFormat::CustomColumns(_)) => {
                 write::answer(output, &CgroupPlan::new(&plan, basis))?;

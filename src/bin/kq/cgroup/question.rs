@@ -3,7 +3,6 @@
 use super::live_tree::gather_node;
 use crate::exit::{Code, Failure, warn};
 use crate::node_args::NodeArgs;
-use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::PodsArgs;
 use crate::pod_selectors::PodSelectors;
 use crate::source_args::SourceArgs;
@@ -43,10 +42,6 @@ pub struct Question {
     /// Only the pods bound to this node, or to no node yet (default: the name in --node-file)
     #[arg(long, value_name = "NAME")]
     on_node: Option<String>,
-
-    /// Output format
-    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The paths of the cgroups"))]
-    pub output: OutputFormat,
 
     #[command(flatten)]
     sources: SourceArgs,

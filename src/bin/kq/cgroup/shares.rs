@@ -2,7 +2,7 @@
 
 use super::question::{Question, code, write_problems};
 use crate::exit::{Code, Failure, tell};
-use crate::output_format::OutputFormat;
+use crate::output_format::{OutputFormat, formats_with};
 use crate::write;
 use anyhow::anyhow;
 use kq::cgroup::plan::Plan;
@@ -33,6 +33,10 @@ use kq::question::cgroup::plan::PlanInput;
 pub struct Args {
     #[command(flatten)]
     question: Question,
+
+    /// Output format
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The paths of the cgroups").and_metrics())]
+    output: OutputFormat,
 
     /// Divide by planned weights and quotas, not by the kernel's
     #[arg(long)]
@@ -78,9 +82,10 @@ impl Args {
             (Some(namespace), Some(pod)) => gathered.is_selected(namespace, pod),
             _ => true,
         });
-        match self.question.output {
+        match self.output {
             output @ (OutputFormat::Json
             | OutputFormat::Yaml
+            | OutputFormat::Metrics
             | OutputFormat::JsonPath(_)
             | OutputFormat::CustomColumns(_)) => {
                 write::answer(output, &divided)?;
@@ -94,7 +99,7 @@ impl Args {
                 write::names(paths.map(str::to_owned))?;
             }
         }
-        if matches!(self.question.output, OutputFormat::Table | OutputFormat::Wide) {
+        if matches!(self.output, OutputFormat::Table | OutputFormat::Wide) {
             write::lines([values_line(values)])?;
         }
         tell(&divided.basis);

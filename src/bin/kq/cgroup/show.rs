@@ -86,6 +86,7 @@ impl Args {
         match self.output {
             output @ (OutputFormat::Json
             | OutputFormat::Yaml
+            | OutputFormat::Metrics
             | OutputFormat::JsonPath(_)
             | OutputFormat::CustomColumns(_)) => {
                 write::answer(output, &shown)?;

@@ -22,7 +22,7 @@ use kq::question::image_gc::policy::{gc_policy, gc_policy_needs};
 #[command(verbatim_doc_comment)]
 pub struct Args {
     /// Output format
-    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats().and_metrics())]
     output: OutputFormat,
 
     #[command(flatten)]

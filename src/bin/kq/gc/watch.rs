@@ -138,6 +138,7 @@ impl Args {
         match self.output {
             OutputFormat::Json
             | OutputFormat::Yaml
+            | OutputFormat::Metrics
             | OutputFormat::JsonPath(_)
             | OutputFormat::CustomColumns(_) => write::answer(self.output, pass)?,
             OutputFormat::Name => {
