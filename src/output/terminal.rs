@@ -115,6 +115,10 @@ pub(super) struct Escaping<W> {
 impl<W: io::Write> io::Write for Escaping<W> {
     /// Takes whole characters: what formats a text or writes JSON never parts one.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) {
+            self.out.write_all(bytes)?;
+            return Ok(bytes.len());
+        }
         let text = str::from_utf8(bytes).map_err(io::Error::other)?;
         let is_foreign = |c: char| c != '\n' && is_unsafe(c);
         let mut rest = text;

@@ -5,17 +5,16 @@
 
 use crate::output::terminal::{Escaping, is_unsafe};
 use serde::Serialize;
-use std::io::{self, Write};
+use serde_json::Value;
+use std::io::{self, BufWriter, Write};
 
 /// Writes a value as indented JSON.
 ///
 /// # Errors
 ///
 /// Those of the writer.
-pub fn write_json<T: Serialize>(mut out: impl Write, value: &T) -> io::Result<()> {
-    let escaping = Escaping { out: &mut out, escape: json_escape };
-    serde_json::to_writer_pretty(escaping, value)?;
-    out.write_all(b"\n")
+pub fn write_json<T: Serialize>(out: &mut dyn Write, value: &T) -> io::Result<()> {
+    write_escaped(out, value, json_escape)
 }
 
 /// Writes a value as YAML.
@@ -26,16 +25,57 @@ pub fn write_json<T: Serialize>(mut out: impl Write, value: &T) -> io::Result<()
 /// # Errors
 ///
 /// Those of the writer.
-pub fn write_yaml<T: Serialize>(mut out: impl Write, value: &T) -> io::Result<()> {
-    if has_unsafe(value)? {
-        let escaping = Escaping { out: &mut out, escape: yaml_escape };
-        serde_json::to_writer_pretty(escaping, value)?;
-        return out.write_all(b"\n");
+pub fn write_yaml<T: Serialize>(out: &mut dyn Write, value: &T) -> io::Result<()> {
+    let mut json = Vec::new();
+    write_escaped(&mut json, value, |c| c.to_string())?;
+    let text = str::from_utf8(&json).map_err(io::Error::other)?;
+    if text.contains(|c: char| !c.is_control() && is_unsafe(c)) {
+        return write_escaped(out, value, yaml_escape);
     }
-    serde_saphyr::to_io_writer(&mut out, value).map_err(|error| match error {
+    // Each answer is serialized in one way, as JSON: code for another one would be as large again.
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let fields = serde_transcode::Transcoder::new(&mut reader);
+    serde_saphyr::to_io_writer(&mut DynWriter(out), &fields).map_err(|error| match error {
         serde_saphyr::ser_error::Error::IO { error } => error,
         other => io::Error::other(other),
     })
+}
+
+/// Returns a value as templates look into it.
+///
+/// # Errors
+///
+/// Fails for a value that JSON cannot have.
+pub fn to_value<T: Serialize>(value: &T) -> io::Result<Value> {
+    let mut json = Vec::new();
+    write_escaped(&mut json, value, |c| c.to_string())?;
+    Ok(serde_json::from_slice(&json)?)
+}
+
+/// The one way in which answers are serialized.
+fn write_escaped<T: Serialize>(
+    out: &mut dyn Write,
+    value: &T,
+    escape: fn(char) -> String,
+) -> io::Result<()> {
+    // It passes on whole writes, and so whole characters.
+    let mut buffered = BufWriter::new(Escaping { out: DynWriter(out), escape });
+    serde_json::to_writer_pretty(&mut buffered, value)?;
+    buffered.write_all(b"\n")?;
+    buffered.flush()
+}
+
+/// A writer of any kind.
+struct DynWriter<'w>(&'w mut dyn Write);
+
+impl Write for DynWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// Returns a value as JSON in one line without an end: of an event, or of a file.
@@ -62,33 +102,10 @@ fn yaml_escape(c: char) -> String {
     }
 }
 
-/// Returns true for a value that YAML would show with an unsafe character. Control characters are escaped in YAML
-/// as in JSON, except for the line ends and tabs of blocks.
-fn has_unsafe<T: Serialize>(value: &T) -> io::Result<bool> {
-    let mut looking = Looking(false);
-    serde_json::to_writer(&mut looking, value)?;
-    Ok(looking.0)
-}
-
-/// A writer that only looks for unsafe characters.
-struct Looking(bool);
-
-impl Write for Looking {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let text = str::from_utf8(bytes).map_err(io::Error::other)?;
-        self.0 |= text.contains(|c: char| !c.is_control() && is_unsafe(c));
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
+    use serde_json::json;
     use std::collections::BTreeMap;
 
     #[test]

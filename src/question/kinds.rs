@@ -100,6 +100,17 @@ pub const KINDS: &[Kind] = &[
     kind::<WhatIf>(),
 ];
 
+/// The names of all kinds, without the code of their schemas.
+pub const KIND_NAMES: [&str; KINDS.len()] = {
+    let mut names = [""; KINDS.len()];
+    let mut at = 0;
+    while at < KINDS.len() {
+        names[at] = KINDS[at].name;
+        at += 1;
+    }
+    names
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;

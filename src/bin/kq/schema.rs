@@ -1,11 +1,13 @@
 //! `kq schema`
 
 use crate::exit::{Code, Failure};
-use crate::output_format::OutputFormat;
 use crate::write;
 use anyhow::anyhow;
 use clap::builder::PossibleValuesParser;
-use kq::question::kinds::KINDS;
+use kq::question::kinds::KIND_NAMES;
+use miniz_oxide::inflate::decompress_to_vec;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 
 /// Print the JSON Schema of a kind of answer
 ///
@@ -20,21 +22,29 @@ use kq::question::kinds::KINDS;
 #[command(verbatim_doc_comment)]
 pub struct Args {
     /// The kind of answer
-    #[arg(value_parser = PossibleValuesParser::new(KINDS.iter().map(|kind| kind.name)),
+    #[arg(value_parser = PossibleValuesParser::new(KIND_NAMES),
         hide_possible_values = true)]
     kind: Option<String>,
 }
+
+/// The files of `docs/schema` as one JSON object, by kind.
+static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/schemas.deflate"));
 
 impl Args {
     /// Prints the schema, or the kinds.
     pub fn run(self) -> Result<Code, Failure> {
         let Some(name) = self.kind else {
-            write::lines(KINDS.iter().map(|kind| kind.name.to_owned()))?;
+            write::lines(KIND_NAMES.iter().map(|kind| (*kind).to_owned()))?;
             return Ok(Code::Answered);
         };
-        let kind = KINDS.iter().find(|kind| kind.name == name);
-        let kind = kind.ok_or_else(|| Failure::usage(anyhow!("{name} is not a kind of answer")))?;
-        write::value(OutputFormat::Json, &(kind.schema)())?;
+        let schemas = decompress_to_vec(PACKED).map_err(|error| anyhow!("{error}"));
+        let schemas = schemas.map_err(Failure::missing)?;
+        let schemas: BTreeMap<&str, &RawValue> =
+            serde_json::from_slice(&schemas).map_err(Failure::missing)?;
+        let schema = schemas.get(name.as_str());
+        let schema =
+            schema.ok_or_else(|| Failure::usage(anyhow!("{name} is not a kind of answer")))?;
+        write::verbatim(schema.get().lines().map(str::to_owned))?;
         Ok(Code::Answered)
     }
 }

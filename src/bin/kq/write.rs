@@ -5,23 +5,30 @@ use crate::output_format::OutputFormat;
 use anyhow::{Error, anyhow};
 use kq::answer::{Answer, Document};
 use kq::k8s::nearest::nearest;
+use kq::output::metrics::Metrics;
 use kq::output::order;
 use kq::output::screen::Screen;
 use kq::output::terminal::{plain, show};
-use kq::output::value::{write_json, write_yaml};
+use kq::output::value::{to_value, write_json, write_yaml};
 use serde::Serialize;
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 /// Writes an answer in a structured form.
 pub fn answer<A: Answer>(output: OutputFormat, answer: &A) -> Result<(), Failure> {
+    if output == OutputFormat::Metrics {
+        check_unordered()?;
+        let mut metrics = Metrics::default();
+        answer.metrics(&mut metrics);
+        return to_stdout(|out| writeln!(out, "{metrics}"));
+    }
     value(output, &Document::of(answer))
 }
 
 /// Writes a value in a structured form.
 pub fn value<T: Serialize>(output: OutputFormat, value: &T) -> Result<(), Failure> {
     // Templates are of the JSON of an answer, whose numbers and names are those of its schema.
-    let json = || serde_json::to_value(value).map_err(Failure::missing);
+    let json = || to_value(value).map_err(Failure::missing);
     if !matches!(output, OutputFormat::CustomColumns(_)) {
         check_unordered()?;
     }

@@ -1,0 +1,25 @@
+//! Packs the JSON Schemas of `docs/schema` for `kq schema`: the code that makes them from the types of the answers is
+//! ten times as large.
+
+#![expect(clippy::disallowed_methods, reason = "it reads and writes what cargo names")]
+#![expect(clippy::disallowed_macros, reason = "cargo reads what it prints")]
+
+use std::path::Path;
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
+    println!("cargo::rerun-if-changed=docs/schema");
+    let mut files: Vec<_> = fs::read_dir("docs/schema")?.collect::<Result<_, _>>()?;
+    files.sort_by_key(fs::DirEntry::file_name);
+    let mut all = String::from("{");
+    for file in &files {
+        let path = file.path();
+        let kind = path.file_stem().unwrap_or_default().to_string_lossy();
+        let comma = if all.len() > 1 { "," } else { "" };
+        all += &format!("{comma}\"{kind}\":{}", fs::read_to_string(&path)?);
+    }
+    all.push('}');
+    let packed = miniz_oxide::deflate::compress_to_vec(all.as_bytes(), 9);
+    let out = env::var("OUT_DIR").map_err(io::Error::other)?;
+    fs::write(Path::new(&out).join("schemas.deflate"), packed)
+}
