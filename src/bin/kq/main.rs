@@ -36,6 +36,10 @@ mod write;
 
 use std::process::ExitCode;
 
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     if complete::is_asked() {
         return ExitCode::SUCCESS;

@@ -8,9 +8,13 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 use kq::output::terminal::{brief, is_unsafe, plain};
 use std::ffi::OsString;
+use std::path::Path;
 
 /// Stands for `--snapshot`.
 const SNAPSHOT_VARIABLE: &str = "KQ_SNAPSHOT";
+
+/// The name under which kubectl finds a plugin.
+const PLUGIN: &str = "kubectl-kq";
 
 /// What the command line asks for.
 pub struct Asked {
@@ -70,9 +74,15 @@ fn without_value_tip(mut error: clap::Error) -> clap::Error {
 }
 
 fn try_read(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, clap::Error> {
+    let mut arguments = arguments.into_iter().peekable();
     let command = match snapshot_variable() {
         Some(_) => with_variable(Cli::command()),
         None => Cli::command(),
+    };
+    let program = arguments.peek().map(Path::new).and_then(Path::file_name);
+    let command = match program.is_some_and(|name| name == PLUGIN) {
+        true => command.bin_name("kubectl kq"),
+        false => command,
     };
     let matches = command.try_get_matches_from(with_kubelet_flags(arguments))?;
     let cli = Cli::from_arg_matches(&matches)?;

@@ -3,6 +3,7 @@
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -25,6 +26,8 @@ pub fn asking(arguments: &[String]) -> HalfWay {
 pub fn terminal() -> (File, File) {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal can be had");
     grantpt(&master).and_then(|()| unlockpt(&master)).expect("it can be opened");
+    let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&master, size).expect("it has a size");
     let path = ptsname(&master, Vec::new()).expect("it has a name").into_string();
     let slave = File::options().read(true).write(true).open(path.expect("a path"));
     (File::from(master), slave.expect("the terminal can be opened"))

@@ -39,6 +39,8 @@ mod preempt;
 mod probes;
 /// CPU limits of cgroup v1 change without a moment that the kernel refuses.
 mod quota;
+/// What is shipped.
+mod release;
 /// The runtime over its socket, one call after the other.
 mod runtime;
 /// The same tests on the unified hierarchy.
@@ -89,6 +91,11 @@ fn exclusively() -> Result<(), String> {
 /// Says why a test did nothing; fails where it must not.
 fn skip(reason: &str) {
     assert!(!is_required(), "there must be a node: {reason}");
+    leave_out(reason);
+}
+
+/// Says why a test did nothing, also where there must be a node.
+fn leave_out(reason: &str) {
     // Not the macro: what that prints is only seen of tests that fail.
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test");
