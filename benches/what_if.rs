@@ -14,7 +14,7 @@ use std::hint::black_box;
 const PODS: usize = 110;
 
 /// The example's node with as many copies of its pods, each with its sandbox, its containers and its cgroups.
-fn snapshot(same_second: bool) -> Snapshot {
+fn snapshot(is_full: bool, same_second: bool) -> Snapshot {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/night/worker-3.json");
     let text = std::fs::read(path).expect("the example is there");
     let mut node: Value = serde_json::from_slice(&text).expect("it is JSON");
@@ -44,9 +44,9 @@ fn snapshot(same_second: bool) -> Snapshot {
             serde_json::from_str(&text).expect("it is JSON")
         };
         let mut copy = copied(pod);
-        if same_second {
-            copy["pod"]["metadata"]["creationTimestamp"] = "2026-11-18T09:12:01Z".into();
-        }
+        let second = if same_second { 0 } else { number };
+        let created = format!("2026-11-18T09:{:02}:{:02}Z", second / 60, second % 60);
+        copy["pod"]["metadata"]["creationTimestamp"] = created.into();
         copies.push(copy);
         for (path, field, into) in &mut items {
             let Value::Array(list) = found(&node, path) else { panic!("{path}") };
@@ -69,6 +69,15 @@ fn snapshot(same_second: bool) -> Snapshot {
             all.insert(path, values.clone());
         }
     }
+    if !is_full {
+        for list in ["capacity", "allocatable"] {
+            let status = node.pointer_mut(&format!("/node/found/value/status/{list}"));
+            let status = status.expect("it is found");
+            for (name, amount) in [("cpu", "96"), ("memory", "512Gi"), ("example.com/gpu", "110")] {
+                status[name] = amount.into();
+            }
+        }
+    }
     *node.pointer_mut(pods_at).expect("it is found") = Value::Array(copies);
     for (path, _, list) in items {
         *node.pointer_mut(path).expect("it is found") = Value::Array(list);
@@ -77,8 +86,8 @@ fn snapshot(same_second: bool) -> Snapshot {
     serde_json::from_value(node).expect("a snapshot")
 }
 
-fn state(same_second: bool) -> NodeState {
-    let snapshot = snapshot(same_second);
+fn state(is_full: bool, same_second: bool) -> NodeState {
+    let snapshot = snapshot(is_full, same_second);
     let gathered = GatheredTree { snapshot, given: None, roots: Vec::new(), notes: Vec::new() };
     NodeState::of(gathered, NodeOptions::default()).expect("a node")
 }
@@ -86,13 +95,13 @@ fn state(same_second: bool) -> NodeState {
 fn changes(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("what-if of 110 pods");
     group.sample_size(20);
-    for (name, same_second, line) in [
-        ("a restart", false, "kubelet-restart"),
-        ("an upgrade", false, "kubelet-version 1.36 set systemReserved.cpu=300m"),
-        ("a restart that refuses pods", false, "set maxPods=80"),
-        ("the same of pods of one second", true, "set maxPods=80"),
+    for (name, is_full, same_second, line) in [
+        ("a restart", false, false, "kubelet-restart"),
+        ("an upgrade", false, false, "kubelet-version 1.36 set systemReserved.cpu=300m"),
+        ("a restart that refuses pods", true, false, "kubelet-restart"),
+        ("the same with pods of one second", true, true, "kubelet-restart"),
     ] {
-        let node = state(same_second);
+        let node = state(is_full, same_second);
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let changes = parse(&words).expect("changes");
         let files = ChangeFiles::default();

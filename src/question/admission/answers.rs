@@ -4,11 +4,14 @@ use super::plan::few_enough;
 use super::start_pressure::{refusal, start_pressure};
 use super::{AdmissionNode, Detail, plan};
 use crate::admission::{DeviceDecision, NodePod, PodAdmission, qualified};
-use crate::answer::Failure;
+use crate::answer::{Basis, Failure};
+use crate::facts::kubelet_config::PressureCondition;
+use crate::facts::node_object::NodeObject;
 use crate::k8s::pod::Pod;
 use crate::k8s::priority::is_critical_pod;
 use crate::preemption::{PodReadmission, Trace, readmit, restart_order};
-use crate::question::devices::admission::PluginStart;
+use crate::question::devices::admission::{DeviceAdmission, PluginStart};
+use std::borrow::Cow;
 
 /// Explains whether the kubelet of a node admits a pod. `ledger`: with the requests of each other pod.
 ///
@@ -30,52 +33,61 @@ pub fn admit(about: &AdmissionNode, pod: &Pod, ledger: bool) -> Result<PodAdmiss
 ///
 /// Fails as [`admit`] does.
 pub fn readmit_all(about: &AdmissionNode) -> Result<PodReadmission, Failure> {
-    readmit_arranged(about, PluginStart::AfterPods, |_| {})
+    let start = KubeletStart::of(about, PluginStart::AfterPods)?;
+    Ok(start.readmit(&start.order()))
 }
 
-/// Explains the same for a kubelet with which each plugin that runs registers before it admits the pods.
-///
-/// # Errors
-///
-/// Fails as [`admit`] does.
-pub fn readmit_after_plugins(about: &AdmissionNode) -> Result<PodReadmission, Failure> {
-    readmit_arranged(about, PluginStart::BeforePods, |_| {})
+/// A kubelet that starts, before it comes to its pods.
+pub struct KubeletStart<'n> {
+    about: &'n AdmissionNode,
+    pods: Vec<&'n Pod>,
+    devices: Option<DeviceAdmission>,
+    object: Cow<'n, NodeObject>,
+    conditions: Vec<PressureCondition>,
+    basis: Basis,
 }
 
-/// Explains the same, with the pods in another order than that of their age and names.
-///
-/// # Errors
-///
-/// Fails as [`admit`] does.
-pub fn readmit_arranged(
-    about: &AdmissionNode,
-    plugins: PluginStart,
-    arrange: impl FnOnce(&mut Vec<&Pod>),
-) -> Result<PodReadmission, Failure> {
-    let mut basis = about.basis.clone();
-    let pods = about.others(None, &mut basis)?.pods;
-    let counted: Vec<_> = pods.iter().filter(|it| it.counts).map(|it| it.pod).collect();
-    if counted.iter().any(|pod| is_critical_pod(pod)) {
-        few_enough(counted.len())?;
-    }
-    about.assume(counted.iter().copied(), &mut basis);
-    let mut devices = about.device_question(&pods)?.restarted(&counted, plugins, &mut basis)?;
-    let reported = devices.as_mut().and_then(|devices| devices.restarted.take());
-    let object = match &reported {
-        Some(object) => object,
-        None => about.object()?,
-    };
-    let rules = &about.node.kubelet.rules;
-    let conditions = start_pressure(about, &mut basis)?;
-    let decide = |pod: &Pod| match (refusal(&conditions, pod, rules), &mut devices) {
-        (Some(refusal), _) => {
-            DeviceDecision { refusal: Some(refusal), ..DeviceDecision::default() }
+impl<'n> KubeletStart<'n> {
+    /// Takes a node.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`admit`] does.
+    pub fn of(about: &'n AdmissionNode, plugins: PluginStart) -> Result<Self, Failure> {
+        let mut basis = about.basis.clone();
+        let all = about.others(None, &mut basis)?.pods;
+        let pods: Vec<&Pod> = all.iter().filter(|it| it.counts).map(|it| it.pod).collect();
+        if pods.iter().any(|pod| is_critical_pod(pod)) {
+            few_enough(pods.len())?;
         }
-        (None, Some(devices)) => devices.decide_next(pod, &mut basis),
-        (None, None) => DeviceDecision::default(),
-    };
-    let mut order = restart_order(&counted);
-    arrange(&mut order);
-    let items = readmit(&order, object, decide, rules);
-    Ok(PodReadmission::new(object, items, basis))
+        about.assume(pods.iter().copied(), &mut basis);
+        let mut devices = about.device_question(&all)?.restarted(&pods, plugins, &mut basis)?;
+        let reported = devices.as_mut().and_then(|devices| devices.restarted.take());
+        let object = match reported {
+            Some(object) => Cow::Owned(object),
+            None => Cow::Borrowed(about.object()?),
+        };
+        let conditions = start_pressure(about, &mut basis)?;
+        Ok(Self { about, pods, devices, object, conditions, basis })
+    }
+
+    /// Returns the pods in the order of their age and names.
+    pub fn order(&self) -> Vec<&'n Pod> {
+        restart_order(&self.pods)
+    }
+
+    /// Explains which pods it admits when it comes to them in this order.
+    pub fn readmit(&self, order: &[&Pod]) -> PodReadmission {
+        let rules = &self.about.node.kubelet.rules;
+        let (mut devices, mut basis) = (self.devices.clone(), self.basis.clone());
+        let decide = |pod: &Pod| match (refusal(&self.conditions, pod, rules), &mut devices) {
+            (Some(refusal), _) => {
+                DeviceDecision { refusal: Some(refusal), ..DeviceDecision::default() }
+            }
+            (None, Some(devices)) => devices.decide_next(pod, &mut basis),
+            (None, None) => DeviceDecision::default(),
+        };
+        let items = readmit(order, &self.object, decide, rules);
+        PodReadmission::new(&self.object, items, basis)
+    }
 }

@@ -12,7 +12,7 @@ mod replan;
 mod start_pressure;
 mod target_pod;
 
-pub use answers::{admit, readmit_after_plugins, readmit_all, readmit_arranged};
+pub use answers::{KubeletStart, admit, readmit_all};
 pub use cluster::cluster_preemption;
 pub use options::AdmissionOptions;
 pub use order::{random_order, sort};

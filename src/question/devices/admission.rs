@@ -57,6 +57,7 @@ pub struct DeviceQuestion<'q> {
 }
 
 /// The device manager of a node, which admits one pod after the other.
+#[derive(Clone)]
 pub struct DeviceAdmission {
     state: ManagerState,
     manager: TopologyManager,

@@ -8,7 +8,8 @@ use crate::facts::devices::{CheckpointEntry, CheckpointFact};
 use crate::facts::workloads::effective_uid;
 use crate::k8s::pod::{Pod, ResourceName};
 use crate::preemption::ReadmissionResult;
-use crate::question::admission::{AdmissionNode, readmit_after_plugins};
+use crate::question::admission::{AdmissionNode, KubeletStart};
+use crate::question::devices::admission::PluginStart;
 use crate::what_if::{OpenCause, PodOutcome, PodResult, StartFinding};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,7 +63,8 @@ impl Transition<'_> {
         if outcomes.is_empty() {
             return Ok(());
         }
-        let answer = readmit_after_plugins(about)?;
+        let start = KubeletStart::of(about, PluginStart::BeforePods)?;
+        let answer = start.readmit(&start.order());
         let admitted: BTreeSet<&str> = answer
             .items
             .iter()

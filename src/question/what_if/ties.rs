@@ -1,11 +1,11 @@
 //! What is left to chance among pods that were created in the same second.
 
 use crate::admission::qualified;
-use crate::answer::{Basis, Failure};
+use crate::answer::Failure;
 use crate::k8s::pod::Pod;
 use crate::k8s::priority::is_static_pod;
-use crate::preemption::{ReadmissionResult, are_tied, restart_order};
-use crate::question::admission::{AdmissionNode, readmit_arranged};
+use crate::preemption::{ReadmissionResult, are_tied};
+use crate::question::admission::{AdmissionNode, KubeletStart};
 use crate::question::devices::admission::PluginStart;
 use crate::what_if::{OpenCause, PodOutcome, PodResult};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,10 +27,8 @@ pub fn leave_ties_open(about: &AdmissionNode, outcomes: &mut [PodOutcome]) -> Re
     if decided.is_empty() {
         return Ok(());
     }
-    let mut basis = Basis::default();
-    let others = about.others(None, &mut basis)?;
-    let counted: Vec<&Pod> = others.pods.iter().filter(|it| it.counts).map(|it| it.pod).collect();
-    let order = restart_order(&counted);
+    let start = KubeletStart::of(about, PluginStart::AfterPods)?;
+    let order = start.order();
     let groups = order.chunk_by(|one, other| are_tied(one, other)).filter(|group| {
         group.len() > 1 && group.iter().any(|pod| decided.contains(&qualified(pod)))
     });
@@ -42,10 +40,9 @@ pub fn leave_ties_open(about: &AdmissionNode, outcomes: &mut [PodOutcome]) -> Re
     }
     for pod in tied {
         for is_first in [true, false] {
-            let answer = readmit_arranged(about, PluginStart::AfterPods, |order| {
-                place(order, pod, is_first);
-            })?;
-            for item in answer.items {
+            let mut order = order.clone();
+            place(&mut order, pod, is_first);
+            for item in start.readmit(&order).items {
                 let result = match item.result {
                     ReadmissionResult::Admitted => PodResult::Kept,
                     ReadmissionResult::Refused => PodResult::Refused,
