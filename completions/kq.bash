@@ -4003,11 +4003,11 @@ _kq() {
             fi
             case "${prev}" in
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name sarif junit jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name sarif junit jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --snapshot)
@@ -5581,11 +5581,11 @@ _kq() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name sarif junit jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name sarif junit jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --snapshot)
@@ -5907,11 +5907,11 @@ _kq() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name sarif junit jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name sarif junit jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --snapshot)

@@ -619,6 +619,8 @@ wide\t'All details'
 json\t'The complete answer as JSON'
 yaml\t'The complete answer as YAML'
 name\t'The subjects of the problems, such as pod/NAMESPACE/NAME or node'
+sarif\t'Findings as SARIF, for code scanners'
+junit\t'Findings as JUnit XML, for CI servers'
 jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
 custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
@@ -1262,6 +1264,8 @@ wide\t'All details'
 json\t'The complete answer as JSON'
 yaml\t'The complete answer as YAML'
 name\t'The subjects of the problems, such as pod/NAMESPACE/NAME or node'
+sarif\t'Findings as SARIF, for code scanners'
+junit\t'Findings as JUnit XML, for CI servers'
 jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
 custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
@@ -1489,6 +1493,8 @@ wide\t'All details'
 json\t'The complete answer as JSON'
 yaml\t'The complete answer as YAML'
 name\t'The subjects of the problems, such as pod/NAMESPACE/NAME or node'
+sarif\t'Findings as SARIF, for code scanners'
+junit\t'Findings as JUnit XML, for CI servers'
 jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
 custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r

@@ -9,6 +9,7 @@ mod failure;
 /// Results of rules, with one severity.
 mod finding;
 /// Findings as tables.
+pub mod finding_export;
 pub mod finding_view;
 /// Reasons with their sentences.
 mod worded;

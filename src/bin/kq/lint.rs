@@ -1,8 +1,9 @@
 //! What the lints have in common: how their findings are shown, and how they end.
 
 use crate::exit::{Code, Failure, note, tell};
-use crate::output_format::OutputFormat;
+use crate::output_format::{Exchange, OutputFormat};
 use crate::write;
+use kq::answer::finding_export::{junit, sarif};
 use kq::answer::finding_view::{advice, names, table, wide};
 use kq::answer::{Answer, Finding};
 
@@ -16,6 +17,17 @@ pub fn show<A: Answer>(
     items: &[Finding],
     nothing: Option<String>,
 ) -> Result<Code, Failure> {
+    match output {
+        OutputFormat::Exchange(Exchange::Sarif) => {
+            write::value(OutputFormat::Json, &sarif(items))?;
+            return Ok(code(lint, items));
+        }
+        OutputFormat::Exchange(Exchange::Junit) => {
+            write::verbatim(junit(A::KIND, items).lines().map(str::to_owned))?;
+            return Ok(code(lint, items));
+        }
+        _ => {}
+    }
     let is_table = output == OutputFormat::Table;
     let is_for_people = output.is_for_people();
     let has_text = is_for_people && output != OutputFormat::Name;
@@ -31,8 +43,12 @@ pub fn show<A: Answer>(
     if is_table {
         advice(items).iter().for_each(|advice| note("fix", advice));
     }
-    Ok(match items.iter().any(Finding::is_problem) {
+    Ok(code(lint, items))
+}
+
+fn code<A: Answer>(lint: &A, items: &[Finding]) -> Code {
+    match items.iter().any(Finding::is_problem) {
         true => Code::No,
         false => Code::Answered.unless(!lint.basis().missing.is_empty()),
-    })
+    }
 }

@@ -17,13 +17,34 @@ pub enum OutputFormat {
     Yaml,
     /// Lines of the answer: the names of its rows, or a script.
     Name,
-    /// Numbers for Prometheus.
-    Metrics,
+    /// A format of other programs.
+    Exchange(Exchange),
     /// A template, read once and kept for as long as the process runs.
     JsonPath(&'static Template),
     /// Columns, read once and kept for as long as the process runs.
     CustomColumns(&'static CustomColumns),
 }
+
+/// A format of other programs, which some answers have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exchange {
+    /// Numbers for Prometheus.
+    Metrics,
+    /// Findings for code scanners.
+    Sarif,
+    /// Findings for CI servers.
+    Junit,
+}
+
+/// What `-o metrics` prints.
+const METRICS: &[(&str, &str, Exchange)] =
+    &[("metrics", "Numbers as OpenMetrics, for Prometheus", Exchange::Metrics)];
+
+/// What lints print for other programs.
+const LINT: &[(&str, &str, Exchange)] = &[
+    ("sarif", "Findings as SARIF, for code scanners", Exchange::Sarif),
+    ("junit", "Findings as JUnit XML, for CI servers", Exchange::Junit),
+];
 
 /// The start of a template on the command line.
 const JSON_PATH: &str = "jsonpath=";
@@ -36,32 +57,37 @@ const CUSTOM_COLUMNS: &str = "custom-columns=";
 pub struct FormatParser {
     /// The format that prints lines, and what these are; `None`: the answer has none.
     names: Option<(&'static str, &'static str)>,
-    /// The answer has numbers that are worth a graph.
-    has_metrics: bool,
+    /// The formats of other programs that the answer has.
+    exchange: &'static [(&'static str, &'static str, Exchange)],
 }
 
 /// Reads a format of an answer whose rows have no names.
 pub fn formats() -> FormatParser {
-    FormatParser { names: None, has_metrics: false }
+    FormatParser { names: None, exchange: &[] }
 }
 
 /// Reads a format of an answer with names; `names` says which.
 pub fn formats_with(names: &'static str) -> FormatParser {
-    FormatParser { names: Some(("name", names)), has_metrics: false }
+    FormatParser { names: Some(("name", names)), exchange: &[] }
 }
 
 /// Reads a format of an answer that says what to do.
 pub fn formats_with_script() -> FormatParser {
     FormatParser {
         names: Some(("script", "What to do before the change, as a script for a shell")),
-        has_metrics: false,
+        exchange: &[],
     }
 }
 
 impl FormatParser {
     /// Reads also the format of numbers.
     pub fn and_metrics(self) -> Self {
-        Self { has_metrics: true, ..self }
+        Self { exchange: METRICS, ..self }
+    }
+
+    /// Reads also the formats of lints.
+    pub fn and_lint(self) -> Self {
+        Self { exchange: LINT, ..self }
     }
 
     fn values(&self) -> Vec<PossibleValue> {
@@ -73,9 +99,7 @@ impl FormatParser {
             value("yaml", "The complete answer as YAML"),
         ];
         values.extend(self.names.map(|(name, help)| value(name, help)));
-        if self.has_metrics {
-            values.push(value("metrics", "Numbers as OpenMetrics, for Prometheus"));
-        }
+        values.extend(self.exchange.iter().map(|(name, help, _)| value(name, help)));
         values.push(value(
             JSON_PATH,
             "Values by a template of kubectl, such as jsonpath='{.items[*].id}'",
@@ -105,12 +129,15 @@ impl TypedValueParser for FormatParser {
                 .parse_ref(command, argument, value);
         }
         let parser = PossibleValuesParser::new(self.values());
-        Ok(match parser.parse_ref(command, argument, value)?.as_str() {
+        let format = parser.parse_ref(command, argument, value)?;
+        if let Some((.., exchange)) = self.exchange.iter().find(|(name, ..)| *name == format) {
+            return Ok(OutputFormat::Exchange(*exchange));
+        }
+        Ok(match format.as_str() {
             "wide" => OutputFormat::Wide,
             "json" => OutputFormat::Json,
             "yaml" => OutputFormat::Yaml,
             "name" | "script" => OutputFormat::Name,
-            "metrics" => OutputFormat::Metrics,
             _ => OutputFormat::Table,
         })
     }

@@ -1,7 +1,7 @@
 //! Writing an answer in the form that was asked for.
 
 use crate::exit::Failure;
-use crate::output_format::OutputFormat;
+use crate::output_format::{Exchange, OutputFormat};
 use anyhow::{Error, anyhow};
 use kq::answer::{Answer, Document};
 use kq::k8s::nearest::nearest;
@@ -16,7 +16,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 
 /// Writes an answer in a structured form.
 pub fn answer<A: Answer>(output: OutputFormat, answer: &A) -> Result<(), Failure> {
-    if output == OutputFormat::Metrics {
+    if output == OutputFormat::Exchange(Exchange::Metrics) {
         check_unordered()?;
         let mut metrics = Metrics::default();
         answer.metrics(&mut metrics);
@@ -96,6 +96,7 @@ pub fn lines(lines: impl IntoIterator<Item = String>) -> Result<(), Failure> {
 
 /// Writes lines as [`lines`] does, but as they are: no terminal wraps them at words.
 pub fn verbatim(lines: impl IntoIterator<Item = String>) -> Result<(), Failure> {
+    check_unordered()?;
     let mut lines = lines.into_iter();
     to_stdout(|out| lines.try_for_each(|line| writeln!(out, "{}", plain(line))))
 }

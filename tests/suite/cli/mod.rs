@@ -109,6 +109,8 @@ mod hints;
 pub mod interactive;
 /// The layouts of distributions.
 mod layouts;
+/// Findings for other programs.
+mod lint_exports;
 /// Sources that do not answer.
 mod live_faults;
 /// A node in a folder.

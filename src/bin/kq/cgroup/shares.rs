@@ -85,7 +85,7 @@ impl Args {
         match self.output {
             output @ (OutputFormat::Json
             | OutputFormat::Yaml
-            | OutputFormat::Metrics
+            | OutputFormat::Exchange(_)
             | OutputFormat::JsonPath(_)
             | OutputFormat::CustomColumns(_)) => {
                 write::answer(output, &divided)?;

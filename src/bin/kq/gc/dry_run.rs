@@ -76,7 +76,7 @@ pub fn show(output: OutputFormat, planned: &ImageGcAnswer) -> Result<(), Failure
     match output {
         OutputFormat::Json
         | OutputFormat::Yaml
-        | OutputFormat::Metrics
+        | OutputFormat::Exchange(_)
         | OutputFormat::JsonPath(_)
         | OutputFormat::CustomColumns(_) => return write::answer(output, planned),
         OutputFormat::Name => {

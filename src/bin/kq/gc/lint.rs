@@ -27,7 +27,7 @@ use kq::question::image_gc::lint::{gc_lint, gc_lint_needs};
 #[command(verbatim_doc_comment)]
 pub struct Args {
     /// Output format
-    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with(NAMES))]
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with(NAMES).and_lint())]
     output: OutputFormat,
 
     #[command(flatten)]

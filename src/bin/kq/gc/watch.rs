@@ -138,7 +138,7 @@ impl Args {
         match self.output {
             OutputFormat::Json
             | OutputFormat::Yaml
-            | OutputFormat::Metrics
+            | OutputFormat::Exchange(_)
             | OutputFormat::JsonPath(_)
             | OutputFormat::CustomColumns(_) => write::answer(self.output, pass)?,
             OutputFormat::Name => {

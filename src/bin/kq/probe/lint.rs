@@ -49,7 +49,7 @@ pub struct Args {
     labels: LabelArgs,
 
     /// Output format
-    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with(NAMES))]
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with(NAMES).and_lint())]
     output: OutputFormat,
 
     #[command(flatten)]

@@ -1,0 +1,136 @@
+//! Findings in the formats of other programs: SARIF, which code scanners read, and JUnit's XML, which CI servers read.
+
+use super::{Finding, Severity, Subject};
+use crate::output::terminal::is_unsafe;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// Returns findings as SARIF 2.1.0. Checks that passed are results of the kind `pass`.
+pub fn sarif(findings: &[Finding]) -> Value {
+    let rules: BTreeSet<&str> = findings.iter().map(|it| it.id.as_str()).collect();
+    let rules: Vec<Value> = rules.into_iter().map(|id| json!({ "id": id })).collect();
+    let driver = json!({
+        "name": "kq",
+        "version": env!("CARGO_PKG_VERSION"),
+        "rules": rules,
+    });
+    let results: Vec<Value> = findings.iter().map(result).collect();
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{ "tool": { "driver": driver }, "results": results }],
+    })
+}
+
+fn result(finding: &Finding) -> Value {
+    let (kind, level) = match finding.severity {
+        Severity::Error => ("fail", "error"),
+        Severity::Warning => ("fail", "warning"),
+        Severity::Unknown => ("review", "none"),
+        Severity::Info => ("informational", "none"),
+        Severity::Ok => ("pass", "none"),
+    };
+    let name = match finding.subject.place() {
+        Some(place) => format!("{}/{place}", finding.subject.name()),
+        None => finding.subject.name(),
+    };
+    let mut location = json!({ "logicalLocations": [{ "fullyQualifiedName": name }] });
+    if let Subject::File { path, .. } = &finding.subject {
+        location["physicalLocation"] = json!({ "artifactLocation": { "uri": path } });
+    }
+    json!({
+        "ruleId": finding.id,
+        "kind": kind,
+        "level": level,
+        "message": { "text": text(finding) },
+        "locations": [location],
+    })
+}
+
+/// Returns findings as a suite of tests in JUnit's XML: problems are failures, and what is unknown is an error.
+pub fn junit(suite: &str, findings: &[Finding]) -> String {
+    let count = |is_meant: fn(&Finding) -> bool| findings.iter().filter(|it| is_meant(it)).count();
+    let is_failure = |it: &Finding| matches!(it.severity, Severity::Error | Severity::Warning);
+    let is_error = |it: &Finding| it.severity == Severity::Unknown;
+    let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
+    let (tests, failures, errors) = (findings.len(), count(is_failure), count(is_error));
+    let suite = escaped(suite);
+    // Memory takes every text.
+    let _ = writeln!(
+        xml,
+        "  <testsuite name=\"{suite}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\">"
+    );
+    for finding in findings {
+        let (rule, subject) = (escaped(&finding.id), escaped(&finding.subject.to_string()));
+        let _ = write!(xml, "    <testcase classname=\"{rule}\" name=\"{subject}\"");
+        let element = match finding.severity {
+            Severity::Error | Severity::Warning => "failure",
+            Severity::Unknown => "error",
+            Severity::Info | Severity::Ok => {
+                xml.push_str("/>\n");
+                continue;
+            }
+        };
+        let (severity, found, text) =
+            (finding.severity, escaped(&finding.found), escaped(&text(finding)));
+        let _ = writeln!(
+            xml,
+            ">\n      <{element} type=\"{severity}\" message=\"{found}\">{text}</{element}>\n    </testcase>"
+        );
+    }
+    xml.push_str("  </testsuite>\n</testsuites>");
+    xml
+}
+
+fn text(finding: &Finding) -> String {
+    let more = [&finding.why, &finding.leads_to, &finding.advice].into_iter().flatten();
+    more.fold(finding.found.clone(), |text, more| format!("{text}; {more}"))
+}
+
+/// Escapes what XML means otherwise, and what it or a terminal cannot have.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\n' => out.push_str("&#10;"),
+            c if is_unsafe(c) => out.push(char::REPLACEMENT_CHARACTER),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_strangers_are_escaped() {
+        let hostile = "a<script>\"&\u{202e}\n]]>";
+        let finding = Finding {
+            severity: Severity::Error,
+            id: "rule".to_owned(),
+            subject: Subject::Pod { pod: hostile.to_owned(), container: None },
+            facts: serde_json::Map::new(),
+            found: hostile.to_owned(),
+            why: Some("why".to_owned()),
+            leads_to: None,
+            advice: Some("advice".to_owned()),
+            command: None,
+            source: None,
+        };
+        let xml = junit("Suite", std::slice::from_ref(&finding));
+        let escaped = "a&lt;script&gt;&quot;&amp;\u{fffd}&#10;]]&gt;";
+        assert_eq!(xml.matches(escaped).count(), 3, "{xml}");
+        assert!(xml.contains(&format!(">{escaped}; why; advice</failure>")), "{xml}");
+        assert!(!xml.contains("<script>") && !xml.contains('\u{202e}'), "{xml}");
+        let sarif = sarif(&[finding]);
+        let text = &sarif["runs"][0]["results"][0]["message"]["text"];
+        assert_eq!(text, &format!("{hostile}; why; advice"));
+    }
+}
