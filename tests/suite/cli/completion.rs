@@ -103,7 +103,7 @@ fn names_that_a_shell_would_run_are_not_offered() {
 
 #[test]
 fn many_names_are_bounded() {
-    let names: Vec<String> = (0..1500).map(|number| format!("web-{number}")).collect();
+    let names: Vec<String> = (0..1100).map(|number| format!("web-{number}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let folder = folder_with(&[("snapshot.json", with_pods(&names))]);
     let file = folder.path().join("snapshot.json").display().to_string();

@@ -158,6 +158,8 @@ fn the_image_answers_as_the_binary_on_its_host() {
     let names = ctr(&["images", "list", "--quiet"]);
     let name = String::from_utf8(names.stdout).expect("names");
     let on_host = run(text(&kq), &["doctor", "-o", "json"]);
+    // Those of this machine, as in a pod with hostPID.
+    let processes = format!("pid:/proc/{}/ns/pid", std::process::id());
     let flags = [
         "run",
         "--rm",
@@ -166,7 +168,7 @@ fn the_image_answers_as_the_binary_on_its_host() {
         "--snapshotter",
         "native",
         "--with-ns",
-        "pid:/proc/1/ns/pid",
+        &processes,
         "--mount",
         "type=bind,src=/,dst=/host,options=rbind:ro",
         name.trim(),
