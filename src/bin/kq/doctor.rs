@@ -80,6 +80,10 @@ impl Args {
             let refused = anyhow!("--namespace {namespace}: the checks are about the node");
             return Err(Failure::usage(refused).hint("name a pod of the namespace"));
         }
+        if let (Some(pod), OutputFormat::Exchange(_)) = (&self.pod, self.output) {
+            let refused = anyhow!("-o metrics: the page of {pod} has no metrics");
+            return Err(Failure::usage(refused).hint("kq doctor without POD has those of the node"));
+        }
         let needs = if self.pod.is_some() { pod_report_needs() } else { node_checks_needs() };
         let look = |sources: &SourceArgs| {
             let live = gather_node(sources, &self.node, needs, &[])?;

@@ -77,4 +77,7 @@ fn the_numbers_are_those_of_the_json() {
 fn an_answer_without_numbers_has_no_metrics() {
     let ran = kq(&format!("cgroup plan {NODE} -o metrics")).run();
     assert!(ran.code == 2 && ran.stderr.contains("invalid value 'metrics'"), "{}", ran.text());
+    let ran = kq(&format!("doctor shop/checkout-6d5f7 {NODE} -o metrics")).run();
+    assert!(ran.code == 2 && ran.stderr.contains("has no metrics"), "{}", ran.text());
+    assert_eq!(ran.stdout, "");
 }
