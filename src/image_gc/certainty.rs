@@ -64,16 +64,14 @@ pub fn age_pass_runs(cycle: Cycle<'_>, kubelet_start: Option<Timestamp>) -> Tris
     }
 }
 
-/// Tells of each candidate whether it goes, and what comes free. The two lists belong together.
+/// Tells of each candidate, of which so much is known, whether it goes, and what comes free.
 pub fn foresee(
-    candidates: &[Candidate],
-    known: &[ImageTimes],
+    candidates: &[(&Candidate, ImageTimes)],
     cycle: Cycle<'_>,
     passes: Passes,
 ) -> RemovalForecast {
     let items: Vec<Item> = candidates
         .iter()
-        .zip(known)
         .map(|(candidate, known)| Item::of(candidate, known, cycle, passes))
         .collect();
     let turns = Turns::of(&items, passes.space);

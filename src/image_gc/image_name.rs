@@ -10,6 +10,7 @@ use crate::image_gc::cycle::image_key;
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::nearest::nearest;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Fewer digits could be the start of anything.
 const SHORTEST_START: usize = 4;
@@ -69,9 +70,10 @@ pub fn find_image<'a>(
     name: &str,
     rules: KubeletRules,
 ) -> Result<&'a Image, ImageNameError> {
-    let key = |image: &Image| image_key(&image.id, &image.runtime_handler, rules);
+    let key = |image: &Image| image_key(image.id.as_str(), &image.runtime_handler, rules);
     // Of an image that is listed twice the last entry counts.
-    let by_key: BTreeMap<String, &Image> = images.iter().map(|image| (key(image), image)).collect();
+    let by_key: BTreeMap<Arc<str>, &Image> =
+        images.iter().map(|image| (key(image), image)).collect();
     let of = |is_meant: IsMeant<'_>| -> Vec<&'a Image> {
         let meant = by_key.iter().filter(|(key, image)| is_meant(key, image));
         meant.map(|(_, image)| *image).collect()

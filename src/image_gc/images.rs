@@ -89,7 +89,7 @@ fn row(
     rules: KubeletRules,
     at: Timestamp,
 ) -> ImageRow {
-    let key = image_key(&image.id, &image.runtime_handler, rules);
+    let key = image_key(image.id.as_str(), &image.runtime_handler, rules);
     let used_by = uses.of_key(&key).to_vec();
     let record = records.and_then(|records| records.get(&image.id, recorded_handler(image, rules)));
     let runs = used_by.iter().any(|used| used.state == ContainerState::Running);

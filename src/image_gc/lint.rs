@@ -16,12 +16,13 @@ mod tests;
 use crate::answer::{Basis, Finding, Severity, Subject, answer};
 use crate::facts::kubelet_config::{EffectiveConfiguration, EvictionThreshold};
 use crate::facts::runtime::Image;
+use crate::image_gc::cycle::Keys;
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::k8s::duration::GoDuration;
 use crate::k8s::feature_gates::FeatureGates;
 use rule::ImageGcRule;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Everything that is looked at; what is `None` is not known.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +40,7 @@ pub struct LintInput<'a> {
     /// All images.
     pub images: Option<&'a [Image]>,
     /// The ids of the images that containers use.
-    pub in_use: Option<&'a BTreeSet<String>>,
+    pub in_use: Option<&'a Keys>,
     /// The image of sandboxes as the runtime is told: `registry.k8s.io/pause:3.10`.
     pub sandbox_image: Option<&'a str>,
 }

@@ -8,8 +8,9 @@
 use crate::facts::image_records::{API_VERSION, ImageRecord, ImageRecords, KIND};
 use crate::facts::runtime::Image;
 use crate::facts::timestamp::Timestamp;
+use crate::image_gc::cycle::Keys;
 use crate::k8s::duration::GoDuration;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// How far apart two detections may be in an unbroken row.
 ///
@@ -69,7 +70,7 @@ pub fn record(
     before: Option<&ImageRecords>,
     now: Timestamp,
     images: &[Image],
-    in_use: &BTreeSet<String>,
+    in_use: &Keys,
 ) -> Result<ImageRecords, RecordError> {
     if let Some(before) = before.filter(|before| before.detected_at > now) {
         return Err(RecordError::Clock { now, detected_at: before.detected_at });
@@ -87,7 +88,7 @@ pub fn record(
             ..ImageRecord::default()
         });
         let was_in_use = record.unused_at.is_none();
-        if in_use.contains(&key(&image.id, &image.runtime_handler)) {
+        if in_use.contains(&*key(&image.id, &image.runtime_handler)) {
             // What happened in a long time without a look is not known, so a row ends there.
             let goes_on = was_in_use && unbroken.is_some();
             record.used_since = record.used_since.filter(|_| goes_on).or(Some(now));
@@ -130,7 +131,7 @@ mod tests {
                 .map(|name| name.split_once('/').unwrap_or((name, "")))
                 .map(|(id, handler)| image(id, handler))
                 .collect();
-            let in_use = in_use.iter().map(|&key| key.to_owned()).collect();
+            let in_use = in_use.iter().map(|&key| key.into()).collect();
             let after =
                 record(before.as_ref(), at(*minute), &images, &in_use).expect("the clock goes on");
             let bytes = serde_json::to_vec(&after).expect("records can be written");
@@ -239,7 +240,7 @@ mod tests {
     #[test]
     fn a_clock_that_went_back_changes_nothing() {
         let before = recorded(&[(0, &["a"], &["a"]), (90, &["a"], &["a"])]);
-        let error = record(Some(&before), at(30), &[], &BTreeSet::new()).expect_err("the past");
+        let error = record(Some(&before), at(30), &[], &Keys::default()).expect_err("the past");
         assert_eq!(
             error.to_string(),
             "the clock says 1970-01-01T00:30:00Z, which is 1h0m0s before the last detection at \
@@ -248,8 +249,8 @@ mod tests {
         assert!(error.hint().contains("move the file"));
         let (first, last) = (Timestamp(i64::MIN), Timestamp(i64::MAX));
         let ends = |now| ImageRecords { detected_at: now, unbroken_since: now, ..before.clone() };
-        assert!(record(Some(&ends(last)), first, &[], &BTreeSet::new()).is_err());
-        let after = record(Some(&ends(first)), last, &[], &BTreeSet::new()).expect("it went on");
+        assert!(record(Some(&ends(last)), first, &[], &Keys::default()).is_err());
+        let after = record(Some(&ends(first)), last, &[], &Keys::default()).expect("it went on");
         assert_eq!(after.unbroken_since, last, "the longest gap there is");
     }
 }

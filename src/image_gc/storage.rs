@@ -6,15 +6,17 @@
 //! it collects what nothing holds any more.
 
 use crate::facts::runtime::ImageStorage;
-use std::collections::BTreeSet;
+use foldhash::fast::RandomState;
+use std::collections::HashSet;
 
 /// Returns how many bytes are freed by the removal of images, which are named by their ids.
 ///
 /// A piece is freed with the last image that holds it. One that nothing holds even before is no merit of
 /// the removal.
-pub fn freed(storage: &ImageStorage, removed: &BTreeSet<String>) -> u64 {
+pub fn freed<'a>(storage: &ImageStorage, removed: impl Iterator<Item = &'a str>) -> u64 {
+    let removed: HashSet<&str, RandomState> = removed.collect();
     let freed = storage.pieces.iter().filter(|piece| {
-        let is_held = piece.images.iter().any(|id| !removed.contains(id));
+        let is_held = piece.images.iter().any(|id| !removed.contains(id.as_str()));
         !piece.images.is_empty() && !piece.held_otherwise && !is_held
     });
     freed.fold(0, |sum, piece| sum.saturating_add(piece.bytes))
@@ -22,9 +24,10 @@ pub fn freed(storage: &ImageStorage, removed: &BTreeSet<String>) -> u64 {
 
 /// Returns how many bytes are freed by the removal of images at the most: when whatever else holds their
 /// pieces, such as dead containers, goes as well.
-pub fn freed_at_most(storage: &ImageStorage, removed: &BTreeSet<String>) -> u64 {
+pub fn freed_at_most<'a>(storage: &ImageStorage, removed: impl Iterator<Item = &'a str>) -> u64 {
+    let removed: HashSet<&str, RandomState> = removed.collect();
     let freed = storage.pieces.iter().filter(|piece| {
-        !piece.images.is_empty() && piece.images.iter().all(|id| removed.contains(id))
+        !piece.images.is_empty() && piece.images.iter().all(|id| removed.contains(id.as_str()))
     });
     freed.fold(0, |sum, piece| sum.saturating_add(piece.bytes))
 }
@@ -61,13 +64,14 @@ mod tests {
             (&["c"], 0),
             (&["unknown"], 0),
         ] {
-            let set = removed.iter().map(|&id: &&str| id.to_owned()).collect();
-            assert_eq!(freed(&storage, &set), expected, "{removed:?}");
+            let removed: &[&str] = removed;
+            let ids = || removed.iter().copied();
+            assert_eq!(freed(&storage, ids()), expected, "{removed:?}");
             let held = if removed.contains(&"a") { 8 } else { 0 };
-            assert_eq!(freed_at_most(&storage, &set), expected + held, "{removed:?}");
+            assert_eq!(freed_at_most(&storage, ids()), expected + held, "{removed:?}");
         }
         let huge =
             ImageStorage { pieces: vec![piece(u64::MAX, &["a"], false), piece(1, &["a"], false)] };
-        assert_eq!(freed(&huge, &BTreeSet::from(["a".to_owned()])), u64::MAX);
+        assert_eq!(freed(&huge, ["a"].into_iter()), u64::MAX);
     }
 }

@@ -7,12 +7,14 @@
 use crate::facts::runtime::{Container, ContainerState, ContainerStatus, Image, RuntimeFacts};
 use crate::facts::timestamp::Timestamp;
 use crate::facts::workloads::Workloads;
-use crate::image_gc::cycle::{ImageUser, ListedImage, image_key, images_in_use};
+use crate::image_gc::cycle::{ImageUser, Keys, ListedImage, image_key, images_in_use};
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
+use foldhash::fast::RandomState;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
+use std::sync::Arc;
 
 /// A container that uses an image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -41,7 +43,7 @@ pub struct Uses {
     /// The containers as the kubelet's detection takes them.
     pub users: Vec<ImageUser>,
     /// The containers by the key of the image; running ones first.
-    pub by_key: BTreeMap<String, Vec<Use>>,
+    pub by_key: HashMap<Arc<str>, Vec<Use>, RandomState>,
     /// Containers that name no image of the list, and so keep none.
     pub astray: Vec<String>,
     /// Image volumes may be mounted, and nobody could be asked.
@@ -68,7 +70,7 @@ pub fn state_text(state: ContainerState) -> &'static str {
 /// Returns the images as the kubelet's detection takes them.
 pub fn listed(images: &[Image]) -> Vec<ListedImage> {
     let listed = |image: &Image| ListedImage {
-        id: image.id.clone(),
+        id: image.id.as_str().into(),
         runtime_handler: image.runtime_handler.clone(),
         // The kubelet takes the 64 bits as a number with a sign.
         size: image.size as i64,
@@ -97,8 +99,9 @@ impl Uses {
         let mut uses = Self::default();
         let no_images = Vec::new();
         let images = runtime.images.value().unwrap_or(&no_images);
-        let listed: BTreeSet<&str> = images.iter().map(|image| image.id.as_str()).collect();
-        let statuses: BTreeMap<&str, &ContainerStatus> = runtime
+        let listed: HashSet<&str, RandomState> =
+            images.iter().map(|image| image.id.as_str()).collect();
+        let statuses: HashMap<&str, &ContainerStatus, RandomState> = runtime
             .container_statuses
             .value()
             .into_iter()
@@ -131,11 +134,7 @@ impl Uses {
     /// # Errors
     ///
     /// Fails as the kubelet's detection does.
-    pub fn in_use(
-        &self,
-        images: &[ListedImage],
-        rules: KubeletRules,
-    ) -> Result<BTreeSet<String>, String> {
+    pub fn in_use(&self, images: &[ListedImage], rules: KubeletRules) -> Result<Keys, String> {
         images_in_use(images, &self.users, rules)
     }
 
@@ -150,7 +149,7 @@ impl Uses {
         status: Option<&ContainerStatus>,
         workloads: &Workloads,
         rules: KubeletRules,
-        listed: &BTreeSet<&str>,
+        listed: &HashSet<&str, RandomState>,
     ) {
         let pod = workloads.pod(&container.pod_uid);
         let used = Use {
@@ -166,12 +165,16 @@ impl Uses {
             finished_at: status.and_then(|status| status.finished_at).map(Timestamp),
         };
         let user = ImageUser {
-            image_id: container.image_id.as_ref().unwrap_or(&container.image_ref).clone(),
+            image_id: container.image_id.as_ref().unwrap_or(&container.image_ref).as_str().into(),
             runtime_handler: container.image_runtime_handler.clone(),
-            volumes: status.map(|status| status.image_volumes.clone()).unwrap_or_default(),
+            volumes: status
+                .iter()
+                .flat_map(|status| &status.image_volumes)
+                .map(|id| id.as_str().into())
+                .collect(),
             status_error: status.and_then(|status| status.error.clone()),
         };
-        if !listed.contains(user.image_id.as_str()) {
+        if !listed.contains(&*user.image_id) {
             self.astray.push(format!(
                 "container {}/{} calls its image {:?}, which is the id of none: the kubelet does not \
                  see that it is used",
@@ -179,12 +182,12 @@ impl Uses {
             ));
         }
         if rules.gates.enabled(Gate::ImageVolume) {
-            for volume in user.volumes.iter().filter(|id| listed.contains(id.as_str())) {
+            for volume in user.volumes.iter().filter(|id| listed.contains(&***id)) {
                 let used = Use { is_volume: true, ..used.clone() };
-                self.by_key.entry(volume.clone()).or_default().push(used);
+                self.by_key.entry(Arc::clone(volume)).or_default().push(used);
             }
         }
-        let key = image_key(&user.image_id, &user.runtime_handler, rules);
+        let key = image_key(Arc::clone(&user.image_id), &user.runtime_handler, rules);
         self.by_key.entry(key).or_default().push(used);
         self.users.push(user);
     }

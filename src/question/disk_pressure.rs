@@ -92,7 +92,7 @@ impl<'a> PressureFacts<'a> {
     fn freed_at_most(&self, plan: &ImageGcPlan) -> Option<u64> {
         let storage = self.node.snapshot.runtime.value()?.image_storage.value()?;
         let removed = plan.items.iter().filter(|item| item.verdict.is_removal());
-        Some(freed_at_most(storage, &removed.map(|item| item.id.clone()).collect()))
+        Some(freed_at_most(storage, removed.map(|item| item.id.as_str())))
     }
 
     /// Returns the bytes of the writable layers of the containers that go, if all are known.

@@ -13,6 +13,7 @@ use crate::facts::timestamp::Timestamp;
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::k8s::kubelet_rules::KubeletRules;
 use serde::Serialize;
+use std::sync::Arc;
 
 /// What the runtime and the statistics say at the time of a cycle, or the text with which they fail.
 #[derive(Clone, Copy, Debug)]
@@ -88,18 +89,18 @@ pub struct Collection {
     /// The events.
     pub events: Vec<Event>,
     /// The ids that are given to those who want to know what stays; `None`: they are not told.
-    pub remaining: Option<Vec<String>>,
+    pub remaining: Option<Vec<Arc<str>>>,
 }
 
 /// The keys of the images that were no candidates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PassedOver {
     /// In use.
-    pub in_use: Vec<String>,
+    pub in_use: Vec<Arc<str>>,
     /// Pinned, and not in use.
-    pub pinned: Vec<String>,
+    pub pinned: Vec<Arc<str>>,
     /// Without id.
-    pub invalid: Vec<String>,
+    pub invalid: Vec<Arc<str>>,
 }
 
 /// Runs the cycle of the kubelet's loop: images that are too old go, then as many as the thresholds
@@ -175,8 +176,8 @@ fn begin(
     let images = world.images?;
     let in_use = images_in_use(images, world.users?, cycle.rules)?;
     detect(records, images, &in_use, cycle.now, cycle.rules);
-    let Candidates { ordered, in_use, pinned, invalid } = candidates(records, &in_use, cycle.rules);
-    let event = |key: &String| {
+    let Candidates { ordered, in_use, pinned, invalid } = candidates(records, cycle.rules);
+    let event = |key: &Arc<str>| {
         let text = format!("ImageID is not valid, skipping, image: {key}");
         // The reason took the place of the text until it was given one.
         match cycle.rules.names_invalid_image_ids() {
@@ -206,8 +207,8 @@ fn run_age_pass(
     cycle: Cycle<'_>,
     remove: Remove<'_>,
 ) -> bool {
-    let ordered: Vec<Candidate> = done.considered.iter().map(|c| c.candidate.clone()).collect();
-    let verdicts = age_pass(&ordered, cycle.policy, cycle.now, remove);
+    let ordered = done.considered.iter().map(|considered| &considered.candidate);
+    let verdicts = age_pass(ordered, cycle.policy, cycle.now, remove);
     let mut errors = Vec::new();
     for (considered, verdict) in done.considered.iter_mut().zip(verdicts) {
         match &verdict {
@@ -239,20 +240,21 @@ fn run_space_pass(
     amount: i64,
     remove: Remove<'_>,
 ) -> bool {
-    let is_left = |considered: &&mut Considered| considered.age != Some(AgeVerdict::Removed);
-    let left: Vec<&mut Considered> = done.considered.iter_mut().filter(is_left).collect();
-    let ordered: Vec<Candidate> = left.iter().map(|c| c.candidate.clone()).collect();
-    let (verdicts, freed) = space_pass(&ordered, amount, cycle.policy, cycle.now, remove);
+    let is_left = |considered: &Considered| considered.age != Some(AgeVerdict::Removed);
+    let left = || done.considered.iter().filter(|considered| is_left(considered));
+    let ordered = left().map(|considered| &considered.candidate);
+    let (verdicts, freed) = space_pass(ordered, amount, cycle.policy, cycle.now, remove);
     done.freed_by_space = freed;
     let (mut errors, mut remaining) = (Vec::new(), Vec::new());
-    for (considered, verdict) in left.into_iter().zip(verdicts) {
+    let left = done.considered.iter_mut().filter(|considered| is_left(considered));
+    for (considered, verdict) in left.zip(verdicts) {
         let Candidate { key, record } = &considered.candidate;
         match &verdict {
             SpaceVerdict::Removed => {
                 records.remove(key);
             }
             SpaceVerdict::Failed(reason) => add_once(&mut errors, reason),
-            SpaceVerdict::UsedSince | SpaceVerdict::Young => remaining.push(record.id.clone()),
+            SpaceVerdict::UsedSince | SpaceVerdict::Young => remaining.push(Arc::clone(&record.id)),
             SpaceVerdict::NotReached => {}
         }
         considered.space = Some(verdict);

@@ -5,13 +5,15 @@
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
-use std::collections::{BTreeMap, BTreeSet};
+use foldhash::fast::RandomState;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// An image as the kubelet sees it in the list of the runtime.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListedImage {
     /// Its id.
-    pub id: String,
+    pub id: Arc<str>,
     /// The class of runtime for which it was pulled; empty is the default.
     pub runtime_handler: String,
     /// In bytes. The runtime counts without a sign and the kubelet with one.
@@ -24,11 +26,11 @@ pub struct ListedImage {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImageUser {
     /// The id of the image, else how the runtime refers to it.
-    pub image_id: String,
+    pub image_id: Arc<str>,
     /// The class of runtime for which the image was pulled.
     pub runtime_handler: String,
     /// The images that are mounted into it as volumes.
-    pub volumes: Vec<String>,
+    pub volumes: Vec<Arc<str>>,
     /// Why its status could not be read; only asked for image volumes.
     pub status_error: Option<String>,
 }
@@ -38,7 +40,7 @@ pub struct ImageUser {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     /// The id, without the handler.
-    pub id: String,
+    pub id: Arc<str>,
     /// The class of runtime for which it was pulled, where that tells images apart.
     pub runtime_handler: String,
     /// When it was first found.
@@ -49,17 +51,25 @@ pub struct Record {
     pub size: i64,
     /// The runtime wants it kept.
     pub pinned: bool,
+    /// The last detection found it in use.
+    pub in_use: bool,
+    /// The last detection found it at all; others are forgotten.
+    pub is_listed: bool,
 }
 
 /// What the kubelet remembers, by [`image_key`].
-pub type Records = BTreeMap<String, Record>;
+pub type Records = HashMap<Arc<str>, Record, RandomState>;
+
+/// Keys of images.
+pub type Keys = HashSet<Arc<str>, RandomState>;
 
 /// Returns by what the kubelet tells images apart: the id, and the handler where that is looked at.
-pub fn image_key(id: &str, runtime_handler: &str, rules: KubeletRules) -> String {
+pub fn image_key(id: impl Into<Arc<str>>, runtime_handler: &str, rules: KubeletRules) -> Arc<str> {
+    let id = id.into();
     if rules.gates.enabled(Gate::RuntimeClassInImageCriApi) && !runtime_handler.is_empty() {
-        format!("{id},{runtime_handler}")
+        format!("{id},{runtime_handler}").into()
     } else {
-        id.to_owned()
+        id
     }
 }
 
@@ -75,19 +85,23 @@ pub fn images_in_use(
     images: &[ListedImage],
     users: &[ImageUser],
     rules: KubeletRules,
-) -> Result<BTreeSet<String>, String> {
-    let listed: BTreeSet<&str> = images.iter().map(|image| image.id.as_str()).collect();
+) -> Result<Keys, String> {
     let looks_for_volumes = rules.gates.enabled(Gate::ImageVolume);
-    let mut in_use = BTreeSet::new();
+    let has_volumes = looks_for_volumes && users.iter().any(|user| !user.volumes.is_empty());
+    let listed: HashSet<&str, RandomState> = match has_volumes {
+        true => images.iter().map(|image| &*image.id).collect(),
+        false => HashSet::default(),
+    };
+    let mut in_use = Keys::default();
     for user in users {
         if looks_for_volumes {
             if let Some(error) = &user.status_error {
                 return Err(format!("get container status: {error}"));
             }
-            let volumes = user.volumes.iter().filter(|id| listed.contains(id.as_str()));
+            let volumes = user.volumes.iter().filter(|id| listed.contains(&***id));
             in_use.extend(volumes.cloned());
         }
-        in_use.insert(image_key(&user.image_id, &user.runtime_handler, rules));
+        in_use.insert(image_key(Arc::clone(&user.image_id), &user.runtime_handler, rules));
     }
     Ok(in_use)
 }
@@ -97,26 +111,30 @@ pub fn images_in_use(
 pub fn detect(
     records: &mut Records,
     images: &[ListedImage],
-    in_use: &BTreeSet<String>,
+    in_use: &Keys,
     now: Timestamp,
     rules: KubeletRules,
 ) {
-    let mut listed = BTreeSet::new();
+    for record in records.values_mut() {
+        record.is_listed = false;
+    }
     for image in images {
-        let key = image_key(&image.id, &image.runtime_handler, rules);
+        let key = image_key(Arc::clone(&image.id), &image.runtime_handler, rules);
+        let is_used = in_use.contains(&key);
         let record = records
-            .entry(key.clone())
+            .entry(key)
             .or_insert_with(|| Record { first_detected: Some(now), ..Record::default() });
-        if in_use.contains(&key) {
+        record.in_use = is_used;
+        if is_used {
             record.last_used = Some(now);
         }
-        record.id.clone_from(&image.id);
+        record.id = Arc::clone(&image.id);
         if rules.gates.enabled(Gate::RuntimeClassInImageCriApi) {
             record.runtime_handler.clone_from(&image.runtime_handler);
         }
         record.size = image.size;
         record.pinned = image.pinned;
-        listed.insert(key);
+        record.is_listed = true;
     }
-    records.retain(|key, _| listed.contains(key));
+    records.retain(|_, record| record.is_listed);
 }

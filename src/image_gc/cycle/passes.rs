@@ -9,13 +9,13 @@ use crate::image_gc::policy::ImageGcPolicy;
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// An image that is neither in use nor pinned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// By what the kubelet tells images apart.
-    pub key: String,
+    pub key: Arc<str>,
     /// What it remembers of it.
     pub record: Record,
 }
@@ -26,12 +26,12 @@ pub struct Candidates {
     /// The candidates; those that tie are in the order of their keys.
     pub ordered: Vec<Candidate>,
     /// The keys of those that are in use.
-    pub in_use: Vec<String>,
+    pub in_use: Vec<Arc<str>>,
     /// The keys of those that are pinned, and not in use.
-    pub pinned: Vec<String>,
+    pub pinned: Vec<Arc<str>>,
     /// The keys of those that have no id, which the kubelet passes over with an event. Only looked for
     /// where handlers tell images apart.
-    pub invalid: Vec<String>,
+    pub invalid: Vec<Arc<str>>,
 }
 
 /// What the age pass says of a candidate.
@@ -65,22 +65,28 @@ pub type Remove<'a> = &'a mut dyn FnMut(&Candidate) -> Result<(), String>;
 
 /// Tells the records apart and puts the candidates into the order in which they go: by last use, never
 /// first, then by first detection.
-pub fn candidates(records: &Records, in_use: &BTreeSet<String>, rules: KubeletRules) -> Candidates {
+pub fn candidates(records: &Records, rules: KubeletRules) -> Candidates {
     let by_handler = rules.gates.enabled(Gate::RuntimeClassInImageCriApi);
     let mut found = Candidates::default();
     for (key, record) in records {
-        if in_use.contains(key) {
-            found.in_use.push(key.clone());
+        let key = Arc::clone(key);
+        if record.in_use {
+            found.in_use.push(key);
         } else if record.pinned {
-            found.pinned.push(key.clone());
+            found.pinned.push(key);
         } else if by_handler && key.split(',').next().is_none_or(str::is_empty) {
-            found.invalid.push(key.clone());
+            found.invalid.push(key);
         } else {
-            found.ordered.push(Candidate { key: key.clone(), record: record.clone() });
+            found.ordered.push(Candidate { key, record: record.clone() });
         }
     }
-    // Stable, so that those that tie stay in the order of the keys.
-    found.ordered.sort_by(|a, b| age_order(&a.record, &b.record));
+    for keys in [&mut found.in_use, &mut found.pinned, &mut found.invalid] {
+        keys.sort_unstable();
+    }
+    let order = |a: &Candidate, b: &Candidate| {
+        age_order(&a.record, &b.record).then_with(|| a.key.cmp(&b.key))
+    };
+    found.ordered.sort_unstable_by(order);
     found
 }
 
@@ -121,8 +127,8 @@ pub fn spared(record: &Record, policy: &ImageGcPolicy, now: Timestamp) -> Option
 }
 
 /// Removes everything that is too old; returns a verdict for each.
-pub fn age_pass(
-    ordered: &[Candidate],
+pub fn age_pass<'a>(
+    ordered: impl Iterator<Item = &'a Candidate>,
     policy: &ImageGcPolicy,
     now: Timestamp,
     remove: Remove<'_>,
@@ -133,13 +139,13 @@ pub fn age_pass(
         }
         remove(candidate).map_or_else(AgeVerdict::Failed, |()| AgeVerdict::Removed)
     };
-    ordered.iter().map(verdict).collect()
+    ordered.map(verdict).collect()
 }
 
 /// Removes one after the other until enough is freed; returns a verdict for each, and what was freed.
 /// After a failed removal it goes on without asking whether that was enough.
-pub fn space_pass(
-    ordered: &[Candidate],
+pub fn space_pass<'a>(
+    ordered: impl Iterator<Item = &'a Candidate>,
     amount: i64,
     policy: &ImageGcPolicy,
     now: Timestamp,
@@ -147,7 +153,7 @@ pub fn space_pass(
 ) -> (Vec<SpaceVerdict>, i64) {
     let mut freed = 0_i64;
     let mut is_enough = false;
-    let mut verdicts = Vec::with_capacity(ordered.len());
+    let mut verdicts = Vec::with_capacity(ordered.size_hint().0);
     for candidate in ordered {
         if is_enough {
             verdicts.push(SpaceVerdict::NotReached);

@@ -143,7 +143,7 @@ pub struct TriggerVerdict {
 /// Tells the story of an image; `None`: a plan is about other images.
 pub fn explain(asked: ExplainInput<'_>) -> Option<ImageExplanation> {
     let ExplainInput { image, rules, .. } = asked;
-    let key = image_key(&image.id, &image.runtime_handler, rules);
+    let key = image_key(image.id.as_str(), &image.runtime_handler, rules);
     let used_by = asked.uses.of_key(&key);
     let now = item(asked.periodic, image)?;
     let triggers = [asked.periodic, asked.age, asked.eviction];

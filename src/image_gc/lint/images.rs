@@ -75,7 +75,7 @@ fn without_tag(linted: LintInput<'_>, images: &[Image]) -> Option<Found> {
     let size_bytes = untagged.iter().fold(0_u64, |sum, image| sum.saturating_add(image.size));
     let used = linted
         .in_use
-        .map(|in_use| untagged.iter().filter(|image| in_use.contains(&image.id)).count());
+        .map(|in_use| untagged.iter().filter(|image| in_use.contains(image.id.as_str())).count());
     let subject = match untagged.len() {
         1 => name(first),
         _ => {

@@ -88,7 +88,8 @@ fn minimum_age(linted: LintInput<'_>) -> Option<Found> {
 fn maximum_age(linted: LintInput<'_>) -> Option<Found> {
     let maximum_age = linted.config.image_maximum_gc_age;
     let unused = linted.images.zip(linted.in_use).map(|(images, in_use)| {
-        let unused = images.iter().filter(|image| !image.pinned && !in_use.contains(&image.id));
+        let unused =
+            images.iter().filter(|image| !image.pinned && !in_use.contains(image.id.as_str()));
         unused.fold((0_usize, 0_u64), |(number, size), image| {
             (number.saturating_add(1), size.saturating_add(image.size))
         })

@@ -14,7 +14,7 @@ struct Case {
     minor: Option<u32>,
     disks: Disks,
     images: Option<Vec<Image>>,
-    in_use: Option<BTreeSet<String>>,
+    in_use: Option<Keys>,
     sandbox_image: Option<&'static str>,
 }
 
@@ -345,7 +345,7 @@ fn a_maximum_age_takes_what_nobody_uses() {
     let aged = settings(json!({ "imageMaximumGCAge": "24h" }));
     let images =
         [image("a", &["a:1"], false), image("b", &["b:1"], false), image("c", &["c:1"], true)];
-    let used = |ids: &[&str]| Some(ids.iter().map(|id| (*id).to_owned()).collect());
+    let used = |ids: &[&str]| Some(ids.iter().map(|id| (*id).into()).collect());
     for (name, in_use, expected) in [
         ("nobody knows", None, "INFO maximum-age-takes-unused: 24h0m0s"),
         (

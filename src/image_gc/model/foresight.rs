@@ -86,7 +86,7 @@ fn foreseen(history: &History, asked: &Question, records: Option<&ImageRecords>)
                 created_at,
                 finished_at: None,
             };
-            (name(index), vec![used])
+            (name(index).into(), vec![used])
         }));
     }
     let start = KubeletStart { at: at(history.start), source: "made up".to_owned() };
@@ -117,7 +117,10 @@ fn done(history: &History, asked: &Question, id: impl Fn(usize) -> String + Copy
     let mut memory = history.memory(id);
     let (images, mut users) = (listed(&history.images(now, id)), history.users(now, id));
     let mounted = (0..history.lives.len()).filter(|index| asked.volumes & (1 << index) != 0);
-    users.push(ImageUser { volumes: mounted.map(id).collect(), ..ImageUser::default() });
+    users.push(ImageUser {
+        volumes: mounted.map(|index| id(index).into()).collect(),
+        ..ImageUser::default()
+    });
     let world = GcInputs { images: Ok(&images), users: Ok(&users), image_fs: Ok(asked.fs) };
     let began = at(history.start + asked.began_after);
     let age_alone = ImageGcPolicy { high_threshold_percent: 101, ..asked.policy };
@@ -149,7 +152,7 @@ fn check(
                 (_, Some(SpaceVerdict::Removed)) => Verdict::RemovedForSpace,
                 _ => return None,
             };
-            Some((names[&considered.candidate.key].as_str(), verdict))
+            Some((names[&*considered.candidate.key].as_str(), verdict))
         })
         .collect();
     for item in &plan.items {

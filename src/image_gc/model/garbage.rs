@@ -9,7 +9,7 @@ use crate::facts::runtime::{
 };
 use crate::facts::timestamp::Timestamp;
 use crate::facts::workloads::Workloads;
-use crate::image_gc::cycle::{ImageFs, image_key};
+use crate::image_gc::cycle::{ImageFs, Keys, image_key};
 use crate::image_gc::plan::{Inputs, Trigger, plan, summary, table, wide};
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::uses::{Uses, listed};
@@ -168,11 +168,11 @@ proptest! {
         reclaim: None,
         });
         let in_use = uses.in_use(&listed(&images), rules).expect("every status is there");
-        let key = |image: &Image| image_key(&image.id, &image.runtime_handler, rules);
-        let keys: BTreeSet<String> = images.iter().map(key).collect();
+        let key = |image: &Image| image_key(image.id.as_str(), &image.runtime_handler, rules);
+        let keys: Keys = images.iter().map(key).collect();
         prop_assert_eq!(plan.items.len(), keys.len(), "each image once");
         for item in plan.items.iter().filter(|item| item.verdict.is_removal()) {
-            let removed = image_key(&item.id, &item.runtime_handler, rules);
+            let removed = image_key(item.id.as_str(), &item.runtime_handler, rules);
             prop_assert!(!in_use.contains(&removed), "in use: {:#?}", item);
             let last = images.iter().rfind(|image| key(image) == removed);
             prop_assert!(last.is_some_and(|last| !last.pinned), "pinned: {:#?}", item);

@@ -3,14 +3,13 @@
 use crate::facts::image_records::ImageRecords;
 use crate::facts::runtime::Image;
 use crate::facts::timestamp::Timestamp;
-use crate::image_gc::cycle::{ImageUser, ListedImage, Records, detect};
+use crate::image_gc::cycle::{ImageUser, Keys, ListedImage, Records, detect};
 use crate::image_gc::record::record;
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::version::KubeletVersion;
 use proptest::collection::vec;
 use proptest::option::weighted;
 use proptest::prelude::*;
-use std::collections::BTreeSet;
 
 /// What happened to images from the beginning until now. All times are in seconds.
 #[derive(Clone, Debug)]
@@ -107,9 +106,9 @@ impl History {
     }
 
     /// Returns the ids of those in use at a time.
-    pub fn in_use(&self, second: i64, id: impl Fn(usize) -> String) -> BTreeSet<String> {
+    pub fn in_use(&self, second: i64, id: impl Fn(usize) -> String) -> Keys {
         let used = self.lives.iter().enumerate().filter(|(_, life)| life.state(second) == Is::Used);
-        used.map(|(index, _)| id(index)).collect()
+        used.map(|(index, _)| id(index).into()).collect()
     }
 
     /// Returns the containers at a time.
@@ -120,7 +119,7 @@ impl History {
 
     /// Returns what the kubelet remembers before it looks now.
     pub fn memory(&self, id: impl Fn(usize) -> String + Copy) -> Records {
-        let mut records = Records::new();
+        let mut records = Records::default();
         for &second in &self.detections {
             let images: Vec<ListedImage> = listed(&self.images(second, id));
             let in_use = self.in_use(second, id);

@@ -22,7 +22,7 @@ fn known(
         .map(|(index, life)| {
             let sources = Sources { now: at(now), kubelet_start, records };
             let known = ImageTimes::of(sources, &name(index), "", life.created(now));
-            let remembered = &memory[&name(index)];
+            let remembered = &memory[name(index).as_str()];
             (known, remembered.first_detected, remembered.last_used)
         })
         .collect()

@@ -115,18 +115,14 @@ pub(super) fn used_reason(used_by: &[Use]) -> ImageReason {
 }
 
 /// Returns the facts on which an uncertain verdict depends.
-pub(super) fn depends_on(
-    inputs: &Inputs<'_>,
-    known: Option<&ImageTimes>,
-    space: Space,
-) -> Dependency {
+pub(super) fn depends_on(inputs: &Inputs<'_>, known: &ImageTimes, space: Space) -> Dependency {
     if space == Space::Unknown {
         return Dependency::Usage;
     }
     if inputs.uses.volumes_unknown.is_some() {
         return Dependency::ImageVolumes;
     }
-    Dependency::KubeletMemory { known: known.map(|known| (*known, inputs.now)) }
+    Dependency::KubeletMemory { known: Some((*known, inputs.now)) }
 }
 
 /// Returns the consequences.

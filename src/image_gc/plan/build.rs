@@ -12,8 +12,9 @@ use crate::image_gc::certainty::{
     PassOutlook, Passes, RemovalForecast, Space, age_pass_runs, foresee,
 };
 use crate::image_gc::cycle::{
-    AgeVerdict, Candidate, Collection, Considered, Cycle, GcInputs, ImageFs, Record, Records,
-    SpaceVerdict, delete_unused_images, garbage_collect, image_key, look_at_images,
+    AgeVerdict, Candidate, Collection, Considered, Cycle, GcInputs, ImageFs, ListedImage,
+    PassedOver, Record, Records, SpaceVerdict, delete_unused_images, garbage_collect, image_key,
+    look_at_images,
 };
 use crate::image_gc::knowledge::{ASSUMPTIONS, ImageTimes, RecordCoverage, Sources, Tristate};
 use crate::image_gc::lint::images::looks_like_pause;
@@ -21,7 +22,15 @@ use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::reason::ImageReason;
 use crate::image_gc::storage::freed as really_freed;
 use crate::image_gc::uses::{listed, recorded_handler};
-use std::collections::{BTreeMap, BTreeSet};
+use foldhash::fast::RandomState;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What is known of each image, by key.
+type Known = HashMap<Arc<str>, ImageTimes, RandomState>;
+
+/// The entries of the list that count, by key.
+type ByKey<'a> = HashMap<Arc<str>, &'a Image, RandomState>;
 
 /// A file system from which nobody wants anything.
 const EMPTY: ImageFs = ImageFs { capacity: Some(1), available: Some(1) };
@@ -29,11 +38,12 @@ const EMPTY: ImageFs = ImageFs { capacity: Some(1), available: Some(1) };
 /// Plans a collection.
 pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
     let mut images = listed(inputs.images);
-    for image in images.iter_mut().filter(|image| inputs.kept.contains(&image.id)) {
+    for image in images.iter_mut().filter(|image| inputs.kept.contains(&*image.id)) {
         image.pinned = true;
     }
-    let known = known_of(&inputs);
-    let mut records = likely_records(&inputs, &known);
+    let by_key = by_key(&inputs, &images);
+    let known = known_of(&inputs, &by_key);
+    let mut records = likely_records(&known);
     let policy = policy_of(&inputs);
     let start = inputs.kubelet_start.as_ref().map(|start| start.at);
     // A kubelet of which nobody knows when it started is one that has been up for long.
@@ -71,7 +81,7 @@ pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
     };
     let may_be_used = inputs.uses.volumes_unknown.is_some();
     let outlooks = Outlooks::of(&done, &known, cycle, Passes { age, space, may_be_used });
-    let items = items(&inputs, &policy, &done, &known, &outlooks, space);
+    let items = items(&inputs, &policy, &done, by_key, &outlooks, space);
     let run = run(&inputs, &policy, &done, age, space);
     let pause = items.iter().filter(|item| {
         item.verdict.is_removal() && item.tags.iter().any(|tag| looks_like_pause(tag))
@@ -113,64 +123,56 @@ fn policy_of(inputs: &Inputs<'_>) -> ImageGcPolicy {
     }
 }
 
-/// Returns what is known of each image, by key.
-fn known_of(inputs: &Inputs<'_>) -> BTreeMap<String, ImageTimes> {
+/// Returns the images by key. The last entry of a list that names an image twice is the one that counts.
+fn by_key<'a>(inputs: &Inputs<'a>, listed: &[ListedImage]) -> ByKey<'a> {
+    let key = |image: &ListedImage| {
+        image_key(Arc::clone(&image.id), &image.runtime_handler, inputs.rules)
+    };
+    listed.iter().map(key).zip(inputs.images).collect()
+}
+
+/// Returns what is known of each image.
+fn known_of(inputs: &Inputs<'_>, by_key: &ByKey<'_>) -> Known {
     let sources = Sources {
         now: inputs.now,
         kubelet_start: inputs.kubelet_start.as_ref().map(|start| start.at),
         records: inputs.records,
     };
-    let known = |image: &Image| {
-        let key = image_key(&image.id, &image.runtime_handler, inputs.rules);
-        let created = inputs.uses_before.of_key(&key).iter().map(|used| used.created_at).min();
+    let known = |(key, image): (&Arc<str>, &&Image)| {
+        let created = inputs.uses_before.of_key(key).iter().map(|used| used.created_at).min();
         let handler = recorded_handler(image, inputs.rules);
-        let known = ImageTimes::of(sources, &image.id, handler, created);
-        (key, known)
+        (Arc::clone(key), ImageTimes::of(sources, &image.id, handler, created))
     };
-    inputs.images.iter().map(known).collect()
+    by_key.iter().map(known).collect()
 }
 
 /// Returns what the kubelet is likely to remember.
-fn likely_records(inputs: &Inputs<'_>, known: &BTreeMap<String, ImageTimes>) -> Records {
-    let record = |image: &Image| {
-        let key = image_key(&image.id, &image.runtime_handler, inputs.rules);
+fn likely_records(known: &Known) -> Records {
+    let record = |(key, known): (&Arc<str>, &ImageTimes)| {
         let mut record = Record::default();
-        if let Some(known) = known.get(&key) {
-            known.put_likely(&mut record);
-        }
-        (key, record)
+        known.put_likely(&mut record);
+        (Arc::clone(key), record)
     };
-    inputs.images.iter().map(record).collect()
+    known.iter().map(record).collect()
 }
 
-/// The outlook of each candidate, by key.
-struct Outlooks<'a> {
-    by_key: BTreeMap<&'a str, PassOutlook>,
+/// What is known of each candidate and of its removal, in their order.
+struct Outlooks {
+    candidates: Vec<(ImageTimes, PassOutlook)>,
     at_least: i64,
     at_most: i64,
 }
 
-impl<'a> Outlooks<'a> {
-    fn of(
-        done: &'a Collection,
-        known: &BTreeMap<String, ImageTimes>,
-        cycle: Cycle<'_>,
-        passes: Passes,
-    ) -> Self {
-        let pairs = done.considered.iter().filter_map(|considered| {
-            let candidate = &considered.candidate;
-            Some((candidate.clone(), *known.get(&candidate.key)?))
-        });
-        let (candidates, known): (Vec<Candidate>, Vec<ImageTimes>) = pairs.unzip();
-        let RemovalForecast { outlooks, at_least, at_most } =
-            foresee(&candidates, &known, cycle, passes);
-        let keys = done.considered.iter().map(|considered| considered.candidate.key.as_str());
-        Self { by_key: keys.zip(outlooks).collect(), at_least, at_most }
-    }
-
-    fn get(&self, key: &str) -> PassOutlook {
-        let unknown = PassOutlook { age: Tristate::Perhaps, any: Tristate::Perhaps };
-        self.by_key.get(key).copied().unwrap_or(unknown)
+impl Outlooks {
+    fn of(done: &Collection, known: &Known, cycle: Cycle<'_>, passes: Passes) -> Self {
+        let candidates = done.considered.iter().map(|considered| &considered.candidate);
+        // Every candidate is an image of the list, so that its times are known.
+        let pairs: Vec<(&Candidate, ImageTimes)> = candidates
+            .filter_map(|candidate| Some((candidate, *known.get(&candidate.key)?)))
+            .collect();
+        let RemovalForecast { outlooks, at_least, at_most } = foresee(&pairs, cycle, passes);
+        let known = pairs.into_iter().map(|(_, known)| known);
+        Self { candidates: known.zip(outlooks).collect(), at_least, at_most }
     }
 }
 
@@ -178,84 +180,103 @@ fn items(
     inputs: &Inputs<'_>,
     policy: &ImageGcPolicy,
     done: &Collection,
-    known: &BTreeMap<String, ImageTimes>,
-    outlooks: &Outlooks<'_>,
+    mut by_key: ByKey<'_>,
+    outlooks: &Outlooks,
     space: Space,
 ) -> Vec<PlannedImage> {
-    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
-    for (index, considered) in done.considered.iter().enumerate() {
-        places.insert(&considered.candidate.key, index);
-    }
-    let ties = ties(done, known);
     let mut items = Vec::with_capacity(inputs.images.len());
-    let mut freed_before = Vec::with_capacity(done.considered.len());
     let mut freed = 0_i64;
-    for considered in &done.considered {
-        freed_before.push(freed);
+    let candidates = done.considered.iter().zip(&outlooks.candidates).zip(ties(done, outlooks));
+    for (index, ((considered, (known, outlook)), tied_with)) in candidates.enumerate() {
+        let Candidate { key, record } = &considered.candidate;
+        let Some(image) = by_key.remove(key) else { continue };
+        let verdict = verdict(considered);
+        let certainty = certainty(verdict, *outlook, known, space);
+        let is_certain = certainty == Certainty::Certain;
+        items.push(PlannedImage {
+            place: Some(index + 1),
+            certainty,
+            depends_on: (!is_certain).then(|| depends_on(inputs, known, space).into()),
+            tied_places: tied_with.places(),
+            tied_with,
+            known: Some(*known),
+            ..item(
+                inputs,
+                key,
+                image,
+                verdict,
+                candidate_reason(inputs, policy, considered, freed, space),
+            )
+        });
         if considered.space == Some(SpaceVerdict::Removed) {
-            freed = freed.saturating_add(considered.candidate.record.size);
+            freed = freed.saturating_add(record.size);
         }
     }
-    let in_use: BTreeSet<&str> = done.passed_over.in_use.iter().map(String::as_str).collect();
-    let invalid: BTreeSet<&str> = done.passed_over.invalid.iter().map(String::as_str).collect();
-    let pinned: BTreeSet<&str> = done.passed_over.pinned.iter().map(String::as_str).collect();
-    // The last entry of a list that names an image twice is the one that counts.
-    let by_key: BTreeMap<String, &Image> = inputs
-        .images
-        .iter()
-        .map(|image| (image_key(&image.id, &image.runtime_handler, inputs.rules), image))
-        .collect();
-    for (key, image) in by_key {
-        let mut item = PlannedImage {
-            place: None,
-            id: image.id.clone(),
-            runtime_handler: image.runtime_handler.clone(),
-            tags: image.repo_tags.clone(),
-            digests: image.repo_digests.clone(),
-            size_bytes: image.size as i64,
-            verdict: Verdict::NotWanted,
-            certainty: Certainty::Certain,
-            reason: Worded(ImageReason::NotListed),
-            depends_on: None,
-            tied_with: Ties::default(),
-            tied_places: None,
-            used_by: inputs.uses.of_key(&key).to_vec(),
-            known: None,
-        };
-        if let Some(&index) = places.get(key.as_str()) {
-            let considered = &done.considered[index];
-            let known = known.get(&key);
-            item.place = Some(index + 1);
-            item.known = known.copied();
-            item.verdict = verdict(considered);
-            let reason = candidate_reason(inputs, policy, considered, freed_before[index], space);
-            item.reason = reason.into();
-            let outlook = outlooks.get(&key);
-            item.certainty = certainty(item.verdict, outlook, known, space);
-            if item.certainty != Certainty::Certain {
-                item.depends_on = Some(depends_on(inputs, known, space).into());
-            }
-            item.tied_with = ties.get(&index).cloned().unwrap_or_default();
-            item.tied_places = item.tied_with.places();
-        } else {
-            let (verdict, reason) = if in_use.contains(key.as_str()) {
-                (Verdict::InUse, used_reason(&item.used_by))
-            } else if invalid.contains(key.as_str()) {
-                (Verdict::NoId, ImageReason::NoId)
-            } else if inputs.kept.contains(&image.id) {
-                (Verdict::Kept, ImageReason::Kept)
-            } else if pinned.contains(key.as_str()) {
-                (Verdict::Pinned, ImageReason::Pinned)
-            } else {
-                (Verdict::NotWanted, ImageReason::NotListed)
+    let first_of_others = items.len();
+    let PassedOver { in_use, pinned, invalid } = &done.passed_over;
+    for key in in_use {
+        if let Some(image) = by_key.remove(key) {
+            let reason = used_reason(inputs.uses.of_key(key));
+            items.push(item(inputs, key, image, Verdict::InUse, reason));
+        }
+    }
+    for key in invalid {
+        if let Some(image) = by_key.remove(key) {
+            items.push(item(inputs, key, image, Verdict::NoId, ImageReason::NoId));
+        }
+    }
+    for key in pinned {
+        if let Some(image) = by_key.remove(key) {
+            let (verdict, reason) = match inputs.kept.contains(&image.id) {
+                true => (Verdict::Kept, ImageReason::Kept),
+                false => (Verdict::Pinned, ImageReason::Pinned),
             };
-            (item.verdict, item.reason) = (verdict, reason.into());
+            items.push(item(inputs, key, image, verdict, reason));
         }
-        items.push(item);
     }
-    let rank = |item: &PlannedImage| (item.place.unwrap_or(usize::MAX), item.verdict);
-    items.sort_by(|a, b| (rank(a), a.name(), &a.id).cmp(&(rank(b), b.name(), &b.id)));
+    // Those that the kubelet did not come to look at.
+    for (key, image) in by_key {
+        let (verdict, reason) = match inputs.kept.contains(&image.id) {
+            true => (Verdict::Kept, ImageReason::Kept),
+            false => (Verdict::NotWanted, ImageReason::NotListed),
+        };
+        items.push(item(inputs, &key, image, verdict, reason));
+    }
+    items[first_of_others..].sort_unstable_by(|a, b| {
+        (a.verdict, a.name(), &a.id, &a.runtime_handler).cmp(&(
+            b.verdict,
+            b.name(),
+            &b.id,
+            &b.runtime_handler,
+        ))
+    });
     items
+}
+
+/// Returns an image that is no candidate, which is certain.
+fn item(
+    inputs: &Inputs<'_>,
+    key: &str,
+    image: &Image,
+    verdict: Verdict,
+    reason: ImageReason,
+) -> PlannedImage {
+    PlannedImage {
+        place: None,
+        id: image.id.clone(),
+        runtime_handler: image.runtime_handler.clone(),
+        tags: image.repo_tags.clone(),
+        digests: image.repo_digests.clone(),
+        size_bytes: image.size as i64,
+        verdict,
+        certainty: Certainty::Certain,
+        reason: Worded(reason),
+        depends_on: None,
+        tied_with: Ties::default(),
+        tied_places: None,
+        used_by: inputs.uses.of_key(key).to_vec(),
+        known: None,
+    }
 }
 
 fn verdict(considered: &Considered) -> Verdict {
@@ -272,7 +293,7 @@ fn verdict(considered: &Considered) -> Verdict {
 fn certainty(
     verdict: Verdict,
     outlook: PassOutlook,
-    known: Option<&ImageTimes>,
+    known: &ImageTimes,
     space: Space,
 ) -> Certainty {
     let is_sure = match verdict {
@@ -282,7 +303,7 @@ fn certainty(
         }
         _ => outlook.any == Tristate::Never,
     };
-    match known.map_or(RecordCoverage::Nothing, |known| known.basis) {
+    match known.basis {
         _ if is_sure => Certainty::Certain,
         _ if space == Space::Unknown => Certainty::Unknown,
         RecordCoverage::Nothing => Certainty::Unknown,
@@ -290,22 +311,25 @@ fn certainty(
     }
 }
 
-/// Returns the ids of those that are tied with a candidate: equal in the likely order, with nothing that
-/// would tell them apart.
-fn ties(done: &Collection, known: &BTreeMap<String, ImageTimes>) -> BTreeMap<usize, Ties> {
-    let mut ties = BTreeMap::new();
-    let order = |considered: &Considered| {
-        let Candidate { key, record } = &considered.candidate;
-        let known = known.get(key).map(|known| (known.first_place(), known.last_place()));
-        (record.last_used, record.first_detected, known)
+/// Returns with which other candidates each one is tied: equal in the likely order, with nothing that would tell
+/// them apart.
+fn ties(done: &Collection, outlooks: &Outlooks) -> Vec<Ties> {
+    type One<'a> = (&'a Record, &'a ImageTimes);
+    let order = |(record, known): &One<'_>| {
+        (record.last_used, record.first_detected, known.first_place(), known.last_place())
     };
-    let mut first = 0;
-    for group in done.considered.chunk_by(|a, b| order(a) == order(b)) {
-        if group.len() > 1 {
-            let ids = group.iter().map(|it| it.candidate.record.id.clone()).collect();
-            ties.extend((first..).zip(Ties::of_group(ids, first + 1)));
+    let records = done.considered.iter().map(|considered| &considered.candidate.record);
+    let all: Vec<One<'_>> =
+        records.zip(outlooks.candidates.iter().map(|(known, _)| known)).collect();
+    let mut ties = Vec::with_capacity(all.len());
+    for group in all.chunk_by(|a, b| order(a) == order(b)) {
+        match group {
+            [_] => ties.push(Ties::default()),
+            group => {
+                let ids = group.iter().map(|(record, _)| Arc::clone(&record.id)).collect();
+                ties.extend(Ties::of_group(ids, ties.len() + 1));
+            }
         }
-        first += group.len();
     }
     ties
 }
@@ -344,12 +368,11 @@ fn freed(
     inputs: &Inputs<'_>,
     items: &[PlannedImage],
     done: &Collection,
-    outlooks: &Outlooks<'_>,
+    outlooks: &Outlooks,
 ) -> Freed {
-    let removed: BTreeSet<String> =
-        items.iter().filter(|i| i.verdict.is_removal()).map(|i| i.id.clone()).collect();
+    let removed = || items.iter().filter(|item| item.verdict.is_removal());
     let mut freed = Freed {
-        images: items.iter().filter(|item| item.verdict.is_removal()).count(),
+        images: removed().count(),
         counted_bytes: done.freed_by_age.saturating_add(done.freed_by_space),
         by_age_bytes: done.freed_by_age,
         by_space_bytes: done.freed_by_space,
@@ -358,7 +381,9 @@ fn freed(
         ..Freed::default()
     };
     match inputs.storage.value() {
-        Some(storage) => freed.real_bytes = Some(really_freed(storage, &removed)),
+        Some(storage) => {
+            freed.real_bytes = Some(really_freed(storage, removed().map(|item| item.id.as_str())))
+        }
         None => freed.real_unknown = Some(inputs.storage.reason()),
     }
     freed

@@ -10,7 +10,7 @@ const NAMED: usize = 100;
 /// The others of a group of images that go in any order. The group is stored once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ties {
-    ids: Arc<[String]>,
+    ids: Arc<[Arc<str>]>,
     own: usize,
     first_place: usize,
 }
@@ -26,8 +26,8 @@ pub struct Places {
 
 impl Ties {
     /// Returns the ties of each image of a group, in its order. `first_place` is the place of the first.
-    pub fn of_group(ids: Vec<String>, first_place: usize) -> impl Iterator<Item = Self> {
-        let ids: Arc<[String]> = ids.into();
+    pub fn of_group(ids: Vec<Arc<str>>, first_place: usize) -> impl Iterator<Item = Self> {
+        let ids: Arc<[Arc<str>]> = ids.into();
         (0..ids.len()).map(move |own| Self { ids: Arc::clone(&ids), own, first_place })
     }
 
@@ -44,7 +44,7 @@ impl Ties {
     /// Returns the ids of the others.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         let all = self.ids.iter().enumerate();
-        all.filter(|(at, _)| *at != self.own).map(|(_, id)| id.as_str())
+        all.filter(|(at, _)| *at != self.own).map(|(_, id)| &**id)
     }
 
     /// Returns the places of the whole group, where it is too large to be named beside each of its images.
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn a_large_group_is_named_by_its_places() {
         let group = |count: usize| {
-            let ids = (0..count).map(|at| format!("i{at}")).collect();
+            let ids = (0..count).map(|at| format!("i{at}").into()).collect();
             Ties::of_group(ids, 7).collect::<Vec<Ties>>()
         };
         let [_, second, _] = &group(3)[..] else { panic!("three of them") };

@@ -5,6 +5,7 @@ use crate::facts::kubelet_config::{
     EvictionSettings, EvictionThreshold, parse_eviction_thresholds,
 };
 use crate::facts::runtime::Image;
+use crate::image_gc::cycle::Keys;
 use crate::image_gc::lint::{Disks, GcLint, LintInput};
 use crate::image_gc::uses::{Uses, listed};
 use crate::node::{KubeletNode, Needs};
@@ -61,7 +62,7 @@ fn thresholds(node: &KubeletNode) -> (Vec<EvictionThreshold>, Option<String>) {
 }
 
 /// Returns the ids of the images in use, where that is known.
-fn in_use(node: &KubeletNode, images: &[Image]) -> Option<BTreeSet<String>> {
+fn in_use(node: &KubeletNode, images: &[Image]) -> Option<Keys> {
     node.containers().ok()?;
     let rules = node.kubelet.rules;
     let runtime = node.runtime().ok()?;

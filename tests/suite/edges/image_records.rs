@@ -6,9 +6,9 @@ use kq::edge::trust::NamedBy;
 use kq::facts::image_records::ImageRecords;
 use kq::facts::runtime::Image;
 use kq::facts::timestamp::Timestamp;
+use kq::image_gc::cycle::Keys;
 use kq::image_gc::record::{RecordError, record};
 use rustix::fs::{CWD, FileType, Mode};
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -33,14 +33,14 @@ fn images(count: i64) -> Vec<Image> {
 /// Records a detection at a moment, of as many images.
 fn detect(root: &Path, path: &str, now: i64, count: i64) -> Outcome {
     RecordFile::new(root, path)
-        .update(PATIENCE, |before| record(before, Timestamp(now), &images(count), &BTreeSet::new()))
+        .update(PATIENCE, |before| record(before, Timestamp(now), &images(count), &Keys::default()))
 }
 
 /// Records one more than there are, with one more image: what is lost is seen.
 fn count_on(root: &Path, path: &str) -> Outcome {
     RecordFile::new(root, path).update(PATIENCE, |before| {
         let next = before.map_or(0, |before| before.detected_at.0) + 1;
-        record(before, Timestamp(next), &images(next.min(300)), &BTreeSet::new())
+        record(before, Timestamp(next), &images(next.min(300)), &Keys::default())
     })
 }
 
@@ -241,7 +241,7 @@ fn a_lock_is_waited_for_and_named() {
     let inner = file.update::<RecordError>(PATIENCE, |before| {
         let short = Duration::from_millis(100);
         let error = file
-            .update(short, |before| record(before, Timestamp(2), &[], &BTreeSet::new()))
+            .update(short, |before| record(before, Timestamp(2), &[], &Keys::default()))
             .expect_err("it is locked");
         let expected =
             format!("process {} has held /r.lock for more than 100ms", std::process::id());
@@ -249,7 +249,7 @@ fn a_lock_is_waited_for_and_named() {
         assert!(begin.elapsed() >= short);
         // Readers need no lock.
         assert_eq!(read(root.path(), "/r"), old);
-        record(before, Timestamp(3), &[], &BTreeSet::new())
+        record(before, Timestamp(3), &[], &Keys::default())
     });
     assert_eq!(inner.expect("written").detected_at, Timestamp(3));
     assert!(begin.elapsed() < PATIENCE);

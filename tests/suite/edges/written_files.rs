@@ -5,9 +5,9 @@ use kq::edge::image_records::{RecordFile, RecordFileError};
 use kq::edge::replace::{create, replace};
 use kq::edge::snapshot_file::write_snapshot;
 use kq::facts::timestamp::Timestamp;
+use kq::image_gc::cycle::Keys;
 use kq::image_gc::record::{RecordError, record};
 use rustix::fs::{CWD, Mode, mkfifoat};
-use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::os::unix::process::CommandExt;
@@ -193,7 +193,7 @@ fn a_lock_is_only_a_lock() {
     let at = |name: &str| root.path().join(name);
     let detect = || -> Result<_, RecordFileError<RecordError>> {
         RecordFile::new(root.path(), "/r").update(Duration::from_millis(100), |before| {
-            record(before, Timestamp(1), &[], &BTreeSet::new())
+            record(before, Timestamp(1), &[], &Keys::default())
         })
     };
     let (_away, victim) = victim();
@@ -229,7 +229,7 @@ fn a_lock_is_only_a_lock() {
     plant(root.path(), "ln -s /etc planted");
     let records = RecordFile::new(root.path(), "/planted/r");
     let error = records
-        .update(Duration::ZERO, |before| record(before, Timestamp(1), &[], &BTreeSet::new()));
+        .update(Duration::ZERO, |before| record(before, Timestamp(1), &[], &Keys::default()));
     let error = error.expect_err("a planted link").to_string();
     assert!(error.contains("belongs to user 65534"), "{error}");
 }

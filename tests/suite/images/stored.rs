@@ -132,7 +132,7 @@ pub fn records(times: &[&str]) -> ImageRecords {
             let image = images.iter().find(|image| has_tag(image, name));
             image.unwrap_or_else(|| panic!("no image {name} at {time}")).id.clone()
         };
-        let in_use = used.iter().map(id).collect();
+        let in_use = used.iter().map(|name| id(name).into()).collect();
         Some(record(before.as_ref(), now, &images, &in_use).expect("the clock goes on"))
     };
     times.iter().fold(None, step).expect("there is a detection")

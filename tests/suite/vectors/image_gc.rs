@@ -12,7 +12,8 @@ use kq::k8s::duration::GoDuration;
 use kq::k8s::feature_gates::Gate;
 use kq::k8s::kubelet_rules::KubeletRules;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 pub fn answer(input: &Value) -> Value {
     match input["op"].as_str() {
@@ -91,9 +92,9 @@ fn run(step: &Value, state: &mut State, records: &mut Records, cycle: Cycle<'_>)
     };
     let (mut removed, mut gone) = (Vec::new(), BTreeSet::new());
     let mut remove = |candidate: &Candidate| {
-        let failure = step["remove_image_errors"][&candidate.key].as_str();
+        let failure = step["remove_image_errors"][&*candidate.key].as_str();
         if failure.is_none() {
-            gone.insert(candidate.key.clone());
+            gone.insert(Arc::clone(&candidate.key));
         }
         failure.map_or(Ok(()), |text| Err(text.to_owned()))
     };
@@ -112,6 +113,7 @@ fn run(step: &Value, state: &mut State, records: &mut Records, cycle: Cycle<'_>)
             match in_use {
                 Ok(in_use) => {
                     detect(records, &state.images, &in_use, cycle.now, cycle.rules);
+                    let in_use: BTreeSet<&str> = in_use.iter().map(|key| &**key).collect();
                     out.insert("images_in_use".to_owned(), json!(in_use));
                 }
                 Err(error) => {
@@ -136,7 +138,7 @@ fn run(step: &Value, state: &mut State, records: &mut Records, cycle: Cycle<'_>)
     out.insert("records_after".to_owned(), shown_records(records, shows_handlers));
     // What was removed is not listed by the next step, unless it is pulled again.
     state.images.retain(|image| {
-        let key = image_key(&image.id, &image.runtime_handler, cycle.rules);
+        let key = image_key(Arc::clone(&image.id), &image.runtime_handler, cycle.rules);
         !gone.contains(&key)
     });
     Value::Object(out)
@@ -155,7 +157,7 @@ fn show(
         value
     };
     let goes = |record: &Record, pass: &str| {
-        with_handler(json!({ "image_id": record.id, "pass": pass }), record)
+        with_handler(json!({ "image_id": &*record.id, "pass": pass }), record)
     };
     let all = done.considered.iter().map(|considered| (&considered.candidate.record, considered));
     for (record, considered) in all.clone() {
@@ -169,7 +171,7 @@ fn show(
             removed.push(goes(record, "space"));
         }
         let mut value = json!({
-            "image_id": record.id,
+            "image_id": &*record.id,
             "first_detected_nanoseconds": record.first_detected.map(|at| at.0),
             "last_used_nanoseconds": record.last_used.map(|at| at.0),
             "size_bytes": record.size,
@@ -194,7 +196,7 @@ fn show(
     }
     let ordered: Vec<Candidate> = done.considered.iter().map(|c| c.candidate.clone()).collect();
     let tied: Vec<Vec<&str>> =
-        ties(&ordered).map(|group| group.iter().map(|c| c.key.as_str()).collect()).collect();
+        ties(&ordered).map(|group| group.iter().map(|c| &*c.key).collect()).collect();
     for (name, value) in [
         ("error", json!(done.error)),
         ("in_use", json!(done.passed_over.in_use)),
@@ -224,7 +226,7 @@ fn tied(input: &Value) -> Value {
     let now = Timestamp(step["at_nanoseconds"].as_i64().expect("a time"));
     let in_use = images_in_use(&state.images, &state.users(step), rules).expect("no failures");
     detect(&mut records, &state.images, &in_use, now, rules);
-    let ordered = candidates(&records, &in_use, rules).ordered;
+    let ordered = candidates(&records, rules).ordered;
     let usage = state.image_fs.and_then(ImageFs::usage).expect("a capacity");
     let amount = usage.amount_to_free(&policy).expect("over the threshold");
     let mut outcomes = BTreeSet::new();
@@ -241,8 +243,8 @@ fn tied(input: &Value) -> Value {
     }
     for order in orders {
         let mut removed = Vec::new();
-        let (_, freed) = space_pass(&order, amount, &policy, now, &mut |candidate| {
-            removed.push(candidate.record.id.clone());
+        let (_, freed) = space_pass(order.iter(), amount, &policy, now, &mut |candidate| {
+            removed.push(candidate.record.id.to_string());
             Ok(())
         });
         outcomes.insert((freed, removed));
@@ -273,8 +275,9 @@ fn permutations(group: &[Candidate]) -> Vec<Vec<Candidate>> {
 
 fn records(input: &Value, rules: KubeletRules) -> Records {
     let record = |value: &Value| {
-        let (id, runtime_handler) = (text(value, "image_id"), text(value, "runtime_handler"));
-        let key = image_key(&id, &runtime_handler, rules);
+        let (id, runtime_handler): (Arc<str>, String) =
+            (text(value, "image_id").into(), text(value, "runtime_handler"));
+        let key = image_key(Arc::clone(&id), &runtime_handler, rules);
         let time = |field: &str| value[field].as_i64().map(Timestamp);
         let record = Record {
             id,
@@ -289,7 +292,9 @@ fn records(input: &Value, rules: KubeletRules) -> Records {
 }
 
 fn shown_records(records: &Records, shows_handlers: bool) -> Value {
-    let shown = records.iter().map(|(key, record)| {
+    let ordered: BTreeMap<&str, &Record> =
+        records.iter().map(|(key, record)| (&**key, record)).collect();
+    let shown = ordered.into_iter().map(|(key, record)| {
         let mut value = json!({
             "key": key,
             "first_detected_nanoseconds": record.first_detected.map(|at| at.0),
@@ -307,7 +312,7 @@ fn shown_records(records: &Records, shows_handlers: bool) -> Value {
 
 fn image(value: &Value) -> ListedImage {
     ListedImage {
-        id: text(value, "id"),
+        id: text(value, "id").into(),
         runtime_handler: text(value, "runtime_handler"),
         size: value["size_bytes"].as_i64().unwrap_or_default(),
         pinned: value["pinned"].as_bool().unwrap_or_default(),
@@ -317,9 +322,9 @@ fn image(value: &Value) -> ListedImage {
 fn user(value: &Value) -> ImageUser {
     let volumes = list(&value["image_volume_image_ids"]);
     ImageUser {
-        image_id: text(value, "image_id"),
+        image_id: text(value, "image_id").into(),
         runtime_handler: text(value, "image_runtime_handler"),
-        volumes: volumes.filter_map(|id| id.as_str().map(str::to_owned)).collect(),
+        volumes: volumes.filter_map(|id| id.as_str().map(Into::into)).collect(),
         status_error: None,
     }
 }

@@ -11,6 +11,7 @@ use kq::edge::image_records::RecordFile;
 use kq::facts::image_records::{DEFAULT_PATH, ImageRecords};
 use kq::facts::runtime::{Image, RuntimeFacts};
 use kq::facts::timestamp::Timestamp;
+use kq::image_gc::cycle::Keys;
 use kq::image_gc::record::{RecordError, record};
 use kq::image_gc::uses::{Uses, listed};
 use kq::k8s::duration::GoDuration;
@@ -129,10 +130,7 @@ fn turn(node: &KubeletNode, session: &CriSession, file: &RecordFile) -> Result<C
 }
 
 /// Lists the images, without handlers where the kubelet does not look at them, and the keys in use.
-fn look(
-    node: &KubeletNode,
-    session: &CriSession,
-) -> Result<(Vec<Image>, BTreeSet<String>), String> {
+fn look(node: &KubeletNode, session: &CriSession) -> Result<(Vec<Image>, Keys), String> {
     let needs = RuntimeNeeds {
         images: true,
         containers: true,

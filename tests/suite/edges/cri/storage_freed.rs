@@ -8,7 +8,7 @@ use kq::edge::cri::{RuntimeNeeds, connect, read_runtime};
 use kq::edge::trust::NamedBy;
 use kq::facts::runtime::{Image, ImageStorage, RuntimeFacts, StoragePiece};
 use kq::image_gc::storage::freed;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
@@ -156,8 +156,8 @@ fn total(storage: &ImageStorage) -> u64 {
     held(storage).map(|piece| piece.bytes).sum()
 }
 
-fn set(ids: &[&String]) -> BTreeSet<String> {
-    ids.iter().map(|&id| id.clone()).collect()
+fn ids<'a>(ids: &'a [&'a String]) -> impl Iterator<Item = &'a str> {
+    ids.iter().map(|id| id.as_str())
 }
 
 #[test]
@@ -172,8 +172,8 @@ fn what_is_freed_is_what_was_said() {
     let shared: u64 = shared.map(|piece| piece.bytes).sum();
     assert!((600_000..700_000).contains(&shared), "{shared}: the base, as fetched and unpacked");
 
-    let alone = (freed(&storage, &set(&[&one])), freed(&storage, &set(&[&two])));
-    let both = freed(&storage, &set(&[&one, &two]));
+    let alone = (freed(&storage, ids(&[&one])), freed(&storage, ids(&[&two])));
+    let both = freed(&storage, ids(&[&one, &two]));
     assert_eq!(both, total(&storage));
     assert_eq!(both, alone.0 + alone.1 + shared);
 
@@ -189,7 +189,7 @@ fn what_is_freed_is_what_was_said() {
         blobs().all(|blob| on_disk.contains_key(&blob.name) != (blob.images == [one.clone()]))
     });
     let storage = node.storage();
-    assert_eq!(freed(&storage, &set(&[&two])), total(&storage), "now it is the last");
+    assert_eq!(freed(&storage, ids(&[&two])), total(&storage), "now it is the last");
     node.remove(&two);
     node.wait("nothing is left", || node.on_disk().is_empty() && node.storage().pieces.is_empty());
 }
@@ -198,7 +198,7 @@ fn what_is_freed_is_what_was_said() {
 fn what_else_holds_an_image_keeps_it() {
     let Some(node) = Node::start() else { return };
     let one = node.id("one");
-    let alone = freed(&node.storage(), &set(&[&one]));
+    let alone = freed(&node.storage(), ids(&[&one]));
 
     // Another namespace has the blobs too. They are stored once; snapshots are each namespace's own.
     node.import("other", "one");
@@ -206,7 +206,7 @@ fn what_else_holds_an_image_keeps_it() {
     let unpacked = held(&storage).filter(|piece| piece.name.starts_with("native/"));
     let unpacked: u64 =
         unpacked.filter(|piece| piece.images == [one.clone()]).map(|piece| piece.bytes).sum();
-    assert_eq!(freed(&storage, &set(&[&one])), unpacked);
+    assert_eq!(freed(&storage, ids(&[&one])), unpacked);
     assert!(unpacked > 0 && unpacked < alone, "{unpacked} of {alone}");
     node.remove(&one);
     node.wait("and what was unpacked is gone", || {
@@ -228,7 +228,7 @@ fn a_name_that_the_cri_does_not_list_keeps_an_image() {
     let one = node.id("one");
     node.ctr("k8s.io", &["images", "tag", "localhost/kq-one:1", "import-2026"]);
     let storage = node.storage();
-    assert_eq!(freed(&storage, &set(&[&one])), 0);
+    assert_eq!(freed(&storage, ids(&[&one])), 0);
     node.remove(&one);
     node.wait("its names are gone", || {
         node.images().iter().all(|image| image.id != one || image.repo_tags.is_empty())
