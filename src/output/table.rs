@@ -9,12 +9,16 @@ use crate::output::terminal::{brief, plain};
 use comfy_table::{Cell, presets};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
+use unicode_width::UnicodeWidthStr;
 
 /// How far columns are apart.
 pub(super) const GAP: u16 = 3;
 
 /// Marks the end of a line, as blanks fill its last column too. It has no width, and [`plain`] leaves it in no cell.
 const END: char = '\u{200b}';
+
+/// How many rows the library has at a time.
+const PART: usize = 1_000;
 
 /// Tables are without headings. A setting of the process, like the width of its terminal: an answer may be made of
 /// several tables.
@@ -166,12 +170,11 @@ impl Table {
         let hidden = usize::from(HIDES_HEADINGS.load(Ordering::Relaxed));
         let rows = self.rows.get(hidden..).unwrap_or_default();
         if !screen.is_terminal() {
-            return lines(rows.iter().map(|row| row.iter().map(String::as_str)))
-                .fold(String::new(), |text, line| text + &line + "\n");
+            return lines(rows).fold(String::new(), |text, line| text + &line + "\n");
         }
         let Arranged { rows, below } = arrange(rows, &self.kinds, screen);
         let mut text = String::new();
-        let mut arranged = lines(rows.iter().map(|row| row.iter().map(String::as_str)));
+        let mut arranged = lines(&rows);
         for (row, below) in rows.iter().zip(below) {
             let height = row.iter().map(|cell| cell.split('\n').count()).max().unwrap_or(1);
             for line in arranged.by_ref().take(height).chain(below) {
@@ -184,28 +187,43 @@ impl Table {
     }
 }
 
-/// Returns the lines of rows; cells may have several.
-fn lines<'c>(
-    rows: impl Iterator<Item = impl Iterator<Item = &'c str>>,
-) -> impl Iterator<Item = String> {
-    let mut table = comfy_table::Table::new();
-    table.load_style(presets::NOTHING);
-    for row in rows {
-        let mut texts: Vec<String> = row.map(str::to_owned).collect();
-        if let Some(last) = texts.iter_mut().rfind(|text| !text.is_empty()) {
-            last.push(END);
+/// Returns the lines of rows; cells may have several. The library has a part of the rows at a time, below a row as
+/// wide as all of them, so that long tables take little memory.
+fn lines(rows: &[Vec<String>]) -> impl Iterator<Item = String> {
+    let widest: Vec<String> = widths(rows).into_iter().map(|width| "x".repeat(width)).collect();
+    rows.chunks(PART).flat_map(move |part| {
+        let mut table = comfy_table::Table::new();
+        table.load_style(presets::NOTHING);
+        table.add_row(&widest);
+        for row in part {
+            let mut texts = row.clone();
+            if let Some(last) = texts.iter_mut().rfind(|text| !text.is_empty()) {
+                last.push(END);
+            }
+            table.add_row(texts.into_iter().map(Cell::new_owned));
         }
-        table.add_row(texts.into_iter().map(Cell::new_owned));
-    }
-    // Columns exist once a row has them.
-    for column in table.column_iter_mut() {
-        column.set_padding((0, GAP));
-    }
-    let lines: Vec<String> = table.lines().collect();
-    lines.into_iter().map(|line| match line.split_once(END) {
-        Some((text, _)) => text.to_owned(),
-        None => line.trim_end().to_owned(),
+        // Columns exist once a row has them.
+        for column in table.column_iter_mut() {
+            column.set_padding((0, GAP));
+        }
+        let lines: Vec<String> = table.lines().skip(1).collect();
+        lines.into_iter().map(|line| match line.split_once(END) {
+            Some((text, _)) => text.to_owned(),
+            None => line.trim_end().to_owned(),
+        })
     })
+}
+
+/// Returns the width of each column.
+fn widths(rows: &[Vec<String>]) -> Vec<usize> {
+    let mut widths = Vec::new();
+    for row in rows {
+        widths.resize(widths.len().max(row.len()), 0);
+        for (widest, cell) in widths.iter_mut().zip(row) {
+            *widest = cell.split('\n').map(UnicodeWidthStr::width).fold(*widest, usize::max);
+        }
+    }
+    widths
 }
 
 impl fmt::Display for Table {
