@@ -22,6 +22,7 @@ pub mod cycle;
 pub mod disk;
 
 pub mod explain;
+mod hashed;
 pub mod image_name;
 pub mod images;
 pub mod knowledge;

@@ -6,15 +6,14 @@
 //! it collects what nothing holds any more.
 
 use crate::facts::runtime::ImageStorage;
-use foldhash::fast::RandomState;
-use std::collections::HashSet;
+use crate::image_gc::hashed::StrSet;
 
 /// Returns how many bytes are freed by the removal of images, which are named by their ids.
 ///
 /// A piece is freed with the last image that holds it. One that nothing holds even before is no merit of
 /// the removal.
 pub fn freed<'a>(storage: &ImageStorage, removed: impl Iterator<Item = &'a str>) -> u64 {
-    let removed: HashSet<&str, RandomState> = removed.collect();
+    let removed: StrSet<'_> = removed.collect();
     let freed = storage.pieces.iter().filter(|piece| {
         let is_held = piece.images.iter().any(|id| !removed.contains(id.as_str()));
         !piece.images.is_empty() && !piece.held_otherwise && !is_held
@@ -25,7 +24,7 @@ pub fn freed<'a>(storage: &ImageStorage, removed: impl Iterator<Item = &'a str>)
 /// Returns how many bytes are freed by the removal of images at the most: when whatever else holds their
 /// pieces, such as dead containers, goes as well.
 pub fn freed_at_most<'a>(storage: &ImageStorage, removed: impl Iterator<Item = &'a str>) -> u64 {
-    let removed: HashSet<&str, RandomState> = removed.collect();
+    let removed: StrSet<'_> = removed.collect();
     let freed = storage.pieces.iter().filter(|piece| {
         !piece.images.is_empty() && piece.images.iter().all(|id| removed.contains(id.as_str()))
     });

@@ -8,11 +8,11 @@ use crate::facts::runtime::{Container, ContainerState, ContainerStatus, Image, R
 use crate::facts::timestamp::Timestamp;
 use crate::facts::workloads::Workloads;
 use crate::image_gc::cycle::{ImageUser, Keys, ListedImage, image_key, images_in_use};
+use crate::image_gc::hashed::{KeyMap, StrMap, StrSet};
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
-use foldhash::fast::RandomState;
 use serde::Serialize;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub struct Uses {
     /// The containers as the kubelet's detection takes them.
     pub users: Vec<ImageUser>,
     /// The containers by the key of the image; running ones first.
-    pub by_key: HashMap<Arc<str>, Vec<Use>, RandomState>,
+    pub by_key: KeyMap<Vec<Use>>,
     /// Containers that name no image of the list, and so keep none.
     pub astray: Vec<String>,
     /// Image volumes may be mounted, and nobody could be asked.
@@ -99,9 +99,8 @@ impl Uses {
         let mut uses = Self::default();
         let no_images = Vec::new();
         let images = runtime.images.value().unwrap_or(&no_images);
-        let listed: HashSet<&str, RandomState> =
-            images.iter().map(|image| image.id.as_str()).collect();
-        let statuses: HashMap<&str, &ContainerStatus, RandomState> = runtime
+        let listed: StrSet<'_> = images.iter().map(|image| image.id.as_str()).collect();
+        let statuses: StrMap<'_, &ContainerStatus> = runtime
             .container_statuses
             .value()
             .into_iter()
@@ -149,7 +148,7 @@ impl Uses {
         status: Option<&ContainerStatus>,
         workloads: &Workloads,
         rules: KubeletRules,
-        listed: &HashSet<&str, RandomState>,
+        listed: &StrSet<'_>,
     ) {
         let pod = workloads.pod(&container.pod_uid);
         let used = Use {

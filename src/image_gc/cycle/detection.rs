@@ -3,10 +3,9 @@
 //! Rules: `detectImages` in `pkg/kubelet/images/image_gc_manager.go`, read in 1.36.
 
 use crate::facts::timestamp::Timestamp;
+use crate::image_gc::hashed::{KeyMap, Keys, StrSet};
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
-use foldhash::fast::RandomState;
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// An image as the kubelet sees it in the list of the runtime.
@@ -58,10 +57,7 @@ pub struct Record {
 }
 
 /// What the kubelet remembers, by [`image_key`].
-pub type Records = HashMap<Arc<str>, Record, RandomState>;
-
-/// Keys of images.
-pub type Keys = HashSet<Arc<str>, RandomState>;
+pub type Records = KeyMap<Record>;
 
 /// Returns by what the kubelet tells images apart: the id, and the handler where that is looked at.
 pub fn image_key(id: impl Into<Arc<str>>, runtime_handler: &str, rules: KubeletRules) -> Arc<str> {
@@ -88,9 +84,9 @@ pub fn images_in_use(
 ) -> Result<Keys, String> {
     let looks_for_volumes = rules.gates.enabled(Gate::ImageVolume);
     let has_volumes = looks_for_volumes && users.iter().any(|user| !user.volumes.is_empty());
-    let listed: HashSet<&str, RandomState> = match has_volumes {
+    let listed: StrSet<'_> = match has_volumes {
         true => images.iter().map(|image| &*image.id).collect(),
-        false => HashSet::default(),
+        false => StrSet::default(),
     };
     let mut in_use = Keys::default();
     for user in users {

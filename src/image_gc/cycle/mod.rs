@@ -8,13 +8,12 @@ mod detection;
 mod passes;
 mod usage;
 
+pub use crate::image_gc::hashed::Keys;
 pub use collection::{
     Collection, Considered, Cycle, Event, GcInputs, PassedOver, delete_unused_images,
     garbage_collect, look_at_images,
 };
-pub use detection::{
-    ImageUser, Keys, ListedImage, Record, Records, detect, image_key, images_in_use,
-};
+pub use detection::{ImageUser, ListedImage, Record, Records, detect, image_key, images_in_use};
 pub use passes::{
     AgeVerdict, Candidate, Candidates, Remove, SpaceVerdict, age_of, age_order, age_pass_runs,
     candidates, is_old, space_pass, spared, ties,

@@ -16,21 +16,20 @@ use crate::image_gc::cycle::{
     PassedOver, Record, Records, SpaceVerdict, delete_unused_images, garbage_collect, image_key,
     look_at_images,
 };
+use crate::image_gc::hashed::KeyMap;
 use crate::image_gc::knowledge::{ASSUMPTIONS, ImageTimes, RecordCoverage, Sources, Tristate};
 use crate::image_gc::lint::images::looks_like_pause;
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::reason::ImageReason;
 use crate::image_gc::storage::freed as really_freed;
 use crate::image_gc::uses::{listed, recorded_handler};
-use foldhash::fast::RandomState;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What is known of each image, by key.
-type Known = HashMap<Arc<str>, ImageTimes, RandomState>;
+type Known = KeyMap<ImageTimes>;
 
 /// The entries of the list that count, by key.
-type ByKey<'a> = HashMap<Arc<str>, &'a Image, RandomState>;
+type ByKey<'a> = KeyMap<&'a Image>;
 
 /// A file system from which nobody wants anything.
 const EMPTY: ImageFs = ImageFs { capacity: Some(1), available: Some(1) };
