@@ -34,6 +34,9 @@ _kq() {
             kq,evict)
                 cmd="kq__subcmd__evict"
                 ;;
+            kq,fleet)
+                cmd="kq__subcmd__fleet"
+                ;;
             kq,gc)
                 cmd="kq__subcmd__gc"
                 ;;
@@ -196,6 +199,18 @@ _kq() {
             kq__subcmd__evict__subcmd__help,rank)
                 cmd="kq__subcmd__evict__subcmd__help__subcmd__rank"
                 ;;
+            kq__subcmd__fleet,ask)
+                cmd="kq__subcmd__fleet__subcmd__ask"
+                ;;
+            kq__subcmd__fleet,help)
+                cmd="kq__subcmd__fleet__subcmd__help"
+                ;;
+            kq__subcmd__fleet__subcmd__help,ask)
+                cmd="kq__subcmd__fleet__subcmd__help__subcmd__ask"
+                ;;
+            kq__subcmd__fleet__subcmd__help,help)
+                cmd="kq__subcmd__fleet__subcmd__help__subcmd__help"
+                ;;
             kq__subcmd__gc,apply)
                 cmd="kq__subcmd__gc__subcmd__apply"
                 ;;
@@ -267,6 +282,9 @@ _kq() {
                 ;;
             kq__subcmd__help,evict)
                 cmd="kq__subcmd__help__subcmd__evict"
+                ;;
+            kq__subcmd__help,fleet)
+                cmd="kq__subcmd__help__subcmd__fleet"
                 ;;
             kq__subcmd__help,gc)
                 cmd="kq__subcmd__help__subcmd__gc"
@@ -348,6 +366,9 @@ _kq() {
                 ;;
             kq__subcmd__help__subcmd__evict,rank)
                 cmd="kq__subcmd__help__subcmd__evict__subcmd__rank"
+                ;;
+            kq__subcmd__help__subcmd__fleet,ask)
+                cmd="kq__subcmd__help__subcmd__fleet__subcmd__ask"
                 ;;
             kq__subcmd__help__subcmd__gc,apply)
                 cmd="kq__subcmd__help__subcmd__gc__subcmd__apply"
@@ -464,7 +485,7 @@ _kq() {
 
     case "${cmd}" in
         kq)
-            opts="-h -V --help --version cgroup gc evict devices probe admit preempt what-if doctor snapshot schema version completion help"
+            opts="-h -V --help --version cgroup gc evict devices probe admit preempt what-if doctor fleet snapshot schema version completion help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3353,6 +3374,112 @@ _kq() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        kq__subcmd__fleet)
+            opts="-h -V --help --version ask help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__fleet__subcmd__ask)
+            opts="-l -o -h -V --selector --group-by --value --diff --parallel --timeout --output --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --group-by)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --value)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --diff)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --parallel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonl csv jsonpath= custom-columns=" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonl csv jsonpath= custom-columns=" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__fleet__subcmd__help)
+            opts="ask help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__fleet__subcmd__help__subcmd__ask)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__fleet__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         kq__subcmd__gc)
             opts="-h -V --help --version dry-run explain apply images lint policy record watch help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -4460,7 +4587,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__help)
-            opts="cgroup gc evict devices probe admit preempt what-if doctor snapshot schema version completion help"
+            opts="cgroup gc evict devices probe admit preempt what-if doctor fleet snapshot schema version completion help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4810,6 +4937,34 @@ _kq() {
             return 0
             ;;
         kq__subcmd__help__subcmd__evict__subcmd__rank)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__help__subcmd__fleet)
+            opts="ask"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__help__subcmd__fleet__subcmd__ask)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -6420,7 +6575,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__schema)
-            opts="-h -V --help --version CgroupApply CgroupDiff CgroupExplanation CgroupOwner CgroupPlan CgroupUsage ChangeList ClusterPreemption CpuShares DeviceAllocation DeviceAllocationList DeviceCapacity DeviceList DevicePlan DevicePlugins DevicePodEnded DeviceRepair DeviceStateVerification EvictionRank FreeDevices GcLint GcPolicy ImageDisk ImageExplanation ImageGcApply ImageGcPass ImageGcPlan ImageList NodeChecks PodAdmission PodPreemption PodReadmission PodReport PreemptionApply PreemptionCause PreemptionLint ProbeLint ProbePlan ProbeRun ProbeSimulation ThrottlingRanking Version WhatIf"
+            opts="-h -V --help --version CgroupApply CgroupDiff CgroupExplanation CgroupOwner CgroupPlan CgroupUsage ChangeList ClusterPreemption CpuShares DeviceAllocation DeviceAllocationList DeviceCapacity DeviceList DevicePlan DevicePlugins DevicePodEnded DeviceRepair DeviceStateVerification EvictionRank FleetAnswer FreeDevices GcLint GcPolicy ImageDisk ImageExplanation ImageGcApply ImageGcPass ImageGcPlan ImageList NodeChecks PodAdmission PodPreemption PodReadmission PodReport PreemptionApply PreemptionCause PreemptionLint ProbeLint ProbePlan ProbeRun ProbeSimulation ThrottlingRanking Version WhatIf"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

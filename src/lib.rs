@@ -65,6 +65,8 @@ pub mod eviction;
 #[doc(hidden)]
 pub mod facts;
 #[doc(hidden)]
+pub mod fleet;
+#[doc(hidden)]
 pub mod image_gc;
 #[doc(hidden)]
 pub mod k8s;

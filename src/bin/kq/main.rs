@@ -11,6 +11,7 @@ mod devices;
 mod doctor;
 mod evict;
 mod exit;
+mod fleet;
 mod gc;
 mod generate;
 mod interval;

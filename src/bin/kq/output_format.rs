@@ -34,6 +34,10 @@ pub enum Exchange {
     Sarif,
     /// Findings for CI servers.
     Junit,
+    /// The answer of each node, in a line of JSON.
+    Lines,
+    /// A line for each node, for spreadsheets.
+    Csv,
 }
 
 /// What `-o metrics` prints.
@@ -44,6 +48,12 @@ const METRICS: &[(&str, &str, Exchange)] =
 const LINT: &[(&str, &str, Exchange)] = &[
     ("sarif", "Findings as SARIF, for code scanners", Exchange::Sarif),
     ("junit", "Findings as JUnit XML, for CI servers", Exchange::Junit),
+];
+
+/// What answers about many nodes print as they arrive.
+const ARRIVING: &[(&str, &str, Exchange)] = &[
+    ("jsonl", "The complete answer of each node as it arrives, in one line", Exchange::Lines),
+    ("csv", "A line for each node as it arrives, with its results", Exchange::Csv),
 ];
 
 /// The start of a template on the command line.
@@ -88,6 +98,11 @@ impl FormatParser {
     /// Reads also the formats of lints.
     pub fn and_lint(self) -> Self {
         Self { exchange: LINT, ..self }
+    }
+
+    /// Reads also the formats of answers that arrive one after the other.
+    pub fn and_lines(self) -> Self {
+        Self { exchange: ARRIVING, ..self }
     }
 
     fn values(&self) -> Vec<PossibleValue> {

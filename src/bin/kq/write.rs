@@ -44,7 +44,6 @@ pub fn value<T: Serialize>(output: OutputFormat, value: &T) -> Result<(), Failur
 }
 
 /// Writes a value as one line of JSON.
-#[cfg(feature = "cri")]
 pub fn line<T: Serialize>(value: &T) -> Result<(), Failure> {
     let line = kq::output::value::json_line(value).map_err(Failure::missing)?;
     to_stdout(|out| out.write_all(&line).and_then(|()| out.write_all(b"\n")))

@@ -23,6 +23,7 @@ const ABOUT_FILES: &[&str] = &[
     "cgroup shares web.yaml --node-file node.json",
     "cgroup explain cpu.weight 17",
     "schema CgroupPlan",
+    "fleet ask snapshot.json -- cgroup diff",
     "cgroup show -v --host-root COPY",
     "cgroup throttling -v --host-root COPY",
     "cgroup which --pid 900 -v --host-root COPY",

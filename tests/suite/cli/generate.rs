@@ -266,6 +266,7 @@ Commands:
   preempt     Show which pods the kubelet would preempt for a critical pod, or evict them
   what-if     Show what a change would do to the node, before it is made
   doctor      Check the whole node, or show one pod on one page
+  fleet       Ask many nodes the same question, and merge the answers
   snapshot    Store all data that kq can read about this node
   schema      Print the JSON Schema of a kind of answer
   version     Show the versions of kq, the kubelet and the runtime, and the rules in use
@@ -321,6 +322,7 @@ Commands:
   preempt     Show which pods the kubelet would preempt for a critical pod, or evict them
   what-if     Show what a change would do to the node, before it is made
   doctor      Check the whole node, or show one pod on one page
+  fleet       Ask many nodes the same question, and merge the answers
   snapshot    Store all data that kq can read about this node
   schema      Print the JSON Schema of a kind of answer
   version     Show the versions of kq, the kubelet and the runtime, and the rules in use

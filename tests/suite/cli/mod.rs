@@ -82,6 +82,7 @@ mod explain;
 /// A node in a temporary folder.
 pub mod fake_node;
 /// Nothing of the machine shows in answers about files.
+mod fleet;
 mod foreign_machine;
 /// `kq gc apply` on runtimes that lie, hang, die and change.
 #[cfg(feature = "cri")]

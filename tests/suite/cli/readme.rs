@@ -50,6 +50,11 @@ fn every_session_of_the_metrics_is_real() {
 }
 
 #[test]
+fn the_fleet_answers_as_its_page_says() {
+    assert!(runs("docs/fleet.md") >= 1);
+}
+
+#[test]
 fn every_picture_of_the_readme_is_fresh() {
     let mut shown = BTreeSet::new();
     for session in sessions("README.md") {

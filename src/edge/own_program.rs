@@ -1,0 +1,116 @@
+//! kq, run once more as a process of its own: what one question takes in memory and time, and what goes wrong in it,
+//! stays in that process.
+
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// This program, also where its file has been replaced since it started.
+const PROGRAM: &str = "/proc/self/exe";
+
+/// How much of the notes is kept.
+const MAX_NOTES_BYTES: u64 = 64 << 10;
+
+/// How often a process that has said everything is asked whether it has ended.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The exit code; `None`: a signal ended it.
+    pub exit_code: Option<u8>,
+    /// Standard output.
+    pub output: Vec<u8>,
+    /// The beginning of standard error.
+    pub notes: String,
+}
+
+/// Why a run has no end of its own.
+#[derive(Debug, thiserror::Error)]
+pub enum OwnProgramError {
+    /// It could not be started or read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// It was ended at the deadline.
+    #[error("it did not end within {0:?}")]
+    TimedOut(Duration),
+    /// It was ended as it wrote more than is read.
+    #[error("it wrote more than {0} bytes")]
+    Large(u64),
+}
+
+/// Runs kq with these arguments and without standard input, and returns what it wrote.
+///
+/// # Errors
+///
+/// Fails if the process cannot be started, and ends it at the deadline and where it writes more than `limit` bytes.
+pub fn run_own(
+    arguments: &[OsString],
+    deadline: Duration,
+    limit: u64,
+) -> Result<Ended, OwnProgramError> {
+    let end = Instant::now() + deadline;
+    let mut process = Process(
+        Command::new(PROGRAM)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?,
+    );
+    let output = kept(process.0.stdout.take(), limit.saturating_add(1));
+    let notes = kept(process.0.stderr.take(), MAX_NOTES_BYTES);
+    let left = || end.saturating_duration_since(Instant::now());
+    let late = |_| OwnProgramError::TimedOut(deadline);
+    let output = output.recv_timeout(left()).map_err(late)??;
+    if u64::try_from(output.len()).is_ok_and(|length| length > limit) {
+        return Err(OwnProgramError::Large(limit));
+    }
+    let notes = notes.recv_timeout(left()).map_err(late)??;
+    let status = process.ended(end)?.ok_or(OwnProgramError::TimedOut(deadline))?;
+    Ok(Ended {
+        exit_code: status.code().and_then(|code| u8::try_from(code).ok()),
+        output,
+        notes: String::from_utf8_lossy(&notes).into_owned(),
+    })
+}
+
+/// A process that does not outlive the question.
+struct Process(Child);
+
+impl Process {
+    fn ended(&mut self, end: Instant) -> io::Result<Option<ExitStatus>> {
+        loop {
+            match self.0.try_wait()? {
+                None if Instant::now() < end => thread::sleep(PAUSE),
+                status => return Ok(status),
+            }
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Fails only where it has ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Reads a pipe to its end, or to the limit. What is written beyond is read no more, and its writer gets SIGPIPE.
+fn kept(pipe: Option<impl Read + Send + 'static>, limit: u64) -> Receiver<io::Result<Vec<u8>>> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let read = match pipe {
+            Some(pipe) => pipe.take(limit).read_to_end(&mut bytes).map(|_| bytes),
+            None => Ok(bytes),
+        };
+        // Nobody waits for it any more after the deadline.
+        let _ = sender.send(read);
+    });
+    receiver
+}

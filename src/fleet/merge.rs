@@ -1,0 +1,134 @@
+//! Puts answers together as they arrive. Of each node only its name, its results and its number are kept.
+
+use super::outcome::{NodeOutcome, NodeResult, Reply};
+use super::report::{FleetAnswer, NodeChange, NodeCounts, NodeValue, ResultRow, ValueSummary};
+use crate::answer::Basis;
+use crate::output::json_path::Template;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The percentiles that are shown.
+const PERCENTILES: [u8; 6] = [0, 10, 50, 90, 99, 100];
+
+/// How many nodes are named at each end.
+const EXTREMES: usize = 5;
+
+/// How many nodes without an answer are named with the reason; the others are counted.
+const NAMED: usize = 20;
+
+/// The answers so far.
+#[derive(Debug, Default)]
+pub struct Merge {
+    counts: NodeCounts,
+    rows: BTreeMap<(NodeResult, Option<String>), Vec<String>>,
+    by_node: BTreeMap<String, Vec<NodeResult>>,
+    failures: Vec<(String, String)>,
+    value: Option<(String, Template)>,
+    values: Vec<NodeValue>,
+}
+
+impl Merge {
+    /// Begins without answers; the template finds a number in each of them.
+    pub fn new(value: Option<(String, Template)>) -> Self {
+        Self { value, ..Self::default() }
+    }
+
+    /// Adds the answer of a node.
+    pub fn add(&mut self, outcome: &NodeOutcome) {
+        let NodeOutcome { node, group, reply } = outcome;
+        self.counts.asked += 1;
+        *self.counts.by_exit_code.entry(reply.exit_code()).or_default() += 1;
+        match reply {
+            Reply::Answered { answer, .. } => {
+                self.counts.answered += 1;
+                if let Some((_, template)) = &self.value
+                    && let Ok(value) = template.text(answer).trim().parse::<f64>()
+                    && value.is_finite()
+                {
+                    self.values.push(NodeValue { node: node.clone(), value });
+                }
+            }
+            Reply::Failed { why, .. } => self.failures.push((node.clone(), why.to_string())),
+        }
+        let results = reply.results();
+        for result in &results {
+            self.rows.entry((result.clone(), group.clone())).or_default().push(node.clone());
+        }
+        self.by_node.insert(node.clone(), results);
+    }
+
+    /// Returns the worst exit code: no before incomplete before yes; a command that no node understood is a mistake in
+    /// the command.
+    pub fn exit_code(&self) -> u8 {
+        let has = |code: u8| self.counts.by_exit_code.contains_key(&code);
+        match () {
+            () if self.counts.by_exit_code.keys().eq([&2]) => 2,
+            () if has(1) => 1,
+            () if has(3) || has(2) || self.counts.asked == 0 => 3,
+            () => 0,
+        }
+    }
+
+    /// Returns the merged answer; `before` is an earlier one to the same question.
+    pub fn finish(mut self, command: Vec<String>, before: Option<Self>) -> FleetAnswer {
+        let changes = before.map(|before| changes(&before.by_node, &self.by_node));
+        let mut items: Vec<ResultRow> = self
+            .rows
+            .into_iter()
+            .map(|((result, group), mut nodes)| {
+                nodes.sort_unstable();
+                ResultRow { result, group, count: nodes.len(), nodes }
+            })
+            .collect();
+        items.sort_by(|a, b| {
+            let rank = |row: &ResultRow| (row.result.severity, row.count);
+            rank(a).cmp(&rank(b)).then_with(|| (&a.result, &a.group).cmp(&(&b.result, &b.group)))
+        });
+        let mut basis = Basis::default();
+        self.failures.sort_unstable();
+        let more = self.failures.len().saturating_sub(NAMED);
+        let named = self.failures.into_iter().take(NAMED);
+        basis.lack_all(named.map(|(node, why)| format!("{node}: {why}")));
+        if more > 0 {
+            basis.lack(format!("the answers of {more} more nodes: the results name them"));
+        }
+        if let Some((path, _)) = &self.value
+            && self.values.len() < self.counts.answered
+        {
+            let without = self.counts.answered - self.values.len();
+            basis.warn(format!("{without} answers have no number at {path}"));
+        }
+        let value = self.value.map(|(path, _)| summary_of(path, self.values));
+        FleetAnswer { command, nodes: self.counts, items, value, changes, basis }
+    }
+}
+
+fn summary_of(path: String, mut values: Vec<NodeValue>) -> ValueSummary {
+    values.sort_by(|a, b| a.value.total_cmp(&b.value).then_with(|| a.node.cmp(&b.node)));
+    let nearest = |percent: u8| {
+        let rank = (values.len() * usize::from(percent)).div_ceil(100).max(1);
+        values.get(rank - 1).map(|it| (percent, it.value))
+    };
+    ValueSummary {
+        path,
+        count: values.len(),
+        percentiles: PERCENTILES.into_iter().filter_map(nearest).collect(),
+        lowest: values.iter().take(EXTREMES).cloned().collect(),
+        highest: values.iter().rev().take(EXTREMES).cloned().collect(),
+    }
+}
+
+fn changes(
+    before: &BTreeMap<String, Vec<NodeResult>>,
+    after: &BTreeMap<String, Vec<NodeResult>>,
+) -> Vec<NodeChange> {
+    let nodes: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let of = |all: &BTreeMap<String, Vec<NodeResult>>, node: &str| {
+        all.get(node).cloned().unwrap_or_default()
+    };
+    let change = |node: &String| NodeChange {
+        node: node.clone(),
+        before: of(before, node),
+        after: of(after, node),
+    };
+    nodes.into_iter().map(change).filter(|change| change.before != change.after).collect()
+}

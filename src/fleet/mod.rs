@@ -1,0 +1,17 @@
+//! The answers of many nodes to one question, as one answer.
+//!
+//! * `outcome`: one node's answer, and what of it counts: a few results, each with a severity;
+//! * `merge`: nodes with the same result are counted together, so that memory is bounded by the results;
+//! * `report`: the merged answer; `view`: the same as tables, CSV and names.
+
+mod merge;
+mod outcome;
+mod report;
+#[cfg(test)]
+mod tests;
+mod view;
+
+pub use merge::Merge;
+pub use outcome::{NoAnswer, NodeOutcome, NodeResult, Reply};
+pub use report::{FleetAnswer, NodeChange, NodeCounts, NodeValue, ResultRow, ValueSummary};
+pub use view::{csv, names, summary, table, wide};

@@ -1,0 +1,177 @@
+//! What one node answered, and which results it counts with.
+
+use crate::answer::Severity;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// What summaries call that which is as it should be.
+const AS_IT_SHOULD_BE: [&str; 3] = ["MATCH", "ROUNDED", "OK"];
+
+/// A result of a node: nodes with equal results are counted together.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeResult {
+    /// How bad it is.
+    pub severity: Severity,
+    /// The rule of a finding, or the answer in a word.
+    pub result: String,
+}
+
+/// How a node's part of the question ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reply {
+    /// kq answered, with an exit code of 0, 1 or 3.
+    Answered {
+        /// The exit code.
+        exit_code: u8,
+        /// The answer as JSON.
+        answer: Value,
+    },
+    /// There is no answer.
+    Failed {
+        /// The exit code of kq; `None`: it did not end by itself.
+        exit_code: Option<u8>,
+        /// Why.
+        why: NoAnswer,
+    },
+}
+
+/// Why a node has no answer.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub enum NoAnswer {
+    /// kq ended with an error, in its own words.
+    #[error("{0}")]
+    Refused(String),
+    /// It did not end in time.
+    #[error("no answer within {0}")]
+    TimedOut(String),
+    /// It is larger than is read.
+    #[error("the answer is larger than {} MiB", .0 >> 20)]
+    Large(u64),
+    /// What it wrote is no answer.
+    #[error("the output is no answer of kq: {0}")]
+    NoJson(String),
+    /// kq itself could not be run.
+    #[error("kq could not be run: {0}")]
+    NotRun(String),
+}
+
+/// One node with its part of the answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeOutcome {
+    /// The node.
+    pub node: String,
+    /// The group of the node, where nodes are grouped by a label: its value, empty without the label.
+    pub group: Option<String>,
+    /// What it answered.
+    pub reply: Reply,
+}
+
+impl fmt::Display for NodeResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.severity {
+            Severity::Ok => f.write_str(&self.result),
+            severity => write!(f, "{severity} {}", self.result),
+        }
+    }
+}
+
+impl Reply {
+    /// Returns what counts of it, the worst first; never nothing.
+    pub fn results(&self) -> Vec<NodeResult> {
+        let result = |severity, result: &str| NodeResult { severity, result: result.to_owned() };
+        let (exit_code, answer) = match self {
+            Self::Answered { exit_code, answer } => (*exit_code, answer),
+            Self::Failed { why, .. } => {
+                return vec![result(Severity::Unknown, &format!("no answer: {why}"))];
+            }
+        };
+        let found = findings(answer).unwrap_or_else(|| words(answer, exit_code));
+        match found.is_empty() {
+            true => vec![match exit_code {
+                0 => result(Severity::Ok, "OK"),
+                3 => result(Severity::Unknown, "facts are missing"),
+                _ => result(Severity::Warning, "no"),
+            }],
+            false => found.into_iter().collect(),
+        }
+    }
+
+    /// Returns the exit code that counts.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Answered { exit_code, .. } => *exit_code,
+            Self::Failed { exit_code: Some(2), .. } => 2,
+            Self::Failed { .. } => 3,
+        }
+    }
+}
+
+/// Returns the rules of problems; `None`: the answer is not about findings.
+fn findings(answer: &Value) -> Option<BTreeSet<NodeResult>> {
+    let lists = ["items", "findings"].map(|field| answer.get(field).and_then(Value::as_array));
+    let list = lists.into_iter().flatten().find(|list| {
+        list.iter().all(|it| it.get("severity").is_some() && it.get("id").is_some())
+    })?;
+    if list.is_empty() && answer.get("summary").is_none() {
+        return None;
+    }
+    let problems = list.iter().filter_map(|finding| {
+        let severity = severity(finding.get("severity")?.as_str()?)?;
+        let result = finding.get("id")?.as_str()?.to_owned();
+        (severity <= Severity::Warning).then_some(NodeResult { severity, result })
+    });
+    Some(problems.collect())
+}
+
+fn severity(text: &str) -> Option<Severity> {
+    Severity::ALL.into_iter().find(|severity| severity.to_string() == text)
+}
+
+/// Returns the results of an answer that says them in words: as its exit code has it.
+fn words(answer: &Value, exit_code: u8) -> BTreeSet<NodeResult> {
+    let severity = match exit_code {
+        0 => Severity::Ok,
+        3 => Severity::Unknown,
+        _ => Severity::Warning,
+    };
+    let text = |at: &str| answer.pointer(at).and_then(Value::as_str).map(str::to_owned);
+    let texts = |list: &str, field: &str| -> Vec<String> {
+        let list = answer.get(list).and_then(Value::as_array).into_iter().flatten();
+        list.filter_map(|it| Some(it.get(field)?.as_str()?.to_owned())).collect()
+    };
+    let results: Vec<String> = match answer.get("kind").and_then(Value::as_str) {
+        Some("PodAdmission") => match answer.get("admitted").and_then(Value::as_bool) {
+            Some(true) => vec!["admitted".to_owned()],
+            Some(false) => texts("refusals", "reason"),
+            None => vec!["undecided".to_owned()],
+        },
+        Some("PodPreemption") => text("/result").into_iter().collect(),
+        Some("ImageGcPlan") => match (text("/outcome/error"), answer.pointer("/freed/images")) {
+            (Some(_), _) => vec!["frees too little".to_owned()],
+            (None, Some(images)) if images.as_u64().is_some_and(|it| it > 0) => {
+                vec!["removes images".to_owned()]
+            }
+            _ => vec!["removes nothing".to_owned()],
+        },
+        Some("EvictionRank") => {
+            let now = answer.get("now").and_then(Value::as_array).is_some_and(|it| !it.is_empty());
+            vec![if now { "evicts now" } else { "evicts nothing" }.to_owned()]
+        }
+        _ => counted(answer),
+    };
+    results.into_iter().map(|result| NodeResult { severity, result }).collect()
+}
+
+/// Returns the names of what a summary counts at least once.
+fn counted(answer: &Value) -> Vec<String> {
+    let summary = answer.get("summary").and_then(Value::as_object).into_iter().flatten();
+    let counted = summary.filter(|(_, count)| count.as_u64().is_some_and(|count| count > 0));
+    counted
+        .map(|(name, _)| name.clone())
+        .filter(|name| !AS_IT_SHOULD_BE.contains(&&**name))
+        .collect()
+}
