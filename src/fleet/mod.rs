@@ -1,11 +1,14 @@
 //! The answers of many nodes to one question, as one answer.
 //!
 //! * `outcome`: one node's answer, and what of it counts: a few results, each with a severity;
+//! * `pod`: the pod that asks on a node; `packed`: an answer on its way through the pod's log;
 //! * `merge`: nodes with the same result are counted together, so that memory is bounded by the results;
 //! * `report`: the merged answer; `view`: the same as tables, CSV and names.
 
 mod merge;
 mod outcome;
+mod packed;
+mod pod;
 mod report;
 #[cfg(test)]
 mod tests;
@@ -13,5 +16,7 @@ mod view;
 
 pub use merge::Merge;
 pub use outcome::{NoAnswer, NodeOutcome, NodeResult, Reply};
+pub use packed::Packed;
+pub use pod::{PodSettings, PodState};
 pub use report::{FleetAnswer, NodeChange, NodeCounts, NodeValue, ResultRow, ValueSummary};
 pub use view::{csv, names, summary, table, wide};

@@ -54,6 +54,15 @@ pub enum NoAnswer {
     /// What it wrote is no answer.
     #[error("the output is no answer of kq: {0}")]
     NoJson(String),
+    /// The log of its pod has not the whole answer.
+    #[error("the log of the pod is cut off or damaged: {0}")]
+    Cut(String),
+    /// Its pod did not come to an answer.
+    #[error("the pod did not run: {0}")]
+    Pod(String),
+    /// It was not asked, as kq was told to end.
+    #[error("not asked: kq was interrupted")]
+    Interrupted,
     /// kq itself could not be run.
     #[error("kq could not be run: {0}")]
     NotRun(String),

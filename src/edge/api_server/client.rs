@@ -238,6 +238,18 @@ impl Call<'_> {
         body: Bytes,
         max_body: u64,
     ) -> Result<Vec<u8>, ApiError> {
+        self.receive("application/json", method, path, body, max_body).await
+    }
+
+    /// Sends one request and reads an answer of a media type.
+    pub(super) async fn receive(
+        &self,
+        expected: &'static str,
+        method: Method,
+        path: &str,
+        body: Bytes,
+        max_body: u64,
+    ) -> Result<Vec<u8>, ApiError> {
         let unexpected = |reason| {
             let (url, path, method) =
                 (self.server.url.clone(), path.to_owned(), method.to_string());
@@ -252,20 +264,20 @@ impl Call<'_> {
             let json = HeaderValue::from_static("application/json");
             request.headers_mut().insert(CONTENT_TYPE, json);
         }
-        request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json"));
+        request.headers_mut().insert(ACCEPT, HeaderValue::from_static(expected));
         request.extensions_mut().insert(MaxBody(max_body));
         let sent = self.client.send(request).await;
         let response = sent.map_err(|error| self.server.broken(path, error))?;
         let content_type = response.headers().get(CONTENT_TYPE).and_then(|t| t.to_str().ok());
         let media_type = content_type.and_then(|t| t.split(';').next()).map(str::trim);
-        if !media_type.is_some_and(|t| t.eq_ignore_ascii_case("application/json")) {
+        if !media_type.is_some_and(|t| t.eq_ignore_ascii_case(expected)) {
             let reason = match content_type {
                 Some(content_type) => {
                     let redaction = response.extensions().get::<Redaction>();
                     let shown = redaction.map(|it| it.redact(content_type)).unwrap_or_default();
-                    format!("{shown}, expected application/json")
+                    format!("{shown}, expected {expected}")
                 }
-                None => "no content type, expected application/json".to_owned(),
+                None => format!("no content type, expected {expected}"),
             };
             return Err(unexpected(reason));
         }

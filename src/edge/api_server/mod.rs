@@ -20,8 +20,9 @@ mod evict;
 #[cfg(feature = "apiserver")]
 mod kubeconfig;
 #[cfg(feature = "apiserver")]
-#[cfg(feature = "apiserver")]
 mod page;
+#[cfg(feature = "apiserver")]
+mod pods;
 #[cfg(feature = "apiserver")]
 mod status;
 #[cfg(not(feature = "apiserver"))]

@@ -2,6 +2,7 @@
 
 use crate::edge::api_server::{ApiError, KubeconfigPlace};
 use crate::preemption::apply::{EvictionResponse, PodPresence, Removal, Target};
+use serde_json::Value;
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -59,6 +60,42 @@ impl ApiServer {
     ///
     /// Is never called.
     pub fn find_pod(&self, _target: &Target) -> Result<PodPresence, ApiError> {
+        match self.never {}
+    }
+
+    /// Makes a pod.
+    ///
+    /// # Errors
+    ///
+    /// Is never called.
+    pub fn create_pod(&self, _namespace: &str, _pod: &Value) -> Result<(), ApiError> {
+        match self.never {}
+    }
+
+    /// Returns a pod as JSON.
+    ///
+    /// # Errors
+    ///
+    /// Is never called.
+    pub fn read_pod(&self, _namespace: &str, _name: &str) -> Result<Option<Vec<u8>>, ApiError> {
+        match self.never {}
+    }
+
+    /// Returns the log of a pod.
+    ///
+    /// # Errors
+    ///
+    /// Is never called.
+    pub fn pod_log(&self, _namespace: &str, _name: &str, _limit: u64) -> Result<Vec<u8>, ApiError> {
+        match self.never {}
+    }
+
+    /// Deletes a pod.
+    ///
+    /// # Errors
+    ///
+    /// Is never called.
+    pub fn delete_pod(&self, _namespace: &str, _name: &str) -> Result<(), ApiError> {
         match self.never {}
     }
 

@@ -77,6 +77,8 @@ const COMMANDS: &[Row] = &[
     of_node("preempt why", "default/nosuch"),
     of_node("preempt lint", ""),
     of_node("doctor", ""),
+    of_files("fleet run"),
+    of_files("fleet collect"),
     of_files("fleet ask"),
     of_node("snapshot", ""),
     of_files("schema"),

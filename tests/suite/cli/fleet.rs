@@ -149,9 +149,12 @@ fn a_line_of_csv_for_each_node() {
 fn what_is_no_question_about_stored_nodes_is_refused() {
     let fleet = fleet();
     for (line, expected) in [
-        (". -- gc apply", "kq gc apply is no question about a stored node"),
-        (". -- cgroup apply --dry-run", "kq cgroup apply is no question about a stored node"),
-        (". -- snapshot", "kq snapshot is no question about a stored node"),
+        (". -- gc apply", "kq gc apply is no question about many nodes"),
+        (
+            ". -- cgroup apply --dry-run",
+            "kq cgroup apply --dry-run is no question about many nodes",
+        ),
+        (". -- snapshot", "kq snapshot is no question about many nodes"),
         (
             ". -- doctor -o wide",
             "kq doctor -o wide: the argument '--output <FORMAT>' cannot be used",
@@ -162,7 +165,7 @@ fn what_is_no_question_about_stored_nodes_is_refused() {
         ),
         (". -- doctor --watch", "kq doctor --watch: the argument '--watch' cannot be used"),
         (". -- frob", "kq frob: unrecognized subcommand 'frob'"),
-        (". -- fleet ask . -- doctor", "kq fleet ask is no question about a stored node"),
+        (". -- fleet ask . -- doctor", "kq fleet ask . -- doctor is no question about many nodes"),
         (". -- schema", "kq schema: unexpected argument '--snapshot"),
         (".", "the following required arguments were not provided"),
         ("nowhere -- doctor", "nowhere: No such file"),

@@ -97,8 +97,9 @@ const ABOUT_FILES: &[&str] = &[
     "completion bash",
 ];
 
-/// Commands that are about no node: they serve a folder that is named.
-const ABOUT_A_FOLDER: [&str; 2] = ["devices serve", "devices allocate"];
+/// Commands that are about no node of their own: they serve a folder that is named, or ask nodes of a cluster.
+const ABOUT_A_FOLDER: [&str; 4] =
+    ["devices serve", "devices allocate", "fleet run", "fleet collect"];
 
 /// Questions that are about the machine, so that its facts must show.
 const ABOUT_THE_MACHINE: [&str; 4] = [

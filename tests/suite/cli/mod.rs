@@ -83,6 +83,8 @@ mod explain;
 pub mod fake_node;
 /// Nothing of the machine shows in answers about files.
 mod fleet;
+#[cfg(feature = "apiserver")]
+mod fleet_run;
 mod foreign_machine;
 /// `kq gc apply` on runtimes that lie, hang, die and change.
 #[cfg(feature = "cri")]

@@ -1,7 +1,12 @@
 //! `kq fleet`
 
+mod answer;
 mod ask;
+mod collect;
+mod merged;
 mod question;
+mod run;
+mod runner;
 
 use crate::exit::{Code, Failure};
 use clap::Subcommand;
@@ -10,6 +15,7 @@ use clap::Subcommand;
 ///
 /// Examples:
 ///
+///   kq fleet run --image registry.example/kq:0.1 -- doctor
 ///   kq fleet ask snapshots/ -- doctor
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -20,14 +26,21 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(Box<run::Args>),
+    Collect(Box<collect::Args>),
     Ask(Box<ask::Args>),
+    #[command(hide = true)]
+    Answer(answer::Args),
 }
 
 impl Args {
     /// Runs the command.
     pub fn run(self) -> Result<Code, Failure> {
         match self.command {
+            Command::Run(args) => args.run(),
+            Command::Collect(args) => args.run(),
             Command::Ask(args) => args.run(),
+            Command::Answer(args) => args.run(),
         }
     }
 }

@@ -10,53 +10,90 @@ use serde_json::Value;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Commands that change something, or wait for what is still to come: no question about a stored node.
+/// Commands that change something, store something, or wait for what is still to come.
 const NO_QUESTIONS: [&str; 9] =
     ["fleet", "apply", "rollback", "repair", "record", "watch", "run", "serve", "snapshot"];
+
+/// No answer about a node is as large.
+pub const MAX_ANSWER_BYTES: u64 = 64 << 20;
 
 /// A question: a command of kq with its arguments, without a node and an output format.
 #[derive(Clone, Debug)]
 pub struct Question(Vec<OsString>);
 
 impl Question {
-    /// Reads a command.
+    /// Reads a command about stored nodes.
     ///
     /// # Errors
     ///
     /// Fails for what is no command about a stored node, and for a mistake in its arguments.
-    pub fn parse(words: Vec<OsString>) -> Result<Self, Failure> {
+    pub fn of_snapshots(words: Vec<OsString>) -> Result<Self, Failure> {
         let question = Self(words);
-        // As it will be for each node: the mistakes of the command line are the same for all of them.
-        let typed = question.arguments(Path::new("node.json"));
+        question.check(question.about(Path::new("node.json")), "--snapshot and -o are")?;
+        Ok(question)
+    }
+
+    /// Reads a command that runs on nodes.
+    ///
+    /// # Errors
+    ///
+    /// Fails for what is no command about a node, for a mistake in its arguments, and for a file of this machine.
+    pub fn of_nodes(words: Vec<OsString>) -> Result<Self, Failure> {
+        let question = Self(words);
+        let names = question.check(question.there(), "-o is")?;
+        if !reads_a_node(&names) {
+            return Err(question.is_none());
+        }
+        if let Some(file) = question.0.iter().find(|word| is_file(word)) {
+            let error = anyhow!("{}: a file of this machine, and no node has it", file.display());
+            return Err(Failure::usage(error).hint(
+                "kq fleet collect stores the nodes, and kq fleet ask takes files of this machine",
+            ));
+        }
+        Ok(question)
+    }
+
+    /// Refuses mistakes: as it will be for each node, they are the same for all of them. Returns the names of the command.
+    fn check(&self, typed: Vec<OsString>, set: &str) -> Result<Vec<String>, Failure> {
         let line = std::iter::once("kq".into()).chain(typed);
         let matches = Cli::command().try_get_matches_from(line).map_err(|error| {
             let text = error.to_string();
             let first = text.lines().next().unwrap_or_default();
             let reason = brief(first.trim_start_matches("error: ")).into_owned();
-            Failure::usage(anyhow!("{}: {reason}", question.shown()))
-                .hint("--snapshot and -o are set for each node; what follows -- is the rest of the command")
+            Failure::usage(anyhow!("{}: {reason}", self.shown())).hint(format!(
+                "{set} set for each node; what follows -- is the rest of the command"
+            ))
         })?;
         let (names, leaf) = leaf(&matches);
-        let name = names.join(" ");
         if names.iter().any(|name| NO_QUESTIONS.contains(&name.as_str())) {
-            return Err(Failure::usage(anyhow!("kq {name} is no question about a stored node"))
-                .hint("commands that read and have --snapshot can be asked, such as doctor"));
+            return Err(self.is_none());
         }
         if is_watched(leaf) {
-            return Err(Failure::usage(anyhow!(
-                "kq {name} --watch: a stored node does not change"
-            )));
+            return Err(Failure::usage(anyhow!("{}: it does not end", self.shown()))
+                .hint("leave --watch out"));
         }
-        Ok(question)
+        Ok(names)
     }
 
-    /// Returns the arguments for a node.
-    pub fn arguments(&self, snapshot: &Path) -> Vec<OsString> {
-        let mut arguments = self.0.clone();
+    fn is_none(&self) -> Failure {
+        Failure::usage(anyhow!("{} is no question about many nodes", self.shown()))
+            .hint("commands that read a node and end can be asked, such as doctor")
+    }
+
+    /// Returns the arguments about a snapshot.
+    pub fn about(&self, snapshot: &Path) -> Vec<OsString> {
         let mut flag = OsString::from("--snapshot=");
         flag.push(snapshot);
-        arguments.extend([flag, "--output=json".into()]);
-        arguments
+        self.with([flag, "--output=json".into()])
+    }
+
+    /// Returns the arguments on the node itself.
+    pub fn there(&self) -> Vec<OsString> {
+        self.with(["--output=json".into()])
+    }
+
+    fn with(&self, flags: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+        self.0.iter().cloned().chain(flags).collect()
     }
 
     /// Returns the words as they were typed.
@@ -69,6 +106,14 @@ impl Question {
     }
 }
 
+/// Tells whether a word names a file here; what is no path is a name of something else.
+fn is_file(word: &OsString) -> bool {
+    let text = word.to_string_lossy();
+    let path = text.rsplit_once('=').map_or(&*text, |(_, value)| value);
+    let looks_like_one = path.contains('/') || path.contains('.');
+    looks_like_one && Path::new(path).is_file()
+}
+
 /// Walks down to the command that runs.
 fn leaf(matches: &ArgMatches) -> (Vec<String>, &ArgMatches) {
     let (mut names, mut here) = (Vec::new(), matches);
@@ -79,13 +124,20 @@ fn leaf(matches: &ArgMatches) -> (Vec<String>, &ArgMatches) {
     (names, here)
 }
 
+/// Tells whether a command finds the facts of the node that it runs on.
+fn reads_a_node(names: &[String]) -> bool {
+    let root = Cli::command();
+    let leaf = names.iter().try_fold(&root, |command, name| command.find_subcommand(name));
+    leaf.is_some_and(|leaf| leaf.get_arguments().any(|argument| argument.get_id() == "host_root"))
+}
+
 fn is_watched(leaf: &ArgMatches) -> bool {
     let has_flag = leaf.ids().any(|id| id == "watch");
     has_flag && leaf.get_flag("watch")
 }
 
-/// Reads what a run of kq about a snapshot wrote.
-pub fn reply(snapshot: &Path, exit_code: Option<u8>, output: &[u8], notes: &str) -> Reply {
+/// Reads what a run of kq wrote, about a snapshot or on a node.
+pub fn reply(snapshot: Option<&Path>, exit_code: Option<u8>, output: &[u8], notes: &str) -> Reply {
     let failed = |why| Reply::Failed { exit_code, why };
     match (exit_code, serde_json::from_slice::<Value>(output)) {
         (Some(code @ (0 | 1 | 3)), Ok(answer)) if answer.get("kind").is_some() => {
@@ -101,7 +153,10 @@ pub fn reply(snapshot: &Path, exit_code: Option<u8>, output: &[u8], notes: &str)
             let reason = notes.lines().find_map(of_kq);
             let reason = reason.unwrap_or_else(|| "it ended without an answer".to_owned());
             // The same reason is the same result, whatever the file is called.
-            let reason = reason.replace(&*snapshot.to_string_lossy(), "the snapshot");
+            let reason = match snapshot {
+                Some(path) => reason.replace(&*path.to_string_lossy(), "the snapshot"),
+                None => reason,
+            };
             failed(NoAnswer::Refused(brief(&reason).into_owned()))
         }
     }

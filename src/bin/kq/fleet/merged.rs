@@ -1,0 +1,148 @@
+//! Merging the answers of nodes while they arrive, and showing the result: what asking here and asking there have in
+//! common.
+
+use super::question::Question;
+use crate::exit::{Code, Failure, note, tell};
+use crate::output_format::{Exchange, OutputFormat, formats_with};
+use crate::progress::Progress;
+use crate::write;
+use anyhow::anyhow;
+use kq::fleet::{FleetAnswer, Merge, NodeOutcome, Reply, csv, names, summary, table, wide};
+use kq::output::json_path::Template;
+use serde_json::json;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+/// How answers are merged and shown.
+#[derive(Clone, Debug, clap::Args)]
+pub struct MergeArgs {
+    /// Count the nodes apart by the value of this label
+    #[arg(long, value_name = "LABEL")]
+    pub group_by: Option<String>,
+
+    /// A number of each answer, by its path in JSON, such as run.usage.percent: percentiles, and the
+    /// nodes at both ends
+    #[arg(long, value_name = "JSONPATH", value_parser = parse_value)]
+    value: Option<Value>,
+
+    /// Output format
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The nodes, those with the worst results first").and_lines())]
+    output: OutputFormat,
+}
+
+/// Where a number is in an answer.
+#[derive(Clone, Debug)]
+struct Value {
+    path: String,
+    template: Template,
+}
+
+fn parse_value(text: &str) -> Result<Value, String> {
+    let template = Template::parse(text).map_err(|error| error.to_string())?;
+    Ok(Value { path: text.to_owned(), template })
+}
+
+impl MergeArgs {
+    /// Asks about each of so many nodes, `parallel` at a time, and merges. Answers are written as they arrive where that
+    /// is the format, and `is_shown`. A node without an outcome does not belong to the question.
+    pub fn ask(
+        &self,
+        nodes: usize,
+        parallel: usize,
+        is_shown: bool,
+        outcome: impl Fn(usize) -> Option<NodeOutcome> + Sync,
+    ) -> Result<Merge, Failure> {
+        let mut merged = Merge::new(self.value.clone().map(|value| (value.path, value.template)));
+        if is_shown && self.output == OutputFormat::Exchange(Exchange::Csv) {
+            write::verbatim([csv(None)])?;
+        }
+        let progress = Progress::of("nodes");
+        let (next, (sender, outcomes)) = (AtomicUsize::new(0), mpsc::channel());
+        let (next, outcome) = (&next, &outcome);
+        let mut result = Ok(());
+        thread::scope(|scope| {
+            for _ in 0..parallel.min(nodes) {
+                let sender = sender.clone();
+                scope.spawn(move || {
+                    loop {
+                        let at = next.fetch_add(1, Ordering::Relaxed);
+                        // Nobody receives any more once an answer could not be written.
+                        if at >= nodes || sender.send(outcome(at)).is_err() {
+                            break;
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            for (done, outcome) in outcomes.into_iter().enumerate() {
+                if let Some(outcome) = outcome {
+                    merged.add(&outcome);
+                    result = if is_shown { self.line(&outcome) } else { Ok(()) };
+                }
+                if result.is_err() {
+                    break;
+                }
+                progress.show(done + 1, nodes);
+            }
+        });
+        result.map(|()| merged)
+    }
+
+    /// Shows the merged answer, and returns the exit code.
+    pub fn show(
+        &self,
+        question: &Question,
+        merged: Merge,
+        before: Option<Merge>,
+    ) -> Result<Code, Failure> {
+        let code = code(merged.exit_code());
+        let answer = merged.finish(question.words(), before);
+        if answer.nodes.asked == 0 {
+            return Err(Failure::usage(anyhow!("no node has the labels that --selector names"))
+                .hint("the labels are those of the Node object"));
+        }
+        if let OutputFormat::Exchange(Exchange::Lines | Exchange::Csv) = self.output {
+            return Ok(code);
+        }
+        if let (Code::Usage, Some(first)) = (code, answer.basis.missing.first()) {
+            return Err(Failure::usage(anyhow!("no node understood the command: {}", first.text)));
+        }
+        self.output.write_or_names(&answer, table, wide, |it: &FleetAnswer| names(it))?;
+        if self.output.is_for_people() {
+            note("nodes", &summary(&answer));
+            tell(&answer.basis);
+        }
+        Ok(code)
+    }
+
+    /// Writes the answer of a node, where answers are written as they arrive.
+    fn line(&self, outcome: &NodeOutcome) -> Result<(), Failure> {
+        match self.output {
+            OutputFormat::Exchange(Exchange::Csv) => write::verbatim([csv(Some(outcome))]),
+            OutputFormat::Exchange(Exchange::Lines) => {
+                let (answer, error) = match &outcome.reply {
+                    Reply::Answered { answer, .. } => (Some(answer), None),
+                    Reply::Failed { why, .. } => (None, Some(why.to_string())),
+                };
+                write::line(&json!({
+                    "node": outcome.node,
+                    "group": outcome.group,
+                    "exitCode": outcome.reply.exit_code(),
+                    "answer": answer,
+                    "error": error,
+                }))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn code(code: u8) -> Code {
+    match code {
+        0 => Code::Answered,
+        1 => Code::No,
+        2 => Code::Usage,
+        _ => Code::Missing,
+    }
+}
