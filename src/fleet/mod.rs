@@ -17,6 +17,6 @@ mod view;
 pub use merge::Merge;
 pub use outcome::{NoAnswer, NodeOutcome, NodeResult, Reply};
 pub use packed::Packed;
-pub use pod::{PodSettings, PodState};
+pub use pod::{PodSettings, PodState, uid_of_run};
 pub use report::{FleetAnswer, NodeChange, NodeCounts, NodeValue, ResultRow, ValueSummary};
 pub use view::{csv, names, summary, table, wide};

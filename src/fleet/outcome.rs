@@ -1,11 +1,15 @@
 //! What one node answered, and which results it counts with.
 
 use crate::answer::Severity;
+use crate::output::terminal::brief;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt;
+
+/// More results of one node are not counted: no command gives as many.
+const MOST: usize = 100;
 
 /// What summaries call that which is as it should be.
 const AS_IT_SHOULD_BE: [&str; 3] = ["MATCH", "ROUNDED", "OK"];
@@ -105,7 +109,7 @@ impl Reply {
                 3 => result(Severity::Unknown, "facts are missing"),
                 _ => result(Severity::Warning, "no"),
             }],
-            false => found.into_iter().collect(),
+            false => found.into_iter().take(MOST).collect(),
         }
     }
 
@@ -130,7 +134,7 @@ fn findings(answer: &Value) -> Option<BTreeSet<NodeResult>> {
     }
     let problems = list.iter().filter_map(|finding| {
         let severity = severity(finding.get("severity")?.as_str()?)?;
-        let result = finding.get("id")?.as_str()?.to_owned();
+        let result = brief(finding.get("id")?.as_str()?).into_owned();
         (severity <= Severity::Warning).then_some(NodeResult { severity, result })
     });
     Some(problems.collect())
@@ -172,7 +176,8 @@ fn words(answer: &Value, exit_code: u8) -> BTreeSet<NodeResult> {
         }
         _ => counted(answer),
     };
-    results.into_iter().map(|result| NodeResult { severity, result }).collect()
+    let short = |result: String| brief(&result).into_owned();
+    results.into_iter().map(|result| NodeResult { severity, result: short(result) }).collect()
 }
 
 /// Returns the names of what a summary counts at least once.

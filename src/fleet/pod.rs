@@ -162,6 +162,14 @@ struct Reason {
     exit_code: i64,
 }
 
+/// Returns the UID of a Pod object if it belongs to a run; `None`: it is another one's.
+pub fn uid_of_run(object: &[u8], run: &str) -> Option<String> {
+    let pod: Value = serde_json::from_slice(object).ok()?;
+    let metadata = pod.get("metadata")?;
+    let is_own = metadata.get("labels")?.get(RUN_LABEL)?.as_str()? == run;
+    is_own.then(|| metadata.get("uid")?.as_str().map(str::to_owned)).flatten()
+}
+
 impl PodState {
     /// Reads a Pod object.
     ///

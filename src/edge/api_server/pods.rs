@@ -7,20 +7,36 @@ use crate::edge::http::{Deadline, HttpError, run};
 use crate::k8s::validation::{is_namespace_name, is_pod_name};
 use hyper::Method;
 use hyper::body::Bytes;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// More is not read of a pod: etcd keeps no object larger than that.
 const MAX_POD: u64 = 16 << 20;
 
+/// A pod that was made.
+#[derive(Deserialize)]
+struct Made {
+    metadata: MadeMetadata,
+}
+
+#[derive(Deserialize)]
+struct MadeMetadata {
+    uid: String,
+}
+
 impl ApiServer {
-    /// Makes a pod. A server that is busy is asked again when it says. Not to be called from asynchronous code.
+    /// Makes a pod, and returns its UID. A server that is busy is asked again when it says. Not to be called from
+    /// asynchronous code.
     ///
     /// # Errors
     ///
     /// Fails where the pod was refused, and where it is not known whether it was made.
-    pub fn create_pod(&self, namespace: &str, pod: &Value) -> Result<(), ApiError> {
+    pub fn create_pod(&self, namespace: &str, pod: &Value) -> Result<String, ApiError> {
         let path = pods(namespace)?;
-        self.patiently(&Method::POST, &path, &Bytes::from(pod.to_string())).map(drop)
+        let made = self.patiently(&Method::POST, &path, &Bytes::from(pod.to_string()))?;
+        let made: Made = serde_json::from_slice(&made)
+            .map_err(|error| self.unexpected(&path, format!("no pod: {error}")))?;
+        Ok(made.metadata.uid)
     }
 
     /// Returns a pod as JSON; `None`: there is none. Not to be called from asynchronous code.
@@ -52,14 +68,19 @@ impl ApiServer {
         })
     }
 
-    /// Deletes a pod at once. One that is not there is deleted. Not to be called from asynchronous code.
+    /// Deletes the pod with this UID at once. One that is not there is deleted. Not to be called from asynchronous code.
     ///
     /// # Errors
     ///
     /// Fails when it may still be there.
-    pub fn delete_pod(&self, namespace: &str, name: &str) -> Result<(), ApiError> {
+    pub fn delete_pod(&self, namespace: &str, name: &str, uid: &str) -> Result<(), ApiError> {
         let path = pod(namespace, name)?;
-        let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0});
+        let options = json!({
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "gracePeriodSeconds": 0,
+            "preconditions": {"uid": uid},
+        });
         let deleted = self.patiently(&Method::DELETE, &path, &Bytes::from(options.to_string()));
         absent_as_none(deleted).map(drop)
     }

@@ -68,7 +68,7 @@ impl ApiServer {
     /// # Errors
     ///
     /// Is never called.
-    pub fn create_pod(&self, _namespace: &str, _pod: &Value) -> Result<(), ApiError> {
+    pub fn create_pod(&self, _namespace: &str, _pod: &Value) -> Result<String, ApiError> {
         match self.never {}
     }
 
@@ -95,7 +95,7 @@ impl ApiServer {
     /// # Errors
     ///
     /// Is never called.
-    pub fn delete_pod(&self, _namespace: &str, _name: &str) -> Result<(), ApiError> {
+    pub fn delete_pod(&self, _namespace: &str, _name: &str, _uid: &str) -> Result<(), ApiError> {
         match self.never {}
     }
 

@@ -13,13 +13,25 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// The nodes, most of which have a fault that their name says.
-const NODES: [&str; 9] =
-    ["cut", "full", "garbage", "gone", "missing-image", "silent", "twice", "well-1", "well-2"];
+const NODES: [&str; 10] = [
+    "cut",
+    "full",
+    "garbage",
+    "gone",
+    "lost",
+    "missing-image",
+    "silent",
+    "twice",
+    "well-1",
+    "well-2",
+];
 
 #[derive(Default)]
 struct State {
     /// The node and the log of each pod.
     pods: BTreeMap<String, (String, Vec<u8>)>,
+    /// The object of each pod that was made.
+    objects: BTreeMap<String, Value>,
     created: Vec<Value>,
     deleted: Vec<String>,
     busy: usize,
@@ -54,7 +66,13 @@ impl Fleet {
     #[track_caller]
     fn is_clean(&self, ran: &Ran) {
         let state = self.state.lock().expect("no thread panicked");
-        assert!(state.pods.is_empty(), "{:?}: {}", state.pods.keys(), ran.text());
+        let left: Vec<&String> = state
+            .pods
+            .iter()
+            .filter(|(_, (node, _))| node != "twice")
+            .map(|(name, _)| name)
+            .collect();
+        assert!(left.is_empty(), "{left:?}: {}", ran.text());
         let made: BTreeSet<&str> =
             state.created.iter().filter_map(|pod| pod["metadata"]["name"].as_str()).collect();
         let deleted: BTreeSet<&str> = state.deleted.iter().map(String::as_str).collect();
@@ -91,6 +109,8 @@ fn respond(state: &Mutex<State>, seen: &Seen) -> Vec<u8> {
             state.faults_of_deletions -= 1;
             return failure("500 Internal Server Error", &[], "InternalError", "etcd").into_bytes();
         }
+        let options: Value = serde_json::from_str(&seen.body).expect("options are JSON");
+        assert_eq!(options["preconditions"]["uid"], format!("uid-of-{name}"), "of its own pods");
         state.deleted.push(name.to_owned());
         return match state.pods.remove(name) {
             Some(_) => json(&value!({"kind": "Pod"}).to_string()).into_bytes(),
@@ -123,11 +143,9 @@ fn respond(state: &Mutex<State>, seen: &Seen) -> Vec<u8> {
         }),
         _ => value!({"phase": "Succeeded"}),
     };
-    json(
-        &value!({"kind": "Pod", "metadata": {"name": name, "uid": "u"}, "status": status})
-            .to_string(),
-    )
-    .into_bytes()
+    let mut pod = state.objects.get(name).cloned().unwrap_or_else(|| value!({"kind": "Pod"}));
+    pod["status"] = status;
+    json(&pod.to_string()).into_bytes()
 }
 
 /// Keeps a pod and runs it.
@@ -143,10 +161,12 @@ fn create(state: &Mutex<State>, body: &str) -> Vec<u8> {
             return failure("429 Too Many Requests", &headers, "TooManyRequests", "busy")
                 .into_bytes();
         }
+        if node == "twice" {
+            // The pod of another client, which stays.
+            state.pods.insert(name, (node, Vec::new()));
+            return failure("409 Conflict", &[], "AlreadyExists", "it exists").into_bytes();
+        }
         state.created.push(pod.clone());
-    }
-    if node == "twice" {
-        return failure("409 Conflict", &[], "AlreadyExists", "pods already exists").into_bytes();
     }
     let command: Vec<&str> = pod["spec"]["containers"][0]["command"]
         .as_array()
@@ -166,8 +186,19 @@ fn create(state: &Mutex<State>, body: &str) -> Vec<u8> {
         "garbage" => log = b"exec format error\x1b[31m\n".to_vec(),
         _ => {}
     }
-    state.lock().expect("no thread panicked").pods.insert(name, (node, log));
-    answer("201 Created", &["Content-Type: application/json"], body).into_bytes()
+    let mut made = pod;
+    made["metadata"]["uid"] = format!("uid-of-{name}").into();
+    let mut state = state.lock().expect("no thread panicked");
+    state.pods.insert(name.clone(), (node.clone(), log));
+    state.objects.insert(name, made.clone());
+    match node.as_str() {
+        // It was made, and the answer is lost on the way.
+        "lost" => failure("504 Gateway Timeout", &[], "Timeout", "gone").into_bytes(),
+        _ => {
+            let headers = ["Content-Type: application/json"];
+            answer("201 Created", &headers, &made.to_string()).into_bytes()
+        }
+    }
 }
 
 #[test]
@@ -207,12 +238,13 @@ fn every_fault_of_a_node_is_named_and_nothing_is_left() {
     );
     let ran = kq(&line).run();
     assert_eq!(ran.code, 3, "{}", ran.text());
-    assert!(ran.stderr.contains("nodes: 2 of 9 nodes answered"), "{}", ran.text());
+    assert!(ran.stderr.contains("nodes: 2 of 10 nodes answered"), "{}", ran.text());
     for expected in [
         "missing: cut: the log of the pod is cut off or damaged: ",
         "missing: full: the pod did not run: OutOfpods: Node didn't have enough resource: pods",
         "missing: garbage: the output is no answer of kq: the log of the pod ends with \"exec format error",
         "missing: gone: the pod did not run: another client deleted it",
+        "missing: lost: the pod did not run: ",
         "missing: missing-image: the pod did not run: ImagePullBackOff: Back-off pulling image",
         "missing: silent: no answer within 3s",
         "missing: twice: the pod did not run: ",
@@ -315,7 +347,7 @@ fn nothing_is_made_without_a_yes() {
     let flags = fleet.flags();
     for (line, code, expected) in [
         ("well-1 -- doctor", 4, "nothing was changed: nobody can be asked here"),
-        ("--dry-run -- doctor", 0, "plan: a pod on cut and 8 more nodes of https://127.0.0.1"),
+        ("--dry-run -- doctor", 0, "plan: a pod on cut and 9 more nodes of https://127.0.0.1"),
         ("--dry-run --sample 2 -- doctor", 0, "plan: a pod on cut and 1 more nodes"),
         ("well-3 --yes -- doctor", 2, "hint: did you mean well-1?"),
         ("-l well=maybe --yes -- doctor", 2, "no node of the cluster is meant"),

@@ -8,7 +8,7 @@ use kq::edge::api_server::ApiServer;
 use kq::edge::clock::{moment, steady};
 use kq::edge::interrupt::Interrupts;
 use kq::facts::node_list::{ListedNode, read_node_list};
-use kq::fleet::{NoAnswer, Packed, PodSettings, PodState};
+use kq::fleet::{NoAnswer, Packed, PodSettings, PodState, uid_of_run};
 use kq::k8s::duration::GoDuration;
 use kq::k8s::label_selector::LabelSelector;
 use kq::k8s::nearest::nearest;
@@ -28,8 +28,8 @@ const MAX_LOG_BYTES: u64 = 32 << 20;
 /// How long kq waits before it looks at a pod again.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// How often a pod is asked to go.
-const DELETIONS: usize = 3;
+/// How often a pod is asked to go, or looked for.
+const ATTEMPTS: usize = 3;
 
 /// So much longer than kq waits, the kubelet lets the pod run.
 const GRACE: Duration = Duration::from_secs(30);
@@ -268,12 +268,19 @@ impl Runner {
         }
         let (namespace, name) = (&self.settings.namespace, self.settings.name(at));
         let pod = self.settings.pod(at, &self.nodes[at].name, question);
-        let answer = match self.server.create_pod(namespace, &pod) {
-            Ok(()) => self.wait(&name),
-            // It may have been made: it is deleted below.
-            Err(error) => Err(NoAnswer::Pod(error.reason())),
+        let (answer, uid) = match self.server.create_pod(namespace, &pod) {
+            Ok(uid) => (self.wait(&name), Ok(Some(uid))),
+            // A server that refuses has made none; after another failure there may be one.
+            Err(error) if error.status().is_some_and(|code| code < 500) => {
+                (Err(NoAnswer::Pod(error.reason())), Ok(None))
+            }
+            Err(error) => (Err(NoAnswer::Pod(error.reason())), self.find(&name)),
         };
-        self.delete(&name);
+        match uid {
+            Ok(Some(uid)) => self.delete(&name, &uid),
+            Ok(None) => {}
+            Err(reason) => self.leave(&name, &reason),
+        }
         answer
     }
 
@@ -313,16 +320,36 @@ impl Runner {
         Packed::from_log(&log, MAX_ANSWER_BYTES)
     }
 
-    fn delete(&self, name: &str) {
+    /// Returns the UID of a pod of this run, if it is there.
+    fn find(&self, name: &str) -> Result<Option<String>, String> {
+        let mut reason = String::new();
+        for _ in 0..ATTEMPTS {
+            match self.server.read_pod(&self.settings.namespace, name) {
+                Ok(None) => return Ok(None),
+                Ok(Some(object)) => return Ok(uid_of_run(&object, &self.settings.run)),
+                Err(error) => reason = error.reason(),
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Err(reason)
+    }
+
+    fn delete(&self, name: &str, uid: &str) {
         let namespace = &self.settings.namespace;
         let mut reason = String::new();
-        for _ in 0..DELETIONS {
-            match self.server.delete_pod(namespace, name) {
+        for _ in 0..ATTEMPTS {
+            match self.server.delete_pod(namespace, name, uid) {
                 Ok(()) => return,
                 Err(error) => reason = error.reason(),
             }
             std::thread::sleep(PAUSE);
         }
+        self.leave(name, &reason);
+    }
+
+    /// Names a pod that may be there still.
+    fn leave(&self, name: &str, reason: &str) {
+        let namespace = &self.settings.namespace;
         self.left.fetch_add(1, Ordering::Relaxed);
         warn(&format!(
             "pod {namespace}/{name} may be left behind ({reason}); kubectl delete pod -n {namespace} {name}"
