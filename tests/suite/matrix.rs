@@ -54,6 +54,9 @@ const LINES: &[(&str, &str)] = &[
     ("preempt lint", ""),
     ("what-if", "kubelet-restart"),
     ("doctor", ""),
+    ("fleet run", "-- doctor"),
+    ("fleet collect", ""),
+    ("fleet ask", "snapshot.json -- cgroup diff"),
     ("snapshot", ""),
     ("schema", ""),
     ("version", ""),
@@ -113,7 +116,10 @@ impl Recording {
                 .replace("CONTAINER", &self.container)
                 .replace("POD", self.pod)
                 .replace("NEW", self.new);
-            (*command, format!("{command} {arguments} --snapshot snapshot.json"))
+            // A fleet names its snapshots itself.
+            let snapshot =
+                if command.starts_with("fleet ") { "" } else { "--snapshot snapshot.json" };
+            (*command, format!("{command} {arguments} {snapshot}"))
         };
         LINES.iter().map(line).collect()
     }
@@ -121,10 +127,8 @@ impl Recording {
     /// Asks every line, and returns the names of the golden files.
     fn compare(&self) -> BTreeSet<String> {
         let folder = folder_with(&self.files);
-        let ask = |line: &str, format: &str| {
-            let run = kq(line).within(folder.path());
-            if format.is_empty() { run.run() } else { run.arg(format!("-o{format}")).run() }
-        };
+        let ask =
+            |line: &str, format: &str| kq(&in_format(line, format)).within(folder.path()).run();
         let mut compared = BTreeSet::new();
         let mut compare = |name: &str, moment: Option<&str>, format: &str, ran: &Ran| {
             let parts = [Some(name), moment, Some(format).filter(|format| !format.is_empty())];
@@ -171,6 +175,15 @@ impl Recording {
             fields.chain(taken.as_object().expect("fields").keys()).collect();
         let differ: Vec<_> = fields.into_iter().filter(|it| given[*it] != taken[*it]).collect();
         ran.stdout = format!("the snapshot that was given, but for {differ:?}\n");
+    }
+}
+
+/// Returns a line with a format, before a command that is an argument; the empty format is no `-o`.
+fn in_format(line: &str, format: &str) -> String {
+    match (line.split_once(" -- "), format) {
+        (_, "") => line.to_owned(),
+        (Some((start, command)), format) => format!("{start} -o{format} -- {command}"),
+        (None, format) => format!("{line} -o{format}"),
     }
 }
 
@@ -230,7 +243,7 @@ pub fn one_of_each_kind() -> Vec<(tempfile::TempDir, Vec<String>)> {
         let recording = recordings.into_iter().next().expect("a recording of every kind");
         let asked = recording.lines().into_iter().flat_map(|(command, line)| {
             let formats = formats(command).into_iter().filter(|it| matches!(*it, "table" | "wide"));
-            formats.map(move |format| format!("{line} -o {format}")).collect::<Vec<_>>()
+            formats.map(move |format| in_format(&line, format)).collect::<Vec<_>>()
         });
         (folder_with(&recording.files), asked.collect())
     };

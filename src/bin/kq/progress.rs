@@ -23,13 +23,14 @@ pub struct Progress(ProgressBar);
 impl Progress {
     /// Begins to count things of a kind.
     pub fn of(what: &'static str) -> Self {
-        let bar = line("{pos} of {len} {msg}", what);
-        bar.set_draw_target(ProgressDrawTarget::stderr());
-        Self(bar)
+        Self(line("{pos} of {len} {msg}", what))
     }
 
-    /// Shows how many of all are done.
+    /// Shows how many of all are done, once that has taken longer than a moment.
     pub fn show(&self, done: usize, all: usize) {
+        if self.0.is_hidden() && self.0.elapsed() >= SOON {
+            self.0.set_draw_target(ProgressDrawTarget::stderr());
+        }
         self.0.set_length(u64::try_from(all).unwrap_or(u64::MAX));
         self.0.set_position(u64::try_from(done).unwrap_or(u64::MAX));
     }

@@ -315,7 +315,11 @@ fn a_pod_of_the_cluster_is_asked_for_by_its_name() {
 
 #[test]
 fn a_terminal_shows_how_many_nodes_are_done_and_is_clean_then() {
-    let (authority, _server) = cluster(&["a", "b", "c"], |_, _, to| say(to, &[]));
+    // What takes no longer than a moment has no such line.
+    let (authority, _server) = cluster(&["a", "b", "c"], |_, _, to| {
+        std::thread::sleep(Duration::from_millis(700));
+        say(to, &[])
+    });
     let written = at_terminal(&authority, &manifest());
     let last = (1..=3).try_fold(0, |from, done| {
         let text = format!("{done} of 3 nodes");
