@@ -5,8 +5,8 @@
 use kq::facts::image_records::ImageRecords;
 use kq::facts::runtime::Image;
 use kq::facts::timestamp::Timestamp;
+use kq::image_gc::cycle::Keys;
 use kq::image_gc::record::{key, record};
-use std::collections::BTreeSet;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Ok(records) = ImageRecords::parse(bytes) else { return };
@@ -17,8 +17,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         known.map(|(_, known)| image(&known.id, &known.runtime_handler)).collect();
     images.extend([image("sha256:new", ""), image("sha256:new", "kata"), image("", "")]);
     let used = images.iter().step_by(2);
-    let in_use: BTreeSet<String> =
-        used.map(|image| key(&image.id, &image.runtime_handler)).collect();
+    let in_use: Keys = used.map(|image| key(&image.id, &image.runtime_handler).into()).collect();
     let minute = 60_000_000_000;
     for later in [0, 1, 10 * minute, 10 * minute + 1, i64::MAX] {
         let now = records.detected_at.plus(later);
