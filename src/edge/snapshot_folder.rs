@@ -43,7 +43,7 @@ pub enum SnapshotFolderError {
         /// The folder.
         path: PathBuf,
     },
-    /// A name is no text, or two files are of one node.
+    /// Two files are of one node.
     #[error("{} and {}: two snapshots of node {node}", first.display(), second.display())]
     Twice {
         /// The node.
@@ -70,15 +70,14 @@ pub fn node_files(paths: &[PathBuf]) -> Result<Vec<NodeFile>, SnapshotFolderErro
         }
     }
     files.sort_unstable();
-    let twice = files.windows(2).find(|pair| pair[0].node == pair[1].node);
-    match twice {
+    let mut pairs = files.iter().zip(files.iter().skip(1));
+    match pairs.find(|(first, second)| first.node == second.node) {
         None => Ok(files),
-        Some([first, second]) => Err(SnapshotFolderError::Twice {
+        Some((first, second)) => Err(SnapshotFolderError::Twice {
             node: first.node.clone(),
             first: first.path.clone(),
             second: second.path.clone(),
         }),
-        Some(_) => unreachable!("a window of two"),
     }
 }
 

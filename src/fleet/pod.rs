@@ -66,7 +66,8 @@ impl PodSettings {
                 "name": "host",
                 "mountPath": "/host",
                 "readOnly": true,
-                "mountPropagation": "HostToContainer",
+                // The mounts below it too, where the runtime can.
+                "recursiveReadOnly": "IfPossible",
             }],
         });
         if let Some(policy) = &self.image_pull_policy {

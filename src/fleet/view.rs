@@ -88,7 +88,7 @@ fn tables(answer: &FleetAnswer, is_wide: bool) -> String {
             [] => "-".to_owned(),
             all => all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
         };
-        let mut table = Table::new(["NODE", "BEFORE", "AFTER"].map(str::to_owned).to_vec());
+        let mut table = Table::new(["NODE", "ANSWER BEFORE", "ANSWER"].map(str::to_owned).to_vec());
         for change in changes {
             table.add(vec![change.node.clone(), joined(&change.before), joined(&change.after)]);
         }
@@ -104,7 +104,7 @@ fn results(rows: &[ResultRow], is_wide: bool) -> Table {
     let is_grouped = rows.iter().any(|row| row.group.is_some());
     Rows::of(rows).wide(is_wide).table(&[
         Column::new("SEVERITY", |row: &ResultRow| row.result.severity.to_string()),
-        Column::new("RESULT", |row| row.result.result.clone()),
+        Column::new("ANSWER", |row| row.result.result.clone()),
         Column::when(
             is_grouped,
             Column::new("GROUP", |row| match row.group.as_deref() {

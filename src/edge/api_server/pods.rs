@@ -82,7 +82,11 @@ impl ApiServer {
             "preconditions": {"uid": uid},
         });
         let deleted = self.patiently(&Method::DELETE, &path, &Bytes::from(options.to_string()));
-        absent_as_none(deleted).map(drop)
+        match absent_as_none(deleted) {
+            // The precondition does not hold: the pod of this name is another one.
+            Err(ApiError::Http(HttpError::Status { code: 409, .. })) => Ok(()),
+            deleted => deleted.map(drop),
+        }
     }
 
     /// Sends a request, again where a server that is too busy says when.

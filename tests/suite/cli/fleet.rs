@@ -44,7 +44,7 @@ fn nodes_with_the_same_result_share_a_line() {
     let ran = kq(&line).within(fleet.path()).run();
     assert_eq!(
         ran.text(),
-        "SEVERITY   RESULT                                                                         NODES   NAMES\n\
+        "SEVERITY   ANSWER                                                                         NODES   NAMES\n\
          UNKNOWN    no answer: the snapshot is not a kq snapshot: kind \"\", expected NodeSnapshot   1       broken\n\
          WARNING    OutOfcpu                                                                       3       worker-1, worker-2, worker-3\n\
          OK         admitted                                                                       1       other\n\
@@ -120,7 +120,7 @@ fn numbers_and_changes_are_shown() {
     for expected in [
         "\nPERCENTILE   run.usage.percent\n0%           86\n",
         "\nhighest: worker-3 (86)\n",
-        "\nNODE       BEFORE           AFTER\nworker-1   removes images   UNKNOWN no answer: ",
+        "\nNODE       ANSWER BEFORE    ANSWER\nworker-1   removes images   UNKNOWN no answer: ",
         "\nworker-2   removes images   -\n",
     ] {
         assert!(ran.stdout.contains(expected), "{expected:?}: {}", ran.text());
@@ -164,8 +164,9 @@ fn what_is_no_question_about_stored_nodes_is_refused() {
             "kq doctor --snapshot x: the argument '--snapshot <FILE>' cannot",
         ),
         (". -- doctor --watch", "kq doctor --watch: the argument '--watch' cannot be used"),
+        (". -- cgroup diff -- shop/web", "kq cgroup diff -- shop/web: a second --"),
         (". -- frob", "kq frob: unrecognized subcommand 'frob'"),
-        (". -- fleet ask . -- doctor", "kq fleet ask . -- doctor is no question about many nodes"),
+        (". -- fleet ask . -- doctor", "kq fleet ask . -- doctor: a second --"),
         (". -- schema", "kq schema: unexpected argument '--snapshot"),
         (".", "the following required arguments were not provided"),
         ("nowhere -- doctor", "nowhere: No such file"),

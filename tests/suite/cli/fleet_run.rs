@@ -13,18 +13,22 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// The nodes, most of which have a fault that their name says.
-const NODES: [&str; 10] = [
+const NODES: [&str; 11] = [
     "cut",
     "full",
     "garbage",
     "gone",
     "lost",
     "missing-image",
+    "replaced",
     "silent",
     "twice",
     "well-1",
     "well-2",
 ];
+
+/// Nodes on which the pod that is there in the end is that of another client.
+const OF_ANOTHER: [&str; 2] = ["replaced", "twice"];
 
 #[derive(Default)]
 struct State {
@@ -69,7 +73,7 @@ impl Fleet {
         let left: Vec<&String> = state
             .pods
             .iter()
-            .filter(|(_, (node, _))| node != "twice")
+            .filter(|(_, (node, _))| !OF_ANOTHER.contains(&&**node))
             .map(|(name, _)| name)
             .collect();
         assert!(left.is_empty(), "{left:?}: {}", ran.text());
@@ -112,6 +116,10 @@ fn respond(state: &Mutex<State>, seen: &Seen) -> Vec<u8> {
         let options: Value = serde_json::from_str(&seen.body).expect("options are JSON");
         assert_eq!(options["preconditions"]["uid"], format!("uid-of-{name}"), "of its own pods");
         state.deleted.push(name.to_owned());
+        if state.pods.get(name).is_some_and(|(node, _)| node == "replaced") {
+            let message = "Precondition failed: UID in precondition: a, UID in object meta: b";
+            return failure("409 Conflict", &[], "Conflict", message).into_bytes();
+        }
         return match state.pods.remove(name) {
             Some(_) => json(&value!({"kind": "Pod"}).to_string()).into_bytes(),
             None => absent(),
@@ -145,6 +153,9 @@ fn respond(state: &Mutex<State>, seen: &Seen) -> Vec<u8> {
     };
     let mut pod = state.objects.get(name).cloned().unwrap_or_else(|| value!({"kind": "Pod"}));
     pod["status"] = status;
+    if node == "replaced" {
+        pod["metadata"]["uid"] = "uid-of-another".into();
+    }
     json(&pod.to_string()).into_bytes()
 }
 
@@ -238,7 +249,7 @@ fn every_fault_of_a_node_is_named_and_nothing_is_left() {
     );
     let ran = kq(&line).run();
     assert_eq!(ran.code, 3, "{}", ran.text());
-    assert!(ran.stderr.contains("nodes: 2 of 10 nodes answered"), "{}", ran.text());
+    assert!(ran.stderr.contains("nodes: 2 of 11 nodes answered"), "{}", ran.text());
     for expected in [
         "missing: cut: the log of the pod is cut off or damaged: ",
         "missing: full: the pod did not run: OutOfpods: Node didn't have enough resource: pods",
@@ -246,6 +257,7 @@ fn every_fault_of_a_node_is_named_and_nothing_is_left() {
         "missing: gone: the pod did not run: another client deleted it",
         "missing: lost: the pod did not run: ",
         "missing: missing-image: the pod did not run: ImagePullBackOff: Back-off pulling image",
+        "missing: replaced: the pod did not run: another client replaced it",
         "missing: silent: no answer within 3s",
         "missing: twice: the pod did not run: ",
     ] {
@@ -347,7 +359,7 @@ fn nothing_is_made_without_a_yes() {
     let flags = fleet.flags();
     for (line, code, expected) in [
         ("well-1 -- doctor", 4, "nothing was changed: nobody can be asked here"),
-        ("--dry-run -- doctor", 0, "plan: a pod on cut and 9 more nodes of https://127.0.0.1"),
+        ("--dry-run -- doctor", 0, "plan: a pod on cut and 10 more nodes of https://127.0.0.1"),
         ("--dry-run --sample 2 -- doctor", 0, "plan: a pod on cut and 1 more nodes"),
         ("well-3 --yes -- doctor", 2, "hint: did you mean well-1?"),
         ("-l well=maybe --yes -- doctor", 2, "no node of the cluster is meant"),

@@ -1,15 +1,13 @@
 //! `kq fleet collect`
 
 use super::runner::RunnerArgs;
+use super::workers::each;
 use crate::exit::{Code, Failure, note, warn};
-use crate::progress::Progress;
 use anyhow::anyhow;
 use kq::edge::snapshot_file::write_snapshot;
 use kq::facts::snapshot::Snapshot;
 use kq::fleet::Packed;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 /// Store a snapshot of each node of a cluster in a folder, for kq fleet ask
 ///
@@ -45,38 +43,28 @@ impl Args {
         }
         let question = ["snapshot".to_owned()];
         let Some(runner) = self.runner.prepare(&question)? else { return Ok(Code::Answered) };
-        let [next, stored, partial] = [const { AtomicUsize::new(0) }; 3];
-        let progress = Progress::of("nodes");
-        thread::scope(|scope| {
-            for _ in 0..runner.parallel.min(runner.nodes.len()) {
-                scope.spawn(|| {
-                    loop {
-                        let at = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(node) = runner.nodes.get(at) else { break };
-                        let result = runner
-                            .ask(at, &question)
-                            .map_err(|why| why.to_string())
-                            .and_then(|packed| self.store(&node.name, &packed));
-                        match result {
-                            Ok(is_whole) => {
-                                if !is_whole {
-                                    partial.fetch_add(1, Ordering::Relaxed);
-                                    warn(&format!("{}: kq found no node in its pod", node.name));
-                                }
-                                let done = stored.fetch_add(1, Ordering::Relaxed) + 1;
-                                progress.show(done, runner.nodes.len());
-                            }
-                            Err(reason) => warn(&format!("{} is not stored: {reason}", node.name)),
-                        }
+        let (all, mut stored, mut whole) = (runner.nodes.len(), 0, 0);
+        let collect = |at: usize| {
+            let node = runner.nodes[at].name.as_str();
+            let packed = runner.ask(at, &question).map_err(|why| why.to_string());
+            (node, packed.and_then(|packed| self.store(node, &packed)))
+        };
+        each(all, runner.parallel, collect, |(node, result)| {
+            match result {
+                Ok(is_whole) => {
+                    stored += 1;
+                    whole += usize::from(is_whole);
+                    if !is_whole {
+                        warn(&format!("{node}: kq found no node in its pod"));
                     }
-                });
+                }
+                Err(reason) => warn(&format!("{node} is not stored: {reason}")),
             }
-        });
-        drop(progress);
-        let (stored, all) = (stored.into_inner(), runner.nodes.len());
+            Ok(())
+        })?;
         note("stored", &format!("{stored} of {all} nodes in {}", self.dir.display()));
         Ok(match runner.left() {
-            0 if stored == all && partial.into_inner() == 0 => Code::Answered,
+            0 if whole == all => Code::Answered,
             0 => Code::Missing,
             _ => Code::Stopped,
         })

@@ -2,17 +2,14 @@
 //! common.
 
 use super::question::Question;
+use super::workers::each;
 use crate::exit::{Code, Failure, note, tell};
 use crate::output_format::{Exchange, OutputFormat, formats_with};
-use crate::progress::Progress;
 use crate::write;
 use anyhow::anyhow;
 use kq::fleet::{FleetAnswer, Merge, NodeOutcome, Reply, csv, names, summary, table, wide};
 use kq::output::json_path::Template;
 use serde_json::json;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::thread;
 
 /// How answers are merged and shown.
 #[derive(Clone, Debug, clap::Args)]
@@ -57,36 +54,12 @@ impl MergeArgs {
         if is_shown && self.output == OutputFormat::Exchange(Exchange::Csv) {
             write::verbatim([csv(None)])?;
         }
-        let progress = Progress::of("nodes");
-        let (next, (sender, outcomes)) = (AtomicUsize::new(0), mpsc::channel());
-        let (next, outcome) = (&next, &outcome);
-        let mut result = Ok(());
-        thread::scope(|scope| {
-            for _ in 0..parallel.min(nodes) {
-                let sender = sender.clone();
-                scope.spawn(move || {
-                    loop {
-                        let at = next.fetch_add(1, Ordering::Relaxed);
-                        // Nobody receives any more once an answer could not be written.
-                        if at >= nodes || sender.send(outcome(at)).is_err() {
-                            break;
-                        }
-                    }
-                });
-            }
-            drop(sender);
-            for (done, outcome) in outcomes.into_iter().enumerate() {
-                if let Some(outcome) = outcome {
-                    merged.add(&outcome);
-                    result = if is_shown { self.line(&outcome) } else { Ok(()) };
-                }
-                if result.is_err() {
-                    break;
-                }
-                progress.show(done + 1, nodes);
-            }
-        });
-        result.map(|()| merged)
+        each(nodes, parallel, outcome, |outcome| {
+            let Some(outcome) = outcome else { return Ok(()) };
+            merged.add(&outcome);
+            if is_shown { self.line(&outcome) } else { Ok(()) }
+        })?;
+        Ok(merged)
     }
 
     /// Shows the merged answer, and returns the exit code.

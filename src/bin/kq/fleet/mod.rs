@@ -7,6 +7,7 @@ mod merged;
 mod question;
 mod run;
 mod runner;
+mod workers;
 
 use crate::exit::{Code, Failure};
 use clap::Subcommand;

@@ -55,6 +55,11 @@ impl Question {
 
     /// Refuses mistakes: as it will be for each node, they are the same for all of them. Returns the names of the command.
     fn check(&self, typed: Vec<OsString>, set: &str) -> Result<Vec<String>, Failure> {
+        // What follows it is no flag, and so would be about another node.
+        if self.0.iter().any(|word| word == "--") {
+            return Err(Failure::usage(anyhow!("{}: a second --", self.shown()))
+                .hint("leave it out: names of pods do not begin with -"));
+        }
         let line = std::iter::once("kq".into()).chain(typed);
         let matches = Cli::command().try_get_matches_from(line).map_err(|error| {
             let text = error.to_string();

@@ -3,7 +3,7 @@
 use super::merged::MergeArgs;
 use super::question::{Question, reply};
 use super::runner::RunnerArgs;
-use crate::exit::{Code, Failure};
+use crate::exit::{Code, Failure, report};
 use kq::fleet::{NodeOutcome, Reply};
 use std::ffi::OsString;
 
@@ -63,8 +63,16 @@ impl Args {
             let group = self.merge.group_by.as_ref().map(label);
             Some(NodeOutcome { node: node.name.clone(), group, reply })
         };
-        let merged = self.merge.ask(runner.nodes.len(), runner.parallel, true, outcome)?;
-        let code = self.merge.show(&question, merged, None)?;
-        Ok(if runner.left() > 0 { Code::Stopped } else { code })
+        let merged = self.merge.ask(runner.nodes.len(), runner.parallel, true, outcome);
+        let shown = merged.and_then(|merged| self.merge.show(&question, merged, None));
+        match (runner.left(), shown) {
+            (0, shown) => shown,
+            (_, Ok(_)) => Ok(Code::Stopped),
+            // Also where nobody reads the answer any more.
+            (_, Err(failure)) => {
+                report(&failure);
+                Ok(Code::Stopped)
+            }
+        }
     }
 }

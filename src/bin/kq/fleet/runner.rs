@@ -269,7 +269,7 @@ impl Runner {
         let (namespace, name) = (&self.settings.namespace, self.settings.name(at));
         let pod = self.settings.pod(at, &self.nodes[at].name, question);
         let (answer, uid) = match self.server.create_pod(namespace, &pod) {
-            Ok(uid) => (self.wait(&name), Ok(Some(uid))),
+            Ok(uid) => (self.wait(&name, &uid), Ok(Some(uid))),
             // A server that refuses has made none; after another failure there may be one.
             Err(error) if error.status().is_some_and(|code| code < 500) => {
                 (Err(NoAnswer::Pod(error.reason())), Ok(None))
@@ -289,12 +289,18 @@ impl Runner {
         self.left.load(Ordering::Relaxed)
     }
 
-    fn wait(&self, name: &str) -> Result<Packed, NoAnswer> {
+    fn wait(&self, name: &str, uid: &str) -> Result<Packed, NoAnswer> {
         let (namespace, end) = (&self.settings.namespace, steady() + self.timeout);
         loop {
             // What it waits for, or why that is not known.
             let so_far = match self.server.read_pod(namespace, name) {
                 Ok(None) => return Err(NoAnswer::Pod("another client deleted it".to_owned())),
+                // What another pod of the name says is no answer.
+                Ok(Some(object))
+                    if uid_of_run(&object, &self.settings.run).is_none_or(|other| other != uid) =>
+                {
+                    return Err(NoAnswer::Pod("another client replaced it".to_owned()));
+                }
                 Ok(Some(object)) => match PodState::of(&object) {
                     Ok(PodState::Ended) => break,
                     Ok(PodState::Failed { why }) => return Err(NoAnswer::Pod(why)),
