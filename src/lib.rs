@@ -21,6 +21,7 @@
 //! * `facts`: what is known about a node, and where from. Pure.
 //! * `admission`, `cgroup`, `device`, `eviction`, `image_gc`, `kubelet_start`, `preemption`, `probe`: domains: one folder per question.
 //!   Pure; they do not import each other, but for `preemption`, which builds on `admission`.
+//! * `action`: whole changes: a plan, executed step by step and reported.
 //! * `edge`: the only folder that reads or writes the world.
 //! * `output`: tables, JSON, YAML; safe for terminals.
 //!
@@ -52,6 +53,8 @@ pub mod question;
 pub use k8s::quantity::Quantity;
 
 // What the binary, the tests and the benchmarks use besides. It changes from version to version.
+#[doc(hidden)]
+pub mod action;
 #[doc(hidden)]
 pub mod admission;
 #[doc(hidden)]

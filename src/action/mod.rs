@@ -1,0 +1,4 @@
+//! Whole changes and long-running commands: a plan, confirmed, executed step by step and reported.
+//!
+//! An action joins a domain's pure plan with `edge/` and `node/`. It takes plain options and reports its progress as
+//! data; flags, confirmation, rendering and exit codes stay in the binary.
