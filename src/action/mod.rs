@@ -2,3 +2,6 @@
 //!
 //! An action joins a domain's pure plan with `edge/` and `node/`. It takes plain options and reports its progress as
 //! data; flags, confirmation, rendering and exit codes stay in the binary.
+
+/// Probes, sent once, repeatedly, or in several ways.
+pub mod probes;

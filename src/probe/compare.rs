@@ -3,34 +3,12 @@
 //! The kubelet connects from the node to the pod's IP, with headers, a time limit and a way with redirects of
 //! its own. Whoever looks with another program or from another place may see something else.
 
-use super::reason::Difference;
-use super::{Attempt, Cause, Phase, ProbeResult};
-use serde::Serialize;
-use std::fmt;
+mod way;
 
-/// A way to try a probe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Way {
-    /// As the kubelet does.
-    Kubelet,
-    /// As curl does by itself: its own User-Agent, none of the probe's headers, no redirects, more time.
-    Curl,
-    /// As the kubelet does, but with curl's User-Agent.
-    CurlUserAgent,
-    /// As the kubelet does, but without the probe's own headers.
-    WithoutHeaders,
-    /// As the kubelet does, with more time.
-    Patient,
-    /// As the kubelet does, from inside the pod's network.
-    InPod,
-    /// From inside the pod's network, to 127.0.0.1.
-    InPodLoopback,
-    /// From the node to 127.0.0.1, which is the node and not the pod.
-    NodeLoopback,
-    /// Through TLS, which the probe does not ask for.
-    Tls,
-}
+use super::reason::Difference;
+use super::{Attempt, Cause, Phase, ProbeResult, Target, host_of, is_loopback};
+use serde::Serialize;
+pub use way::Way;
 
 /// What came of one way.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -104,17 +82,74 @@ impl Trial {
     }
 }
 
-/// What is compared.
+/// The properties of a probe that matter to a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compared {
     /// The probe names a host that is the node itself.
     pub host_is_node: bool,
     /// The pod has the node's network.
     pub host_network: bool,
-    /// It goes through TLS.
+    /// It uses HTTPS.
     pub is_tls: bool,
-    /// It is of gRPC.
+    /// It is an HTTP probe.
+    pub is_http: bool,
+    /// It is a gRPC probe.
     pub is_grpc: bool,
+    /// It is the probe of a pod.
+    pub is_of_pod: bool,
+}
+
+impl Compared {
+    /// Returns the properties of a probe that matter to a comparison.
+    pub fn of(target: &Target) -> Self {
+        let probe = target.container_spec().and_then(|it| it.probe(target.probe_type));
+        let get = probe.and_then(|probe| probe.http_get.as_ref());
+        let (host_network, is_of_pod) = (target.pod.spec.host_network, target.name.pod.is_some());
+        Self {
+            host_is_node: !host_network
+                && is_of_pod
+                && probe.is_some_and(|probe| is_loopback(host_of(probe))),
+            host_network,
+            is_tls: get.is_some_and(|get| get.scheme.eq_ignore_ascii_case("https")),
+            is_http: get.is_some(),
+            is_grpc: probe.is_some_and(|probe| probe.grpc.is_some()),
+            is_of_pod,
+        }
+    }
+
+    /// Returns the ways that are tried first. `enters_pod`: the pod's network can be entered.
+    pub fn first_ways(&self, ip: &str, enters_pod: bool) -> Vec<Way> {
+        let has_loopback = self.is_of_pod && ip != Way::LOOPBACK && !self.host_is_node;
+        let ways = [
+            (Way::Kubelet, true),
+            (Way::Curl, self.is_http),
+            (Way::InPodLoopback, has_loopback && self.host_network),
+            (Way::NodeLoopback, has_loopback && !self.host_network),
+            (Way::InPod, enters_pod),
+            (Way::InPodLoopback, enters_pod),
+        ];
+        ways.into_iter().filter_map(|(way, is_tried)| is_tried.then_some(way)).collect()
+    }
+
+    /// Returns the ways that can explain the results of the first ones.
+    pub fn further_ways(&self, trials: &[Trial]) -> Vec<Way> {
+        let of = |way| trials.iter().find(|trial| trial.way == way);
+        let kubelet = of(Way::Kubelet);
+        let is_plain = !self.is_tls && (self.is_http || self.is_grpc);
+        let first = |trial: Option<&Trial>| trial?.statuses.first().copied();
+        let differs = matches!(
+            (first(of(Way::Curl)), first(kubelet)),
+            (Some(theirs), Some(ours)) if theirs != ours
+        );
+        let timed_out = kubelet.is_some_and(|trial| trial.cause == Some(Cause::Timeout));
+        let ways = [
+            (Way::Patient, timed_out),
+            (Way::Tls, is_plain && kubelet.is_some_and(Trial::may_be_of_tls)),
+            (Way::CurlUserAgent, differs),
+            (Way::WithoutHeaders, differs),
+        ];
+        ways.into_iter().filter_map(|(way, is_tried)| is_tried.then_some(way)).collect()
+    }
 }
 
 /// Returns the status code of an answer.
@@ -214,22 +249,6 @@ fn request(
         (None, None) => Difference::Unexplained { kubelet_status, curl_status },
     };
     (curl_status != kubelet_status).then_some(difference)
-}
-
-impl fmt::Display for Way {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Kubelet => "kubelet",
-            Self::Curl => "curl",
-            Self::CurlUserAgent => "curl's User-Agent",
-            Self::WithoutHeaders => "without httpHeaders",
-            Self::Patient => "more time",
-            Self::InPod => "in the pod",
-            Self::InPodLoopback => "in the pod, 127.0.0.1",
-            Self::NodeLoopback => "node, 127.0.0.1",
-            Self::Tls => "with TLS",
-        })
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The containers of probes: what the runtime has of them.
 
-use super::pods::{ProbedPod, fill_in};
+use super::pods::{NOT_QUERIED, ProbedPod, fill_in};
 use crate::answer::Failure;
 use crate::facts::runtime::{Container as Running, ContainerState};
 use crate::facts::workloads::effective_uid;
@@ -78,7 +78,7 @@ pub fn pod_of_container(node: &KubeletNode, named: &str) -> Result<(ProbedPod, S
     let probed = ProbedPod {
         pod,
         source: "the runtime".to_owned(),
-        ip: Err("not asked".to_owned()),
+        ip: Err(NOT_QUERIED.to_owned()),
         sandbox: None,
     };
     Ok((probed, container.name.clone()))

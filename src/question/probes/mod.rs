@@ -8,10 +8,24 @@ mod pods;
 mod targets;
 
 pub use containers::{pod_of_container, running};
-pub use pods::{ProbedPod, RecordedProbes, fill_in, named, prepare, recorded_probes};
-pub use targets::{Place, Purpose, Seen, Targets, refused};
+pub use pods::{
+    NOT_QUERIED, ProbedPod, ProbedPods, Purpose, RecordedProbes, fill_in, named, prepare,
+    recorded_probes,
+};
+pub use targets::{Place, Seen, Targets, refused};
 
-use crate::k8s::pod::{Pod, Probe};
+use crate::k8s::pod::{Pod, Probe, ProbeType};
+
+/// Which probes of pods are meant, and with which numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ProbeSelection<'a> {
+    /// Only this container.
+    pub container: Option<&'a str>,
+    /// Only this type; of a probe of no pod, its type.
+    pub probe_type: Option<ProbeType>,
+    /// Numbers that replace those of the probes.
+    pub changes: ProbeChanges,
+}
 
 /// Numbers that replace those of probes.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,27 +1,98 @@
 //! Pods with their IPs and sandboxes.
 
-use crate::answer::Failure;
+use crate::answer::{Failure, Missing};
 use crate::facts::live::adopt_uid;
 use crate::facts::pod_selector::{PodSelector, nearest_pod};
 use crate::facts::runtime::{RuntimeFacts, Sandbox};
 use crate::facts::workloads::{add_container_ids, effective_uid};
 use crate::k8s::defaults::apply_probe_defaults;
+use crate::k8s::feature_gates::Gate;
+use crate::k8s::manifest::{Note, NoteKind};
 use crate::k8s::pod::Pod;
 use crate::node::KubeletNode;
+use crate::probe::lint::ProbeLint;
 use crate::probe::subject::display_name;
 use anyhow::anyhow;
 use std::path::Path;
 
-/// A pod, and where it can be reached.
+/// The reason for an IP that the answer does not need.
+pub const NOT_QUERIED: &str = "not queried";
+
+/// A pod whose probes are sent, planned or checked.
 pub struct ProbedPod {
     /// The pod, after the API server's defaults for probes and with the containers that the runtime has.
     pub pod: Pod,
-    /// Where it is from.
+    /// The source of the pod.
     pub source: String,
-    /// Its IP, and who says so; else why it is not known.
+    /// The pod's IP with its source, or the reason why it is unknown.
     pub ip: Result<(String, String), String>,
-    /// The runtime's sandbox of it.
+    /// The pod's sandbox in the runtime.
     pub sandbox: Option<Sandbox>,
+}
+
+/// The purpose of preparing probes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To send them.
+    Send,
+    /// To send those whose containers run.
+    All,
+    /// To show them.
+    Plan,
+    /// To check them as they are written.
+    Lint,
+}
+
+/// Pods with the node that they are on.
+pub struct ProbedPods {
+    /// The node.
+    pub node: KubeletNode,
+    /// The pods.
+    pub pods: Vec<ProbedPod>,
+    /// Pods that could not be read, with the reasons.
+    pub left_out: Vec<String>,
+    /// The unknown labels that could select more pods.
+    pub unlabelled: Option<Missing>,
+    /// To check a file: its fields that Kubernetes does not have.
+    pub unknown_fields: Vec<Note>,
+    /// The purpose for which they are gathered.
+    pub purpose: Purpose,
+}
+
+impl ProbedPods {
+    /// Returns pods whose labels and fields are all known.
+    pub fn new(
+        node: KubeletNode,
+        pods: Vec<ProbedPod>,
+        left_out: Vec<String>,
+        purpose: Purpose,
+    ) -> Self {
+        Self { node, pods, left_out, unlabelled: None, unknown_fields: Vec::new(), purpose }
+    }
+
+    /// Returns the findings of the rules. `are_all_of_node`: the pods are those of a node, not of a file or a name.
+    pub fn lint(&self, are_all_of_node: bool) -> ProbeLint {
+        let fails_on_timeout = self.node.kubelet.rules.gates.enabled(Gate::ExecProbeTimeout);
+        let pods: Vec<&Pod> = self.pods.iter().map(|probed| &probed.pod).collect();
+        let unknown = self.unknown_fields.iter().filter_map(|note| match &note.kind {
+            NoteKind::UnknownField { object, path, nearest } => {
+                Some((object.to_string(), path.to_string(), *nearest))
+            }
+            _ => None,
+        });
+        let mut lint = ProbeLint::by(pods.iter().copied(), fails_on_timeout)
+            .with_exec_rate(&pods, are_all_of_node)
+            .with_unknown_fields(unknown);
+        lint.basis.warn_all(self.node.notes.iter().cloned());
+        lint.basis.lack_all(self.unlabelled.clone());
+        lint.basis.lack_all(self.lost());
+        lint
+    }
+
+    /// Returns the pods that could not be read.
+    pub(super) fn lost(&self) -> impl Iterator<Item = String> {
+        self.left_out.iter().map(|text| format!("left out: {text}"))
+    }
 }
 
 /// The pods of a node, each with its source, and those that could not be read.
@@ -68,7 +139,7 @@ pub fn prepare(
             add_container_ids(&mut pod, runtime);
         }
         let sandbox = runtime.and_then(|runtime| sandbox_of(&pod, runtime)).cloned();
-        let mut probed = ProbedPod { ip: Err("not asked".to_owned()), pod, source, sandbox };
+        let mut probed = ProbedPod { ip: Err(NOT_QUERIED.to_owned()), pod, source, sandbox };
         probed.ip = ip_of(&probed);
         probed
     };

@@ -1,17 +1,19 @@
 //! What is to be probed, ready to be sent, and everything that the answer rests on.
 
-use super::ProbeChanges;
+use super::ProbeSelection;
 use super::containers::{container_id, put, running};
-use super::pods::{ProbedPod, fill_in};
+use super::pods::{ProbedPod, ProbedPods, Purpose, fill_in};
 use crate::answer::Failure;
 use crate::answer::{Assumption, Basis, Worded};
 use crate::edge::probe::run::{Ran, Wire};
 use crate::facts::origin::Origin;
 use crate::facts::runtime::Sandbox;
 use crate::facts::timestamp::Timestamp;
+use crate::k8s::duration::GoDuration;
 use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Container, Pod, Probe, ProbeType};
+use crate::k8s::pod::{Container, OsRefusal, Pod, Probe, ProbeType};
 use crate::node::KubeletNode;
+use crate::probe::plan::{ProbePlan, plan};
 use crate::probe::report::{Outcome, ProbeReport, ProbeRun, ProbeVerdict, Sourced};
 use crate::probe::subject::{ContainerKind, Subject, SubjectError, select, subjects};
 use crate::probe::trace::{At, Changes, Trace, TraceAttempt, TraceStep};
@@ -62,17 +64,6 @@ pub struct Targets {
 /// a limit of its own; a manifest of 1 MB has room for thousands of them.
 const MAX_EXPANSION: usize = 16 << 20;
 
-/// What probes are prepared for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// To be sent.
-    Send,
-    /// To be sent, as far as their containers run.
-    All,
-    /// To be shown.
-    Plan,
-}
-
 /// Where a probe is sent.
 pub struct Place {
     /// The runtime's sandbox of the pod.
@@ -86,29 +77,33 @@ pub struct Place {
 }
 
 impl Targets {
-    /// Prepares a probe that is in no pod. `host` stands for the pod's IP.
+    /// Prepares a probe of no pod. `host` replaces the pod's IP.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the kubelet would not run the probe.
     pub fn ad_hoc(
         node: &KubeletNode,
         timeout: Duration,
-        kind: Option<ProbeType>,
         probe: Probe,
         host: &str,
-        changes: &ProbeChanges,
+        selection: &ProbeSelection<'_>,
     ) -> Result<Self, Failure> {
         let mut pod = Pod::default();
         pod.metadata.name = "ad-hoc".to_owned();
         pod.spec.containers.push(Container { name: "ad-hoc".to_owned(), ..Container::default() });
-        put(&mut pod, "ad-hoc", kind, probe);
+        put(&mut pod, "ad-hoc", selection.probe_type, probe);
         fill_in(&mut pod);
-        let mut targets = Self::new(node, timeout);
-        targets.assume_type(kind);
+        let mut targets = Self::new(node, timeout, Purpose::Send);
+        targets.assume_type(selection);
         let probed = ProbedPod {
             pod,
             source: "the command line".to_owned(),
             ip: Ok((host.to_owned(), "the command line".to_owned())),
             sandbox: None,
         };
-        targets.add(node, probed, None, None, true, changes).map_err(refused)?;
+        let all = ProbeSelection { changes: selection.changes, ..ProbeSelection::default() };
+        targets.add(node, probed, &all, true).map_err(refused)?;
         Ok(targets)
     }
 
@@ -120,37 +115,40 @@ impl Targets {
     pub fn command(
         node: &KubeletNode,
         timeout: Duration,
-        kind: Option<ProbeType>,
         probe: Probe,
         (mut probed, container): (ProbedPod, &str),
-        changes: &ProbeChanges,
+        selection: &ProbeSelection<'_>,
     ) -> Result<Self, Failure> {
-        put(&mut probed.pod, container, kind, probe);
-        let mut targets = Self::new(node, timeout);
-        targets.assume_type(kind);
-        let kind = kind.unwrap_or(ProbeType::Liveness);
-        targets.add(node, probed, Some(container), Some(kind), false, changes).map_err(refused)?;
+        put(&mut probed.pod, container, selection.probe_type, probe);
+        let mut targets = Self::new(node, timeout, Purpose::Send);
+        targets.assume_type(selection);
+        let selection = ProbeSelection {
+            container: Some(container),
+            probe_type: selection.probe_type.or(Some(ProbeType::Liveness)),
+            ..*selection
+        };
+        targets.add(node, probed, &selection, false).map_err(refused)?;
         Ok(targets)
     }
 
     /// Prepares the probes of pods.
+    ///
+    /// # Errors
+    ///
+    /// Fails if none of the pods has a selected probe.
     pub fn of_pods(
-        node: &KubeletNode,
+        probed: ProbedPods,
         timeout: Duration,
-        (pods, left_out): (Vec<ProbedPod>, &[String]),
-        container: Option<&str>,
-        kind: Option<ProbeType>,
-        purpose: Purpose,
-        changes: &ProbeChanges,
+        selection: &ProbeSelection<'_>,
     ) -> Result<Self, Failure> {
-        let mut targets = Self::new(node, timeout);
-        targets.purpose = purpose;
-        targets.basis.lack_all(left_out.iter().map(|text| format!("left out: {text}")));
+        let mut targets = Self::new(&probed.node, timeout, probed.purpose);
+        targets.basis.lack_all(probed.lost());
         let (mut passed_over, mut failed) = (0, Vec::new());
-        for probed in pods {
+        let ProbedPods { node, pods, purpose, unlabelled, .. } = probed;
+        for pod in pods {
             if purpose == Purpose::All {
-                passed_over += targets.add_running(node, probed, container, kind, changes);
-            } else if let Err(error) = targets.add(node, probed, container, kind, false, changes) {
+                passed_over += targets.add_running(&node, pod, selection);
+            } else if let Err(error) = targets.add(&node, pod, selection, false) {
                 failed.push(error);
             }
         }
@@ -160,7 +158,7 @@ impl Targets {
             ));
         }
         if targets.targets.is_empty() {
-            let filter = container.is_some() || kind.is_some();
+            let filter = selection.container.is_some() || selection.probe_type.is_some();
             if let Some(error) = failed.into_iter().next() {
                 return Err(refused(error));
             } else if filter && passed_over == 0 {
@@ -172,10 +170,18 @@ impl Targets {
             let texts = failed.iter().map(ToString::to_string);
             targets.basis.warn_all(texts);
         }
+        targets.basis.lack_all(unlabelled);
         Ok(targets)
     }
 
-    fn new(node: &KubeletNode, timeout: Duration) -> Self {
+    /// Returns the plan of the probes.
+    pub fn plan(mut self, runtime_request_timeout: GoDuration) -> ProbePlan {
+        let refused = self.targets.first().and_then(|target| OsRefusal::of(&target.pod));
+        self.basis.warn_all(refused.map(|refusal| refusal.warning()));
+        plan(&self.targets, runtime_request_timeout, self.basis)
+    }
+
+    fn new(node: &KubeletNode, timeout: Duration, purpose: Purpose) -> Self {
         let kubelet = &node.kubelet;
         let mut basis = Basis::default();
         let version = kubelet.version.to_string();
@@ -203,51 +209,48 @@ impl Targets {
             rules: kubelet.rules,
             kubelet_start: node.kubelet_start.as_ref().map_or(node.now, |start| start.at),
             timeout,
-            purpose: Purpose::Send,
+            purpose,
             expansion_left: MAX_EXPANSION,
         }
     }
 
-    fn assume_type(&mut self, kind: Option<ProbeType>) {
-        if kind.is_none() {
+    fn assume_type(&mut self, selection: &ProbeSelection<'_>) {
+        if selection.probe_type.is_none() {
             let text = "it is taken for a liveness probe with the API server's defaults (--type)";
             self.basis.assume(text.to_owned());
         }
     }
 
-    /// Adds the probes of a pod that were asked for.
+    /// Adds the selected probes of a pod.
     fn add(
         &mut self,
         node: &KubeletNode,
         mut probed: ProbedPod,
-        container: Option<&str>,
-        kind: Option<ProbeType>,
+        selection: &ProbeSelection<'_>,
         is_ad_hoc: bool,
-        changes: &ProbeChanges,
     ) -> Result<(), SubjectError> {
-        changes.change_pod(&mut probed.pod);
+        selection.changes.change_pod(&mut probed.pod);
         let pod = Arc::new(probed.pod.clone());
-        for subject in select(&pod, container, kind)? {
+        for subject in select(&pod, selection.container, selection.probe_type)? {
             self.add_one(node, &probed, &pod, &subject, is_ad_hoc);
         }
         Ok(())
     }
 
-    /// Adds the probes of a pod whose containers run; returns how many are not added.
+    /// Adds the selected probes of a pod whose containers run; returns the number of the others.
     fn add_running(
         &mut self,
         node: &KubeletNode,
         mut probed: ProbedPod,
-        container: Option<&str>,
-        kind: Option<ProbeType>,
-        changes: &ProbeChanges,
+        selection: &ProbeSelection<'_>,
     ) -> usize {
+        let ProbeSelection { container, probe_type, changes } = selection;
         changes.change_pod(&mut probed.pod);
         let pod = Arc::new(probed.pod.clone());
         let mut passed_over = 0;
         for subject in subjects(&pod)
             .filter(|subject| container.is_none_or(|name| subject.container.name == name))
-            .filter(|subject| kind.is_none_or(|kind| subject.probe_type == kind))
+            .filter(|subject| probe_type.is_none_or(|kind| subject.probe_type == kind))
         {
             let runs = subject.kind != ContainerKind::InitContainer
                 && !matches!(pod.status.phase.as_str(), "Failed" | "Succeeded")
@@ -270,7 +273,7 @@ impl Targets {
     ) {
         let id = match self.purpose {
             // What is only shown needs no container.
-            Purpose::Plan => Ok("CONTAINER_ID".to_owned()),
+            Purpose::Plan | Purpose::Lint => Ok("CONTAINER_ID".to_owned()),
             Purpose::Send | Purpose::All => container_id(node, pod, &subject.container.name),
         };
         let build = node.snapshot.kubelet_version.value().map(String::as_str);
@@ -385,10 +388,19 @@ impl Targets {
         serde_json::to_value(trace).ok()
     }
 
-    /// Returns the places of the probes that can be sent.
-    pub fn sendable(&self) -> Vec<usize> {
+    /// Returns the indexes of the probes that can be sent.
+    ///
+    /// # Errors
+    ///
+    /// Fails if facts are missing and no probe can be sent.
+    pub fn sendable(&self) -> Result<Vec<usize>, Failure> {
         let all = self.targets.iter().enumerate();
-        all.filter(|(_, target)| target.job.is_ok()).map(|(at, _)| at).collect()
+        let all: Vec<usize> =
+            all.filter(|(_, target)| target.job.is_ok()).map(|(at, _)| at).collect();
+        match self.basis.missing.first().filter(|_| all.is_empty()) {
+            Some(missing) => Err(Failure::missing(anyhow!("{missing}"))),
+            None => Ok(all),
+        }
     }
 
     /// Returns which containers have started, as far as their startup probes are among these.

@@ -1,15 +1,12 @@
 //! `kq probe lint`
 
-use super::node::ProbeNodeArgs;
-use super::pods::{Wanted, gather_for_lint};
+use super::args::ProbeNodeArgs;
 use crate::exit::{Code, Failure};
 use crate::lint::{NAMES, show};
 use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::{LabelArgs, PodArgs};
 use anyhow::anyhow;
-use kq::k8s::feature_gates::Gate;
-use kq::k8s::pod::Pod;
-use kq::probe::lint::ProbeLint;
+use kq::question::probes::Purpose;
 
 /// Find invalid, unwise or surprising settings in the probes of pods
 ///
@@ -57,24 +54,16 @@ pub struct Args {
 }
 
 impl Args {
-    /// Reads, looks and shows.
+    /// Gathers, checks and shows.
     pub fn run(self) -> Result<Code, Failure> {
         let pod = self.named.one(self.pod.as_deref())?;
         if let (Some(pod), Some(labels)) = (&pod, &self.labels.selector) {
             return Err(Failure::usage(anyhow!("--selector {labels}: {pod} is named"))
                 .hint("say the name or the labels"));
         }
-        let all = Wanted::All { namespace: &self.named.namespace, labels: &self.labels };
-        let wanted = pod.as_deref().map_or(all, Wanted::One);
-        let (probed, unknown) = gather_for_lint(&self.node, &wanted)?;
-        let fails_on_timeout = probed.node.kubelet.rules.gates.enabled(Gate::ExecProbeTimeout);
-        let pods: Vec<&Pod> = probed.pods.iter().map(|probed| &probed.pod).collect();
-        let lint = ProbeLint::by(pods.iter().copied(), fails_on_timeout);
-        let lint = lint.with_exec_rate(&pods, self.pod.is_none());
-        let mut lint = lint.with_unknown_fields(unknown);
-        lint.basis.warn_all(probed.node.notes.iter().cloned());
-        lint.basis.lack_all(probed.unlabelled.clone());
-        lint.basis.lack_all(probed.left_out.iter().map(|text| format!("left out: {text}")));
+        let from = (&self.named.namespace, &self.labels);
+        let probed = self.node.pods(pod.as_deref(), from, Purpose::Lint)?;
+        let lint = probed.lint(self.pod.is_none());
         let pods = probed.pods.len();
         let nothing = format!("nothing found in {} probes of {pods} pods", lint.probes);
         show(self.output, &lint, &lint.items, Some(nothing))

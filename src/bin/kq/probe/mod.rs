@@ -1,16 +1,11 @@
 //! `kq probe`
 
-mod comparison;
+mod args;
 mod lint;
-mod looker;
-mod node;
 mod plan;
-mod pods;
-mod rounds;
+mod repeat;
 mod run;
 mod simulate;
-mod targets;
-mod what_if;
 
 use crate::exit::{Code, Failure};
 use clap::Subcommand;

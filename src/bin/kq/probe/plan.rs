@@ -1,16 +1,13 @@
 //! `kq probe plan`
 
-use super::node::ProbeNodeArgs;
-use super::pods::{Wanted, gather_for_plan};
-use super::run::TypeArg;
-use super::targets;
-use super::what_if::WhatIf;
+use super::args::{ProbeNodeArgs, TypeArg, WhatIf};
 use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::PodArgs;
-use kq::k8s::pod::{OsRefusal, ProbeType};
+use kq::action::probes::PodChoice;
+use kq::k8s::pod::ProbeType;
 use kq::probe::plan;
-use kq::question::probes::Purpose;
+use kq::question::probes::{ProbeSelection, Purpose, Targets};
 
 /// Show the requests that the kubelet will send, and when they have consequences
 ///
@@ -66,15 +63,16 @@ impl Args {
     /// Plans and shows.
     pub fn run(self) -> Result<Code, Failure> {
         let pod = self.named.one(self.pod.as_deref())?.unwrap_or_default();
-        let probed = gather_for_plan(&self.node, &Wanted::One(&pod))?;
-        let kind = self.probe_type.map(ProbeType::from);
-        let container = self.container.as_deref();
-        let patience = probed.node.runtime_request_timeout;
-        let mut targets =
-            targets::of_pods(&self.node, probed, container, kind, Purpose::Plan, &self.what_if)?;
-        let refused = targets.targets.first().and_then(|target| OsRefusal::of(&target.pod));
-        targets.basis.warn_all(refused.map(|refusal| refusal.warning()));
-        let plan = plan::plan(&targets.targets, patience, targets.basis);
+        let node = self.node.node();
+        let probed = node.pods(PodChoice::One(&pod), Purpose::Plan)?;
+        let runtime_request_timeout = probed.node.runtime_request_timeout;
+        let selection = ProbeSelection {
+            container: self.container.as_deref(),
+            probe_type: self.probe_type.map(ProbeType::from),
+            changes: self.what_if.changes(),
+        };
+        let plan =
+            Targets::of_pods(probed, node.timeout, &selection)?.plan(runtime_request_timeout);
         self.output.write(&plan, plan::table, plan::wide)?;
         if self.output.is_for_people() {
             tell(&plan.basis);

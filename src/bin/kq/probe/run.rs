@@ -1,21 +1,19 @@
 //! `kq probe run`
 
-use super::comparison;
-use super::node::ProbeNodeArgs;
-use super::pods::{Probed, Wanted, gather};
-use super::rounds::{self, Pace};
-use super::targets;
-use super::what_if::WhatIf;
-use crate::exit::{Code, Failure, tell};
+use super::args::{ProbeNodeArgs, TypeArg, WhatIf, labelled};
+use super::repeat::{self, RepeatArgs};
+use crate::exit::{Code, Failure, tell, warn};
+use crate::kubelet_node::KubeletNode;
 use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::{LabelArgs, PodArgs};
 use crate::write;
 use anyhow::anyhow;
+use kq::action::probes::{PodChoice, ProbeChoice, compare, run_once};
 use kq::k8s::pod::ProbeType;
 use kq::probe::ad_hoc::{self, AdHocError};
 use kq::probe::report::{ProbeRun, ProbeVerdict};
 use kq::probe::view;
-use kq::question::probes::{Purpose, Targets};
+use kq::question::probes::{ProbeSelection, Targets};
 
 /// Probe a container now, as the kubelet does, and explain the result
 ///
@@ -106,7 +104,7 @@ pub struct Args {
     compare: bool,
 
     #[command(flatten)]
-    pace: Pace,
+    repeat: RepeatArgs,
 
     /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
@@ -119,27 +117,6 @@ pub struct Args {
     node: ProbeNodeArgs,
 }
 
-/// The kinds of probes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum TypeArg {
-    /// The startup probe
-    Startup,
-    /// The readiness probe
-    Readiness,
-    /// The liveness probe
-    Liveness,
-}
-
-impl From<TypeArg> for ProbeType {
-    fn from(arg: TypeArg) -> Self {
-        match arg {
-            TypeArg::Startup => Self::Startup,
-            TypeArg::Readiness => Self::Readiness,
-            TypeArg::Liveness => Self::Liveness,
-        }
-    }
-}
-
 impl Args {
     /// Gathers, probes and shows.
     pub fn run(mut self) -> Result<Code, Failure> {
@@ -147,7 +124,7 @@ impl Args {
             return Err(Failure::usage(anyhow!("a snapshot cannot be probed"))
                 .hint("kq probe plan shows what would be sent, and when"));
         }
-        self.pace.check()?;
+        let repetition = self.repeat.repetition()?;
         let is_ad_hoc = self.http.is_some() || self.tcp.is_some() || self.grpc.is_some();
         if (is_ad_hoc || self.all) && self.node.pod_ip.is_some() {
             return Err(Failure::usage(anyhow!("--pod-ip is the IP of the one pod that is named")));
@@ -158,60 +135,55 @@ impl Args {
         }
         self.pod = self.named.one(self.pod.as_deref())?;
         let targets = self.targets()?;
-        if self.pace.repeats() {
-            return rounds::run(&self.pace, targets, self.output, self.shows_wire());
+        let shows_wire = self.node.kubelet.sources.verbose;
+        if let Some(repetition) = repetition {
+            return repeat::run(&repetition, targets, self.output, shows_wire);
         }
-        let mut run = targets::run_once(&targets, self.shows_wire())?;
+        let mut run = run_once(&targets, shows_wire)?;
         if self.compare {
-            comparison::add(&targets, &mut run)?;
+            compare(&targets, &mut run, &mut |text| warn(text))?;
         }
         show(&run, self.output, true)?;
         Ok(code(&run))
     }
 
-    fn shows_wire(&self) -> bool {
-        self.node.kubelet.sources.verbose
-    }
-
-    /// Returns what is to be probed.
+    /// Returns the probes to send.
     fn targets(&self) -> Result<Targets, Failure> {
-        let kind = self.probe_type.map(ProbeType::from);
-        let typed = |error: AdHocError| {
-            let hint = error.hint();
-            Failure::usage(error).hint(hint)
-        };
-        if let Some(url) = &self.http {
-            let probe = ad_hoc::http_get(url, &self.header).map_err(typed)?;
-            return targets::ad_hoc(&self.node, kind, probe, "", &self.what_if);
-        }
-        if let Some(address) = &self.tcp {
-            let probe = ad_hoc::tcp_socket(address).map_err(typed)?;
-            return targets::ad_hoc(&self.node, kind, probe, "", &self.what_if);
-        }
-        if let Some(address) = &self.grpc {
-            let (host, probe) = ad_hoc::grpc(address, self.service.clone()).map_err(typed)?;
-            return targets::ad_hoc(&self.node, kind, probe, &host, &self.what_if);
-        }
         let container = self.container.as_deref();
-        if self.exec {
-            let probe = ad_hoc::exec(self.command.clone());
-            let container = container.unwrap_or_default();
-            let pod = self.pod.as_deref();
-            return targets::command(&self.node, kind, probe, (pod, container), &self.what_if);
-        }
-        let wanted = match (&self.pod, self.all) {
-            (Some(pod), _) => Wanted::One(pod),
-            (None, true) => Wanted::All { namespace: &self.named.namespace, labels: &self.labels },
-            (None, false) => {
-                return Err(Failure::usage(anyhow!("nothing to probe is named")).hint(
-                    "say POD, FILE, --all, --http URL, --tcp HOST:PORT or --grpc HOST:PORT",
-                ));
-            }
+        let labelled = |node: &KubeletNode| labelled(node, &self.named.namespace, &self.labels);
+        let choice = if let Some(url) = &self.http {
+            let probe = ad_hoc::http_get(url, &self.header).map_err(usage)?;
+            ProbeChoice::AdHoc { probe, host: String::new() }
+        } else if let Some(address) = &self.tcp {
+            let probe = ad_hoc::tcp_socket(address).map_err(usage)?;
+            ProbeChoice::AdHoc { probe, host: String::new() }
+        } else if let Some(address) = &self.grpc {
+            let (host, probe) = ad_hoc::grpc(address, self.service.clone()).map_err(usage)?;
+            ProbeChoice::AdHoc { probe, host }
+        } else if self.exec {
+            let (pod, container) = (self.pod.as_deref(), container.unwrap_or_default());
+            ProbeChoice::Command { probe: ad_hoc::exec(self.command.clone()), pod, container }
+        } else if let Some(pod) = &self.pod {
+            ProbeChoice::Pods(PodChoice::One(pod))
+        } else if self.all {
+            let namespace = self.named.namespace.name();
+            ProbeChoice::Pods(PodChoice::All { namespace, labelled: &labelled })
+        } else {
+            return Err(Failure::usage(anyhow!("nothing to probe is named"))
+                .hint("say POD, FILE, --all, --http URL, --tcp HOST:PORT or --grpc HOST:PORT"));
         };
-        let probed: Probed = gather(&self.node, &wanted)?;
-        let purpose = if self.all { Purpose::All } else { Purpose::Send };
-        targets::of_pods(&self.node, probed, container, kind, purpose, &self.what_if)
+        let selection = ProbeSelection {
+            container,
+            probe_type: self.probe_type.map(ProbeType::from),
+            changes: self.what_if.changes(),
+        };
+        choice.prepare(&self.node.node(), &selection)
     }
+}
+
+fn usage(error: AdHocError) -> Failure {
+    let hint = error.hint();
+    Failure::usage(error).hint(hint)
 }
 
 /// Writes a run; `tells` on what it rests as well.
@@ -259,9 +231,4 @@ pub fn code(run: &ProbeRun) -> Code {
         true => Code::No,
         false => Code::Answered,
     }
-}
-
-/// Returns the form in which a stream of values is written.
-pub fn streamed(output: OutputFormat) -> Option<OutputFormat> {
-    (!output.is_for_people()).then_some(output)
 }

@@ -1,0 +1,12 @@
+//! Container probes: gathers the pods of a node, and sends their probes once, repeatedly, or in several ways.
+
+mod compare;
+mod container_poller;
+mod gather;
+mod repeat;
+mod run;
+
+pub use compare::compare;
+pub use gather::{FactSource, PodChoice, ProbeNode};
+pub use repeat::{Event, MAX_REPEATED, Repetition, RoundResult, repeat};
+pub use run::{ProbeChoice, run_once};
