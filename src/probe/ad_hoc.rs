@@ -1,4 +1,4 @@
-//! Probes that nobody wrote into a pod: as they are typed on a command line.
+//! Probes of no pod, as they are given on a command line.
 
 use crate::k8s::pod::{
     ExecAction, GrpcAction, HttpGetAction, HttpHeader, IntOrString, Probe, TcpSocketAction,
@@ -8,7 +8,7 @@ use crate::k8s::pod::{
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AdHocError {
     /// A URL of another kind.
-    #[error("{0:?} is not a URL that a probe can get")]
+    #[error("{0:?} is not a URL for a probe")]
     Url(String),
     /// No scheme.
     #[error("{0:?} has no scheme")]
@@ -116,7 +116,7 @@ fn host_and_port(address: &str) -> Result<(String, i32), AdHocError> {
     let port = port.parse::<u16>().ok().filter(|port| *port > 0).ok_or_else(refused)?;
     let host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
         Some(inner) => inner,
-        // Else the last group of an IPv6 address would be taken for a port.
+        // Else the last group of an IPv6 address would be parsed as a port.
         None if host.contains(':') => return Err(refused()),
         None => host,
     };

@@ -25,7 +25,7 @@ pub enum AddressError {
     PortName(String),
 }
 
-/// Whom to connect to.
+/// The host and port of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DialAddress {
     /// The host.
@@ -128,7 +128,7 @@ fn parse_ip(host: &str) -> Option<(IpAddr, Zone)> {
     Some((IpAddr::V6(ip.parse::<Ipv6Addr>().ok()?), zone.to_owned()))
 }
 
-/// Tells whether a text can be a name of the DNS, as Go's resolver sees it.
+/// Returns true if a text can be a name of the DNS, as Go's resolver sees it.
 pub fn is_domain_name(name: &str) -> bool {
     if name == "." {
         return true;
@@ -148,7 +148,7 @@ pub fn is_domain_name(name: &str) -> bool {
         && labels.bytes().any(|byte| !byte.is_ascii_digit() && byte != b'.')
 }
 
-/// Tells whether the C library would take a name for an IPv4 address in one of its old forms, such as
+/// Returns true if the C library would parse a name as an IPv4 address in one of its old forms, such as
 /// `0x7f.1`, which Go's resolver asks the DNS for, in vain.
 fn is_old_ipv4(name: &str) -> bool {
     let number = |part: &str| match part.strip_prefix("0x").or_else(|| part.strip_prefix("0X")) {

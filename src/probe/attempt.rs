@@ -1,4 +1,4 @@
-//! What one attempt of a probe gave, of whatever kind.
+//! The result of one attempt of a probe.
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde::{Serialize, Serializer};
@@ -18,7 +18,7 @@ pub enum ProbeResult {
     Warning,
     /// Not well.
     Failure,
-    /// The prober could not tell.
+    /// The prober has no result.
     #[default]
     Unknown,
 }
@@ -28,7 +28,7 @@ pub enum ProbeResult {
 pub struct Attempt {
     /// What the prober says.
     pub result: ProbeResult,
-    /// What it says beside: the text of the event.
+    /// The text of the event.
     pub output: Output,
     /// The prober failed: such an attempt is made again, and in the end does not count.
     pub error: Option<String>,
@@ -40,7 +40,7 @@ pub struct Attempt {
     pub exchanges: Vec<Exchange>,
 }
 
-/// Bytes that somebody else chose, with whatever is in them.
+/// Bytes of foreign origin, with any content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output(pub Vec<u8>);
 
@@ -52,11 +52,11 @@ pub enum Cause {
     Request,
     /// The name of the host is not known.
     Lookup,
-    /// Nobody could be connected to.
+    /// No connection was established.
     Connect,
     /// No secure connection came about.
     Tls,
-    /// What was answered is not what was asked for, or ended too early.
+    /// The response breaks the protocol, or ended too early.
     Protocol,
     /// It took too long.
     Timeout,
@@ -86,7 +86,7 @@ pub enum Phase {
     FirstByte,
     /// Reading the rest.
     Body,
-    /// Asking the runtime, up to the command's start, where it can be told from its run.
+    /// The call to the runtime up to the start of the command, if it can be separated from the run.
     SetUp,
     /// The run of the command.
     Run,
@@ -109,13 +109,13 @@ pub struct PhaseTime {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Exchange {
-    /// Whom it was sent to: an address with port.
+    /// The address with port.
     pub address: String,
     /// What was sent; of a binary protocol, what it means, in lines.
     pub request: Output,
     /// What came back up to the body: status line and headers.
     pub head: Output,
-    /// What came of the body, at most [`MAX_OUTPUT_BYTES`].
+    /// The received part of the body, at most [`MAX_OUTPUT_BYTES`].
     pub body: Output,
 }
 
@@ -135,7 +135,7 @@ impl Attempt {
         }
     }
 
-    /// An attempt of which the prober could not tell anything.
+    /// Returns an attempt without a result.
     pub fn error(cause: Cause, error: impl Into<String>) -> Self {
         Self { error: Some(error.into()), cause: Some(cause), ..Self::default() }
     }

@@ -1,7 +1,7 @@
-//! The same probe in the ways in which people try it by hand, and what the difference tells.
+//! Compares the results of the same probe, sent as the kubelet does and in the ways commonly tried by hand.
 //!
-//! The kubelet connects from the node to the pod's IP, with headers, a time limit and a way with redirects of
-//! its own. Whoever looks with another program or from another place may see something else.
+//! The kubelet connects from the node to the pod's IP, with its own headers, time limit and rules for redirects.
+//! Another program, or another place, can have another result.
 
 mod way;
 
@@ -10,7 +10,7 @@ use super::{Attempt, Cause, Phase, ProbeResult, Target, host_of, is_loopback};
 use serde::Serialize;
 pub use way::Way;
 
-/// What came of one way.
+/// The result of one way.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Trial {
@@ -18,25 +18,25 @@ pub struct Trial {
     pub way: Way,
     /// The result as the kubelet would judge it.
     pub result: ProbeResult,
-    /// What it would say.
+    /// The message of the prober.
     pub message: String,
-    /// Why it is not a success.
+    /// The reason, if it is not a success.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// The status codes of the answers, where HTTP was spoken; all but the last were redirects.
+    /// The status codes of HTTP responses; all but the last were redirects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub statuses: Vec<u16>,
-    /// How long it took, in microseconds.
+    /// The duration, in microseconds.
     pub took_us: u64,
-    /// A connection came about.
+    /// A connection was established.
     pub connected: bool,
-    /// How long the kubelet waits, in microseconds; `None`: without end.
+    /// The time limit of the kubelet, in microseconds; `None`: none.
     #[serde(skip)]
     pub limit_us: Option<u64>,
 }
 
 impl Trial {
-    /// Returns what came of an attempt.
+    /// Returns the result of an attempt.
     pub fn of(way: Way, attempt: &Attempt, took_us: u64, limit_us: Option<u64>) -> Self {
         let message = match &attempt.error {
             Some(error) => error.clone(),
@@ -59,19 +59,19 @@ impl Trial {
         }
     }
 
-    /// Tells whether the kubelet would call it a success.
+    /// Returns true if the kubelet would call it a success.
     fn is_good(&self) -> bool {
         matches!(self.result, ProbeResult::Success | ProbeResult::Warning)
     }
 
-    /// Tells whether the server may speak TLS, to which this was sent in plain: it answered something that is not what was
-    /// asked for. Servers of Go say 400, others send an alert or close the connection.
+    /// Returns true if the server may require TLS for this plain request. Go servers respond with 400, others send an
+    /// alert or close the connection.
     pub fn may_be_of_tls(&self) -> bool {
         let answers = !matches!(self.cause, Some(Cause::Connect | Cause::Lookup | Cause::Request));
         !self.is_good() && answers && matches!(self.status(), None | Some(400))
     }
 
-    /// Tells whether a secure connection came about.
+    /// Returns true if a TLS connection was established.
     fn speaks_tls(&self) -> bool {
         !self.statuses.is_empty() || matches!(self.cause, Some(Cause::Protocol | Cause::Unhealthy))
     }
@@ -159,7 +159,7 @@ pub fn status_code(head: &[u8]) -> Option<u16> {
     std::str::from_utf8(code).ok()?.parse().ok()
 }
 
-/// Names what the differences between the ways tell, the kubelet's being the one that counts.
+/// Returns the explanations of the differences to the kubelet's way.
 pub fn differences(trials: &[Trial], compared: Compared) -> Vec<Difference> {
     let of = |way: Way| trials.iter().find(|trial| trial.way == way);
     let Some(kubelet) = of(Way::Kubelet) else { return vec![Difference::NothingToSend] };
@@ -186,14 +186,14 @@ pub fn differences(trials: &[Trial], compared: Compared) -> Vec<Difference> {
         found.push(Difference::NodeAnswers { message });
     }
     if found.is_empty() {
-        // That a server without TLS does not speak it is no difference.
-        let asked: Vec<&Trial> = trials.iter().filter(|trial| trial.way != Way::Tls).collect();
-        found.push(alike(&asked, kubelet, pod.is_some()));
+        // A server without TLS always fails the attempt with TLS.
+        let plain: Vec<&Trial> = trials.iter().filter(|trial| trial.way != Way::Tls).collect();
+        found.push(alike(&plain, kubelet, pod.is_some()));
     }
     found
 }
 
-/// Says what it tells that there is nothing to name.
+/// Returns the explanation if no difference was found.
 fn alike(trials: &[&Trial], kubelet: &Trial, in_pod: bool) -> Difference {
     let same =
         |trial: &&Trial| trial.is_good() == kubelet.is_good() && trial.status() == kubelet.status();
@@ -205,7 +205,7 @@ fn alike(trials: &[&Trial], kubelet: &Trial, in_pod: bool) -> Difference {
     }
 }
 
-/// Says what the place tells: the node, the pod's network, its loopback.
+/// Compares the places: the node, the pod's network, its loopback.
 fn place(pod: Option<&Trial>, loopback: Option<&Trial>, host_network: bool) -> Option<Difference> {
     let works = |trial: Option<&Trial>| trial.is_some_and(|trial| trial.connected);
     if works(pod) {
@@ -217,14 +217,14 @@ fn place(pod: Option<&Trial>, loopback: Option<&Trial>, host_network: bool) -> O
     pod.map(|_| Difference::NotListening)
 }
 
-/// Says what the time limit tells.
+/// Compares the time limits.
 fn time(kubelet: &Trial, patient: &Trial) -> Option<Difference> {
     let late = kubelet.cause == Some(Cause::Timeout) && patient.cause != Some(Cause::Timeout);
     let timeout_us = kubelet.limit_us.filter(|_| late)?;
     Some(Difference::TooSlow { took_us: patient.took_us, timeout_us })
 }
 
-/// Says what becomes of redirects.
+/// Compares the redirects.
 fn redirects(kubelet: &Trial, curl: &Trial) -> Option<Difference> {
     let redirects = kubelet.statuses.len().saturating_sub(1);
     let (kubelet_status, curl_status) = (kubelet.status(), curl.status());
@@ -234,7 +234,7 @@ fn redirects(kubelet: &Trial, curl: &Trial) -> Option<Difference> {
     }
 }
 
-/// Says what the request tells: who asks, and with which headers.
+/// Compares the requests: User-Agent and headers.
 fn request(
     kubelet: &Trial,
     curl: &Trial,
@@ -300,13 +300,13 @@ mod tests {
                 "something between them",
             ),
             (
-                "nobody",
+                "no server",
                 vec![
                     trial(Way::Kubelet, None, refused),
                     trial(Way::InPod, None, refused),
                     trial(Way::InPodLoopback, None, refused),
                 ],
-                "nobody answers inside the pod either",
+                "no answer inside the pod either",
             ),
             (
                 "slow",
@@ -323,7 +323,7 @@ mod tests {
                     trial(Way::Curl, Some(200), None),
                     trial(Way::CurlUserAgent, Some(200), None),
                 ],
-                "looks at User-Agent: it answers 403",
+                "depends on User-Agent: the server answers 403",
             ),
             (
                 "headers",
@@ -338,7 +338,7 @@ mod tests {
             (
                 "alike",
                 vec![trial(Way::Kubelet, Some(200), None), trial(Way::Curl, Some(200), None)],
-                "every way ends well",
+                "every way succeeds",
             ),
             (
                 "alike and bad",
@@ -346,7 +346,7 @@ mod tests {
                     trial(Way::Kubelet, Some(500), unhealthy),
                     trial(Way::Curl, Some(500), unhealthy),
                 ],
-                "every way fails alike; from inside the pod it was not tried",
+                "every way fails in the same way; none was tried from inside the pod",
             ),
             (
                 "TLS",
@@ -364,9 +364,9 @@ mod tests {
                     trial(Way::Curl, Some(400), unhealthy),
                     trial(Way::Tls, None, Some(Cause::Tls)),
                 ],
-                "every way fails alike",
+                "every way fails in the same way",
             ),
-            ("alone", vec![trial(Way::Kubelet, None, refused)], "no other way to try it"),
+            ("alone", vec![trial(Way::Kubelet, None, refused)], "no other way could be tried"),
             ("nothing to send", vec![], "nothing can be sent"),
         ];
         for (name, trials, expected) in rows {
@@ -388,15 +388,10 @@ mod tests {
             vec![trial(Way::Kubelet, None, refused), trial(Way::InPodLoopback, Some(200), None)];
         let fine = vec![trial(Way::Kubelet, Some(200), None), trial(Way::Curl, Some(200), None)];
         for (name, trials, compared, expected) in [
-            ("host", at_loopback.clone(), node, "the kubelet asks the node, not the pod"),
+            ("host", at_loopback.clone(), node, "the kubelet probes the node, not the pod"),
             ("shared network", at_loopback, shared, "on 127.0.0.1 of the node only"),
-            (
-                "gRPC through TLS",
-                secure,
-                grpc,
-                "gRPC probes of the kubelet are never sent through TLS",
-            ),
-            ("certificates", fine, tls, "curl verifies the certificate unless it is told -k"),
+            ("gRPC through TLS", secure, grpc, "the kubelet never sends gRPC probes through TLS"),
+            ("certificates", fine, tls, "curl verifies the certificate without -k"),
         ] {
             let said = text(&differences(&trials, compared));
             assert!(said.contains(expected), "{name}: {said}");

@@ -1,7 +1,7 @@
-//! What the kubelet does with one result.
+//! The consequence of one result.
 //!
 //! `doProbe` of `pkg/kubelet/prober/worker.go` counts results in a row; `computePodActions` of
-//! `pkg/kubelet/kuberuntime/kuberuntime_manager.go` kills what failed for good.
+//! `pkg/kubelet/kuberuntime/kuberuntime_manager.go` kills containers whose probe failed.
 
 use super::grace_period::GracePeriod;
 use super::reason::Consequence;
@@ -25,7 +25,7 @@ pub struct Counted<'a> {
     pub success_threshold: i32,
     /// How often it is probed.
     pub period_seconds: i32,
-    /// How long it may take to stop once the probe has failed for good.
+    /// The time to stop after the final failure of the probe.
     pub grace: GracePeriod,
     /// It starts again after it was killed.
     pub restarts: bool,
@@ -110,8 +110,8 @@ mod tests {
                 "readiness fails",
                 counted(Readiness, Container, 1, 1),
                 ProbeVerdict::Failure,
-                "one failure is enough; then the container is not ready, and its pod gets no requests \
-                 from services",
+                "one failure is enough; then the container is not ready, and its pod receives no \
+                 service traffic",
             ),
             (
                 "readiness succeeds",
@@ -129,8 +129,8 @@ mod tests {
                 "errored",
                 counted(Liveness, Container, 3, 1),
                 ProbeVerdict::Errored,
-                "the kubelet throws this result away: it is no failure and no success, and a run of \
-                 failures goes on after it as before",
+                "the kubelet ignores this result: it is neither a failure nor a success, and does not \
+                 interrupt a run of failures",
             ),
             (
                 "never run",

@@ -1,4 +1,4 @@
-//! The id of a container as the kubelet reads it back from a status.
+//! The ID of a container as the kubelet reads it back from a status.
 //!
 //! `ParseContainerID` and `ContainerID`, `pkg/kubelet/container/runtime.go`.
 
@@ -24,7 +24,7 @@ impl ContainerId {
         }
     }
 
-    /// Tells whether there is none.
+    /// Returns true if there is none.
     pub fn is_empty(&self) -> bool {
         self.runtime.is_empty() && self.id.is_empty()
     }

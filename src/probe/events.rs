@@ -1,4 +1,4 @@
-//! What the kubelet tells of a probe in an event.
+//! The events of the kubelet about a probe.
 //!
 //! `probe` and `recordContainerEvent`, `pkg/kubelet/prober/prober.go`; the reasons are those of
 //! `pkg/kubelet/events/event.go`.
@@ -12,7 +12,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProbeEvent {
-    /// Always `Warning`: nothing is told of what goes well.
+    /// Always `Warning`: successes have no event.
     #[serde(rename = "type")]
     pub event_type: &'static str,
     /// `Unhealthy` or `ProbeWarning`.

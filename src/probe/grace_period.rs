@@ -1,4 +1,4 @@
-//! How long a container may take to stop.
+//! The grace period of a container.
 //!
 //! `setTerminationGracePeriod` and `killContainer`,
 //! `pkg/kubelet/kuberuntime/kuberuntime_container.go`, pinned by the vectors `probe_grace_period`.
@@ -42,7 +42,7 @@ pub struct GracePeriod {
     pub from: GraceSource,
 }
 
-/// Who says how long it may take.
+/// The source of a grace period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GraceSource {
@@ -52,7 +52,7 @@ pub enum GraceSource {
     Probe,
     /// The pod.
     Pod,
-    /// Nobody: the least that there is.
+    /// The minimum.
     Minimum,
 }
 

@@ -1,4 +1,4 @@
-//! Probes: what the kubelet sends to a container, what the answer means, what follows from it.
+//! Probes of containers: requests of the kubelet, verdicts, and their consequences.
 //!
 //! The rules are those of `pkg/kubelet/prober` and `pkg/probe`, read in 1.36.2 and pinned by the vectors
 //! `probe_*.jsonl`. Pure: bytes go in and out, the wire is in [`edge::probe`](crate::edge::probe).
@@ -15,11 +15,11 @@ pub mod grace_period;
 mod grpc;
 pub mod http;
 pub mod lint;
-mod outlook;
 pub mod percentiles;
 pub mod plan;
 pub mod pod_status;
 mod port;
+mod predicted_status;
 mod prepare;
 pub mod reason;
 pub mod report;
@@ -55,8 +55,8 @@ pub use grpc::{
     grpc_attempt, grpc_connect_timeout, grpc_target, grpc_timeout, http2_error_name,
     request_fields,
 };
-pub use outlook::{Outlook, outlook};
 pub use port::{PortError, resolve_port};
+pub use predicted_status::{PredictedStatus, predicted_statuses};
 pub use prepare::{Job, JobFacts, Unsendable};
 pub use results::{ResultsCache, Verdict};
 pub use retry::{Conclusion, MAX_ATTEMPTS, Next, Retry, unusable};

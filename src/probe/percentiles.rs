@@ -1,4 +1,4 @@
-//! How long repeated probes took.
+//! The durations of repeated probes.
 
 use serde::Serialize;
 

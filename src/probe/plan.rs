@@ -1,4 +1,4 @@
-//! What will be sent and when, before anything is.
+//! The plan of probes: requests and times, without sending anything.
 
 use super::attempt::Output;
 use super::reason::ProbeNote;
@@ -16,7 +16,7 @@ use crate::output::terminal::plain;
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// What will be sent, probe by probe.
+/// The planned probes.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProbePlan {
@@ -29,19 +29,19 @@ pub struct ProbePlan {
 
 answer!("ProbePlan", ProbePlan);
 
-/// What will be sent for a probe.
+/// A planned probe.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlannedProbe {
-    /// Whose it is.
+    /// Its container.
     #[serde(flatten)]
     pub name: ProbeName,
     /// The kind of probe.
     #[serde(rename = "type")]
     pub probe_type: ProbeType,
-    /// The way to probe; null where the probe names none.
+    /// The handler; null if the probe has none.
     pub handler: Option<HandlerKind>,
-    /// What is sent to whom, in one line; null where a fact is missing.
+    /// The request and its destination in one line; null if a fact is missing.
     pub target: Option<String>,
     /// The address that is connected to; null for a command.
     pub address: Option<String>,
@@ -51,9 +51,9 @@ pub struct PlannedProbe {
     pub error: Option<String>,
     /// The numbers of the probe.
     pub timing: ProbeTiming,
-    /// When what can follow.
+    /// The times of the consequences.
     pub timeline: Vec<TimelineEntry>,
-    /// What is odd.
+    /// Oddities.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Worded<ProbeNote>>,
 }
@@ -76,13 +76,13 @@ pub fn plan(
                 basis.assume(text);
             }
         }
-        // What is refused, never run or never sent comes to nothing at no time.
+        // A probe that is refused or never sent has no timeline.
         let happens = target.happens();
         let own = timeline.entries.into_iter();
         let own = own.filter(|entry| happens && entry.probe == target.probe_type);
         let mut own: Vec<TimelineEntry> = own.collect();
         if !target.counts_timeouts() {
-            // What the runtime does not end never comes to a result.
+            // A command that the runtime does not end has no result.
             own.iter_mut().for_each(|entry| entry.latest_without_runtime_timeout = None);
         }
         probes.push(planned(target, own));

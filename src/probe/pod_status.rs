@@ -1,4 +1,4 @@
-//! Which containers have started and are ready: what the results of probes make of a pod's status.
+//! The fields `started` and `ready` of containers, computed from the results of probes.
 //!
 //! `UpdatePodStatus` and `isContainerStarted`, `pkg/kubelet/prober/prober_manager.go`, pinned by the
 //! vectors `probe_pod_status`.
@@ -131,7 +131,7 @@ pub fn started_and_ready(known: Knowledge<'_>) -> StartedAndReady {
     }
     for (index, status) in known.status.init_containers.iter().enumerate() {
         let (started, started_because) = known.started(status);
-        // The kubelet goes by the place in the list, and by the name at that place.
+        // The kubelet uses the index in the list, and the name at that index.
         let spec = known.pod.spec.init_containers.get(index);
         let spec = spec.filter(|container| container.name == status.name);
         let (ready, ready_because) = match spec {

@@ -1,4 +1,4 @@
-//! The port that a probe means.
+//! The port of a probe.
 
 use crate::k8s::go_text::{NumError, atoi};
 use crate::k8s::pod::{ContainerPort, IntOrString};

@@ -1,4 +1,4 @@
-//! From a probe to what can be sent: the facts that it lacks are named, never made up.
+//! Prepares a probe to be sent; missing facts are reported, never guessed.
 
 use super::attempt::{Attempt, Cause, Output};
 use super::exec::{ExecRequest, ExpansionNote, MAX_COMMAND_BYTES, expand};
@@ -19,7 +19,7 @@ pub enum Job {
     Tcp(TcpTarget),
     /// Ask the gRPC health service.
     Grpc {
-        /// Whom, and for what.
+        /// The address and the service.
         target: GrpcTarget,
         /// How the probe calls itself.
         user_agent: String,
@@ -47,13 +47,13 @@ pub struct JobFacts<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsendable {
     /// The pod's IP.
-    #[error("the pod's IP is not known (--pod-ip gives that of one pod): {0}")]
+    #[error("the pod's IP is unknown (--pod-ip sets that of one pod): {0}")]
     PodIp(String),
     /// The container.
     #[error("{0}")]
     Container(String),
     /// The command.
-    #[error("the command is not kept in snapshots: read the pod from the node or a manifest")]
+    #[error("snapshots do not store the command: read the pod from the node or a manifest")]
     Command,
     /// The command, with the values of its variables.
     #[error(
@@ -72,12 +72,12 @@ pub enum Unsendable {
     },
     /// What follows the path.
     #[error(
-        "the query of its path is not kept in snapshots: read the pod from the node or a manifest"
+        "snapshots do not store the query of the path: read the pod from the node or a manifest"
     )]
     Query,
     /// The value of a header.
     #[error(
-        "the value of header {0} is not kept in snapshots: read the pod from the node or a manifest"
+        "snapshots do not store the value of header {0}: read the pod from the node or a manifest"
     )]
     Header(String),
 }
@@ -167,7 +167,7 @@ impl Job {
         }
     }
 
-    /// Returns what the prober says where it fails before anything is sent.
+    /// Returns the error of a prober that fails before anything is sent.
     pub fn error(&self) -> Option<String> {
         match self {
             Self::Http(request) => {
@@ -179,7 +179,7 @@ impl Job {
         }
     }
 
-    /// Returns what is sent to whom, in one line.
+    /// Returns the request and its destination in one line.
     pub fn target(&self) -> String {
         match self {
             Self::Http(request) => format!("GET {}", request.url_text()),

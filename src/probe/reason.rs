@@ -1,5 +1,5 @@
-//! What follows from a result, what is odd about a probe, and what a comparison tells: facts, and the sentences made
-//! of them. The reasons of the worker's steps are in [`worker`](super::worker).
+//! The reasons of an answer about probes, with their sentences: consequences, notes, and differences between ways.
+//! The reasons of the worker's steps are in [`worker`](super::worker).
 
 use super::grace_period::{GracePeriod, GraceSource};
 use super::worker::StepReason;
@@ -23,7 +23,7 @@ pub enum Consequence {
         /// So many.
         success_threshold: i32,
     },
-    /// The container stays, and failures before do not count any more.
+    /// The container stays, and earlier failures no longer count.
     Stays,
     /// A warning is a success with an event.
     CountsAsSuccess,
@@ -52,14 +52,14 @@ pub enum Consequence {
     },
     /// restartPolicy keeps the container from starting again.
     NotRestarted,
-    /// That of the last step of the worker, where the probe was repeated.
+    /// The consequence of the last step of the worker, if the probe was repeated.
     Step {
-        /// What decided it.
+        /// The reason of the step.
         reason: Worded<StepReason>,
     },
 }
 
-/// What is odd about a probe, and why the kubelet would not run it now.
+/// An oddity of a probe, or the reason why the kubelet would not run it now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum ProbeNote {
@@ -72,12 +72,12 @@ pub enum ProbeNote {
         /// The ports of the container that have one.
         named: Vec<NamedPort>,
     },
-    /// A variable of the command has its value from elsewhere, and becomes nothing.
+    /// The variable uses `valueFrom`, and expands to nothing.
     VariableFromElsewhere {
         /// The variable.
         name: String,
     },
-    /// The container lists no such variable, and the command keeps the text.
+    /// The container does not define the variable, and the command keeps the text.
     UnknownVariable {
         /// The variable.
         name: String,
@@ -102,11 +102,11 @@ pub enum ProbeNote {
     ContainerEnded,
     /// The container is waiting.
     ContainerWaiting,
-    /// The container has started: the startup probe does not run any more.
+    /// The container has started: the startup probe no longer runs.
     AlreadyStarted,
     /// The startup probe has not succeeded yet.
     NotStarted,
-    /// Whether the startup probe has succeeded is not known.
+    /// Whether the startup probe has succeeded is unknown.
     StartUnknown,
     /// The feature gate ExecProbeTimeout is off.
     TimeoutIgnored {
@@ -124,11 +124,11 @@ pub struct NamedPort {
     pub port: i32,
 }
 
-/// What the differences between the ways to try a probe tell.
+/// An explanation of the differences between the ways to try a probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Difference {
-    /// In no way can anything be sent.
+    /// Nothing can be sent.
     NothingToSend,
     /// The host of the probe is the node itself.
     HostIsTheNode,
@@ -136,7 +136,7 @@ pub enum Difference {
     UnreachableFromNode,
     /// The server listens on 127.0.0.1 only.
     LoopbackOnly {
-        /// That of the node, not of the pod.
+        /// The node's, not the pod's.
         host_network: bool,
     },
     /// Nothing answers inside the pod either.
@@ -164,14 +164,14 @@ pub enum Difference {
     },
     /// A redirect leads to another host, and counts as success.
     RedirectElsewhere,
-    /// The server looks at User-Agent.
+    /// The result depends on User-Agent.
     UserAgent {
         /// Of the first answer.
         kubelet_status: u16,
         /// Of the answer.
         curl_status: u16,
     },
-    /// The server looks at the probe's own headers.
+    /// The result depends on the probe's own headers.
     Headers {
         /// With them.
         kubelet_status: u16,
@@ -192,15 +192,15 @@ pub enum Difference {
         /// The first line of the answer.
         message: String,
     },
-    /// There is no other way from here.
+    /// No other way could be tried.
     OnlyWay,
-    /// The ways differ, for no reason of this list.
+    /// The ways differ for another reason.
     Unnamed,
-    /// Every way ends well.
+    /// Every way succeeds.
     AllSucceed,
-    /// Every way fails alike.
+    /// Every way fails in the same way.
     AllFail {
-        /// It was tried from inside the pod too.
+        /// Also from inside the pod.
         in_pod: bool,
     },
 }
@@ -212,8 +212,8 @@ impl fmt::Display for Consequence {
                 "nothing: the kubelet runs no probes of init containers without restartPolicy Always",
             ),
             Self::ThrownAway => f.write_str(
-                "the kubelet throws this result away: it is no failure and no success, and a run of \
-                 failures goes on after it as before",
+                "the kubelet ignores this result: it is neither a failure nor a success, and does not \
+                 interrupt a run of failures",
             ),
             Self::Started => f.write_str(
                 "the container has started: this probe ends, and readiness and liveness begin",
@@ -223,14 +223,14 @@ impl fmt::Display for Consequence {
                 write!(f, "success 1 of {of}: after {of} in a row the container is ready")
             }
             Self::Stays => f.write_str(
-                "counts as success: the container stays, and failures before do not count any more",
+                "counts as success: the container keeps running, and earlier failures no longer count",
             ),
             Self::CountsAsSuccess => {
                 f.write_str("a warning counts as success, with an event ProbeWarning")
             }
             Self::NotReady { failure_threshold, period_seconds } => write!(
                 f,
-                "{}; then the container is not ready, and its pod gets no requests from services",
+                "{}; then the container is not ready, and its pod receives no service traffic",
                 failures(*failure_threshold, *period_seconds)
             ),
             Self::Killed { failure_threshold, period_seconds, message } => write!(
@@ -239,21 +239,21 @@ impl fmt::Display for Consequence {
                 failures(*failure_threshold, *period_seconds)
             ),
             Self::GracePeriod { seconds, from: GraceSource::Minimum } => {
-                write!(f, "it has {seconds} s to stop, the least that there is")
+                write!(f, "it has {seconds} s to stop, the minimum")
             }
             Self::GracePeriod { seconds, from: from @ GraceSource::PodDeletion } => {
-                write!(f, "it has {seconds} s to stop, as {from} says")
+                write!(f, "it has {seconds} s to stop, according to {from}")
             }
             Self::GracePeriod { seconds, from: from @ (GraceSource::Pod | GraceSource::Probe) } => {
                 write!(f, "it has {seconds} s to stop (terminationGracePeriodSeconds of {from})")
             }
-            Self::NotRestarted => f.write_str("it is not started again (restartPolicy)"),
+            Self::NotRestarted => f.write_str("it is not restarted (restartPolicy)"),
             Self::Step { reason } => reason.fmt(f),
         }
     }
 }
 
-/// Says how many failures in a row are needed.
+/// Returns the number of failures in a row that are needed, as text.
 fn failures(threshold: i32, period_seconds: i32) -> String {
     match threshold {
         ..=1 => "one failure is enough".to_owned(),
@@ -283,40 +283,40 @@ impl fmt::Display for ProbeNote {
             }
             Self::VariableFromElsewhere { name } => write!(
                 f,
-                "$({name}) becomes nothing: the kubelet does not look up valueFrom for probes"
+                "$({name}) expands to nothing: the kubelet does not resolve valueFrom for probes"
             ),
             Self::UnknownVariable { name } => write!(
                 f,
-                "$({name}) stays as it is: no entry of env has that name (envFrom does not count)"
+                "$({name}) is not expanded: env has no entry of that name (envFrom does not count)"
             ),
             Self::Refused { error } => write!(f, "the API server refuses it: {error}"),
             Self::InitContainer => f.write_str(
                 "the kubelet runs no probes of init containers without restartPolicy Always",
             ),
-            Self::NoResult => f.write_str("errors count for nothing: it never comes to a result"),
+            Self::NoResult => f.write_str("errors are ignored: the probe never has a result"),
             Self::HostIsTheNode => {
-                f.write_str("its host is the node itself, not the pod: leave host out")
+                f.write_str("its host is the node itself, not the pod: remove host")
             }
             Self::PodEnded { phase } => {
-                write!(f, "the kubelet does not probe it any more: {phase}")
+                write!(f, "the kubelet no longer probes it: {phase}")
             }
             Self::ContainerEnded => f.write_str("the kubelet does not probe it now: it has ended"),
             Self::ContainerWaiting => {
                 f.write_str("the kubelet does not probe it now: it is waiting")
             }
             Self::AlreadyStarted => {
-                f.write_str("the kubelet does not run it any more: the container has started")
+                f.write_str("the kubelet no longer runs it: the container has started")
             }
             Self::NotStarted => {
                 f.write_str("the kubelet does not run it yet: the startup probe has not succeeded")
             }
             Self::StartUnknown => f.write_str(
-                "the kubelet runs it once the startup probe has succeeded; whether it has is not known",
+                "the kubelet runs it once the startup probe has succeeded; whether it has is unknown",
             ),
             Self::TimeoutIgnored { timeout_seconds } => write!(
                 f,
-                "a command that takes longer than {timeout_seconds}s counts for nothing, and one that \
-                 hangs is never noticed: the feature gate ExecProbeTimeout is off"
+                "a command that takes longer than {timeout_seconds}s is ignored, and one that hangs is \
+                 never noticed: the feature gate ExecProbeTimeout is off"
             ),
         }
     }
@@ -325,53 +325,52 @@ impl fmt::Display for ProbeNote {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NothingToSend => f.write_str("nothing can be sent, in no way"),
+            Self::NothingToSend => f.write_str("nothing can be sent"),
             Self::HostIsTheNode => f.write_str(
-                "the probe names a host that is the node itself: the kubelet asks the node, not the \
-                 pod; leave host out",
+                "the probe names a host that is the node itself: the kubelet probes the node, not \
+                 the pod; remove host",
             ),
             Self::UnreachableFromNode => f.write_str(
                 "the server answers inside the pod but not from the node: something between them (a \
-                 network policy, a firewall, the routes of the network plugin) stops the kubelet",
+                 network policy, a firewall, the routes of the network plugin) blocks the kubelet",
             ),
             Self::LoopbackOnly { host_network } => write!(
                 f,
-                "the server listens on 127.0.0.1 {} only, and the kubelet connects to the pod's IP: let \
+                "the server listens on 127.0.0.1 {} only, and the kubelet connects to the pod's IP: make \
                  it listen on 0.0.0.0 or [::]",
                 if *host_network { "of the node" } else { "inside the pod" }
             ),
             Self::NotListening => f.write_str(
-                "nobody answers inside the pod either: the server does not listen on that port, or hangs",
+                "no answer inside the pod either: the server does not listen on that port, or hangs",
             ),
             Self::SpeaksTls { is_grpc: false } => f.write_str(
                 "the server speaks TLS on that port, and the kubelet sends plain HTTP: set scheme: HTTPS in \
                  httpGet; the kubelet does not verify the certificate",
             ),
             Self::SpeaksTls { is_grpc: true } => f.write_str(
-                "the server speaks TLS on that port, and gRPC probes of the kubelet are never sent through \
-                 TLS: serve the health service on a port without TLS, or use an exec or a tcpSocket probe",
+                "the server speaks TLS on that port, and the kubelet never sends gRPC probes through TLS: serve the health service on a port without TLS, or use an exec or a tcpSocket probe",
             ),
             Self::TooSlow { took_us, timeout_us } => write!(
                 f,
-                "the answer comes after {}, and timeoutSeconds is {}: raise it, or find out what takes \
-                 so long",
+                "the answer comes after {}, and timeoutSeconds is {}: raise it, or find the cause of \
+                 the delay",
                 microseconds(*took_us),
                 microseconds(*timeout_us)
             ),
             Self::RedirectsFollowed { redirects, kubelet_status, curl_status } => write!(
                 f,
-                "curl stops at status {} unless it is told -L; the kubelet follows redirects as long as \
+                "curl stops at status {} without -L; the kubelet follows redirects as long as \
                  the host name stays the same, {redirects} here, and ends at status {}",
                 curl_status.unwrap_or_default(),
                 kubelet_status.unwrap_or_default()
             ),
             Self::RedirectElsewhere => f.write_str(
-                "the redirect leads to another host: the kubelet does not follow it and counts it as \
-                 success, whatever is there",
+                "the redirect leads to another host: the kubelet does not follow it and treats it \
+                 as success",
             ),
             Self::UserAgent { kubelet_status, curl_status } => write!(
                 f,
-                "the server looks at User-Agent: it answers {kubelet_status} to the kubelet's and \
+                "the result depends on User-Agent: the server answers {kubelet_status} to the kubelet's and \
                  {curl_status} to curl's"
             ),
             Self::Headers { kubelet_status, curl_status } => write!(
@@ -385,23 +384,22 @@ impl fmt::Display for Difference {
                  User-Agent nor the probe's headers explain it alone"
             ),
             Self::CertificateNotVerified => f.write_str(
-                "curl verifies the certificate unless it is told -k, which was taken for granted here; \
-                 the kubelet never does",
+                "curl verifies the certificate without -k, which is assumed here; the kubelet never does",
             ),
             Self::NodeAnswers { message } => write!(
                 f,
                 "127.0.0.1 on the node answers ({message}), but that is the node's own network, not the \
                  pod's"
             ),
-            Self::OnlyWay => f.write_str("there is no other way to try it from here"),
-            Self::Unnamed => f.write_str("the ways differ, but not in a way that kq can name"),
-            Self::AllSucceed => f.write_str("no difference: every way ends well"),
+            Self::OnlyWay => f.write_str("no other way could be tried from here"),
+            Self::Unnamed => f.write_str("the ways differ, but kq does not know the reason"),
+            Self::AllSucceed => f.write_str("no difference: every way succeeds"),
             Self::AllFail { in_pod: true } => f.write_str(
-                "no difference: every way fails alike, from inside the pod too; the cause is in the \
-                 container, not in how it is asked",
+                "no difference: every way fails in the same way, also from inside the pod; the cause is \
+                 in the container, not in the request",
             ),
             Self::AllFail { in_pod: false } => f.write_str(
-                "no difference: every way fails alike; from inside the pod it was not tried",
+                "no difference: every way fails in the same way; none was tried from inside the pod",
             ),
         }
     }

@@ -1,10 +1,10 @@
-//! What probes came to: the value behind every form of the answer.
+//! The results of probes: the value behind every output format.
 
 use super::attempt::{Attempt, Cause, Exchange, Output, PhaseTime, ProbeResult};
 use super::compare::{Trial, status_code};
 use super::events::ProbeEvent;
-use super::outlook::Outlook;
 use super::percentiles::Percentiles;
+use super::predicted_status::PredictedStatus;
 use super::reason::{Consequence, Difference, ProbeNote};
 use super::results::Verdict;
 use super::retry::Conclusion;
@@ -17,24 +17,24 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What was probed once, or several times.
+/// The results of probes that ran once or repeatedly.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProbeRun {
-    /// When it began.
+    /// The start.
     pub at: Timestamp,
     /// The probes, in the order in which the kubelet makes workers for them.
     pub probes: Vec<ProbeReport>,
-    /// What the statuses of the containers would say, once these results have come often enough in a row.
-    pub outlook: Vec<Outlook>,
-    /// What the answer rests on.
+    /// The predicted statuses of the containers, once these results have come often enough in a row.
+    pub outlook: Vec<PredictedStatus>,
+    /// The facts and assumptions of the answer.
     #[serde(flatten)]
     pub basis: Basis,
 }
 
 answer!("ProbeRun", ProbeRun);
 
-/// Whose probe it is; all are null for one that nobody wrote into a pod.
+/// The container of a probe; all are null for a probe of no pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProbeName {
@@ -44,81 +44,81 @@ pub struct ProbeName {
     pub pod: Option<String>,
     /// The container.
     pub container: Option<String>,
-    /// What the container is in its pod.
+    /// The role of the container in its pod.
     pub container_kind: Option<ContainerKind>,
 }
 
-/// A probe and what it came to.
+/// A probe with its result.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProbeReport {
-    /// Whose it is.
+    /// Its container.
     #[serde(flatten)]
     pub name: ProbeName,
     /// The kind of probe.
     #[serde(rename = "type")]
     pub probe_type: ProbeType,
-    /// The way to probe; null where the probe names none.
+    /// The handler; null if the probe has none.
     pub handler: Option<HandlerKind>,
-    /// What was sent to whom, in one line.
+    /// The request and its destination in one line.
     pub target: String,
-    /// The pod's IP, and who says so; null where it does not matter.
+    /// The pod's IP with its source; null where it does not matter.
     #[serde(rename = "podIP")]
     pub pod_ip: Option<Sourced>,
-    /// What came of it last.
+    /// The last result.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// What follows from such a result.
+    /// The consequences of such a result.
     pub follows: Vec<Worded<Consequence>>,
-    /// Why the kubelet would not do this now, and what is odd.
+    /// Reasons why the kubelet would not run it now, and oddities.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Worded<ProbeNote>>,
-    /// What came of it each time, where it was asked for more than once.
+    /// The results of a repeated probe.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<Round>,
-    /// How often it came to what, as far as a kubelet would have probed.
+    /// The number of results by verdict, counting those for which a kubelet would have probed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdicts: Option<BTreeMap<ProbeVerdict, u64>>,
-    /// How long that took.
+    /// The percentiles of the durations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percentiles: Option<Percentiles>,
     /// The results, for `kq probe simulate`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<serde_json::Value>,
-    /// The same probe in other ways.
+    /// The same probe, sent in other ways.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Comparison>,
 }
 
-/// A fact and where it is from.
+/// A fact with its source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Sourced {
     /// The fact.
     pub value: String,
-    /// Who says so.
+    /// The source.
     pub source: String,
 }
 
-/// What one run of a probe came to.
+/// The result of one run of a probe.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Outcome {
     /// The verdict.
     pub verdict: ProbeVerdict,
-    /// What the kubelet's prober says: its output, or its error.
+    /// The output or the error of the kubelet's prober.
     pub message: Output,
-    /// The same in Base64, where it is no UTF-8.
+    /// The message in Base64, if it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message_base64: Option<String>,
-    /// Why it is no success.
+    /// The reason, if it is not a success.
     pub cause: Option<Cause>,
-    /// How long the attempt that decided took, in microseconds.
+    /// The duration of the last attempt, in microseconds.
     pub took_us: u64,
-    /// How long it may take; null: without end.
+    /// The time limit; null: none.
     pub timeout_us: Option<u64>,
-    /// What was left of that; less than 0: it took longer. Null: there is no limit.
+    /// The time left; less than 0: the probe took longer. Null: there is no limit.
     pub margin_us: Option<i64>,
-    /// The attempts, in order; the last one decided.
+    /// The attempts in order; the last one counts.
     pub attempts: Vec<AttemptReport>,
     /// The event that the kubelet would write.
     pub event: Option<ProbeEvent>,
@@ -128,13 +128,13 @@ pub struct Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum ProbeVerdict {
-    /// All is well.
+    /// The probe succeeded.
     Success,
     /// It counts as success, with an event.
     Warning,
     /// It counts as failure.
     Failure,
-    /// The prober could not tell: the kubelet throws it away.
+    /// The prober failed: the kubelet ignores the result.
     Errored,
 }
 
@@ -142,18 +142,18 @@ pub enum ProbeVerdict {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AttemptReport {
-    /// What the prober says.
+    /// The result of the prober.
     pub result: ProbeResult,
     /// The error of the prober.
     pub error: Option<String>,
-    /// How long it took, in microseconds.
+    /// The duration, in microseconds.
     pub took_us: u64,
     /// Its parts.
     pub phases: Vec<PhaseTime>,
-    /// Where it went, if that was over HTTP: each redirect that was followed is one more.
+    /// The requests over HTTP: the first, and one for each followed redirect.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hops: Vec<Hop>,
-    /// What went over the wire; only where it was asked for.
+    /// The bytes on the wire; only with --verbose.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exchanges: Vec<Exchange>,
 }
@@ -162,13 +162,13 @@ pub struct AttemptReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Hop {
-    /// The address that was connected to.
+    /// The address of the connection.
     pub address: String,
     /// The path with the query.
     pub target: String,
-    /// The status code; null where there was no answer.
+    /// The status code; null: no response.
     pub status: Option<u16>,
-    /// Where a redirect pointed to.
+    /// The target of a redirect.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<String>,
 }
@@ -183,36 +183,36 @@ pub struct Round {
     pub at: Timestamp,
     /// The verdict.
     pub verdict: ProbeVerdict,
-    /// What the prober says.
+    /// The message of the prober.
     pub message: Output,
-    /// How long it took, in microseconds.
+    /// The duration, in microseconds.
     pub took_us: u64,
-    /// A kubelet would have probed now; without that, the worker does not count it.
+    /// A kubelet would have probed now; otherwise the worker does not count the result.
     pub counted: bool,
-    /// The last result that the worker counted; null: it has none.
+    /// The last counted result; null: none.
     pub result: Option<Verdict>,
-    /// How many of them in a row.
+    /// The number of such results in a row.
     pub run: Option<u64>,
     /// The worker waits for another container.
     pub on_hold: bool,
-    /// What the kubelet does now; null: nothing.
+    /// The action of the kubelet; null: none.
     pub action: Option<String>,
-    /// What decided.
+    /// The reason.
     pub because: Worded<StepReason>,
 }
 
-/// The same probe in several ways.
+/// The same probe, sent in several ways.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Comparison {
-    /// The ways and what came of them.
+    /// The ways with their results.
     pub trials: Vec<Trial>,
-    /// What the difference tells.
+    /// The explanations of the differences.
     pub differences: Vec<Worded<Difference>>,
 }
 
 impl ProbeVerdict {
-    /// Returns the verdict on an attempt that decided.
+    /// Returns the verdict on the last attempt.
     pub fn of(attempt: &Attempt) -> Self {
         match (&attempt.error, attempt.result) {
             (Some(_), _) => Self::Errored,
@@ -224,8 +224,8 @@ impl ProbeVerdict {
 }
 
 impl Outcome {
-    /// Returns what a run came to. `times_us` has how long each attempt took, `limit_us` how long one may
-    /// take; the bytes on the wire are kept where `shows_wire`.
+    /// Returns the result of a run. `times_us`: the duration of each attempt. `limit_us`: the time limit of an attempt.
+    /// `shows_wire`: keep the bytes on the wire.
     pub fn of(
         conclusion: Conclusion,
         times_us: &[u64],
@@ -270,7 +270,7 @@ impl Outcome {
 }
 
 impl Hop {
-    /// Returns what a request over HTTP came to; `None` of other protocols.
+    /// Returns the result of an HTTP request; `None` for other protocols.
     fn of(exchange: &Exchange) -> Option<Self> {
         let request = exchange.request.text();
         let target = request.lines().next()?.strip_prefix("GET ")?;

@@ -1,7 +1,7 @@
-//! The results that count: what the kubelet keeps of each container's probes.
+//! The kubelet's cache of the counted results of each container's probes.
 //!
 //! `pkg/kubelet/prober/results/results_manager.go`. A kubelet has one such cache for each type of
-//! probe; only a value that changes is told to the rest of the kubelet.
+//! probe; only a changed value is reported to the rest of the kubelet.
 
 use super::container_id::ContainerId;
 use serde::Serialize;
@@ -32,7 +32,7 @@ impl ResultsCache {
         self.results.get(id).copied()
     }
 
-    /// Keeps a result and tells whether it changed, so that the rest of the kubelet hears of it.
+    /// Stores a result; returns true if it changed, and is reported to the rest of the kubelet.
     pub fn set(&mut self, id: &ContainerId, verdict: Verdict) -> bool {
         self.results.insert(id.clone(), verdict) != Some(verdict)
     }
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_changes_are_told() {
+    fn only_changes_are_reported() {
         let (mut cache, id) = (ResultsCache::default(), ContainerId::parse("containerd://c1"));
         assert!(cache.set(&id, Verdict::Failure), "the first");
         assert!(!cache.set(&id, Verdict::Failure), "the same");

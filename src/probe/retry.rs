@@ -1,8 +1,8 @@
-//! From attempts to what the worker is told: a prober that errs is asked again.
+//! From attempts to the conclusion for the worker: an attempt with an error is repeated.
 //!
-//! `probe`, `runProbeWithRetries` and `runProbe`, `pkg/kubelet/prober/prober.go`. The attempts
-//! themselves are made by somebody else, one after the other and without a pause, until
-//! [`Retry::next`] says that it is enough.
+//! `probe`, `runProbeWithRetries` and `runProbe`, `pkg/kubelet/prober/prober.go`. The caller
+//! makes the attempts, one after the other and without a pause, until [`Retry::next`] returns a
+//! conclusion.
 
 use super::attempt::{Attempt, Cause, ProbeResult};
 use super::events::ProbeEvent;
@@ -31,16 +31,16 @@ pub enum Next {
     Done(Conclusion),
 }
 
-/// What a run of a probe came to.
+/// The conclusion of a run of a probe.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conclusion {
     /// What the prober reports: success, of a warning too, or failure.
     pub result: Verdict,
     /// The error of the last attempt; with one, the worker throws the result away.
     pub error: Option<String>,
-    /// Every attempt, in order; the last one decided. None where the container has no such probe.
+    /// Every attempt, in order; the last one counts. Empty if the container has no such probe.
     pub attempts: Vec<Attempt>,
-    /// What is told in an event.
+    /// The event of the kubelet.
     pub event: Option<ProbeEvent>,
 }
 
@@ -50,7 +50,7 @@ impl Retry {
         Self { kind, rules, attempts: Vec::new() }
     }
 
-    /// Takes an attempt and tells whether there is to be another.
+    /// Takes an attempt, and returns the conclusion or the need for another attempt.
     ///
     /// The first attempt without error decides, whatever its result; after three errors the last one
     /// does.
@@ -65,7 +65,7 @@ impl Retry {
 }
 
 impl Conclusion {
-    /// Returns what a run without any attempt comes to: the container has no such probe.
+    /// Returns the conclusion of a run without attempts: the container has no such probe.
     pub fn without_probe() -> Self {
         Self { result: Verdict::Success, error: None, attempts: Vec::new(), event: None }
     }
@@ -91,7 +91,7 @@ impl Conclusion {
         Self { result, error: last.error.clone(), event, attempts }
     }
 
-    /// Tells whether the worker counts the result.
+    /// Returns true if the worker counts the result.
     pub fn is_used_by_worker(&self) -> bool {
         self.error.is_none()
     }

@@ -1,4 +1,4 @@
-//! Which probes a question is about.
+//! The selection of probes.
 
 use crate::k8s::nearest::nearest;
 use crate::k8s::pod::{Container, Handler, Pod, Probe, ProbeType};
@@ -28,7 +28,7 @@ pub struct Subject<'p> {
 pub enum ContainerKind {
     /// A regular container.
     Container,
-    /// An init container that keeps running beside the others.
+    /// An init container that keeps running next to the others.
     Sidecar,
     /// An init container that ends; the kubelet runs no probes of it.
     InitContainer,
@@ -48,7 +48,7 @@ pub enum HandlerKind {
     Grpc,
 }
 
-/// Why a question is about no probe.
+/// The reason why no probe is selected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubjectError {
     /// The pod has no such container.
@@ -56,25 +56,25 @@ pub enum SubjectError {
     NoContainer {
         /// The pod.
         pod: String,
-        /// The container that was asked for.
+        /// The requested container.
         container: String,
         /// Those that it has.
         known: Vec<String>,
     },
     /// None of its containers has such a probe.
-    #[error("pod {pod} has no {wanted}")]
+    #[error("pod {pod} has no {probe}")]
     NoProbe {
         /// The pod.
         pod: String,
-        /// What was asked for, in words.
-        wanted: String,
+        /// The requested probe, in words.
+        probe: String,
         /// The probes that it has.
         known: Vec<String>,
     },
 }
 
 impl SubjectError {
-    /// Returns what to do about it.
+    /// Returns a hint.
     pub fn hint(&self) -> String {
         match self {
             Self::NoContainer { container, known, .. } => {
@@ -84,8 +84,8 @@ impl SubjectError {
                 }
             }
             Self::NoProbe { known, .. } if known.is_empty() => {
-                "it has no probes at all: the kubelet takes such containers for started and ready \
-                 once they run"
+                "it has no probes: the kubelet treats such containers as started and ready once they \
+                 run"
                     .to_owned()
             }
             Self::NoProbe { known, .. } => format!("it has {}", known.join(", ")),
@@ -97,10 +97,10 @@ impl SubjectError {
 /// containers, then sidecars, each startup, readiness, liveness (`AddPod`,
 /// `pkg/kubelet/prober/prober_manager.go`). Those of other init containers, which never run, come last.
 pub fn subjects(pod: &Pod) -> impl Iterator<Item = Subject<'_>> {
-    let init = |wanted: ContainerKind| {
+    let init = |role: ContainerKind| {
         let all = pod.spec.init_containers.iter().enumerate();
         let all = all.map(|(at, container)| (at, container, init_kind(container)));
-        all.filter(move |(.., kind)| *kind == wanted)
+        all.filter(move |(.., kind)| *kind == role)
     };
     let regular = pod.spec.containers.iter().enumerate();
     let regular = regular.map(|(at, container)| (at, container, ContainerKind::Container));
@@ -118,11 +118,11 @@ pub fn subjects(pod: &Pod) -> impl Iterator<Item = Subject<'_>> {
     )
 }
 
-/// Returns the probes of a pod that were asked for, all without being told.
+/// Returns the selected probes of a pod; all without a selection.
 ///
 /// # Errors
 ///
-/// Fails when there is none: for a container that is not there, and for a probe that nobody has.
+/// Fails for a container or a probe that the pod does not have.
 pub fn select<'p>(
     pod: &'p Pod,
     container: Option<&str>,
@@ -139,23 +139,23 @@ pub fn select<'p>(
             known: all.map(|container| container.name.clone()).collect(),
         });
     }
-    let wanted: Vec<Subject<'p>> = subjects(pod)
+    let selected: Vec<Subject<'p>> = subjects(pod)
         .filter(|subject| container.is_none_or(|name| subject.container.name == name))
-        .filter(|subject| probe_type.is_none_or(|wanted| subject.probe_type == wanted))
+        .filter(|subject| probe_type.is_none_or(|kind| subject.probe_type == kind))
         .collect();
-    if !wanted.is_empty() {
-        return Ok(wanted);
+    if !selected.is_empty() {
+        return Ok(selected);
     }
     let kind = match probe_type {
         Some(kind) => format!("{} probe", kind.to_string().to_lowercase()),
         None => "probe".to_owned(),
     };
-    let wanted = match container {
+    let probe = match container {
         Some(name) => format!("{kind} in container {name}"),
         None => kind,
     };
     let known = subjects(pod).map(|subject| subject.to_string()).collect();
-    Err(SubjectError::NoProbe { pod: display_name(pod), wanted, known })
+    Err(SubjectError::NoProbe { pod: display_name(pod), probe, known })
 }
 
 /// Returns what a container is in its pod; `None`: there is none of that name.

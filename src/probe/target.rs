@@ -1,4 +1,4 @@
-//! What is sent for a probe, and what its result would mean: everything but the sending.
+//! A probe with its request and the meaning of its result: everything but the sending.
 
 use super::consequence::{Counted, consequence};
 use super::grace_period::{GracePeriods, KillReason};
@@ -28,7 +28,7 @@ pub struct Target {
     pub container_kind: ContainerKind,
     /// Its place in the list of its kind.
     container_at: usize,
-    /// Whose probe it is, as an answer shows it; nobody's where it is in no pod.
+    /// Its container, for answers; empty for a probe of no pod.
     pub name: ProbeName,
     /// The kind of probe.
     pub probe_type: ProbeType,
@@ -36,11 +36,11 @@ pub struct Target {
     pub handler: Option<HandlerKind>,
     /// The numbers of the probe.
     pub timing: ProbeTiming,
-    /// What is sent; else which fact is missing.
+    /// The request, or the missing fact.
     pub job: Result<Job, Unsendable>,
-    /// What is odd about it.
+    /// Oddities.
     pub notes: Vec<ProbeNote>,
-    /// Why the kubelet would not do this now.
+    /// Reasons why the kubelet would not run it now.
     pub state_notes: Vec<ProbeNote>,
     /// The API server refuses it.
     pub is_refused: bool,
@@ -51,9 +51,9 @@ pub struct Target {
 /// What is known of the container of a probe at a moment.
 #[derive(Clone, Copy, Debug)]
 pub enum Status<'a> {
-    /// What its pod says of it; without that it is taken for one that runs.
+    /// As in the pod's status; without a status it is assumed to run.
     AsReported,
-    /// The runtime has none of that name any more.
+    /// The runtime no longer has a container of that name.
     Gone,
     /// As the runtime has it, and how it ended if that is known.
     Seen(&'a runtime::Container, Option<i32>),
@@ -144,20 +144,20 @@ impl Target {
         consequence(&counted, verdict)
     }
 
-    /// Tells whether a kubelet would ever get a result of it that counts.
+    /// Returns true if a kubelet would ever count a result of it.
     pub fn happens(&self) -> bool {
         self.container_kind != ContainerKind::InitContainer
             && !self.is_refused
             && !matches!(self.job, Ok(Job::Refused(_)))
     }
 
-    /// Tells whether an attempt that takes too long is a failure: a command is one with the gate
+    /// Returns true if an attempt that takes too long is a failure: a command is one with the gate
     /// `ExecProbeTimeout` alone.
     pub fn counts_timeouts(&self) -> bool {
         self.handler != Some(HandlerKind::Exec) || self.rules.gates.enabled(Gate::ExecProbeTimeout)
     }
 
-    /// Tells whether it is sent to the pod's IP.
+    /// Returns true if it is sent to the pod's IP.
     pub fn needs_ip(&self) -> bool {
         let probe = self.container_spec().and_then(|it| it.probe(self.probe_type));
         probe.is_some_and(|probe| host_of(probe).is_empty() && probe.exec.is_none())
@@ -188,10 +188,9 @@ impl Target {
         (pod, self.container.clone())
     }
 
-    /// Returns the status by which the worker goes: as it was reported, with what the runtime says of the
-    /// container now. A probe that is asked for is one that runs: what only the kubelet knows is taken for
-    /// what lets it, and `started` is what its startup probe came to. `began` is when probing began: by then
-    /// the initial delay is over where nobody says when the container started.
+    /// Returns the status that the worker sees: the reported one, updated with the container in the runtime. Facts that
+    /// only the kubelet knows are assumed to permit the probe. `started`: the result of the startup probe. `began`: the
+    /// start of probing, at which the initial delay of a container with an unknown start is over.
     pub fn facts(&self, began: Timestamp, status: Status<'_>, started: bool) -> PodFacts {
         let mut facts = PodFacts::from(&self.pod.status);
         if facts.phase.is_empty() || facts.phase == "Pending" {
@@ -210,7 +209,7 @@ impl Target {
         let long_ago = Some(began.plus(-delay));
         match status {
             Status::AsReported if own.container_id.is_empty() => {
-                own.container_id = "kq://nobody-knows".to_owned();
+                own.container_id = "kq://unknown".to_owned();
                 own.state = State::Running { started_at: long_ago };
             }
             Status::AsReported => {}
@@ -229,7 +228,7 @@ impl Target {
                     (runtime::ContainerState::Running, _) => {
                         State::Running { started_at: Some(Timestamp(seen.created_at)) }
                     }
-                    // Of one that ended nobody knows how, it is not said that it starts again.
+                    // With an unknown exit code, the restart is unknown, too.
                     (runtime::ContainerState::Exited, _) => exit_code
                         .map_or(State::Waiting, |exit_code| State::Terminated { exit_code }),
                     _ => State::Waiting,
@@ -244,7 +243,7 @@ impl Target {
         facts
     }
 
-    /// Tells whether the status says that earlier probes of this kind went well.
+    /// Returns true if the status implies that earlier probes of this type succeeded.
     pub fn was_good(&self) -> bool {
         let status = &self.pod.status;
         let all = status.container_statuses.iter().chain(&status.init_container_statuses);
@@ -261,7 +260,7 @@ impl Target {
         }
     }
 
-    /// Tells whether the status says that the container waits; without a state nobody said so.
+    /// Returns true if the status says that the container is waiting.
     fn is_waiting(&self) -> bool {
         let status = &self.pod.status;
         let mut all = status.container_statuses.iter().chain(&status.init_container_statuses);
@@ -336,7 +335,7 @@ pub fn host_of(probe: &Probe) -> &str {
     }
 }
 
-/// Tells whether a host is the machine itself.
+/// Returns true if a host is the machine itself.
 pub fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost")
         || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())

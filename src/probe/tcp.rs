@@ -1,16 +1,16 @@
-//! TCP probes: whom to connect to (`pkg/probe/tcp/tcp.go`, `runProbe` of `pkg/kubelet/prober/prober.go`).
+//! TCP probes: the address (`pkg/probe/tcp/tcp.go`, `runProbe` of `pkg/kubelet/prober/prober.go`).
 
 use super::{PortError, join_host_port, resolve_port};
 use crate::k8s::pod::{ContainerPort, TcpSocketAction};
 
-/// Whom a TCP probe connects to.
+/// The address of a TCP probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpTarget {
     /// The address as Go's dialer gets it.
     pub address: String,
 }
 
-/// Returns whom a probe connects to; where neither it nor the pod has an address, the node itself.
+/// Returns the address of a probe; the node itself, if neither the probe nor the pod has one.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! How long one attempt of a probe may take.
+//! The time limit of one attempt of a probe.
 
 use crate::k8s::duration::GoDuration;
 use std::time::Duration;

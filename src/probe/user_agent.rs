@@ -1,8 +1,8 @@
-//! How the kubelet's probes call themselves.
+//! The User-Agent of the kubelet's probes.
 
 use crate::k8s::version::KubeletVersion;
 
-/// Returns the name and version that probes send: `kube-probe/MAJOR.MINOR`.
+/// Returns the User-Agent of a probe: `kube-probe/MAJOR.MINOR`.
 ///
 /// `build` is the full version of the kubelet's program where it is known: a minor of a build with a suffix
 /// such as `v1.36.2-eks-1` is `36+`, one with `+k3s1` is not (`hack/lib/version.sh`; `userAgent` of
@@ -13,7 +13,7 @@ pub fn user_agent(version: KubeletVersion, build: Option<&str>) -> String {
     format!("kube-probe/{}.{}{plus}", version.major, version.minor)
 }
 
-/// Returns the same for gRPC, where grpc-go adds its own name and version: that of the kubelet's `go.mod`.
+/// Returns the User-Agent over gRPC, to which grpc-go adds its own name and version: that of the kubelet's `go.mod`.
 pub fn grpc_user_agent(user_agent: &str, version: KubeletVersion) -> String {
     let grpc_go = match version.known().used().minor {
         ..=32 => "1.65.0",

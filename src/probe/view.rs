@@ -1,8 +1,8 @@
-//! Probes as tables and in words.
+//! Probes as tables and text.
 
 use super::attempt::{Exchange, Phase, PhaseTime};
 use super::compare::Trial;
-use super::outlook::Outlook;
+use super::predicted_status::PredictedStatus;
 use super::report::{
     Comparison, Hop, Outcome, ProbeName, ProbeReport, ProbeRun, ProbeVerdict, Round,
 };
@@ -80,7 +80,8 @@ fn summary(run: &ProbeRun) -> String {
     }
     let mut shown = format!("\n{} probes: {}", run.probes.len(), tally(&verdicts));
     if !run.outlook.is_empty() {
-        let count = |is: fn(&Outlook) -> bool| run.outlook.iter().filter(|it| is(it)).count();
+        let count =
+            |is: fn(&PredictedStatus) -> bool| run.outlook.iter().filter(|it| is(it)).count();
         let (started, ready) = (count(|it| it.started), count(|it| it.ready));
         let all = run.outlook.len();
         let _ = write!(

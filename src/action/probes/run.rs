@@ -7,7 +7,7 @@ use crate::edge::probe::run::{Sending, run_probes};
 use crate::k8s::pod::Probe;
 use crate::node::Needs;
 use crate::probe::report::{ProbeReport, ProbeRun, ProbeVerdict};
-use crate::probe::{Job, Target, outlook};
+use crate::probe::{Job, Target, predicted_statuses};
 use crate::question::probes::{ProbeSelection, ProbedPods, Purpose, Targets, pod_of_container};
 use anyhow::anyhow;
 
@@ -97,6 +97,6 @@ pub fn run_once(all: &Targets, shows_wire: bool) -> Result<ProbeRun, Failure> {
     let reports: Vec<ProbeReport> = reports.collect();
     let verdicts = reports.iter().map(|report| report.outcome.verdict);
     let probed: Vec<(&Target, ProbeVerdict)> = targets().zip(verdicts).collect();
-    let outlook = outlook(&probed, all.kubelet_start, at);
+    let outlook = predicted_statuses(&probed, all.kubelet_start, at);
     Ok(ProbeRun { outlook, ..all.run_of(at, reports) })
 }

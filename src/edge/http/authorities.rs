@@ -1,7 +1,7 @@
 //! Whose server certificates are accepted: those that a named authority signed, and those that are named
 //! themselves.
 //!
-//! Go takes a certificate that is in the pool of authorities for trusted as it is, also one that may sign
+//! Go trusts a certificate that is in the pool of authorities as it is, also one that may sign
 //! no others, or may sign only others (`Certificate.Verify` of `crypto/x509`). Kubelets and API servers
 //! with a certificate of `openssl req -x509` are known by it. webpki wants an authority above each
 //! certificate, and refuses one that is an authority itself.
@@ -57,7 +57,7 @@ struct SignedOrNamed {
     named: Vec<CertificateDer<'static>>,
 }
 
-/// Tells whether an error is about the signature alone: webpki looks at it last, after the time in which
+/// Returns true if an error is about the signature alone: webpki checks it last, after the time in which
 /// the certificate is valid.
 fn is_about_signature(error: &Error) -> bool {
     match error {

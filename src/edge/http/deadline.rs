@@ -35,7 +35,7 @@ impl Deadline {
         })
     }
 
-    /// Tells whether there is time to wait and to ask again afterwards.
+    /// Returns true if there is time to wait and then retry.
     #[cfg(feature = "apiserver")]
     pub(crate) fn allows(&self, wait: Duration) -> bool {
         wait < self.at.saturating_duration_since(Instant::now())

@@ -79,7 +79,7 @@ pub enum HttpError {
     Status {
         /// The server.
         address: String,
-        /// The path that was asked for.
+        /// The requested path.
         path: Box<str>,
         /// The code: 403.
         code: u16,
@@ -194,7 +194,7 @@ impl HttpError {
         }
     }
 
-    /// Tells whether the server cannot have got the request, and so cannot have done what it asks for.
+    /// Returns true if the server cannot have received the request, and so cannot have executed it.
     pub fn is_unsent(&self) -> bool {
         match self {
             Self::Url { .. }

@@ -37,7 +37,7 @@ pub(crate) struct Exchange<'a> {
     pub(crate) method: Method,
     /// The path and the query.
     pub(crate) path: Uri,
-    /// Headers beside `Host`, `User-Agent` and `Connection`.
+    /// Headers in addition to `Host`, `User-Agent` and `Connection`.
     pub(crate) headers: HeaderMap,
     /// What is sent along; empty for a question.
     pub(crate) body: Bytes,
@@ -51,16 +51,10 @@ pub(crate) struct Exchange<'a> {
 #[derive(Debug)]
 pub(crate) struct Answer {
     /// `Content-Type`, as it came: it is compared before it is shown.
-    #[cfg_attr(
-        not(feature = "apiserver"),
-        expect(dead_code, reason = "the API server's is asked")
-    )]
+    #[cfg_attr(not(feature = "apiserver"), expect(dead_code, reason = "used for the API server"))]
     pub(crate) content_type: Option<HeaderValue>,
-    /// What is not to be shown of it.
-    #[cfg_attr(
-        not(feature = "apiserver"),
-        expect(dead_code, reason = "the API server's is asked")
-    )]
+    /// The secrets in it.
+    #[cfg_attr(not(feature = "apiserver"), expect(dead_code, reason = "used for the API server"))]
     pub(crate) redaction: Redaction,
     /// What the server said.
     pub(crate) body: Vec<u8>,
@@ -96,7 +90,9 @@ impl Exchange<'_> {
             return Ok(Box::new(stream));
         }
         let tls_error = |reason| HttpError::Tls { address: address(), reason };
-        let tls = self.tls.ok_or_else(|| tls_error("kq was not told whom to trust".to_owned()))?;
+        let tls = self
+            .tls
+            .ok_or_else(|| tls_error("no trusted authorities are configured".to_owned()))?;
         let name = match &tls.server_name {
             Some(name) => name.clone(),
             None => ServerName::try_from(self.target.host.clone())
@@ -119,7 +115,7 @@ impl Exchange<'_> {
         let failed = |error: hyper::Error| self.broken(&error, 0, None);
         let (mut sender, connection) =
             http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
-        // What ends the connection is also told to whoever waits for the answer.
+        // The error that ends the connection is also reported to the waiting request.
         tokio::spawn(connection);
         let mut request = Request::new(Full::new(self.body.clone()));
         *request.method_mut() = self.method.clone();
@@ -149,7 +145,7 @@ impl Exchange<'_> {
             let content_type = head.headers.get(CONTENT_TYPE).cloned();
             return Ok(Answer { content_type, body, redaction: self.redaction() });
         }
-        // What the code says is worth more than that the text beside it was cut off or slow.
+        // The status code matters more than a body that was cut off or slow.
         let mut read = Vec::new();
         let reading = self.collect_some(body, &mut read);
         let _ = deadline.within(self.address(), Phase::Body, reading).await;
@@ -204,7 +200,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Says what broke the connection after it was made.
+    /// Returns the error that broke an established connection.
     fn broken(&self, error: &hyper::Error, received: u64, expected: Option<u64>) -> HttpError {
         let address = self.address().to_owned();
         if let Some(error) = find::<rustls::Error>(error) {
@@ -248,7 +244,7 @@ impl Exchange<'_> {
 /// Returns the first error of a kind in a chain of causes.
 ///
 /// An [`io::Error`] that wraps another error names that one's cause as its own and skips it; so its
-/// inside is looked at as well.
+/// inside is searched as well.
 fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
     let mut next = Some(error);
     while let Some(error) = next {

@@ -1,8 +1,7 @@
-//! A small HTTP/1.1 client: one GET, one connection, one deadline over all of it.
+//! A small HTTP/1.1 client for the kubelet and the API server: one request, one connection, one deadline.
 //!
-//! The kubelet and the API server are asked through it. It follows no redirect, uses no proxy and
-//! never lets an answer or a wait grow without a bound. TLS is rustls with the ring provider, named
-//! explicitly: a default provider is a panic as soon as two of them are in the tree.
+//! It follows no redirect, uses no proxy, and bounds the size and the time of every response. TLS is rustls
+//! with the ring provider, named explicitly: a default provider panics as soon as the tree has two.
 
 pub(crate) mod authorities;
 mod deadline;

@@ -1,4 +1,4 @@
-//! Reading small files that prove who somebody is: tokens, certificates, keys.
+//! Reads small files with credentials: tokens, certificates, keys.
 
 use crate::edge::http::error::HttpError;
 use crate::edge::input::plain;

@@ -3,7 +3,7 @@
 use crate::edge::http::error::HttpError;
 use hyper::Uri;
 
-/// A server and the path beneath which it is asked.
+/// A server with a base path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
     /// TLS is spoken.

@@ -1,4 +1,4 @@
-//! How TLS is spoken: whom to trust, and who we are.
+//! TLS: the trusted authorities and the client certificate.
 
 use crate::edge::http::authorities::Authorities;
 use crate::edge::http::error::HttpError;
@@ -14,12 +14,12 @@ use std::sync::Arc;
 
 /// Whose certificates are accepted.
 pub(crate) enum Trust {
-    /// Those for the name or address that is asked that one of these authorities signed, or that are among
+    /// Those for the name or address of the server that one of these authorities signed, or that are among
     /// them.
     Authorities(Authorities),
-    /// Any. That the server holds the key of the certificate that it shows is checked all the same.
+    /// Any. That the server holds the key of the certificate that it shows is still checked.
     Anyone,
-    /// One of these, in DER, whoever signed it and whatever its names are. The key is checked as well.
+    /// One of these, in DER, with any issuer and any names. The key is checked as well.
     Exactly(Vec<Vec<u8>>),
 }
 
@@ -179,13 +179,13 @@ impl ServerCertVerifier for KeyHolder {
 pub(crate) const OTHER_CERTIFICATE: &str =
     "the server's certificate is not the one in the kubelet's folder";
 
-/// Says what is wrong in words that do not need the source of rustls beside them.
+/// Returns the error in words that do not need the source of rustls.
 pub(crate) fn words(error: &rustls::Error) -> String {
     use rustls::Error::{AlertReceived, InconsistentKeys, InvalidCertificate, InvalidMessage};
     let known = match error {
         InvalidCertificate(problem) => match problem {
             CertificateError::UnknownIssuer => {
-                "the server's certificate is not from an authority that is trusted"
+                "the server's certificate is not from a trusted authority"
             }
             // Clusters name their authorities alike, so that another cluster's looks like this.
             CertificateError::BadSignature => {
@@ -217,9 +217,9 @@ pub(crate) fn words(error: &rustls::Error) -> String {
             | AlertDescription::UnsupportedCertificate,
         ) => "the server does not accept the client certificate",
         AlertReceived(AlertDescription::HandshakeFailure) => {
-            "the server found nothing in common, or demands a client certificate"
+            "the server supports no common parameters, or demands a client certificate"
         }
-        InvalidMessage(_) => "what the server says is not TLS",
+        InvalidMessage(_) => "the server does not speak TLS",
         InconsistentKeys(_) => "the key belongs to another certificate",
         _ => return error.to_string(),
     };

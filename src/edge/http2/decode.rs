@@ -1,4 +1,4 @@
-//! Blocks of header fields (RFC 7541), read as anybody may write them.
+//! Blocks of header fields (RFC 7541), from any encoder.
 
 use super::hpack::{Field, STATIC, TABLE_BYTES, Table, push_number, size};
 use super::huffman;
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_does_not_stand_for_more_than_is_wanted() {
+    fn an_index_does_not_expand_beyond_the_limit() {
         let mut block = plain_block(&[(b"a".to_vec(), vec![b'x'; 4_000])]);
         block[0] = 0x40;
         block.extend([0xbe; 60_000]);

@@ -9,7 +9,7 @@ pub type Field = (Vec<u8>, Vec<u8>);
 /// The size of the dynamic table that both sides begin with, and the largest that is read.
 pub(super) const TABLE_BYTES: usize = 4_096;
 
-/// What an entry takes in the dynamic table beside its texts.
+/// The overhead of an entry in the dynamic table.
 const ENTRY_BYTES: usize = 32;
 
 /// The fields that both sides know.
@@ -118,7 +118,7 @@ pub(super) fn size(name: &[u8], value: &[u8]) -> usize {
 #[derive(Debug)]
 pub struct Encoder {
     pub(super) table: Table,
-    /// The table became smaller, and the other side is to be told.
+    /// The table became smaller, and the peer must be informed.
     shrunk: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What h2 leaves to nobody else: header blocks (HPACK, RFC 7541) as Go's client writes them, and as any
+//! The parts of HTTP/2 that h2 does not expose: header blocks (HPACK, RFC 7541) as Go's client writes them, and as any
 //! client may write them to a server that must read more than h2 does.
 //!
 //! h2 writes the pseudo-headers in an order of its own, and refuses an `:authority` that is not one of RFC 3986,

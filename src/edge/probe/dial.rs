@@ -1,8 +1,8 @@
 //! Opening a TCP connection as the kubelet's probes do.
 //!
 //! The order of things and the texts are those of Go's `Dialer.DialContext` (`net/dial.go`), with the socket
-//! option of the kubelet's `ProbeDialer` (`pkg/probe/dialer_others.go`). Nothing here ends by itself: the
-//! caller sets the time, and where it is over says so with [`DialError::LookupTimeout`] or
+//! option of the kubelet's `ProbeDialer` (`pkg/probe/dialer_others.go`). There is no time limit here: the
+//! caller sets it, and reports its end with [`DialError::LookupTimeout`] or
 //! [`DialError::ConnectTimeout`].
 
 use super::errno::errno_text;
@@ -22,7 +22,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 /// How long closing a connection waits for the other side (`ProbeDialer`).
 const LINGER: Duration = Duration::from_secs(1);
 
-/// When a silent connection is asked for life, how often, and how many times.
+/// The keep-alive of a silent connection: idle time, interval and count.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 const KEEP_ALIVE_PROBES: u32 = 9;
 
@@ -46,14 +46,14 @@ pub struct Dialed {
 /// Why there is no connection; the text is Go's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DialError {
-    /// There is nobody to connect to.
+    /// There is no address to connect to.
     #[error("dial tcp: {0}")]
     Address(AddressError),
     /// The name is not known, or could not be asked for.
     #[error("dial tcp: lookup {name}: {problem}")]
     Lookup {
         name: String,
-        /// What came of it.
+        /// The error.
         problem: String,
     },
     /// The time was over while the name was looked up.
@@ -64,7 +64,7 @@ pub enum DialError {
     Connect {
         /// The address, as Go shows it.
         remote: String,
-        /// What was asked of the kernel.
+        /// The system call.
         call: &'static str,
         /// What it said.
         problem: String,
@@ -152,7 +152,7 @@ pub async fn look_up(address: &DialAddress) -> Result<Vec<Remote>, DialError> {
 
 const NO_SUCH_HOST: &str = "no such host";
 
-/// Returns what Go says to an answer of `getaddrinfo`, whose number Rust does not tell: its text is
+/// Returns Go's text for a result of `getaddrinfo`, whose number Rust does not report: its text is
 /// `failed to lookup address information: Name or service not known`.
 fn lookup_problem(error: &io::Error) -> String {
     const UNKNOWN: [&str; 4] = [
@@ -167,7 +167,7 @@ fn lookup_problem(error: &io::Error) -> String {
 }
 
 /// Connects to the first address that answers: those of the family of the first one after each other, and
-/// beside them, after a while or when none of them answers, those of the other family (`dialParallel`).
+/// concurrently, after a while or when none of them answers, those of the other family (`dialParallel`).
 ///
 /// With a deadline, each gets its part of the time, as Go divides it.
 ///
@@ -281,7 +281,7 @@ async fn connect_one(remote: &Remote) -> Result<TcpStream, DialError> {
     }
 }
 
-/// Tells whether both ends are the same: what the kernel may make of a connection to a free port of the
+/// Returns true if both ends are the same: what the kernel may make of a connection to a free port of the
 /// node that it hands out itself.
 fn connected_to_itself(stream: &TcpStream) -> bool {
     match (stream.local_addr(), stream.peer_addr()) {
@@ -290,7 +290,7 @@ fn connected_to_itself(stream: &TcpStream) -> bool {
     }
 }
 
-/// Connects; an error comes with what was asked of the kernel.
+/// Connects; an error comes with its system call.
 async fn connect_once(remote: &Remote) -> Result<TcpStream, (&'static str, io::Error)> {
     let socket = match remote.socket_ip() {
         IpAddr::V4(_) => TcpSocket::new_v4(),
@@ -325,8 +325,8 @@ fn scope_of(socket: &TcpSocket, zone: &str) -> u32 {
         .unwrap_or_else(|_| zone.parse().unwrap_or(0))
 }
 
-/// Closes a connection beside the work of the runtime: with the time to linger, the kernel may keep the
-/// thread that closes it until the other side has answered. Where there is no runtime any more, it waits.
+/// Closes a connection outside of the async runtime: with the time to linger, the kernel may keep the
+/// thread that closes it until the other side has answered. Without an async runtime, it waits.
 pub fn close(stream: TcpStream) {
     if let (Ok(stream), Ok(runtime)) = (stream.into_std(), Handle::try_current()) {
         runtime.spawn_blocking(move || drop(stream));
@@ -356,7 +356,7 @@ mod tests {
             (format!("0.0.0.0:{port}"), format!("0.0.0.0:{port}: {refused}"), Cause::Connect),
             (format!("[::]:{port}"), format!("[::]:{port}: {refused}"), Cause::Connect),
         ] {
-            let error = run(dial(&address)).expect_err("nobody listens");
+            let error = run(dial(&address)).expect_err("no server listens");
             assert_eq!(error.to_string(), format!("dial tcp {expected}"), "{address}");
             assert_eq!(error.cause(), cause, "{address}");
         }
@@ -396,7 +396,7 @@ mod tests {
     fn connections_outlive_their_runtime() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().unwrap().to_string();
-        close(run(dial(&address)).expect("somebody listens").stream);
+        close(run(dial(&address)).expect("a server listens").stream);
     }
 
     #[test]
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_about_names_are_told_apart() {
+    fn answers_about_names_are_distinguished() {
         for (said, expected) in [
             ("Name or service not known", "no such host"),
             ("No address associated with hostname", "no such host"),

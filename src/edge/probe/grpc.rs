@@ -58,8 +58,8 @@ pub async fn probe_grpc(target: &GrpcTarget, user_agent: &str, timeout_seconds: 
     let attempt = match open_until(target, deadline, &mut watch).await {
         Err(cause) => grpc_connect_timeout(target, timeout_seconds, cause),
         Ok(open) => {
-            let asked = ask(target, user_agent, deadline, open, &mut watch, &mut exchange);
-            let outcome = timeout_at(deadline, asked).await;
+            let checked = check(target, user_agent, deadline, open, &mut watch, &mut exchange);
+            let outcome = timeout_at(deadline, checked).await;
             grpc_attempt(outcome.unwrap_or_else(|_| Err(CallFailure::too_late())), timeout_seconds)
         }
     };
@@ -74,7 +74,7 @@ struct Open {
     seen: Arc<Mutex<Seen>>,
 }
 
-/// Why a try to connect came to nothing.
+/// Why an attempt to connect failed.
 struct NotOpen {
     cause: Cause,
     /// In the words of grpc-go.
@@ -94,7 +94,7 @@ impl NotOpen {
     }
 }
 
-/// Tries to connect until the deadline; an error is why the last try came to nothing.
+/// Tries to connect until the deadline; the error is that of the last attempt.
 async fn open_until(
     target: &GrpcTarget,
     deadline: Instant,
@@ -155,7 +155,7 @@ async fn open(address: &str, watch: &mut Stopwatch) -> Result<Open, NotOpen> {
 }
 
 /// Makes the call, and once more where the server did not begin with it.
-async fn ask(
+async fn check(
     target: &GrpcTarget,
     user_agent: &str,
     deadline: Instant,
@@ -276,7 +276,7 @@ fn fields(headers: &HeaderMap) -> impl Iterator<Item = (&str, &[u8])> {
     headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()))
 }
 
-/// A connection whose work is done beside that of a call.
+/// A connection that is driven concurrently with a call.
 struct Driver<'c> {
     connection: &'c mut Connection<Scanned, Bytes>,
     ended: bool,
@@ -367,7 +367,7 @@ fn shown_head(status: u16, headers: &HeaderMap) -> Output {
     Output(shown)
 }
 
-/// Adds headers, as far as there is room for them.
+/// Adds as many headers as there is room for.
 fn push_fields(headers: &HeaderMap, shown: &mut Vec<u8>) {
     for (name, value) in fields(headers) {
         if shown.len() > MAX_OUTPUT_BYTES {

@@ -1,4 +1,4 @@
-//! Probing from within the network of a pod.
+//! Probes from inside the network of a pod.
 
 use crate::edge::input::plain;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -7,14 +7,13 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-/// Runs something in a network namespace: `/proc/PID/ns/net`, `/run/netns/NAME`.
+/// Calls a function in a network namespace: `/proc/PID/ns/net`, `/run/netns/NAME`.
 ///
-/// It runs on a thread of its own, which alone is moved; so are the threads that it starts, such as those
-/// of a runtime that is made there.
+/// Only a new thread enters the namespace, with the threads that it starts, such as those of an async runtime.
 ///
 /// # Errors
 ///
-/// Fails where there is no such namespace, or it may not be entered: that takes root.
+/// Fails if the namespace does not exist, or if entering it is not permitted: it needs root.
 pub fn in_network_namespace<T: Send>(path: &Path, run: impl FnOnce() -> T + Send) -> io::Result<T> {
     let refused = |error: io::Error| {
         let hint = match error.kind() {
@@ -50,7 +49,7 @@ mod tests {
         let own = network().expect("there is a network");
         match in_network_namespace(Path::new("/proc/self/ns/net"), network) {
             Ok(inside) => assert_eq!(inside.expect("there is a network"), own),
-            // Not even one's own may be entered without being root.
+            // Even the own namespace needs root.
             Err(error) => assert!(error.to_string().ends_with("(run as root)"), "{error}"),
         }
         assert_eq!(network().expect("there is a network"), own);

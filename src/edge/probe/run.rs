@@ -1,4 +1,4 @@
-//! Sends probes, many at once, and asks again as the kubelet does.
+//! Runs probes concurrently, and repeats attempts as the kubelet does.
 
 use super::grpc::probe_grpc;
 use super::http::probe_http;
@@ -22,12 +22,12 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Builder;
 use tokio::task::{JoinSet, LocalSet};
 
-/// How things are sent.
+/// The transport of probes.
 #[derive(Clone, Debug)]
 pub struct Wire {
     /// The container runtime, for commands.
     pub endpoint: Option<String>,
-    /// Where the node's root is.
+    /// The root directory of the node.
     pub host_root: PathBuf,
     /// `runtimeRequestTimeout`: how long the kubelet waits for the runtime beyond the time of the command.
     pub runtime_request_timeout: Duration,
@@ -46,24 +46,24 @@ pub struct Sending<'a> {
     pub timeout_seconds: i32,
 }
 
-/// What came of a probe.
+/// The result of a probe.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ran {
-    /// When it was sent.
+    /// The start.
     pub at: Timestamp,
-    /// What it came to.
+    /// The conclusion of its attempts.
     pub conclusion: Conclusion,
-    /// How long each attempt took, in microseconds.
+    /// The duration of each attempt, in microseconds.
     pub times_us: Vec<u64>,
 }
 
-/// Sends probes at once, as far as the limit of open files allows, and returns what came of each in their
-/// order. Blocks until the last has ended; not to be called where something is asynchronous already.
+/// Runs probes concurrently, as far as the limit of open files allows, and returns their results in their order.
+/// Blocks until the last has ended; must not be called from asynchronous code.
 ///
 /// # Errors
 ///
-/// Fails when nothing can be waited for, as the process has no descriptors left, and when there are commands
-/// to run and no runtime can be connected to: that says nothing of the containers.
+/// Fails if the process has no file descriptors left, and if there are commands to run and the container runtime does
+/// not accept a connection.
 pub fn run_probes(sendings: &[Sending<'_>], wire: &Wire) -> io::Result<Vec<Ran>> {
     if sendings.is_empty() {
         return Ok(Vec::new());
@@ -94,18 +94,18 @@ pub fn run_probes(sendings: &[Sending<'_>], wire: &Wire) -> io::Result<Vec<Ran>>
                         *slot = Some(ran);
                     }
                 }
-                // A task that panicked is a mistake here, not of whom it asked.
+                // A panic is a bug of kq, not a result of the probe.
                 Some(Err(error)) => return Err(io::Error::other(error)),
                 None => return Ok(()),
             }
         }
     }));
-    // A name that is still being looked up would keep everybody waiting.
+    // A name that is still being resolved would block the shutdown.
     runtime.shutdown_background();
     sent.map(|()| done.into_iter().flatten().collect())
 }
 
-/// A runtime that runs commands; there where there are some to run.
+/// The runtime that runs commands; `None`: there are no commands.
 type Commands = Option<ExecRuntime>;
 
 /// Connects to the runtime, once for all commands.
@@ -118,7 +118,7 @@ async fn connect(wire: &Wire) -> Result<ExecRuntime, String> {
     }
 }
 
-/// Makes attempts until it is decided.
+/// Makes attempts until the result is final.
 async fn run(job: &Job, kind: ProbeType, seconds: i32, wire: &(Wire, Commands)) -> Ran {
     let at = moment();
     let mut retry = Retry::new(kind, wire.0.rules);

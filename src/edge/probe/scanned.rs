@@ -1,4 +1,4 @@
-//! A connection whose incoming bytes are looked at before the HTTP/2 library gets them, and whose outgoing
+//! A connection whose incoming bytes are scanned before the HTTP/2 library gets them, and whose outgoing
 //! bytes are those of grpc-go.
 
 use super::as_go::AsGo;
@@ -22,12 +22,12 @@ pub(super) struct Seen {
     pub(super) request: Vec<(&'static str, String)>,
 }
 
-/// A connection that is looked at; to close it does not hold up the runtime.
+/// A scanned connection; closing it does not block the async runtime.
 #[derive(Debug)]
 pub(super) struct Scanned {
     /// There until it is dropped.
     stream: Option<TcpStream>,
-    /// Both ends, which the kernel does not tell any more of a connection that was reset.
+    /// Both ends; the kernel no longer reports them after a reset.
     ends: String,
     seen: Arc<Mutex<Seen>>,
     as_go: AsGo,

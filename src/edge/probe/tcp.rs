@@ -50,7 +50,7 @@ async fn open(
     Ok(())
 }
 
-/// Returns what Go says where the time was over before connecting began.
+/// Returns Go's error for a time limit that expired before connecting began.
 fn too_late(address: &DialAddress) -> DialError {
     let remote = |ip, zone| Remote { ip, zone, port: address.port };
     match &address.host {

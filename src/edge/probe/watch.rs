@@ -1,9 +1,9 @@
-//! How long each part of an attempt takes.
+//! The durations of the parts of an attempt.
 
 use crate::probe::{Phase, PhaseTime};
 use std::time::{Duration, Instant};
 
-/// Measures the parts of an attempt one after the other; the times of one that comes again are added up.
+/// Measures the parts of an attempt one after the other; times of a repeated part are added up.
 #[derive(Debug)]
 pub struct Stopwatch {
     done: Vec<PhaseTime>,

@@ -16,7 +16,7 @@ const MORE_SECONDS: i32 = 10;
 pub enum Way {
     /// As the kubelet does.
     Kubelet,
-    /// As curl does by itself: its own User-Agent, none of the probe's headers, no redirects, more time.
+    /// As curl does by default: its own User-Agent, none of the probe's headers, no redirects, more time.
     Curl,
     /// As the kubelet does, but with curl's User-Agent.
     CurlUserAgent,
@@ -28,9 +28,9 @@ pub enum Way {
     InPod,
     /// From inside the pod's network, to 127.0.0.1.
     InPodLoopback,
-    /// From the node to 127.0.0.1, which is the node and not the pod.
+    /// From the node to its own 127.0.0.1, not the pod's.
     NodeLoopback,
-    /// Through TLS, which the probe does not ask for.
+    /// Through TLS, although the probe does not use it.
     Tls,
 }
 

@@ -32,7 +32,7 @@ struct TooLong;
 pub enum ExpansionNote {
     /// Its value comes from elsewhere, and so the probe gets the empty text, unlike the container.
     ValueFrom(String),
-    /// The container's spec has no such variable: the text stays as it is, whatever `envFrom` brings.
+    /// The container's spec has no such variable: the text is not expanded, even with `envFrom`.
     Unknown(String),
 }
 
@@ -69,7 +69,7 @@ impl Expansion<'_> {
     fn text(&mut self, text: &str) -> Result<String, TooLong> {
         let mut expanded = String::new();
         let mut rest = text;
-        // Where no `)` comes any more, it is not looked for again.
+        // Without a further `)`, the search is not repeated.
         let mut closes = true;
         while let Some((before, after)) = rest.split_once('$') {
             self.push(&mut expanded, before)?;

@@ -1,4 +1,4 @@
-//! Commands in containers: what is run, and what its end means (`pkg/probe/exec/exec.go`, `newExecInContainer`
+//! Commands in containers: requests and verdicts (`pkg/probe/exec/exec.go`, `newExecInContainer`
 //! of `pkg/kubelet/prober/prober.go`, `ExecSync` of the kubelet's CRI client).
 
 mod expand;

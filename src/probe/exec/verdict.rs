@@ -6,7 +6,7 @@ use crate::probe::{Attempt, Cause, GrpcStatus, MAX_OUTPUT_BYTES, go_seconds};
 /// The largest answer of the runtime that the kubelet reads (`maxMsgSize` of its CRI client).
 pub const MAX_RUNTIME_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 
-/// What the runtime is told.
+/// A command for the runtime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecRequest {
     /// The id of the container, without the name of the runtime.

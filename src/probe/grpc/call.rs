@@ -246,7 +246,7 @@ fn read_fields<'f>(
     Ok(Fields { is_grpc, content_type_problem, encoding, status })
 }
 
-/// Tells whether a content type is that of gRPC (`grpcutil.ContentSubtype`).
+/// Returns true if a content type is that of gRPC (`grpcutil.ContentSubtype`).
 fn is_grpc_type(value: &[u8]) -> bool {
     value
         .strip_prefix(b"application/grpc")
@@ -269,7 +269,7 @@ fn read_code(value: &[u8]) -> Result<u32, CallFailure> {
     })
 }
 
-/// Decodes the text of a status (`decodeGrpcMessage`): `%41` is a byte, and what is not like that stays.
+/// Decodes the text of a status (`decodeGrpcMessage`): `%41` is a byte, other text stays.
 fn decode_message(value: &[u8]) -> Vec<u8> {
     let mut message = Vec::with_capacity(value.len());
     let mut rest = value;

@@ -218,7 +218,7 @@ fn messages_are_judged_as_grpc_go_does() {
 }
 
 #[test]
-fn ends_of_streams_and_connections_are_told_apart() {
+fn ends_of_streams_and_connections_are_distinguished() {
     let scan = FrameScan::default();
     let mut going = FrameScan::default();
     going.read(&[0, 0, 0, 4, 0, 0, 0, 0, 0]);

@@ -1,4 +1,4 @@
-//! What the frames of a server say beside what the HTTP/2 library tells: whether the connection began with
+//! Facts in the frames of a server that the HTTP/2 library does not report: whether the connection began with
 //! its settings, why it went away, why a stream was reset.
 
 /// The largest frame that grpc-go reads (`http2MaxFrameLen`).
@@ -52,7 +52,7 @@ pub enum Preface {
     Other,
 }
 
-/// What a server says that goes away.
+/// The GOAWAY frame of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GoAway {
     /// The last stream that it cares for.
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_are_told_apart() {
+    fn ends_are_distinguished() {
         for (name, bytes, expected) in [
             ("between frames", frame(4, 0, 0, &[]), "EOF"),
             ("in a header", vec![0, 0], "unexpected EOF"),

@@ -1,6 +1,6 @@
-//! gRPC probes: what is asked, and what the answer means (`pkg/probe/grpc/grpc.go` and grpc-go 1.79).
+//! gRPC probes: requests and verdicts (`pkg/probe/grpc/grpc.go` and grpc-go 1.79).
 //!
-//! Pure: frames of HTTP/2 are read in [`edge::probe`](crate::edge::probe), what they carry is judged here.
+//! Pure: frames of HTTP/2 are read in [`edge::probe`](crate::edge::probe).
 
 mod call;
 mod frames;

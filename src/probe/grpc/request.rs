@@ -1,4 +1,4 @@
-//! Whom a gRPC probe asks, and how.
+//! The request of a gRPC probe.
 
 use super::CHECK_PATH;
 use crate::k8s::pod::GrpcAction;
@@ -6,7 +6,7 @@ use crate::probe::join_host_port;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// Whom a gRPC probe asks, and for what.
+/// The address and the service of a gRPC probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrpcTarget {
     /// The address as Go's dialer gets it.
@@ -15,7 +15,7 @@ pub struct GrpcTarget {
     pub service: String,
 }
 
-/// Returns whom a probe asks: always the pod, whatever the port.
+/// Returns the target of a probe: always the pod, whatever the port.
 pub fn grpc_target(action: &GrpcAction, pod_ip: &str) -> GrpcTarget {
     GrpcTarget {
         address: join_host_port(pod_ip, &action.port.to_string()),

@@ -17,7 +17,7 @@ pub struct GrpcStatus {
 pub enum GrpcCode {
     /// The call was given up.
     Canceled = 1,
-    /// It cannot be told.
+    /// Unknown.
     Unknown = 2,
     /// It took too long.
     DeadlineExceeded = 4,
@@ -29,7 +29,7 @@ pub enum GrpcCode {
     Unimplemented = 12,
     /// Something was against the rules.
     Internal = 13,
-    /// There is nobody to answer.
+    /// The server is unavailable.
     Unavailable = 14,
     /// The caller must say who it is.
     Unauthenticated = 16,
@@ -66,12 +66,12 @@ impl GrpcStatus {
         Self::new(code as u32, message)
     }
 
-    /// Tells whether it is no error.
+    /// Returns true for OK.
     pub fn is_ok(&self) -> bool {
         self.code == 0
     }
 
-    /// Tells whether the time was over, here or there.
+    /// Returns true if the deadline expired, here or at the server.
     pub fn is_deadline_exceeded(&self) -> bool {
         self.code == GrpcCode::DeadlineExceeded as u32
     }

@@ -1,8 +1,8 @@
 //! The body of an answer: where it ends, and how much of it counts.
 //!
 //! The rules are those of `transferReader` and `body` of Go's `net/http/transfer.go`, of `chunkedReader` of
-//! `net/http/internal/chunked.go`, and of `ReadAtMost` of `k8s.io/utils/io`, which reads no further than it
-//! is asked to.
+//! `net/http/internal/chunked.go`, and of `ReadAtMost` of `k8s.io/utils/io`, which reads no further than
+//! its limit.
 
 use super::buffer::{BUFFER_BYTES, Buffer, Failure};
 use super::fields::{Field, Fields};
@@ -44,7 +44,7 @@ enum State {
     ChunkEnd,
     /// What comes after the last chunk.
     Trailer,
-    /// Headers after the last chunk; they are not looked at.
+    /// Headers after the last chunk; they are ignored.
     TrailerFields(Box<Fields>),
 }
 
@@ -107,7 +107,7 @@ impl Body {
                         State::ChunkLine
                     }
                     [_, _, ..] => return Some(Err(Failure::text("malformed chunked encoding"))),
-                    // What is not there yet is not waited for once there is enough.
+                    // With enough bytes, nothing more is waited for.
                     _ if enough => return Some(Ok(())),
                     _ => return Some(Err(unexpected(input.failed_read()?))),
                 },
@@ -299,7 +299,7 @@ mod tests {
             ("inside a chunk", Chunked, "5\r\nabcd", "abcd"),
             ("end of a chunk", Chunked, "4\r\nabcd", "abcd"),
             ("half a line end", Chunked, "4\r\nabcd\r", "abcd"),
-            // What is there already is looked at all the same.
+            // Bytes that are already there are still checked.
             ("wrong end", Chunked, "4\r\nabcdef", "! malformed chunked encoding"),
             ("next chunk", Chunked, "4\r\nabcd\r\n5\r\n", "abcd"),
             ("half a size", Chunked, "4\r\nabcd\r\nzz", "abcd"),

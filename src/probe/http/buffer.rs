@@ -1,7 +1,7 @@
-//! What has come of an answer and is not used yet, as Go's `bufio.Reader` holds it.
+//! The received, unparsed bytes of a response, as in Go's `bufio.Reader`.
 //!
-//! How much Go reads at once can be seen in answers: a line is looked at when it fills the buffer, and a
-//! chunk that ends where the kubelet stops reading is checked only as far as it is there already.
+//! The size of Go's reads has visible effects: a line is parsed when it fills the buffer, and a chunk that
+//! ends where the kubelet stops reading is checked only as far as it is already there.
 
 /// The size of the buffer of a connection (`Transport.readBufferSize`, `net/http/transport.go`).
 pub(super) const BUFFER_BYTES: usize = 4096;
@@ -17,10 +17,10 @@ pub enum End {
     Eof,
     /// Reading failed.
     Error {
-        /// What Go says to it.
+        /// Go's text.
         text: String,
-        /// Whether the next read fails alike, as with TLS. The kernel tells of a reset connection once,
-        /// and says then that it was closed.
+        /// The next read fails in the same way, as with TLS. The kernel reports a reset once, and then the end of
+        /// the connection.
         repeats: bool,
     },
 }
@@ -75,7 +75,7 @@ impl Buffer {
         self.allowance.map_or(free, |allowance| free.min(allowance))
     }
 
-    /// Takes what was read, as far as there is room, and returns how much that is.
+    /// Takes as many bytes as there is room for, and returns their number.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> usize {
         let taken = bytes.get(..self.room()).unwrap_or(bytes);
         self.bytes.drain(..self.used);
@@ -109,7 +109,7 @@ impl Buffer {
     }
 
     /// Returns what a read would fail with now, `None` where it would wait. Call it where Go reads: an
-    /// error that does not repeat is told once.
+    /// error that does not repeat is returned once.
     pub(super) fn failed_read(&mut self) -> Option<Failure> {
         if self.allowance == Some(0) {
             let limit = "net/http: server response headers exceeded 10485760 bytes; aborted";
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reset_is_told_once() {
+    fn a_reset_is_reported_once() {
         let mut input = Buffer::new();
         assert_eq!(input.failed_read(), None);
         input.end(End::Error { text: "reset".to_owned(), repeats: false });

@@ -6,7 +6,7 @@
 use super::buffer::{Buffer, Failure, Line};
 use crate::k8s::go_text::quote_bytes;
 
-/// How much of a first line that starts with a space Go looks at.
+/// The length that Go reads of a first line that starts with a space.
 const INITIAL_LINE_BYTES: usize = 80;
 
 /// Reads header lines, one after the other.
@@ -151,12 +151,12 @@ fn split(mut field: Vec<u8>) -> Result<Field, Failure> {
     Ok(Field::Header { name, value: field })
 }
 
-/// Tells whether a byte may stand in the name of a header (`validHeaderFieldByte`).
+/// Returns true if a byte may stand in the name of a header (`validHeaderFieldByte`).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// Tells whether a byte may stand in the value of a header (`validHeaderValueByte`).
+/// Returns true if a byte may stand in the value of a header (`validHeaderValueByte`).
 fn is_value(byte: u8) -> bool {
     byte == b'\t' || (byte >= b' ' && byte != 0x7f)
 }

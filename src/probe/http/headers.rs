@@ -33,7 +33,7 @@ impl Headers {
         self.0.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the first value of a canonical name; empty if there is none, as Go cannot tell them apart.
+    /// Returns the first value of a canonical name; empty if there is none, as in Go.
     pub(super) fn first(&self, name: &str) -> &[u8] {
         self.values(name).first().map_or(&[], Vec::as_slice)
     }
@@ -62,13 +62,13 @@ impl Headers {
         })
     }
 
-    /// Tells whether the connection is closed after this request by the request's own words
+    /// Returns true if the request closes the connection after it
     /// (`wantsClose`): only the first value counts.
     pub(super) fn wants_close(&self) -> bool {
         has_word(self.first("Connection"), b"close")
     }
 
-    /// Tells whether another protocol is asked for (`isProtocolSwitchHeader`).
+    /// Returns true if the request asks for another protocol (`isProtocolSwitchHeader`).
     pub(super) fn switches_protocol(&self) -> bool {
         let is_upgrade = |element: &[u8]| trim_blanks(element).eq_ignore_ascii_case(b"upgrade");
         let mut elements =
@@ -76,7 +76,7 @@ impl Headers {
         !self.first("Upgrade").is_empty() && elements.any(is_upgrade)
     }
 
-    /// Tells whether HTTP/2 would not do (`requiresHTTP1`).
+    /// Returns true if the request needs HTTP/1 (`requiresHTTP1`).
     pub(super) fn requires_http1(&self) -> bool {
         has_word(self.first("Connection"), b"upgrade")
             && self.first("Upgrade").eq_ignore_ascii_case(b"websocket")
@@ -101,7 +101,7 @@ fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// Tells whether a word is among those that blanks, tabs and commas separate, in any case (`hasToken`).
+/// Returns true if a word is among those that blanks, tabs and commas separate, in any case (`hasToken`).
 fn has_word(value: &[u8], word: &[u8]) -> bool {
     value.split(|byte| b" ,\t".contains(byte)).any(|part| part.eq_ignore_ascii_case(word))
 }

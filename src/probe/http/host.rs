@@ -1,4 +1,4 @@
-//! The host of a request in its three roles: what is dialed, what TLS is told, what the Host header says.
+//! The host of a request in its three roles: for dialing, in TLS, and in the Host header.
 //!
 //! The rules are those of `canonicalAddr` and `idnaASCII` (`net/http/transport.go`, `request.go`),
 //! `hostnameInSNI` (`crypto/tls/handshake_client.go`), and `PunycodeHostPort` and `ValidHostHeader`

@@ -1,16 +1,16 @@
-//! HTTP probes: the request that the kubelet makes of a probe, and what its answer means.
+//! HTTP probes: the request of the kubelet and the verdict on the response.
 //!
-//! The rules are those of the kubelet's `pkg/probe/http` and of the parts of Go's library that it stands on,
+//! The rules are those of the kubelet's `pkg/probe/http` and of the parts of Go's library that it uses,
 //! read in Kubernetes 1.36.2 and Go 1.26; pinned by the vectors `probe_http.jsonl`.
 //!
 //! * `url`: URLs as Go's `net/url` has them.
-//! * `headers`, `host`: what is checked of them, and how they are written.
+//! * `headers`, `host`: their checks and their format.
 //! * `request`: the request of a probe.
 //! * `prepared`: its bytes.
-//! * `redirect`: what follows an answer that points elsewhere.
-//! * `buffer`, `fields`: lines and headers of an answer, in the portions in which Go reads them.
-//! * `response`, `body`: an answer, as Go's client reads it.
-//! * `verdict`: what it means.
+//! * `redirect`: redirects.
+//! * `buffer`, `fields`: lines and headers of a response, in the portions in which Go reads them.
+//! * `response`, `body`: a response, as Go's client reads it.
+//! * `verdict`: its meaning.
 
 mod body;
 mod buffer;

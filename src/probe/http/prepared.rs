@@ -1,4 +1,4 @@
-//! What is sent, and where to: `Transport.roundTrip` and `persistConn.roundTrip` (`net/http/transport.go`),
+//! The bytes of a request and their destination: `Transport.roundTrip` and `persistConn.roundTrip` (`net/http/transport.go`),
 //! `Request.write` (`net/http/request.go`), and for HTTP/2 `EncodeHeaders`
 //! (`golang.org/x/net/internal/httpcommon`).
 //!
@@ -90,7 +90,7 @@ impl HttpProbeRequest {
         headers
     }
 
-    /// Returns the host that is asked for.
+    /// Returns the host of the request.
     fn requested_host(&self) -> &[u8] {
         if self.host.is_empty() { &self.url.host } else { &self.host }
     }

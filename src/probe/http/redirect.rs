@@ -1,8 +1,7 @@
 //! Redirects (`Client.do`, `redirectBehavior`, `makeHeadersCopier` and `refererForURL` of
 //! `net/http/client.go`; `redirectChecker`, `pkg/probe/http/http.go`).
 //!
-//! What Go drops when a redirect leaves for another domain is never dropped here: the kubelet does not follow
-//! such a redirect.
+//! Go drops headers on a redirect to another domain; the kubelet does not follow such a redirect.
 
 use super::headers::Headers;
 use super::request::{HttpProbeRequest, failure_text};
@@ -46,13 +45,13 @@ impl Chain {
 }
 
 impl HttpProbeRequest {
-    /// Returns the same request by somebody who follows no redirects; the kubelet does.
+    /// Returns the same request without following redirects, as the kubelet does.
     pub fn without_redirects(mut self) -> Self {
         self.chain.stays = true;
         self
     }
 
-    /// Tells what the client does with an answer of that status and Location.
+    /// Returns the client's reaction to a response with a status and Location.
     pub fn follow(&self, status: u16, location: Option<&[u8]>) -> Follow {
         if self.chain.stays {
             return Follow::Final;
@@ -85,7 +84,7 @@ impl HttpProbeRequest {
         Follow::Next(Box::new(Self { url, host, headers, chain }))
     }
 
-    /// Tells whether a Host header of its own is sent again: not once a redirect said where to.
+    /// Returns true if the Host header of the probe is sent again: not after a redirect with a host.
     fn keeps_host(&self, location: &[u8]) -> bool {
         self.host != self.url.host
             && Url::parse(location).is_ok_and(|reference| reference.scheme.is_empty())

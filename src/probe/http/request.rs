@@ -1,5 +1,5 @@
 //! The request of an HTTP probe (`NewRequestForHTTPGetAction` and `formatURL`,
-//! `pkg/probe/http/request.go`), and what Go's client says when it fails (`net/http/client.go`).
+//! `pkg/probe/http/request.go`), and the errors of Go's client (`net/http/client.go`).
 
 use super::headers::Headers;
 use super::redirect::Chain;

@@ -1,12 +1,12 @@
-//! What Go's HTTP client makes of the bytes of an answer.
+//! Parses the bytes of a response as Go's HTTP client does.
 //!
 //! The rules are those of `ReadResponse` (`net/http/response.go`), `readTransfer` (`net/http/transfer.go`)
 //! and `persistConn.readLoop` (`net/http/transport.go`), read in Go 1.26. No library is used for this,
-//! because what Go says to an answer that is malformed is the kubelet's verdict, word for word.
+//! because Go's error for a malformed response is the kubelet's verdict, word for word.
 //!
-//! Nothing is read here: whoever has the connection feeds at most [`ResponseReader::room`] bytes at a time,
-//! and [`ResponseReader::advance`] says what they amount to. Memory is bounded whatever comes: by what Go
-//! allows heads to have, and by what is wanted of the body.
+//! The owner of the connection feeds at most [`ResponseReader::room`] bytes at a time, and
+//! [`ResponseReader::advance`] parses them. Memory is bounded by Go's limit for heads, and by the limit of
+//! the body.
 
 use super::body::{Body, Framing};
 use super::buffer::{Buffer, End, Failure, Line};
@@ -64,7 +64,7 @@ pub struct ResponseError {
     pub in_body: bool,
 }
 
-/// The head of an answer, as far as a probe goes by it.
+/// The parts of the head that a probe uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The status code: any three digits.
@@ -115,7 +115,7 @@ impl ResponseReader {
         self.input.room()
     }
 
-    /// Takes bytes that were read, as far as there is room, and returns how many.
+    /// Takes as many bytes as there is room for, and returns their number.
     pub fn feed(&mut self, bytes: &[u8]) -> usize {
         let taken = self.input.feed(bytes);
         let in_head =
@@ -128,17 +128,17 @@ impl ResponseReader {
         taken
     }
 
-    /// Says that nothing more comes, and why.
+    /// Ends the input, with the reason.
     pub fn end(&mut self, end: End) {
         self.input.end(end);
     }
 
-    /// Tells whether anything came at all.
+    /// Returns true if anything was received.
     pub fn is_empty(&self) -> bool {
         self.fed == 0
     }
 
-    /// Looks at what was fed.
+    /// Parses the bytes fed so far.
     pub fn advance(&mut self) -> Progress {
         match self.step() {
             None => Progress::More,
@@ -227,7 +227,7 @@ impl ResponseReader {
         }
     }
 
-    /// Goes on to the body, of which at most `limit` bytes are wanted.
+    /// Goes on to the body, of which at most `limit` bytes are read.
     pub fn read_body(&mut self, limit: usize) {
         if let State::Head(head) = &self.state {
             self.state = State::Body(Body::new(head.framing, limit));
@@ -239,7 +239,7 @@ impl ResponseReader {
         &self.head_bytes
     }
 
-    /// Returns what came of the body.
+    /// Returns the received part of the body.
     pub fn body(&self) -> &[u8] {
         match &self.state {
             State::Body(body) => &body.bytes,
@@ -273,8 +273,8 @@ impl Head {
     }
 }
 
-/// Returns how much of the body of a redirect is read before it is followed, by the length that it has or
-/// does not tell.
+/// Returns how much of the body of a redirect is read before it is followed, by its length, if
+/// it is known.
 pub fn slurped_bytes(length: Option<u64>) -> usize {
     match length {
         Some(length) if length > SLURPED_BYTES as u64 => 0,
@@ -349,7 +349,7 @@ impl Headers {
         Ok(Head { status, location: self.location.take(), framing })
     }
 
-    /// Tells whether the body comes in chunks (`parseTransferEncoding`).
+    /// Returns true if the body comes in chunks (`parseTransferEncoding`).
     fn is_chunked(&self, version: Version) -> Result<bool, Failure> {
         // HTTP/0.0 counts as 1.1.
         let knows_chunks = match version {

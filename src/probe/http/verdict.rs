@@ -1,4 +1,4 @@
-//! What an answer says about a container (`DoHTTPProbe`, `pkg/probe/http/http.go`).
+//! The verdict on a response (`DoHTTPProbe`, `pkg/probe/http/http.go`).
 //!
 //! | status | result | output |
 //! |---|---|---|
@@ -8,7 +8,7 @@
 
 use crate::probe::{Attempt, Cause, ProbeResult};
 
-/// Says what an answer means that came to its end; of the body, what was read of it.
+/// Returns the verdict on a complete response, with the part of the body that was read.
 pub fn verdict(status: u16, body: &[u8]) -> Attempt {
     match status {
         200..300 => Attempt::success(body.to_vec()),
@@ -28,8 +28,8 @@ pub fn verdict(status: u16, body: &[u8]) -> Attempt {
     }
 }
 
-/// Says what it means that the body could not be read to its end: an error of the prober, so that the
-/// attempt is made again.
+/// Returns the verdict on a body that could not be read to its end: an error of the prober, so the attempt
+/// is repeated.
 pub fn body_failed(cause: Cause, error: &[u8]) -> Attempt {
     Attempt {
         result: ProbeResult::Failure,

@@ -1,4 +1,4 @@
-//! What is asked, and whom.
+//! The requests of probes and their hosts.
 
 use super::rule::ProbeRule;
 use super::{Found, Probed};
@@ -41,10 +41,10 @@ pub(super) fn findings(probed: &Probed<'_>) -> Vec<Found> {
     findings
 }
 
-/// Says that a container is killed for what should only keep requests away.
+/// Finds liveness probes that kill a container where readiness should stop requests.
 fn same_handler(probed: &Probed<'_>) -> Option<Found> {
     let (liveness, readiness) = (probed.liveness.as_ref()?, probed.readiness.as_ref()?);
-    // What is not known cannot be the same.
+    // Unknown values are never the same.
     let is_withheld = match liveness.handler()? {
         Handler::Exec(exec) => exec.command_withheld,
         Handler::HttpGet(get) => {
@@ -141,7 +141,7 @@ fn refused(
     get: &HttpGetAction,
 ) -> Option<Found> {
     let mut get = get.clone();
-    // What is not known of headers is not looked at.
+    // Unknown headers are not checked.
     get.http_headers.retain(|header| !header.value_withheld);
     resolve_port(&get.port, &probed.container.ports).ok()?;
     let request = match build_request(&get, &probed.container.ports, "192.0.2.1", "kube-probe") {

@@ -1,11 +1,10 @@
-//! What is refused, unwise or surprising in the probes of a pod, with the numbers. What is wise is kq's own
-//! judgement; what follows from a probe is the kubelet's, and what is refused is said in the API server's
-//! words.
+//! Invalid, unwise and surprising settings in the probes of a pod, with their numbers. Advice is kq's own;
+//! consequences are the kubelet's, and errors are in the API server's words.
 //!
-//! * `timing`: when something happens, and how soon.
-//! * `handlers`: what is asked, and whom.
-//! * `variables`: what the commands of exec probes name.
-//! * `rule`: the rules, their facts and all sentences.
+//! * `timing`: times and thresholds.
+//! * `handlers`: requests and their hosts.
+//! * `variables`: variables in the commands of exec probes.
+//! * `rule`: the rules, their facts and sentences.
 
 mod handlers;
 mod rule;
@@ -33,11 +32,11 @@ const POD_EXECS_PER_MINUTE: u64 = 30;
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProbeLint {
-    /// How many findings there are of each severity.
+    /// The number of findings by severity.
     pub summary: BTreeMap<String, usize>,
-    /// How many probes were looked at.
+    /// The number of checked probes.
     pub probes: usize,
-    /// The findings; the worst first, else in the order of the pods.
+    /// The findings by severity, the worst first, then in the order of the pods.
     pub items: Vec<Finding>,
     /// What the answer rests on.
     #[serde(flatten)]
@@ -47,15 +46,15 @@ pub struct ProbeLint {
 answer!("ProbeLint", ProbeLint);
 
 impl ProbeLint {
-    /// Looks at pods, as a kubelet has them whose gates are the default.
+    /// Checks pods under the default feature gates.
     pub fn of<'p>(pods: impl IntoIterator<Item = &'p Pod>) -> Self {
         Self::by(pods, true)
     }
 
-    /// Looks at pods. `fails_on_timeout`: a command that takes too long is a failure, as with the gate
+    /// Checks pods. `fails_on_timeout`: a command that takes too long is a failure, as with the gate
     /// `ExecProbeTimeout`, which can be off up to 1.34.
     pub fn by<'p>(pods: impl IntoIterator<Item = &'p Pod>, fails_on_timeout: bool) -> Self {
-        let (mut items, mut not_looked_at, mut probes) = (Vec::new(), Vec::new(), 0);
+        let (mut items, mut unchecked, mut probes) = (Vec::new(), Vec::new(), 0);
         for pod in pods {
             items.extend(findings(pod, fails_on_timeout));
             for subject in subjects(pod) {
@@ -66,19 +65,19 @@ impl ProbeLint {
                     || exec.is_some_and(|exec| exec.command_withheld);
                 if withheld {
                     let pod = display_name(pod);
-                    not_looked_at
-                        .push(format!("{pod}: {subject}: snapshots keep no commands and queries"));
+                    unchecked.push(format!(
+                        "{pod}: {subject}: snapshots do not store commands and queries"
+                    ));
                 }
             }
         }
         let mut basis = Basis::default();
-        basis.lack_all(not_looked_at);
+        basis.lack_all(unchecked);
         let lint = Self { summary: BTreeMap::new(), probes, items, basis };
         lint.in_order()
     }
 
-    /// Adds fields that Kubernetes does not have: whose they are, where they are, and what may have been
-    /// meant.
+    /// Adds fields that Kubernetes does not have: object, path and the most similar field.
     pub fn with_unknown_fields(
         mut self,
         unknown: impl IntoIterator<Item = (String, String, Option<&'static str>)>,
@@ -115,7 +114,7 @@ impl ProbeLint {
     }
 }
 
-/// Looks at a pod: at its containers and sidecars, in the order of the spec.
+/// Checks the containers and sidecars of a pod, in the order of the spec.
 fn findings(pod: &Pod, fails_on_timeout: bool) -> Vec<Finding> {
     let spec = &pod.spec;
     let containers = spec.containers.iter().enumerate().map(|(at, it)| ("containers", at, it));

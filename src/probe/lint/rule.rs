@@ -1,10 +1,10 @@
-//! What the rules find, as facts, and the sentences made of them.
+//! The rules with their facts, severities and sentences.
 
 use crate::answer::{Rule, Severity, Wording};
 use crate::k8s::pod::ProbeType;
 use serde::Serialize;
 
-/// Hardly any container is up so soon on a busy node.
+/// A start that a busy node rarely achieves.
 const QUICK_START_SECONDS: i64 = 15;
 
 /// A rule that applies, with its facts.
@@ -67,11 +67,11 @@ pub(super) enum ProbeRule {
         probe_seconds: i64,
         pod_seconds: i64,
     },
-    /// Liveness and readiness ask the same.
+    /// Liveness and readiness send the same.
     SameHandler {
-        /// Failures for so long kill the container.
+        /// The duration of failures that kills the container.
         killed_after_seconds: i64,
-        /// Failures for so long keep requests away.
+        /// The duration of failures that stops requests.
         unready_after_seconds: i64,
     },
     UnknownPortName {
@@ -116,13 +116,13 @@ pub(super) enum ProbeRule {
     VariableFromElsewhere {
         name: String,
     },
-    /// A command line is taken for the name of a program.
+    /// A command line is the name of a program.
     OneWord {
         word: String,
     },
 }
 
-/// How soon a container is killed that does not get up, counted from its start.
+/// The time from its start at which a container is killed that does not answer.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SlowStart {
@@ -175,16 +175,16 @@ impl Rule for ProbeRule {
     fn wording(&self) -> Wording {
         match self {
             Self::Refused { error } => Wording::new(error)
-                .because("the API server refuses the pod, and a kubelet a static pod with it")
+                .because("the API server rejects the pod, and the kubelet a static pod")
                 .advise("correct it"),
             Self::UnknownField { nearest } => Wording::new("Kubernetes has no such field")
-                .because("it is passed over, and the default counts")
+                .because("it is ignored, and the default applies")
                 .advise(match nearest {
                     Some(nearest) => format!("did you mean {nearest}?"),
-                    None => "leave it out".to_owned(),
+                    None => "remove it".to_owned(),
                 }),
             Self::ShortStartup(start) => start.wording().advise(
-                "raise failureThreshold of the startup probe: a container that is up sooner loses nothing",
+                "raise failureThreshold of the startup probe: it does not delay a container that starts sooner",
             ),
             Self::NoStartupProbe(start) => start
                 .wording()
@@ -193,13 +193,13 @@ impl Rule for ProbeRule {
                 "counts {initial_delay_seconds} s from the start of the container, not from the end of \
                  its startup probe"
             ))
-            .because("it changes nothing where the start takes longer, and delays where it does not")
-            .advise("leave it out: the startup probe says when the container is up"),
+            .because("it has no effect on a longer start, and delays a shorter one")
+            .advise("remove it: the startup probe detects the end of the start"),
             Self::TimeoutAbovePeriod { timeout_seconds, period_seconds } => Wording::new(format!(
                 "a probe may take {timeout_seconds} s and is due every {period_seconds} s"
             ))
             .because(format!(
-                "probes do not overlap: one that hangs puts the next off, so that failures are counted \
+                "probes do not overlap: one that hangs delays the next, so failures are counted \
                  every {timeout_seconds} s instead of every {period_seconds} s"
             ))
             .advise("lower timeoutSeconds to periodSeconds or below"),
@@ -207,32 +207,32 @@ impl Rule for ProbeRule {
                 "a command that takes longer than {timeout_seconds} s never fails"
             ))
             .because(
-                "without the feature gate ExecProbeTimeout the kubelet takes that for an error of the \
-                 prober, and throws it away: a container that hangs is never noticed",
+                "without the feature gate ExecProbeTimeout the kubelet treats the timeout as an error of the \
+                 prober, and ignores it: a container that hangs is never noticed",
             )
-            .advise("leave the gate on, or let the command end itself in time: timeout 5 ..."),
+            .advise("enable the gate, or limit the command itself: timeout 5 ..."),
             Self::ExecOneSecond => {
-                Wording::new("the command has 1 s, with all that the runtime needs to start it")
+                Wording::new("the command has 1 s, including the start by the runtime")
                     .because(
                         "starting a process in a container can take that long on a busy node, and a \
                          command that takes longer counts as a failure",
                     )
-                    .advise("give a command several seconds")
+                    .advise("allow a command several seconds")
             }
             Self::FrequentExec { probes, per_minute } => Wording::new(format!(
                 "{probes} exec probe{} start {per_minute} processes per minute",
                 if *probes == 1 { "" } else { "s" }
             ))
             .because(
-                "for each of them the kubelet calls the runtime, which starts its own process besides that \
-                 of the command; they take CPU time of the node and of the container",
+                "for each of them the runtime starts its own process in addition to the command; both use \
+                 CPU time of the node and of the container",
             )
             .advise("raise periodSeconds, or use HTTP, TCP or gRPC probes, which start no process"),
             Self::SingleFailure { probe_type, timeout_seconds, counts_timeouts } => {
                 let (found, why) = match (probe_type, counts_timeouts) {
                     (ProbeType::Readiness, _) => (
                         "one probe that fails takes the pod out of its services".to_owned(),
-                        "under load all pods of a service can go at once",
+                        "under load, a service can lose all its pods at the same time",
                     ),
                     (ProbeType::Startup | ProbeType::Liveness, false) => (
                         "one probe that fails kills the container".to_owned(),
@@ -248,23 +248,23 @@ impl Rule for ProbeRule {
                 };
                 Wording::new(found)
                     .because(why)
-                    .advise("take 3, the default, unless one failure is proof")
+                    .advise("use 3, the default, unless one failure is conclusive")
             }
             Self::LateFailure { probe_type, latest_seconds, period_seconds, failure_threshold } => {
                 let consequence = match probe_type {
                     ProbeType::Liveness => "is killed",
-                    ProbeType::Readiness | ProbeType::Startup => "gets no more requests",
+                    ProbeType::Readiness | ProbeType::Startup => "receives no more requests",
                 };
                 Wording::new(format!(
                     "a container that stops answering {consequence} up to {latest_seconds} s later \
                      (periodSeconds {period_seconds}, failureThreshold {failure_threshold})"
                 ))
-                .because("until then it counts as well")
-                .advise("lower periodSeconds or failureThreshold; a slow start is for a startup probe")
+                .because("until then it counts as healthy")
+                .advise("lower periodSeconds or failureThreshold; use a startup probe for a slow start")
             }
             Self::LateSuccess { earliest_seconds, success_threshold, period_seconds } => {
                 Wording::new(format!(
-                    "a container is ready {earliest_seconds} s after its first success at the earliest \
+                    "a container is ready at the earliest {earliest_seconds} s after its first success \
                      ({success_threshold} of them, every {period_seconds} s)"
                 ))
                 .because("a rollout waits that long for each pod")
@@ -275,118 +275,118 @@ impl Rule for ProbeRule {
                  {pod_seconds} s"
             ))
             .because(
-                "a container that does not answer is rarely one that stops by itself, and until it has \
-                 stopped it does not start again",
+                "a container that does not answer rarely stops by itself, and it restarts only after it has \
+                 stopped",
             )
-            .advise("take less time than the pod's, or leave it out"),
+            .advise("set less time than the pod's, or remove it"),
             Self::SameHandler { killed_after_seconds: killed, unready_after_seconds: unready } => {
                 Wording::new(format!(
-                    "asks the same as the readiness probe; about {killed} s of failures kill the \
-                     container, about {unready} s keep requests away"
+                    "is identical to the readiness probe; about {killed} s of failures kill the \
+                     container, about {unready} s stop requests"
                 ))
                 .because(match killed <= unready {
                     true => {
-                        "a container that is only busy is killed before it is relieved of requests"
+                        "a container that is only busy is killed before requests to it stop"
                     }
                     false => {
-                        "a dependency that is down for longer restarts every container, which brings \
-                         nothing back"
+                        "a longer outage of a dependency restarts every container, which repairs \
+                         nothing"
                     }
                 })
                 .advise(
-                    "let liveness ask only whether the process is stuck, or give it a much larger \
+                    "restrict liveness to a check for a stuck process, or give it a much larger \
                      failureThreshold",
                 )
             }
             Self::UnknownPortName { probe_type, name, error } => {
                 Wording::new(format!("no port of the container is named {name}: {error}"))
                     .because(never_counts(*probe_type))
-                    .advise("name a port of this container, or take its number")
+                    .advise("use the name or the number of a port of this container")
             }
             Self::UndeclaredPort { port } => {
-                Wording::new(format!("the container lists ports, and {port} is none of them"))
+                Wording::new(format!("the container does not list port {port}"))
                     .because(
-                        "the kubelet does not mind, but a port that was moved is easily forgotten here",
+                        "the kubelet probes it, but a changed port is easily forgotten here",
                     )
-                    .advise("list the port with a name, and let the probe name it")
+                    .advise("list the port with a name, and use the name in the probe")
             }
             Self::HostIsTheNode { host } => {
                 Wording::new(format!("{host} is the node, not the pod"))
                     .because(
-                        "the kubelet connects from the node's network, and whoever listens there answers",
+                        "the kubelet connects from the node's network, to any process that listens there",
                     )
-                    .advise("leave host out: then the pod's IP is taken")
+                    .advise("remove host: the default is the pod's IP")
             }
             Self::OtherHost { host } => {
-                Wording::new(format!("{host} is asked instead of the pod's IP"))
+                Wording::new(format!("the request goes to {host} instead of the pod's IP"))
                     .because(
-                        "the probe says how that host is, not this container; its name is looked up by \
-                         the node",
+                        "the probe checks that host, not this container; the node resolves its \
+                         name",
                     )
-                    .advise("leave host out; for a virtual host, set the header Host")
+                    .advise("remove host; for a virtual host, set the header Host")
             }
             Self::HostNetwork => {
-                Wording::new("the pod has the node's network: the port is one of the node's")
-                    .because("another process that has the port already answers instead")
-                    .advise("make sure that the port is the container's own on every node")
+                Wording::new("the pod uses the host network: the port is one of the node's")
+                    .because("another process that uses the port answers instead")
+                    .advise("make sure that no other process of any node uses the port")
             }
             Self::HttpsNotVerified => Wording::new(
-                "the certificate is not checked: neither its name, nor its dates, nor who signed it",
+                "the certificate is not verified: neither name, dates nor issuer",
             )
-            .because("a certificate that has expired does not fail the probe")
-            .advise("watch the dates of certificates elsewhere"),
+            .because("an expired certificate does not fail the probe")
+            .advise("monitor the expiry of certificates elsewhere"),
             Self::GrpcPlaintext => Wording::new("the kubelet speaks gRPC without TLS only")
-                .because("a server that wants TLS on this port never answers")
+                .because("a server that requires TLS on this port never answers")
                 .advise("serve the health service on a port without TLS, or use an exec probe"),
             Self::HeaderNotSent { name, repeated: false } => {
                 Wording::new(format!("{name} is not sent"))
                     .because(
-                        "the client of the kubelet writes it by itself, and for a GET not at all",
+                        "the kubelet's HTTP client sets it itself, and omits it for GET",
                     )
-                    .advise("leave it out")
+                    .advise("remove it")
             }
             Self::HeaderNotSent { name, repeated: true } => {
                 Wording::new(format!("only the first {name} is sent"))
-                    .because("further values are dropped without a word")
-                    .advise("leave all but one out")
+                    .because("further values are dropped silently")
+                    .advise("remove all but one")
             }
             Self::NoAcceptHeader => {
-                Wording::new("no header Accept is sent, further values neither")
-                    .because("an empty value asks for that; without the header it would be */*")
-                    .advise("leave it out unless the server minds */*")
+                Wording::new("no header Accept is sent, nor further values")
+                    .because("an empty value means that; without the header it would be */*")
+                    .advise("remove it unless the server rejects */*")
             }
             Self::NoRequest { probe_type, error } => {
-                Wording::new(format!("no request can be made: {error}"))
+                Wording::new(format!("no request can be built: {error}"))
                     .because(never_counts(*probe_type))
-                    .advise("correct host and path")
+                    .advise("fix host and path")
             }
             Self::RequestRefused { error } => Wording::new(format!("every probe fails: {error}"))
-                .because("the client of the kubelet refuses the request before it connects")
-                .advise("correct what it names"),
-            Self::PathRewritten { sent_path } => Wording::new(format!("{sent_path} is asked for"))
+                .because("the kubelet's HTTP client rejects the request before it connects")
+                .advise("fix the named part"),
+            Self::PathRewritten { sent_path } => Wording::new(format!("the request is for {sent_path}"))
                 .because(
-                    "the path is read as a URL reference: a host and a fragment are cut off, bytes that \
-                     no path has are escaped, and what is no reference is escaped with its ? and #",
+                    "the path is parsed as a URL reference: a host and a fragment are removed, invalid bytes \
+                     are escaped, and an invalid reference is escaped with its ? and #",
                 )
-                .advise("write the path as it is to be sent"),
+                .advise("write the path as it must be sent"),
             Self::UnknownVariable { name } => Wording::new(format!(
-                "$({name}) is passed on as it is: the container lists no such variable"
+                "$({name}) is not expanded: the container does not define the variable"
             ))
-            .because("the kubelet knows only what stands in env, nothing of envFrom or of the image")
+            .because("for probes, the kubelet expands only env, not envFrom or the image's variables")
             .advise(let_a_shell_read(name)),
             Self::VariableFromElsewhere { name } => Wording::new(format!(
-                "$({name}) becomes an empty text: its value comes from elsewhere"
+                "$({name}) expands to an empty text: it uses valueFrom"
             ))
-            .because("for probes, the kubelet does not look up what valueFrom points to")
+            .because("for probes, the kubelet does not resolve valueFrom")
             .advise(let_a_shell_read(name)),
             Self::OneWord { word } => {
                 Wording::new(format!("{word:?} is one word, and so the name of a program"))
                     .because(
-                        "no shell splits it: the runtime finds no such program, and such errors never \
-                         count",
+                        "no shell splits it: the runtime finds no such program, and such errors are \
+                         ignored",
                     )
                     .advise(
-                        "write each word as an element of its own, or let a shell split it: [sh, -c, ...]",
+                        "write each word as its own element, or use a shell: [sh, -c, ...]",
                     )
             }
         }
@@ -409,25 +409,23 @@ impl SlowStart {
              timeoutSeconds {timeout})"
         ))
         .because(
-            "a start that takes longer once, on a busy node or with a cold cache, ends in a restart, and \
-             the next start is no quicker",
+            "a single slow start, on a busy node or with a cold cache, ends in a restart, and the next \
+             start is no faster",
         )
     }
 }
 
-/// Says what follows where each attempt is an error of the prober.
+/// Returns the consequence if each attempt is an error of the prober.
 fn never_counts(kind: ProbeType) -> &'static str {
     match kind {
         ProbeType::Startup => {
-            "the kubelet throws the result away: the container never counts as started, and nobody kills it"
+            "the kubelet ignores the result: the container never counts as started, and is never killed"
         }
-        ProbeType::Readiness => {
-            "the kubelet throws the result away: the container never gets ready"
-        }
-        ProbeType::Liveness => "the kubelet throws the result away: the container is never killed",
+        ProbeType::Readiness => "the kubelet ignores the result: the container never becomes ready",
+        ProbeType::Liveness => "the kubelet ignores the result: the container is never killed",
     }
 }
 
 fn let_a_shell_read(name: &str) -> String {
-    format!("let a shell in the container read it: sh -c '... \"${name}\"'")
+    format!("expand it with a shell in the container: sh -c '... \"${name}\"'")
 }

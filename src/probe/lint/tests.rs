@@ -69,7 +69,7 @@ fn times() {
             "command",
             r#""readinessProbe":{"exec":{"command":["a"]},"failureThreshold":1}"#,
             &[
-                "INFO exec-one-second readinessProbe.timeoutSeconds: the command has 1 s, with all that the runtime needs to start it",
+                "INFO exec-one-second readinessProbe.timeoutSeconds: the command has 1 s, including the start by the runtime",
                 "INFO single-failure readinessProbe.failureThreshold: one probe that fails takes the pod out of its services",
             ],
         ),
@@ -84,8 +84,8 @@ fn times() {
             "late",
             r#""readinessProbe":{"tcpSocket":{"port":1},"periodSeconds":300,"successThreshold":3}"#,
             &[
-                "INFO late-failure readinessProbe: a container that stops answering gets no more requests up to 901 s later (periodSeconds 300, failureThreshold 3)",
-                "INFO late-success readinessProbe.successThreshold: a container is ready 600 s after its first success at the earliest (3 of them, every 300 s)",
+                "INFO late-failure readinessProbe: a container that stops answering receives no more requests up to 901 s later (periodSeconds 300, failureThreshold 3)",
+                "INFO late-success readinessProbe.successThreshold: a container is ready at the earliest 600 s after its first success (3 of them, every 300 s)",
             ],
         ),
         (
@@ -139,22 +139,22 @@ fn handlers() {
             "other host",
             r#""port":80,"host":"example.com""#,
             &[
-                "INFO other-host readinessProbe.httpGet.host: example.com is asked instead of the pod's IP",
+                "INFO other-host readinessProbe.httpGet.host: the request goes to example.com instead of the pod's IP",
             ],
         ),
         (
             "broken host",
             r#""port":80,"host":"a b""#,
             &[
-                r#"WARNING no-request readinessProbe.httpGet: no request can be made: parse "http://a%20b:80/": invalid URL escape "%20""#,
-                "INFO other-host readinessProbe.httpGet.host: a b is asked instead of the pod's IP",
+                r#"WARNING no-request readinessProbe.httpGet: no request can be built: parse "http://a%20b:80/": invalid URL escape "%20""#,
+                "INFO other-host readinessProbe.httpGet.host: the request goes to a b instead of the pod's IP",
             ],
         ),
         (
             "HTTPS",
             r#""port":80,"scheme":"HTTPS""#,
             &[
-                "INFO https-not-verified readinessProbe.httpGet.scheme: the certificate is not checked: neither its name, nor its dates, nor who signed it",
+                "INFO https-not-verified readinessProbe.httpGet.scheme: the certificate is not verified: neither name, dates nor issuer",
             ],
         ),
         (
@@ -163,7 +163,7 @@ fn handlers() {
             &[
                 "WARNING header-not-sent readinessProbe.httpGet.httpHeaders[2]: only the first host is sent",
                 "WARNING header-not-sent readinessProbe.httpGet.httpHeaders[3]: Trailer is not sent",
-                "INFO no-accept-header readinessProbe.httpGet.httpHeaders[0]: no header Accept is sent, further values neither",
+                "INFO no-accept-header readinessProbe.httpGet.httpHeaders[0]: no header Accept is sent, nor further values",
             ],
         ),
         (
@@ -184,17 +184,17 @@ fn handlers() {
         (
             "fragment",
             r#""port":80,"path":"/a#b""#,
-            &["INFO path-rewritten readinessProbe.httpGet.path: /a is asked for"],
+            &["INFO path-rewritten readinessProbe.httpGet.path: the request is for /a"],
         ),
         (
             "no reference",
             r#""port":80,"path":"/%?a""#,
-            &["INFO path-rewritten readinessProbe.httpGet.path: /%25%3Fa is asked for"],
+            &["INFO path-rewritten readinessProbe.httpGet.path: the request is for /%25%3Fa"],
         ),
         (
             "other host in the path",
             r#""port":80,"path":"//a/b""#,
-            &["INFO path-rewritten readinessProbe.httpGet.path: /b is asked for"],
+            &["INFO path-rewritten readinessProbe.httpGet.path: the request is for /b"],
         ),
     ];
     for (name, fields, expected) in rows {
@@ -203,7 +203,7 @@ fn handlers() {
 }
 
 #[test]
-fn handlers_beside_others() {
+fn handlers_and_others() {
     let both = |liveness: &str, readiness: &str| {
         in_container(&format!(
             r#""livenessProbe":{{"tcpSocket":{{"port":1}},{liveness}}},"readinessProbe":{{"tcpSocket":{{"port":1}},{readiness}}}"#
@@ -212,13 +212,13 @@ fn handlers_beside_others() {
     assert_eq!(
         both(FINE, FINE),
         [
-            "WARNING same-handler livenessProbe: asks the same as the readiness probe; about 90 s of failures kill the container, about 90 s keep requests away"
+            "WARNING same-handler livenessProbe: is identical to the readiness probe; about 90 s of failures kill the container, about 90 s stop requests"
         ]
     );
     assert_eq!(
         both(FINE, r#""failureThreshold":3"#),
         [
-            "INFO same-handler livenessProbe: asks the same as the readiness probe; about 90 s of failures kill the container, about 30 s keep requests away"
+            "INFO same-handler livenessProbe: is identical to the readiness probe; about 90 s of failures kill the container, about 30 s stop requests"
         ]
     );
     let ports = r#""ports":[{"name":"web","containerPort":8080}]"#;
@@ -229,7 +229,7 @@ fn handlers_beside_others() {
     assert_eq!(
         in_container(&format!(r#"{ports},"readinessProbe":{{"grpc":{{"port":8081}}}}"#)),
         [
-            "INFO undeclared-port readinessProbe.grpc.port: the container lists ports, and 8081 is none of them",
+            "INFO undeclared-port readinessProbe.grpc.port: the container does not list port 8081",
             "INFO grpc-plaintext readinessProbe.grpc: the kubelet speaks gRPC without TLS only",
         ]
     );
@@ -242,7 +242,7 @@ fn handlers_beside_others() {
     assert_eq!(
         on_node(""),
         [
-            "INFO host-network readinessProbe.tcpSocket: the pod has the node's network: the port is one of the node's"
+            "INFO host-network readinessProbe.tcpSocket: the pod uses the host network: the port is one of the node's"
         ]
     );
 }
@@ -257,7 +257,7 @@ fn variables() {
     };
     let unknown = |name: &str| {
         format!(
-            "WARNING unknown-variable readinessProbe.exec.command[1]: $({name}) is passed on as it is: the container lists no such variable"
+            "WARNING unknown-variable readinessProbe.exec.command[1]: $({name}) is not expanded: the container does not define the variable"
         )
     };
     for (name, text, expected) in [
@@ -277,7 +277,7 @@ fn variables() {
         (
             "from elsewhere",
             "$(B)",
-            vec!["WARNING variable-from-elsewhere readinessProbe.exec.command[1]: $(B) becomes an empty text: its value comes from elsewhere".to_owned()],
+            vec!["WARNING variable-from-elsewhere readinessProbe.exec.command[1]: $(B) expands to an empty text: it uses valueFrom".to_owned()],
         ),
     ] {
         assert_eq!(command(text), expected, "{name}");
@@ -296,7 +296,7 @@ fn substitutions_of_a_shell_are_none() {
         (r#""sh","-c""#, "test $(date) = $(hostname)", 0),
         (r#""/bin/bash","-ec""#, "test $(cat /tmp/a) $((1 + 2))", 0),
         (r#""/bin/sh","-c""#, "test $(HOME)", 1),
-        // Not for a shell: nobody else would run it.
+        // Not for a shell: nothing else would run it.
         (r#""echo","-c""#, "$(date)", 1),
         (r#""sh""#, "$(date)", 1),
     ] {

@@ -12,7 +12,7 @@ use crate::k8s::pod::{Probe, ProbeType};
 const SLOW_START_SECONDS: i64 = 60;
 /// The same for a startup probe, which was set on purpose.
 const SHORT_STARTUP_SECONDS: i64 = 10;
-/// Nobody expects the kubelet to need longer than this to notice.
+/// The longest time that a failure may reasonably go unnoticed.
 const LATE_SECONDS: i64 = 600;
 /// What the kubelet takes where a pod says nothing (`SetDefaults_PodSpec`).
 const DEFAULT_GRACE_SECONDS: i64 = 30;
@@ -23,7 +23,7 @@ struct Verdict {
     earliest: i64,
     /// The same at the latest: each probe takes all its time, and ticks come late.
     latest: i64,
-    /// Counted from the moment at which a container that was well is not any more, at the latest.
+    /// The longest time from the moment at which a healthy container stops answering.
     notice: i64,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn findings(probed: &Probed<'_>) -> Vec<Found> {
     findings
 }
 
-/// Says how soon a container is killed that does not get up.
+/// Finds containers that are killed too soon after their start.
 fn slow_start(probed: &Probed<'_>) -> Option<Found> {
     let (kind, probe, limit) = match (&probed.startup, &probed.liveness) {
         (Some(startup), _) => (ProbeType::Startup, startup, SHORT_STARTUP_SECONDS),
@@ -131,7 +131,7 @@ fn single_failure(
         .then(|| (format!("{path}.failureThreshold"), rule))
 }
 
-/// Says where the kubelet takes longer to notice than anybody expects.
+/// Finds probes whose failures go unnoticed for too long.
 fn late(probe_type: ProbeType, path: &str, probe: &Probe) -> Vec<Found> {
     let &Probe { period_seconds, failure_threshold, success_threshold, .. } = probe;
     let latest_seconds = Verdict::of(probe).notice;

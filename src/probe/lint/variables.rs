@@ -53,7 +53,7 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Tells whether somebody who writes `$(name)` means a variable. The kubelet takes whatever stands there for a
+/// Returns true if `$(name)` is meant as a variable. The kubelet takes whatever stands there for a
 /// name, and passes on what it does not know: a substitution of a shell, as `$(cat file)` or `$((1 + 2))`, does
 /// what is expected of it. In a script, `$(date)` is one as well.
 fn is_meant(name: &str, in_script: bool) -> bool {
@@ -78,7 +78,7 @@ fn script(exec: &ExecAction) -> Option<usize> {
     SHELLS.contains(&program).then_some(option + 1)
 }
 
-/// Says that a whole command line is taken for the name of a program.
+/// Finds a whole command line used as the name of a program.
 fn one_word(path: &str, exec: &ExecAction) -> Option<Found> {
     let [word] = &exec.command[..] else { return None };
     let rule = ProbeRule::OneWord { word: word.clone() };

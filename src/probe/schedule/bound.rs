@@ -1,4 +1,4 @@
-//! A length of time with the sum that it is.
+//! A duration with the sum that it results from.
 
 use crate::k8s::duration::GoDuration;
 use serde::Serialize;

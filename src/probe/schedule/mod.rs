@@ -1,4 +1,4 @@
-//! When a worker steps, and when something can come of it.
+//! The times of a worker's steps and of their consequences.
 //!
 //! The loop is `run`, `pkg/kubelet/prober/worker.go`; its ticker is that of Go's `time` package, whose
 //! channel holds one tick and drops the others.

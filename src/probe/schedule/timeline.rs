@@ -1,9 +1,9 @@
-//! When something can come of the probes of a container, at the earliest and at the latest.
+//! The earliest and the latest times of the consequences of a container's probes.
 //!
 //! A worker exists before its container does, so a container starts anywhere between two ticks: a delay
 //! is over at the next tick, which is up to a period away. A probe that hangs takes its timeout and is a
 //! failure; where that is longer than the period, the next one begins right after (see
-//! [`Ticker`](super::Ticker)). Errors of the prober count for nothing and can put off everything.
+//! [`Ticker`](super::Ticker)). Errors of the prober are ignored and can delay everything.
 
 use super::bound::{Bound, Sum};
 use crate::k8s::duration::GoDuration;
@@ -42,7 +42,7 @@ pub struct TimelineEntry {
     pub latest_without_runtime_timeout: Option<Bound>,
 }
 
-/// What comes of a probe.
+/// A consequence of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Milestone {
@@ -56,7 +56,7 @@ pub enum Milestone {
     NotReady,
     /// The kubelet begins to kill the container.
     Killed,
-    /// The container is gone, and starts again if its policy says so.
+    /// The container has stopped, and restarts if its policy allows it.
     Stopped,
 }
 
@@ -78,8 +78,8 @@ pub enum Since {
 /// What the timeline rests on.
 const ASSUMPTIONS: [&str; 4] = [
     "the kubelet itself did not start within the last period",
-    "the prober makes no errors: those count for nothing and put everything off",
-    "no failures are left over from the container before: they count for this one",
+    "the prober makes no errors, which are ignored and delay everything",
+    "no failures are left from the previous container: they would count for this one",
     "a pre-stop hook is part of the grace period; back-off before the next start is not counted",
 ];
 
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_nobody_ends_takes_longer() {
+    fn a_command_without_a_limit_takes_longer() {
         let got =
             lines(json!({"name": "app", "livenessProbe": {"exec": {"command": ["true"]}}}), 30);
         assert_eq!(got[0], "Liveness Start first probe: 0s to 10s");

@@ -1,7 +1,6 @@
-//! What the kubelet makes of a trace: its worker, step by step, with other settings if one likes.
+//! Replays a trace through the kubelet's worker, step by step, with other settings if requested.
 //!
-//! The worker is the one of [`worker`](super::worker), so that a simulation cannot say anything else
-//! than a live run would.
+//! Live runs use the same [`worker`](super::worker).
 
 mod view;
 mod world;
@@ -48,11 +47,11 @@ pub struct WhatIf {
     pub failure_threshold: Option<i32>,
     /// Another kubelet.
     pub version: Option<KubeletVersion>,
-    /// Other feature gates, beside those of the trace.
+    /// Feature gates in addition to those of the trace.
     pub feature_gates: BTreeMap<String, bool>,
 }
 
-/// What came of it.
+/// The replayed trace.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Simulation {
@@ -65,7 +64,7 @@ pub struct Simulation {
     pub probe: ProbeTiming,
     /// By the rules of which kubelet.
     pub kubelet_version: String,
-    /// The time that `0s` stands for; null where nobody said.
+    /// The time of `0s`; null: not set.
     pub start: Option<Timestamp>,
     /// The steps.
     pub steps: Vec<SimulatedStep>,
@@ -86,7 +85,7 @@ pub struct SimulatedStep {
     pub at: GoDuration,
     /// The same as a time.
     pub time: Option<Timestamp>,
-    /// What the probe came to; null where it was not probed, or nobody knows.
+    /// The result of the probe; null: it was not probed, or the result is unknown.
     pub probe: Option<SimulatedProbe>,
     /// What followed from seeing another container.
     pub new_container: Option<NewContainer>,
@@ -102,7 +101,7 @@ pub struct SimulatedStep {
     pub continues: bool,
 }
 
-/// What a probe came to.
+/// The result of a probe.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SimulatedProbe {
@@ -112,7 +111,7 @@ pub struct SimulatedProbe {
     pub error: Option<String>,
     /// How often it was tried.
     pub attempts: usize,
-    /// What the kubelet tells about it.
+    /// The event of the kubelet.
     pub event: Option<ProbeEvent>,
 }
 
@@ -126,7 +125,7 @@ pub struct Summary {
     pub probes: usize,
     /// How many would have probed, with a result that the trace does not have.
     pub without_result: usize,
-    /// How many results of the trace were not asked for.
+    /// The number of unused results of the trace.
     pub not_asked_for: usize,
     /// What the kubelet did: how often, and when first, in the order in which they came first.
     pub actions: Vec<ActionCount>,
@@ -158,7 +157,7 @@ pub fn simulate(trace: &Trace, what_if: &WhatIf) -> Result<Simulation, FeatureGa
     let kind = trace.probe_type;
     if timing.success_threshold != 1 && kind != ProbeType::Readiness {
         let probe = kind.to_string().to_lowercase();
-        notes.push(format!("successThreshold: the API server takes only 1 for a {probe} probe"));
+        notes.push(format!("successThreshold: the API server accepts only 1 for a {probe} probe"));
     }
     let origin = trace.origin().unwrap_or_default();
     let mut world = World::new(trace, origin);
@@ -258,7 +257,7 @@ fn rules(
     let said = trace.kubelet.version.as_deref().and_then(|text| text.parse().ok());
     let version: KubeletVersion = what_if.version.or(said).unwrap_or(KubeletVersion::NEWEST);
     if let VersionSupport::Older(used) | VersionSupport::Newer(used) = version.known() {
-        notes.push(format!("the rules of {version} are not known; those of {used} are used"));
+        notes.push(format!("the rules of {version} are unknown; those of {used} are used"));
     }
     let mut gates = trace.kubelet.feature_gates.clone();
     gates.extend(what_if.feature_gates.iter().map(|(name, on)| (name.clone(), *on)));
@@ -351,7 +350,7 @@ impl Summary {
         }
         if moved > 0 {
             notes.push(format!(
-                "{} would come before the one before, with this period: taken at its time",
+                "{} would be earlier than the previous step, with this period: moved to its time",
                 steps(moved)
             ));
         }

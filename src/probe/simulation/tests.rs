@@ -1,4 +1,4 @@
-//! What follows from traces.
+//! Replayed traces.
 
 use super::*;
 use crate::probe::attempt::Cause;
@@ -173,14 +173,14 @@ fn a_live_run_comes_out_the_same() {
 }
 
 #[test]
-fn a_kubelet_that_comes_later_is_told() {
+fn a_later_kubelet_is_reported() {
     let rest = "type: liveness\nkubelet: {startedAt: 5s}\nsteps: [{at: 4s, result: success}]";
     let simulation = simulate(&trace(rest), &WhatIf::default()).expect("no gates");
     assert_eq!(simulation.basis.warnings.len(), 1, "{:?}", simulation.basis.warnings);
 }
 
 #[test]
-fn what_is_not_known_is_told() {
+fn unknowns_are_reported() {
     let rest = "type: liveness\nsteps: [failure, {at: 9s}, {at: 10s, result: failure}]";
     let what_if = WhatIf { period_seconds: Some(1), ..WhatIf::default() };
     let simulation = simulate(&trace(rest), &what_if).expect("no gates");
@@ -205,7 +205,7 @@ TIME   PROBE RESULT   RUN   ON HOLD   ACTION                                    
 0s     success        1/1   no        -                                                              success 1 of 1: threshold reached; new container, success until probed
 10s    failure        1/1   yes       kill: Container app failed liveness probe, will be restarted   failure 1 of 1: threshold reached
 
-Liveness probe of app: 2 steps, 2 probed; kill: Container app failed liveness probe, will be restarted at 10s; on hold in the end
+Liveness probe of app: 2 steps, 2 probed; kill: Container app failed liveness probe, will be restarted at 10s; on hold at the end
 ";
     assert_eq!(shown, expected);
     let shown = wide(&simulation).to_string();

@@ -1,4 +1,4 @@
-//! A simulation for people.
+//! A simulation as a table.
 
 use super::{SimulatedStep, Simulation, steps};
 use crate::output::table::{Column, Rows, Table, or_dash};
@@ -75,7 +75,7 @@ fn calls(calls: &[Call]) -> String {
     or_dash((!shown.is_empty()).then(|| shown.join(", ")))
 }
 
-/// Returns what came of it in one line.
+/// Returns the summary in one line.
 fn summary(simulation: &Simulation) -> String {
     let all = &simulation.summary;
     let mut parts = vec![format!("{}, {} probed", steps(all.steps), all.probes)];
@@ -87,10 +87,10 @@ fn summary(simulation: &Simulation) -> String {
         parts.push(format!("{} {times}", action.first));
     }
     if all.actions.is_empty() {
-        parts.push("nothing follows from it".to_owned());
+        parts.push("no consequences".to_owned());
     }
     if simulation.steps.last().is_some_and(|last| last.worker.on_hold) {
-        parts.push("on hold in the end".to_owned());
+        parts.push("on hold at the end".to_owned());
     }
     let probe = simulation.probe_type;
     format!("{probe} probe of {}: {}", simulation.container, parts.join("; "))

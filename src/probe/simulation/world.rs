@@ -19,7 +19,7 @@ pub(super) struct World {
     origin: Timestamp,
 }
 
-/// How long before `0s` a kubelet started, where nobody says.
+/// The default time between the start of the kubelet and `0s`.
 const HOUR: i64 = 3_600_000_000_000;
 
 impl World {
@@ -64,7 +64,7 @@ impl World {
         self.status_known.then_some(&self.status)
     }
 
-    /// Tells whether the pod is being deleted.
+    /// Returns true if the pod is being deleted.
     pub fn deleted(&self) -> bool {
         self.deleted
     }

@@ -1,4 +1,4 @@
-//! What one attempt gave, as a trace writes it.
+//! The result of one attempt in a trace.
 
 use crate::probe::attempt::{Attempt, ProbeResult};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -8,13 +8,13 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 pub struct TraceAttempt {
     /// What the prober said.
     pub result: ProbeResult,
-    /// What it said beside.
+    /// The text of the event.
     pub message: String,
     /// The prober failed.
     pub error: Option<String>,
 }
 
-/// The word for an attempt of which the prober could not tell anything.
+/// The word for an attempt without a result.
 pub(super) const ERROR: &str = "error";
 
 impl TraceAttempt {

@@ -1,11 +1,11 @@
-//! What changes around a probe between two steps.
+//! The changes around a probe between two steps.
 
-use super::at::At;
+use super::At;
 use crate::probe::worker::{PodFacts, State};
 use serde::Serialize;
 use serde::ser::SerializeMap;
 
-/// What changed; what is not named stays as it was.
+/// The changes of a step; an omitted field does not change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// The container was started again: it has another id, runs since this step and has not started
@@ -44,7 +44,7 @@ pub enum TraceState {
 }
 
 impl Changes {
-    /// Tells whether nothing changed.
+    /// Returns true if nothing changed.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -52,7 +52,7 @@ impl Changes {
     /// Returns what makes a trace go by a status, as a kubelet holds it of a pod; `None`: it holds none.
     /// A step needs it only where the status is another than at the step before.
     ///
-    /// That a container runs since nobody knows when cannot be written: it runs since the step.
+    /// A container with an unknown start runs since the step.
     pub fn to(status: Option<&PodFacts>, container: &str) -> Self {
         let Some(status) = status else {
             return Self { status_unknown: Some(true), ..Self::default() };

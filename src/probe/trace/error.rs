@@ -1,4 +1,4 @@
-//! What is wrong with a trace.
+//! The errors of a trace.
 
 use super::KIND;
 use crate::facts::snapshot::API_VERSION;
@@ -8,7 +8,7 @@ use crate::k8s::duration::GoDuration;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {
     /// It is not text.
-    #[error("not text in UTF-8, which a YAML or JSON file is")]
+    #[error("not UTF-8 text")]
     NotText,
     /// It is neither YAML nor JSON.
     #[error("{0}")]
@@ -69,7 +69,7 @@ pub enum TraceError {
         with: &'static str,
     },
     /// Two fields that say the same.
-    #[error("{path} and {other} are both there, expected one of them")]
+    #[error("{path} and {other}: only one of them is allowed")]
     Both {
         /// The path.
         path: String,
@@ -77,7 +77,7 @@ pub enum TraceError {
         other: &'static str,
     },
     /// A step before the one before.
-    #[error("{path} is {at}, before the step that comes before it, at {before}")]
+    #[error("{path} is {at}, earlier than the previous step, at {before}")]
     Order {
         /// The path.
         path: String,
@@ -87,7 +87,7 @@ pub enum TraceError {
         before: GoDuration,
     },
     /// A time where all others are durations.
-    #[error("{path} is a time, and nothing says which time 0s is")]
+    #[error("{path} is a time, and the time of 0s is not set")]
     NoOrigin {
         /// The path.
         path: String,
@@ -108,7 +108,7 @@ impl TraceError {
             }
             Self::Run { .. } => Some("run one probe alone: -c CONTAINER --type TYPE".to_owned()),
             Self::Order { .. } => {
-                Some("steps are in the order of time; one without at is a period later".to_owned())
+                Some("order the steps by time; a step without at is one period later".to_owned())
             }
             Self::NoOrigin { .. } => {
                 Some("add start: 2026-11-20T12:00:00Z, or give the first step a time".to_owned())

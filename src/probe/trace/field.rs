@@ -1,7 +1,7 @@
-//! The fields of an object, each asked for by name and type.
+//! Typed access to the fields of an object.
 //!
-//! A trace is written by hand, so every mistake is named with its path and its value. Paths are made
-//! where there is a mistake only: a trace can have a million steps.
+//! Every error has its path and its value. Paths are built for errors only: a trace can have a million
+//! steps.
 
 use super::error::TraceError;
 use crate::k8s::nearest::nearest;

@@ -1,9 +1,8 @@
-//! Traces: what a probe said, step by step, with what changed around it.
+//! Traces: the results of a probe, step by step, with the changes around it.
 //!
-//! A trace is written by hand to ask "what if", or kept of a live run. It is kq's own format; the
-//! words in it are those of the Kubernetes API. `docs/probe-trace.md` documents it.
+//! A trace is written by hand, or recorded from a live run. It is kq's own format, in the words of the
+//! Kubernetes API. `docs/probe-trace.md` documents it.
 
-mod at;
 mod attempt;
 mod changes;
 mod error;
@@ -13,7 +12,6 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-pub use at::At;
 pub use attempt::TraceAttempt;
 pub use changes::{Changes, TraceState};
 pub use error::TraceError;
@@ -119,7 +117,7 @@ pub struct TraceStep {
     /// When; one period after the step before.
     pub at: Option<At>,
     /// What the attempts gave; the last one repeats where there were fewer than the kubelet makes.
-    /// None: nobody knows, or the worker did not probe.
+    /// `None`: unknown, or the worker did not probe.
     pub attempts: Vec<TraceAttempt>,
     /// What changed before the step.
     pub changes: Changes,
@@ -190,7 +188,7 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// Fails for everything that the format does not have, with the field, its value and what to do.
+    /// Fails for anything outside of the format, with the field, its value and a hint.
     pub fn parse(content: &[u8], notes: &mut Vec<String>) -> Result<Self, TraceError> {
         read::parse(content, notes)
     }
@@ -206,12 +204,12 @@ impl Trace {
 }
 
 impl TraceStep {
-    /// Returns a step at which nobody probed.
+    /// Returns a step without a probe.
     pub fn at(at: Timestamp) -> Self {
         Self { at: Some(At::Time(at)), ..Self::default() }
     }
 
-    /// Returns a step at which a probe came to something.
+    /// Returns a step with the result of a probe.
     pub fn probed(at: Timestamp, conclusion: &Conclusion) -> Self {
         let attempts = conclusion.attempts.iter().map(TraceAttempt::from).collect();
         Self { at: Some(At::Time(at)), attempts, changes: Changes::default() }
@@ -262,7 +260,41 @@ impl Serialize for TraceStep {
     }
 }
 
-/// Tells whether a value is what its absence means.
+/// Returns true if a value is what its absence means.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
+}
+
+/// A moment of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// A duration after `0s`.
+    Offset(GoDuration),
+    /// A time.
+    Time(Timestamp),
+}
+
+impl At {
+    /// Reads `30s`, or a time of RFC 3339.
+    pub fn parse(text: &str) -> Option<Self> {
+        let offset = text.parse().ok().map(Self::Offset);
+        offset.or_else(|| text.parse().ok().map(Self::Time))
+    }
+
+    /// Returns how long after `0s` it is.
+    pub fn offset(self, origin: Timestamp) -> GoDuration {
+        match self {
+            Self::Offset(offset) => offset,
+            Self::Time(time) => GoDuration(time.since(origin)),
+        }
+    }
+}
+
+impl Serialize for At {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Offset(offset) => offset.serialize(serializer),
+            Self::Time(time) => time.serialize(serializer),
+        }
+    }
 }

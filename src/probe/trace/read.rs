@@ -1,6 +1,6 @@
 //! Reads a trace.
 
-use super::at::At;
+use super::At;
 use super::attempt::{ERROR, TraceAttempt};
 use super::changes::{Changes, TraceState};
 use super::error::TraceError;
@@ -113,7 +113,7 @@ const RUN: &str = "ProbeRun";
 pub(super) fn parse(content: &[u8], notes: &mut Vec<String>) -> Result<Trace, TraceError> {
     let value = of_run(value(content, notes)?)?;
     let root = Place::Root;
-    // Who has another file in hand is not told about its fields.
+    // The fields of another kind of file are not reported.
     for (field, expected) in [("apiVersion", API_VERSION), ("kind", KIND)] {
         let found = value.get(field).unwrap_or(&Value::Null);
         if value.is_object() && found != expected {
@@ -178,7 +178,7 @@ fn probe(fields: &Fields<'_, '_>) -> Result<TraceProbe, TraceError> {
     let fields = Fields::of(&place, value, PROBE)?;
     let number = |name: &str| {
         let read = |value: &Value| i32::try_from(value.as_i64()?).ok().filter(|it| *it >= 0);
-        Ok(fields.read(name, "a whole number that is not negative", read)?.unwrap_or_default())
+        Ok(fields.read(name, "a whole number of at least 0", read)?.unwrap_or_default())
     };
     let probe = Probe {
         initial_delay_seconds: number("initialDelaySeconds")?,

@@ -1,4 +1,4 @@
-//! What is written is read again, and what is no trace is refused by name.
+//! Written traces can be read, and errors name their field.
 
 use super::*;
 use crate::probe::attempt::ProbeResult;
@@ -76,13 +76,13 @@ fn mistakes_are_named() {
         (
             "a number",
             ("periodSeconds: 5", "periodSeconds: 5s".to_owned()),
-            "probe.periodSeconds is \"5s\", expected a whole number that is not negative",
+            "probe.periodSeconds is \"5s\", expected a whole number of at least 0",
             None,
         ),
         (
             "a negative number",
             ("periodSeconds: 5", "periodSeconds: -5".to_owned()),
-            "probe.periodSeconds is -5, expected a whole number that is not negative",
+            "probe.periodSeconds is -5, expected a whole number of at least 0",
             None,
         ),
         (
@@ -107,13 +107,13 @@ fn mistakes_are_named() {
         (
             "result and attempts",
             steps("[{result: success, attempts: [success]}]"),
-            "steps[0].result and attempts are both there, expected one of them",
+            "steps[0].result and attempts: only one of them is allowed",
             None,
         ),
         (
             "two errors",
             steps("[{attempts: [{result: error, error: x}]}]"),
-            "steps[0].attempts[0].error and result: error are both there, expected one of them",
+            "steps[0].attempts[0].error and result: error: only one of them is allowed",
             None,
         ),
         (
@@ -132,19 +132,19 @@ fn mistakes_are_named() {
         (
             "an order",
             steps("[{at: 10s, result: success}, {at: 9s, result: success}]"),
-            "steps[1].at is 9s, before the step that comes before it, at 10s",
-            Some("steps are in the order of time; one without at is a period later"),
+            "steps[1].at is 9s, earlier than the previous step, at 10s",
+            Some("order the steps by time; a step without at is one period later"),
         ),
         (
             "an order by period",
             steps("[success, success, {at: 1s, result: success}]"),
-            "steps[2].at is 1s, before the step that comes before it, at 5s",
-            Some("steps are in the order of time; one without at is a period later"),
+            "steps[2].at is 1s, earlier than the previous step, at 5s",
+            Some("order the steps by time; a step without at is one period later"),
         ),
         (
             "a time with nothing to compare",
             steps("[success, {at: \"2026-11-20T12:00:00Z\", result: success}]"),
-            "steps[1].at is a time, and nothing says which time 0s is",
+            "steps[1].at is a time, and the time of 0s is not set",
             Some("add start: 2026-11-20T12:00:00Z, or give the first step a time"),
         ),
         (

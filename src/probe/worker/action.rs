@@ -1,6 +1,6 @@
-//! What a result makes the kubelet do.
+//! The actions of the kubelet for a result.
 //!
-//! `syncLoopIteration`, `pkg/kubelet/kubelet.go`, hears of results that changed; containers are killed
+//! `syncLoopIteration`, `pkg/kubelet/kubelet.go`, receives changed results; containers are killed
 //! by `computePodActions` and `computeInitContainerActions`,
 //! `pkg/kubelet/kuberuntime/kuberuntime_manager.go` and `kuberuntime_container.go`.
 

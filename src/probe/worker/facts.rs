@@ -1,14 +1,12 @@
-//! What a worker knows of its pod: the status that the kubelet holds.
-//!
-//! Read from `v1.PodStatus`; what a status does not say is `None`.
+//! The status of a pod for the worker, read from `v1.PodStatus`; an absent field is `None`.
 
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::pod::{ContainerState, ContainerStatus, PodStatus};
 
-/// The status of a pod, as far as probes go by it.
+/// The parts of a pod's status that matter to probes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodFacts {
-    /// `Pending`, `Running`, `Succeeded`, `Failed`; empty when nobody said.
+    /// `Pending`, `Running`, `Succeeded`, `Failed`; empty: unknown.
     pub phase: String,
     /// The regular containers.
     pub containers: Vec<ContainerFacts>,
@@ -29,7 +27,7 @@ pub struct ContainerFacts {
     pub container_id: String,
     /// What it does.
     pub state: State,
-    /// It has started; `None`: nobody said.
+    /// It has started; `None`: unknown.
     pub started: Option<bool>,
     /// It may get requests.
     pub ready: bool,
@@ -111,7 +109,7 @@ impl From<&ContainerState> for State {
     }
 }
 
-/// Tells whether a container runs since before the kubelet started: more than ten seconds before.
+/// Returns true if a container runs since before the kubelet started: more than ten seconds before.
 pub(in crate::probe) fn started_before_kubelet(state: State, kubelet_start: Timestamp) -> bool {
     const MARGIN: i64 = -10_000_000_000;
     match state {
@@ -162,7 +160,7 @@ mod tests {
             ("just before", Some(Timestamp(89_999_999_999)), true),
             ("ten seconds", Some(Timestamp::from_seconds(90)), false),
             ("after", Some(Timestamp::from_seconds(101)), false),
-            ("nobody said", None, false),
+            ("unknown", None, false),
         ] {
             let state = State::Running { started_at: started };
             assert_eq!(started_before_kubelet(state, kubelet), expected, "{name}");

@@ -28,7 +28,7 @@ pub struct Worker {
     state: WorkerState,
 }
 
-/// What a step goes by.
+/// The facts of a step.
 #[derive(Clone, Copy, Debug)]
 pub struct StepFacts<'a> {
     /// The status that the kubelet holds; `None`: it has none.
@@ -158,7 +158,7 @@ impl Worker {
         }
     }
 
-    /// Ends a step with what the probe came to.
+    /// Ends a step with the result of the probe.
     pub fn finish(
         &mut self,
         cache: &mut ResultsCache,
@@ -176,7 +176,7 @@ impl Worker {
         StepReport { calls, new_container, probe, reason, action, continues: true, state }
     }
 
-    /// Ends a step of which nobody knows what the probe came to. Nothing is counted; a kubelet would
+    /// Ends a step with an unknown result. Nothing is counted; a kubelet would
     /// have counted something, so what follows can differ from what it does.
     pub fn finish_without_result(&self, pending: Pending) -> StepReport {
         let Pending { calls, new_container } = pending;

@@ -1,7 +1,7 @@
-//! The worker of a probe: what the kubelet does with one container, step by step.
+//! The worker of a probe, step by step.
 //!
 //! A worker belongs to one probe of one container. Every step either needs no probe, or asks for one
-//! and goes on with what it came to; so the same steps run in a loop on a node and over a recorded
+//! and goes on with its result; so the same steps run in a loop on a node and over a recorded
 //! trace. The rules are those of `doProbe` and `run`, `pkg/kubelet/prober/worker.go`, pinned by the
 //! vectors `probe_worker`.
 

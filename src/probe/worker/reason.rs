@@ -1,4 +1,4 @@
-//! Why a worker did what it did in a step.
+//! The reasons of the steps of a worker.
 
 use super::restart::RestartCause;
 use crate::probe::results::Verdict;
@@ -44,13 +44,13 @@ pub enum StepReason {
         /// How long it has to.
         of_seconds: i32,
     },
-    /// It has started: nothing to ask any more.
+    /// The container has started: the startup probe has ended.
     AlreadyStarted,
     /// It has not started yet: the startup probe comes first.
     NotStarted,
-    /// It was to be probed, and nobody knows what came of it.
+    /// A probe was due, and its result is unknown.
     NoResult,
-    /// The prober could not tell: the result is thrown away.
+    /// The prober failed: the result is ignored.
     Error {
         /// What it said, in the end.
         error: String,
@@ -99,7 +99,7 @@ impl fmt::Display for StepReason {
             Self::NotStarted => {
                 f.write_str("the container has not started: the startup probe first")
             }
-            Self::NoResult => f.write_str("it would be probed, with a result that is not known"),
+            Self::NoResult => f.write_str("it would be probed, with an unknown result"),
             Self::Error { error } if error.is_empty() => {
                 f.write_str("thrown away: the prober failed")
             }

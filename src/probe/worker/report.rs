@@ -1,4 +1,4 @@
-//! What one step of a worker did.
+//! The report of one step of a worker.
 
 use super::action::Action;
 use super::reason::StepReason;
@@ -15,7 +15,7 @@ pub struct StepReport {
     pub calls: Vec<Call>,
     /// It saw a container that it did not know.
     pub new_container: Option<NewContainer>,
-    /// What the probe came to; `None`: it was not probed.
+    /// The result of the probe; `None`: it was not probed.
     pub probe: Option<Conclusion>,
     /// Why it did what it did.
     pub reason: StepReason,

@@ -1,6 +1,6 @@
-//! Whether a container that ended starts again: its worker waits for it, or stops.
+//! Decides whether a container that ended restarts: its worker waits for it, or stops.
 //!
-//! `ContainerShouldRestart`, `ShouldAllContainersRestart` and the rules that they look at,
+//! `ContainerShouldRestart`, `ShouldAllContainersRestart` and the rules that they read,
 //! `pkg/kubelet/container/helpers.go`; before the gate `ContainerRestartRules`, only the policy of the
 //! pod (`doProbe`, `pkg/kubelet/prober/worker.go`).
 
@@ -67,7 +67,7 @@ pub(super) fn after_exit(
         if is_sidecar && rules.workers_wait_for_sidecars() {
             return RestartDecision { restarts: true, cause: RestartCause::Sidecar };
         }
-        // Without the gate the exit code is not looked at: the worker only asks for `Never`.
+        // Without the gate the exit code does not matter: the worker only checks for `Never`.
         let policy = pod_policy(spec);
         return RestartDecision {
             restarts: policy != "Never",
@@ -90,8 +90,8 @@ pub(super) fn after_exit(
     }
 }
 
-/// Tells whether a container that a probe has killed starts again. It has not ended by itself, so its
-/// rules are not asked.
+/// Returns true if a container that a probe has killed starts again. It has not ended by itself, so its
+/// rules do not apply.
 ///
 /// With the gate `ContainerRestartRules` the policy of the container counts before that of the pod
 /// (assumed: `computePodActions`, `pkg/kubelet/kuberuntime/kuberuntime_manager.go`).
@@ -127,7 +127,7 @@ fn by_own_rules(
     }
 }
 
-/// Tells whether the end of a container has every container of its pod restarted.
+/// Returns true if the end of a container has every container of its pod restarted.
 fn restarts_all(spec: &PodSpec, name: &str, state: State) -> bool {
     let State::Terminated { exit_code } = state else { return false };
     let mut containers = spec.containers.iter().chain(&spec.init_containers);
@@ -227,7 +227,7 @@ mod tests {
             ("failed", plain("OnFailure"), "1.36", 1, (true, "the pod's restartPolicy OnFailure")),
             ("never", plain("Never"), "1.36", 1, (false, "the pod's restartPolicy Never")),
             (
-                "before the gate nobody asks for the code",
+                "before the gate the code does not matter",
                 plain("OnFailure"),
                 "1.32",
                 0,
@@ -252,7 +252,7 @@ mod tests {
                 (false, "the container's restartPolicy Never"),
             ),
             (
-                "restart all where nobody knows it",
+                "restart all where it is unknown",
                 with("Always", "Never", vec![rule("RestartAllContainers", "In", &[1])]),
                 "1.35",
                 1,

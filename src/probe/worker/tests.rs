@@ -1,4 +1,4 @@
-//! The worker where the vectors do not reach.
+//! Cases of the worker that the vectors do not cover.
 
 use super::*;
 use crate::facts::timestamp::Timestamp;

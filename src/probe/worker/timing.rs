@@ -1,4 +1,4 @@
-//! The numbers of a probe as the kubelet sees them.
+//! The numbers of a probe in the kubelet.
 
 use crate::k8s::pod::Probe;
 use serde::Serialize;

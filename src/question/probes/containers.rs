@@ -1,4 +1,4 @@
-//! The containers of probes: what the runtime has of them.
+//! The containers of probes in the runtime.
 
 use super::pods::{NOT_QUERIED, ProbedPod, fill_in};
 use crate::answer::Failure;
@@ -11,7 +11,7 @@ use crate::probe::subject::display_name;
 use crate::probe::worker::{PodFacts, State};
 use anyhow::anyhow;
 
-/// Gives a container a probe, and only that.
+/// Replaces the probes of a container by one.
 pub fn put(pod: &mut Pod, container: &str, kind: Option<ProbeType>, probe: Probe) {
     let spec = &mut pod.spec;
     let mut all = spec.containers.iter_mut().chain(&mut spec.init_containers);
@@ -26,8 +26,8 @@ pub fn put(pod: &mut Pod, container: &str, kind: Option<ProbeType>, probe: Probe
     *place = Some(Box::new(probe));
 }
 
-/// Returns a pod around a container that only the runtime is asked for: by its id, the start of one, or a
-/// name that only one has that runs.
+/// Returns the pod of a container that the runtime knows by its ID, by the start of its ID, or by a unique name of a
+/// running container.
 pub fn pod_of_container(node: &KubeletNode, named: &str) -> Result<(ProbedPod, String), Failure> {
     let containers = node.containers()?;
     let exactly = |it: &&Running| it.id == named;
@@ -52,13 +52,13 @@ pub fn pod_of_container(node: &KubeletNode, named: &str) -> Result<(ProbedPod, S
                 None => failure,
             };
             return Err(failure.hint(
-                "crictl ps lists the containers; kq probe run POD -c NAME names one of a pod",
+                "crictl ps lists the containers; kq probe run POD -c NAME selects one of a pod",
             ));
         }
         several => {
             let ids: Vec<&str> = several.iter().map(|it| it.id.as_str()).collect();
             return Err(Failure::usage(anyhow!("{named} means {}", ids.join(", ")))
-                .hint("say its id, or kq probe run POD -c NAME --exec -- COMMAND"));
+                .hint("use its ID, or kq probe run POD -c NAME --exec -- COMMAND"));
         }
     };
     let mut pod = Pod::default();
@@ -84,23 +84,21 @@ pub fn pod_of_container(node: &KubeletNode, named: &str) -> Result<(ProbedPod, S
     Ok((probed, container.name.clone()))
 }
 
-/// Returns the runtime's id of a container.
+/// Returns the runtime's ID of a container.
 pub fn container_id(node: &KubeletNode, pod: &Pod, name: &str) -> Result<String, String> {
     let status = &pod.status;
     let mut all = status.container_statuses.iter().chain(&status.init_container_statuses);
     let found = all.find(|it| it.name == name).and_then(|it| it.container_id.split_once("://"));
     match (found, node.snapshot.runtime.value()) {
         (Some((_, id)), Some(_)) if !id.is_empty() => Ok(id.to_owned()),
-        (_, None) => Err("no container runtime answers, which would run the command \
-                          (--runtime-endpoint names one)"
-            .to_owned()),
+        (_, None) => Err("no container runtime answers (--runtime-endpoint names one)".to_owned()),
         (_, Some(_)) => {
             Err(format!("the runtime has no container {name} of pod {}", display_name(pod)))
         }
     }
 }
 
-/// Tells whether a container runs: as the runtime says, else as its status does; `None`: nobody does.
+/// Returns true if a container runs according to the runtime, else to its status; `None`: unknown.
 pub fn running(node: &KubeletNode, pod: &Pod, name: &str) -> Option<bool> {
     let Some(containers) = node.snapshot.runtime.value().and_then(|it| it.containers.value())
     else {

@@ -117,8 +117,7 @@ pub fn recorded_probes(node: &KubeletNode) -> Result<RecordedProbes, Failure> {
     };
     let recorded = &found.value;
     if !recorded.with_probes {
-        let refused =
-            anyhow!("the snapshot is of an earlier version of kq, which stored no probes");
+        let refused = anyhow!("the snapshot is of an earlier version of kq, without probes");
         return Err(Failure::missing(refused).hint("take a new one with kq snapshot"));
     }
     let pods = recorded.pods.iter().map(|loaded| (loaded.pod.clone(), found.source.clone()));
@@ -146,7 +145,7 @@ pub fn prepare(
     found.into_iter().map(one).collect()
 }
 
-/// Fills in what the API server would.
+/// Applies the defaults of the API server that matter to probes.
 pub fn fill_in(pod: &mut Pod) {
     apply_probe_defaults(pod);
     pod.spec.termination_grace_period_seconds.get_or_insert(30);
@@ -183,14 +182,14 @@ pub fn named(
             };
             let failure = Failure::not_found(anyhow!(text), unknown);
             Err(match Path::new(name).exists() {
-                true => failure.hint(format!("for the file say ./{name}")),
+                true => failure.hint(format!("use ./{name} for the file")),
                 false if unknown.is_some() => {
                     failure.hint("run as root on the node, or give its pods with --pods FILE")
                 }
                 false => failure.hint(match (near.is_empty(), spelt_alike) {
-                    (true, None) => format!(
-                        "{all} pods are known here: kq cgroup show lists those that have cgroups"
-                    ),
+                    (true, None) => {
+                        format!("{all} pods are known: kq cgroup show lists those with cgroups")
+                    }
                     (true, Some(pod)) => format!("did you mean {pod}?"),
                     (false, _) => format!("there is {}", near.join(", ")),
                 }),

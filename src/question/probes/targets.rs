@@ -1,4 +1,4 @@
-//! What is to be probed, ready to be sent, and everything that the answer rests on.
+//! Probes, prepared to be sent or planned, with the basis of the answer.
 
 use super::ProbeSelection;
 use super::containers::{container_id, put, running};
@@ -27,52 +27,51 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a probe came to at a moment, and by which status its worker went.
+/// The result of a repeated probe at a moment, with the status that its worker saw.
 pub struct Seen {
-    /// When it had gone well before, as its status says.
+    /// The times of earlier successes, according to the status.
     pub before: Vec<Timestamp>,
-    /// When it was sent.
+    /// The time of the probe.
     pub at: Timestamp,
     /// The status.
     pub facts: PodFacts,
-    /// What it came to.
+    /// The result.
     pub conclusion: Conclusion,
     /// A kubelet would have probed.
     pub counted: bool,
 }
 
-/// What is to be probed.
+/// The prepared probes.
 pub struct Targets {
     /// The probes.
     pub targets: Vec<Target>,
-    /// Where they are sent, in the same order.
+    /// Their places, in the same order.
     pub places: Vec<Place>,
-    /// What the answer rests on.
+    /// The basis of the answer.
     pub basis: Basis,
-    /// How things are sent.
+    /// The transport.
     pub wire: Wire,
     rules: KubeletRules,
-    /// The start of the kubelet; of an unknown one, the moment of the facts.
+    /// The start of the kubelet; the time of the facts, if it is unknown.
     pub kubelet_start: Timestamp,
-    /// How long the runtime may take to answer.
+    /// The time limit of a call to the runtime.
     pub timeout: Duration,
     purpose: Purpose,
     expansion_left: usize,
 }
 
-/// How much longer all commands together may become with the values of their variables. The command of one probe has
-/// a limit of its own; a manifest of 1 MB has room for thousands of them.
+/// The limit of all expanded values of variables together. The command of one probe has its own limit; a manifest of 1 MB has room for thousands of them.
 const MAX_EXPANSION: usize = 16 << 20;
 
 /// Where a probe is sent.
 pub struct Place {
     /// The runtime's sandbox of the pod.
     pub sandbox: Option<Sandbox>,
-    /// The pod's IP, and who says so.
+    /// The pod's IP with its source.
     pub ip: Option<(String, String)>,
-    /// How the probe calls itself.
+    /// The User-Agent over HTTP.
     pub user_agent: String,
-    /// The same over gRPC.
+    /// The User-Agent over gRPC.
     pub grpc_user_agent: String,
 }
 
@@ -153,9 +152,9 @@ impl Targets {
             }
         }
         if passed_over > 0 {
-            targets.basis.warn(format!(
-                "not sent, because their containers do not run: {passed_over} of the probes"
-            ));
+            targets
+                .basis
+                .warn(format!("{passed_over} probes are not sent: their containers do not run"));
         }
         if targets.targets.is_empty() {
             let filter = selection.container.is_some() || selection.probe_type.is_some();
@@ -216,7 +215,7 @@ impl Targets {
 
     fn assume_type(&mut self, selection: &ProbeSelection<'_>) {
         if selection.probe_type.is_none() {
-            let text = "it is taken for a liveness probe with the API server's defaults (--type)";
+            let text = "it is a liveness probe with the API server's defaults (--type)";
             self.basis.assume(text.to_owned());
         }
     }
@@ -272,7 +271,7 @@ impl Targets {
         is_ad_hoc: bool,
     ) {
         let id = match self.purpose {
-            // What is only shown needs no container.
+            // A plan needs no container.
             Purpose::Plan | Purpose::Lint => Ok("CONTAINER_ID".to_owned()),
             Purpose::Send | Purpose::All => container_id(node, pod, &subject.container.name),
         };
@@ -303,7 +302,7 @@ impl Targets {
         });
     }
 
-    /// Counts what the values of variables add to a command; more than all commands together may get is not kept.
+    /// Counts the length that variables add to a command; a command beyond the common limit is not sent.
     fn spend_expansion(&mut self, target: &mut Target, probe: &Probe) {
         let Ok(Job::Exec(request)) = &target.job else { return };
         let length = |command: &[String]| command.iter().map(String::len).sum::<usize>();
@@ -315,13 +314,13 @@ impl Targets {
         }
     }
 
-    /// Puts reports together.
+    /// Returns the answer with some reports.
     pub fn run_of(&self, at: Timestamp, probes: Vec<ProbeReport>) -> ProbeRun {
         let basis = self.basis.clone();
         ProbeRun { at, probes, outlook: Vec::new(), basis }
     }
 
-    /// Returns what a probe came to.
+    /// Returns the report of a probe that ran.
     pub fn report(
         &self,
         target: &Target,
@@ -352,7 +351,7 @@ impl Targets {
         }
     }
 
-    /// Makes the worker of a probe; `None`: the kubelet has none.
+    /// Returns a worker of a probe; `None`: the kubelet has none.
     pub fn worker(&self, target: &Target) -> Option<Worker> {
         let pod = Arc::clone(&target.pod);
         Worker::new(pod, &target.container, target.probe_type, self.rules, self.kubelet_start)
@@ -403,7 +402,7 @@ impl Targets {
         }
     }
 
-    /// Returns which containers have started, as far as their startup probes are among these.
+    /// Returns the containers with a startup probe among these, and whether they have started.
     pub fn started(&self) -> BTreeMap<(String, String), bool> {
         let startups = self.targets.iter().filter(|it| it.probe_type == ProbeType::Startup);
         startups
@@ -417,10 +416,10 @@ impl Targets {
             .collect()
     }
 
-    /// Returns what is taken for granted of the workers.
+    /// Returns the assumptions about the workers.
     pub fn assumed_of_workers(&self) -> Vec<String> {
         let mut assumed = vec![
-            "the worker begins with this command: what the kubelet has counted before is not known"
+            "the worker begins with this command: earlier counts of the kubelet are unknown"
                 .to_owned(),
         ];
         if !self.basis.facts.contains_key("kubeletStart") {
@@ -442,19 +441,19 @@ impl Targets {
     }
 }
 
-/// Returns why a question is about no probe, with what to do.
+/// Returns the failure for an empty selection.
 pub fn refused(error: SubjectError) -> Failure {
     let hint = error.hint();
     Failure::usage(error).hint(hint)
 }
 
-/// What came of a probe that went well before.
+/// Returns an earlier success.
 fn good() -> TraceAttempt {
     TraceAttempt { result: ProbeResult::Success, ..TraceAttempt::default() }
 }
 
 impl Seen {
-    /// Forgets what went over the wire, which can be much.
+    /// Drops the bytes on the wire, which can be many.
     pub fn without_wire(mut self) -> Self {
         self.conclusion.attempts.iter_mut().for_each(|attempt| attempt.exchanges.clear());
         self

@@ -1,4 +1,4 @@
-//! `kq probe plan` and `kq probe lint`: nothing is sent, and nobody is asked.
+//! `kq probe plan` and `kq probe lint`: nothing is sent, and no source is queried.
 
 use super::{folder_with, kq};
 use serde_json::{Value, json};
@@ -145,8 +145,12 @@ fn secrets_are_not_kept_in_snapshots_and_named_where_they_matter() {
     assert!(stored.contains("shop.example"), "what is harmless stays");
     let ran = kq("probe plan shop/web --snapshot node.json").within(folder.path()).run();
     assert_eq!(ran.code, 3, "{}", ran.text());
-    assert!(ran.stderr.contains("the value of header Authorization is not kept"), "{}", ran.text());
-    assert!(ran.stderr.contains("the command is not kept"), "{}", ran.text());
+    assert!(
+        ran.stderr.contains("snapshots do not store the value of header Authorization"),
+        "{}",
+        ran.text()
+    );
+    assert!(ran.stderr.contains("snapshots do not store the command"), "{}", ran.text());
     // Nobody is told that something is wrong with what is only not there.
     let ran = kq("probe lint shop/web --snapshot node.json -o json").within(folder.path()).run();
     let value: Value = serde_json::from_str(&ran.stdout).expect("JSON");
@@ -171,7 +175,7 @@ fn without_its_gate_a_command_that_hangs_counts_for_nothing() {
         };
         let plan: Value = serde_json::from_str(&run("plan").stdout).expect("JSON");
         let notes = plan["probes"][0]["notes"].to_string();
-        let noted = notes.contains("a command that takes longer than 3s counts for nothing");
+        let noted = notes.contains("a command that takes longer than 3s is ignored");
         assert_eq!(noted, is_off, "{flags}: {plan}");
         let later = |entry: &Value| !entry["latestWithoutRuntimeTimeout"].is_null();
         let timeline = plan["probes"][0]["timeline"].as_array().expect("a list");

@@ -277,16 +277,16 @@ spec:
 #[test]
 fn mistakes_are_named() {
     for (line, said) in [
-        ("probe run", "nothing to probe is named"),
+        ("probe run", "no probe is selected"),
         ("probe run --http 10.0.0.1:80", "\"10.0.0.1:80\" has no scheme"),
-        ("probe run --http ftp://a/", "\"ftp://a/\" is not a URL that a probe can get"),
+        ("probe run --http ftp://a/", "\"ftp://a/\" is not a URL for a probe"),
         ("probe run --http http://a/ --interval 1s", "--interval needs --count"),
         ("probe run --tcp a:1 -c web", "cannot be used with"),
         ("probe run --http http://a/ --service x", "cannot be used with"),
         ("probe run --tcp a:1 -H 'a: b'", "cannot be used with"),
         ("probe run web -H 'a: b'", "cannot be used with"),
         ("probe run web --service x", "cannot be used with"),
-        ("probe run --tcp a:1 --pod-ip 10.0.0.1", "--pod-ip is the IP of the one pod"),
+        ("probe run --tcp a:1 --pod-ip 10.0.0.1", "--pod-ip needs one named pod"),
         ("probe run web.yaml --pod-ip web", "invalid value 'web'"),
         ("probe run --http http://a/ --timeout-seconds 0", "0 is not in 1.."),
         ("probe run --http http://a/ --count 3 -w", "cannot be used with"),
@@ -357,7 +357,7 @@ fn curl_and_the_kubelet_part_at_redirects() {
     let refused = closed.address.port();
     let (_, value) = run_json(&format!("probe run --tcp 127.0.0.1:{refused} --compare"));
     let differences = &value["probes"][0]["comparison"]["differences"];
-    let text = "there is no other way to try it from here";
+    let text = "no other way could be tried from here";
     assert_eq!(differences, &json!([{"code": "only-way", "text": text}]));
 }
 
@@ -393,7 +393,7 @@ fn each_probe_has_its_own_pace_and_startup_comes_first() {
         let text = probe["rounds"][round]["at"].as_str().expect("a time").to_owned();
         text.parse::<kq::facts::timestamp::Timestamp>().expect("a time").0
     };
-    // The slow one keeps nobody else waiting.
+    // The slow one does not delay the others.
     let quick = of("starts", "readiness");
     assert!(at(quick, 2) - at(quick, 0) < 1_500_000_000, "{quick}");
     let slow = of("slow", "liveness");
@@ -461,8 +461,8 @@ fn what_does_not_run_is_not_probed_with_all() {
     let value: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     let probes = value["probes"].as_array().expect("probes");
     assert_eq!((probes.len(), &probes[0]["pod"]), (1, &json!("runs")), "{value}");
-    assert!(value["warnings"].to_string().contains("containers do not run: 2"), "{value}");
-    // One that is named is probed all the same, and it is said.
+    assert!(value["warnings"].to_string().contains("2 probes are not sent"), "{value}");
+    // A named one is probed nevertheless, with a note.
     let ran = kq("probe run crashes --pods pods.json --host-root root").within(folder.path()).run();
     assert!(ran.stdout.contains("does not probe it now: it is waiting"), "{}", ran.text());
 }

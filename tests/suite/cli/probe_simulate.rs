@@ -20,7 +20,7 @@ TIME   PROBE RESULT         RUN       ON HOLD   ACTION                          
 20s    error (3 attempts)   1 stays   no        -                                                              thrown away: lost
 30s    failure              2/2       yes       kill: Container app failed liveness probe, will be restarted   failure 2 of 2: threshold reached
 40s    -                    -         yes       -                                                              on hold until the container id changes
-50s    -                    -         no        -                                                              it would be probed, with a result that is not known; new container, success until probed
+50s    -                    -         no        -                                                              it would be probed, with an unknown result; new container, success until probed
 
 Liveness probe of app: 6 steps, 4 probed; kill: Container app failed liveness probe, will be restarted at 30s
 --- stderr
@@ -43,7 +43,7 @@ TIME   PROBE RESULT         RUN       ON HOLD   ACTION   WHY
 20s    failure              2/3       no        -        failure 2 of 3
 25s    -                    -         no        -        initial delay: 0 s of 6 s; new container, success until probed
 
-Liveness probe of app: 6 steps, 3 probed; nothing follows from it
+Liveness probe of app: 6 steps, 3 probed; no consequences
 --- exit 0
 
 "#]]);

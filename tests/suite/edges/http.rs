@@ -286,7 +286,7 @@ fn the_wrong_protocol_on_a_port_is_said_so() {
     let error = get(server.url("https"), AMPLE).expect_err("no TLS");
     assert_eq!(
         error.to_string(),
-        format!("no TLS with 127.0.0.1:{}: what the server says is not TLS", server.port)
+        format!("no TLS with 127.0.0.1:{}: the server does not speak TLS", server.port)
     );
     let server = Server::saying(Wire::Tls(Certified::by_itself("node").server()), "");
     let error = get(server.url("http"), AMPLE).expect_err("TLS");

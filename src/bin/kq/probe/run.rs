@@ -122,16 +122,16 @@ impl Args {
     pub fn run(mut self) -> Result<Code, Failure> {
         if self.node.kubelet.sources.snapshot.is_some() {
             return Err(Failure::usage(anyhow!("a snapshot cannot be probed"))
-                .hint("kq probe plan shows what would be sent, and when"));
+                .hint("kq probe plan shows the requests and their times"));
         }
         let repetition = self.repeat.repetition()?;
         let is_ad_hoc = self.http.is_some() || self.tcp.is_some() || self.grpc.is_some();
         if (is_ad_hoc || self.all) && self.node.pod_ip.is_some() {
-            return Err(Failure::usage(anyhow!("--pod-ip is the IP of the one pod that is named")));
+            return Err(Failure::usage(anyhow!("--pod-ip needs one named pod")));
         }
         if let Some(labels) = self.labels.selector.as_ref().filter(|_| !self.all) {
-            return Err(Failure::usage(anyhow!("--selector {labels}: one pod is to be named"))
-                .hint("say --all for all pods with the labels"));
+            return Err(Failure::usage(anyhow!("--selector {labels}: needs --all"))
+                .hint("use --all for all pods with the labels"));
         }
         self.pod = self.named.one(self.pod.as_deref())?;
         let targets = self.targets()?;
@@ -169,8 +169,8 @@ impl Args {
             let namespace = self.named.namespace.name();
             ProbeChoice::Pods(PodChoice::All { namespace, labelled: &labelled })
         } else {
-            return Err(Failure::usage(anyhow!("nothing to probe is named"))
-                .hint("say POD, FILE, --all, --http URL, --tcp HOST:PORT or --grpc HOST:PORT"));
+            return Err(Failure::usage(anyhow!("no probe is selected"))
+                .hint("use POD, FILE, --all, --http URL, --tcp HOST:PORT or --grpc HOST:PORT"));
         };
         let selection = ProbeSelection {
             container,
@@ -186,20 +186,20 @@ fn usage(error: AdHocError) -> Failure {
     Failure::usage(error).hint(hint)
 }
 
-/// Writes a run; `tells` on what it rests as well.
+/// Writes a run; its basis is written only if `tells`.
 pub fn show(run: &ProbeRun, output: OutputFormat, tells: bool) -> Result<(), Failure> {
     output.write(run, view::table, view::wide)?;
     if output.is_for_people() {
         wire_lines(run)?;
     }
-    // Those who read while it goes on were told before.
+    // Repeated probes wrote the basis before the first round.
     if output.is_for_people() && tells {
         tell(&run.basis);
     }
     Ok(())
 }
 
-/// Shows what went over the wire, where it was asked for.
+/// Shows the bytes on the wire, with --verbose.
 fn wire_lines(run: &ProbeRun) -> Result<(), Failure> {
     for report in &run.probes {
         let attempts = report.outcome.attempts.iter();
@@ -215,12 +215,12 @@ fn wire_lines(run: &ProbeRun) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns how the command ends: by what the probes came to, each time where they were repeated.
+/// Returns the exit code for the results of the probes, for each round of repeated ones.
 pub fn code(run: &ProbeRun) -> Code {
     let has = |verdict| {
         run.probes.iter().any(|report| match &report.verdicts {
             Some(verdicts) if !verdicts.is_empty() => verdicts.contains_key(&verdict),
-            // Once, or never as the kubelet would have: what it came to last.
+            // A single run, or no counted round: the last result.
             _ => report.outcome.verdict == verdict,
         })
     };

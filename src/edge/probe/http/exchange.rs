@@ -78,7 +78,7 @@ struct Line<'r, W> {
     stream: W,
     unsent: &'r [u8],
     is_flushed: bool,
-    /// The rest of the request could not be sent. An answer counts all the same.
+    /// The rest of the request could not be sent. A response still counts.
     refused: Option<End>,
 }
 

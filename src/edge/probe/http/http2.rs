@@ -17,7 +17,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::client::TlsStream;
 
-/// How much of a body the server may send before it is taken: little more than is wanted.
+/// How much of a body the server may send before it is read: little more than kq needs.
 const WINDOW_BYTES: u32 = 16 * 1024;
 
 /// How much is taken of headers, as Go announces it.
@@ -70,14 +70,14 @@ pub(super) async fn exchange(run: &mut Run, stream: TlsStream<Socket>, request: 
         exchange.head = head(&answer).into();
     }
     let location = answer.headers().get(http::header::LOCATION).map(HeaderValue::as_bytes);
-    let wanted = match run.decide(status, location) {
+    let needed = match run.decide(status, location) {
         None => MAX_OUTPUT_BYTES,
         Some(Hop::Next) => slurped_bytes(content_length(&answer)),
         Some(hop) => return hop,
     };
     let mut stream = answer.into_body();
     let mut body = Vec::new();
-    while body.len() < wanted {
+    while body.len() < needed {
         match drive(&mut driver, stream.data()).await {
             None => break,
             // Fewer bytes than were announced.
@@ -86,7 +86,7 @@ pub(super) async fn exchange(run: &mut Run, stream: TlsStream<Socket>, request: 
             }
             Some(Err(error)) => return run.failed(Cause::Protocol, &seen.go_text(&error)),
             Some(Ok(bytes)) => {
-                let missing = wanted - body.len();
+                let missing = needed - body.len();
                 body.extend_from_slice(bytes.get(..missing).unwrap_or(&bytes));
                 // The window is only closed by a stream that has ended.
                 let _ = stream.flow_control().release_capacity(bytes.len());
@@ -123,7 +123,7 @@ async fn drive<T>(driver: &mut Driver, work: impl Future<Output = T>) -> T {
     .await
 }
 
-/// Lets the connection tell that nothing more is wanted, as far as it can at once.
+/// Lets the connection reset the stream, as far as it can without waiting.
 async fn say_goodbye(driver: &mut Driver) {
     poll_fn(|context| {
         if let Some(connection) = driver {
@@ -160,7 +160,7 @@ fn lines(request: &H2Request) -> Vec<u8> {
     own.into_iter().chain(others).flat_map(line).collect()
 }
 
-/// Shows a head, as far as it is not unusually long.
+/// Returns a head for display, cut where it is unusually long.
 fn head<T>(answer: &Response<T>) -> Vec<u8> {
     let mut lines = format!(":status: {}\r\n", answer.status().as_u16()).into_bytes();
     for (name, value) in answer.headers() {
@@ -187,7 +187,7 @@ struct Frames {
     start: Vec<u8>,
 }
 
-/// What a server says that agreed on HTTP/2 and speaks HTTP/1.
+/// The error for a server that agreed on HTTP/2 and speaks HTTP/1.
 const LOOKS_LIKE_HTTP1: &[u8; 9] = b"HTTP/1.1 ";
 
 impl Seen {
@@ -241,7 +241,7 @@ fn io_text(error: &io::Error) -> String {
     }
 }
 
-/// A connection whose frames are looked at before the library gets them.
+/// A connection whose frames are scanned before the library gets them.
 struct Watched {
     stream: TlsStream<Socket>,
     frames: Arc<Mutex<Frames>>,

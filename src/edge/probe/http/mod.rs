@@ -19,7 +19,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
 
 /// How long a handshake of TLS may take, however long the probe may (`http.DefaultTransport`, which
-/// `SetTransportDefaults` of apimachinery goes by).
+/// `SetTransportDefaults` of apimachinery uses).
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What Go says when the time is over before the head of the last answer has come.
@@ -29,7 +29,7 @@ const TOO_LATE: &str = "context deadline exceeded (Client.Timeout exceeded while
 const TOO_LATE_FOR_BODY: &[u8] =
     b"context deadline exceeded (Client.Timeout or context cancellation while reading body)";
 
-/// Gets a URL as the kubelet does, and says what it makes of the answer.
+/// Sends a GET request as the kubelet does, and returns its verdict.
 ///
 /// A negative number of seconds is no limit here, as 0 is. A name that is being looked up keeps a thread of
 /// the runtime beyond the time of the probe, and so does a connection that is being closed: end the runtime
@@ -66,7 +66,7 @@ pub async fn probe_http(request: HttpProbeRequest, timeout: ProbeTimeout) -> Att
 struct Run {
     /// The request that is being made, or made next.
     request: HttpProbeRequest,
-    /// What came of the answer, of HTTP/1.
+    /// The response over HTTP/1.
     reader: ResponseReader,
     /// The parts of this request; those of the ones before.
     watch: Stopwatch,
@@ -86,7 +86,7 @@ enum Stage {
     Slurp,
 }
 
-/// What came of one request.
+/// The result of one request.
 enum Hop {
     /// The probe is over.
     Done(Attempt),
@@ -180,7 +180,7 @@ impl Run {
         }
     }
 
-    /// Says what it means that the request failed for this reason.
+    /// Returns the verdict on a failed request.
     fn failed(&self, cause: Cause, why: &[u8]) -> Hop {
         match self.stage {
             Stage::Slurp => Hop::Next,
@@ -202,7 +202,7 @@ impl Run {
         }
     }
 
-    /// Says what an answer of HTTP/1 means that cannot be read.
+    /// Returns the verdict on an unreadable HTTP/1 response.
     fn malformed(&self, error: &ResponseError) -> Hop {
         self.failed(Cause::Protocol, &error.text)
     }
@@ -216,7 +216,7 @@ impl Run {
         });
     }
 
-    /// Keeps what came of the last request.
+    /// Stores the result of the last request.
     fn record(&mut self) {
         if let Some(exchange) = self.exchanges.last_mut()
             && !self.reader.is_empty()

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// A connection. It is closed beside the work of the runtime, because the kernel may linger over it.
+/// A connection. It is closed outside of the async runtime, because the kernel may linger over it.
 #[derive(Debug)]
 pub(super) struct Socket {
     stream: Option<TcpStream>,
@@ -21,7 +21,7 @@ pub(super) struct Socket {
     records: Option<Records>,
 }
 
-/// What Go says to the failure of a connection, for whoever no longer has the connection at hand.
+/// Go's text for the failure of a connection, for callers that no longer have the connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Broken(Arc<Mutex<Option<End>>>);
 
@@ -75,7 +75,7 @@ impl Socket {
     /// Remembers what Go says to an error of the kernel.
     fn failed(&self, call: &str, error: &io::Error) {
         let text = format!("{call} tcp {}: {call}: {}", self.ends, errno_text(error));
-        // An error of a connection with TLS stays; without, the kernel tells it once.
+        // An error of a connection with TLS stays; without, the kernel reports it once.
         self.broken.set(End::Error { text, repeats: self.records.is_some() });
     }
 
@@ -169,7 +169,7 @@ impl AsyncWrite for Socket {
     ) -> Poll<io::Result<usize>> {
         let done = self.stream()?.poll_write(context, bytes);
         if let Poll::Ready(Err(error)) = &done {
-            // Go reads all the while, and a reset is told there.
+            // Go reads all the time, and reports a reset there.
             let is_reset = error.kind() == io::ErrorKind::ConnectionReset;
             self.failed(if is_reset { "read" } else { "write" }, error);
         }
@@ -190,7 +190,7 @@ const HEADER_BYTES: usize = 5;
 const MAX_RECORD_BYTES: usize = 16_384 + 2_048;
 const FIRST_BYTES: usize = 11;
 
-/// Follows the records of TLS, to tell what is none and where an end is expected.
+/// Follows the records of TLS, to detect invalid ones and the expected end.
 #[derive(Debug, Default)]
 struct Records {
     first: Vec<u8>,
@@ -201,7 +201,7 @@ struct Records {
 }
 
 impl Records {
-    /// Returns what the end of everything means here: between records, Go takes it for a proper end.
+    /// Returns what the end of everything means here: between records, Go treats it as a proper end.
     fn end(&self) -> End {
         if self.left == 0 && self.header.is_empty() {
             End::Eof

@@ -1,5 +1,5 @@
-//! TLS of probes: whoever answers is believed (`InsecureSkipVerify`, `pkg/probe/http/http.go`), and what
-//! goes wrong is said in the words of Go's `crypto/tls`.
+//! TLS of probes: certificates are not verified (`InsecureSkipVerify`, `pkg/probe/http/http.go`), and
+//! errors have the texts of Go's `crypto/tls`.
 
 use super::socket::Socket;
 use crate::probe::http::End;
@@ -23,14 +23,14 @@ pub(super) async fn handshake(
     protocols: &[&str],
 ) -> Result<TlsStream<Socket>, End> {
     socket.expect_tls();
-    // An address is not told to the server; any will do.
+    // An address is not sent to the server; any will do.
     let name = ServerName::try_from(server_name.to_owned())
         .unwrap_or(ServerName::IpAddress(IpAddr::V4(Ipv4Addr::LOCALHOST).into()));
     let connect = TlsConnector::from(config(protocols)).connect(name, socket);
     connect.into_fallible().await.map_err(|(error, socket)| end(&error, &socket))
 }
 
-/// Tells whether HTTP/2 was agreed on.
+/// Returns true if HTTP/2 was agreed on.
 pub(super) fn speaks_http2(stream: &TlsStream<Socket>) -> bool {
     stream.get_ref().1.alpn_protocol() == Some(b"h2")
 }
@@ -69,12 +69,12 @@ fn config(protocols: &[&str]) -> Arc<ClientConfig> {
 
 /// Accepts whatever a server shows, for probes only.
 ///
-/// That it has the key is looked at only as far as rustls is no stricter than Go: a server would fail here
+/// The possession of the key is checked only as far as rustls is no stricter than Go: a server would fail here
 /// that is fine for the kubelet (X.509 version 1, RSA of 1024 bits).
 #[derive(Debug)]
 struct AnyServer(WebPkiSupportedAlgorithms);
 
-/// Says what comes of a signature: one is refused that is wrong, not one that cannot be checked.
+/// Judges a signature: a wrong one is refused, one that cannot be checked is not.
 fn judge(
     checked: Result<HandshakeSignatureValid, rustls::Error>,
     scheme: SignatureScheme,
@@ -141,7 +141,7 @@ impl ServerCertVerifier for AnyServer {
     }
 }
 
-/// Returns what Go says where rustls has its own words.
+/// Returns Go's text for an error of rustls.
 fn go_text(error: &rustls::Error, socket: &Socket) -> String {
     use rustls::Error;
     use rustls::InvalidMessage::MessageTooLarge;

@@ -76,7 +76,7 @@ fn ten_requests_are_enough() {
     }
     let stopped = "Get \"loop\u{e9}\": stopped after 10 redirects".to_owned();
     assert_eq!(request.follow(302, Some("loop\u{e9}".as_bytes())), Follow::Failed(stopped));
-    // Where it must not go is looked at first.
+    // Forbidden hosts are checked first.
     assert_eq!(request.follow(302, Some(b"http://other/")), Follow::Final);
     assert_eq!(request.follow(200, None), Follow::Final);
 }

@@ -70,7 +70,7 @@ fn some_are_no_request() {
     let error = build(secret.clone()).unwrap_err();
     assert_eq!(error, BuildError::HeaderWithheld { name: "x-key".to_owned() });
     assert_eq!(error.to_string(), "the value of the header x-key is not known");
-    // What the kubelet would refuse whatever the value, is told first.
+    // Errors that do not depend on the value come first.
     let mut refused = secret;
     refused["port"] = json!(0);
     assert_eq!(build(refused).unwrap_err().to_string(), "invalid port number: 0");
@@ -193,7 +193,7 @@ fn http2_has_its_own_headers() {
 
 proptest::proptest! {
     #[test]
-    fn nobody_puts_lines_of_their_own_into_a_request(
+    fn no_text_adds_lines_to_a_request(
         path in PIECES,
         host in PIECES,
         value in "\\PC*|[ -~\r\n\t]*",
@@ -207,7 +207,7 @@ proptest::proptest! {
                 let text = String::from_utf8_lossy(&prepared.bytes).into_owned();
                 let lines: Vec<_> = text.split("\r\n").collect();
                 proptest::prop_assert!(!lines.iter().any(|line| line.contains(['\r', '\n'])));
-                // Beside the request line and the two empty texts at the end: Host, User-Agent, Accept,
+                // Besides the request line and the two empty texts at the end: Host, User-Agent, Accept,
                 // X-A, Connection, and at most Authorization and Referer.
                 proptest::prop_assert!((8..=10).contains(&lines.len()), "{:?}", lines);
             }

@@ -79,7 +79,7 @@ fn answers_are_read_as_go_reads_them() {
         ("no content", "HTTP/1.1 204 X\r\nContent-Length: 5\r\n\r\n", "204 "),
         ("not modified", "HTTP/1.1 304 X\r\nTransfer-Encoding: chunked\r\n\r\n", "304 "),
         (
-            "bad length all the same",
+            "bad length nevertheless",
             "HTTP/1.1 204 X\r\nContent-Length: x\r\n\r\n",
             "head: ~bad Content-Length \"x\"",
         ),
@@ -111,7 +111,7 @@ fn answers_are_read_as_go_reads_them() {
             "200 ok",
         ),
         (
-            "chunks beside a bad length",
+            "chunks and a bad length",
             "HTTP/1.1 200 X\r\nContent-Length: -1\r\nTransfer-Encoding: chunked\r\n\r\n",
             "head: ~bad Content-Length \"-1\"",
         ),

@@ -49,7 +49,7 @@ pub(in crate::probe::http) fn parse_address(text: &[u8]) -> Result<Family, Addre
     })
 }
 
-/// Tells whether a text is an address without zone (`net.ParseIP`).
+/// Returns true if a text is an address without zone (`net.ParseIP`).
 pub(in crate::probe::http) fn is_ip(text: &[u8]) -> bool {
     !text.contains(&b'%') && parse_address(text).is_ok()
 }

@@ -74,7 +74,7 @@ fn check_port(port: &[u8]) -> Result<(), UrlProblem> {
     if is_optional_port(port) { Ok(()) } else { Err(UrlProblem::Port(port.to_owned())) }
 }
 
-/// Tells whether a text is empty, or a colon and digits, or no digits.
+/// Returns true if a text is empty, or a colon and digits, or no digits.
 fn is_optional_port(text: &[u8]) -> bool {
     match text {
         [] => true,

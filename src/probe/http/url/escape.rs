@@ -17,18 +17,18 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// Returns what may stand for itself beside letters, digits and `-_.~`.
+    /// Returns the unescaped characters besides letters, digits and `-_.~`.
     fn own_marks(self) -> &'static [u8] {
         match self {
             Self::Path => b"$&+,/:;=@",
-            // Those of a port and of brackets; and quotes, which nobody could escape in a host.
+            // Those of a port and of brackets; and quotes, which cannot be escaped in a host.
             Self::Host | Self::Zone => b"!$&'()*+,;=:[]<>\"",
             Self::User => b"$&+,;=",
             Self::Fragment => b"$&+,/:;=?@!()*",
         }
     }
 
-    /// Tells whether a byte stands for itself.
+    /// Returns true if a byte stands for itself.
     pub(super) fn keeps(self, byte: u8) -> bool {
         byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) || self.own_marks().contains(&byte)
     }
@@ -71,7 +71,7 @@ pub(super) fn unescape(bytes: &[u8], part: Part) -> Result<Vec<u8>, UrlProblem> 
         let byte = high << 4 | low;
         let allowed = match part {
             _ if byte == b'%' => true,
-            // A host may only escape what is not ASCII.
+            // A host may only escape bytes outside of ASCII.
             Part::Host => !byte.is_ascii(),
             // A zone may escape what it could have written, and the blanks of Windows.
             Part::Zone => byte == b' ' || Part::Host.keeps(byte),
@@ -86,7 +86,7 @@ pub(super) fn unescape(bytes: &[u8], part: Part) -> Result<Vec<u8>, UrlProblem> 
     Ok(plain)
 }
 
-/// Tells whether an escaped path or fragment can be sent as it was written (`validEncoded`).
+/// Returns true if an escaped path or fragment can be sent as it was written (`validEncoded`).
 pub(super) fn is_escaped(bytes: &[u8], part: Part) -> bool {
     bytes.iter().all(|byte| b"!$&'()*+,;=:@[]%".contains(byte) || part.keeps(*byte))
 }

@@ -56,7 +56,7 @@ fn resolve_path(base: &[u8], reference: &[u8]) -> Vec<u8> {
         return full;
     }
     // What follows the leading slash. Only the very first element gets no slash of its own; a dot counts
-    // as an element, a `..` that leaves nothing starts anew.
+    // as an element, a `..` that leaves nothing starts again.
     let (mut path, mut is_first) = (Vec::new(), true);
     let mut ends_in_folder = false;
     for element in full.split(|byte| *byte == b'/') {

@@ -1,4 +1,4 @@
-//! What the kubelet would say of containers if these were the results that it holds.
+//! The predicted statuses of containers, if the kubelet had these results.
 //!
 //! `UpdatePodStatus` of `pkg/kubelet/prober/prober_manager.go`, through
 //! [`started_and_ready`](super::pod_status::started_and_ready).
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// What the status of a container would say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Outlook {
+pub struct PredictedStatus {
     /// The namespace.
     pub namespace: String,
     /// The pod.
@@ -31,11 +31,11 @@ pub struct Outlook {
 
 /// Returns what the statuses of the probed containers would say once these results have come often enough in
 /// a row. What errored leaves what was; probes that were not run hold nothing.
-pub fn outlook(
+pub fn predicted_statuses(
     probed: &[(&Target, ProbeVerdict)],
     kubelet_start: Timestamp,
     now: Timestamp,
-) -> Vec<Outlook> {
+) -> Vec<PredictedStatus> {
     let mut by_pod: BTreeMap<String, Vec<&(&Target, ProbeVerdict)>> = BTreeMap::new();
     for one in probed.iter().filter(|(target, _)| target.name.pod.is_some()) {
         by_pod.entry(one.0.key().0).or_default().push(one);
@@ -47,12 +47,12 @@ fn of_pod(
     probed: &[&(&Target, ProbeVerdict)],
     kubelet_start: Timestamp,
     now: Timestamp,
-) -> Vec<Outlook> {
+) -> Vec<PredictedStatus> {
     let Some((first, _)) = probed.first() else { return Vec::new() };
     let (mut startup, mut readiness) = (ResultsCache::default(), ResultsCache::default());
     let mut status = PodFacts::from(&first.pod.status);
     for (target, verdict) in probed.iter().copied() {
-        // Each puts its container in, which runs where nobody says otherwise.
+        // Each adds its container, which runs unless its status says otherwise.
         let own = target.facts(now, Status::AsReported, false);
         let Some(container) = own.container(&target.container).cloned() else { continue };
         let list = match status.containers.iter().any(|it| it.name == target.container) {
@@ -92,7 +92,7 @@ fn of_pod(
         .into_iter()
         .chain(said.init_containers)
         .filter(|it| names(&it.name))
-        .map(|it| Outlook {
+        .map(|it| PredictedStatus {
             namespace: metadata.namespace.clone(),
             pod: metadata.name.clone(),
             container: it.name,
