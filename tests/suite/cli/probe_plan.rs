@@ -48,8 +48,8 @@ ready         after the container answers again     0s         12s      period 1
   > 
 --- stderr
 assumed: the kubelet itself did not start within the last period
-assumed: the prober makes no errors: those count for nothing and put everything off
-assumed: no failures are left over from the container before: they count for this one
+assumed: the prober makes no errors, which are ignored and delay everything
+assumed: no failures are left from the previous container: they would count for this one
 assumed: a pre-stop hook is part of the grace period; back-off before the next start is not counted
 --- exit 0
 
