@@ -1,5 +1,4 @@
-//! The running kubelet's configuration: what it says itself, else the files and flags it was started
-//! with.
+//! The running kubelet's configuration: from `/configz`, else from the files and flags of its process.
 
 use super::source_order::{self, NodeInQuestion, config_sources};
 use super::spec::NodeSpec;
@@ -27,7 +26,7 @@ use crate::facts::snapshot::RecordedConfig;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// What the configuration says about where other facts are.
+/// The settings that locate other facts.
 #[derive(Clone, Debug, Default)]
 pub struct KubeletConfig {
     value: Value,
@@ -44,7 +43,7 @@ pub struct KubeletConfig {
 }
 
 impl KubeletConfig {
-    /// Returns what a configuration says.
+    /// Reads the settings of a configuration.
     pub fn of(config: Option<&Value>, process: Option<&KubeletProcess>) -> Self {
         let value = config.cloned().unwrap_or_default();
         let text =
@@ -62,20 +61,20 @@ impl KubeletConfig {
         }
     }
 
-    /// Returns the whole of it, if it is known.
+    /// Returns the whole configuration, if known.
     pub fn value(&self) -> Option<&Value> {
         Some(&self.value).filter(|value| value.is_object())
     }
 }
 
-/// The kubelet whose command line is known.
+/// A running kubelet with a known command line.
 #[derive(Clone, Copy, Default)]
 pub struct Told<'a> {
     /// One that runs, or one that would be started.
     pub kubelet: Option<&'a KubeletProcess>,
-    /// It does not run, and what says how it would be started.
+    /// A kubelet that does not run, and the source of its start command.
     pub stopped: Option<&'a StoppedKubelet>,
-    /// The processes that were looked at, where none is the kubelet.
+    /// No process is the kubelet; the processes that were examined.
     pub tried: &'a [FailedSource],
 }
 
@@ -86,8 +85,8 @@ impl<'a> Told<'a> {
     }
 }
 
-/// Reads the configuration from the best source that answers. One that is named on the command line
-/// is read elsewhere, and makes all of this unnecessary.
+/// Reads the configuration from the best source that answers. A configuration that the command line names is read
+///  elsewhere and replaces this one.
 pub fn gather(
     spec: &NodeSpec,
     node: NodeInQuestion,
@@ -96,7 +95,7 @@ pub fn gather(
     told: Told<'_>,
 ) -> Lookup<RecordedConfig> {
     if !node.has_root() && spec.kubelet_url.is_none() {
-        // What no file says is the default.
+        // A field that no file sets has its default.
         return Lookup::default();
     }
     let given = source_order::SourceFlags { kubelet_config: is_given, ..spec.source_flags(false) };
@@ -141,7 +140,7 @@ pub fn gather(
     Lookup { found: None, tried }
 }
 
-/// The server of the kubelet of this node, and what is known of it.
+/// The server of this node's kubelet, and the facts about it.
 pub struct KubeletServer<'a> {
     /// The flags.
     pub spec: &'a NodeSpec,
@@ -149,22 +148,22 @@ pub struct KubeletServer<'a> {
     pub node: NodeInQuestion,
     /// Where the node's root is.
     pub root: &'a Path,
-    /// The running kubelet, where it is believed.
+    /// The running kubelet, if trusted.
     pub process: Option<&'a KubeletProcess>,
-    /// Its configuration, where that is believed.
+    /// Its configuration, if trusted.
     pub config: Option<&'a Value>,
 }
 
-/// What a server of a kubelet said.
+/// The answer of a kubelet's server.
 pub struct KubeletAnswer {
     /// The answer.
     pub body: Vec<u8>,
-    /// The server is known to be the kubelet; else the operator said that it is believed.
+    /// The server is verified to be the kubelet; otherwise the operator vouches for it.
     pub is_verified: bool,
 }
 
 impl KubeletServer<'_> {
-    /// Returns the endpoints to ask. That none is asked is a source that was tried.
+    /// Returns the endpoints to query. If there are none, the reason is added to the failed sources.
     pub fn endpoints(&self, tried: &mut Vec<FailedSource>) -> Vec<KubeletEndpoint> {
         if let Some(reason) = self.node.not_asked().filter(|_| self.spec.kubelet_url.is_none()) {
             tried
@@ -175,14 +174,14 @@ impl KubeletServer<'_> {
         if endpoints.is_empty() {
             tried.push(FailedSource {
                 source: "the kubelet's API".to_owned(),
-                reason: "not asked, because no kubelet that is believed runs here (--kubelet-url names a server)"
+                reason: "not queried, because no trusted kubelet runs here (--kubelet-url names a server)"
                     .to_owned(),
             });
         }
         endpoints
     }
 
-    /// Returns what is known about the kubelet's endpoints.
+    /// Returns the known facts about the kubelet's endpoints.
     fn known(&self) -> KnownKubelet {
         let Self { spec, root, config, .. } = *self;
         let number = |field: &str| {
@@ -216,8 +215,8 @@ impl KubeletServer<'_> {
         }
     }
 
-    /// Returns the ways in which the server at an endpoint may be known, the best one first: what the operator says,
-    /// its certificate, its socket.
+    /// Returns the ways to verify the server at an endpoint, the best first: as the operator says, by its certificate, by its
+    ///  socket.
     fn trusts(&self, endpoint: &KubeletEndpoint) -> Vec<ServerTrust> {
         let Self { spec, root, process, config, .. } = *self;
         let is_tls = is_tls(&endpoint.url);
@@ -244,14 +243,14 @@ impl KubeletServer<'_> {
         trusts
     }
 
-    /// Asks an endpoint of the kubelet.
+    /// Queries an endpoint of the kubelet.
     ///
     /// # Errors
     ///
-    /// Fails with the reason, and what to do about it.
+    /// Fails with the reason and the remedy.
     pub fn ask(&self, endpoint: &KubeletEndpoint, path: &str) -> Result<KubeletAnswer, String> {
         const SAY: &str =
-            "say --kubelet-certificate-authority FILE or --kubelet-insecure-skip-tls-verify";
+            "pass --kubelet-certificate-authority FILE or --kubelet-insecure-skip-tls-verify";
         let on_node = |file: &Path| self.root.join(file.strip_prefix("/").unwrap_or(file));
         let credentials = match (&endpoint.credentials, endpoint.credentials_origin) {
             (
@@ -264,7 +263,7 @@ impl KubeletServer<'_> {
             (credentials, _) => credentials.clone(),
         };
         let mut reason = format!(
-            "the server is not known to be the kubelet, because none that is believed runs here: {SAY}"
+            "the server cannot be verified to be the kubelet, because no trusted kubelet runs here: {SAY}"
         );
         for server in self.trusts(endpoint) {
             let is_socket = matches!(server, ServerTrust::Socket(_));
@@ -284,7 +283,7 @@ impl KubeletServer<'_> {
             let hint = match &error {
                 HttpError::Unknown { .. } if is_tls(&endpoint.url) => Some(SAY.to_owned()),
                 HttpError::Unknown { .. } => Some("--kubelet-url names a server".to_owned()),
-                // Who may not ask needs to know what is needed; that nobody listens says enough.
+                // A client without permission needs the hint; a closed port explains itself.
                 _ => hint(&error).filter(|_| matches!(error.status(), Some(401 | 403))),
             };
             reason = hint.map_or_else(|| error.to_string(), |hint| format!("{error} ({hint})"));
@@ -300,8 +299,8 @@ fn is_tls(url: &str) -> bool {
     url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
 }
 
-/// The fields that name files and sockets of the node. They are taken from a server only where it is known to be the
-/// kubelet.
+/// The fields that name files and sockets of the node. They are taken only from a server that is verified to be the
+///  kubelet.
 const PLACES: [&str; 8] = [
     "containerRuntimeEndpoint",
     "imageServiceEndpoint",
@@ -319,7 +318,7 @@ fn configz(
 ) -> Result<RecordedConfig, String> {
     let answer = server.ask(endpoint, "/configz")?;
     let mut read: Value = serde_json::from_slice(&answer.body)
-        .map_err(|error| format!("the answer is no JSON: {error}"))?;
+        .map_err(|error| format!("the answer is not JSON: {error}"))?;
     let mut value = read.get_mut("kubeletconfig").map(Value::take).unwrap_or_default();
     if !value.is_object() {
         return Err("the answer has no kubeletconfig".to_owned());
@@ -334,7 +333,7 @@ fn configz(
             if said.is_some() && said.as_ref() != known {
                 left_out.push(field);
             }
-            // Those of the kubelet's own file are believed.
+            // The values of the kubelet's own file are trusted.
             fields.extend(known.map(|value| (field.to_owned(), value.clone())));
         }
         if !left_out.is_empty() {
@@ -348,7 +347,7 @@ fn configz(
     Ok(RecordedConfig { value, read_as: Some(Source::Configz), notes, ..RecordedConfig::default() })
 }
 
-/// Reads the files that the process was started with, and puts its flags over them.
+/// Reads the files that the process was started with, and applies its flags.
 fn of_process(
     root: &Path,
     process: &KubeletProcess,
@@ -395,7 +394,7 @@ fn of_process(
     Ok((named, recorded))
 }
 
-/// Says that a configuration is that of a kubelet which does not run.
+/// Marks a configuration as that of a stopped kubelet.
 fn as_of_stopped(
     read: Result<(String, RecordedConfig), FailedSource>,
     stopped: &StoppedKubelet,
@@ -407,16 +406,16 @@ fn as_of_stopped(
     };
     let source = format!("{source} (no kubelet runs)");
     config.notes.push(format!(
-        "no kubelet runs: its configuration is what {} starts it with",
+        "no kubelet runs: the configuration is the one that {} starts it with",
         stopped.source
     ));
     Ok((source, config))
 }
 
-/// Forgets where and with which headers the kubelet fetches static pods: both may hold a password.
+/// Removes the URL and headers of static pods: both may contain a password.
 pub fn forget_secrets(config: &mut Value) {
     if let Some(fields) = config.as_object_mut() {
-        // However it is written: a misspelt field holds the same.
+        // In any case: a misspelt field has the same content.
         fields.retain(|field, _| !field.to_lowercase().starts_with("staticpodurl"));
     }
 }

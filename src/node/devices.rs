@@ -1,4 +1,4 @@
-//! The devices of plugins: what the kubelet remembers of them, and what it tells.
+//! The devices of plugins: the kubelet's checkpoint, and its pod-resources API.
 
 use super::facts::Below;
 use crate::edge::host::ReadError;
@@ -14,7 +14,7 @@ use crate::facts::pod_resources::PodResources;
 ///
 /// # Errors
 ///
-/// Fails for what cannot be read within the limit.
+/// Fails for a file that cannot be read or exceeds the limit.
 pub fn of_named_file(path: &str) -> Result<CheckpointFact, InputError> {
     Ok(CheckpointFact::read(&read_input_within(path, LARGEST)?))
 }
@@ -26,7 +26,7 @@ pub(super) fn checkpoint(below: &Below<'_>) -> Lookup<CheckpointFact> {
     let path = format!("{folder}/kubelet_internal_checkpoint");
     match read_trusted(root, &path, LARGEST) {
         Ok(bytes) => Lookup::found(path, CheckpointFact::read(&bytes)),
-        // A kubelet makes the folder when it starts, so that without it there is nothing to tell.
+        // A starting kubelet creates the folder, so without it there is no checkpoint.
         Err(ReadError::Absent) => match list_trusted(root, &folder) {
             Ok(_) => {
                 Lookup::found(path, CheckpointFact { absent: true, ..CheckpointFact::default() })
@@ -38,8 +38,7 @@ pub(super) fn checkpoint(below: &Below<'_>) -> Lookup<CheckpointFact> {
     }
 }
 
-/// Asks the kubelet; a socket that is not there is told as such.
-/// Asks the kubelet's pod-resources API.
+/// Queries the kubelet's pod-resources API; a missing socket is reported as such.
 pub(super) fn pod_resources(below: &Below<'_>) -> Lookup<PodResources> {
     let (root, kubelet) = (below.root, below.settings.root_dir.trim_end_matches('/'));
     let time = below.spec.timeout;

@@ -1,4 +1,4 @@
-//! The events about the pods of the node, from the API server that the pods are from.
+//! The events about the pods of the node, from the API server that also listed the pods.
 
 use crate::edge::api_server::ApiServer;
 use crate::edge::clock::steady;
@@ -9,7 +9,7 @@ use crate::facts::snapshot::RecordedPods;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Asks for the events in the namespaces of the pods, all of them within the time.
+/// Requests the events in the namespaces of the pods, all within one time limit.
 pub(super) fn gather(
     server: &Result<ApiServer, FailedSource>,
     pods: &Lookup<RecordedPods>,
@@ -22,7 +22,7 @@ pub(super) fn gather(
     };
     let source = format!("the API server {} events", server.url());
     let Some(pods) = pods.value() else {
-        return Lookup::failed(source, "not asked: the pods of the node are not known");
+        return Lookup::failed(source, "not queried: the pods of the node are unknown");
     };
     let names = pods.pods.iter().map(|loaded| {
         let metadata = &loaded.pod.metadata;

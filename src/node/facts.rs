@@ -1,4 +1,4 @@
-//! The facts of a node, one row each: the source, which questions need it, its place in a snapshot, its summary.
+//! The facts of a node, one row each: the source, the questions that need it, its place in a snapshot, its summary.
 
 use super::config::{KubeletConfig, forget_secrets};
 use super::devices;
@@ -22,9 +22,9 @@ use std::path::Path;
 pub enum FactKey {
     /// The kubelet's version and the Node object.
     Node,
-    /// The kubelet's configuration, where it decides something; else it only says where other facts are.
+    /// The kubelet's configuration, where the answer depends on it; otherwise it only locates other facts.
     KubeletConfig,
-    /// What the next start of the kubelet reads.
+    /// The input of the kubelet's next start.
     ConfigOnDisk,
     /// The pods with their specifications.
     Pods,
@@ -50,7 +50,7 @@ pub enum FactKey {
     ContainerStatuses,
     /// The writable layers of containers.
     WritableLayers,
-    /// The storage of images beside the CRI.
+    /// The storage of images, which the CRI does not report.
     ImageStorage,
     /// The name of the image of sandboxes.
     SandboxImage,
@@ -66,9 +66,9 @@ pub enum FactKey {
     StateFiles,
     /// The file systems of the folders that the kubelet and its runtime fill.
     Filesystems,
-    /// The use of these folders, which takes its time.
+    /// The disk usage of these folders, which takes time to measure.
     FolderUsage,
-    /// The records of images that kq keeps.
+    /// The image records of kq.
     ImageRecords,
     /// The kubelet's measurements.
     StatsSummary,
@@ -161,7 +161,7 @@ struct Fact {
     source: &'static str,
     /// Returns true if a question needs it.
     is_needed: fn(Needs) -> bool,
-    /// Returns its place; `None`: what it is a part of is unknown.
+    /// Returns its place; `None`: the fact that contains it is unknown.
     place: fn(&mut Snapshot) -> Option<&mut dyn Place>,
     /// Adds its sources and its value to a summary.
     summarise: fn(&Snapshot, &mut Summary),
@@ -170,7 +170,7 @@ struct Fact {
     read: Option<fn(&Below<'_>, Needs, &mut Snapshot)>,
 }
 
-/// The root of a node, and what is known of it already.
+/// The root of a node, and the facts gathered so far.
 pub(super) struct Below<'a> {
     pub spec: &'a NodeSpec,
     pub root: &'a Path,
@@ -180,7 +180,7 @@ pub(super) struct Below<'a> {
 
 /// The place of a fact of any type.
 trait Place {
-    /// Makes it as if no source had been queried.
+    /// Resets the fact to not queried.
     fn forget(&mut self);
     /// Records why a source was not queried.
     fn fail(&mut self, source: &str, reason: &str);
@@ -241,7 +241,7 @@ macro_rules! fact {
     };
 }
 
-/// The facts. Those of the runtime and of devices are parts of what comes before them.
+/// The facts. Those of the runtime and of devices are parts of the fact before them.
 const FACTS: &[Fact] = &[
     fact!("node name", "", |_| true, snapshot.node_name, Clone::clone),
     fact!("kubelet", "/proc", |_| true, snapshot.kubelet, |it| format!("process {}", it.pid)),
@@ -252,7 +252,7 @@ const FACTS: &[Fact] = &[
         snapshot.kubelet_version,
         Clone::clone
     ),
-    // It says where other facts are, whether or not it decides anything itself.
+    // It locates other facts, even if the answer does not depend on it.
     fact!("kubelet configuration", "", |_| true, snapshot.kubelet_config, |_| "read".to_owned()),
     fact!(
         "kubelet configuration on disk",
@@ -408,7 +408,7 @@ const FACTS: &[Fact] = &[
         |tree| format!("{} read", tree.cgroups.len()),
         read: |below, needs, snapshot| snapshot.cgroups = tree(below, needs)
     ),
-    // Those of the cgroups that were read.
+    // The settings of the cgroups that were read.
     fact!(
         "drop-ins",
         "systemd's drop-ins",
@@ -473,7 +473,7 @@ pub fn summary(snapshot: &Snapshot) -> Vec<String> {
     let mut summary = Summary(vec![format!("host: {path} ({because})")]);
     for fact in FACTS {
         (fact.summarise)(snapshot, &mut summary);
-        // Folders are found by what the runtime says.
+        // The runtime reports the folders.
         if fact.name == "sandbox image" {
             for (role, folder) in &snapshot.folders {
                 let name = format!("folder of {role}");

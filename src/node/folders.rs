@@ -1,4 +1,4 @@
-//! The folders that the kubelet and its runtime fill: where they are, what they are on, what they hold.
+//! The folders that the kubelet and its runtime fill: their paths, file systems and usage.
 
 use super::config::KubeletConfig;
 use super::facts::FactKey;
@@ -18,11 +18,10 @@ use std::time::Duration;
 /// Where the kubelet writes the logs of pods, unless `podLogsDir` says otherwise.
 const LOGS: &str = "/var/log/pods";
 
-/// The name of containerd's content store, beside the folder of its snapshotter.
+/// The name of containerd's content store, next to the folder of its snapshotter.
 const CONTENT: &str = "io.containerd.content.v1.content";
 
-/// Looks at the folders. What each holds is counted at the same time as what the others hold, so that
-/// all of them together take no longer than the time.
+/// Measures the folders, all at the same time, so that together they take no longer than the time limit.
 pub fn gather(
     needs: Needs,
     root: &Path,
@@ -40,7 +39,7 @@ pub fn gather(
         let folder = match place {
             Ok(path) => {
                 let filesystem = filesystem(root, &path, &mounts);
-                // Other runtimes keep nothing there.
+                // Other runtimes store nothing there.
                 if role == FolderRole::Content && filesystem.found.is_none() {
                     continue;
                 }
@@ -69,7 +68,7 @@ pub fn gather(
     folders
 }
 
-/// Where a folder is, or why nobody tells.
+/// The path of a folder, or the failed sources.
 type Place = Result<String, Vec<FailedSource>>;
 
 /// Returns where the folders are on the node.
@@ -78,7 +77,7 @@ fn places(runtime: &Lookup<RuntimeFacts>, settings: &KubeletConfig) -> Vec<(Fold
     let told = runtime.value().map(|runtime| &runtime.image_filesystems);
     match told.and_then(Lookup::value) {
         Some(told) => {
-            // The kubelet takes the first of each as well.
+            // The kubelet also uses the first of each.
             let first = |list: &[crate::facts::runtime::FilesystemUsage]| {
                 let mountpoint = list.first().map(|usage| usage.mountpoint.clone());
                 mountpoint.filter(|path| path.starts_with('/'))
@@ -98,7 +97,7 @@ fn places(runtime: &Lookup<RuntimeFacts>, settings: &KubeletConfig) -> Vec<(Fold
             places.push((FolderRole::Images, images.ok_or_else(|| silent(source))));
         }
         None => {
-            // Why a runtime was not there at all is said where it was looked for.
+            // The reason of a missing runtime is reported with the runtime.
             let nobody = || {
                 let source = "the container runtime".to_owned();
                 vec![FailedSource { source, reason: "did not answer".to_owned() }]
@@ -120,7 +119,7 @@ fn told_by(runtime: &Lookup<RuntimeFacts>) -> String {
 }
 
 fn silent(source: String) -> Vec<FailedSource> {
-    vec![FailedSource { source, reason: "names no file system of images".to_owned() }]
+    vec![FailedSource { source, reason: "reports no image file system".to_owned() }]
 }
 
 fn filesystem(root: &Path, path: &str, mounts: &Mounts) -> Lookup<Filesystem> {

@@ -1,4 +1,4 @@
-//! The story of gathering: what is asked, in which order, and what follows from it.
+//! Gathers a node: the sources, their order, and the dependencies between facts.
 
 use super::config::{self, KubeletConfig, Told};
 use super::facts::{self, Below, FactKey};
@@ -29,8 +29,8 @@ use crate::k8s::version::KubeletVersion;
 use serde_json::Value;
 use std::path::Path;
 
-/// Gathers what is wanted, from a stored snapshot or from the node. `config` is the kubelet's
-/// configuration where it is given.
+/// Gathers the needed facts, from a stored snapshot or from the node. `config` is the kubelet's
+///  configuration, if given.
 pub fn gather(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapshot, Failure> {
     let mut snapshot = match &spec.snapshot {
         Some(path) => {
@@ -62,7 +62,7 @@ fn stored(path: &str) -> Result<Snapshot, Failure> {
     })
 }
 
-/// Puts what is given on the command line over what is stored, as it goes over what a node says.
+/// Puts facts from the command line over stored ones, as over gathered ones.
 fn put_given(
     snapshot: &mut Snapshot,
     spec: &NodeSpec,
@@ -74,19 +74,19 @@ fn put_given(
         snapshot.pods = Lookup { found, tried: Vec::new() };
     }
     if has_config {
-        // It would not have been looked for.
+        // It would not have been queried.
         snapshot.kubelet_config = Lookup::default();
     }
     Ok(())
 }
 
-/// Looks around on the node. Only what no answer can do without is a failure; all else that cannot be
-/// had is recorded with its reason.
+/// Gathers from the node. Only an indispensable fact is a failure; any other missing fact is recorded with its
+///  reason.
 fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapshot, Failure> {
     let (root, because) = host_root(spec.host_root.as_deref());
     let root = std::path::absolute(&root).unwrap_or(root);
     if !root.is_dir() {
-        let failure = anyhow::anyhow!("--host-root {}: no such folder", root.display());
+        let failure = anyhow::anyhow!("--host-root {}: folder not found", root.display());
         return Err(Failure::usage(failure));
     }
     check_named(spec)?;
@@ -109,7 +109,7 @@ fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapsho
         false => None,
     };
     let told = kubelet.value().or(stopped.as_ref().map(|stopped| &stopped.process));
-    // It may say where the runtime is, and the kubelet's list of pods.
+    // The configuration may locate the runtime and the kubelet's static pods.
     let asks_for_pods = needs.needs_any_pods() && spec.pods.is_empty();
     let kubelet_config =
         match needs.has(FactKey::KubeletConfig) || needs.needs_runtime() || asks_for_pods {
@@ -183,7 +183,7 @@ fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapsho
     Ok(snapshot)
 }
 
-/// Records why nothing was looked for below the root of the node.
+/// Records why no source below the node's root was queried.
 fn not_asked(node: NodeInQuestion, needs: Needs, snapshot: &mut Snapshot) {
     let reason = node.not_asked().unwrap_or_default();
     if needs.has(FactKey::DeviceCheckpoint) {
@@ -199,7 +199,7 @@ fn not_asked(node: NodeInQuestion, needs: Needs, snapshot: &mut Snapshot) {
     }
 }
 
-/// Refuses files that were named and are not there: what is asked for by name is not guessed around.
+/// Rejects named files that do not exist: kq does not fall back to another source.
 fn check_named(spec: &NodeSpec) -> Result<(), Failure> {
     for (flag, file) in [
         ("--kubeconfig", &spec.kubeconfig),
@@ -209,7 +209,7 @@ fn check_named(spec: &NodeSpec) -> Result<(), Failure> {
         ("--kubelet-certificate-authority", &spec.kubelet_certificate_authority),
     ] {
         if let Some(file) = file.as_ref().filter(|file| !file.exists()) {
-            let missing = anyhow::anyhow!("{flag} {}: no such file", file.display());
+            let missing = anyhow::anyhow!("{flag} {}: file not found", file.display());
             return Err(Failure::missing(missing));
         }
     }
@@ -220,11 +220,11 @@ fn find(root: &Path) -> Lookup<KubeletProcess> {
     find_kubelet(root).unwrap_or_else(|error| Lookup::failed("/proc", error.to_string()))
 }
 
-/// Asks the kubelet's own program for its version: that of k3s is of the kubelet in it.
+/// Runs the kubelet's own program for its version; the program of k3s contains the kubelet.
 fn ask_version(root: &Path, process: &KubeletProcess, spec: &NodeSpec) -> Lookup<String> {
     let source = format!("/proc/{}/exe --version", process.pid);
     if process.program == Program::Kubelite {
-        // It has no such flag, and would start a second MicroK8s.
+        // MicroK8s has no such flag, and would start a second instance.
         return snap_version(root, process);
     }
     let program = match TrustedProgram::of_process(root, process.pid) {
@@ -237,7 +237,7 @@ fn ask_version(root: &Path, process: &KubeletProcess, spec: &NodeSpec) -> Lookup
     }
 }
 
-/// Returns the version of MicroK8s, which is the kubelet's, as its snap says it.
+/// Returns the version of MicroK8s, which is the kubelet's, from its snap.
 fn snap_version(root: &Path, process: &KubeletProcess) -> Lookup<String> {
     let program = process.executable.as_deref().map(Path::new);
     let Some(folder) = program.and_then(Path::parent) else {
@@ -275,7 +275,7 @@ fn node_name(spec: &NodeSpec, root: &Path, process: Option<&KubeletProcess>) -> 
     named_node(spec).unwrap_or_else(|| own_name(root, process))
 }
 
-/// The same of the machine at a root, whichever node is asked about.
+/// The same for the machine at a root, whichever node is in question.
 fn own_name(root: &Path, process: Option<&KubeletProcess>) -> Lookup<String> {
     if let Some(name) = process.and_then(|process| process.interpreted().hostname_override) {
         return Lookup::found("--hostname-override of the kubelet", name);
@@ -342,7 +342,7 @@ fn gather_tree(
 ///
 /// # Errors
 ///
-/// Fails when it could not be read: then there is no answer.
+/// Fails if it could not be read, because no answer is possible without it.
 pub fn cgroup_tree(snapshot: &Snapshot) -> Result<&CgroupTree, Failure> {
     snapshot.cgroups.value().ok_or_else(|| tree_failure(&snapshot.cgroups))
 }

@@ -1,4 +1,4 @@
-//! Devices that a file lists in place of those of the node.
+//! Devices from a file, in place of the node's.
 
 use crate::answer::Failure;
 use crate::device::reconstruct::DeviceOverride;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 ///
 /// # Errors
 ///
-/// Fails for what is no list of devices, and names the first that is none.
+/// Fails for a file that is not a list of devices, and names the first invalid entry.
 pub fn read_devices(file: &str) -> Result<Vec<DeviceOverride>, Failure> {
     let name = shown(file);
     let refuse = |why: String| {
@@ -23,7 +23,7 @@ pub fn read_devices(file: &str) -> Result<Vec<DeviceOverride>, Failure> {
     let text = std::str::from_utf8(&content).map_err(|error| refuse(error.to_string()))?;
     let read = yaml::read(text).map_err(|error| refuse(error.to_string()))?;
     let serde_json::Value::Array(items) = read.value else {
-        return Err(refuse("this is no list".to_owned()));
+        return Err(refuse("not a list".to_owned()));
     };
     if items.is_empty() {
         return Err(refuse("the list is empty".to_owned()));

@@ -24,7 +24,7 @@ use crate::k8s::version::KubeletVersion;
 use anyhow::{Context, anyhow};
 use serde_json::Value;
 
-/// What is said of the kubelet over what the node says.
+/// Options that override the facts about the kubelet.
 #[derive(Clone, Debug, Default)]
 pub struct KubeletOptions {
     /// Its configuration, from files.
@@ -53,11 +53,11 @@ pub struct KubeletFlags {
 pub struct GivenConfig {
     /// The configuration.
     pub config: ConfigSource,
-    /// What is odd about it.
+    /// Irregularities in it.
     pub notes: Vec<String>,
 }
 
-/// Returns the configuration that is given, else the recorded one; what is odd about it is noted.
+/// Returns the configuration from the options, else the recorded one, and notes irregularities.
 pub fn config_of(
     given: Option<GivenConfig>,
     snapshot: &Snapshot,
@@ -81,11 +81,11 @@ pub enum KubeletStartOption {
     Ago(GoDuration),
 }
 
-/// What the kubelet takes for `runtimeRequestTimeout` where nobody says otherwise
+/// The default of `runtimeRequestTimeout`
 /// (`SetDefaults_KubeletConfiguration`).
 const TWO_MINUTES: GoDuration = GoDuration(120 * GoDuration::SECOND.0);
 
-/// What was found out about a node.
+/// The facts of a node and its kubelet.
 #[derive(Clone, Debug)]
 pub struct KubeletNode {
     /// As it was gathered.
@@ -102,14 +102,14 @@ pub struct KubeletNode {
     pub runtime_request_timeout: GoDuration,
     /// The names.
     pub workloads: Workloads,
-    /// The configuration of the kubelet could be had; else it is the default one.
+    /// The configuration of the kubelet is known; otherwise it is the default.
     pub knows_config: bool,
-    /// What is unknown, or is odd.
+    /// Unknown facts and irregularities.
     pub notes: Vec<String>,
 }
 
 impl KubeletFlags {
-    /// Puts the flags over the configuration.
+    /// Applies the flags to the configuration.
     pub fn set_fields(&self, config: &mut ConfigSource) -> Result<(), Failure> {
         for assignment in &self.set {
             let named = assignment.split_once('=').filter(|(field, _)| !field.is_empty());
@@ -117,7 +117,7 @@ impl KubeletFlags {
                 Failure::usage(anyhow!("--set {assignment}: expected FIELD=VALUE"))
             })?;
             assign(config, field, value, Origin::Flag("--set"))
-                .with_context(|| format!("--set {assignment}: the value is no YAML"))
+                .with_context(|| format!("--set {assignment}: the value is not YAML"))
                 .map_err(Failure::usage)?;
         }
         if let Some(text) = &self.feature_gates {
@@ -131,13 +131,13 @@ impl KubeletFlags {
 }
 
 impl KubeletOptions {
-    /// Returns true if the options say anything of the kubelet besides its start.
+    /// Returns true if the options set anything besides the start of the kubelet.
     pub fn is_any_given(&self) -> bool {
         let KubeletFlags { version, feature_gates, set } = &self.flags;
         self.config.is_some() || version.is_some() || feature_gates.is_some() || !set.is_empty()
     }
 
-    /// Returns when the kubelet started, and who says so.
+    /// Returns the start time of the kubelet, and its source.
     fn start(&self, snapshot: &Snapshot, now: Timestamp) -> Result<Option<KubeletStart>, Failure> {
         let said = self.start.map(|start| KubeletStart {
             at: match start {
@@ -147,7 +147,7 @@ impl KubeletOptions {
             source: "--kubelet-start".to_owned(),
         });
         if let Some(start) = said.as_ref().filter(|start| start.at > now) {
-            let refuse = anyhow!("--kubelet-start {}: that is after now, {now}", start.at);
+            let refuse = anyhow!("--kubelet-start {}: later than now, {now}", start.at);
             return Err(Failure::usage(refuse));
         }
         let of_process = || {
@@ -174,7 +174,7 @@ impl KubeletNode {
         Self::gather_with(spec, options, needs, |_| {})
     }
 
-    /// Gathers a node, puts facts from elsewhere over the gathered ones, and describes the kubelet.
+    /// Gathers a node, replaces gathered facts with those from elsewhere, and describes the kubelet.
     ///
     /// # Errors
     ///
@@ -196,7 +196,7 @@ impl KubeletNode {
         })
     }
 
-    /// Describes the kubelet of what was gathered. A configuration that decides nothing is not missed.
+    /// Describes the kubelet from gathered facts. A configuration that the answer does not depend on is not missing.
     ///
     /// # Errors
     ///
@@ -225,11 +225,11 @@ impl KubeletNode {
         .map_err(|error| of_description(options.config_file.as_deref(), error))?;
         notes.extend(kubelet.warnings.iter().cloned());
         let now: Timestamp = snapshot.taken_at.parse().map_err(|error| {
-            Failure::usage(error).hint("takenAt of the snapshot says when everything was so")
+            Failure::usage(error).hint("takenAt of the snapshot is the time of all its facts")
         })?;
         let pods = snapshot.pods.value().into_iter().flat_map(|recorded| &recorded.pods);
         let workloads = Workloads::of(pods.map(|loaded| &loaded.pod), snapshot.runtime.value());
-        // A manifest of the kubelet's folder has no UID; what the runtime runs under its name has.
+        // A manifest of the kubelet's folder has no UID; the runtime's containers with its name have one.
         for loaded in snapshot.pods.found.iter_mut().flat_map(|found| &mut found.value.pods) {
             adopt_uid(&mut loaded.pod, &workloads);
         }
@@ -247,19 +247,19 @@ impl KubeletNode {
         })
     }
 
-    /// Returns what is odd, without what is unknown: for answers that tell that themselves.
+    /// Returns irregularities other than unknown facts, for answers that report those themselves.
     pub fn odd(&self) -> impl Iterator<Item = &String> {
         let missing: Vec<String> =
             [true, false].into_iter().flat_map(|given| missing(&self.snapshot, given)).collect();
         self.notes.iter().filter(move |text| !missing.contains(text))
     }
 
-    /// Returns what of the kubelet nobody said: its version and configuration.
+    /// Returns the assumptions about the kubelet's version and configuration.
     pub fn assumed(&self) -> Vec<String> {
         let mut assumed = Vec::new();
         if !self.knows_config && self.snapshot.kubelet_config.tried.is_empty() {
             assumed.push(
-                "the kubelet's configuration is the default one, apart from --set: none was given \
+                "no kubelet configuration was passed: the defaults apply, apart from --set \
                  (--kubelet-config FILE)"
                     .to_owned(),
             );
@@ -273,7 +273,7 @@ impl KubeletNode {
         assumed
     }
 
-    /// Returns true if the configuration was looked for and not found, so that the defaults stand in.
+    /// Returns true if the configuration was queried and not found, so that the defaults apply.
     pub fn lacks_config(&self) -> bool {
         !self.knows_config && !self.snapshot.kubelet_config.tried.is_empty()
     }
@@ -284,12 +284,12 @@ impl KubeletNode {
         self.notes.iter().filter(move |text| missing.as_ref() != Some(text)).cloned()
     }
 
-    /// Returns the reason why the defaults stand in for the configuration.
+    /// Returns the reason why the defaults replace the configuration.
     pub fn missing_config(&self) -> Option<String> {
         missing_config(&self.snapshot).filter(|_| self.lacks_config())
     }
 
-    /// Returns why pods may exist on the node that are not among the known ones; `None`: all are known.
+    /// Returns why the node may have pods that are not known; `None`: all are known.
     pub fn unknown_pods(&self) -> Option<String> {
         incomplete(&self.snapshot.pods, &self.pods(), self.snapshot.runtime.value())
     }
@@ -299,8 +299,8 @@ impl KubeletNode {
         ImageGcPolicy::of(&self.kubelet.config)
     }
 
-    /// Returns the thresholds of eviction, those of the pods' memory as a whole with them, which a
-    /// deprecated flag of the kubelet takes out.
+    /// Returns the eviction thresholds, including that of all pods' memory, which a
+    ///  deprecated flag of the kubelet removes.
     ///
     /// # Errors
     ///
@@ -312,19 +312,19 @@ impl KubeletNode {
             Failure::usage(anyhow!(
                 "{origin}: the kubelet would not start with {field}.{signal} {text:?}: {error}"
             ))
-            .hint("kq gc lint looks at all thresholds")
+            .hint("kq gc lint checks all thresholds")
         })
     }
 
-    /// Returns what the runtime said.
+    /// Returns the facts from the runtime.
     ///
     /// # Errors
     ///
-    /// Fails when it could not be asked: then there is no answer.
+    /// Fails if the runtime did not answer, because no answer is possible without it.
     pub fn runtime(&self) -> Result<&RuntimeFacts, Failure> {
         self.snapshot.runtime.value().ok_or_else(|| {
             let reason = self.snapshot.runtime.reason();
-            Failure::missing(anyhow!("the container runtime could not be asked: {reason}")).hint(
+            Failure::missing(anyhow!("the container runtime did not answer: {reason}")).hint(
                 "name it with --runtime-endpoint, or take a snapshot on the node and pass it with \
                  --snapshot",
             )
@@ -341,7 +341,7 @@ impl KubeletNode {
         let listed = images.value().ok_or_else(|| {
             Failure::missing(anyhow!("the images could not be listed: {}", images.reason())).hint(
                 match images.tried.is_empty() {
-                    true => "the snapshot has none: take a new one with kq snapshot",
+                    true => "the snapshot has no images: take a new one with kq snapshot",
                     false => "a slow runtime may need a longer --timeout",
                 },
             )
@@ -353,12 +353,12 @@ impl KubeletNode {
     ///
     /// # Errors
     ///
-    /// Fails when the runtime does not list them: then nobody knows which images are in use.
+    /// Fails when the runtime does not list them: without them, the images in use are unknown.
     pub fn containers(&self) -> Result<&[Container], Failure> {
         let containers = &self.runtime()?.containers;
         let listed = containers.value().ok_or_else(|| {
             Failure::missing(anyhow!("the containers could not be listed: {}", containers.reason()))
-                .hint("without them nobody knows which images are in use")
+                .hint("without them, the images in use are unknown")
         })?;
         Ok(listed)
     }
@@ -370,7 +370,7 @@ impl KubeletNode {
     }
 }
 
-/// Adds what an error cannot know: which file it is about, and what to do.
+/// Adds the file and a hint to an error.
 pub fn of_description(file: Option<&str>, error: DescribeError) -> Failure {
     let mut hints = Vec::new();
     match &error {
@@ -399,7 +399,7 @@ pub fn of_description(file: Option<&str>, error: DescribeError) -> Failure {
     hints.into_iter().fold(failure, Failure::hint)
 }
 
-/// Says how entries of a map are set, of a value such as `memory.available=10Gi,pid.available=5%`.
+/// Returns how to set entries of a map, for a value such as `memory.available=10Gi,pid.available=5%`.
 fn entries_hint(field: &str, value: &str) -> String {
     let text: String = serde_json::from_str(value).unwrap_or_default();
     let entry = |entry: &str| {

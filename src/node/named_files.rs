@@ -1,4 +1,4 @@
-//! Files that stand for single facts of a node.
+//! Files that replace single facts of a node.
 
 use super::devices::of_named_file;
 use super::node_file::NodeFile;
@@ -12,12 +12,12 @@ use crate::facts::pod_resources::read_answers;
 use crate::facts::snapshot::Snapshot;
 use anyhow::anyhow;
 
-/// Files that stand for single facts of a node; `None`: the node is asked.
+/// Files that replace single facts of a node; `None`: the node is queried.
 #[derive(Clone, Debug, Default)]
 pub struct NamedFiles {
     /// The Node object.
     pub node: Option<String>,
-    /// What the kubelet knows of devices.
+    /// The kubelet's facts about devices.
     pub devices: DeviceFiles,
     /// The kubelet's stats summary.
     pub stats: Option<String>,
@@ -69,7 +69,7 @@ impl NamedFiles {
     }
 }
 
-/// Files with what the kubelet knows of devices.
+/// Files with the kubelet's facts about devices.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceFiles {
     /// The device manager's checkpoint.
@@ -88,7 +88,7 @@ impl DeviceFiles {
         given.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag))
     }
 
-    /// Reads the files that are named.
+    /// Reads the named files.
     ///
     /// # Errors
     ///
@@ -128,7 +128,7 @@ impl FiledDevices {
         }
     }
 
-    /// Puts the facts of the files over those of the node.
+    /// Replaces the node's facts with those of the files.
     fn put(self, snapshot: &mut Snapshot) {
         let Self(DeviceFacts { checkpoint, pod_resources }) = self;
         if checkpoint.found.is_none() && pod_resources.found.is_none() {

@@ -1,5 +1,5 @@
-//! What a question needs to know. What it does not need is not looked for, and not looked at in a
-//! snapshot that has more: so an answer is the same from both.
+//! The facts that a question needs. Others are neither gathered nor read from a snapshot, so the answer is the same
+//!  from both.
 
 use super::facts::{self, FactKey, FactSet};
 use crate::edge::cri::{RuntimeNeeds, StatusNeeds};
@@ -9,16 +9,16 @@ use crate::facts::runtime::RuntimeFacts;
 use crate::facts::snapshot::Snapshot;
 use FactKey::*;
 
-/// What a question needs to know.
+/// The facts that a question needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Needs {
     /// The facts.
     pub facts: FactSet,
-    /// A Node object is given, so that none is asked for.
+    /// The Node object is from a file, so it is not requested.
     pub has_node_file: bool,
-    /// Files are given that stand for what a node says, beside those of `--pods`.
+    /// Facts are from files, besides the pods of `--pods`.
     pub files: bool,
-    /// No file can stand for what is asked: the cgroups of the kernel, what the runtime has.
+    /// No file can replace the facts: the kernel's cgroups, the runtime's images.
     pub only_on_node: bool,
 }
 
@@ -26,7 +26,7 @@ impl Needs {
     /// Everything that any question needs.
     pub const ALL: Self = Self::of(FactKey::ALL).without(&[PodNames, ImageVolumes]);
 
-    /// What planning needs: no images, and of the tree what tells the driver and the limit of swap.
+    /// For planning: no images, and of the tree only the signs of the driver and of the swap limit.
     pub const PLAN: Self = Self::NAMES.without(&[PodNames]).with(&[
         Node,
         Pods,
@@ -35,7 +35,7 @@ impl Needs {
         CgroupTree,
     ]);
 
-    /// What a plan of garbage collection needs.
+    /// For a plan of garbage collection.
     pub const GC_PLAN: Self = Self::of(&[
         Node,
         KubeletConfig,
@@ -50,10 +50,10 @@ impl Needs {
         ImageRecords,
     ]);
 
-    /// What a plan of reclaiming under disk pressure needs: what is measured as well.
+    /// For a plan of reclaiming under disk pressure: also the measurements.
     pub const GC_EVICTION: Self = Self::GC_PLAN.with(&[WritableLayers, StatsSummary]);
 
-    /// What the order of eviction needs: who the pods are, what they request, and what is measured.
+    /// For the order of eviction: the pods' names, requests and measured usage.
     pub const EVICTION: Self = Self::of(&[
         Node,
         KubeletConfig,
@@ -67,23 +67,23 @@ impl Needs {
     ])
     .in_files();
 
-    /// What the policy of garbage collection needs: the kubelet alone.
+    /// For the policy of garbage collection: only the kubelet.
     pub const GC_POLICY: Self = Self::of(&[Node, KubeletConfig]).in_files();
 
-    /// What judging the settings of garbage collection needs.
+    /// For checking the settings of garbage collection.
     pub const GC_LINT: Self =
         Self::GC_PLAN.without(&[ImageStorage, ImageRecords]).with(&[SandboxImage]).in_files();
 
-    /// What a list of images needs.
+    /// For a list of images.
     pub const GC_IMAGES: Self = Self::NAMES.with(&[Node, Images, ContainerStatuses, ImageRecords]);
 
-    /// What records of images need to know beforehand: where the runtime is, and the kubelet's gates.
+    /// For recording images: the runtime's endpoint, and the kubelet's gates.
     pub const GC_RECORD: Self = Self::of(&[Node, KubeletConfig, ImageFilesystems]);
 
-    /// What names need.
+    /// For names.
     pub const NAMES: Self = Self::of(&[PodNames, Sandboxes, Containers, KubeletConfig]);
 
-    /// What the use of the disk needs.
+    /// For disk usage.
     pub const GC_DISK: Self = Self::NAMES.with(&[
         Node,
         Images,
@@ -94,21 +94,21 @@ impl Needs {
         StatsSummary,
     ]);
 
-    /// What probing the pods of the node needs: who they are, where they are, which containers they have.
+    /// For probing the pods of the node: their names, addresses and containers.
     pub const PROBE: Self = Self::PROBE_FILE.with(&[Pods]);
 
-    /// What probing a pod of a file needs: what the runtime has of it.
+    /// For probing a pod of a file: its containers and sandbox.
     pub const PROBE_FILE: Self = Self::of(&[Node, Sandboxes, Containers, KubeletConfig]);
 
-    /// What planning the probes of a file needs: the kubelet alone.
+    /// For planning the probes of a file: only the kubelet.
     pub const KUBELET_OF_FILE: Self = Self { files: true, ..Self::GC_POLICY };
 
-    /// What the devices of a node need: who the pods are, and which of them are active.
+    /// For the devices of a node: the pods, and which of them are active.
     pub const DEVICES: Self =
         Self::PROBE.with(&[StateFiles, DeviceCheckpoint, PodResources]).in_files();
 
-    /// What a list of devices needs. All in it is told by the checkpoint, the kubelet and the pods; the
-    /// configuration says at most where they are.
+    /// For a list of devices: the checkpoint, the pod-resources API and the pods; the configuration only locates
+    ///  them.
     pub const DEVICE_LIST: Self = Self::DEVICES.without(&[StateFiles, KubeletConfig]);
 
     /// Needs facts that only the node itself has.
@@ -122,17 +122,17 @@ impl Needs {
         Self { facts: self.facts.with(facts), ..self }
     }
 
-    /// Needs some facts no longer.
+    /// Removes some facts.
     pub const fn without(self, facts: &[FactKey]) -> Self {
         Self { facts: self.facts.without(facts), ..self }
     }
 
-    /// Needs some facts only where a condition holds.
+    /// Keeps some facts only if a condition holds.
     pub const fn with_if(self, holds: bool, facts: &[FactKey]) -> Self {
         if holds { self.with(facts) } else { self.without(facts) }
     }
 
-    /// Files can stand for what is asked.
+    /// Allows files to replace facts.
     pub const fn in_files(self) -> Self {
         Self { only_on_node: false, ..self }
     }
@@ -142,7 +142,7 @@ impl Needs {
         self.facts.has(fact)
     }
 
-    /// Returns what is asked of the runtime.
+    /// Returns the facts that the runtime is queried for.
     pub fn runtime(self) -> RuntimeNeeds {
         RuntimeNeeds {
             cgroup_driver: self.has(CgroupDriver),
@@ -162,22 +162,22 @@ impl Needs {
         }
     }
 
-    /// Tells whether the runtime is to be asked for anything.
+    /// Returns true if the runtime is queried.
     pub fn needs_runtime(self) -> bool {
         self.runtime() != RuntimeNeeds::default()
     }
 
-    /// Tells whether pods are needed, if only their names.
+    /// Returns true if pods are needed, even if only their names.
     pub fn needs_any_pods(self) -> bool {
         self.has(Pods) || self.has(PodNames)
     }
 
-    /// Tells whether a fact about devices is needed.
+    /// Returns true if a fact about devices is needed.
     pub fn needs_devices(self) -> bool {
         self.has(DeviceCheckpoint) || self.has(PodResources)
     }
 
-    /// Tells whether the list of pods is needed beside what the runtime said.
+    /// Returns true if the pod list is needed in addition to the runtime's sandboxes.
     pub fn needs_pods(self, runtime: &Lookup<RuntimeFacts>) -> bool {
         let named = runtime.value().is_some_and(|facts| {
             facts.sandboxes.found.is_some() && facts.containers.found.is_some()
@@ -185,7 +185,7 @@ impl Needs {
         self.has(Pods) || (self.has(PodNames) && !named)
     }
 
-    /// Forgets what is not needed.
+    /// Removes the facts that are not needed.
     pub fn restrict(self, snapshot: &mut Snapshot, roots: &[CgroupPath]) {
         if let Some(found) = &mut snapshot.runtime.found {
             restrict_statuses(self.runtime(), &mut found.value);
@@ -215,8 +215,8 @@ impl Needs {
     }
 }
 
-/// Keeps the statuses that would have been asked for, with what is needed of them. It comes before
-/// anything else is forgotten: which are needed depends on the states of their containers.
+/// Keeps the needed statuses, with their needed fields. It runs first, because the selection depends on the states
+///  of the containers.
 fn restrict_statuses(needs: RuntimeNeeds, facts: &mut RuntimeFacts) {
     let wanted = needs.container_statuses;
     if !needs.containers || !wanted.applies_to(&facts.version) {
@@ -231,7 +231,7 @@ fn restrict_statuses(needs: RuntimeNeeds, facts: &mut RuntimeFacts) {
         }
         StatusNeeds::Ended => {
             let containers = facts.containers.value().map(Vec::as_slice).unwrap_or_default();
-            // Statuses stand in the order of their containers, all of them or only those that ended.
+            // The statuses are in the order of their containers: all of them, or only those that ended.
             if found.value.len() == containers.len() {
                 let mut states =
                     containers.iter().map(|container| wanted.includes(container.state));
@@ -259,7 +259,7 @@ mod tests {
             finished_at,
             ..ContainerStatus::default()
         };
-        // One id is there twice: what the runtime says is not judged.
+        // The runtime lists an ID twice: its answer is kept as it is.
         let containers = [
             ("a", ContainerState::Exited),
             ("b", ContainerState::Running),
@@ -296,7 +296,7 @@ mod tests {
         ] {
             let needs = RuntimeNeeds { container_statuses: wanted, ..RuntimeNeeds::ALL };
             let mut facts = runtime(version);
-            // What was restricted once stays as it is.
+            // Restricting twice is the same as once.
             for _ in 0..2 {
                 restrict_statuses(needs, &mut facts);
                 let found = facts.container_statuses.value().map(|list| {

@@ -1,4 +1,4 @@
-//! A node as the cgroup arithmetic needs it, from its facts and from options that win over them.
+//! A node for the cgroup arithmetic, from its facts and from options that override them.
 
 use super::kubelet_node::{KubeletFlags, of_description};
 use crate::answer::Failure;
@@ -16,7 +16,7 @@ use crate::k8s::pod::ResourceList;
 use crate::k8s::version::KubeletVersion;
 use anyhow::{Context, anyhow};
 
-/// What is said of a node over what its facts say.
+/// Options that override the facts of a node.
 #[derive(Clone, Debug, Default)]
 pub struct NodeOptions {
     /// The file of the kubelet's configuration, for messages.
@@ -51,18 +51,18 @@ pub struct NodeOptions {
     pub page_size: Option<i64>,
 }
 
-/// What was found of a node, without being told.
+/// The gathered facts of a node.
 #[derive(Default)]
 pub struct NodeInputs {
     /// The kubelet's configuration.
     pub config: ConfigSource,
     /// The Node object, and where it is from.
     pub object: Option<(String, NodeObject)>,
-    /// What the machine and the runtime say.
+    /// The facts of the machine and the runtime.
     pub live: Option<LiveSources>,
     /// The program that creates containers.
     pub low_level: Option<LowLevelRuntime>,
-    /// What is odd about any of it.
+    /// Irregularities in them.
     pub notes: Vec<String>,
 }
 
@@ -72,7 +72,7 @@ pub struct NodeDescription {
     pub node: Node,
     /// The runtime's formula.
     pub formula: RuntimeFormula,
-    /// What was odd in the files.
+    /// Irregularities in the files.
     pub notes: Vec<String>,
 }
 
@@ -104,10 +104,10 @@ impl NodeOptions {
         Ok(NodeDescription { node, formula, notes })
     }
 
-    /// Puts the flags that speak of fields of the configuration over it.
+    /// Applies the flags for single fields to the configuration.
     pub(crate) fn set_fields(&self, config: &mut ConfigSource) -> Result<(), Failure> {
         let driver = self.cgroup_driver.map(|driver| driver.to_string());
-        let not_yaml = |flag: &str, text: &str| format!("{flag} {text}: the value is no YAML");
+        let not_yaml = |flag: &str, text: &str| format!("{flag} {text}: the value is not YAML");
         for (flag, field, value) in [
             ("--cgroup-driver", "cgroupDriver", driver.as_ref()),
             ("--cgroup-root", "cgroupRoot", self.cgroup_root.as_ref()),
@@ -131,8 +131,8 @@ impl NodeOptions {
         self.kubelet.set_fields(config)
     }
 
-    /// Decides the runtime's formula; one that nobody gave is that of the runtimes of the kubelet's
-    /// days: runc has computed the curve since 1.3.2, which came out between kubelet 1.34 and 1.35.
+    /// Decides the runtime's formula; without an option, it is that of the runtimes released with the kubelet:
+    ///  runc has the curve since 1.3.2, which was released between kubelet 1.34 and 1.35.
     fn formula(
         &self,
         version: KubeletVersion,
@@ -150,7 +150,7 @@ impl NodeOptions {
                 None => Err(Failure::usage(anyhow!(
                     "--runtime {runtime}: expected runc=VERSION or crun=VERSION"
                 ))
-                .hint("for another runtime, say --runtime-weight-formula linear or quadratic")),
+                .hint("for another runtime, pass --runtime-weight-formula linear or quadratic")),
             };
         }
         let found = found.and_then(|found| RuntimeFormula::of_runtime(&found.name, &found.version));

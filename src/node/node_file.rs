@@ -1,4 +1,4 @@
-//! A Node object from a file. Facts of two nodes make no answer about either.
+//! A Node object from a file. An object of another node is rejected.
 
 use super::{Needs, NodeSpec, is_of_this_machine, of_file};
 use crate::answer::Failure;
@@ -13,23 +13,23 @@ use anyhow::anyhow;
 pub struct NodeFile(Option<(String, NodeObject)>);
 
 impl NodeFile {
-    /// Reads the file; what is odd is noted.
+    /// Reads the file, and notes irregularities.
     ///
     /// # Errors
     ///
-    /// Fails for a file that holds no Node object.
+    /// Fails for a file without a Node object.
     pub fn read(file: Option<&str>, notes: &mut Vec<String>) -> Result<Self, Failure> {
         let Some(file) = file else { return Ok(Self(None)) };
         let object = read_node_object(file, notes).map_err(of_file)?;
         Ok(Self(Some((file.to_owned(), object))))
     }
 
-    /// Returns the object as a fact, and notes in `needs` that no server is asked for it. The object of another machine
-    /// names another node, about which this machine is not asked.
+    /// Returns the object as a fact, and removes it from `needs`. If the object is of another machine, this machine
+    ///  is not queried.
     ///
     /// # Errors
     ///
-    /// Fails for the object of a node that was not asked for.
+    /// Fails if the object is not of the node in question.
     pub fn put_into(
         &self,
         needs: &mut Needs,
@@ -47,7 +47,7 @@ impl NodeFile {
     ///
     /// # Errors
     ///
-    /// Fails where all else is of another node.
+    /// Fails if the other facts are of another node.
     pub fn check(&self, snapshot: &Snapshot, spec: &NodeSpec) -> Result<(), Failure> {
         spec.check_stored(snapshot)?;
         match &self.0 {
@@ -57,20 +57,20 @@ impl NodeFile {
     }
 }
 
-/// Refuses a Node object that is not of the node that was asked for.
+/// Rejects a Node object that is not of the node in question.
 fn check_name(file: &str, object: &NodeObject, spec: &NodeSpec) -> Result<(), Failure> {
     let own = &object.metadata.name;
     match spec.node_name.as_ref().filter(|asked| *asked != own) {
         None => Ok(()),
         Some(asked) => {
             let error = anyhow!("--node-name {asked}: {} is the Node object of {own}", shown(file));
-            Err(Failure::usage(error).hint("leave one of the two out"))
+            Err(Failure::usage(error).hint("omit one of the two"))
         }
     }
 }
 
-/// Refuses a Node object that is not of the machine of which all else is: by the machine's number, else by
-/// its name.
+/// Rejects a Node object of another machine than the other facts, by machine ID, else by
+///  its name.
 fn check_machine(
     file: &str,
     object: &NodeObject,
@@ -82,7 +82,7 @@ fn check_machine(
         None => "this machine",
     };
     let own = &object.metadata.name;
-    // An object without a name, or a number, says nothing of whose it is.
+    // An object without a name, or a machine without an ID, proves nothing.
     let theirs = snapshot.node_name.value().filter(|theirs| *theirs != own && !own.is_empty());
     let error = match (object.is_of_machine(&snapshot.host), theirs) {
         (Some(true), _) | (None, None) => return Ok(()),

@@ -1,5 +1,5 @@
-//! What is left of a pod that may be gone: pods, events and the kubelet's log, from files, a snapshot, the API server
-//! or the node.
+//! The traces of a pod that may be gone: pods, events and the kubelet's log, from files, a snapshot, the API server
+//!  or the node.
 
 use super::facts::FactKey;
 use super::gather::gather;
@@ -24,22 +24,22 @@ use std::time::Duration;
 /// The most that is read of a log: a week of a busy kubelet at verbosity 2.
 const LONGEST_LOG: u64 = 256 << 20;
 
-/// What is needed of the node itself: its pods.
+/// The facts needed from the node itself: its pods.
 const NEEDS: Needs = Needs { only_on_node: false, ..Needs::of(&[FactKey::Pods, FactKey::Events]) };
 
-/// Files with what is left of pods; `-` is standard input.
+/// Files with traces of pods; `-` is standard input.
 #[derive(Clone, Debug, Default)]
 pub struct TraceFiles {
-    /// Lists of events; none: other sources are asked for events.
+    /// Lists of events; if empty, the other sources are queried for events.
     pub events: Vec<String>,
     /// Parts of the kubelet's log.
     pub kubelet_log: Vec<String>,
 }
 
-/// What is left of a pod. What is unknown says why.
+/// The traces of a pod. Each unknown one has its reason.
 #[derive(Clone, Debug)]
 pub struct PodTraces {
-    /// The pods of its name, and those of its node.
+    /// The pods of that name, and the pods of its node.
     pub pods: Result<Vec<LoadedPod>, String>,
     /// The events about it and about its preemptor.
     pub events: Result<Vec<PodEvent>, String>,
@@ -47,13 +47,13 @@ pub struct PodTraces {
     pub log: Option<KubeletLog>,
     /// The moment of everything.
     pub now: Timestamp,
-    /// The pods were read at that moment; else they are from files, which may be older.
+    /// When the pods were read; `None`: they are from files, which may be older.
     pub are_current: bool,
-    /// What was odd in the sources, or missing.
+    /// Irregularities of the sources, and missing facts.
     pub basis: Basis,
 }
 
-/// Gathers what is left of a pod. `show` gets the snapshot of a node that is gathered for it.
+/// Gathers the traces of a pod. `show` is called with the snapshot of a node that is gathered for it.
 ///
 /// # Errors
 ///
@@ -114,7 +114,7 @@ fn events_of_files(files: &[String]) -> Result<Option<Vec<PodEvent>>, Failure> {
     Ok((!files.is_empty()).then_some(events))
 }
 
-/// Reads the files that are named, and asks nobody.
+/// Reads the named files, and queries nothing.
 fn of_named_files(spec: &NodeSpec, events: Option<Vec<PodEvent>>) -> Result<PodTraces, Failure> {
     let not_given = |what: &str| format!("no file with {what} was given");
     let mut basis = Basis::default();
@@ -136,7 +136,7 @@ fn of_node(
     show(&snapshot);
     spec.check_stored(&snapshot)?;
     let now = snapshot.taken_at.parse().map_err(|error| {
-        Failure::usage(error).hint("takenAt of the snapshot says when everything was so")
+        Failure::usage(error).hint("takenAt of the snapshot is the time of all its facts")
     })?;
     let mut basis = Basis::default();
     let pods = match snapshot.pods.found {
@@ -152,7 +152,7 @@ fn of_node(
             Err(tried.collect::<Vec<_>>().join("; "))
         }
         (None, None) => Err(match spec.snapshot {
-            Some(_) => "the snapshot holds none".to_owned(),
+            Some(_) => "the snapshot has none".to_owned(),
             None => "a kubelet's own credentials may not list them".to_owned(),
         }),
     };
@@ -169,7 +169,7 @@ fn unread(problem: impl std::fmt::Display) -> String {
     format!("a pod that could not be read: {problem}")
 }
 
-/// Asks the API server: for events first, which tell more of a pod that is gone.
+/// Queries the API server: events first, which identify a deleted pod better.
 fn of_server(
     spec: &NodeSpec,
     selector: &PodSelector,
@@ -195,7 +195,7 @@ fn of_server(
         .filter(|pod| selector.matches(&pod.namespace, &pod.name, &pod.uid))
         .map(|pod| (Some(pod.namespace.as_str()), pod.name.as_str()))
         .collect();
-    // Events about several pods make the name ambiguous; nothing more needs to be known of them.
+    // Events about several pods make the name ambiguous, so no more is needed.
     if names.len() > 1 {
         names.clear();
     }
@@ -205,7 +205,7 @@ fn of_server(
         let more = asked.pods(|server, time| server.pods_of_name(namespace, name, time))?;
         pods = pods.and_then(|pods| Ok(joined(pods, more?)));
     }
-    // A pod of the name in another namespace is probably meant where there is none in this one.
+    // Without a pod in this namespace, a pod of the name in another one is probably meant.
     if namespace.is_some() && known.is_empty() && pods.as_ref().is_ok_and(Vec::is_empty) {
         let more = asked.pods(|server, time| server.pods_of_name(None, name, time))?;
         pods = pods.map(|pods| joined(pods, more.unwrap_or_default()));
@@ -224,8 +224,8 @@ fn of_server(
             (Err(_), _) => {}
         }
     }
-    // Whom the scheduler's event names by UID alone may have events of its own, with its name. Only the
-    // last one counts.
+    // A pod that the scheduler's event names only by UID may have events with its name. Only the
+    //  last one counts.
     let named = known.iter().filter(|event| event.preemptor_uid().is_some());
     let unnamed = named.max_by_key(|event| event.at).and_then(PodEvent::preemptor_uid);
     let is_known = |uid: &str| pods.iter().flatten().any(|loaded| loaded.pod.metadata.uid == uid);
@@ -238,7 +238,7 @@ fn of_server(
     Ok(PodTraces { pods, events, log: None, now: after_now(), are_current: true, basis })
 }
 
-/// The API server, and what its answers lack.
+/// The API server, and the facts that it did not return.
 struct Asked<'a> {
     server: &'a ApiServer,
     timeout: Duration,
@@ -246,7 +246,7 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Asks for events; a refusal is a fact that is missing.
+    /// Requests events; if refused, the fact is missing.
     fn events(
         &self,
         ask: impl FnOnce(&ApiServer, Duration) -> Result<Vec<Vec<u8>>, ApiError>,
@@ -268,7 +268,7 @@ impl Asked<'_> {
         Ok(Ok(events))
     }
 
-    /// Asks for pods; a refusal is a fact that is missing.
+    /// Requests pods; if refused, the fact is missing.
     fn pods(
         &mut self,
         ask: impl FnOnce(&ApiServer, Duration) -> Result<Vec<Vec<u8>>, ApiError>,

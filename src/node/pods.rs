@@ -25,7 +25,7 @@ use crate::k8s::priority::mark_static;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// What is known when pods are asked for.
+/// The facts known before the pods are requested.
 pub struct PodsQuestion<'a> {
     /// The flags.
     pub spec: &'a NodeSpec,
@@ -33,21 +33,21 @@ pub struct PodsQuestion<'a> {
     pub node: NodeInQuestion,
     /// Where the node's root is.
     pub root: &'a Path,
-    /// What the machine says of itself.
+    /// The facts of the machine.
     pub host: &'a HostFacts,
     /// The kubelet: one that runs, or one that would be started.
     pub process: Option<&'a KubeletProcess>,
     /// It runs.
     pub runs: bool,
-    /// What its configuration says.
+    /// The settings of its configuration.
     pub settings: &'a KubeletConfig,
-    /// The Node object is given.
+    /// The Node object is from an option.
     pub has_node_file: bool,
     /// The node's name.
     pub node_name: Option<&'a str>,
 }
 
-/// Asks for the Node object and for the pods.
+/// Requests the Node object and the pods.
 pub fn gather(
     question: &PodsQuestion<'_>,
     needs: Needs,
@@ -94,7 +94,7 @@ pub fn gather(
     Ok(OfServer { node, pods, events })
 }
 
-/// What the API server says of the node, or another source of its pods.
+/// The Node object and the pods, from the API server or another source.
 pub struct OfServer {
     /// The Node object.
     pub node: Lookup<NodeObject>,
@@ -115,19 +115,19 @@ fn of_named(order: Vec<PodSource>, spec: &NodeSpec) -> Vec<PodSource> {
     order.into_iter().filter(is_named).collect()
 }
 
-/// Says why what no file has was not looked for.
+/// Records why a fact that no file has was not queried.
 fn not_given(source: &str, node: NodeInQuestion) -> Option<FailedSource> {
     let reason = node.not_asked()?.to_owned();
     Some(FailedSource { source: source.to_owned(), reason })
 }
 
-/// Where it is said how to reach the API server.
+/// The origin of the kubeconfig.
 enum Kubeconfig {
     /// In a file that the operator named.
     File(PathBuf),
     /// In the files that the environment names.
     Environment(String),
-    /// In the folder of the operator on this machine, where kubectl looks.
+    /// In the operator's folder on this machine, as for kubectl.
     Home(String),
     /// In a file of the node, by its path there.
     OfNode(String),
@@ -139,7 +139,7 @@ impl Kubeconfig {
             Self::File(path) => KubeconfigPlace::Named(path),
             // Several files are merged as kubectl merges them.
             Self::Environment(_) => KubeconfigPlace::Usual,
-            // It was not named: like a file of the node it must be root's, or of the user who runs kq.
+            // A file that no flag names is treated like a file of the node: it must be root's, or of the user who runs kq.
             Self::Home(path) => KubeconfigPlace::OfNode { root: Path::new("/"), path },
             Self::OfNode(path) => KubeconfigPlace::OfNode { root, path },
         }
@@ -156,11 +156,11 @@ impl Kubeconfig {
 }
 
 fn not_asked() -> FailedSource {
-    FailedSource { source: "the API server".to_owned(), reason: "not asked".to_owned() }
+    FailedSource { source: "the API server".to_owned(), reason: "not queried".to_owned() }
 }
 
-/// Returns the kubeconfigs to try, as kubectl finds them: one that was named, those of the environment, the one in the
-/// operator's folder. The kubelet's own stands in for the last, which may be of another cluster.
+/// Returns the kubeconfigs to try, in kubectl's order: the named one, those of the environment, the one in the
+///  operator's folder. The kubelet's own replaces the last, which may be of another cluster.
 fn kubeconfigs(
     spec: &NodeSpec,
     node: NodeInQuestion,
@@ -178,12 +178,12 @@ fn kubeconfigs(
     }
     let flag = process.and_then(|process| process.interpreted().kubeconfig);
     let usual = rows(Place::Kubeconfig).map(|row| row.path.to_owned());
-    // One that may not be read is found: that it is not believed is said where it is read.
+    // An unreadable one counts as found: why it is not trusted is reported where it is read.
     let is_there = |path: &String| {
         !matches!(read_trusted(root, path, LIMIT), Err(ReadError::Absent | ReadError::Kind { .. }))
     };
     let of_node = flag.into_iter().chain(usual).find(is_there).map(Kubeconfig::OfNode);
-    // Another user's file in it says nothing: $HOME may be that user's, where kq runs as root.
+    // Another user's file in it does not count: $HOME may be that user's while kq runs as root.
     let home = spec.environment.home.as_deref().map(|home| format!("{home}/.kube/config"));
     let home = home.filter(|path| read_trusted(Path::new("/"), path, LIMIT).is_ok());
     home.map(Kubeconfig::Home).into_iter().chain(of_node).collect()
@@ -231,7 +231,7 @@ impl PodsQuestion<'_> {
         kubeconfigs(self.spec, self.node, self.root, self.process)
     }
 
-    /// Connects to the API server and asks for the node; one that is another machine is not believed.
+    /// Connects to the API server and requests the node; the Node object of another machine is rejected.
     fn node(&self) -> (Result<ApiServer, FailedSource>, Lookup<NodeObject>) {
         let found = self.kubeconfigs();
         let Some((last, before)) = found.split_last() else {
@@ -266,7 +266,7 @@ impl PodsQuestion<'_> {
         };
         let source = format!("the API server {}", server.url());
         let Some(name) = self.node_name else {
-            return failed(source, "the node's name is not known: say --node-name".to_owned());
+            return failed(source, "the node's name is unknown: pass --node-name".to_owned());
         };
         let object = match server.node(name) {
             Ok(bytes) => match serde_json::from_slice::<NodeObject>(&bytes) {
@@ -282,7 +282,7 @@ impl PodsQuestion<'_> {
         (Ok(server), Lookup::found(source, object))
     }
 
-    /// Says why a Node object is not of this machine.
+    /// Returns why a Node object is not of this machine.
     fn is_other_machine(&self, object: &NodeObject) -> Option<String> {
         let info = &object.status.node_info;
         let pairs = [
@@ -295,7 +295,7 @@ impl PodsQuestion<'_> {
         })
     }
 
-    /// Asks one source. Only files that were named and cannot be read are a failure.
+    /// Queries one source. Only named files that cannot be read are a failure.
     fn ask(
         &self,
         source: PodSource,
@@ -363,7 +363,7 @@ impl PodsQuestion<'_> {
         Err(tried)
     }
 
-    /// Reads the pods of answers, in what is left of the time that the source has since it was asked.
+    /// Parses the pods of answers, in the rest of the time that the source has.
     fn load(
         &self,
         name: &'static str,
@@ -372,7 +372,7 @@ impl PodsQuestion<'_> {
     ) -> Result<Loaded, String> {
         let given = self.spec.timeout;
         let loads = move || {
-            // Else a node without pods would be made of any other answer.
+            // Otherwise any other answer would count as a node without pods.
             if !answers.iter().all(|answer| is_list(answer)) {
                 return Err("the answer is not a list of pods".to_owned());
             }
@@ -381,9 +381,7 @@ impl PodsQuestion<'_> {
             Ok(loaded)
         };
         within(given.saturating_sub(asked.elapsed()), loads).unwrap_or_else(|| {
-            Err(format!(
-                "its pods could not be read within {given:?}: give it longer with --timeout"
-            ))
+            Err(format!("its pods could not be read within {given:?}: pass a longer --timeout"))
         })
     }
 
@@ -391,14 +389,14 @@ impl PodsQuestion<'_> {
         let Some(folder) = &self.settings.static_pods else {
             return Err(FailedSource {
                 source: "static pod manifests".to_owned(),
-                reason: "no staticPodPath is known".to_owned(),
+                reason: "staticPodPath is unknown".to_owned(),
             });
         };
         let manifests = read_static_manifests(self.root, folder);
         if manifests.is_empty() {
             return Err(FailedSource {
                 source: folder.clone(),
-                reason: "no manifests are there".to_owned(),
+                reason: "no manifests found".to_owned(),
             });
         }
         let (mut loaded, mut unread) = (Loaded::default(), Vec::new());
@@ -409,7 +407,7 @@ impl PodsQuestion<'_> {
             }
         }
         if loaded.pods.is_empty() && loaded.problems.is_empty() && !unread.is_empty() {
-            // Nothing is known, which is not that there are none.
+            // Unreadable manifests are not the same as no manifests.
             return Err(FailedSource { source: folder.clone(), reason: unread.join("; ") });
         }
         for pod in loaded.pods.iter_mut().map(|loaded| &mut loaded.pod) {
@@ -451,7 +449,7 @@ pub fn of_files(spec: &NodeSpec) -> Result<Sourced<RecordedPods>, Failure> {
     Ok(Sourced { source: spec.pods.join(", "), value: recorded(PodSource::Files, loaded, notes) })
 }
 
-/// Tells whether an answer calls itself a list of pods.
+/// Returns true if an answer declares itself a list of pods.
 fn is_list(answer: &[u8]) -> bool {
     #[derive(serde::Deserialize)]
     struct Head {

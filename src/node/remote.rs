@@ -1,5 +1,4 @@
-//! Another node than the machine that kq runs on, through the API server alone: from an operator's machine, with a
-//! kubeconfig and `--node-name`.
+//! A remote node, through the API server alone: from an operator's machine, with a kubeconfig and `--node-name`.
 //!
 //! | `--node-name` | kubeconfig named | Node object | the node is |
 //! |---|---|---|---|
@@ -8,7 +7,7 @@
 //! | another | yes | has this machine's machineID | this machine, under that name |
 //! | another | yes | has another one, or none, or cannot be read | another one |
 //!
-//! Where a flag names a root, a runtime's socket or a kubelet's address, the operator says where the node is.
+//! A flag that names a root, a runtime's socket or a kubelet's address locates the node.
 
 use super::config::KubeletConfig;
 use super::facts;
@@ -27,7 +26,7 @@ use crate::facts::snapshot::{API_VERSION, KIND, PodSource, Snapshot};
 use serde_json::Value;
 use std::path::Path;
 
-/// Returns the name of the node that is asked about, where it is another one than this machine.
+/// Returns the name of the node in question, if it is not this machine.
 pub fn node<'a>(
     spec: &'a NodeSpec,
     host: &HostFacts,
@@ -49,7 +48,7 @@ pub fn node<'a>(
     (!is_here).then_some(name.as_str())
 }
 
-/// Gathers what the API server has of a node: nothing of this machine.
+/// Gathers the API server's facts of a node, and nothing of this machine.
 pub fn gather(
     spec: &NodeSpec,
     config: Option<&Value>,

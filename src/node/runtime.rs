@@ -1,4 +1,4 @@
-//! The container runtime: where it is, and what it says.
+//! The container runtime: its endpoint, and its facts.
 
 use super::config::KubeletConfig;
 use super::source_order::NodeInQuestion;
@@ -12,7 +12,7 @@ use crate::facts::runtime::RuntimeFacts;
 use crate::facts::runtime_endpoint::{CRICTL_CONFIG, CrictlConfig, EndpointHints, endpoints};
 use std::path::{Path, PathBuf};
 
-/// Asks the runtime. Only an endpoint that a person named, and that is none, is a failure.
+/// Queries the runtime. Only a named endpoint that is invalid is a failure.
 pub fn gather(
     spec: &NodeSpec,
     node: NodeInQuestion,
@@ -57,7 +57,7 @@ pub fn gather(
     Ok(Lookup { found: None, tried })
 }
 
-/// Reads crictl's configuration: the file that the environment names, else that of the node.
+/// Reads crictl's configuration: the file that the environment names, else the node's.
 fn crictl_config(spec: &NodeSpec, node: NodeInQuestion, root: &Path) -> Option<CrictlConfig> {
     let named = spec.environment.cri_config_file.clone().filter(|_| node.runs_here());
     let is_named = named.is_some();
@@ -77,7 +77,7 @@ fn crictl_config(spec: &NodeSpec, node: NodeInQuestion, root: &Path) -> Option<C
     Some(CrictlConfig { path, is_named, text })
 }
 
-/// Returns why a runtime did not answer, without its endpoint, which stands beside it.
+/// Returns why a runtime did not answer, without its endpoint, which is shown separately.
 fn short(error: CriError) -> String {
     match error {
         CriError::Connect { reason, .. } => reason,

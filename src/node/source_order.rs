@@ -1,4 +1,4 @@
-//! Which source wins over which. Pure: what was said and what is there comes in, an order comes out.
+//! The precedence of sources. Pure: flags and available sources in, an order out.
 //!
 //! ```text
 //! pods            --pods FILE          only these
@@ -11,7 +11,7 @@
 //!                 else                 API server, host
 //! ```
 //!
-//! Before any of it comes whose facts these are. What is not of the node in question is not asked:
+//! The node in question is decided first. Sources of other nodes are not queried:
 //!
 //! ```text
 //! named by                                 node in question   files      sockets  its servers
@@ -21,25 +21,24 @@
 //! files in place of what a node says       that of the files  the named  none     none
 //! ```
 //!
-//! A server or socket that a flag names (--kubeconfig, --kubelet-url, --runtime-endpoint) is asked in any
-//! case.
+//! A server or socket that a flag names (--kubeconfig, --kubelet-url, --runtime-endpoint) is always queried.
 
 use crate::facts::snapshot::PodSource;
 
-/// What the command line says about which node it is about.
+/// The flags that decide which node is in question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeFlags {
     /// `--live`, or `--pods-from`.
     pub live: bool,
     /// `--host-root`
     pub root: Option<RootFolder>,
-    /// Files are named that stand for what a node says: `--pods`, `--node-file`, `--checkpoint`, ...
+    /// Files are named that replace facts of a node: `--pods`, `--node-file`, `--checkpoint`, ...
     pub files: bool,
-    /// No file can stand for what is asked: the cgroups of the kernel, the images of the runtime.
+    /// No file can replace the facts: the kernel's cgroups, the runtime's images.
     pub only_on_node: bool,
 }
 
-/// What a root folder is.
+/// The kind of a root folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RootFolder {
     /// The kernel's own `/proc` is in it: the node runs.
@@ -53,7 +52,7 @@ pub enum RootFolder {
 pub enum NodeInQuestion {
     /// One that runs: this machine, or the one that it is a container of.
     Running,
-    /// One whose files were copied.
+    /// A copy of a node's files.
     Copied,
     /// The one that the named files are of.
     OfFiles,
@@ -70,29 +69,27 @@ impl NodeInQuestion {
         }
     }
 
-    /// Tells whether there is a root folder to look below.
+    /// Returns true if there is a root folder to read from.
     pub fn has_root(self) -> bool {
         self != Self::OfFiles
     }
 
-    /// Tells whether the ports and the environment of the machine that kq runs on are the node's.
+    /// Returns true if the ports and environment of the machine that kq runs on are the node's.
     pub fn runs_here(self) -> bool {
         self == Self::Running
     }
 
-    /// Returns why a server that no flag names is not asked; `None`: it is.
+    /// Returns why a server that no flag names is not queried; `None`: it is.
     pub fn not_asked(self) -> Option<&'static str> {
         match self {
             Self::Running => None,
-            Self::Copied => {
-                Some("not asked: --host-root is a copy of a node's files, and none runs there")
-            }
-            Self::OfFiles => Some("not asked: files are given (--live asks this machine as well)"),
+            Self::Copied => Some("not queried: --host-root is a copy of a node's files"),
+            Self::OfFiles => Some("not queried: files are given (--live queries this machine too)"),
         }
     }
 }
 
-/// What was said about sources, and what there is to ask.
+/// The flags that name sources, and the available sources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SourceFlags {
     /// `--pods`
@@ -118,7 +115,7 @@ pub enum ConfigSource {
     Process,
 }
 
-/// Where a node can be looked at.
+/// The sources of facts about a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeSource {
     /// A file that was named.
@@ -129,7 +126,7 @@ pub enum NodeSource {
     Host,
 }
 
-/// Returns where to ask for pods, in order; the first one that answers wins.
+/// Returns the sources of pods, in order; the first one that answers wins.
 pub fn pod_sources(given: SourceFlags) -> Vec<PodSource> {
     if given.pod_files {
         return vec![PodSource::Files];
@@ -145,8 +142,8 @@ pub fn pod_sources(given: SourceFlags) -> Vec<PodSource> {
     order
 }
 
-/// Returns where to ask for the kubelet's configuration, in order; after the last, there are the
-/// defaults of its version.
+/// Returns the sources of the kubelet's configuration, in order; after the last, the
+///  defaults of its version apply.
 pub fn config_sources(given: SourceFlags) -> Vec<ConfigSource> {
     match given.kubelet_config {
         true => vec![ConfigSource::File],
@@ -154,7 +151,7 @@ pub fn config_sources(given: SourceFlags) -> Vec<ConfigSource> {
     }
 }
 
-/// Returns where to ask about the node, in order; what one source does not tell, the next may.
+/// Returns the sources of facts about the node, in order; a later one adds missing facts.
 pub fn node_sources(given: SourceFlags) -> Vec<NodeSource> {
     let mut order = match (given.node_file, given.kubeconfig) {
         (true, _) => vec![NodeSource::File],

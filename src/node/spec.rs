@@ -1,4 +1,4 @@
-//! Which node, and which sources of facts about it: plain data, which the flags of the binary are turned into.
+//! The node and the sources of facts about it: plain data, which the binary makes from flags.
 
 use super::source_order::{NodeFlags, NodeInQuestion, RootFolder, SourceFlags};
 use crate::answer::Failure;
@@ -13,15 +13,15 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Which node, and which sources of facts about it. The default is the machine that kq runs on, with all its
-/// sources.
+/// The node and the sources of facts about it. The default is the machine that kq runs on, with all its
+///  sources.
 #[derive(Clone, Debug)]
 pub struct NodeSpec {
-    /// A stored snapshot: a file, or `-` for standard input. No other source is read but files that are named.
+    /// A stored snapshot: a file, or `-` for standard input. Besides it, kq reads only named files.
     pub snapshot: Option<String>,
-    /// This machine is asked as well where files are named.
+    /// This machine is queried even if files are named.
     pub live: bool,
-    /// The folder where the node's root is; `None`: `/host` in a debugging container, else `/`.
+    /// The folder of the node's root; `None`: `/host` in a debugging container, else `/`.
     pub host_root: Option<PathBuf>,
     /// Files with the pods of the node; `-` is standard input.
     pub pods: Vec<String>,
@@ -43,7 +43,7 @@ pub struct NodeSpec {
     pub kubelet_client_key: Option<PathBuf>,
     /// A file with the authority of the kubelet's certificate, in PEM.
     pub kubelet_certificate_authority: Option<PathBuf>,
-    /// The server at the kubelet's address is believed whatever certificate it shows.
+    /// The certificate of the kubelet's server is not verified.
     pub kubelet_insecure_skip_tls_verify: bool,
     /// The endpoint of the container runtime; `None`: as crictl and the kubelet find it.
     pub runtime_endpoint: Option<String>,
@@ -51,7 +51,7 @@ pub struct NodeSpec {
     pub cgroup_root: Option<String>,
     /// The variables of the environment that name sources.
     pub environment: Environment,
-    /// How long each source may take.
+    /// The time limit of each source.
     pub timeout: Duration,
 }
 
@@ -94,8 +94,8 @@ impl Default for NodeSpec {
 }
 
 impl NodeSpec {
-    /// Returns the node in question. `files`: files besides those of the pods stand for what the node says;
-    /// `only_on_node`: no file can stand for what is asked.
+    /// Returns the node in question. `files`: files besides those of the pods replace facts of the node;
+    ///  `only_on_node`: no file can replace the facts.
     pub fn node_in_question(&self, files: bool, only_on_node: bool) -> NodeInQuestion {
         let kind = |root: &PathBuf| match is_running(root) {
             true => RootFolder::Running,
@@ -120,7 +120,7 @@ impl NodeSpec {
         self.kubeconfig.as_deref().map_or(KubeconfigPlace::Usual, KubeconfigPlace::Named)
     }
 
-    /// Connects to the API server of the named kubeconfig, else of the usual one.
+    /// Connects to the API server of the named kubeconfig, else of the default one.
     ///
     /// # Errors
     ///
@@ -129,11 +129,11 @@ impl NodeSpec {
         connect(self.kubeconfig_place(), self.context.as_deref(), self.timeout)
     }
 
-    /// Refuses a stored node that is not the one that is named.
+    /// Rejects a snapshot of another node than the named one.
     ///
     /// # Errors
     ///
-    /// Fails where the snapshot names its node, by another name.
+    /// Fails if the snapshot names another node.
     pub fn check_stored(&self, snapshot: &Snapshot) -> Result<(), Failure> {
         let (Some(path), Some(asked)) = (&self.snapshot, &self.node_name) else { return Ok(()) };
         let object = snapshot.node.value().map(|object| &object.metadata.name);

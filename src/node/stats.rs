@@ -1,4 +1,4 @@
-//! What the kubelet measured: its `/stats/summary`.
+//! The kubelet's measurements: its `/stats/summary`.
 
 use super::config::{KubeletConfig, KubeletServer};
 use super::source_order::NodeInQuestion;
@@ -12,7 +12,7 @@ use anyhow::anyhow;
 use serde_json::Value;
 use std::path::Path;
 
-/// Asks the kubelet, at the endpoints at which it is asked for its configuration.
+/// Queries the kubelet, at the endpoints that are queried for its configuration.
 pub fn gather(
     spec: &NodeSpec,
     node: NodeInQuestion,
@@ -33,16 +33,16 @@ pub fn gather(
     Lookup { found: None, tried }
 }
 
-/// Returns the summary in a file that was named.
+/// Returns the summary in a named file.
 ///
 /// # Errors
 ///
-/// Fails when it cannot be read, or is none.
+/// Fails when it cannot be read, or is not a summary.
 pub fn of_stats_file(path: &str) -> Result<Lookup<StatsSummary>, Failure> {
     let content = read_input(path).map_err(Failure::missing)?;
     let summary = read(&content).map_err(|reason| {
         Failure::usage(anyhow!("{}: {reason}", shown(path))).hint(
-            "kubectl get --raw /api/v1/nodes/NAME/proxy/stats/summary gives what the kubelet measures",
+            "kubectl get --raw /api/v1/nodes/NAME/proxy/stats/summary prints the kubelet's summary",
         )
     })?;
     Ok(Lookup::found(shown(path), summary))
@@ -50,13 +50,13 @@ pub fn of_stats_file(path: &str) -> Result<Lookup<StatsSummary>, Failure> {
 
 fn read(answer: &[u8]) -> Result<StatsSummary, String> {
     let value: Value =
-        serde_json::from_slice(answer).map_err(|error| format!("this is no JSON: {error}"))?;
-    // Else an empty summary would be made of any other answer.
+        serde_json::from_slice(answer).map_err(|error| format!("not JSON: {error}"))?;
+    // Otherwise any other answer would count as an empty summary.
     if !value.get("node").is_some_and(Value::is_object) {
-        return Err("this is no summary: it has no node".to_owned());
+        return Err("not a summary: it has no node".to_owned());
     }
     serde_path_to_error::deserialize(value)
-        .map_err(|error| format!("this is no summary: {}: {}", error.path(), error.inner()))
+        .map_err(|error| format!("not a summary: {}: {}", error.path(), error.inner()))
 }
 
 #[cfg(test)]

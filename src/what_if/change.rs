@@ -11,7 +11,7 @@ use std::fmt;
 pub enum Change {
     /// The kubelet is stopped and started again, or killed and started again.
     KubeletRestart { kill: bool },
-    /// The machine is started again: no container runs.
+    /// The machine reboots, which stops all containers.
     Reboot,
     /// The container runtime is started again; containers run on.
     RuntimeRestart,
@@ -29,7 +29,7 @@ pub enum Change {
     Flags(Vec<String>),
     /// Feature gates in the configuration.
     FeatureGates(BTreeMap<String, bool>),
-    /// Pods of a file come to the node, as static pods or from the API server.
+    /// Pods of a file are added to the node, as static pods or from the API server.
     Add { file: String, is_static: bool },
     /// A pod is deleted.
     Remove { pod: String },
@@ -47,11 +47,11 @@ pub enum Change {
     Disk { used_percent: u8 },
     /// So much memory is available, in bytes.
     MemoryAvailable { bytes: i64 },
-    /// A file of the kubelet's folder is not there, or cannot be read as a whole.
+    /// A file of the kubelet's folder is missing or truncated.
     StateFile { name: String, is_damaged: bool },
 }
 
-/// Other resources of a pod or of one of its containers.
+/// New resources of a pod or of one of its containers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resize {
     /// The pod.
@@ -72,16 +72,16 @@ pub struct TaintChange {
     pub is_removed: bool,
 }
 
-/// A kind of change, for those who ask what can be asked.
+/// A kind of change, for the list of changes.
 #[derive(Clone, Copy, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct ChangeKind {
     /// The first word.
     pub word: &'static str,
-    /// What follows it.
+    /// Its arguments.
     pub arguments: &'static str,
-    /// What it changes.
+    /// Its effect.
     pub about: &'static str,
-    /// An example of the whole.
+    /// An example of the command.
     pub example: &'static str,
 }
 
@@ -107,7 +107,7 @@ pub const KINDS: [ChangeKind; 20] = [
     kind("set", "FIELD=VALUE", "a field of the KubeletConfiguration", "set systemReserved.cpu=700m"),
     kind("flags", "'FLAGS'", "flags on the command line of the kubelet", "flags '--max-pods=50 --v=4'"),
     kind("feature-gates", "GATES", "feature gates of the KubeletConfiguration", "feature-gates MemoryQoS=true"),
-    kind("add", "[static] FILE", "the pods of a manifest come to the node", "add static dns.yaml"),
+    kind("add", "[static] FILE", "the pods of a manifest are added to the node", "add static dns.yaml"),
     kind("remove", "POD", "a pod is deleted", "remove shop/checkout-6d5f7"),
     kind("resize", "POD[:CONTAINER] RESOURCES", "a pod is resized in place", "resize shop/web cpu=500m,memory=1Gi"),
     kind("label", "KEY=VALUE|KEY-", "a label of the Node object", "label disk=hdd"),
@@ -120,7 +120,7 @@ pub const KINDS: [ChangeKind; 20] = [
 ];
 
 impl Change {
-    /// Returns what has one value only; `None`: as many as you like.
+    /// Returns the setting that can have only one value; `None`: the change can be repeated.
     pub(super) fn thing(&self) -> Option<String> {
         Some(match self {
             Self::KubeletVersion(_) => "kubelet-version".to_owned(),
@@ -148,7 +148,7 @@ impl Change {
         })
     }
 
-    /// Tells whether the kubelet restarts with it, or has to for the change to be in force.
+    /// Returns true if the change restarts the kubelet or takes effect only at its restart.
     pub fn restarts_kubelet(&self) -> bool {
         match self {
             Self::KubeletRestart { .. }
@@ -174,7 +174,7 @@ impl Change {
         }
     }
 
-    /// Tells whether the machine reboots.
+    /// Returns true if the machine reboots.
     pub fn reboots(&self) -> bool {
         matches!(self, Self::Reboot | Self::Kernel(_))
     }

@@ -1,4 +1,4 @@
-//! What a change would do to a node, in every domain: the answer of `kq what-if`. Pure.
+//! The effect of a change on a node, in every domain: the answer of `kq what-if`. Pure.
 
 pub mod change;
 mod parse;
@@ -17,7 +17,7 @@ use crate::answer::{Basis, Finding, Severity, answer};
 use change::{ChangeKind, KINDS};
 use serde::Serialize;
 
-/// What changes would do to a node.
+/// The effect of changes on a node.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WhatIf {
@@ -27,15 +27,15 @@ pub struct WhatIf {
     pub changes: Vec<String>,
     /// The kubelet restarts.
     pub kubelet_restarts: bool,
-    /// The kubelet starts; null: it is not known whether it does, or it runs on.
+    /// The start of the kubelet; null: unknown, or it keeps running.
     pub kubelet_starts: Option<bool>,
-    /// What gets worse and what else is worth knowing, the worst first.
+    /// The regressions and other findings, the worst first.
     pub items: Vec<Finding>,
-    /// The pods, in the order in which the kubelet comes to them.
+    /// The pods, in the order in which the kubelet admits them.
     pub pods: Vec<PodOutcome>,
     /// The values of cgroups that change.
     pub values: Vec<ValueChange>,
-    /// What to do before the change, in this order.
+    /// The steps before the change, in order.
     pub steps: Vec<Step>,
     /// What it rests on.
     #[serde(flatten)]
@@ -44,13 +44,13 @@ pub struct WhatIf {
 
 answer!("WhatIf", WhatIf);
 
-/// The changes that can be asked about.
+/// The changes that `kq what-if` accepts.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeList {
     /// The kinds.
     pub items: Vec<ChangeKind>,
-    /// What it rests on: nothing.
+    /// The basis, which is empty.
     #[serde(flatten)]
     pub basis: Basis,
 }
@@ -63,7 +63,7 @@ impl Default for ChangeList {
     }
 }
 
-/// What happens to a pod.
+/// The outcome of a pod.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PodOutcome {
@@ -71,7 +71,7 @@ pub struct PodOutcome {
     pub pod: String,
     /// It is a static pod.
     pub is_static: bool,
-    /// What happens.
+    /// The result.
     pub result: PodResult,
     /// The reason in the status of the pod, where it ends.
     pub reason: Option<String>,
@@ -83,17 +83,17 @@ pub struct PodOutcome {
     pub cause: Option<RestartCause>,
     /// Its place in the order of eviction, from 1.
     pub place: Option<usize>,
-    /// What else can happen, where that is left open.
+    /// Other possible results, if the outcome is open.
     pub or_else: Vec<PodResult>,
-    /// What decides between the two.
+    /// What decides between the results.
     pub depends_on: Option<String>,
 }
 
-/// What happens to a pod.
+/// The result for a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PodResult {
-    /// The kubelet refuses it: its containers are stopped.
+    /// The kubelet rejects it and stops its containers.
     Refused,
     /// The kubelet kills it for a critical pod.
     Preempted,
@@ -112,7 +112,7 @@ pub enum PodResult {
 }
 
 impl PodResult {
-    /// Tells whether the pod does not run on this node afterwards.
+    /// Returns true if the pod does not run on this node afterwards.
     pub fn is_lost(self) -> bool {
         matches!(self, Self::Refused | Self::Preempted | Self::Evicted | Self::Deleted)
     }
@@ -130,9 +130,9 @@ pub struct ValueChange {
     pub container: Option<String>,
     /// The file.
     pub file: String,
-    /// What is planned now; null: the file is not written.
+    /// The planned value before the change; null: the file is not written.
     pub before: Option<String>,
-    /// What is planned after the change.
+    /// The planned value after the change; null: the file is not written.
     pub after: Option<String>,
     /// When it is written.
     pub written: Written,
@@ -148,36 +148,36 @@ pub enum Written {
     WithinAMinute,
     /// With the resize.
     AtResize,
-    /// When the container starts next; one that runs keeps its value.
+    /// At the next start of the container; a running container keeps its value.
     AtContainerStart,
     /// When the pod is created again; a running pod keeps its value.
     WithPod,
 }
 
-/// What to do before a change.
+/// A step before a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Step {
     /// The rule of the finding that it answers.
     pub rule: String,
-    /// What to do.
+    /// The instruction.
     pub text: String,
-    /// The command that does it; null: there is none.
+    /// The command that executes it; null: none.
     pub command: Option<String>,
 }
 
 impl WhatIf {
-    /// Tells whether something gets worse.
+    /// Returns true if something gets worse.
     pub fn gets_worse(&self) -> bool {
         self.worse().next().is_some()
     }
 
-    /// Returns what gets worse.
+    /// Returns the findings that get worse.
     pub fn worse(&self) -> impl Iterator<Item = &Finding> {
         self.items.iter().filter(|it| matches!(it.severity, Severity::Error | Severity::Warning))
     }
 
-    /// Tells whether a fact is missing that decides.
+    /// Returns true if a decisive fact is missing.
     pub fn is_incomplete(&self) -> bool {
         self.items.iter().any(|it| it.severity == Severity::Unknown)
             || !self.basis.missing.is_empty()

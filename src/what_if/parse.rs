@@ -1,4 +1,4 @@
-//! Reads changes from a command line.
+//! Parses changes from a command line.
 
 use super::change::{Change, ChangeKind, KINDS, Resize, TaintChange};
 use crate::facts::cgroup_mode::CgroupVersion;
@@ -7,7 +7,7 @@ use crate::k8s::nearest::nearest;
 use crate::k8s::quantity::Quantity;
 use std::collections::BTreeMap;
 
-/// Why words are no changes.
+/// Why words are not changes.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ChangeError {
     #[error("unknown change {word}")]
@@ -25,14 +25,14 @@ fn prefix(word: Option<&str>) -> String {
 }
 
 impl ChangeError {
-    /// Returns what could be meant.
+    /// Returns suggestions.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unknown { nearest: Some(nearest), .. } => {
                 Some(format!("did you mean {nearest}?"))
             }
             Self::Unknown { .. } => {
-                Some("kq what-if without a change lists what can be asked".to_owned())
+                Some("kq what-if without a change lists the changes".to_owned())
             }
             Self::Arguments { word, .. } => {
                 let kind = KINDS.iter().find(|kind| kind.word == *word)?;
@@ -155,7 +155,7 @@ fn one<'w>(
     })
 }
 
-/// Splits a command line at white space; a part in quotes stays whole.
+/// Splits a command line at white space; a quoted part stays whole.
 fn words_of(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let (mut word, mut quote) = (String::new(), None);
@@ -216,7 +216,7 @@ fn taint(word: &str) -> Option<TaintChange> {
     })
 }
 
-/// Refuses two values for one thing.
+/// Rejects two values of one setting.
 fn contradictions(changes: &[Change]) -> Result<(), ChangeError> {
     let mut seen: BTreeMap<String, &Change> = BTreeMap::new();
     for change in changes {

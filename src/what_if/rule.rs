@@ -1,4 +1,4 @@
-//! What a change can do, as data; `wording` has the sentences.
+//! The effects of a change, as data; `wording` has the sentences.
 
 use super::PodResult;
 use crate::answer::{Certainty, Rule, Severity, Wording};
@@ -10,9 +10,9 @@ use serde::Serialize;
 pub enum WhatIfRule {
     /// The start of the kubelet.
     KubeletStart(StartFinding),
-    /// What happens to a pod.
+    /// The outcome of a pod.
     Pod(PodFate),
-    /// All pods that are not told one by one.
+    /// The pods that are not reported one by one.
     Pods { kept: usize },
     /// At the next start of the kubelet, not before.
     NextStart { pods: Vec<String>, result: PodResult, reason: String, message: String },
@@ -25,11 +25,11 @@ pub enum WhatIfRule {
     },
     /// The QoS cgroups between the start of the kubelet and its first update.
     QosCgroupsReset { file: String, value: String },
-    /// The kubelet looks for another Node object.
+    /// The kubelet registers under another name.
     OtherNodeName { name: String, node: String, static_pods: usize },
     /// The readiness of containers with a readiness or startup probe after the start.
     Readiness { containers: usize, is_kept: bool },
-    /// What the scheduler has for pods.
+    /// The resources that the scheduler has for pods.
     Allocatable(AllocatableChange),
     /// The first collection of images.
     ImageGc(ImageGcChange),
@@ -78,13 +78,13 @@ pub enum StartFinding {
         device: String,
         certainty: Certainty,
     },
-    /// It would stop at this, once what comes before is fixed.
+    /// The next error, once the earlier ones are fixed.
     StopsThen { text: String, fix: Option<String> },
-    /// It starts, and says so.
+    /// It starts and logs a warning.
     Warns { text: String },
 }
 
-/// What happens to a pod.
+/// The outcome of a pod.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "result", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum PodFate {
@@ -107,16 +107,16 @@ pub enum RestartCause {
     Reboot,
     /// The container did not run before.
     NotRunning,
-    /// The kubelet has no record of the resources that it gave to the container, so it resizes the container; its
+    /// The kubelet has no record of the container's resources, so it resizes the container; its
     /// `resizePolicy` is `RestartContainer`.
     ResizePolicy,
 }
 
-/// Why it is open what happens to a pod.
+/// Why the outcome of a pod is open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "cause", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum OpenCause {
-    /// The plugin registers before the pods come, or after.
+    /// The plugin may register before or after the admission of the pods.
     PluginRegisters { resource: String },
     /// A device that the kubelet forgot.
     DeviceForgotten { resource: String },
@@ -128,16 +128,16 @@ pub enum OpenCause {
     Usage,
 }
 
-/// What the scheduler has for pods.
+/// The resources that the scheduler has for pods.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AllocatableChange {
     pub resource: String,
     pub before: String,
     pub after: String,
-    /// What the pods request that stay.
+    /// The requests of the remaining pods.
     pub requested: String,
-    /// They request more than there is.
+    /// The requests exceed the allocatable amount.
     pub is_exceeded: bool,
 }
 
@@ -147,7 +147,7 @@ pub struct AllocatableChange {
 pub enum ImageGcChange {
     /// It removes images that the present settings leave.
     Removes { images: usize, bytes: u64, first: String, before: usize },
-    /// It cannot free what is wanted.
+    /// It cannot free enough.
     FallsShort { error: String },
     /// The kubelet forgets when images were used last.
     ForgetsAges {},
@@ -157,7 +157,7 @@ pub enum ImageGcChange {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum EvictionChange {
-    /// Less is available than the threshold wants.
+    /// The available amount is below the threshold.
     Crossed { signal: String, available: u64, threshold: u64, first: Vec<String> },
     /// It was crossed, and is not any more.
     Relieved { signal: String },
@@ -179,7 +179,7 @@ impl Rule for WhatIfRule {
                 | PodFate::Evicted { .. }
                 | PodFate::Deleted { .. }
                 | PodFate::NotAdmitted { .. } => Severity::Error,
-                // It does not run now: the kubelet only waits no longer.
+                // It is not running: only the back-off ends earlier.
                 PodFate::Restarts { cause: RestartCause::NotRunning, .. } => Severity::Info,
                 PodFate::Restarts { .. } | PodFate::ResizeWaits { .. } | PodFate::Open { .. } => {
                     Severity::Warning

@@ -1,4 +1,4 @@
-//! `kq what-if` for people.
+//! The table of `kq what-if`.
 
 use super::change::ChangeKind;
 use super::{ChangeList, PodOutcome, PodResult, ValueChange, WhatIf, Written};
@@ -18,7 +18,7 @@ impl fmt::Display for Written {
     }
 }
 
-/// Returns what gets worse, then the values that change.
+/// Returns the regressions, then the values that change.
 pub fn table(answer: &WhatIf) -> String {
     sections(answer, false)
 }
@@ -85,7 +85,7 @@ fn values(values: &[ValueChange], is_wide: bool) -> String {
     text
 }
 
-/// Returns the steps before the change as a script for a shell; what no command does is a comment.
+/// Returns the steps before the change as a shell script; a step without a command is a comment.
 pub fn script(answer: &WhatIf) -> String {
     let mut text = String::from("#!/bin/sh\n");
     for change in &answer.changes {
@@ -105,12 +105,12 @@ pub fn script(answer: &WhatIf) -> String {
     text
 }
 
-/// Keeps a text from others in its comment.
+/// Keeps foreign text inside its comment.
 fn one_line(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
-/// Returns the changes that can be asked about, each with an example.
+/// Returns the accepted changes, each with an example.
 pub fn changes_table(list: &ChangeList) -> Table {
     let columns: [Column<&ChangeKind>; 3] = [
         Column::new("CHANGE", |kind| match kind.arguments {

@@ -24,7 +24,7 @@ impl fmt::Display for PodResult {
     }
 }
 
-/// What follows for a pod that the kubelet ends.
+/// The consequence for a pod that the kubelet ends.
 const ENDS: &str = "its containers are stopped; its phase becomes Failed with this reason, or Succeeded without a \
                     reason where each container exits with 0";
 
@@ -101,7 +101,7 @@ impl WhatIfRule {
                 with(wording, advice.as_ref())
             }
             Self::VersionUnknown { version, used } => Wording::new(format!(
-                "kubelet {version} is outside the versions that kq knows: the rules of {used} are used"
+                "kubelet {version} is not a version that kq knows: kq applies the rules of {used}"
             ))
             .because("kq knows the kubelets 1.32 to 1.36"),
             Self::Restarts { what, effect } => Wording::new(format!("{what}: {effect}")),
@@ -162,13 +162,13 @@ impl PodFate {
             Self::Refused { reason, message } => {
                 Wording::new(format!("refused when the kubelet starts: {reason}: {message}"))
                     .leads_to(ENDS)
-                    .advise("drain the pod before the change, or keep room for it")
+                    .advise("drain the pod before the change, or reserve room for it")
                     .see("kq admit explain --kubelet-restart")
             }
             Self::Preempted { for_pod } => {
                 Wording::new(format!("preempted for the critical pod {for_pod}"))
                     .leads_to(ENDS)
-                    .advise("drain the pod before the change, or keep room for it")
+                    .advise("drain the pod before the change, or reserve room for it")
             }
             Self::Evicted { condition, place } => Wording::new(format!(
                 "evicted under {condition} as number {place}, unless the pressure ends earlier"
@@ -187,7 +187,7 @@ impl PodFate {
             Self::ResizeWaits { reason, message } => Wording::new(format!(
                 "the resize is {reason}: {message}"
             ))
-            .leads_to("the pod keeps its present resources, with the condition PodResizePending"),
+            .leads_to("the pod keeps its current resources, with the condition PodResizePending"),
             Self::Starts {} => Wording::new("the kubelet admits it"),
             Self::NotAdmitted { reason, message } => {
                 Wording::new(format!("the kubelet does not admit it: {reason}: {message}"))

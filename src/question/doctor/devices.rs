@@ -13,7 +13,7 @@ pub(super) fn devices(node: &KubeletNode) -> Vec<Finding> {
     let list = match device_list(node, Asked::Both, &Selection::default()) {
         Ok(list) => list,
         Err(failure) => {
-            // A node whose kubelet never had a plugin has neither of the sources.
+            // A node that never had a device plugin has neither source.
             let reason = failure.reason();
             return vec![of_node(Devices::Unknown { reason })];
         }

@@ -1,4 +1,4 @@
-//! Whether image garbage collection reaches its target, and how far eviction is.
+//! Checks of image garbage collection and of the distance to eviction.
 
 use super::rule::{Eviction, ImageGc, NodeRule};
 use crate::answer::{Finding, Severity, Subject};
@@ -53,7 +53,7 @@ pub(super) fn image_gc(node: &KubeletNode) -> Finding {
     run.image_filesystem.iter().fold(finding, Finding::from)
 }
 
-/// Returns the problems of the settings and of the images that must stay.
+/// Returns the problems of the settings and of the pinned images.
 pub(super) fn settings(node: &KubeletNode) -> Vec<Finding> {
     let problems = gc_lint(node).items.into_iter();
     problems.filter(|finding| finding.severity < Severity::Info).collect()

@@ -32,8 +32,8 @@ pub fn pod_report_needs() -> Needs {
     node_checks_needs().with(&[FactKey::Events])
 }
 
-/// Checks a node. `kubelet`: what is said of its kubelet over its facts; `node_file`: the file with the Node object,
-/// where one is named; `is_stored`: the facts are those of a snapshot.
+/// Checks a node. `kubelet`: options that override the facts about its kubelet; `node_file`: the file with the Node
+///  object, if one is named; `is_stored`: the facts are from a snapshot.
 ///
 /// # Errors
 ///
@@ -49,7 +49,7 @@ pub fn node_checks(
     let mut found = cgroup_checks(compared, node_file);
     let drifts = drifts(compared);
     if !drifts.is_empty() {
-        // The sum says nothing more.
+        // Each drift is reported by itself, so the total is redundant.
         found.retain(|finding| finding.id != "cgroup-values");
         found.extend(drifts);
     }
@@ -60,7 +60,7 @@ pub fn node_checks(
     Ok(NodeChecks::new(&live.node.facts, found, warnings))
 }
 
-/// Shows a pod of a node, through all domains. The other arguments are those of [`node_checks`].
+/// Returns the report of one pod, across all domains. The other arguments are those of [`node_checks`].
 ///
 /// # Errors
 ///
@@ -100,7 +100,7 @@ fn findings(compared: &Compared, node: &KubeletNode, is_stored: bool) -> Vec<Fin
     all.extend(restart::restart(&about));
     all.push(restart::headroom(&about));
     for finding in &mut all {
-        // What is unknown says itself which source failed.
+        // The reason of an unknown result names the source that failed.
         if finding.source.is_none() && finding.severity != Severity::Unknown {
             finding.source = source_of(&finding.id, snapshot);
         }
@@ -108,7 +108,7 @@ fn findings(compared: &Compared, node: &KubeletNode, is_stored: bool) -> Vec<Fin
     all
 }
 
-/// Returns the source of the fact that a check without a source of its own rests on; `None`: it is unknown.
+/// Returns the source of the fact behind a check that names no source; `None`: unknown.
 fn source_of(check: &str, snapshot: &Snapshot) -> Option<String> {
     let devices = snapshot.devices.as_ref();
     match check {
@@ -116,8 +116,9 @@ fn source_of(check: &str, snapshot: &Snapshot) -> Option<String> {
         "devices" => {
             let checkpoint =
                 devices.and_then(|it| it.checkpoint.found.as_ref()).map(|it| &it.source);
-            let told = devices.and_then(|it| it.pod_resources.found.as_ref()).map(|it| &it.source);
-            checkpoint.or(told).cloned()
+            let pod_resources =
+                devices.and_then(|it| it.pod_resources.found.as_ref()).map(|it| &it.source);
+            checkpoint.or(pod_resources).cloned()
         }
         "cpu-throttling" | "memory-limit" => {
             snapshot.cgroups.found.as_ref().map(|found| found.source.clone())
@@ -130,12 +131,12 @@ fn source_of(check: &str, snapshot: &Snapshot) -> Option<String> {
     }
 }
 
-/// As many differences as a reader can use; `kq cgroup diff` has all.
+/// The most differences that are shown; `kq cgroup diff` lists all.
 const SHOWN: usize = 10;
 
-/// Returns the values that are not as planned.
+/// Returns the values that differ from the plan.
 fn drifts(compared: &Compared) -> Vec<Finding> {
-    // The check of the values says why there is no comparison.
+    // `cgroup-values` reports why there is no comparison.
     let Ok(comparison) = compared.comparison() else { return Vec::new() };
     let drifting = comparison.differences.iter().filter(|it| it.verdict.is_drift()).take(SHOWN);
     let finding = |it: &Difference<'_>| {

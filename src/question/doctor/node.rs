@@ -8,18 +8,18 @@ use crate::facts::timestamp::Timestamp;
 use crate::k8s::duration::GoDuration;
 use crate::node::KubeletNode;
 
-/// The kubelet reports at least this often: `nodeStatusReportFrequency`, and as much again for a slow API server.
+/// The kubelet reports at least this often: `nodeStatusReportFrequency`, doubled for a slow API server.
 const STALE_SECONDS: i64 = 2 * 300;
 
-/// A certificate that should have been renewed by then: 90% of its validity have passed.
+/// A certificate should have been renewed at 90% of its validity.
 const RENEWED_PERCENT: i64 = 90;
 
-/// What is left of a certificate of any validity when something should be done.
+/// A certificate that expires sooner than this is reported, whatever its validity.
 const SOON_DAYS: i64 = 7;
 
 const SECONDS_OF_DAY: i64 = 86_400;
 
-/// A kubelet that is younger may be one that keeps ending.
+/// A younger kubelet may be in a restart loop.
 const YOUNG_SECONDS: i64 = 120;
 
 /// Returns a finding about a kubelet that started a moment ago.
@@ -34,7 +34,7 @@ pub(super) fn kubelet_start(node: &KubeletNode) -> Option<Finding> {
 pub(super) fn conditions(snapshot: &Snapshot, now: Timestamp) -> Vec<Finding> {
     let Some(found) = &snapshot.node.found else {
         let reason = match snapshot.node.was_not_queried() {
-            true => "the Node object was not looked for".to_owned(),
+            true => "the Node object was not queried".to_owned(),
             false => format!("the Node object is unknown: {}", snapshot.node.reason()),
         };
         return vec![finding(Conditions::Unknown { reason }, None)];
@@ -43,7 +43,7 @@ pub(super) fn conditions(snapshot: &Snapshot, now: Timestamp) -> Vec<Finding> {
     let status = &found.value.status;
     let mut findings = Vec::new();
     let Some(ready) = status.conditions.iter().find(|it| it.kind == "Ready") else {
-        let reason = "the Node object does not say whether the node is ready".to_owned();
+        let reason = "the Node object has no condition Ready".to_owned();
         return vec![finding(Conditions::Unknown { reason }, source)];
     };
     let heartbeat = ready.last_heartbeat_time.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
@@ -83,7 +83,7 @@ pub(super) fn certificates(snapshot: &Snapshot, now: Timestamp) -> Vec<Finding> 
         .collect();
     let Some(known) = &certificates.found else {
         if certificates.was_not_queried() {
-            let reason = "the kubelet's certificates were not looked for".to_owned();
+            let reason = "the kubelet's certificates were not read".to_owned();
             findings.push(finding(Certificates::Unknown { reason }));
         }
         return findings;

@@ -1,4 +1,4 @@
-//! One pod on one page, through all domains.
+//! The report of one pod, across all domains.
 
 use super::pod_fact::{PodFact, seconds};
 use super::restart::victims_of_next;
@@ -80,7 +80,7 @@ pub fn page(report: &PodReport, is_wide: bool) -> Table {
     ])
 }
 
-/// Puts the page of a pod together. `findings`: those of the node.
+/// Builds the report of a pod. `findings`: those of the node.
 pub(super) fn report(
     compared: &Compared,
     node: &KubeletNode,
@@ -123,7 +123,7 @@ fn find<'c>(compared: &'c Compared, named: &str) -> Result<&'c Pod, Failure> {
     match (meant.next(), meant.next()) {
         (Some(pod), None) => Ok(pod),
         (Some(_), Some(_)) => Err(Failure::usage(anyhow!("{named} is the name of several pods"))
-            .hint("say NAMESPACE/NAME")),
+            .hint("name it NAMESPACE/NAME")),
         (None, _) => {
             let unknown = live.snapshot.pods.found.is_none().then(|| live.snapshot.pods.reason());
             let failure = Failure::not_found(
@@ -378,7 +378,9 @@ impl Page<'_> {
             Ok(victims) => {
                 self.add(None, PodFact::Preempts { critical, victims }, "kq preempt explain POD");
             }
-            Err(failure) => self.basis.lack(format!("whom it preempts: {}", failure.reason())),
+            Err(failure) => {
+                self.basis.lack(format!("the pods that it preempts: {}", failure.reason()))
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the page of a pod says, and the sentences for it.
+//! The facts in the report of a pod, and their sentences.
 
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::duration::GoDuration;
@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
 
-/// What is known of a pod in one domain.
+/// A fact about a pod, from one domain.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum PodFact {
@@ -40,7 +40,7 @@ pub enum PodFact {
         /// When: RFC 3339; null: unknown.
         finished_at: Option<String>,
     },
-    /// The values of its cgroups beside the plan.
+    /// The values of its cgroups compared with the plan.
     CgroupValues {
         /// How many were compared.
         compared: usize,
@@ -105,18 +105,18 @@ pub enum PodFact {
     },
     /// An event about it.
     Event {
-        /// Why, as one word: `BackOff`.
+        /// The reason, as one word: `BackOff`.
         reason: String,
-        /// Why, as a sentence.
+        /// The reason, as a sentence.
         message: String,
-        /// Who wrote it: `kubelet`.
+        /// The component that wrote it: `kubelet`.
         reporter: String,
-        /// When it was seen last: RFC 3339; null: it does not say.
+        /// When it was last seen: RFC 3339; null: unknown.
         at: Option<Timestamp>,
         /// How often it was seen.
         count: i64,
     },
-    /// The pods that the kubelet would kill for it, if it came anew.
+    /// The pods that the kubelet would kill to admit it again.
     Preempts {
         /// It is critical.
         critical: bool,
@@ -232,7 +232,11 @@ impl fmt::Display for PodFact {
                 f.write_str("it is critical, and fits without a victim")
             }
             Self::Preempts { victims, .. } => {
-                write!(f, "if it came anew, the kubelet would kill {} for it", victims.join(", "))
+                write!(
+                    f,
+                    "if it were admitted again, the kubelet would kill {} for it",
+                    victims.join(", ")
+                )
             }
             Self::Preempted { needs_milli_cpu: Some(milli_cpu) } => {
                 write!(f, "the kubelet kills it for a critical pod that requests {milli_cpu}m CPU")

@@ -17,13 +17,13 @@ use crate::probe::lint::ProbeLint;
 /// A container that is throttled in fewer periods has its limit for peaks.
 const THROTTLED_PERCENT: u64 = 25;
 
-/// Fewer periods say nothing: 10 seconds.
+/// Fewer periods (10 seconds) are not significant.
 const PERIODS: u64 = 100;
 
 /// A container of which less is free is soon at its limit.
 const NEAR_LIMIT_PERCENT: u64 = 90;
 
-/// A container that ended once may have had a reason outside of it.
+/// A single restart may have an external cause.
 const RESTARTS: i32 = 3;
 
 /// The exit code of a process that SIGKILL ended.
@@ -46,7 +46,7 @@ pub(super) fn counters(
     };
     let present: Vec<_> = roots.iter().filter(|(_, root)| tree.value.get(root).is_some()).collect();
     if present.is_empty() {
-        return unknown("there is no cgroup of all pods");
+        return unknown("the cgroup of all pods is missing");
     }
     let (mut findings, mut containers, mut uncounted) = (Vec::new(), 0, 0);
     let mut unmeasured = 0;
@@ -119,7 +119,7 @@ fn working_set(texts: &CgroupTexts) -> Option<(u64, u64)> {
     let usage = texts.number(CgroupFile::MemoryCurrent)?;
     let limit = texts.number(CgroupFile::MemoryMax)?;
     let inactive = texts.keyed(CgroupFile::MemoryStat, "inactive_file").unwrap_or_default();
-    // The kernel of cgroup v1 has the largest number of pages for no limit.
+    // cgroup v1 reports the largest number of pages for no limit.
     (limit < 1 << 62).then(|| (usage.saturating_sub(inactive), limit))
 }
 
@@ -128,7 +128,7 @@ pub(super) fn statuses<'p>(pods: impl Iterator<Item = &'p Pod>, source: &str) ->
     let (mut findings, mut all, mut unreported) = (Vec::new(), 0, 0);
     for pod in pods {
         all += 1;
-        // A manifest says nothing of what became of its pod.
+        // A manifest has no status.
         unreported += usize::from(pod.status.phase.is_empty());
         let containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
         for container in containers {

@@ -1,4 +1,4 @@
-//! What a restart of the kubelet does to the pods, and whom another critical pod costs its place.
+//! The effect of a kubelet restart on the pods, and the pods that another critical pod would preempt.
 
 use super::rule::{Headroom, NodeRule, Restart};
 use crate::admission::qualified;
@@ -63,7 +63,7 @@ pub(super) fn headroom(about: &AdmissionNode) -> Finding {
     let (Some(free_milli_cpu), Some(free_memory_bytes)) =
         (free(&planned, "cpu"), free(&planned, "memory"))
     else {
-        let reason = "the Node object does not say what the node has".to_owned();
+        let reason = "the Node object has no allocatable resources".to_owned();
         return finding(Headroom::Unknown { reason });
     };
     let is_full =
@@ -81,7 +81,7 @@ pub(super) fn victims_of_next(about: &AdmissionNode) -> Result<(i64, Vec<String>
     let order = |others: &mut [_]| sort(others, &[]);
     let planned = plan(about, &critical(0), order, Detail::BRIEF).map_err(|it| it.reason())?;
     let cpu = planned.admission.resources.iter().find(|it| it.resource == "cpu");
-    let free = cpu.map(|it| it.free).ok_or("the Node object does not say what the node has")?;
+    let free = cpu.map(|it| it.free).ok_or("the Node object has no allocatable resources")?;
     victims(about, free).map_err(|failure| failure.reason())
 }
 

@@ -1,4 +1,4 @@
-//! What the checks of a node can find beside its cgroups; `wording` has the sentences.
+//! The findings of node checks other than the cgroup checks; `wording` has the sentences.
 
 use crate::answer::{Rule, Severity, Wording};
 use crate::cgroup::live::set_by::SetBy;
@@ -6,7 +6,7 @@ use crate::facts::certificates::CertificateUsage;
 use crate::facts::timestamp::Timestamp;
 use serde::Serialize;
 
-/// The rules of a node. The ID of a rule is the same whether it holds or not.
+/// The rules of a node. A rule has the same ID whether the check passes or fails.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "id", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum NodeRule {
@@ -16,13 +16,13 @@ pub enum NodeRule {
         cgroup: String,
         /// The file; null: the cgroup as a whole.
         file: Option<String>,
-        /// What the kubelet or the runtime writes.
+        /// The value that the kubelet or the runtime writes.
         planned: Option<String>,
-        /// What the kernel has.
+        /// The value in the kernel.
         actual: Option<String>,
-        /// Why they differ, where that is known.
+        /// Why they differ, if known.
         reason: Option<String>,
-        /// Who wrote what the kernel has, where that is evident.
+        /// Who wrote the value in the kernel, if evident.
         set_by: Option<SetBy>,
     },
     /// A kubelet that started a moment ago.
@@ -40,13 +40,13 @@ pub enum NodeRule {
     Eviction(Eviction),
     /// The devices of containers.
     Devices(Devices),
-    /// What a restarted kubelet does with the pods.
+    /// The readmission of the pods by a restarted kubelet.
     KubeletRestart(Restart),
     /// The CPU quota of a container.
     CpuThrottling(Throttling),
     /// Memory that ran out in a container.
     OomKills(OomKills),
-    /// The memory of a container beside its limit.
+    /// The memory of a container compared with its limit.
     MemoryLimit(MemoryLimit),
     /// Containers that were started again.
     Restarts(Restarts),
@@ -124,7 +124,7 @@ pub enum Devices {
     NoneHealthy { resource: String, capacity: i64 },
 }
 
-/// What a restarted kubelet does with the pods.
+/// The readmission of the pods by a restarted kubelet.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Restart {
@@ -151,7 +151,7 @@ pub enum OomKills {
     Killed { times: u64, last: Option<String> },
 }
 
-/// The memory of a container beside its limit.
+/// The memory of a container compared with its limit.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum MemoryLimit {
@@ -267,10 +267,10 @@ impl Rule for NodeRule {
                 Wording::new(format!("the kubelet started {age_seconds} s ago"))
                     .because("systemd starts a kubelet that ends again after 10 s")
                     .leads_to(
-                        "if it keeps ending, no pod of the node is started, probed or evicted",
+                        "if it keeps exiting, no pod of the node is started, probed or evicted",
                     )
                     .advise(
-                        "run doctor again in two minutes; journalctl -u kubelet shows why it ends",
+                        "run doctor again in two minutes; journalctl -u kubelet shows why it exits",
                     )
             }
             Self::NodeConditions(state) => state.wording(),

@@ -1,4 +1,4 @@
-//! The sentences of the checks of a node: what was found, why it matters, what follows, what to do, what shows more.
+//! The sentences of the node checks: result, reason, consequence, advice, and the command with details.
 
 use super::rule::{
     Certificates, Conditions, Devices, Eviction, Headroom, ImageGc, MemoryLimit, OomKills, Restart,
@@ -13,21 +13,21 @@ impl Conditions {
         match self {
             Self::Ok => Wording::new("the node is ready, without pressure"),
             Self::Unknown { reason } => Wording::new(reason.clone())
-                .advise("give the Node object with --node-file, or a kubeconfig"),
+                .advise("pass the Node object with --node-file, or a kubeconfig"),
             Self::NotReady { status, reason } => Wording::new(match reason.as_str() {
                 "" => format!("Ready is {status}"),
                 reason => format!("Ready is {status}: {reason}"),
             })
             .leads_to("the node controller taints the node, and its pods are deleted after their tolerations")
-            .advise("look at the kubelet's log: journalctl -u kubelet"),
+            .advise("read the kubelet's log: journalctl -u kubelet"),
             Self::Stale { heartbeat, age_seconds } => Wording::new(format!(
                 "the kubelet last reported the node's status at {heartbeat}, {age_seconds} s ago"
             ))
             .because("a running kubelet reports at least every 5 minutes (nodeStatusReportFrequency)")
-            .leads_to("the conditions say nothing of the node as it is now")
+            .leads_to("the conditions may be out of date")
             .advise("check that the kubelet runs and reaches the API server"),
             Self::Pressure { conditions } => Wording::new(format!("{} True", conditions.join(", ")))
-                .leads_to("the kubelet evicts pods, and refuses new ones that do not tolerate it")
+                .leads_to("the kubelet evicts pods, and rejects new ones that do not tolerate it")
                 .see("kq evict rank"),
         }
     }
@@ -85,7 +85,7 @@ impl ImageGc {
                 Some(usage) => {
                     format!("usage {usage}% is below imageGCHighThresholdPercent {high_threshold_percent}%")
                 }
-                None => "no image goes in the next collection".to_owned(),
+                None => "the next collection removes no image".to_owned(),
             }),
             Self::Unknown { reason } => Wording::new(reason.clone())
                 .advise("run kq as root on the node, with the container runtime up")
@@ -94,7 +94,7 @@ impl ImageGc {
                 Wording::new(format!(
                     "usage {usage_percent}% has reached imageGCHighThresholdPercent {high_threshold_percent}%: {} \
                      ({}), first {first}",
-                    count(*images, "image goes", "images go"),
+                    count(*images, "image is removed", "images are removed"),
                     amount(*freed_bytes)
                 ))
                 .leads_to("the kubelet removes them within 5 minutes; a pod that needs one pulls it again")
@@ -103,13 +103,13 @@ impl ImageGc {
             }
             Self::FallsShort { usage_percent, wanted_bytes, freed_bytes, error } => {
                 Wording::new(format!(
-                    "usage {usage_percent}%: image garbage collection wants {} free and can free {}",
+                    "usage {usage_percent}%: image garbage collection must free {} and can free {}",
                     amount(*wanted_bytes),
                     amount(*freed_bytes)
                 ))
                 .because(error.clone())
                 .leads_to("the disk fills up to the eviction threshold, and pods are evicted")
-                .advise("remove files that are no images: logs, volumes, data beside the kubelet's")
+                .advise("remove other files: logs, volumes, data of other programs")
                 .see(COMMAND)
             }
         }
@@ -127,7 +127,7 @@ impl Eviction {
                 Some(signal) => format!("{signal}: {reason}"),
                 None => reason.clone(),
             })
-            .advise("let kq reach the kubelet's API, or give --stats to kq evict rank")
+            .advise("let kq reach the kubelet's API, or pass --stats to kq evict rank")
             .see(rank(signal.as_deref().unwrap_or("memory.available"))),
             Self::Near { signal, available, threshold, margin, first } => Wording::new(format!(
                 "{signal}: {} left, the threshold is {}: {} to go",
@@ -177,27 +177,27 @@ impl Devices {
         };
         match self {
             Self::Ok { devices } => {
-                Wording::new(format!("{}, as it should be", count(*devices, "device in use", "devices in use")))
+                Wording::new(format!("{}, all consistent", count(*devices, "device in use", "devices in use")))
             }
             Self::Unknown { reason } => {
                 Wording::new(reason.clone()).advise("run kq as root on the node").see(COMMAND)
             }
             Self::Double { resource, device, reason } => of(resource, device, reason)
-                .leads_to("two containers share a device that each of them takes for its own")
+                .leads_to("two containers share a device that is allocated to each of them")
                 .advise("delete the younger of the pods"),
             Self::Unhealthy { resource, device, reason } => of(resource, device, reason)
                 .leads_to("the container keeps the device until its pod is deleted; a restart of the kubelet changes nothing")
-                .advise("look at the plugin's log; delete the pod to get another device"),
+                .advise("read the plugin's log; delete the pod to get another device"),
             Self::Stale { resource, device, reason } => of(resource, device, reason)
-                .leads_to("the entry goes when a pod next asks for devices")
+                .leads_to("the kubelet removes the entry when a pod next requests devices")
                 .advise("nothing while the kubelet runs; kq devices repair --remove-stale where it is stopped"),
             Self::Inconsistent { resource, device, reason } => of(resource, device, reason)
-                .leads_to("a kubelet that starts takes its checkpoint, not what it holds now")
-                .advise("look at the details before the kubelet is restarted"),
+                .leads_to("a restarted kubelet reads its checkpoint, not its present memory")
+                .advise("check the details before the kubelet is restarted"),
             Self::NoneHealthy { resource, capacity } => Wording::new(format!(
                 "{resource}: the Node object has {capacity}, and none is healthy"
             ))
-            .leads_to("no pod that asks for the resource is admitted")
+            .leads_to("no pod that requests the resource is admitted")
             .advise("check that its plugin runs and is registered")
             .see("kq devices plugins"),
         }
@@ -213,10 +213,10 @@ impl Restart {
                 count(*pods, "pod", "pods")
             )),
             Self::Unknown { reason } => {
-                Wording::new(reason.clone()).advise("give --node-file and --pods").see(COMMAND)
+                Wording::new(reason.clone()).advise("pass --node-file and --pods").see(COMMAND)
             }
             Self::Refuses { reason, message } => {
-                Wording::new(format!("a restarted kubelet refuses the pod: {reason}: {message}"))
+                Wording::new(format!("a restarted kubelet rejects the pod: {reason}: {message}"))
                     .leads_to("its containers are stopped, and the pod fails")
                     .advise("move the pod before the kubelet is restarted")
                     .see(COMMAND)
@@ -235,7 +235,7 @@ impl Throttling {
     pub(super) fn wording(&self) -> Wording {
         match self {
             Self::Ok { containers } => Wording::new(format!(
-                "none of {} is held back by its CPU limit",
+                "none of {} is throttled by its CPU limit",
                 count(*containers, "container", "containers")
             )),
             Self::Unknown { reason } => Wording::new(reason.clone())
@@ -298,7 +298,7 @@ impl Restarts {
             Self::BackOff { restarts, reason } => {
                 Wording::new(format!("{reason} after {}", count_restarts(*restarts)))
                     .leads_to("the kubelet waits up to 5 minutes before each start")
-                    .advise("look at the log of the run before: kubectl logs --previous")
+                    .advise("read the log of the previous run: kubectl logs --previous")
                     .see("kq preempt why")
             }
             Self::Restarted { restarts, exit_code, last, probe } => {
@@ -316,7 +316,7 @@ impl Restarts {
                         .advise("compare the probe's timeout with the time of an answer")
                         .see(format!("kq probe plan --type {probe}")),
                     None => wording
-                        .advise("look at the log of the run before: kubectl logs --previous")
+                        .advise("read the log of the previous run: kubectl logs --previous")
                         .see("kq preempt why"),
                 }
             }
@@ -341,7 +341,7 @@ impl Headroom {
                 not_requested(*free_milli_cpu, *free_memory_bytes),
                 first_of(victims)
             ))
-            .because("the kubelet goes by QoS class, distance and requests, not by priorities or disruption budgets")
+            .because("the kubelet orders victims by QoS class, distance and requests, not by priority or disruption budget")
             .see(COMMAND),
         }
     }

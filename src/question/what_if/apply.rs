@@ -1,4 +1,4 @@
-//! Puts changes into the facts of a node.
+//! Applies changes to the facts of a node.
 
 use super::resize::resize;
 use super::state::NodeState;
@@ -30,10 +30,10 @@ use std::collections::BTreeMap;
 /// The checkpoint of the device manager.
 const DEVICE_CHECKPOINT: &str = "device-plugins/kubelet_internal_checkpoint";
 
-/// What the kubelet allocated to pods.
+/// The resources that the kubelet allocated to pods.
 pub(super) const ALLOCATED: &str = "allocated_pods_state";
 
-/// What the files hold that changes name.
+/// The content of the files that changes name.
 #[derive(Clone, Debug, Default)]
 pub struct ChangeFiles {
     /// The configuration of `config FILE`.
@@ -42,7 +42,7 @@ pub struct ChangeFiles {
     pub pods: BTreeMap<String, Vec<LoadedPod>>,
 }
 
-/// What a change needs and the facts do not have.
+/// Fails for a fact that a change needs and the node lacks.
 fn lacks(change: &Change, what: &str, flag: &str) -> Failure {
     Failure::missing(anyhow!("{change}: {what}")).hint(flag.to_owned())
 }
@@ -51,7 +51,7 @@ fn lacks(change: &Change, what: &str, flag: &str) -> Failure {
 ///
 /// # Errors
 ///
-/// Fails for a pod, a device, a resource or a file that the node does not have, and for values that no field takes.
+/// Fails for a pod, device, resource or file that the node does not have, and for values that no field accepts.
 pub fn apply(
     state: &mut NodeState,
     change: &Change,
@@ -66,8 +66,8 @@ pub fn apply(
                 let before = before.kubelet.version;
                 for field in state.forget_defaults(before, *version) {
                     basis.assume(format!(
-                        "{field} is not set: it has the default of {before} in what the kubelet told \
-                         (--kubelet-config FILE has what is set)"
+                        "{field} is not set: /configz reports the default of {before} for it \
+                         (--kubelet-config FILE has only set fields)"
                     ));
                 }
             }
@@ -110,7 +110,7 @@ pub fn apply(
                 is_yaml = assign(config, field, value, Origin::Flag("set"));
             });
             is_yaml
-                .with_context(|| format!("{change}: the value is no YAML"))
+                .with_context(|| format!("{change}: the value is not YAML"))
                 .map_err(Failure::usage)?;
         }
         Change::Flags(words) => flags(state, words)?,
@@ -161,7 +161,7 @@ pub fn apply(
             let memory = memory.ok_or_else(|| {
                 lacks(
                     change,
-                    "what the kubelet measured of memory is unknown",
+                    "the kubelet's measurement of memory is unknown",
                     "take a snapshot as root on the node",
                 )
             })?;
@@ -184,12 +184,12 @@ fn stop_containers(state: &mut NodeState) {
     }
 }
 
-/// Puts flags on the kubelet's command line, each in the place of one of its name.
+/// Adds flags to the kubelet's command line; each replaces those of the same name.
 fn flags(state: &mut NodeState, words: &[String]) -> Result<(), Failure> {
     let mut line = vec!["kubelet".to_owned()];
     line.extend(words.iter().cloned());
     let new = as_started(&line)
-        .ok_or_else(|| Failure::usage(anyhow!("flags: the command line starts no kubelet")))?;
+        .ok_or_else(|| Failure::usage(anyhow!("flags: not a command line of a kubelet")))?;
     match &mut state.on_disk.process {
         Some(process) => {
             process.flags.retain(|flag| new.flags.iter().all(|it| it.name != flag.name));
@@ -200,7 +200,7 @@ fn flags(state: &mut NodeState, words: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses a field that no version has: in a file the kubelet passes over it.
+/// Rejects a field that no version has: the kubelet would ignore it in a file.
 fn known_field(change: &Change, name: &str) -> Result<(), Failure> {
     if field_names().any(|known| known == name) {
         return Ok(());
@@ -228,7 +228,7 @@ pub(super) fn pods<'s>(
     })
 }
 
-/// Returns what a pod is known by.
+/// Returns the identity of a pod: its UID, else NAMESPACE/NAME.
 pub(super) fn id(pod: &Pod) -> String {
     match effective_uid(pod) {
         "" => format!("{}/{}", pod.metadata.namespace, pod.metadata.name),
@@ -261,7 +261,7 @@ pub(super) fn pod_of(state: &NodeState, change: &Change, name: &str) -> Result<S
     }
 }
 
-/// Makes of the pod of a file one that comes to the node.
+/// Turns the pod of a file into one that is bound to the node.
 fn arrive(pod: &mut Pod, node: &str, is_static: bool) {
     pod.status = Default::default();
     pod.status.phase = "Pending".to_owned();
@@ -276,7 +276,7 @@ fn arrive(pod: &mut Pod, node: &str, is_static: bool) {
     node.clone_into(&mut pod.spec.node_name);
 }
 
-/// Takes from the pods what their status says of their allocation: a kubelet that starts does not read that.
+/// Removes the allocation from the pods' statuses: a starting kubelet does not read it.
 fn forget_reported(state: &mut NodeState) {
     for loaded in state.snapshot.pods.found.iter_mut().flat_map(|it| &mut it.value.pods) {
         let status = &mut loaded.pod.status;
@@ -298,7 +298,7 @@ fn taint(node: &mut NodeObject, change: &Change, taint: &TaintChange) -> Result<
     if taint.is_removed {
         return match taints.len() < count {
             true => Ok(()),
-            false => Err(Failure::usage(anyhow!("{change}: the node has no such taint"))),
+            false => Err(Failure::usage(anyhow!("{change}: the node does not have this taint"))),
         };
     }
     taints.push(NodeTaint {
@@ -313,7 +313,11 @@ fn device_gone(state: &mut NodeState, change: &Change, id: &str) -> Result<(), F
     let devices = state.snapshot.devices.as_mut();
     let checkpoint = devices.and_then(|devices| devices.checkpoint.found.as_mut());
     let Some(checkpoint) = checkpoint.map(|found| &mut found.value) else {
-        return Err(lacks(change, "which devices there are is unknown", "run as root on the node"));
+        return Err(lacks(
+            change,
+            "the devices of the node are unknown",
+            "run as root on the node",
+        ));
     };
     let mut resources = Vec::new();
     for (resource, ids) in &mut checkpoint.registered {
@@ -350,7 +354,7 @@ fn plugin_gone(state: &mut NodeState, change: &Change, resource: &str) -> Result
     if !node.status.capacity.contains(&name) {
         let all: Vec<String> =
             node.status.capacity.iter().map(|(name, _)| name.to_string()).collect();
-        let failure = Failure::usage(anyhow!("{change}: the node has no such resource"));
+        let failure = Failure::usage(anyhow!("{change}: the node does not have this resource"));
         return Err(match nearest(resource, all.iter().map(String::as_str)) {
             Some(near) => failure.hint(format!("did you mean {near}?")),
             None => failure,
@@ -422,7 +426,7 @@ fn state_file(state: &mut NodeState, name: &str, is_damaged: bool) -> Result<(),
     }
     let text = match (is_damaged, files.files.get(name)) {
         (false, _) => Text::Absent,
-        // Half of what was there: a write that was cut.
+        // Half of the text, like an interrupted write.
         (true, Some(Text::Read(text))) => {
             Text::Read(text.chars().take(text.chars().count() / 2).collect())
         }

@@ -1,7 +1,7 @@
-//! What kubelets of other versions do otherwise, where it concerns the node.
+//! Differences in behaviour between kubelet versions that concern the node.
 //!
-//! From `tests/vectors/versions/behaviours.jsonl`, which names the source of each. What stops the kubelet is the
-//! business of its start.
+//! From `tests/vectors/versions/behaviours.jsonl`, which names the source of each. Fatal differences are in
+//!  `kubelet_start`.
 
 use super::pods::Transition;
 use crate::admission::qualified;
@@ -29,7 +29,7 @@ struct Behaviour {
     concerns: fn(&KubeletNode) -> Concern,
 }
 
-/// What a behaviour concerns.
+/// The subject of a behaviour.
 enum Concern {
     Nothing,
     Node,
@@ -127,7 +127,7 @@ const BEHAVIOURS: [Behaviour; 9] = [
         what: "a pod needs its own credentials for an image that was pulled with the secret of another pod",
         about: "pods without pull secrets fail to start with private images, present or not",
         advice: Some(
-            "give the pods imagePullSecrets, or set imagePullCredentialsVerificationPolicy: NeverVerify",
+            "add imagePullSecrets to the pods, or set imagePullCredentialsVerificationPolicy: NeverVerify",
         ),
         concerns: |node| {
             let policy = node.snapshot.kubelet_config.value();
@@ -168,13 +168,13 @@ const BEHAVIOURS: [Behaviour; 9] = [
     },
 ];
 
-/// Tells whether a pod names objects of the API, as far as that is kept of it.
+/// Returns true if a pod references API objects, as far as stored pods keep the references.
 fn references_api(pod: &Pod) -> bool {
     !pod.spec.service_account_name.is_empty()
         || pod.spec.volumes.iter().any(|volume| volume.api_reference().is_some())
 }
 
-/// Returns the rows of `behaviours.jsonl` that are told of, with the first minor version.
+/// Returns the rows of `behaviours.jsonl` that are reported, with the first minor version.
 pub fn told() -> impl Iterator<Item = (&'static str, u32)> {
     BEHAVIOURS.iter().map(|it| (it.id, it.since))
 }
@@ -182,7 +182,7 @@ pub fn told() -> impl Iterator<Item = (&'static str, u32)> {
 /// As many pods as a reader can use.
 const NAMED: usize = 5;
 
-/// Returns what the kubelet of the other version does otherwise.
+/// Returns the differences of the other kubelet version.
 pub fn behaviours(transition: &Transition<'_>) -> Vec<Finding> {
     let (Ok(before), Ok(after)) = (transition.before.kubelet(), transition.after.kubelet()) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! A node as it is described to the questions of each domain: once for all of them.
+//! A node as described to the questions of each domain; each description is made once.
 
 use super::state::NodeState;
 use crate::admission::qualified;
@@ -23,7 +23,7 @@ impl NodeState {
     ///
     /// # Errors
     ///
-    /// Fails on facts that no node has.
+    /// Fails for invalid facts.
     pub fn cgroups_without(&self, lost: &BTreeSet<&str>) -> Result<PlanInput, Failure> {
         let mut live = self.live()?;
         live.pods.retain(|loaded| !lost.contains(qualified(&loaded.pod).as_str()));
@@ -55,7 +55,7 @@ impl<'s> Described<'s> {
     ///
     /// # Errors
     ///
-    /// Fails on facts that no node has.
+    /// Fails for invalid facts.
     pub fn cgroups(&self) -> Result<&PlanInput, Failure> {
         match self.cgroups.get() {
             Some(known) => Ok(known),
@@ -70,7 +70,7 @@ impl<'s> Described<'s> {
     ///
     /// # Errors
     ///
-    /// Fails on facts that no node has.
+    /// Fails for invalid facts.
     pub fn node(&self) -> Result<&Node, Failure> {
         Ok(&self.cgroups()?.node)
     }

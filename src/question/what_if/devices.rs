@@ -1,4 +1,4 @@
-//! What a restart does to pods with devices.
+//! The effect of a kubelet restart on pods with devices.
 
 use super::pods::Transition;
 use crate::admission::qualified;
@@ -13,7 +13,7 @@ use crate::question::devices::admission::PluginStart;
 use crate::what_if::{OpenCause, PodOutcome, PodResult, StartFinding};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Of a kubelet that looks at a device which it does not know.
+/// The panic of a kubelet that looks up an unknown device.
 const NULL_POINTER: &str =
     "panic: runtime error: invalid memory address or nil pointer dereference";
 
@@ -34,7 +34,7 @@ impl Transition<'_> {
         lost.map(|entry| entry.resource_name.clone())
     }
 
-    /// Leaves open what happens to the pods that a kubelet refuses only as long as their plugins have not registered.
+    /// Leaves open the outcome of pods that the kubelet rejects only until their plugins have registered.
     ///
     /// # Errors
     ///

@@ -11,7 +11,7 @@ use crate::what_if::{OpenCause, PodResult};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Transition<'_> {
-    /// Tells of the pods that the eviction manager evicts: as many as it takes to end the pressure, by what they use.
+    /// Marks the pods that the eviction manager evicts, in order of usage, until the pressure ends.
     pub(super) fn evictions(
         &self,
         about: &AdmissionNode,
@@ -41,7 +41,7 @@ impl Transition<'_> {
                 is_stored: true,
             };
             let Ok(rank) = RankedNode::of(about.node.clone()).rank(&options) else { continue };
-            // What helps one signal of a disk helps the other.
+            // Freed disk space helps both signals of a file system.
             if under.replace(rank.condition) != Some(rank.condition) {
                 freed = Some(0);
             }
@@ -53,7 +53,7 @@ impl Transition<'_> {
                 if freed.is_some_and(|freed| freed >= missing) {
                     break;
                 }
-                // Without what the pods use, their order is not known either.
+                // Without usage, the order is unknown too.
                 let is_open = freed.is_none() || usage.is_none();
                 if let Some(at) = places.get(&name) {
                     let outcome = &mut effects.outcomes[*at];
@@ -83,7 +83,7 @@ impl Transition<'_> {
     }
 }
 
-/// Returns the signals whose hard threshold is crossed, and how much is missing.
+/// Returns the signals whose hard threshold is crossed, and the missing amount.
 fn shortages(node: &KubeletNode) -> Vec<(Signal, i64)> {
     let (Ok(thresholds), Some(summary)) =
         (node.eviction_thresholds(), node.snapshot.stats_summary.value())

@@ -1,4 +1,4 @@
-//! What follows of a change: room for pods, images, eviction.
+//! The consequences of a change for new pods, images and eviction.
 
 use super::described::Described;
 use super::pods::Transition;
@@ -62,7 +62,7 @@ pub fn with_allocatable(before: &Described<'_>, after: &Described<'_>) -> Option
     Some(state)
 }
 
-/// Returns how many pods the kubelet takes.
+/// Returns the most pods that the kubelet admits.
 fn most_pods(node: &Node) -> i64 {
     let most = i64::from(node.config.max_pods);
     let cpus = node.capacity.get(&ResourceName::Cpu).map(Quantity::value);
@@ -73,7 +73,7 @@ fn most_pods(node: &Node) -> i64 {
 }
 
 impl Transition<'_> {
-    /// Returns what follows for new pods, images and eviction.
+    /// Returns the consequences for new pods, images and eviction.
     pub fn follows(&self, pods: &[PodOutcome]) -> Vec<Finding> {
         let mut findings = self.allocatable(pods);
         findings.extend(self.other_name());
@@ -108,7 +108,7 @@ impl Transition<'_> {
         findings
     }
 
-    /// Returns what the pods request that stay.
+    /// Returns the requests of the remaining pods.
     fn requested(&self, name: &ResourceName, lost: &BTreeSet<&str>) -> Quantity {
         let pods = self.after.state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
         let pods = pods.map(|loaded| &loaded.pod).filter(|pod| {
@@ -131,7 +131,7 @@ impl Transition<'_> {
         sum
     }
 
-    /// Tells of a kubelet that starts under another name than that of its Node object.
+    /// Reports a kubelet that starts under another name than that of its Node object.
     fn other_name(&self) -> Option<Finding> {
         let said = self.after.state.on_disk.process.as_ref()?.interpreted().hostname_override?;
         let before = self.before.state.on_disk.process.as_ref();
@@ -147,8 +147,8 @@ impl Transition<'_> {
         Some(Finding::of(Subject::Node, &rule))
     }
 
-    /// Tells of the readiness of probed containers that keep running (`newWorker`, `pkg/kubelet/prober/worker.go`: from
-    /// 1.35 on a container that runs for longer keeps its readiness).
+    /// Reports the readiness of probed containers that keep running (`newWorker`, `pkg/kubelet/prober/worker.go`: since
+    ///  1.35, a container that was already running keeps its readiness).
     fn readiness(&self, pods: &[PodOutcome]) -> Option<Finding> {
         let rules = &self.after.kubelet().ok()?.kubelet;
         let is_kept = rules.version.at_least(35)
@@ -228,7 +228,7 @@ impl Transition<'_> {
     }
 }
 
-/// Returns the signals whose threshold is crossed, with what is available and the threshold.
+/// Returns the crossed signals, with the available amount and the threshold.
 fn crossed(node: &Described<'_>) -> BTreeMap<Signal, (u64, u64)> {
     let Ok(node) = node.kubelet() else { return BTreeMap::new() };
     let (Ok(thresholds), Some(summary)) =

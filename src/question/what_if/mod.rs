@@ -1,5 +1,5 @@
-//! What changes would do to a node, in every domain: the changed node is asked the questions of each domain, and the
-//! answers are held against those of the node as it is.
+//! The effect of changes on a node, in every domain: each domain's questions are answered for the node before and after
+//!  the change, and the answers compared.
 
 mod apply;
 mod behaviours;
@@ -34,11 +34,11 @@ pub fn what_if_needs() -> Needs {
     Needs::ALL.without(&[FactKey::FolderUsage, FactKey::WritableLayers]).in_files()
 }
 
-/// Answers what changes would do to a node.
+/// Returns the effect of changes on a node.
 ///
 /// # Errors
 ///
-/// Fails for a change that the node cannot have, and where a fact is missing without which nothing can be said.
+/// Fails for a change that the node cannot have, and where a necessary fact is missing.
 pub fn what_if(
     before: &NodeState,
     changes: &[Change],
@@ -135,7 +135,7 @@ fn missing(about: &str, failure: &Failure) -> Finding {
     Finding::of(Subject::Node, &rule)
 }
 
-/// Returns what to do before the change: one step for each danger.
+/// Returns the steps before the change, one for each danger.
 fn steps(items: &[Finding]) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut drained = Vec::new();

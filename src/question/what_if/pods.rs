@@ -1,4 +1,4 @@
-//! What happens to the pods.
+//! The effect of a change on the pods.
 
 use super::described::Described;
 use super::state::NodeState;
@@ -16,16 +16,15 @@ use crate::what_if::{OpenCause, PodFate, PodOutcome, PodResult, RestartCause, Wh
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What happens to the pods, and what is to be said of it.
+/// The outcomes of the pods, and the findings about them.
 #[derive(Default)]
 pub struct PodEffects {
     /// Each pod.
     pub outcomes: Vec<PodOutcome>,
-    /// What is to be said.
     pub findings: Vec<Finding>,
 }
 
-/// A node before and after, and how it comes from one to the other.
+/// A node before and after a change, and the transition between the two.
 pub struct Transition<'t> {
     pub before: Described<'t>,
     pub after: Described<'t>,
@@ -34,14 +33,14 @@ pub struct Transition<'t> {
     pub restarts: bool,
     /// The machine reboots.
     pub reboots: bool,
-    /// What the kubelet remembers to have given to containers, once it was read.
+    /// The resources that the kubelet's records allocate to containers, once read.
     pub actuated: OnceCell<Option<PodAllocations>>,
-    /// The pods whose resize waits, with the reason and the message.
+    /// The pods whose resize is pending, with the reason and the message.
     pub waiting: BTreeMap<String, (String, String)>,
 }
 
 impl Transition<'_> {
-    /// Returns what happens to the pods.
+    /// Returns the outcomes of the pods.
     ///
     /// # Errors
     ///
@@ -69,7 +68,7 @@ impl Transition<'_> {
         Ok(effects)
     }
 
-    /// Takes the pods in again, as a kubelet that starts does.
+    /// Readmits the pods, as a starting kubelet does.
     fn restarted(&self, about: &AdmissionNode, basis: &mut Basis) -> Result<PodEffects, Failure> {
         let answer = readmit_all(about)?;
         take(basis, answer.basis);
@@ -117,7 +116,7 @@ impl Transition<'_> {
         Ok(PodEffects { outcomes, findings: Vec::new() })
     }
 
-    /// Returns the pods of files that come to the node.
+    /// Returns the pods of files that are added to the node.
     fn added(&self) -> BTreeSet<String> {
         let names = |state: &NodeState| -> BTreeSet<String> {
             let pods = state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
@@ -126,7 +125,7 @@ impl Transition<'_> {
         names(self.after.state).difference(&names(self.before.state)).cloned().collect()
     }
 
-    /// Looks at the pods of a kubelet that runs on.
+    /// Returns the outcomes of pods whose kubelet keeps running.
     fn running(&self, about: &AdmissionNode, basis: &mut Basis) -> Result<PodEffects, Failure> {
         let mut effects = PodEffects::default();
         let added = self.added();
@@ -183,7 +182,7 @@ impl Transition<'_> {
         Ok(effects)
     }
 
-    /// Tells of the pods that the next start of the kubelet would refuse, and would not now.
+    /// Reports the pods that only the next start of the kubelet would reject.
     fn next_start(&self, about: &AdmissionNode, effects: &mut PodEffects) -> Result<(), Failure> {
         let lost = |about: &AdmissionNode| -> Result<BTreeMap<String, Readmitted>, Failure> {
             let items = readmit_all(about)?.items.into_iter();
@@ -224,7 +223,7 @@ impl Transition<'_> {
         Ok(())
     }
 
-    /// Returns the finding about what happens to a pod.
+    /// Returns the finding about the outcome of a pod.
     fn finding(&self, outcome: &PodOutcome, added: &BTreeSet<String>) -> Option<Finding> {
         let reason = || outcome.reason.clone().unwrap_or_default();
         let message = || outcome.message.clone().unwrap_or_default();
@@ -271,12 +270,12 @@ fn outcome(pod: &str, is_static: bool, result: PodResult) -> PodOutcome {
     }
 }
 
-/// Returns the node as those ask about it who admit pods.
+/// Returns the node for questions about admission.
 pub(super) fn admission_node(node: &KubeletNode) -> AdmissionNode {
     AdmissionNode::with_flags(node.clone(), Vec::new(), None)
 }
 
-/// Puts what an answer rests on to what this one rests on.
+/// Adds the basis of another answer to the basis of this one.
 fn take(basis: &mut Basis, other: Basis) {
     basis.assume_all(other.assumptions);
     basis.warn_all(other.warnings);

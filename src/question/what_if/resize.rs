@@ -1,4 +1,4 @@
-//! Resizes of pods: into the facts of a node, and back out where the kubelet does not carry them out.
+//! Resizes of pods: applied to the facts of a node, and reverted where the kubelet does not actuate them.
 
 use super::apply::{ALLOCATED, id, pod_of, pods};
 use super::pods::admission_node;
@@ -75,7 +75,7 @@ pub(super) fn resize(
     if is_other_class {
         let failure =
             Failure::usage(anyhow!("{change}: the QoS class would not be {class} any more"));
-        return Err(failure.hint("the API server refuses such a resize"));
+        return Err(failure.hint("the API server rejects this resize"));
     }
     let status = &mut pod.status;
     (status.allocated_resources, status.resources) = (None, None);
@@ -86,7 +86,7 @@ pub(super) fn resize(
     Ok(())
 }
 
-/// Takes a pod out of what the kubelet allocated: it counts with its spec.
+/// Removes a pod from the kubelet's allocations, so that its spec counts.
 fn forget_allocation(state: &mut NodeState, uid: &str) {
     let files = state.snapshot.state_files.iter_mut().flat_map(|it| &mut it.files);
     for (_, text) in files.filter(|(name, _)| *name == ALLOCATED) {
@@ -99,7 +99,7 @@ fn forget_allocation(state: &mut NodeState, uid: &str) {
     }
 }
 
-/// Finds the resizes that the kubelet does not carry out, and takes them back.
+/// Finds the resizes that the kubelet does not actuate, and reverts them.
 ///
 /// # Errors
 ///
@@ -132,7 +132,7 @@ pub fn waiting_resizes(
     Ok(waiting)
 }
 
-/// Returns why a resize of a pod is not carried out (`podResizesAdmitHandler`, `pkg/kubelet/allocation/handlers.go`, and
+/// Returns why a resize of a pod is not actuated (`podResizesAdmitHandler`, `pkg/kubelet/allocation/handlers.go`, and
 /// `setPodResizePendingCondition`, read in 1.36.2). Before 1.36 a request above what is allocatable is infeasible.
 fn infeasible(about: &AdmissionNode, pod: &Pod) -> Result<Option<(String, String)>, Failure> {
     let kubelet = &about.node.kubelet;

@@ -56,7 +56,7 @@ impl Transition<'_> {
         named(RestartCause::NotRunning, all().filter(|it| !runs(it)).collect())
     }
 
-    /// Tells whether the kubelet resizes the containers of a pod of whose resources it has no record. It leaves out
+    /// Returns true if the kubelet resizes the containers of a pod whose resources it has no record of. It leaves out
     /// static pods before 1.36 (`IsInPlacePodVerticalScalingAllowed`).
     fn resizes_unrecorded(&self, pod: &Pod, about: &AdmissionNode) -> bool {
         let kubelet = &about.node.kubelet;
@@ -65,8 +65,8 @@ impl Transition<'_> {
             && (kubelet.version.at_least(36) || !is_static_pod(pod))
     }
 
-    /// Tells whether the kubelet finds a record of the resources that a container got. A kubelet 1.32 writes none; a
-    /// file that was not read is taken for complete.
+    /// Returns true if the kubelet finds a record of the resources of a container. Kubelet 1.32 writes none; a
+    /// file that was not read counts as complete.
     fn is_recorded(&self, pod: &Pod, container: &Container) -> bool {
         if self.before.kubelet().is_ok_and(|node| !node.kubelet.version.at_least(33)) {
             return false;
@@ -88,7 +88,7 @@ impl Transition<'_> {
     }
 }
 
-/// Tells whether a resize from nothing to its resources restarts a container (`computePodResizeAction`,
+/// Returns true if a resize from nothing to its resources restarts a container (`computePodResizeAction`,
 /// `pkg/kubelet/kuberuntime/kuberuntime_manager.go`, read in 1.36.2).
 fn restarts_when_resized(container: &Container) -> bool {
     let resources = &container.resources;

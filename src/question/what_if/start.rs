@@ -6,7 +6,7 @@ use crate::facts::kubelet_config::Source;
 use crate::kubelet_start::{Exit, Fix, StartProblem};
 use crate::what_if::{StartFinding, WhatIfRule};
 
-/// Follows the start of the kubelet, and returns whether it starts and what it says.
+/// Simulates the start of the kubelet, and returns whether it starts and the messages it logs.
 pub fn start(after: &mut NodeState, basis: &mut Basis) -> (Option<bool>, Vec<Finding>) {
     let finding = |rule| Finding::of(Subject::Node, &WhatIfRule::KubeletStart(rule));
     if !after.knows_files() && !after.has_assumed_config {
@@ -14,7 +14,7 @@ pub fn start(after: &mut NodeState, basis: &mut Basis) -> (Option<bool>, Vec<Fin
             Some(Source::Configz) => {
                 "the kubelet starts with the configuration that it runs with".to_owned()
             }
-            _ => "the kubelet starts with the configuration that is given".to_owned(),
+            _ => "the kubelet starts with this configuration".to_owned(),
         });
     }
     let examination = after.start();

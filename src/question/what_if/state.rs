@@ -1,4 +1,4 @@
-//! A node before and after changes: its facts, and what is said over them.
+//! A node before and after changes: its facts, and the options that override them.
 
 use crate::answer::{Basis, Failure};
 use crate::cgroup::live::place::kubelet_roots;
@@ -20,16 +20,16 @@ use crate::node::{KubeletFlags, KubeletNode, KubeletOptions, NodeOptions, of_fil
 use crate::question::cgroup::{GatheredTree, LiveNode};
 use serde_json::{Value, json};
 
-/// The facts of a node, and what is said over them.
+/// The facts of a node, and the options that override them.
 #[derive(Clone, Debug)]
 pub struct NodeState {
     /// Its facts.
     pub snapshot: Snapshot,
-    /// What is said over them.
+    /// The options that override the facts.
     pub options: NodeOptions,
-    /// What the next start of the kubelet reads.
+    /// The input of the kubelet's next start.
     pub on_disk: ConfigOnDisk,
-    /// No configuration was found: the defaults are taken.
+    /// No configuration was found, so the defaults apply.
     pub has_assumed_config: bool,
 }
 
@@ -39,7 +39,7 @@ impl NodeState {
     ///
     /// # Errors
     ///
-    /// Fails for options that no field takes, and for a Node object that cannot be read.
+    /// Fails for options that no field accepts, and for an invalid Node object.
     pub fn of(gathered: GatheredTree, mut options: NodeOptions) -> Result<Self, Failure> {
         let GatheredTree { mut snapshot, given, .. } = gathered;
         let is_given = given.is_some();
@@ -75,12 +75,12 @@ impl NodeState {
         Ok(state)
     }
 
-    /// Returns the kubelet's configuration, as it stands before its defaults.
+    /// Returns the kubelet's configuration before defaulting.
     pub fn config(&self) -> ConfigSource {
         config_source(&self.snapshot)
     }
 
-    /// Tells whether the files of the configuration are known, apart from the configuration that runs.
+    /// Returns true if the configuration files are known, apart from the running configuration.
     pub fn knows_files(&self) -> bool {
         self.snapshot.kubelet_config_on_disk.found.is_some()
     }
@@ -110,7 +110,7 @@ impl NodeState {
         text.content = ConfigContent::Document { value: config.value, text: None };
     }
 
-    /// Follows the start of the kubelet. The configuration that comes of it is the one that runs then.
+    /// Simulates the start of the kubelet. The resulting configuration becomes the running one.
     pub fn start(&mut self) -> StartExamination {
         let object = self.snapshot.node.value();
         let told = object.map(|object| object.status.node_info.kubelet_version.clone());
@@ -161,7 +161,7 @@ impl NodeState {
         examination
     }
 
-    /// Puts another configuration in the place of the one that was found.
+    /// Replaces the configuration.
     pub fn put_config(&mut self, config: ConfigSource) {
         let lookup = &mut self.snapshot.kubelet_config;
         let (source, notes) = match lookup.found.take() {
@@ -207,7 +207,7 @@ impl NodeState {
     ///
     /// # Errors
     ///
-    /// Fails on facts that no node has.
+    /// Fails for invalid facts.
     pub fn live(&self) -> Result<LiveNode, Failure> {
         let field = |name: &str| {
             self.snapshot.kubelet_config.value().and_then(|config| config.value.get(name))
@@ -246,17 +246,17 @@ impl NodeState {
     }
 }
 
-/// The file of the configuration, where nobody names one.
+/// The default path of the configuration file.
 const DEFAULT_FILE: &str = "/var/lib/kubelet/config.yaml";
 
-/// Takes the configuration that runs for the one on the disk.
+/// Uses the running configuration as the one on the disk.
 fn as_it_runs(snapshot: &Snapshot) -> ConfigOnDisk {
     let process = snapshot.kubelet.value().cloned();
     let named = process.as_ref().and_then(|process| process.interpreted().config);
     let file = snapshot.kubelet_config.value().map(|config| {
         let mut value = config.value.clone();
         if let Some(fields) = value.as_object_mut() {
-            // What a kubelet tells of its configuration says neither.
+            // /configz reports neither field.
             let kind = json!("KubeletConfiguration");
             fields.entry("apiVersion").or_insert_with(|| json!("kubelet.config.k8s.io/v1beta1"));
             fields.entry("kind").or_insert(kind);

@@ -1,4 +1,4 @@
-//! What is left to chance among pods that were created in the same second.
+//! Outcomes that depend on chance, among pods that were created in the same second.
 
 use crate::admission::qualified;
 use crate::answer::Failure;
@@ -10,11 +10,11 @@ use crate::question::devices::admission::PluginStart;
 use crate::what_if::{OpenCause, PodOutcome, PodResult};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most admissions that are tried out: those of 110 pods, of which 90 are of one second.
+/// The most admissions that are simulated: those of 110 pods of which 90 share a second.
 const MOST_ADMISSIONS: usize = 20_000;
 
-/// Leaves open what happens to pods of one moment where the order among them decides: each in its turn is the first and
-/// the last of them. Where all of them are admitted without a victim in one order, they are in another.
+/// Leaves open the outcomes of pods of one second where their order decides: each of them is simulated as the first and
+///  as the last. If all of them are admitted without a victim in one order, they are in every order.
 ///
 /// # Errors
 ///
@@ -62,7 +62,7 @@ pub fn leave_ties_open(about: &AdmissionNode, outcomes: &mut [PodOutcome]) -> Re
     Ok(())
 }
 
-/// Makes a pod the first or the last of those of its moment.
+/// Moves a pod to the start or the end of the pods of its second.
 fn place(order: &mut Vec<&Pod>, pod: &Pod, is_first: bool) {
     let Some(at) = order.iter().position(|it| std::ptr::eq(*it, pod)) else { return };
     let pod = order.remove(at);
@@ -84,7 +84,7 @@ impl<'o> OpenOutcomes<'o> {
         Self { outcomes, places }
     }
 
-    /// Adds what else can happen to a pod; returns its outcome if it is new.
+    /// Adds another possible result of a pod; returns its outcome if the result is new.
     fn add(
         &mut self,
         pod: &str,
@@ -101,8 +101,8 @@ impl<'o> OpenOutcomes<'o> {
         Some(outcome)
     }
 
-    /// Leaves open each pod that an order which was not tried out can touch: those after the first of `tied`, and where
-    /// a critical pod takes places, all.
+    /// Leaves open each pod that an order which was not simulated can affect: those after the first of `tied`, or all
+    ///  if a critical pod preempts others.
     fn leave_all(&mut self, order: &[&Pod], tied: &[&Pod]) {
         let has_victims = self.outcomes.iter().any(|it| it.result == PodResult::Preempted);
         let is_first = |pod: &&Pod| tied.first().is_some_and(|it| std::ptr::eq(*it, *pod));

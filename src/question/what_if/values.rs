@@ -1,4 +1,4 @@
-//! Which values of cgroups change, and when they are written.
+//! The cgroup values that change, and when each is written.
 
 use super::pods::Transition;
 use crate::admission::qualified;
@@ -10,10 +10,10 @@ use crate::what_if::change::{Change, Resize};
 use crate::what_if::{PodOutcome, ValueChange, WhatIfRule, Written};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Whose a value is: the part of the node or the QoS class, the pod, the container; and the file.
+/// The identity of a value: the part of the node or the QoS class, the pod, the container, and the file.
 type Key = (String, Option<String>, Option<String>, String);
 
-/// A value, its cgroup, and the level of it.
+/// A value with its cgroup and its level.
 struct Value {
     cgroup: String,
     text: String,
@@ -29,11 +29,11 @@ enum Level {
 }
 
 impl Transition<'_> {
-    /// Returns the values that change. Pods that go or come have none to compare.
+    /// Returns the values that change, except for pods that exist only before or only after.
     ///
     /// # Errors
     ///
-    /// Fails where the kubelet of one side would set no cgroups.
+    /// Fails where one of the kubelets would set no cgroups.
     pub fn values(&self, pods: &[PodOutcome]) -> Result<Vec<ValueChange>, Failure> {
         let lost: BTreeSet<&str> =
             pods.iter().filter(|it| it.result.is_lost()).map(|it| it.pod.as_str()).collect();
@@ -76,9 +76,9 @@ impl Transition<'_> {
         Ok(changes)
     }
 
-    /// Returns when a value is written. The kubelet writes the cgroups of a pod when it makes them, and those of a
-    /// container when it starts (`syncPod`, `pkg/kubelet/kubelet.go`); those of the classes with every pod that comes
-    /// and once a minute (`qosContainerManagerImpl.Start`, `pkg/kubelet/cm/qos_container_manager_linux.go`).
+    /// Returns when a value is written. The kubelet writes the cgroups of a pod when it creates them, and those of a
+    ///  container at its start (`syncPod`, `pkg/kubelet/kubelet.go`); those of the QoS classes with every new pod and
+    ///  once a minute (`qosContainerManagerImpl.Start`, `pkg/kubelet/cm/qos_container_manager_linux.go`).
     fn written(&self, level: Level, pod: Option<&str>) -> Written {
         let is_resized = |change: &Change| match change {
             Change::Resize(Resize { pod: name, .. }) => pod.is_some_and(|pod| {
@@ -123,7 +123,7 @@ fn planned(input: &PlanInput) -> Result<BTreeMap<Key, Value>, Failure> {
     Ok(values)
 }
 
-/// Returns what is to be said of the values.
+/// Returns the findings about the values.
 pub fn findings(changes: &[ValueChange], transition: &Transition<'_>) -> Vec<Finding> {
     let finding = |rule| Finding::of(Subject::Node, &rule);
     let mut findings = Vec::new();
