@@ -1,5 +1,5 @@
-//! The certificates of the kubelet. Of each file only the names and the validity of its first certificate are
-//! kept: a private key can be in the same file.
+//! The certificates of the kubelet. kq reads only the names and the validity of the first certificate in each file,
+//! because the file may also contain a private key.
 
 use super::host::{LIMIT, ReadError};
 use super::trust::read_trusted;
@@ -13,14 +13,14 @@ use serde_json::Value;
 use std::path::Path;
 use x509_parser::parse_x509_certificate;
 
-/// The files in the kubelet's folder of certificates (`cmd/kubelet/app/server.go`, `pkg/kubelet/certificate/kubelet.go`). A
-/// serving certificate of the cluster goes before the kubelet's own.
+/// The files in the kubelet's certificate folder (`cmd/kubelet/app/server.go`, `pkg/kubelet/certificate/kubelet.go`).
+/// A serving certificate signed by the cluster takes precedence over the kubelet's own.
 const FILES: [(CertificateUsage, &[&str]); 2] = [
     (CertificateUsage::Client, &["kubelet-client-current.pem"]),
     (CertificateUsage::Serving, &["kubelet-server-current.pem", "kubelet.crt"]),
 ];
 
-/// What names the certificates of a kubelet.
+/// The configuration that names a kubelet's certificates.
 #[derive(Clone, Copy, Debug)]
 pub struct CertificateSources<'a> {
     /// `--cert-dir`
@@ -31,7 +31,7 @@ pub struct CertificateSources<'a> {
     pub tls_cert_file: Option<&'a str>,
 }
 
-/// Reads the kubelet's certificates: of each usage the one that is named, else the first file that exists.
+/// Reads the kubelet's certificates: the named one of each usage, else the first file that exists.
 pub fn read_certificates(root: &Path, sources: CertificateSources<'_>) -> Lookup<Vec<Certificate>> {
     let folder = sources.folder.trim_end_matches('/').to_owned();
     let (mut value, mut tried) = (Vec::new(), Vec::new());
@@ -61,7 +61,7 @@ pub fn read_certificates(root: &Path, sources: CertificateSources<'_>) -> Lookup
     }
     match value.is_empty() {
         false => Lookup { found: Some(Sourced { source: folder, value }), tried },
-        true if tried.is_empty() => Lookup::failed(folder, "has no certificate of the kubelet"),
+        true if tried.is_empty() => Lookup::failed(folder, "contains no kubelet certificate"),
         true => Lookup { found: None, tried },
     }
 }
@@ -83,9 +83,9 @@ fn client_certificate(root: &Path, kubeconfig: &str) -> Option<String> {
 }
 
 fn certificate(path: &str, usage: CertificateUsage, pem: &[u8]) -> Result<Certificate, String> {
-    let der = CertificateDer::from_pem_slice(pem).map_err(|_| "has no certificate in PEM")?;
+    let der = CertificateDer::from_pem_slice(pem).map_err(|_| "contains no PEM certificate")?;
     let (_, parsed) = parse_x509_certificate(&der)
-        .map_err(|error| format!("is no X.509 certificate: {error}"))?;
+        .map_err(|error| format!("not an X.509 certificate: {error}"))?;
     let validity = parsed.validity();
     Ok(Certificate {
         path: path.to_owned(),
@@ -108,7 +108,7 @@ mod tests {
         params.not_after = date_time_ymd(until, 1, 1);
         let key = KeyPair::generate().expect("a key can be made");
         let certificate = params.self_signed(&key).expect("a certificate can be made");
-        // As the kubelet's certificate store writes them: the key beside the certificate.
+        // The kubelet's certificate store writes the key into the same file.
         certificate.pem() + &key.serialize_pem()
     }
 

@@ -17,26 +17,26 @@ pub fn moment() -> Moment {
     Moment(Timestamp::now().as_millisecond().saturating_mul(1_000_000))
 }
 
-/// Returns the time at which everything that was read up to now is past, to the millisecond.
+/// Returns a time, to the millisecond, that is not before anything read so far.
 ///
-/// Cut to whole seconds, a container that was just created would be from the future.
+/// Truncated to whole seconds, it would be before the creation of a new container.
 pub fn after_now() -> Moment {
     moment().plus(1_000_000)
 }
 
-/// Does something that cannot be interrupted, such as reading a long text, and gives it up when the time is over: a
-/// thread of its own goes on with it then until the process ends. `None`: it was given up.
+/// Runs something that cannot be interrupted, such as parsing a long text, within a time limit. After the limit, its
+/// thread runs on until the process ends. `None`: the limit was reached.
 pub fn within<T: Send + 'static>(
     time: Duration,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
     let (done, waits) = mpsc::channel();
-    // Whoever waited may be gone.
+    // The receiver may be gone.
     thread::spawn(move || drop(done.send(work())));
     waits.recv_timeout(time).ok()
 }
 
-/// Returns a moment of a clock that nobody sets: to measure how long something takes.
+/// Returns the monotonic time, for measuring durations.
 pub fn steady() -> Instant {
     Instant::now()
 }

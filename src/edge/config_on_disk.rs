@@ -1,4 +1,4 @@
-//! What the next start of the node's kubelet reads.
+//! The input of the kubelet's next start.
 
 use super::host::{LIMIT, ReadError};
 use super::kubelet_files::document;
@@ -10,14 +10,14 @@ use crate::facts::kubelet_process::KubeletProcess;
 use crate::facts::lookup::{FailedSource, Lookup, Sourced};
 use std::path::Path;
 
-/// Reads the command line of the kubelet's unit, or of the kubelet that runs where there is none, and the files that
-/// it names. What could not be read says so in its place.
+/// Reads the command line of the kubelet's unit, or else of the running kubelet, and the files that
+/// it names. A file that could not be read is recorded with the reason.
 pub fn read_config_on_disk(root: &Path, running: Option<&KubeletProcess>) -> Lookup<ConfigOnDisk> {
     let (source, process) = match (stopped_kubelet(root), running) {
         (Some(unit), _) => (unit.source, unit.process),
         (None, Some(process)) => (format!("/proc/{}/cmdline", process.pid), process.clone()),
         (None, None) => {
-            return Lookup::failed("the kubelet's unit", "there is none, and no kubelet runs");
+            return Lookup::failed("the kubelet's unit", "not found, and no kubelet runs");
         }
     };
     let flags = process.interpreted();
@@ -49,7 +49,7 @@ fn read(root: &Path, path: String) -> ConfigText {
     ConfigText { path, content }
 }
 
-/// Reads what is in a file with configuration.
+/// Reads a configuration file.
 pub fn config_content(path: &str, bytes: Vec<u8>) -> ConfigContent {
     if bytes.is_empty() {
         return ConfigContent::Empty;

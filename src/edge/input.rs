@@ -1,4 +1,4 @@
-//! Reading the files that the command line names, within bounds.
+//! Reads the files that the command line names, within limits.
 
 use crate::edge::memory;
 use crate::edge::trust::{is_trusted_user, trusted_users};
@@ -19,33 +19,33 @@ static STANDARD_INPUT_READ: AtomicBool = AtomicBool::new(false);
 /// The file system of pipes without a name (`pipefs` of the kernel).
 const PIPEFS_MAGIC: FsWord = 0x5049_5045;
 
-/// How long a named pipe that nobody writes to is waited for.
+/// How long kq waits for a writer of a named pipe.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why a file could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
-    /// The system refused.
+    /// The system call failed.
     #[error("cannot read {path}: {}", self.reason())]
     Io {
-        /// The file as it was named.
+        /// The name of the file on the command line.
         path: String,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
     /// The file is larger than kq reads.
     #[error("{path} {}", self.reason())]
     TooLarge {
-        /// The file as it was named.
+        /// The name of the file on the command line.
         path: String,
-        /// ` of JSON` or ` of YAML`, where the limit is one of these.
+        /// ` of JSON` or ` of YAML`, if the limit is specific to the format.
         of: &'static str,
         limit: u64,
     },
 }
 
 impl InputError {
-    /// Returns why, without the name.
+    /// Returns the reason, without the name.
     pub fn reason(&self) -> String {
         match self {
             Self::Io { error, .. } => plain(error),
@@ -56,7 +56,7 @@ impl InputError {
     }
 }
 
-/// Returns what the system said without its number.
+/// Returns the system's error without its number.
 pub fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error") {
@@ -65,12 +65,12 @@ pub fn plain(error: &io::Error) -> String {
     }
 }
 
-/// Reads a file, or standard input for `-`. Stops at the limit of what the content seems to be, so
-/// that a file of any size costs no more memory than one that is read.
+/// Reads a file, or standard input for `-`. Stops at the limit of the detected format, so
+/// that a file of any size takes bounded memory.
 ///
 /// # Errors
 ///
-/// Fails for what cannot be read or is too large.
+/// Fails if it cannot be read or is too large.
 pub fn read_input(path: &str) -> Result<Vec<u8>, InputError> {
     read_bounded(path, |begins| match begins {
         Some(b'{' | b'[') => (" of JSON", MAX_JSON_BYTES as u64),
@@ -78,18 +78,17 @@ pub fn read_input(path: &str) -> Result<Vec<u8>, InputError> {
     })
 }
 
-/// Reads a file, or standard input for `-`, of at most so many bytes, whatever is in it.
+/// Reads a file, or standard input for `-`, of at most `limit` bytes, whatever its format.
 ///
 /// # Errors
 ///
-/// Fails for what cannot be read or is too large.
+/// Fails if it cannot be read or is too large.
 pub fn read_input_within(path: &str, limit: u64) -> Result<Vec<u8>, InputError> {
     read_bounded(path, |_| ("", limit))
 }
 
-/// Opens what a person names, to be read to its end: a file, a device, a pipe. A named pipe is waited for
-/// until somebody writes to it, but not for ever; one that a shell hands over is open at the other end
-/// already.
+/// Opens what the operator named, to be read to its end: a file, a device, a pipe. For a named pipe, kq waits a
+/// limited time for a writer; a pipe that a shell passes is already open at the other end.
 ///
 /// # Errors
 ///
@@ -107,7 +106,7 @@ fn open_within(path: &Path, patience: Duration) -> io::Result<File> {
     if kind.is_file() {
         return open_regular(path);
     }
-    // Whoever owns a pipe or a device decides when its content ends. A pipe that a shell hands over has no name.
+    // The owner of a pipe or a device decides when its content ends. A pipe that a shell passes has no name.
     let is_anonymous = statfs(path)?.f_type == PIPEFS_MAGIC;
     if !is_anonymous && !is_trusted_user(metadata.uid()) {
         let uid = metadata.uid();
@@ -119,26 +118,24 @@ fn open_within(path: &Path, patience: Duration) -> io::Result<File> {
     if !kind.is_fifo() {
         return File::open(path);
     }
-    // Only opening waits for a writer, and only a thread of its own can be left waiting. Opened without
-    // waiting, a pipe that has no writer yet looks like one at its end.
+    // Only the open waits for a writer, in its own thread. A non-blocking open could not distinguish a
+    // pipe without a writer from one at its end.
     let (opened, waits) = mpsc::channel();
     let pipe = path.to_owned();
     thread::spawn(move || opened.send(File::open(pipe)));
     waits.recv_timeout(patience).unwrap_or_else(|_| {
         let waited = patience.as_secs();
-        Err(io::Error::other(format!(
-            "a named pipe, and nobody opened it for writing within {waited} seconds"
-        )))
+        Err(io::Error::other(format!("a named pipe without a writer for {waited} seconds")))
     })
 }
 
-/// Opens a regular file. The kernel's own are refused, because some have no end, as `/proc/kmsg`.
+/// Opens a regular file. Files of the kernel are rejected, because some have no end, such as `/proc/kmsg`.
 fn open_regular(path: &Path) -> io::Result<File> {
-    // A pipe that has taken the place of the file is not waited for.
+    // Non-blocking: a pipe may have replaced the file.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(open(path, flags, Mode::empty())?);
     if !file.metadata()?.is_file() {
-        return Err(io::Error::other("is no file any more"));
+        return Err(io::Error::other("no longer a file"));
     }
     match fstatfs(&file)?.f_type == PROC_SUPER_MAGIC {
         true => Err(io::Error::other("a file of the kernel's (proc), expected one on a disk")),
@@ -151,7 +148,7 @@ pub fn shown(path: &str) -> &str {
     if path == "-" { "standard input" } else { path }
 }
 
-/// Reads what is named; the limit follows from the first byte that is no white space.
+/// Reads the input; the limit depends on the first byte that is not white space.
 fn read_bounded(
     path: &str,
     limit: impl Fn(Option<u8>) -> (&'static str, u64),
@@ -209,7 +206,7 @@ mod tests {
         let writer = pipe.clone();
         let writer = thread::spawn(move || {
             let mut pipe = fs::OpenOptions::new().write(true).open(writer).expect("opened");
-            // Whoever has opened it may take its time.
+            // The other end may be slow.
             thread::sleep(Duration::from_millis(100));
             pipe.write_all(b"late").expect("written");
         });

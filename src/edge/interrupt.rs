@@ -1,4 +1,4 @@
-//! Being asked to end: SIGINT and SIGTERM, heeded between two steps and not in the middle of one.
+//! SIGINT and SIGTERM, handled between two steps and never in the middle of one.
 
 use std::future::poll_fn;
 use std::io;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Whether somebody wants it to end. Watched from [`Interrupts::watch`] on, until the process ends.
+/// Whether a signal was caught, from [`Interrupts::watch`] until the process ends.
 #[derive(Clone, Debug)]
 pub struct Interrupts {
     caught: Arc<(Mutex<Option<&'static str>>, Condvar)>,
@@ -66,7 +66,7 @@ impl Interrupts {
         *self.caught.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits, and no longer than until a signal is caught.
+    /// Waits, but no longer than until a signal is caught.
     pub fn pause(&self, wait: Duration) {
         let (caught, wake) = &*self.caught;
         let until = Instant::now() + wait.min(Duration::from_secs(24 * 60 * 60));

@@ -1,8 +1,7 @@
-//! Asking the kubelet over its own API: `/pods`, `/configz`, `/stats/summary`.
+//! The client of the kubelet's API: `/pods`, `/configz`, `/stats/summary`.
 //!
-//! The kubelet listens on an authenticated port with TLS and, where it was told to, on a read-only one
-//! without. Which of them to ask with which credentials is decided in
-//! [`facts::kubelet_endpoint`](crate::facts::kubelet_endpoint).
+//! The kubelet listens on an authenticated port with TLS and, if configured, on a read-only port without. The choice of
+//! port and credentials is in [`facts::kubelet_endpoint`](crate::facts::kubelet_endpoint).
 
 use crate::edge::http::tls::{Identity, OTHER_CERTIFICATE, Tls, Trust, read_authorities};
 use crate::edge::http::{Deadline, Exchange, MAX_BODY, Target, read_token, run};
@@ -18,16 +17,16 @@ use std::time::Duration;
 pub use crate::edge::http::{HttpError, Phase};
 pub use crate::facts::kubelet_endpoint::Credentials;
 
-/// Whose certificate a kubelet may show.
+/// The certificates that a kubelet may show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerTrust {
     /// One from the authorities in a PEM file, for the name or address in the URL.
     Authority(PathBuf),
-    /// Any: a kubelet makes its own certificate unless it was told otherwise.
+    /// Any: a kubelet makes its own certificate by default.
     ///
-    /// Whoever listens at the address is then believed, and given the credentials.
+    /// The server at the address is then trusted, and gets the credentials.
     Insecure,
-    /// One of these, in DER: they lie in the kubelet's own folder.
+    /// One of these, in DER, from the kubelet's own folder.
     Pinned(Vec<Vec<u8>>),
     /// Any, also none, where the socket that listens is the kubelet's, before and after the exchange.
     Socket(RunningKubelet),
@@ -37,21 +36,21 @@ pub enum ServerTrust {
 pub struct KubeletApi {
     /// `https://127.0.0.1:10250`
     pub url: String,
-    /// How to say who asks.
+    /// The client's credentials.
     pub credentials: Credentials,
-    /// Whose certificate it may show; not looked at without TLS.
+    /// The certificates that it may show; unused without TLS.
     pub server: ServerTrust,
 }
 
 impl KubeletApi {
-    /// Returns what the kubelet has at a path.
+    /// Returns the content of a path.
     ///
-    /// The deadline is for all of it: connecting, TLS, waiting and reading. Not to be called from
+    /// The deadline covers connecting, TLS, waiting and reading. It must not be called from
     /// asynchronous code.
     ///
     /// # Errors
     ///
-    /// Fails when there is no complete answer that is a success; redirects are not followed.
+    /// Fails unless the answer is complete and a success; redirects are not followed.
     pub fn get(&self, path: &str, deadline: Duration) -> Result<Vec<u8>, HttpError> {
         let target = Target::parse(&self.url)?;
         let path = target.path(path)?;
@@ -123,11 +122,11 @@ pub fn is_other_certificate(error: &HttpError) -> bool {
     matches!(error, HttpError::Tls { reason, .. } if reason == OTHER_CERTIFICATE)
 }
 
-/// Returns what to do about an error, where that can be told: whole sentences, each on its own line.
+/// Returns the remedy for an error, if known: whole sentences, each on its own line.
 pub fn hint(error: &HttpError) -> Option<String> {
     let hint = match error {
         HttpError::Status { code: 401, .. } => {
-            "the kubelet does not know who asks: give it a token with --kubelet-token-file, or a \
+            "the kubelet did not authenticate kq: pass a token with --kubelet-token-file, or a \
              client certificate from the authority in its authentication.x509.clientCAFile with \
              --kubelet-client-certificate"
                 .to_owned()
@@ -139,10 +138,10 @@ pub fn hint(error: &HttpError) -> Option<String> {
                 .to_owned()
         }
         HttpError::Status { location: Some(_), .. } => {
-            "a kubelet sends nobody elsewhere: check that the URL is the kubelet's".to_owned()
+            "a kubelet does not redirect: check that the URL is the kubelet's".to_owned()
         }
         HttpError::Refused { .. } => {
-            "check that the kubelet runs, and its address and port, or give --kubelet-url"
+            "check that the kubelet runs, and its address and port, or pass --kubelet-url"
                 .to_owned()
         }
         HttpError::Tls { .. } | HttpError::NotHttp { .. } => {
@@ -154,11 +153,11 @@ pub fn hint(error: &HttpError) -> Option<String> {
     Some(hint)
 }
 
-/// Says which permission a path needs.
+/// Returns the permission that a path needs.
 ///
 /// The subresources are those that the kubelet maps its paths to in `pkg/kubelet/server/auth.go`.
-/// Where a path has one of its own under `KubeletFineGrainedAuthz`, that one is asked about first and
-/// `nodes/proxy` is enough as well.
+/// A path with a subresource of its own under `KubeletFineGrainedAuthz` is checked with that first, and
+/// then with `nodes/proxy`.
 fn permission(path: &str) -> String {
     let path = path.split('?').next().unwrap_or_default();
     let is =
@@ -171,14 +170,14 @@ fn permission(path: &str) -> String {
         ("/healthz", "healthz"),
     ];
     if let Some((_, resource)) = always.iter().find(|(root, _)| is(root)) {
-        return format!("who asks needs the verb get on nodes/{resource}");
+        return format!("the user needs the verb get on nodes/{resource}");
     }
     match fine.iter().find(|(root, _)| is(root)) {
         Some((_, resource)) => format!(
-            "who asks needs the verb get on nodes/proxy, or on nodes/{resource} where the kubelet's \
+            "the user needs the verb get on nodes/proxy, or on nodes/{resource} where the kubelet's \
              feature gate KubeletFineGrainedAuthz is on"
         ),
-        None => "who asks needs the verb get on nodes/proxy".to_owned(),
+        None => "the user needs the verb get on nodes/proxy".to_owned(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Reading the kubelet's configuration, its drop-ins, Node objects and lists of them from files.
+//! Reads the kubelet's configuration, its drop-ins, Node objects and lists of them from files.
 
 use crate::edge::host::LIMIT;
 use crate::edge::input::{InputError, plain, read_input, shown};
@@ -14,7 +14,7 @@ use serde_path_to_error::Segment;
 use std::path::Path;
 use std::{fs, io};
 
-/// Why a file of the kubelet could not be used.
+/// Why a file of the kubelet cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KubeletFileError {
     /// It could not be read.
@@ -25,7 +25,7 @@ pub enum KubeletFileError {
     Host {
         /// The file.
         path: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// A folder could not be read.
@@ -33,7 +33,7 @@ pub enum KubeletFileError {
     Folder {
         /// The folder.
         path: String,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
     #[error("{path}: not text in UTF-8, which a YAML or JSON file is")]
@@ -46,22 +46,22 @@ pub enum KubeletFileError {
     Syntax {
         /// The file.
         path: String,
-        /// What is wrong, with its line and column.
+        /// The error, with line and column.
         message: String,
     },
-    /// It does not hold one object.
+    /// It does not contain exactly one object.
     #[error("{path}: holds {count} documents, expected one")]
     Documents {
         /// The file.
         path: String,
-        /// How many there are.
+        /// The number of documents.
         count: usize,
     },
     /// A drop-in cannot be merged.
     #[error("{folder}")]
     Merge {
         folder: String,
-        /// What is wrong.
+        /// The error.
         #[source]
         error: MergeError,
     },
@@ -69,16 +69,16 @@ pub enum KubeletFileError {
     NoNode {
         /// The file.
         path: String,
-        /// What is wrong.
+        /// The error.
         message: String,
     },
 }
 
-/// Reads a kubelet's configuration and the drop-ins beside it; what is odd becomes a note.
+/// Reads a kubelet's configuration and its drop-ins; irregularities become notes.
 ///
 /// # Errors
 ///
-/// Fails for what cannot be read; the fields are judged later, when the version is known.
+/// Fails if it cannot be read; the fields are validated later, when the version is known.
 pub fn read_kubelet_config(
     file: Option<&str>,
     folder: Option<&str>,
@@ -88,11 +88,11 @@ pub fn read_kubelet_config(
 }
 
 /// Reads a kubelet's configuration like [`read_kubelet_config`], from the node whose root folder is at
-/// `root`; the paths are those on the node. A process named them, so the files must be believed.
+/// `root`; the paths are those on the node. A process named them, so the files must be trusted.
 ///
 /// # Errors
 ///
-/// Fails for what cannot be read.
+/// Fails if it cannot be read.
 pub fn read_kubelet_config_beneath(
     root: &Path,
     file: Option<&str>,
@@ -104,7 +104,7 @@ pub fn read_kubelet_config_beneath(
 
 /// Where files are.
 enum Files<'a> {
-    /// Where a person says.
+    /// The operator named the path.
     Named,
     /// On a node.
     Beneath(&'a Path),
@@ -120,7 +120,7 @@ impl Files<'_> {
         }
     }
 
-    /// Returns the files in a folder and in those in it.
+    /// Returns the files in a folder and its subfolders.
     fn list(&self, folder: &str) -> Result<Vec<String>, KubeletFileError> {
         match self {
             Self::Named => {
@@ -169,7 +169,7 @@ fn add_drop_ins(
     let paths = files.list(folder)?;
     let found = drop_in_order(paths.iter().map(String::as_str));
     for path in &found.skipped {
-        notes.push(format!("{path}: left out, drop-ins end in .conf"));
+        notes.push(format!("{path}: ignored, drop-ins end in .conf"));
     }
     let mut drop_ins = Vec::new();
     for path in found.read {
@@ -186,7 +186,7 @@ fn add_drop_ins(
     Ok(())
 }
 
-/// Remembers who set each field last.
+/// Records which file last set each field.
 fn set_origins(config: &mut ConfigSource, value: &Value, path: &str) {
     for (field, value) in value.as_object().into_iter().flatten() {
         if value.is_null() {
@@ -215,7 +215,7 @@ fn collect_files(folder: &Path, paths: &mut Vec<String>) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// Fails for what cannot be read and for what is no Node.
+/// Fails if it cannot be read or is not a Node.
 pub fn read_node_object(
     path: &str,
     notes: &mut Vec<String>,
@@ -250,7 +250,7 @@ pub fn read_node_object(
             _ => None,
         });
         let (path, inner) = (error.path(), error.inner());
-        // What is wrong with a quantity is said without the quantity.
+        // A quantity's error does not repeat the quantity.
         no_node(match at {
             Some(Value::String(text)) if !inner.to_string().contains(text.as_str()) => {
                 format!("{path}: {text:?}: {inner}")
@@ -303,8 +303,8 @@ fn located(error: YamlError, lines_before: u64) -> String {
 ///
 /// # Errors
 ///
-/// Fails for what cannot be read and for what is no list of nodes. A node of the list that cannot be read
-/// is no failure.
+/// Fails if it cannot be read or is not a list of nodes. A single unreadable node of the list
+/// is not a failure.
 pub fn read_node_list_file(
     path: &str,
     notes: &mut Vec<String>,

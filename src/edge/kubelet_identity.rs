@@ -1,7 +1,7 @@
-//! How the server on the kubelet's port is known to be the kubelet.
+//! Verifies that the server on the kubelet's port is the kubelet.
 //!
-//! Everybody can listen on a port that the kubelet does not use at the moment. On the node there are two proofs: the server
-//! shows the certificate that lies in the kubelet's own folder, or the socket that listens is one of the kubelet's
+//! Any process can listen on a port that the kubelet does not use at the moment. There are two proofs: the server
+//! shows the certificate in the kubelet's own folder, or the listening socket belongs to the kubelet's
 //! process.
 
 use crate::edge::host::{LIMIT, link_beneath, list_beneath, read_beneath};
@@ -14,13 +14,13 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// The files in which a kubelet keeps its server's certificate, in its folder of certificates: one that the cluster
+/// The files with a kubelet's serving certificate, in its certificate folder: one that the cluster
 /// signed (`rotateCertificates` and `serverTLSBootstrap`; `cmd/kubelet/app/server.go`, `pkg/kubelet/certificate`), and its
 /// own.
 const CERTIFICATES: [&str; 2] = ["kubelet-server-current.pem", "kubelet.crt"];
 
-/// Returns the certificates of the kubelet's server that lie in files of the node which are believed, each in DER: that
-/// of its configuration (`tlsCertFile`), else those in its folder of certificates (`--cert-dir`).
+/// Returns the kubelet's serving certificates from trusted files of the node, each in DER: the one
+/// of its configuration (`tlsCertFile`), else those in its certificate folder (`--cert-dir`).
 pub fn own_certificates(root: &Path, folder: &str, tls_cert_file: Option<&str>) -> Vec<Vec<u8>> {
     let files: Vec<String> = match tls_cert_file.filter(|file| !file.is_empty()) {
         Some(file) => vec![file.to_owned()],
@@ -34,7 +34,7 @@ pub fn own_certificates(root: &Path, folder: &str, tls_cert_file: Option<&str>) 
     read.filter_map(|pem| Some(CertificateDer::from_pem_slice(&pem).ok()?.to_vec())).collect()
 }
 
-/// The kubelet that runs on the node, whose sockets can be looked at.
+/// The running kubelet, whose sockets can be listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunningKubelet {
     root: PathBuf,
@@ -43,16 +43,16 @@ pub struct RunningKubelet {
 }
 
 impl RunningKubelet {
-    /// Names a kubelet that is believed, below the node's root.
+    /// Refers to a trusted kubelet, below the node's root.
     pub fn new(root: &Path, process: &KubeletProcess) -> Self {
         Self { root: root.to_owned(), pid: process.pid, start_ticks: process.start_ticks }
     }
 
-    /// Returns the sockets to which a connection to an address goes, if all of them are the kubelet's.
+    /// Returns the listening sockets of an address, if all of them are the kubelet's.
     ///
     /// # Errors
     ///
-    /// Fails with the reason why that is not known, or not so: a lowercase fragment.
+    /// Fails with the reason why that is unknown or false: a lowercase fragment.
     pub(in crate::edge) fn listeners(&self, to: SocketAddr) -> Result<BTreeSet<u64>, String> {
         let pid = self.pid;
         let network = self.link("ns/net");
@@ -63,7 +63,7 @@ impl RunningKubelet {
         let found =
             listeners(&self.text("net/tcp")?, &self.text("net/tcp6").unwrap_or_default(), to);
         if found.is_empty() {
-            return Err("no socket of its network listens there".to_owned());
+            return Err("no socket of its network namespace listens there".to_owned());
         }
         let folder = format!("/proc/{pid}/fd");
         let names =
@@ -71,9 +71,9 @@ impl RunningKubelet {
         let sockets: BTreeSet<u64> =
             names.iter().filter_map(|name| inode(&self.link(&format!("fd/{name}"))?)).collect();
         if !found.is_subset(&sockets) {
-            return Err(format!("the socket that listens there is not one of process {pid}"));
+            return Err(format!("the listening socket does not belong to process {pid}"));
         }
-        // The number can have gone to another process meanwhile.
+        // The process ID may have been reused meanwhile.
         match start_ticks(&self.text("stat")?) {
             Some(ticks) if ticks == self.start_ticks => Ok(found),
             _ => Err(format!("process {pid} has ended")),

@@ -1,8 +1,8 @@
-//! Finding the kubelet among the processes of the node, or how systemd would start it where none runs.
+//! Finds the kubelet among the processes of the node, or else how systemd would start it.
 //!
-//! Everybody may call a process kubelet. One counts when all of its user IDs are a trusted user's and so is the file
-//! of its program. It alone gives a configuration, paths, endpoints and a name of the node; another one is named with
-//! the reason, and nothing that it says is followed.
+//! Any user may call a process kubelet. It is trusted when all of its user IDs and the owner of its program are trusted.
+//! Only a trusted kubelet supplies a configuration, paths, endpoints and a node name; another one is reported with the
+//! reason, and otherwise ignored.
 
 use crate::edge::host::{
     LIMIT, ReadError, folder_beneath, link_beneath, list_beneath, read_beneath,
@@ -24,7 +24,7 @@ use rustix::fs::{PROC_SUPER_MAGIC, fstat, fstatfs};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-/// Why the processes could not be looked at.
+/// Why the processes could not be listed.
 #[derive(Debug, thiserror::Error)]
 pub enum FindKubeletError {
     /// The list of processes could not be read.
@@ -32,7 +32,7 @@ pub enum FindKubeletError {
     Processes {
         /// The folder on the node.
         path: String,
-        /// What is wrong.
+        /// The error.
         #[source]
         error: ReadError,
     },
@@ -44,43 +44,43 @@ pub enum FindKubeletError {
     },
 }
 
-/// A process that is a kubelet, or of which nobody can say that it is none.
+/// A process that is, or may be, a kubelet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suspect {
     /// Its number.
     pub pid: i32,
-    /// Why nobody can be sure; `None`: it is a kubelet.
+    /// Why it is uncertain; `None`: it is a kubelet.
     pub doubt: Option<String>,
     /// The root folder of the kubelet, where it is known.
     pub root_dir: Option<String>,
-    /// Its folder of plugins, as it sees it itself, where that can be looked at.
+    /// Its plugin folder, in its own mount namespace, if visible.
     pub plugins: Option<PluginFolder>,
 }
 
 /// The folder in which a kubelet waits for plugins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PluginFolder {
-    /// Its device and inode, which no link and no mount hides.
+    /// Its device and inode, which no link and no mount can hide.
     pub identity: (u64, u64),
-    /// Somebody listens on the kubelet's socket in it.
+    /// A process listens on the kubelet's socket in it.
     pub is_served: bool,
 }
 
 impl Suspect {
-    /// Tells whether a folder of plugins is this kubelet's.
+    /// Returns true if a plugin folder is this kubelet's.
     pub fn owns(&self, identity: Option<(u64, u64)>) -> bool {
         identity.is_some() && self.plugins.map(|plugins| plugins.identity) == identity
     }
 
-    /// Tells whether it is for certain another node's, such as one in a container: a kubelet has one folder of
-    /// plugins, and this one is served in another.
+    /// Returns true if it is certainly another node's, such as one in a container: a kubelet has one plugin folder,
+    /// and this kubelet serves another one.
     pub fn is_elsewhere(&self, identity: Option<(u64, u64)>) -> bool {
         let is_served = self.plugins.is_some_and(|plugins| plugins.is_served);
         is_served && identity.is_some() && !self.owns(identity)
     }
 }
 
-/// Finds all that may be a kubelet, also in containers: for what must not be done while one runs.
+/// Finds all processes that may be a kubelet, also in containers, for actions that are unsafe while one runs.
 ///
 /// # Errors
 ///
@@ -103,7 +103,7 @@ fn suspect(root: &Path, pid: i32) -> Option<Suspect> {
     let unreadable = || {
         // One that has ended meanwhile is none.
         let is_there = list_beneath(root, &format!("/proc/{pid}")).err() != Some(ReadError::Absent);
-        is_there.then(|| unsure("it cannot be looked at"))
+        is_there.then(|| unsure("it is not accessible"))
     };
     let Some(comm) = read(root, &file("comm")) else { return unreadable() };
     if !comm.starts_with('k') {
@@ -122,7 +122,7 @@ fn suspect(root: &Path, pid: i32) -> Option<Suspect> {
     };
     let process = recognise(&texts, &NoFiles)?;
     if let Err(reason) = check_process(root, pid) {
-        // What it says of its folders is not followed.
+        // Its own folders are not followed.
         return Some(unsure(&reason));
     }
     let process = with_files(root, &texts, process);
@@ -138,7 +138,7 @@ fn suspect(root: &Path, pid: i32) -> Option<Suspect> {
     })
 }
 
-/// Looks at the folder of plugins through the eyes of the process.
+/// Reads the plugin folder in the mount namespace of the process.
 fn plugin_folder(root: &Path, pid: i32, root_dir: &str) -> Option<PluginFolder> {
     let own_root = root.join(format!("proc/{pid}/root"));
     let path = format!("{}/device-plugins", root_dir.trim_end_matches('/'));
@@ -153,21 +153,21 @@ fn plugin_folder(root: &Path, pid: i32, root_dir: &str) -> Option<PluginFolder> 
 /// The kubelets that run on a node, and the processes that only have the name of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundKubelets {
-    /// Those that are believed; first the one that started first.
+    /// The trusted ones; the oldest first.
     pub believed: Vec<KubeletProcess>,
     /// The others, each with the reason.
     pub refused: Vec<FailedSource>,
 }
 
-/// Why no kubelet was found where the processes could be listed.
+/// The reason if the processes could be listed and none is a kubelet.
 pub const NONE_RUNS: &str = "no kubelet runs on this node";
 
-/// Finds the kubelet that runs on the node: of several the one that started first; the others are named
-/// in it. A process that is not believed is a source that was tried.
+/// Finds the running kubelet: of several, the oldest; the others are named
+/// in it. An untrusted process is a failed source.
 ///
-/// What runs in a container is none either, whatever it calls itself: it would decide which files are
-/// read and which program is asked for its version. A container is known by a namespace of processes
-/// of its own, or by a cgroup below kubepods.
+/// A process in a container is ignored, whatever its name: it would decide which files are
+/// read and which program is executed for its version. A container has its own PID namespace,
+/// or a cgroup below kubepods.
 ///
 /// # Errors
 ///
@@ -184,7 +184,7 @@ pub fn find_kubelet(root: &Path) -> Result<Lookup<KubeletProcess>, FindKubeletEr
     if !first.others.is_empty() {
         let others: Vec<String> = first.others.iter().map(ToString::to_string).collect();
         first.notes.push(format!(
-            "several kubelets run; process {} is looked at, not {}",
+            "several kubelets run; kq reads process {}, not {}",
             first.pid,
             others.join(", ")
         ));
@@ -208,7 +208,7 @@ pub fn find_kubelets(root: &Path) -> Result<FoundKubelets, FindKubeletError> {
             None => {}
             Some(Ok(process)) => found.believed.push(process),
             Some(Err(reason)) => {
-                let reason = format!("is called kubelet and is not believed: {reason}");
+                let reason = format!("is called kubelet and is not trusted: {reason}");
                 found.refused.push(FailedSource { source: format!("/proc/{pid}"), reason });
             }
         }
@@ -217,7 +217,7 @@ pub fn find_kubelets(root: &Path) -> Result<FoundKubelets, FindKubeletError> {
     Ok(found)
 }
 
-/// Makes sure that a process is a trusted user's, by every user ID that it has, and runs a program that is believed.
+/// Checks that all user IDs of a process are a trusted user's, and that its program is trusted.
 fn check_process(root: &Path, pid: i32) -> Result<(), String> {
     let status = read(root, &format!("/proc/{pid}/status")).unwrap_or_default();
     let ids = user_ids(&status).or_else(|| Some(vec![owner_of_copy(root, pid)?]));
@@ -251,7 +251,7 @@ fn boot_time(root: &Path) -> Option<i64> {
     HostFacts { texts, page_size: None }.boot_time().ok()
 }
 
-/// Returns the kubelet that a process is, or the reason why one that is called so is not believed.
+/// Returns the kubelet that a process is, or the reason why a process of that name is not trusted.
 fn look_at(
     root: &Path,
     pid: i32,
@@ -260,7 +260,7 @@ fn look_at(
     let file = |name: &str| format!("/proc/{pid}/{name}");
     let comm = read(root, &file("comm"))?;
     if !comm.starts_with('k') {
-        // Nearly every process of a node, and no kubelet by any name.
+        // Nearly every process of a node has another name.
         return None;
     }
     let stat = read(root, &file("stat"))?;
@@ -282,7 +282,7 @@ fn look_at(
     if let Err(reason) = check_process(root, pid) {
         return Some(Err(reason));
     }
-    // The number can have gone to another process between two of the files, and the process can have become a
+    // The process ID may be reused between two reads, and the process can execute a
     // program that runs as root.
     let still = start_ticks(&read(root, &file("stat"))?)?;
     let is_same = still == process.start_ticks
@@ -291,7 +291,7 @@ fn look_at(
     is_same.then(|| Ok(with_files(root, &texts, process)))
 }
 
-/// Reads the files with the flags of a kubelet that is believed and runs in another program.
+/// Reads the flag files of a trusted kubelet that runs inside another program.
 fn with_files(root: &Path, texts: &ProcessTexts<'_>, process: KubeletProcess) -> KubeletProcess {
     match process.program {
         Program::Kubelet => process,
@@ -299,7 +299,7 @@ fn with_files(root: &Path, texts: &ProcessTexts<'_>, process: KubeletProcess) ->
     }
 }
 
-/// The files below a node's root that are believed.
+/// The trusted files below a node's root.
 struct Believed<'a>(&'a Path);
 
 impl NodeFiles for Believed<'_> {
@@ -312,8 +312,8 @@ impl NodeFiles for Believed<'_> {
     }
 }
 
-/// Counts the numbers that a process has: one in each namespace that it is in, from that of the
-/// reader's `/proc` on. Kernels before 4.1 do not say, and count as one.
+/// Counts the PIDs of a process: one in each namespace that contains it, from that of the
+/// reader's `/proc` on. Kernels before 4.1 do not report them, which counts as one.
 fn depth(status: &str) -> usize {
     let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
     line.map_or(1, |line| line.split_whitespace().count())
@@ -321,21 +321,21 @@ fn depth(status: &str) -> usize {
 
 fn read(root: &Path, path: &str) -> Option<String> {
     let bytes = read_beneath(root, path, LIMIT).ok()?;
-    // A process can give itself a name that is no text.
+    // A process can choose a name that is not UTF-8.
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A kubelet that does not run, as it would be started.
+/// The start command of a kubelet that is not running.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoppedKubelet {
-    /// What says so.
+    /// Its source.
     pub source: String,
     /// Its command line.
     pub process: KubeletProcess,
 }
 
-/// Returns the kubelet as its unit would start it; without a unit, as the packages of Kubernetes start one where
-/// kubeadm left its configuration, or as the distribution starts one that is installed. `None`: nothing tells.
+/// Returns the kubelet as its unit would start it; without a unit, as the Kubernetes packages start it if
+/// kubeadm left its configuration, or as an installed distribution starts it. `None`: unknown.
 pub fn stopped_kubelet(root: &Path) -> Option<StoppedKubelet> {
     let files = Believed(root);
     let unit = unit_command_line(UNIT, &files);

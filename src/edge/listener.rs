@@ -1,4 +1,4 @@
-//! Whether somebody listens on a unix socket, and connecting to whoever does, without waiting for ever.
+//! Detects listeners on unix sockets, and connects to them without blocking.
 
 use crate::edge::input::plain;
 use rustix::io::Errno;
@@ -9,30 +9,30 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long to wait before a socket whose queue is full is tried again.
+/// The pause before retrying a socket whose queue is full.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Tells whether somebody listens on a socket. It is connected to and closed at once; nothing is said,
-/// and nothing is waited for.
+/// Returns true if a process listens on a socket. kq connects and closes the connection at once, without sending
+/// or waiting.
 ///
 /// # Errors
 ///
-/// Fails where that cannot be told, with the reason.
+/// Fails with the reason if that is unknown.
 pub fn listens(socket: &Path) -> Result<bool, String> {
     let words = |error: Errno| plain(&error.into());
     let address = SocketAddrUnix::new(socket).map_err(words)?;
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let own = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).map_err(words)?;
     match connect(&own, &address) {
-        // One that has too much to do listens all the same.
+        // A busy listener with a full queue is a listener too.
         Ok(()) | Err(Errno::AGAIN) => Ok(true),
         Err(Errno::NOENT | Errno::CONNREFUSED | Errno::NOTDIR) => Ok(false),
         Err(error) => Err(words(error)),
     }
 }
 
-/// Connects to a socket. One whose queue is full is asked again until the time is up; a connection that may
-/// block would wait for ever.
+/// Connects to a socket. If its queue is full, kq retries until the time is up; a blocking connect
+/// could hang.
 ///
 /// # Errors
 ///

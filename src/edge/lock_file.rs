@@ -1,8 +1,8 @@
-//! Files that only say who is at work.
+//! Lock files, which contain only the process ID of their holder.
 //!
-//! A lock is made new, or it is what an earlier kq of the same user or of root made: a regular file with one name.
-//! Anything else is refused without being opened, because a stranger who can make files in the folder could lead the
-//! name to a file of somebody else. No lock is ever cut: a number is written over the one before.
+//! A lock is a new file, or one that an earlier kq of the same user or of root made: a regular file with one link.
+//! Anything else is rejected without being opened, because a user who can write into the folder could link the
+//! name to a file of another user. A lock is never truncated: a process ID overwrites the previous one.
 
 use crate::edge::host::kind_name;
 use crate::edge::input::plain;
@@ -18,25 +18,25 @@ use std::time::{Duration, Instant};
 /// How long to wait before a lock is tried again.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The length of what is written: a number and blanks.
+/// The length of the content: a number and blanks.
 const LENGTH: usize = 20;
 
-/// A lock that is held until this goes, also by the end of the process.
+/// A lock that is held until this is dropped or the process ends.
 #[derive(Debug)]
 pub(in crate::edge) struct LockFile {
     _file: File,
 }
 
-/// Why there is no lock.
+/// Why the lock was not taken.
 #[derive(Debug)]
 pub(in crate::edge) enum LockError {
-    /// There is something else.
+    /// The name is taken by something else.
     Kind(&'static str),
-    /// It is a file that kq did not make.
+    /// The file was not made by kq.
     Foreign(String),
     /// Another process has it: its number.
     Held(Option<u32>),
-    /// The system refused.
+    /// The system call failed.
     System(Errno),
 }
 
@@ -47,7 +47,7 @@ impl From<Errno> for LockError {
 }
 
 impl LockFile {
-    /// Waits for a lock. Only its owner may open the file, or any user could keep kq from working.
+    /// Waits for a lock. Only its owner may open the file, so that other users cannot block kq.
     pub(in crate::edge) fn take(
         folder: &OwnedFd,
         name: &str,
@@ -58,14 +58,14 @@ impl LockFile {
             let Some(file) = open(folder, name)? else { continue };
             match fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) if has_name(folder, name, &file)? => {
-                    // Only for the message of one who waits in vain: a full disk is no reason not to go on.
+                    // The content is only for messages, so a full disk does not matter.
                     let mut text = [b' '; LENGTH];
                     let number = std::process::id().to_string();
                     text[..number.len()].copy_from_slice(number.as_bytes());
                     let _ = file.write_all_at(&text, 0);
                     return Ok(Self { _file: file });
                 }
-                // Somebody removed the file before it was locked, and the name is free again, or another file's.
+                // The file was removed or replaced before it was locked.
                 Ok(()) | Err(Errno::INTR) if begin.elapsed() < patience => {}
                 Err(Errno::WOULDBLOCK) if begin.elapsed() < patience => thread::sleep(PAUSE),
                 Ok(()) | Err(Errno::INTR | Errno::WOULDBLOCK) => {
@@ -77,7 +77,7 @@ impl LockFile {
     }
 }
 
-/// Makes the file, or opens the one that is there; `None`: it went in between.
+/// Creates the file, or opens an existing one; `None`: it was removed in between.
 fn open(folder: &OwnedFd, name: &str) -> Result<Option<File>, LockError> {
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let new = flags | OFlags::CREATE | OFlags::EXCL;
@@ -102,13 +102,13 @@ fn open(folder: &OwnedFd, name: &str) -> Result<Option<File>, LockError> {
     check(&found)?;
     let file = File::from(file);
     if found.st_size > 0 && holder(&file).is_none() {
-        let reason = "it holds something else than the number of a process";
+        let reason = "its content is not a process ID";
         return Err(LockError::Foreign(reason.to_owned()));
     }
     Ok(Some(file))
 }
 
-/// Refuses what is not a lock of kq.
+/// Rejects a file that is not a lock of kq.
 fn check(found: &Stat) -> Result<(), LockError> {
     let foreign = |why: String| Err(LockError::Foreign(why));
     match FileType::from_raw_mode(found.st_mode) {
@@ -133,7 +133,7 @@ fn has_name(folder: &OwnedFd, name: &str, file: &File) -> Result<bool, LockError
     }
 }
 
-/// Returns who holds a lock, as far as it wrote that down.
+/// Returns the process ID of the holder, if it wrote one.
 fn holder(file: &File) -> Option<u32> {
     let mut text = [0; LENGTH + 1];
     let length = file.read_at(&mut text, 0).ok()?;
@@ -142,12 +142,12 @@ fn holder(file: &File) -> Option<u32> {
 }
 
 impl LockError {
-    /// Returns why, as far as it is a reason of the file.
+    /// Returns the reason, if it concerns the file.
     pub(in crate::edge) fn reason(self) -> String {
         match self {
             Self::Kind(found) => format!("it is {found}, expected a file"),
             Self::Foreign(reason) => reason,
-            Self::Held(_) => "another process has it".to_owned(),
+            Self::Held(_) => "another process holds it".to_owned(),
             Self::System(error) => plain(&error.into()),
         }
     }

@@ -1,8 +1,8 @@
-//! The memory that the process takes, whatever it reads.
+//! Limits the memory of the process.
 //!
-//! Readers have limits of their own ([`crate::facts::limits`]). What they cannot foresee, because it depends on
-//! what a text turns into, ends here: readers count what they receive, and a thread watches that the memory which
-//! is resident stays in proportion to it. It ends the process before the node feels it.
+//! Readers have limits of their own ([`crate::facts::limits`]), but cannot foresee the size of parsed text. Readers count
+//! the bytes that they receive, and a thread checks that the resident memory
+//! stays in proportion to them. It ends the process before the node is affected.
 
 use rustix::param::page_size;
 use std::collections::BTreeMap;
@@ -16,28 +16,28 @@ use std::time::Duration;
 /// How fast memory can be filled: 8 GiB in a second, in bytes per microsecond.
 const FILLED_PER_US: u64 = (8 << 30) / 1_000_000;
 
-/// The shortest and the longest pause between two looks.
+/// The shortest and the longest pause between two checks.
 const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_millis(50);
 
-/// How many sources are told apart; the others count together.
+/// The number of sources that are counted separately; the others are counted together.
 const MOST_SOURCES: usize = 1_000;
 
-/// How many bytes each source has given.
+/// The number of bytes received from each source.
 static RECEIVED: Mutex<BTreeMap<String, u64>> = Mutex::new(BTreeMap::new());
 
-/// More memory is taken than may be.
+/// The memory limit is exceeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exceeded {
     /// The source that gave most; empty where none gave anything.
     pub source: String,
     /// How many bytes it gave.
     pub received: u64,
-    /// How much memory may be taken.
+    /// The limit.
     pub allowed: u64,
 }
 
-/// Counts bytes that a source gave, before they are made into anything.
+/// Counts bytes received from a source, before they are parsed.
 pub fn received(source: &str, bytes: usize) {
     let mut all = RECEIVED.lock().unwrap_or_else(PoisonError::into_inner);
     match all.get_mut(source) {
@@ -50,7 +50,7 @@ pub fn received(source: &str, bytes: usize) {
     }
 }
 
-/// A reader whose bytes are counted as they arrive, so that a large source is not taken for a small one.
+/// A reader that counts its bytes as they arrive.
 #[derive(Debug)]
 pub struct Counting<'s, R> {
     source: &'s str,
@@ -58,7 +58,7 @@ pub struct Counting<'s, R> {
 }
 
 impl<'s, R: io::Read> Counting<'s, R> {
-    /// Counts what a reader gives as bytes of a source.
+    /// Counts the bytes of a reader as those of a source.
     pub fn new(source: &'s str, reader: R) -> Self {
         Self { source, reader }
     }
@@ -72,12 +72,12 @@ impl<R: io::Read> io::Read for Counting<'_, R> {
     }
 }
 
-/// Watches the memory of this process from now on; `allowed` says how much it may take for so many bytes received.
-/// Where it takes more, `over` is called, and is expected to end the process.
+/// Starts checking the memory of this process; `allowed` returns the limit for a number of received bytes.
+/// Above it, `over` is called, which should end the process.
 ///
 /// # Errors
 ///
-/// Fails where the kernel does not say how much memory is resident.
+/// Fails if the kernel does not report the resident memory.
 pub fn watch(
     allowed: impl Fn(u64) -> u64 + Send + 'static,
     over: impl Fn(&Exceeded) + Send + 'static,

@@ -1,4 +1,4 @@
-//! The edge of the world: the only folder that reads files, connects or asks the time.
+//! The only folder that reads files, connects, or reads the clock.
 
 #![expect(clippy::disallowed_methods, reason = "this is where the world is read")]
 

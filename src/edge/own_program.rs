@@ -1,5 +1,4 @@
-//! kq, run once more as a process of its own: what one question takes in memory and time, and what goes wrong in it,
-//! stays in that process.
+//! Runs kq once more as a child process, to isolate the memory, time and failures of one question.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -11,10 +10,10 @@ use std::time::{Duration, Instant};
 /// This program, also where its file has been replaced since it started.
 const PROGRAM: &str = "/proc/self/exe";
 
-/// How much of the notes is kept.
+/// The most bytes of standard error that are kept.
 const MAX_NOTES_BYTES: u64 = 64 << 10;
 
-/// How often a process that has said everything is asked whether it has ended.
+/// The pause between two checks whether a process that closed its output has ended.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// How a run ended.
@@ -28,7 +27,7 @@ pub struct Ended {
     pub notes: String,
 }
 
-/// Why a run has no end of its own.
+/// Why a run was ended.
 #[derive(Debug, thiserror::Error)]
 pub enum OwnProgramError {
     /// It could not be started or read.
@@ -37,16 +36,16 @@ pub enum OwnProgramError {
     /// It was ended at the deadline.
     #[error("it did not end within {0:?}")]
     TimedOut(Duration),
-    /// It was ended as it wrote more than is read.
+    /// It was ended because its output exceeds the limit.
     #[error("it wrote more than {0} bytes")]
     Large(u64),
 }
 
-/// Runs kq with these arguments and without standard input, and returns what it wrote.
+/// Runs kq with these arguments and without standard input, and returns its output.
 ///
 /// # Errors
 ///
-/// Fails if the process cannot be started, and ends it at the deadline and where it writes more than `limit` bytes.
+/// Fails if the process cannot be started, at the deadline, and if it writes more than `limit` bytes; both end it.
 pub fn run_own(
     arguments: &[OsString],
     deadline: Duration,
@@ -100,7 +99,7 @@ impl Drop for Process {
     }
 }
 
-/// Reads a pipe to its end, or to the limit. What is written beyond is read no more, and its writer gets SIGPIPE.
+/// Reads a pipe to its end, or to the limit. Beyond it, the writer gets SIGPIPE.
 fn kept(pipe: Option<impl Read + Send + 'static>, limit: u64) -> Receiver<io::Result<Vec<u8>>> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -109,7 +108,7 @@ fn kept(pipe: Option<impl Read + Send + 'static>, limit: u64) -> Receiver<io::Re
             Some(pipe) => pipe.take(limit).read_to_end(&mut bytes).map(|_| bytes),
             None => Ok(bytes),
         };
-        // Nobody waits for it any more after the deadline.
+        // The receiver is gone after the deadline.
         let _ = sender.send(read);
     });
     receiver

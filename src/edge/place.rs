@@ -1,10 +1,10 @@
-//! Where kq writes: a name in a folder that is held open.
+//! A place where kq writes: a name in an open folder.
 //!
-//! A path is walked part by part, each folder opened in the one before it, so that nothing which is renamed at that
-//! moment leads elsewhere. A symbolic link is followed only where no stranger can have planted it: in a folder
-//! that is root's or the own user's and that nobody else writes, or as a link of these two with one name. That is
-//! stricter than `fs.protected_symlinks` of the kernel, and does not depend on that setting. (systemd's `chase()`
-//! with `CHASE_SAFE` refuses a step from a stranger's file to somebody else's in the same way.)
+//! A path is resolved component by component, each folder opened in its parent, so that a concurrent rename cannot
+//! redirect it. A symbolic link is followed only where no untrusted user can have planted it: in a folder
+//! that belongs to root or kq's user and that no other user can write to, or as a link of these two with one name. That is
+//! stricter than `fs.protected_symlinks` of the kernel, and independent of that setting. (systemd's `chase()`
+//! with `CHASE_SAFE` likewise rejects a step from an untrusted user's file to another user's.)
 
 use crate::edge::host::{ReadError, kind_name};
 use crate::edge::input::plain;
@@ -29,19 +29,19 @@ const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEX
 /// A name in a folder.
 #[derive(Debug)]
 pub(in crate::edge) struct Place {
-    /// It is open for reading, so that it can be synced.
+    /// Open for reading, so that it can be synced.
     pub(in crate::edge) folder: OwnedFd,
     pub(in crate::edge) name: OsString,
-    /// It is a link of the kernel in `/proc` to an open file, as `/dev/stdout` is: there is no path behind it.
+    /// A link in `/proc` to an open file, such as `/dev/stdout`, which has no path.
     pub(in crate::edge) is_open_file: bool,
 }
 
-/// What to do with a link at the end of a path.
+/// How to treat a link at the end of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::edge) enum Last {
-    /// Goes where it leads.
+    /// Follows it.
     Follow,
-    /// Takes its name.
+    /// Uses its name.
     Keep,
 }
 
@@ -71,7 +71,7 @@ impl Place {
         }
     }
 
-    /// Returns what is there; `None`: nothing.
+    /// Returns what exists there; `None`: nothing.
     pub(in crate::edge) fn stat(&self) -> Result<Option<Stat>, Errno> {
         let flags = if self.is_open_file { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
         match statat(&self.folder, &self.name, flags) {
@@ -81,7 +81,7 @@ impl Place {
         }
     }
 
-    /// Refuses what a stranger may have planted.
+    /// Rejects what an untrusted user may have planted.
     pub(in crate::edge) fn check_owner(&self, found: &Stat) -> Result<(), ReadError> {
         let folder = fstat(&self.folder).map_err(system)?;
         match self.is_open_file || is_trusted(&folder, found) {
@@ -137,7 +137,7 @@ impl Walk {
         }
     }
 
-    /// Opens what has a name, without reading it, which could wait or act.
+    /// Opens an entry without reading it, which could block or have side effects.
     fn open(&self, name: &OsStr) -> Result<(OwnedFd, Stat), ReadError> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let found = openat(&self.here, name, flags, Mode::empty()).map_err(system)?;
@@ -145,7 +145,7 @@ impl Walk {
         Ok((found, stat))
     }
 
-    /// Goes into a folder, or puts what a link leads to before the rest.
+    /// Enters a folder, or prepends a link's target to the remaining path.
     fn enter(&mut self, name: &OsStr) -> Result<(), ReadError> {
         if name == ".." {
             let (here, top) = (fstat(&self.here), fstat(&self.top));
@@ -197,14 +197,14 @@ impl Walk {
     }
 }
 
-/// Returns true where no stranger can have put something there: by the folder, or by what it is.
+/// Returns true if no untrusted user can have planted the entry, by its folder or its type and owner.
 fn is_trusted(folder: &Stat, found: &Stat) -> bool {
     let others = Mode::WGRP | Mode::WOTH;
     let is_closed = !Mode::from_raw_mode(folder.st_mode).intersects(others);
     (is_own(folder) && is_closed) || (is_own(found) && found.st_nlink == 1)
 }
 
-/// Returns true for what is root's or the own user's.
+/// Returns true for an entry of root or kq's user.
 pub(in crate::edge) fn is_own(stat: &Stat) -> bool {
     stat.st_uid == 0 || stat.st_uid == geteuid().as_raw()
 }
@@ -213,7 +213,7 @@ fn planted(found: &Stat, name: &OsStr) -> ReadError {
     let kind = kind_name(FileType::from_raw_mode(found.st_mode));
     let name = name.to_string_lossy();
     let why = match is_own(found) {
-        true => "has a second name, in a folder that others write".to_owned(),
+        true => "has a second link, in a folder that others can write to".to_owned(),
         false => format!("belongs to user {}", found.st_uid),
     };
     ReadError::System(format!("{name:?} is {kind} that {why}: kq does not write there"))

@@ -1,4 +1,4 @@
-//! What a program on the node calls itself: `PROGRAM --version`, within a time and an amount.
+//! Reads the version of a program on the node from `PROGRAM --version`, within limits of time and output.
 
 use crate::edge::trust::TrustedProgram;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -10,13 +10,13 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// More than that nobody says about a version.
+/// The most output that is read.
 const MAX_OUTPUT_BYTES: u64 = 16 << 10;
 
 /// Any deadline beyond it means the same, and can be added to a time.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// How often a program that has said everything is asked whether it has ended.
+/// The pause between two checks whether a process that closed its output has ended.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// A program's name and version in its own words.
@@ -24,11 +24,11 @@ const PAUSE: Duration = Duration::from_millis(5);
 pub struct ProgramVersion {
     /// `runc`, `crun`, `Kubernetes`
     pub name: String,
-    /// As it is written: `1.1.5+ds1`, and `v1.36.2` with its letter.
+    /// As printed: `1.1.5+ds1`, and `v1.36.2` with its letter.
     pub version: String,
 }
 
-/// Why a program's version is not known.
+/// Why the version is unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramVersionError {
     /// It cannot be started.
@@ -41,15 +41,15 @@ pub enum ProgramVersionError {
     #[error("cannot be read")]
     Read(#[source] io::Error),
     /// It ended with an error.
-    #[error("--version ended with {status}{}", said(message))]
+    #[error("--version exited with {status}{}", said(message))]
     Failed {
         /// `exit code 1`, `signal 9`
         status: String,
         /// The first line that it wrote about it.
         message: String,
     },
-    /// It said something that names no version.
-    #[error("--version said {line:?}, which names no version")]
+    /// The output contains no version.
+    #[error("--version printed {line:?}, which contains no version")]
     NoVersion {
         /// The first line.
         line: String,
@@ -64,7 +64,7 @@ fn said(message: &str) -> String {
 ///
 /// # Errors
 ///
-/// Fails when the program cannot be run or says no version in time.
+/// Fails when the program cannot be run or prints no version in time.
 pub fn program_version(
     program: &TrustedProgram,
     deadline: Duration,
@@ -72,14 +72,14 @@ pub fn program_version(
     ask_version(program, deadline).map(|said| said.version)
 }
 
-/// Returns what a program says about itself.
+/// Returns a program's name and version.
 ///
-/// It is executed by the descriptor that was checked, without an environment, and with its whole process group ended at
-/// the deadline, whatever it does.
+/// The checked descriptor is executed, without an environment, and its whole process group is killed at
+/// the deadline.
 ///
 /// # Errors
 ///
-/// Fails when the program cannot be run or says no version in time.
+/// Fails when the program cannot be run or prints no version in time.
 pub fn ask_version(
     program: &TrustedProgram,
     deadline: Duration,
@@ -97,7 +97,7 @@ pub fn ask_version(
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // Its own group, so that what it starts can be ended with it.
+        // A process group, so that its children can be killed with it.
         .process_group(0)
         .spawn()
         .map_err(ProgramVersionError::Start)?;
@@ -115,10 +115,10 @@ pub fn ask_version(
     parse(&line).ok_or(ProgramVersionError::NoVersion { line })
 }
 
-/// A program and everything that it started; ended when it is no longer needed.
+/// A program and its children; killed when it is no longer needed.
 struct Group {
     child: Child,
-    /// The group; `None` when the first process is gone for good and its number may be another's.
+    /// The process group; `None` once the first process was reaped and its ID may be reused.
     id: Option<Pid>,
 }
 
@@ -130,8 +130,8 @@ impl Group {
 
     /// Waits for the program itself; `None`: it still runs at the end of the time.
     fn ended(&mut self, end: Instant) -> io::Result<Option<ExitStatus>> {
-        // Looked at without taking its status: until that is taken the number stays its own, and the
-        // rest of the group can be ended safely.
+        // The status is read without reaping: until then the process ID cannot be reused, and the
+        // rest of the group can be killed safely.
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let Some(id) = self.id else { return self.child.try_wait() };
         while waitid(WaitId::Pid(id), look)?.is_none() {
@@ -146,7 +146,7 @@ impl Group {
 
     fn kill(&mut self) {
         if let Some(id) = self.id.take() {
-            // Fails only when nothing is left in the group, which is what is wanted.
+            // Fails only if the group is already empty.
             let _ = kill_process_group(id, Signal::KILL);
         }
     }
@@ -168,7 +168,7 @@ fn first_line(stream: Option<impl Read + Send + 'static>) -> Receiver<io::Result
             Some(stream) => stream.take(MAX_OUTPUT_BYTES).read_to_end(&mut bytes),
             None => Ok(0),
         };
-        // Nobody listens any more when the time is over.
+        // The receiver is gone after the deadline.
         let _ = sender.send(read.map(|_| {
             let text = String::from_utf8_lossy(&bytes);
             text.lines().next().unwrap_or_default().trim().chars().take(200).collect()

@@ -1,9 +1,8 @@
-//! The one way in which kq writes files: as a whole, so that whoever looks, and whenever the machine stops, there
-//! is the old file or the new one.
+//! Writes files atomically: at any time, also after a crash, there is either the old file or the complete new one.
 //!
-//! A sibling is written and synced beside the place, and takes the name when it is whole. All of that
-//! happens in one folder that is held open (`crate::edge::place`). Killed before, it leaves a sibling that nobody
-//! looks at. What is there is never opened for writing, but for pipes and devices that a person names.
+//! A temporary file is written and synced in the same folder, and then renamed, all within one open folder
+//! (`crate::edge::place`). If kq is killed before that, an unused temporary file remains. An existing file is never
+//! opened for writing, except for pipes and devices that the operator names.
 
 use crate::edge::host::{ReadError, kind_name};
 use crate::edge::input::plain;
@@ -36,22 +35,22 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub struct ReplaceError {
     /// The file.
     pub path: String,
-    /// What the system said.
+    /// The system's error.
     pub error: io::Error,
 }
 
-/// Writes a file that only its owner can read, in place of what has the name: a file, a link or a pipe is replaced
-/// itself, whoever put it there, and nothing behind it is touched.
+/// Writes a file that only its owner can read, and replaces the entry of that name: a file, link or pipe is replaced
+/// itself, whoever owns it, and the target of a link is not touched.
 ///
 /// # Errors
 ///
-/// Fails where the system refuses; the old file is there then, unless it cannot be made sure on the disk
-/// that the new one is.
+/// Fails if the system refuses; then the old file remains, unless the new one cannot be synced to the
+/// disk.
 pub fn replace(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {
     replace_for(path, content, &Access::Owner)
 }
 
-/// Writes a file that everybody can read, where the umask allows it, in place of what has the name.
+/// Writes a file that every user can read, if the umask allows it, and replaces the entry of that name.
 ///
 /// # Errors
 ///
@@ -67,7 +66,7 @@ fn replace_for(path: &Path, content: &[u8], access: &Access<'_>) -> Result<(), R
     })
 }
 
-/// Writes a file that only its owner can read, in place of what has the name in a folder that is held open.
+/// Writes a file that only its owner can read into an open folder, and replaces the entry of that name.
 pub(in crate::edge) fn replace_in(
     folder: &OwnedFd,
     name: &OsStr,
@@ -77,12 +76,12 @@ pub(in crate::edge) fn replace_in(
     sibling.replace(name).map_err(NotReplaced::into_error)
 }
 
-/// Writes a file that must not be there yet, and only its owner can read. When this returns, it is on
+/// Writes a new file that only its owner can read. When this returns, it is on
 /// the disk.
 ///
 /// # Errors
 ///
-/// Fails where there is one already, and where the system refuses.
+/// Fails if the name exists, and if the system refuses.
 pub fn create(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {
     at(path, Last::Keep, |place| {
         let sibling = Sibling::write(&place.folder, &place.name, content, &Access::Owner)?;
@@ -90,12 +89,12 @@ pub fn create(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {
     })
 }
 
-/// Writes what a person wants stored under a path: a file as [`replace`] does, the one behind a link of their own;
-/// a pipe and a character device, such as `/dev/stdout`, are written to.
+/// Writes to the path that the operator named: replaces a file as [`replace`] does, or the target of their own link;
+/// writes to a pipe or a character device, such as `/dev/stdout`.
 ///
 /// # Errors
 ///
-/// Fails as [`replace`] does, for what a stranger may have planted, for everything else that is not a file, and
+/// Fails as [`replace`] does, for an entry that an untrusted user may have planted, for other types of entries, and
 /// for a pipe without a reader.
 pub fn store(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {
     at(path, Last::Follow, |place| {
@@ -136,8 +135,8 @@ fn io_error(error: ReadError) -> io::Error {
     }
 }
 
-/// Writes to something that is there and is what was found, without waiting for ever: for a reader of a pipe, or
-/// for one that stopped reading. Whoever gave kq an open pipe may take any time, as with standard output.
+/// Writes to an existing pipe or device, if it is still the same. Waits a limited time for a reader of a named pipe.
+/// An open pipe may take any time, like standard output.
 fn pour(place: &Place, found: &Stat, content: &[u8]) -> io::Result<()> {
     let mut flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     flags |= if place.is_open_file { OFlags::APPEND } else { OFlags::NOFOLLOW };
@@ -149,7 +148,7 @@ fn pour(place: &Place, found: &Stat, content: &[u8]) -> io::Result<()> {
             Err(Errno::NXIO) => {
                 let waited = READER.as_secs();
                 return Err(io::Error::other(format!(
-                    "a named pipe, and nobody opened it for reading within {waited} seconds"
+                    "a named pipe without a reader for {waited} seconds"
                 )));
             }
             Err(error) => return Err(error.into()),
@@ -157,7 +156,7 @@ fn pour(place: &Place, found: &Stat, content: &[u8]) -> io::Result<()> {
     };
     let opened = fstat(&file)?;
     if (opened.st_dev, opened.st_ino) != (found.st_dev, found.st_ino) {
-        return Err(io::Error::other("something else took its place meanwhile"));
+        return Err(io::Error::other("it was replaced meanwhile"));
     }
     if place.is_open_file {
         fs::fcntl_setfl(&file, OFlags::APPEND)?;
@@ -172,7 +171,9 @@ fn pour(place: &Place, found: &Stat, content: &[u8]) -> io::Result<()> {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 if moved.elapsed() > STALLED {
                     let waited = STALLED.as_secs();
-                    return Err(io::Error::other(format!("nobody read on for {waited} seconds")));
+                    return Err(io::Error::other(format!(
+                        "the reader stopped for {waited} seconds"
+                    )));
                 }
                 thread::sleep(PAUSE);
             }
@@ -182,18 +183,18 @@ fn pour(place: &Place, found: &Stat, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Who may read a new file.
+/// The permissions of a new file.
 #[derive(Debug)]
 pub(in crate::edge) enum Access<'a> {
-    /// Only the own user: it tells what runs on a node.
+    /// Only the owner: the content describes a node.
     Owner,
     /// Everybody, where the umask allows it.
     All,
-    /// Whoever may read another file, whose mode and owner it gets.
+    /// The owner and mode of another file.
     As(&'a Stat),
 }
 
-/// A new file, whole and on the disk, that has not got its name yet. It is removed when it does not get it.
+/// A complete new file on the disk that has no name yet. It is removed unless it gets its name.
 #[derive(Debug)]
 pub(in crate::edge) struct Sibling<'f> {
     folder: &'f OwnedFd,
@@ -201,7 +202,7 @@ pub(in crate::edge) struct Sibling<'f> {
     has_name: bool,
 }
 
-/// Tells whether a file is what a run that was killed left beside a file of a name.
+/// Returns true if a file is the temporary file that a killed run left for a name.
 pub(in crate::edge) fn is_left_behind(found: &str, name: &str) -> bool {
     let after = found.strip_prefix('.').and_then(|rest| rest.strip_prefix(name));
     let numbers =
@@ -227,8 +228,8 @@ impl NotReplaced {
 }
 
 impl<'f> Sibling<'f> {
-    /// Writes it. One that an earlier run left, perhaps of the same process number in another container, is let
-    /// be.
+    /// Writes it. The temporary file of an earlier run is kept; its process may have the same ID in another
+    /// container.
     pub(in crate::edge) fn write(
         folder: &'f OwnedFd,
         name: &OsStr,
@@ -259,8 +260,8 @@ impl<'f> Sibling<'f> {
         &self.own
     }
 
-    /// Changes places with a file, so that what was replaced can be looked at; `false` where the file
-    /// system cannot do that.
+    /// Exchanges the names with a file, so that the replaced file can be checked; `false` if the file
+    /// system does not support that.
     pub(in crate::edge) fn exchange(&mut self, name: &OsStr) -> io::Result<bool> {
         match renameat_with(self.folder, &*self.own, self.folder, name, RenameFlags::EXCHANGE) {
             Ok(()) => Ok(true),
@@ -269,14 +270,14 @@ impl<'f> Sibling<'f> {
         }
     }
 
-    /// Makes sure that the places which were changed stay so, and removes what was replaced.
+    /// Syncs the exchange, and removes the replaced file.
     pub(in crate::edge) fn sync(self) -> Result<(), NotReplaced> {
         let folder = self.folder;
         drop(self);
         fsync(folder).map_err(|error| NotReplaced::NotSynced(error.into()))
     }
 
-    /// Takes the place of a file, or of none.
+    /// Replaces a file, or takes a free name.
     pub(in crate::edge) fn replace(mut self, name: &OsStr) -> Result<(), NotReplaced> {
         renameat(self.folder, &*self.own, self.folder, name)
             .map_err(|error| NotReplaced::ResourceLedger(error.into()))?;
@@ -284,12 +285,12 @@ impl<'f> Sibling<'f> {
         fsync(self.folder).map_err(|error| NotReplaced::NotSynced(error.into()))
     }
 
-    /// Takes a name that no file has.
+    /// Takes a name that must be free.
     pub(in crate::edge) fn create(mut self, name: &OsStr) -> io::Result<()> {
         let (folder, own) = (self.folder, &*self.own);
         match renameat_with(folder, own, folder, name, RenameFlags::NOREPLACE) {
             Ok(()) => self.has_name = true,
-            // Not every file system can do that. A link never replaces what is there, either.
+            // Not every file system supports that. A hard link does not replace an existing file either.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 linkat(folder, own, folder, name, AtFlags::empty())?;
             }
@@ -308,7 +309,7 @@ impl Drop for Sibling<'_> {
     }
 }
 
-/// Fills a new file, gives it mode and owner of another, and syncs it.
+/// Fills a new file, copies mode and owner of another one, and syncs it.
 fn fill(file: OwnedFd, content: &[u8], access: &Access<'_>) -> io::Result<()> {
     if let Access::As(like) = access {
         let own = fstat(&file)?;

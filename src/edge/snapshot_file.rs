@@ -17,12 +17,12 @@ const ZSTANDARD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Why a snapshot could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotFileError {
-    /// The system refused.
+    /// The system call failed.
     #[error("cannot read snapshot {path}: {}", plain(error))]
     Read {
         /// The file.
         path: String,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
     /// It is larger than kq reads.
@@ -30,13 +30,11 @@ pub enum SnapshotFileError {
     TooLarge {
         /// The file.
         path: String,
-        /// How large it may be.
+        /// The limit.
         limit: u64,
     },
     /// It unpacks to more than a snapshot of its size does.
-    #[error(
-        "snapshot {path} unpacks to more than {limit} bytes, which no snapshot of its size does"
-    )]
+    #[error("snapshot {path} unpacks to more than {limit} bytes, too much for its size")]
     Unpacked {
         /// The file.
         path: String,
@@ -53,12 +51,12 @@ pub enum SnapshotFileError {
         path: String,
         window: u64,
     },
-    /// It holds something else.
+    /// It contains something else.
     #[error("{path} is not a kq snapshot: {error}")]
     Content {
         /// The file.
         path: String,
-        /// What is wrong.
+        /// The error.
         error: SnapshotError,
     },
     /// It was packed, and cannot be unpacked any more.
@@ -66,7 +64,7 @@ pub enum SnapshotFileError {
     Damaged {
         /// The file.
         path: String,
-        /// What is wrong.
+        /// The error.
         reason: String,
     },
     /// It could not be written.
@@ -78,16 +76,16 @@ pub enum SnapshotFileError {
 ///
 /// # Errors
 ///
-/// Fails for what cannot be read, is too large or is not a snapshot.
+/// Fails if it cannot be read, is too large or is not a snapshot.
 pub fn read_snapshot(path: &str) -> Result<Snapshot, SnapshotFileError> {
     read_snapshot_within(path, MAX_SNAPSHOT_BYTES)
 }
 
-/// Reads a snapshot of at most so many bytes, packed and unpacked.
+/// Reads a snapshot of at most `limit` bytes, packed and unpacked.
 ///
 /// # Errors
 ///
-/// Fails for what cannot be read, is too large or is not a snapshot.
+/// Fails if it cannot be read, is too large or is not a snapshot.
 pub fn read_snapshot_within(path: &str, limit: u64) -> Result<Snapshot, SnapshotFileError> {
     let refuse = |stopped| match stopped {
         Stopped::System(error) => SnapshotFileError::Read { path: path.to_owned(), error },
@@ -115,12 +113,12 @@ pub fn read_snapshot_within(path: &str, limit: u64) -> Result<Snapshot, Snapshot
         .map_err(|error| SnapshotFileError::Content { path: path.to_owned(), error })
 }
 
-/// Writes a snapshot; a file that is there is replaced as a whole. Only its owner can read it: it
-/// tells what runs on a node.
+/// Writes a snapshot, and replaces an existing file atomically. Only its owner can read it, because it
+/// describes a node.
 ///
 /// # Errors
 ///
-/// Fails where the file cannot be written; what was there before is there still then.
+/// Fails if the file cannot be written; the old file then remains.
 pub fn write_snapshot(path: &str, json: &[u8]) -> Result<(), SnapshotFileError> {
     let compressed = path.ends_with(".zst");
     let packed = compressed.then(|| compress_to_vec(json, CompressionLevel::Fastest));
@@ -128,7 +126,7 @@ pub fn write_snapshot(path: &str, json: &[u8]) -> Result<(), SnapshotFileError> 
     Ok(store(Path::new(path), content)?)
 }
 
-/// Why nothing more is read.
+/// Why reading stops.
 enum Stopped {
     System(io::Error),
     TooLarge,
@@ -144,9 +142,9 @@ fn bounded(reader: impl Read, limit: u64) -> Result<Vec<u8>, Stopped> {
     if bytes.len() as u64 > limit { Err(Stopped::TooLarge) } else { Ok(bytes) }
 }
 
-/// Unpacks frame after frame: some programs make several of one file. What is damaged in a way that
-/// still can be unpacked shows in the sum at the end of a frame. One decoder does all of them: each would take the
-/// memory of its window.
+/// Unpacks all frames: some programs write several into one file. Damage that can still be unpacked is
+/// detected by the checksum of a frame. One decoder unpacks all frames, because each decoder allocates a
+/// window.
 fn unpack(mut packed: &[u8], limit: u64) -> Result<Vec<u8>, Stopped> {
     let broken = |error: &dyn std::fmt::Display| Stopped::Damaged(error.to_string());
     let mut bytes = Vec::new();

@@ -1,21 +1,21 @@
-//! Which files, sockets and programs of the node kq believes.
+//! The files, sockets and programs of the node that kq trusts.
 //!
-//! kq usually runs as root among users who are not. A path that a process or a server named, or that is
-//! merely the usual one, is believed when nobody but a trusted owner can decide what is there: root, and
+//! kq usually runs as root on machines with other users. A path that a process or a server named, or that is
+//! a default, is trusted when only a trusted owner can change the entry: root, and
 //! kq's own user where kq does not run as root.
 //!
-//! | what is there          | believed when                                                              |
+//! | entry                  | trusted when                                                               |
 //! |------------------------|----------------------------------------------------------------------------|
-//! | every folder on the way, those of links too | its owner is trusted, and nobody else may write into it |
+//! | every folder above it  | its owner is trusted, and no other user can write to it; also those of links |
 //! | a file                 | the same                                                                   |
-//! | a socket               | its owner is trusted; so is the user who listens (`SO_PEERCRED`)           |
+//! | a socket               | its owner is trusted; so is the listening user (`SO_PEERCRED`)             |
 //! | a program              | as a file; it is not set-user-ID                                           |
 //!
-//! A folder into which everybody may write is refused although it is sticky, as `/tmp` is. A group may
-//! write where it is root's, or kq's own where kq does not run as root, and no access control list adds users to it.
+//! A world-writable folder is rejected even if it is sticky, like `/tmp`. Group write permission is accepted for root's
+//! group, or kq's own where kq does not run as root, unless an access control list adds users to it.
 //!
-//! The walk goes from the node's root on descriptors, one part at a time, and follows links by itself. What is read,
-//! executed or connected to is the descriptor that was checked, or a name in a folder that was checked.
+//! The path is resolved from the node's root on descriptors, one component at a time, and kq follows links itself. kq
+//! reads, executes or connects to the checked descriptor, or a name in a checked folder.
 
 use crate::edge::host::{
     MOST_LINKS, ReadError, expect_kind, link_beneath, names_in, open, open_folder, parts, system,
@@ -31,7 +31,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// What the kernel says of a file with a group's or a list's right to write.
+/// The permission bits of a file with write permission for a group or by an access control list.
 const WRITE_OF_GROUP: u32 = 0o020;
 
 /// Everybody may write.
@@ -43,16 +43,16 @@ const SET_ID: u32 = 0o6000;
 /// The attribute with the access control list of a file that has one.
 const ACCESS_LIST: &str = "system.posix_acl_access";
 
-/// Who named a path or an endpoint.
+/// The origin of a path or an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamedBy {
     /// The operator, with a flag or in the environment: that is his word.
     Operator,
-    /// A process, a file or a server of the node, or nobody: it must be believed.
+    /// A process, a file or a server of the node, or a default: it must be trusted.
     Node,
 }
 
-/// Returns true for a user whose files and processes are believed: root, and the one that kq runs as.
+/// Returns true for a user whose files and processes are trusted: root, and the one that kq runs as.
 pub fn is_trusted_user(uid: u32) -> bool {
     uid == 0 || uid == rustix::process::geteuid().as_raw()
 }
@@ -65,7 +65,7 @@ pub fn trusted_users() -> String {
     }
 }
 
-/// Reads a regular file of at most `limit` bytes below the node's root, if it is believed.
+/// Reads a trusted regular file of at most `limit` bytes below the node's root.
 ///
 /// # Errors
 ///
@@ -74,7 +74,7 @@ pub fn read_trusted(root: &Path, path: &str, limit: u64) -> Result<Vec<u8>, Read
     read_at(walk(root, path)?, limit)
 }
 
-/// Lists the names in a folder below the node's root, in order, if it is believed.
+/// Lists the names in a trusted folder below the node's root, in order.
 ///
 /// # Errors
 ///
@@ -85,8 +85,8 @@ pub fn list_trusted(root: &Path, path: &str) -> Result<Vec<String>, ReadError> {
     names_in(&place.file, path)
 }
 
-/// Lists the files in a folder below the node's root and in those in it, if they are believed. A linked folder is not
-/// entered: links can lead in circles.
+/// Lists the trusted files in a folder below the node's root and in its subfolders. A linked folder is not
+/// entered, because links can form loops.
 ///
 /// # Errors
 ///
@@ -105,13 +105,13 @@ pub fn files_trusted(root: &Path, folder: &str) -> Result<Vec<String>, ReadError
     Ok(files)
 }
 
-/// Who wrote a file that names other files.
+/// The owner of a file that names other files.
 #[cfg(feature = "apiserver")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::edge) struct Namer {
     /// The owner of the file; `None`: others may have written it as well, and it names no files.
     owner: Option<u32>,
-    /// The file is believed.
+    /// The file is trusted.
     is_trusted: bool,
 }
 
@@ -120,7 +120,7 @@ impl Namer {
     /// A file that was read with [`read_trusted`].
     pub(in crate::edge) const TRUSTED: Self = Self { owner: Some(0), is_trusted: true };
 
-    /// Looks at an open file, which the operator named by a path.
+    /// Checks an open file that the operator named by a path.
     pub(in crate::edge) fn of(file: &File, path: &Path) -> Result<Self, ReadError> {
         let stat = fs::fstat(file).map_err(system)?;
         let has_other_writers = stat.st_mode & WRITE_OF_OTHERS != 0
@@ -134,8 +134,8 @@ impl Namer {
         Ok(Self { owner: (!has_other_writers).then_some(stat.st_uid), is_trusted })
     }
 
-    /// Returns the reason why a file is not one that this one may name: it belongs neither to the same owner, nor to a
-    /// trusted user where this one is believed.
+    /// Returns why a file may not be named by this one: it belongs neither to the same owner, nor to a
+    /// trusted user where this one is trusted.
     pub(in crate::edge) fn refuses(self, named: &File) -> Result<Option<String>, ReadError> {
         let uid = fs::fstat(named).map_err(system)?.st_uid;
         Ok(match self.owner {
@@ -148,12 +148,12 @@ impl Namer {
     }
 }
 
-/// Returns the kind of what is at a path below the node's root, if every folder above it is believed.
+/// Returns the type of the entry at a path below the node's root, if every folder above it is trusted.
 pub(in crate::edge) fn kind_trusted(root: &Path, path: &str) -> Result<FileType, ReadError> {
     Ok(kind_of(&walk(root, path)?.stat))
 }
 
-/// A socket in a folder that is believed.
+/// A socket in a trusted folder.
 #[cfg(feature = "cri")]
 #[derive(Debug)]
 pub(in crate::edge) struct TrustedSocket {
@@ -167,21 +167,21 @@ impl TrustedSocket {
     ///
     /// # Errors
     ///
-    /// Fails for what is not there, and with [`ReadError::Untrusted`].
+    /// Fails if it does not exist, and with [`ReadError::Untrusted`].
     pub(in crate::edge) fn find(root: &Path, path: &str) -> Result<Self, ReadError> {
         let place = walk(root, path)?;
         check_owner(&place.stat, &place.shown)?;
         Ok(Self { folder: place.folder, name: place.name })
     }
 
-    /// Returns a path that leads to the socket in the folder that was checked, whatever is renamed meanwhile. It
-    /// holds as long as this value lives.
+    /// Returns a path to the socket in the checked folder, independent of later renames. It
+    /// is valid as long as this value lives.
     pub(in crate::edge) fn path(&self) -> PathBuf {
         Path::new(&format!("/proc/self/fd/{}", self.folder.as_raw_fd())).join(&self.name)
     }
 }
 
-/// A program that is believed. It is executed as the file that was checked, whatever its path leads to then.
+/// A trusted program. The checked file is executed, even if its path now leads elsewhere.
 #[derive(Debug)]
 pub struct TrustedProgram {
     file: OwnedFd,
@@ -193,13 +193,13 @@ impl TrustedProgram {
     ///
     /// # Errors
     ///
-    /// Fails for what cannot be executed, and with [`ReadError::Untrusted`].
+    /// Fails if it cannot be executed, and with [`ReadError::Untrusted`].
     pub fn find(root: &Path, path: &str) -> Result<Self, ReadError> {
         let place = walk(root, path)?;
         check_program(&place.stat, &place.shown)?;
         check_file(&place.file, &place.stat, &place.shown)?;
         if place.stat.st_mode & 0o111 == 0 || kind_of(&place.stat) != FileType::RegularFile {
-            return Err(ReadError::System("is no file that can be run".to_owned()));
+            return Err(ReadError::System("not an executable file".to_owned()));
         }
         Ok(Self { file: place.file, path: path.to_owned() })
     }
@@ -208,7 +208,7 @@ impl TrustedProgram {
     ///
     /// # Errors
     ///
-    /// Fails as [`find`](Self::find) does, and where another file is at that path by now.
+    /// Fails as [`find`](Self::find) does, and if another file is at that path now.
     pub fn of_process(root: &Path, pid: i32) -> Result<Self, ReadError> {
         let running = running_program(root, pid)?;
         let program = Self::find(root, &running.path)?;
@@ -230,10 +230,10 @@ impl TrustedProgram {
     }
 }
 
-/// Makes sure that the program of a process is a trusted owner's, that nobody else may write it, and that it runs as
-/// the user who started it. A program that is not shown is left to the process's user.
+/// Checks that the program of a process belongs to a trusted owner, that no other user can write to it, and that it runs
+/// as the user who started it. If the program is not visible, the check of the process's user decides.
 ///
-/// The file of a program that runs cannot be exchanged any more, so the folders above it do not matter here.
+/// The file of a running program cannot be replaced, so the folders above it do not matter here.
 pub(in crate::edge) fn check_process_program(root: &Path, pid: i32) -> Result<(), ReadError> {
     let running = match running_program(root, pid) {
         Err(ReadError::Absent | ReadError::System(_)) => return Ok(()),
@@ -247,7 +247,7 @@ pub(in crate::edge) fn check_process_program(root: &Path, pid: i32) -> Result<()
 struct RunningProgram {
     file: OwnedFd,
     stat: Stat,
-    /// Where the kernel says that it is.
+    /// Its path according to the kernel.
     path: String,
 }
 
@@ -257,7 +257,7 @@ fn running_program(root: &Path, pid: i32) -> Result<RunningProgram, ReadError> {
     let path = link_beneath(root, &link)?;
     let is_kernels = fs::fstatfs(&folder).is_ok_and(|found| found.f_type == fs::PROC_SUPER_MAGIC);
     let file = match is_kernels {
-        // The link leads to the file itself, also where no path does.
+        // The link leads to the file itself, even without a path.
         true => fs::openat(&folder, "exe", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
             .map_err(system)?,
         false => open(root, &link, OFlags::PATH)?,
@@ -267,7 +267,7 @@ fn running_program(root: &Path, pid: i32) -> Result<RunningProgram, ReadError> {
     Ok(RunningProgram { file, stat, path })
 }
 
-/// What is at a path, every folder above which is believed.
+/// The entry at a path whose folders are all trusted.
 struct Place {
     folder: OwnedFd,
     name: OsString,
@@ -278,8 +278,8 @@ struct Place {
     shown: String,
 }
 
-/// Walks to a path below the node's root and checks every folder on the way. A folder that it ends at is checked as
-/// well.
+/// Resolves a path below the node's root and checks every folder above it. A folder at the end is checked
+/// too.
 fn walk(root: &Path, path: &str) -> Result<Place, ReadError> {
     let mut ahead = parts(Path::new(path));
     let root = open_folder(root, "/")?;
@@ -335,7 +335,7 @@ fn walk(root: &Path, path: &str) -> Result<Place, ReadError> {
 }
 
 fn read_at(place: Place, limit: u64) -> Result<Vec<u8>, ReadError> {
-    // First what it is: opening a device can do something.
+    // The type first: opening a device can have side effects.
     expect_kind(&place.file, FileType::RegularFile)?;
     let flags =
         OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -350,8 +350,8 @@ fn read_at(place: Place, limit: u64) -> Result<Vec<u8>, ReadError> {
     if content.len() as u64 > limit { Err(ReadError::TooLarge { limit }) } else { Ok(content) }
 }
 
-/// Returns true for a group whose members may write what is believed: root's, and kq's own where it does not run as
-/// root, because a user's own group is usually that user's alone.
+/// Returns true for a group whose members may write to trusted files: root's, and kq's own where it does not run as
+/// root, because a user's own group usually has no other member.
 fn is_trusted_group(gid: u32) -> bool {
     let is_root = rustix::process::geteuid().is_root();
     gid == 0 || (!is_root && gid == rustix::process::getegid().as_raw())
@@ -373,12 +373,12 @@ fn check_owner(stat: &Stat, shown: &str) -> Result<(), ReadError> {
     }
 }
 
-/// Returns what is said before a path.
+/// Returns the prefix of a path in messages.
 fn noun(stat: &Stat) -> &'static str {
     if kind_of(stat) == FileType::Directory { "folder " } else { "" }
 }
 
-/// Refuses what somebody else owns or may write.
+/// Rejects an entry that another user owns or can write to.
 fn check_file(file: &OwnedFd, stat: &Stat, shown: &str) -> Result<(), ReadError> {
     check_owner(stat, shown)?;
     let what = noun(stat);
@@ -391,8 +391,8 @@ fn check_file(file: &OwnedFd, stat: &Stat, shown: &str) -> Result<(), ReadError>
     if !is_trusted_group(stat.st_gid) {
         return Err(untrusted(format!("{what}{shown} is writable by group {}", stat.st_gid)));
     }
-    // The right of users in the list shows as one of the group. A descriptor without the right to read has no
-    // attributes, its path has.
+    // Users in the list show as the group permission. A descriptor without read permission has no
+    // attributes, but its path has.
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     match fs::getxattr(&path, ACCESS_LIST, &mut [0_u8; 0]) {
         Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(()),

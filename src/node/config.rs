@@ -86,7 +86,7 @@ impl<'a> Told<'a> {
 }
 
 /// Reads the configuration from the best source that answers. A configuration that the command line names is read
-///  elsewhere and replaces this one.
+/// elsewhere and replaces this one.
 pub fn gather(
     spec: &NodeSpec,
     node: NodeInQuestion,
@@ -216,7 +216,7 @@ impl KubeletServer<'_> {
     }
 
     /// Returns the ways to verify the server at an endpoint, the best first: as the operator says, by its certificate, by its
-    ///  socket.
+    /// socket.
     fn trusts(&self, endpoint: &KubeletEndpoint) -> Vec<ServerTrust> {
         let Self { spec, root, process, config, .. } = *self;
         let is_tls = is_tls(&endpoint.url);
@@ -300,7 +300,7 @@ fn is_tls(url: &str) -> bool {
 }
 
 /// The fields that name files and sockets of the node. They are taken only from a server that is verified to be the
-///  kubelet.
+/// kubelet.
 const PLACES: [&str; 8] = [
     "containerRuntimeEndpoint",
     "imageServiceEndpoint",

@@ -30,7 +30,7 @@ use serde_json::Value;
 use std::path::Path;
 
 /// Gathers the needed facts, from a stored snapshot or from the node. `config` is the kubelet's
-///  configuration, if given.
+/// configuration, if given.
 pub fn gather(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapshot, Failure> {
     let mut snapshot = match &spec.snapshot {
         Some(path) => {
@@ -81,7 +81,7 @@ fn put_given(
 }
 
 /// Gathers from the node. Only an indispensable fact is a failure; any other missing fact is recorded with its
-///  reason.
+/// reason.
 fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapshot, Failure> {
     let (root, because) = host_root(spec.host_root.as_deref());
     let root = std::path::absolute(&root).unwrap_or(root);

@@ -300,7 +300,7 @@ impl KubeletNode {
     }
 
     /// Returns the eviction thresholds, including that of all pods' memory, which a
-    ///  deprecated flag of the kubelet removes.
+    /// deprecated flag of the kubelet removes.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
 //! The facts that a question needs. Others are neither gathered nor read from a snapshot, so the answer is the same
-//!  from both.
+//! from both.
 
 use super::facts::{self, FactKey, FactSet};
 use crate::edge::cri::{RuntimeNeeds, StatusNeeds};
@@ -108,7 +108,7 @@ impl Needs {
         Self::PROBE.with(&[StateFiles, DeviceCheckpoint, PodResources]).in_files();
 
     /// For a list of devices: the checkpoint, the pod-resources API and the pods; the configuration only locates
-    ///  them.
+    /// them.
     pub const DEVICE_LIST: Self = Self::DEVICES.without(&[StateFiles, KubeletConfig]);
 
     /// Needs facts that only the node itself has.
@@ -216,7 +216,7 @@ impl Needs {
 }
 
 /// Keeps the needed statuses, with their needed fields. It runs first, because the selection depends on the states
-///  of the containers.
+/// of the containers.
 fn restrict_statuses(needs: RuntimeNeeds, facts: &mut RuntimeFacts) {
     let wanted = needs.container_statuses;
     if !needs.containers || !wanted.applies_to(&facts.version) {

@@ -132,7 +132,7 @@ impl NodeOptions {
     }
 
     /// Decides the runtime's formula; without an option, it is that of the runtimes released with the kubelet:
-    ///  runc has the curve since 1.3.2, which was released between kubelet 1.34 and 1.35.
+    /// runc has the curve since 1.3.2, which was released between kubelet 1.34 and 1.35.
     fn formula(
         &self,
         version: KubeletVersion,

@@ -25,7 +25,7 @@ impl NodeFile {
     }
 
     /// Returns the object as a fact, and removes it from `needs`. If the object is of another machine, this machine
-    ///  is not queried.
+    /// is not queried.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ fn check_name(file: &str, object: &NodeObject, spec: &NodeSpec) -> Result<(), Fa
 }
 
 /// Rejects a Node object of another machine than the other facts, by machine ID, else by
-///  its name.
+/// its name.
 fn check_machine(
     file: &str,
     object: &NodeObject,

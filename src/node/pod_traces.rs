@@ -1,5 +1,5 @@
 //! The traces of a pod that may be gone: pods, events and the kubelet's log, from files, a snapshot, the API server
-//!  or the node.
+//! or the node.
 
 use super::facts::FactKey;
 use super::gather::gather;
@@ -225,7 +225,7 @@ fn of_server(
         }
     }
     // A pod that the scheduler's event names only by UID may have events with its name. Only the
-    //  last one counts.
+    // last one counts.
     let named = known.iter().filter(|event| event.preemptor_uid().is_some());
     let unnamed = named.max_by_key(|event| event.at).and_then(PodEvent::preemptor_uid);
     let is_known = |uid: &str| pods.iter().flatten().any(|loaded| loaded.pod.metadata.uid == uid);

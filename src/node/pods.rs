@@ -160,7 +160,7 @@ fn not_asked() -> FailedSource {
 }
 
 /// Returns the kubeconfigs to try, in kubectl's order: the named one, those of the environment, the one in the
-///  operator's folder. The kubelet's own replaces the last, which may be of another cluster.
+/// operator's folder. The kubelet's own replaces the last, which may be of another cluster.
 fn kubeconfigs(
     spec: &NodeSpec,
     node: NodeInQuestion,

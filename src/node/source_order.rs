@@ -143,7 +143,7 @@ pub fn pod_sources(given: SourceFlags) -> Vec<PodSource> {
 }
 
 /// Returns the sources of the kubelet's configuration, in order; after the last, the
-///  defaults of its version apply.
+/// defaults of its version apply.
 pub fn config_sources(given: SourceFlags) -> Vec<ConfigSource> {
     match given.kubelet_config {
         true => vec![ConfigSource::File],

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// The node and the sources of facts about it. The default is the machine that kq runs on, with all its
-///  sources.
+/// sources.
 #[derive(Clone, Debug)]
 pub struct NodeSpec {
     /// A stored snapshot: a file, or `-` for standard input. Besides it, kq reads only named files.
@@ -95,7 +95,7 @@ impl Default for NodeSpec {
 
 impl NodeSpec {
     /// Returns the node in question. `files`: files besides those of the pods replace facts of the node;
-    ///  `only_on_node`: no file can replace the facts.
+    /// `only_on_node`: no file can replace the facts.
     pub fn node_in_question(&self, files: bool, only_on_node: bool) -> NodeInQuestion {
         let kind = |root: &PathBuf| match is_running(root) {
             true => RootFolder::Running,

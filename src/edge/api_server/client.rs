@@ -1,7 +1,7 @@
-//! The API server, asked through kube's client over kq's own transport.
+//! The client of the API server: kube's client over kq's own transport.
 //!
-//! kube says who asks (tokens, passwords, impersonation) and beneath which URL; the transport adds the
-//! deadline over everything, TLS with ring, and errors that say in which phase it went wrong. kube's
+//! kube supplies the credentials (tokens, passwords, impersonation) and the base URL. The transport adds a
+//! deadline over everything, TLS with ring, and errors that name the phase of the failure. kube's
 //! own transport has a default TLS provider and no deadline for a body.
 
 use crate::edge::api_server::kubeconfig::{self, Access};
@@ -20,10 +20,10 @@ use std::fmt;
 use std::time::Duration;
 use tower::{BoxError, Layer, service_fn};
 
-/// How many objects one answer may have: what kubectl asks for.
+/// The most objects in one page: as kubectl requests.
 const LIMIT: u32 = 500;
 
-/// The shortest wait before asking again, whatever the server says.
+/// The shortest wait before a retry, whatever the server requests.
 pub(super) const SHORTEST_WAIT: Duration = Duration::from_millis(100);
 
 pub struct ApiServer {
@@ -33,20 +33,20 @@ pub struct ApiServer {
 }
 
 impl fmt::Debug for ApiServer {
-    /// Shows where it is, and nothing of who asks.
+    /// Shows the address without the credentials.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ApiServer").field("url", &self.url).finish_non_exhaustive()
     }
 }
 
-/// Finds out how to ask the API server: reads a kubeconfig, or those that kubectl would read
-/// (`KUBECONFIG`, `~/.kube/config`), or what a pod is given.
+/// Finds the API server: reads the named kubeconfig, else those of kubectl
+/// (`KUBECONFIG`, `~/.kube/config`), else the service account of kq's pod.
 ///
-/// Nothing is sent yet. The deadline is that of every single object that is asked for later.
+/// Nothing is sent yet. The deadline applies to each later request for a single object.
 ///
 /// # Errors
 ///
-/// Fails when there is no kubeconfig, or none that kq can use.
+/// Fails if there is no kubeconfig, or none that kq supports.
 pub fn connect(
     kubeconfig: KubeconfigPlace<'_>,
     context: Option<&str>,
@@ -63,19 +63,19 @@ impl ApiServer {
         &self.url
     }
 
-    /// Returns how long a request for a single object may take.
+    /// Returns the time limit of a request for a single object.
     pub(super) fn deadline(&self) -> Duration {
         self.deadline
     }
 
-    /// Returns the pods of a node: pages of JSON, each a `PodList`, as they came.
+    /// Returns the pods of a node: unparsed pages of JSON, each a `PodList`.
     ///
-    /// A list whose continuation expires in between is asked for again, in one piece. The deadline is
-    /// for all of it. Not to be called from asynchronous code.
+    /// If the continuation of a list expires, the list is requested again in one page. The deadline is
+    /// for all of it. It must not be called from asynchronous code.
     ///
     /// # Errors
     ///
-    /// Fails when not all of the pods came.
+    /// Fails unless all pods arrived.
     pub fn pods_of_node(&self, node: &str, deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
         check_name(node)?;
         self.list(&List::pods_of_node(node), deadline)
@@ -90,11 +90,11 @@ impl ApiServer {
         })
     }
 
-    /// Returns a node: JSON, as it came. Not to be called from asynchronous code.
+    /// Returns a node as unparsed JSON. It must not be called from asynchronous code.
     ///
     /// # Errors
     ///
-    /// Fails when it did not come before the deadline that [`connect`] was given.
+    /// Fails unless it arrived before the deadline that [`connect`] was given.
     pub fn node(&self, name: &str) -> Result<Vec<u8>, ApiError> {
         check_name(name)?;
         run(async {
@@ -149,7 +149,7 @@ impl ApiServer {
         ApiError::Unexpected { url, method, path, reason }
     }
 
-    /// Finds what the transport said in what kube made of it.
+    /// Finds the transport's error in kube's.
     pub(super) fn broken(&self, path: &str, error: kube::Error) -> ApiError {
         match error {
             kube::Error::Service(error) => match error.downcast::<HttpError>() {
@@ -169,7 +169,7 @@ fn check_name(name: &str) -> Result<(), ApiError> {
 #[derive(Clone, Copy)]
 struct MaxBody(u64);
 
-/// What belongs to one call.
+/// The state of one call.
 pub(super) struct Call<'a> {
     pub(super) server: &'a ApiServer,
     pub(super) client: Client,
@@ -177,7 +177,7 @@ pub(super) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Asks for a list, page after page.
+    /// Requests a list, page by page.
     async fn pages(&self, list: &List) -> Result<Vec<Vec<u8>>, ApiError> {
         const GONE: Option<u16> = Some(410);
         let mut pages: Vec<Vec<u8>> = Vec::new();
@@ -188,7 +188,7 @@ impl Call<'_> {
             let path = list.path((!is_whole).then_some(LIMIT), continuation.as_deref());
             let page = match self.ask(&path, left).await {
                 Err(error) if error.status() == GONE && continuation.is_some() && !is_whole => {
-                    // The pages so far are older than what would follow them.
+                    // The pages so far are older than the rest.
                     (pages, left) = (Vec::new(), MAX_BODY);
                     (continuation, is_whole) = (None, true);
                     continue;
@@ -198,7 +198,7 @@ impl Call<'_> {
             let following =
                 next(&page, list.kind).map_err(|reason| self.server.unexpected(&path, reason))?;
             if following.is_some() && following == continuation {
-                let reason = "a page that is continued by itself".to_owned();
+                let reason = "a page whose continuation is itself".to_owned();
                 return Err(self.server.unexpected(&path, reason));
             }
             left = left.saturating_sub(page.len() as u64);
@@ -210,7 +210,7 @@ impl Call<'_> {
         }
     }
 
-    /// Asks for JSON; again when the server says when, as long as there is time for it.
+    /// Requests JSON; retries when the server asks for it, within the deadline.
     pub(super) async fn ask(&self, path: &str, max_body: u64) -> Result<Vec<u8>, ApiError> {
         loop {
             let error = match self.send(Method::GET, path, Bytes::new(), max_body).await {
@@ -230,7 +230,7 @@ impl Call<'_> {
         }
     }
 
-    /// Sends one request and reads JSON. What is sent along is JSON as well.
+    /// Sends one request, with a JSON body if given, and reads JSON.
     pub(super) async fn send(
         &self,
         method: Method,

@@ -1,4 +1,4 @@
-//! Asking the API server about all nodes: the nodes themselves, and the pods of each, several at once.
+//! Requests all nodes, and the pods of each, several at once.
 
 use crate::edge::api_server::page::List;
 use crate::edge::api_server::{ApiError, ApiServer};
@@ -7,28 +7,28 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// How many lists are asked for at once: few enough for every API server's own limits.
+/// The number of concurrent lists: few enough for the limits of any API server.
 const AT_ONCE: usize = 8;
 
-/// After how many lists in a row that got no answer at all the others are not asked for.
+/// The number of consecutive lists without any answer after which the rest are skipped.
 const PATIENCE: usize = 2 * AT_ONCE;
 
 impl ApiServer {
-    /// Returns the nodes: pages of JSON, each a `NodeList`, as they came.
+    /// Returns the nodes: unparsed pages of JSON, each a `NodeList`.
     ///
     /// # Errors
     ///
-    /// Fails when not all of them came.
+    /// Fails unless all of them arrived.
     pub fn nodes(&self, deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
         self.list(&List::nodes(), deadline)
     }
 
-    /// Asks for the pods of each node, several at once, and gives what came, as in
-    /// [`pods_of_node`](Self::pods_of_node), to a function, together with the node's place. Returns what
-    /// the function made of it, in the order of the nodes; tells after each how many are done.
+    /// Requests the pods of each node, several at once, and passes each answer, as of
+    /// [`pods_of_node`](Self::pods_of_node), to a function, together with the node's index. Returns the
+    /// results in the order of the nodes; reports after each how many are done.
     ///
-    /// The deadline is that of every single list. A server that does not answer at all any more is not
-    /// asked for the rest.
+    /// The deadline applies to each list. If the server stops answering, the rest is
+    /// skipped.
     pub fn pods_of_each<T: Send>(
         &self,
         nodes: &[&str],
@@ -53,7 +53,7 @@ impl ApiServer {
                     Err(ApiError::Silent { .. }) => {}
                     _ => silent.store(0, Ordering::Relaxed),
                 }
-                // Somebody waits for as many as there are nodes.
+                // The receiver expects one result per node.
                 if results.send((at, work(at, pods))).is_err() {
                     return;
                 }
@@ -65,7 +65,7 @@ impl ApiServer {
                 let (ask_all, results) = (&ask_all, results.clone());
                 scope.spawn(move || ask_all(results));
             }
-            // What is left of it would keep the loop below waiting for a worker that panicked.
+            // A leftover sender would keep the loop below waiting after a worker panicked.
             drop(results);
             for _ in 0..nodes.len() {
                 let Ok(one) = come.recv() else { break };

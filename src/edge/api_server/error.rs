@@ -1,17 +1,17 @@
-//! Why the API server could not be asked.
+//! Why the API server did not answer.
 
 use crate::edge::http::HttpError;
 
-/// Why there is no answer. No variant holds a token, a password or a key.
+/// Why there is no answer. No variant contains a token, a password or a key.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
     /// The feature `apiserver` is off.
     #[error("this kq was built without the API server")]
     NotBuilt,
-    /// Nothing says where the API server is.
+    /// No kubeconfig names an API server.
     #[error("no kubeconfig: {reason}")]
     NoKubeconfig {
-        /// Where it was looked for.
+        /// The places that were searched.
         reason: String,
     },
     /// The kubeconfig cannot be used.
@@ -19,52 +19,52 @@ pub enum ApiError {
     Kubeconfig {
         /// The file, or the files.
         path: String,
-        /// What is wrong with it.
+        /// The error.
         reason: String,
     },
-    /// The kubeconfig wants something that kq does not do.
-    #[error("kubeconfig {path} wants {wanted}, which kq does not do")]
+    /// The kubeconfig requires something that kq does not support.
+    #[error("kubeconfig {path} requires {wanted}, which kq does not support")]
     Unsupported {
         /// The file, or the files.
         path: String,
-        /// What it wants.
+        /// The requirement.
         wanted: String,
     },
     /// A node cannot have that name.
-    #[error("no node can be called {name:?}")]
+    #[error("invalid node name {name:?}")]
     NodeName { name: String },
     /// A pod cannot have that name.
-    #[error("no pod can be called {name:?}{}", namespace.as_ref().map(|it| format!(" in namespace {it:?}")).unwrap_or_default())]
+    #[error("invalid pod name {name:?}{}", namespace.as_ref().map(|it| format!(" in namespace {it:?}")).unwrap_or_default())]
     PodName {
         /// The namespace, where one is named.
         namespace: Option<String>,
         name: String,
     },
-    /// It was not asked any more.
-    #[error("not asked for, because {count} lists before it got no answer")]
+    /// It was skipped.
+    #[error("not requested, because {count} earlier lists got no answer")]
     Silent {
         /// How many lists in a row got none.
         count: usize,
     },
-    /// There is no answer that is a success.
+    /// The answer is not a success.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// The answer is not what was asked for.
+    /// The answer is not the requested object.
     #[error("{url} answered {method} {path} with {reason}")]
     Unexpected {
         /// The server.
         url: String,
-        /// What was to be done: `GET`.
+        /// The method: `GET`.
         method: String,
-        /// What was asked for.
+        /// The requested path.
         path: String,
-        /// What came instead.
+        /// The actual answer.
         reason: String,
     },
 }
 
 impl ApiError {
-    /// Returns the error with what to do about it, in one line.
+    /// Returns the error with its hint, in one line.
     pub fn reason(&self) -> String {
         match self.hint() {
             Some(hint) => format!("{self} ({hint})"),
@@ -72,7 +72,7 @@ impl ApiError {
         }
     }
 
-    /// Returns the code of an answer that was no success.
+    /// Returns the status code of an answer that was not a success.
     pub fn status(&self) -> Option<u16> {
         match self {
             Self::Http(error) => error.status(),
@@ -80,17 +80,17 @@ impl ApiError {
         }
     }
 
-    /// Returns what to do about it, where that can be told: a sentence.
+    /// Returns the remedy, if known: a sentence.
     pub fn hint(&self) -> Option<&'static str> {
         let hint = match self {
-            Self::NotBuilt => "build kq with its feature apiserver, or give it pods from a file",
+            Self::NotBuilt => "build kq with its feature apiserver, or pass pods from a file",
             Self::NoKubeconfig { .. } => "name a kubeconfig with --kubeconfig or KUBECONFIG",
             Self::Unsupported { .. } => {
-                "make a kubeconfig with a token or a client certificate, or give kq pods from a \
+                "create a kubeconfig with a token or a client certificate, or pass pods from a \
                  file: kubectl get pods -A -o json"
             }
             Self::Http(HttpError::Clear { .. }) => {
-                "give the server as https:// in the kubeconfig, or take the credentials out of it"
+                "use an https:// server in the kubeconfig, or remove the credentials from it"
             }
             Self::Http(HttpError::Tls { .. }) => {
                 "check certificate-authority, tls-server-name and the client certificate in the \
@@ -118,7 +118,7 @@ impl ApiError {
                     "check the node's name: kubectl get nodes; or the kubeconfig's server"
                 }
                 404 => "check that the kubeconfig's server is an API server",
-                429 => "the API server is busy: give it more time, or ask again later",
+                429 => "the API server is busy: pass a longer --timeout, or retry later",
                 _ => return None,
             },
             _ => return None,
@@ -127,7 +127,7 @@ impl ApiError {
     }
 }
 
-/// Says which permission a request about a single pod needs.
+/// Returns the permission that a request about a single pod needs.
 fn permission(method: &str, path: &str) -> &'static str {
     match method {
         "POST" if path.contains("/eviction") => {

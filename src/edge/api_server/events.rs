@@ -1,7 +1,7 @@
-//! What is left of a single pod: its object, and the events about it.
+//! Requests a single pod and its events.
 //!
-//! The server picks by name, so that a cluster with a hundred thousand events sends those of one pod. In all
-//! namespaces where none is named.
+//! The server selects by name, so that a cluster with a hundred thousand events sends only those of one pod. Without a
+//! namespace, it searches all of them.
 
 use crate::edge::api_server::page::List;
 use crate::edge::api_server::page::is_node_name;
@@ -9,12 +9,12 @@ use crate::edge::api_server::{ApiError, ApiServer};
 use std::time::Duration;
 
 impl ApiServer {
-    /// Returns the pods of a name: pages of JSON, each a `PodList`, as they came. Not to be called from
+    /// Returns the pods of a name: unparsed pages of JSON, each a `PodList`. It must not be called from
     /// asynchronous code.
     ///
     /// # Errors
     ///
-    /// Fails when not all of them came, and for what can be no name.
+    /// Fails unless all of them arrived, and for an invalid name.
     pub fn pods_of_name(
         &self,
         namespace: Option<&str>,
@@ -26,12 +26,12 @@ impl ApiServer {
         self.list(&List::within(namespace, "pods", "PodList", selector), deadline)
     }
 
-    /// Returns the events about pods of a name: pages of JSON, each an `EventList`, as they came. Not to be
+    /// Returns the events about pods of a name: unparsed pages of JSON, each an `EventList`. It must not be
     /// called from asynchronous code.
     ///
     /// # Errors
     ///
-    /// Fails when not all of them came, and for what can be no name.
+    /// Fails unless all of them arrived, and for an invalid name.
     pub fn events_of_pod(
         &self,
         namespace: Option<&str>,
@@ -43,11 +43,11 @@ impl ApiServer {
         self.list(&List::within(namespace, "events", "EventList", selector), deadline)
     }
 
-    /// Returns the events about the pods of a namespace, in the same form. Not to be called from asynchronous code.
+    /// Returns the events about the pods of a namespace, in the same form. It must not be called from asynchronous code.
     ///
     /// # Errors
     ///
-    /// Fails when not all of them came, and for what can be no name.
+    /// Fails unless all of them arrived, and for an invalid name.
     pub fn events_of_namespace(
         &self,
         namespace: &str,
@@ -58,12 +58,12 @@ impl ApiServer {
         self.list(&List::within(Some(namespace), "events", "EventList", selector), deadline)
     }
 
-    /// Returns the events about the pod of a UID, in the same form: they tell what it is called. Not to be
+    /// Returns the events about the pod with a UID, in the same form; they contain its name. It must not be
     /// called from asynchronous code.
     ///
     /// # Errors
     ///
-    /// Fails when not all of them came, and for what can be no UID.
+    /// Fails unless all of them arrived, and for an invalid UID.
     pub fn events_of_uid(&self, uid: &str, deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
         check(None, &uid.to_ascii_lowercase())?;
         let selector = format!("involvedObject.kind=Pod,involvedObject.uid={uid}");
@@ -71,7 +71,7 @@ impl ApiServer {
     }
 }
 
-/// Refuses what would ask for something else: a comma adds to a selector, a slash to a path.
+/// Rejects a name that would change the request: a comma extends a selector, a slash a path.
 fn check(namespace: Option<&str>, name: &str) -> Result<(), ApiError> {
     match is_node_name(name) && namespace.is_none_or(is_node_name) {
         true => Ok(()),

@@ -1,7 +1,7 @@
-//! Asking the API server to evict a pod, or to delete it, and whether it is there still.
+//! Evicts or deletes a pod, and checks whether it still exists.
 //!
-//! Both requests carry the UID as a precondition, which the server holds the pod to in the same step. The
-//! body is sent with `dryRun` and the query says so too: admission looks at the query alone.
+//! Both requests carry the UID as a precondition, which the server checks atomically. `dryRun` is in the
+//! body and in the query: admission reads only the query.
 
 use crate::edge::api_server::client::{Call, SHORTEST_WAIT};
 use crate::edge::api_server::status::Status;
@@ -15,10 +15,10 @@ use serde::Deserialize;
 use serde_json::json;
 use std::time::Duration;
 
-/// More is not read of a pod, or of the answer to an eviction: etcd keeps no object larger than that.
+/// The largest pod, or answer to an eviction, that is read: etcd stores no larger object.
 const MAX_POD: u64 = 16 << 20;
 
-/// What is looked at of a pod.
+/// The fields of a pod that are read.
 #[derive(Deserialize)]
 struct Object {
     kind: String,
@@ -41,10 +41,10 @@ struct PodStatus {
 }
 
 impl ApiServer {
-    /// Asks for a pod to be evicted, or deleted, with its own grace period and only if it has this UID.
+    /// Evicts or deletes a pod, with its own grace period and only if it has this UID.
     ///
-    /// A server that is busy is asked again when it says; a budget that does not allow it is an answer. Not
-    /// to be called from asynchronous code.
+    /// If the server is busy, kq retries when the server asks for it; a budget that forbids the eviction is an answer. It must
+    /// not be called from asynchronous code.
     pub fn remove_pod(&self, target: &Target, how: Removal, dry_run: bool) -> EvictionResponse {
         let asked = request(target, how, dry_run).and_then(|(method, path, body)| {
             run(async {
@@ -59,11 +59,11 @@ impl ApiServer {
         }
     }
 
-    /// Looks whether a pod is there. Not to be called from asynchronous code.
+    /// Checks whether a pod exists. It must not be called from asynchronous code.
     ///
     /// # Errors
     ///
-    /// Fails when that is not known.
+    /// Fails if that is unknown.
     pub fn find_pod(&self, target: &Target) -> Result<PodPresence, ApiError> {
         let path = path_of(target)?;
         let found = run(async {
@@ -73,7 +73,7 @@ impl ApiServer {
         });
         let answer = match found {
             Ok(answer) => answer,
-            // Only a server of this API says so in a Status; another one has no pods at all.
+            // Only a server of this API answers so in a Status; another server has no pods at all.
             Err(ApiError::Http(HttpError::Status { code: 404, refusal, .. }))
                 if Status::parse(&refusal).is_some() =>
             {
@@ -82,7 +82,7 @@ impl ApiServer {
             Err(error) => return Err(error),
         };
         let pod: Object = serde_json::from_slice(&answer)
-            .map_err(|error| self.unexpected(&path, format!("no pod: {error}")))?;
+            .map_err(|error| self.unexpected(&path, format!("not a pod: {error}")))?;
         if pod.kind != "Pod" {
             return Err(self.unexpected(&path, format!("kind {:?}, expected Pod", pod.kind)));
         }
@@ -97,8 +97,8 @@ impl ApiServer {
 }
 
 impl Call<'_> {
-    /// Sends it; again when a server that was too busy for it says when. To ask twice does no harm: the UID
-    /// is asked for too. After another failure it may have been heeded, and the pod has to be looked at.
+    /// Sends the request; retries when a busy server asks for it. Retrying is safe, because the UID is a
+    /// precondition. After another failure the request may have succeeded, so the pod must be checked.
     async fn remove(&self, method: &Method, path: &str, body: &Bytes) -> Result<Vec<u8>, ApiError> {
         loop {
             let sent = self.send(method.clone(), path, body.clone(), MAX_POD).await;
@@ -162,7 +162,7 @@ fn request(
     Ok((method, path, Bytes::from(body.to_string())))
 }
 
-/// Tells what became of a request that was no success.
+/// Returns the outcome of a request that was not a success.
 fn said(error: &ApiError) -> EvictionResponse {
     let reason = error.reason();
     let ApiError::Http(http) = error else {
@@ -191,7 +191,7 @@ fn said(error: &ApiError) -> EvictionResponse {
             }
             _ => EvictionResponse::Refused { reason },
         },
-        // Whoever is in between has not heard of the end.
+        // A proxy in between may not have seen the deletion.
         502 | 504 => EvictionResponse::Unclear { reason, is_over: false },
         500.. => EvictionResponse::Unclear { reason, is_over: true },
         _ => EvictionResponse::Refused { reason },

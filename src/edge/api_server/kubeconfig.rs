@@ -1,10 +1,10 @@
-//! From a kubeconfig to what is needed to ask: a server, whom to trust, who we are.
+//! Reads a kubeconfig: the server, its authorities, and the client's credentials.
 //!
-//! The rules are kubectl's (`tools/clientcmd/client_config.go` of client-go): data in the file counts
-//! more than a path, a token file more than a token, and paths are relative to the file.
+//! The rules are kubectl's (`tools/clientcmd/client_config.go` of client-go): data in the file takes precedence
+//! over a path, a token file over a token, and paths are relative to the file.
 //!
-//! A kubeconfig says to which server a secret is sent. So it may name only files of its own owner, or of root where it
-//! is believed itself: another user's kubeconfig would send root's files away.
+//! A kubeconfig decides to which server a secret is sent. So it may name only files of its own owner, or of root if it
+//! is trusted itself: another user's kubeconfig could send root's files away.
 
 use crate::edge::api_server::{ApiError, KubeconfigPlace};
 use crate::edge::host::LIMIT;
@@ -25,9 +25,9 @@ use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What is needed to ask.
+/// The access to a server.
 pub(super) struct Access {
-    /// Where the server is, and the headers that say who asks.
+    /// The address of the server, and the headers with the credentials.
     pub(super) config: Config,
     /// For a server that speaks it.
     pub(super) tls: Option<Tls>,
@@ -37,11 +37,11 @@ pub(super) struct Access {
 struct Source {
     path: String,
     config: Kubeconfig,
-    /// Who wrote the files that it was read from.
+    /// The owners of the files that it was read from.
     namers: Vec<Namer>,
 }
 
-/// Reads a kubeconfig, or those that kubectl would read, or what a pod is given.
+/// Reads the named kubeconfig, else those of kubectl, else the service account of kq's pod.
 pub(super) fn read(place: KubeconfigPlace<'_>, context: Option<&str>) -> Result<Access, ApiError> {
     let source = match place {
         KubeconfigPlace::Named(path) => Source::read(path)?,
@@ -64,13 +64,13 @@ fn parse(path: &Path, content: Vec<u8>) -> Result<Kubeconfig, ApiError> {
     }
     let text = String::from_utf8(content).map_err(|_| refuse("not text in UTF-8".to_owned()))?;
     memory::received(&path.display().to_string(), text.len());
-    // kube reads what anchors grow to as well; this reader does not.
+    // kube also reads the expansion of anchors; this reader rejects them.
     for document in yaml::documents(text.trim_start_matches('\u{feff}')) {
         let read = yaml::read(document.text);
         read.map_err(|error| refuse(syntax(&error, document.lines_before)))?;
     }
     let mut config = Kubeconfig::from_yaml(&text).map_err(|error| match error {
-        // Its text shows lines of the file, and those can be secret.
+        // serde's error quotes lines of the file, which can be secret.
         kube::config::KubeconfigError::Parse(_) => {
             refuse("it does not have the fields of a kubeconfig".to_owned())
         }
@@ -84,13 +84,13 @@ fn parse(path: &Path, content: Vec<u8>) -> Result<Kubeconfig, ApiError> {
     }
     let folder = path.parent().unwrap_or(Path::new(""));
     for file in files.into_iter().flatten().filter(|file| !file.is_empty()) {
-        // An absolute path takes the place of the folder.
+        // An absolute path replaces the folder.
         *file = folder.join(&*file).to_string_lossy().into_owned();
     }
     Ok(config)
 }
 
-/// Says where a file stops to be YAML, without showing any of it.
+/// Returns where a file stops being YAML, without quoting it.
 fn syntax(error: &YamlError, lines_before: u64) -> String {
     match error {
         YamlError::Syntax { line, column, .. } => {
@@ -100,7 +100,7 @@ fn syntax(error: &YamlError, lines_before: u64) -> String {
     }
 }
 
-/// Reads the files of `KUBECONFIG`, or `~/.kube/config`; those that do not exist are left out.
+/// Reads the files of `KUBECONFIG`, or `~/.kube/config`; missing ones are skipped.
 fn customary() -> Result<Option<Source>, ApiError> {
     let listed: Vec<PathBuf> = match env::var_os("KUBECONFIG").filter(|list| !list.is_empty()) {
         Some(list) => env::split_paths(&list).filter(|path| !path.as_os_str().is_empty()).collect(),
@@ -123,7 +123,7 @@ fn customary() -> Result<Option<Source>, ApiError> {
                     path: path.clone(),
                     reason: error.to_string(),
                 })?;
-                // What one of them names is used with the servers of all.
+                // The current context of one file is used with the servers of all.
                 before.namers.extend(next.namers);
                 Source { path, config, namers: before.namers }
             }
@@ -132,13 +132,12 @@ fn customary() -> Result<Option<Source>, ApiError> {
     Ok(merged)
 }
 
-/// Returns what a pod is given to ask the API server.
+/// Returns the access of a pod's service account.
 fn in_cluster() -> Result<Access, ApiError> {
     let mut config = Config::incluster().map_err(|_| ApiError::NoKubeconfig {
-        reason:
-            "there is none in KUBECONFIG and ~/.kube/config, and kq does not run in a pod with \
+        reason: "none in KUBECONFIG and ~/.kube/config, and kq does not run in a pod with \
                  a service account"
-                .to_owned(),
+            .to_owned(),
     })?;
     if let Some(file) = config.auth_info.token_file.take() {
         config.auth_info.token = Some(SecretString::from(read_token(Path::new(&file))?));
@@ -202,21 +201,21 @@ impl Source {
         let current = self.config.current_context.as_deref().filter(|name| !name.is_empty());
         let name = context
             .or(current)
-            .ok_or_else(|| self.refuse("current-context is not set, and no context was named"))?;
+            .ok_or_else(|| self.refuse("current-context is not set (--context names one)"))?;
         let context = self
             .config
             .contexts
             .iter()
             .find(|named| named.name == name)
             .and_then(|named| named.context.as_ref())
-            .ok_or_else(|| self.refuse(format!("there is no context {name:?}")))?;
+            .ok_or_else(|| self.refuse(format!("context {name:?} does not exist")))?;
         let cluster = self
             .config
             .clusters
             .iter()
             .find(|named| named.name == context.cluster)
             .and_then(|named| named.cluster.clone())
-            .ok_or_else(|| self.refuse(format!("there is no cluster {:?}", context.cluster)))?;
+            .ok_or_else(|| self.refuse(format!("cluster {:?} does not exist", context.cluster)))?;
         let user = match context.user.as_deref().filter(|name| !name.is_empty()) {
             None => AuthInfo::default(),
             Some(name) => self
@@ -225,7 +224,7 @@ impl Source {
                 .iter()
                 .find(|named| named.name == name)
                 .map(|named| named.auth_info.clone().unwrap_or_default())
-                .ok_or_else(|| self.refuse(format!("there is no user {name:?}")))?,
+                .ok_or_else(|| self.refuse(format!("user {name:?} does not exist")))?,
         };
         Ok((cluster, user))
     }
@@ -251,13 +250,13 @@ impl Source {
             return Err(HttpError::Clear { address: target.address }.into());
         }
         let tls = if target.is_tls { Some(self.tls(cluster, &user)?) } else { None };
-        let url = server.parse().map_err(|_| self.refuse("server is no URL"))?;
+        let url = server.parse().map_err(|_| self.refuse("server is not a URL"))?;
         let mut config = Config::new(url);
         config.auth_info = user;
         Ok(Access { config, tls })
     }
 
-    /// Returns the token of a user; what the file holds counts more than what is written beside it.
+    /// Returns the token of a user; a token file takes precedence over an inline token.
     fn token(&self, user: &AuthInfo) -> Result<Option<SecretString>, ApiError> {
         let inline = user.token.as_ref().filter(|token| !token.expose_secret().is_empty());
         let read = given(&user.token_file).map(|file| {
@@ -268,7 +267,7 @@ impl Source {
             (Some(Ok(token)), _) => Ok(Some(SecretString::from(token))),
             (Some(Err(error)), None) => Err(error.into()),
             (_, Some(token)) if !token.expose_secret().bytes().all(|b| b.is_ascii_graphic()) => {
-                Err(self.refuse("the user's token holds something that no token can hold"))
+                Err(self.refuse("the user's token contains invalid characters"))
             }
             (_, token) => Ok(token.cloned()),
         }
@@ -344,9 +343,8 @@ impl Source {
     fn system(&self) -> Result<Authorities, ApiError> {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        Authorities::signing(roots).ok_or_else(|| {
-            self.refuse("it names no certificate-authority, and the system has none either")
-        })
+        Authorities::signing(roots)
+            .ok_or_else(|| self.refuse("neither it nor the system has a certificate authority"))
     }
 }
 

@@ -1,11 +1,10 @@
-//! Asking the API server for the pods of a node, for the node itself and for all nodes, for what is left of a
-//! single pod, and to evict single pods.
+//! The client of the API server: the pods of a node, the node, all nodes, the traces of a single pod, and evictions.
 //!
-//! What comes back is the answer's own bytes: who reads pods from a file reads these in the same way.
-//! The kubeconfig is read as kubectl reads it, with three exceptions that are errors and not surprises:
+//! Lists are returned unparsed, and parsed like lists in files.
+//! The kubeconfig is read as kubectl reads it, with three exceptions that are errors:
 //! kq runs no credential plugins, uses no proxy and sends no credentials without TLS.
 //!
-//! Without the feature `apiserver` everything here is an error that says so.
+//! Without the feature `apiserver`, every request fails with an error that says so.
 
 mod error;
 
@@ -35,11 +34,11 @@ use std::path::Path;
 /// Where a kubeconfig is.
 #[derive(Clone, Copy, Debug)]
 pub enum KubeconfigPlace<'a> {
-    /// Where kubectl would look, or what a pod is given.
+    /// In kubectl's places, else the service account of kq's pod.
     Usual,
     /// A file that the operator named.
     Named(&'a Path),
-    /// A file of the node, below its root: it must be believed.
+    /// A file of the node, below its root: it must be trusted.
     OfNode {
         /// The folder where the node's root is.
         root: &'a Path,

@@ -1,4 +1,4 @@
-//! The lists that the API server is asked for, and what must be known of an answer without reading the pods in it.
+//! The pages of lists that the API server returns, checked without parsing the pods.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -24,18 +24,18 @@ struct Object {
     kind: Option<String>,
 }
 
-/// Returns the token that continues a list, or why the page is none.
+/// Returns the token that continues a list, or why the page is invalid.
 pub(super) fn next(page: &[u8], kind: &str) -> Result<Option<String>, String> {
     let page: Page<'_> = serde_json::from_slice(page).map_err(|error| no_json(&error))?;
     is_kind(page.kind.as_deref(), kind)?;
-    // An empty list of Go's can be null; a list without any is something else.
+    // Go may write an empty list as null; an object without a list is something else.
     if !page.items.is_none_or(|items| items.get().starts_with('[')) {
-        return Err(format!("a {kind} whose items are no list"));
+        return Err(format!("a {kind} whose items are not a list"));
     }
     Ok(page.metadata.and_then(|metadata| metadata.next).filter(|next| !next.is_empty()))
 }
 
-/// Checks that an answer is an object of a kind, or returns what it is.
+/// Checks that an answer is an object of a kind, or returns its actual kind.
 pub(super) fn check_kind(answer: &[u8], expected: &str) -> Result<(), String> {
     let object: Object = serde_json::from_slice(answer).map_err(|error| no_json(&error))?;
     is_kind(object.kind.as_deref(), expected)
@@ -50,10 +50,10 @@ fn is_kind(kind: Option<&str>, expected: &str) -> Result<(), String> {
 }
 
 fn no_json(error: &serde_json::Error) -> String {
-    format!("something that is no object in JSON: {error}")
+    format!("not a JSON object: {error}")
 }
 
-/// Writes a text so that it can be a value in a query.
+/// Escapes a text for a value of a query.
 pub(super) fn query_value(text: &str) -> String {
     let mut written = String::new();
     for byte in text.bytes() {
@@ -67,10 +67,10 @@ pub(super) fn query_value(text: &str) -> String {
     written
 }
 
-/// Tells whether a node can have that name: a DNS subdomain in lower case.
+/// Returns true for a valid node name: a DNS subdomain in lower case.
 ///
-/// Anything else would change what is asked for: a comma adds to a field selector, an empty name asks
-/// for all nodes.
+/// Anything else would change the request: a comma extends a field selector, an empty name selects
+/// all nodes.
 pub(super) fn is_node_name(name: &str) -> bool {
     let is_edge = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let is_label = |label: &str| {
@@ -84,7 +84,7 @@ pub(super) fn is_node_name(name: &str) -> bool {
 
 /// A list of objects.
 pub(super) struct List {
-    /// What the answer calls itself.
+    /// The kind of the answer.
     pub(super) kind: &'static str,
     path: Cow<'static, str>,
     /// A field selector; may be empty.
@@ -116,7 +116,7 @@ impl List {
         Self { kind, path: format!("/api/v1/{within}{resource}").into(), fields }
     }
 
-    /// Returns what is asked for: a page of so many, or all; the first, or what continues one.
+    /// Returns the query: a page of so many objects, or all; the first page, or a continuation.
     pub(super) fn path(&self, limit: Option<u32>, continuation: Option<&str>) -> String {
         let parameters = [
             Some(("fieldSelector", query_value(&self.fields))).filter(|_| !self.fields.is_empty()),
@@ -153,7 +153,7 @@ mod tests {
             (r#"{"kind":"PodList","items":[]} x"#, "no object in JSON"),
             (r#"{"kind":"Status","items":[]}"#, "kind \"Status\", expected PodList"),
             (r#"{"items":[]}"#, "no kind, expected PodList"),
-            (r#"{"kind":"PodList","items":{}}"#, "items are no list"),
+            (r#"{"kind":"PodList","items":{}}"#, "items are not a list"),
         ] {
             let error = next_of(page).expect_err(page);
             assert!(error.contains(expected), "{page}: {error}");

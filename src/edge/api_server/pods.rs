@@ -1,4 +1,4 @@
-//! Making a pod, looking at it, reading its log and deleting it.
+//! Creates, reads and deletes a pod, and reads its log.
 
 use crate::edge::api_server::client::{Call, SHORTEST_WAIT};
 use crate::edge::api_server::status::Status;
@@ -10,10 +10,10 @@ use hyper::body::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// More is not read of a pod: etcd keeps no object larger than that.
+/// The largest pod that is read: etcd stores no larger object.
 const MAX_POD: u64 = 16 << 20;
 
-/// A pod that was made.
+/// A created pod.
 #[derive(Deserialize)]
 struct Made {
     metadata: MadeMetadata,
@@ -25,25 +25,25 @@ struct MadeMetadata {
 }
 
 impl ApiServer {
-    /// Makes a pod, and returns its UID. A server that is busy is asked again when it says. Not to be called from
-    /// asynchronous code.
+    /// Creates a pod, and returns its UID. If the server is busy, kq retries when the server asks for it. It must not be
+    /// called from asynchronous code.
     ///
     /// # Errors
     ///
-    /// Fails where the pod was refused, and where it is not known whether it was made.
+    /// Fails if the pod was rejected, and if it is unknown whether it was created.
     pub fn create_pod(&self, namespace: &str, pod: &Value) -> Result<String, ApiError> {
         let path = pods(namespace)?;
         let made = self.patiently(&Method::POST, &path, &Bytes::from(pod.to_string()))?;
         let made: Made = serde_json::from_slice(&made)
-            .map_err(|error| self.unexpected(&path, format!("no pod: {error}")))?;
+            .map_err(|error| self.unexpected(&path, format!("not a pod: {error}")))?;
         Ok(made.metadata.uid)
     }
 
-    /// Returns a pod as JSON; `None`: there is none. Not to be called from asynchronous code.
+    /// Returns a pod as JSON; `None`: it does not exist. It must not be called from asynchronous code.
     ///
     /// # Errors
     ///
-    /// Fails when that is not known.
+    /// Fails if that is unknown.
     pub fn read_pod(&self, namespace: &str, name: &str) -> Result<Option<Vec<u8>>, ApiError> {
         let path = pod(namespace, name)?;
         let found = run(async {
@@ -54,11 +54,11 @@ impl ApiServer {
         absent_as_none(found)
     }
 
-    /// Returns the log of a pod's only container. Not to be called from asynchronous code.
+    /// Returns the log of a pod's only container. It must not be called from asynchronous code.
     ///
     /// # Errors
     ///
-    /// Fails when it did not come as a whole, or is larger than so many bytes.
+    /// Fails if it is incomplete, or exceeds the limit.
     pub fn pod_log(&self, namespace: &str, name: &str, limit: u64) -> Result<Vec<u8>, ApiError> {
         let path = format!("{}/log", pod(namespace, name)?);
         run(async {
@@ -68,11 +68,11 @@ impl ApiServer {
         })
     }
 
-    /// Deletes the pod with this UID at once. One that is not there is deleted. Not to be called from asynchronous code.
+    /// Deletes the pod with this UID at once. A missing pod counts as deleted. It must not be called from asynchronous code.
     ///
     /// # Errors
     ///
-    /// Fails when it may still be there.
+    /// Fails if it may still exist.
     pub fn delete_pod(&self, namespace: &str, name: &str, uid: &str) -> Result<(), ApiError> {
         let path = pod(namespace, name)?;
         let options = json!({
@@ -83,13 +83,13 @@ impl ApiServer {
         });
         let deleted = self.patiently(&Method::DELETE, &path, &Bytes::from(options.to_string()));
         match absent_as_none(deleted) {
-            // The precondition does not hold: the pod of this name is another one.
+            // The precondition failed: another pod has this name.
             Err(ApiError::Http(HttpError::Status { code: 409, .. })) => Ok(()),
             deleted => deleted.map(drop),
         }
     }
 
-    /// Sends a request, again where a server that is too busy says when.
+    /// Sends a request; retries when a busy server asks for it.
     fn patiently(&self, method: &Method, path: &str, body: &Bytes) -> Result<Vec<u8>, ApiError> {
         run(async {
             let deadline = Deadline::after(self.deadline());
@@ -115,7 +115,7 @@ impl ApiServer {
 fn absent_as_none(found: Result<Vec<u8>, ApiError>) -> Result<Option<Vec<u8>>, ApiError> {
     match found {
         Ok(answer) => Ok(Some(answer)),
-        // Only a server of this API says so in a Status; another one has no pods at all.
+        // Only a server of this API answers so in a Status; another server has no pods at all.
         Err(ApiError::Http(HttpError::Status { code: 404, refusal, .. }))
             if Status::parse(&refusal).is_some() =>
         {

@@ -1,15 +1,15 @@
-//! What an API server says where it does not do something: a `Status`.
+//! A `Status`: the API server's reason for a failed request.
 
 use crate::edge::http::{HttpError, Refusal};
 use serde::Deserialize;
 
-/// More is not shown of what it says: a webhook may say very much.
+/// The most text that is shown: a webhook may return any amount.
 const SHOWN: usize = 1_000;
 
 /// The reason of a cause that names a budget (`DisruptionBudgetCause` of `k8s.io/api/policy/v1`).
 const BUDGET_CAUSE: &str = "DisruptionBudget";
 
-/// The part of a `Status` that says why not.
+/// The fields of a `Status` with the reason.
 #[derive(Deserialize)]
 pub(super) struct Status {
     kind: String,
@@ -34,7 +34,7 @@ struct Cause {
 }
 
 impl Status {
-    /// Reads an answer; `None`: it is something else. Its sentences are made fit to be shown.
+    /// Parses an answer; `None`: it is not a `Status`. Its texts are made safe for terminals.
     pub(super) fn parse(refusal: &Refusal) -> Option<Self> {
         let mut status: Self = serde_json::from_str(refusal.answer()).ok()?;
         let causes = status.details.causes.iter_mut().map(|cause| &mut cause.message);
@@ -44,19 +44,19 @@ impl Status {
         (status.kind == "Status").then_some(status)
     }
 
-    /// Returns what each budget says that refuses.
+    /// Returns the messages of the budgets that forbid the eviction.
     pub(super) fn budgets(&self) -> Vec<String> {
         let causes = self.details.causes.iter().filter(|it| it.reason == BUDGET_CAUSE);
         causes.map(|it| it.message.clone()).collect()
     }
 
-    /// Returns when it wants to be asked again, in seconds.
+    /// Returns the time until a retry, in seconds.
     pub(super) fn retry_after(&self) -> Option<u64> {
         Some(self.details.retry_after_seconds).filter(|seconds| *seconds > 0)
     }
 }
 
-/// Puts what a `Status` says in the place of its JSON.
+/// Replaces the JSON of a `Status` by its message.
 pub(super) fn in_words(mut error: HttpError) -> HttpError {
     if let HttpError::Status { body, refusal, .. } = &mut error
         && let Some(status) = Status::parse(refusal)
@@ -66,7 +66,7 @@ pub(super) fn in_words(mut error: HttpError) -> HttpError {
     error
 }
 
-/// Writes a text in one line, as far as it is shown.
+/// Shortens a text to one line of limited length.
 fn one_line(text: &str) -> String {
     let line = text.split(|c: char| c.is_whitespace() || c.is_control());
     let line = line.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");

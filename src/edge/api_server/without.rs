@@ -1,4 +1,4 @@
-//! What stands in for the API server in a kq that was built without it.
+//! The replacement of the API server's client in a kq that was built without it.
 
 use crate::edge::api_server::{ApiError, KubeconfigPlace};
 use crate::preemption::apply::{EvictionResponse, PodPresence, Removal, Target};
@@ -6,13 +6,13 @@ use serde_json::Value;
 use std::convert::Infallible;
 use std::time::Duration;
 
-/// An API server; there is none without the feature `apiserver`.
+/// An API server; without the feature `apiserver` there are no values.
 #[derive(Debug)]
 pub struct ApiServer {
     never: Infallible,
 }
 
-/// Says that kq was built without the API server.
+/// Fails: kq was built without the API server.
 ///
 /// # Errors
 ///
@@ -49,12 +49,12 @@ impl ApiServer {
         match self.never {}
     }
 
-    /// Asks for a pod to be evicted, or deleted.
+    /// Evicts or deletes a pod.
     pub fn remove_pod(&self, _target: &Target, _how: Removal, _dry_run: bool) -> EvictionResponse {
         match self.never {}
     }
 
-    /// Looks whether a pod is there.
+    /// Checks whether a pod exists.
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ impl ApiServer {
         match self.never {}
     }
 
-    /// Makes a pod.
+    /// Creates a pod.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl ApiServer {
         match self.never {}
     }
 
-    /// Asks for the pods of each node.
+    /// Requests the pods of each node.
     pub fn pods_of_each<T: Send>(
         &self,
         _nodes: &[&str],

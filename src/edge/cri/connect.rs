@@ -24,27 +24,27 @@ use v1::runtime_service_client::RuntimeServiceClient;
 
 /// The largest answer that is read.
 ///
-/// The limit of tonic is 4 MiB, that of the kubelet and crictl 16 MiB, and a node with many images
-/// passes both: 60,000 images are about 9 MiB. A node on which the kubelet fails for that reason is one
-/// where kq must still answer, so the limit only stops what cannot be meant.
+/// tonic's default limit is 4 MiB, that of the kubelet and crictl 16 MiB, and a node with many images
+/// exceeds both: 60,000 images are about 9 MiB. kq must still answer on a node where the kubelet fails
+/// for that reason, so the limit only stops absurd sizes.
 pub const MAX_MESSAGE_BYTES: usize = 256 << 20;
 
-/// How long to wait before a socket whose queue is full is tried again.
+/// The pause before retrying a socket whose queue is full.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Connects to the socket of a runtime that the operator named: `unix:///PATH`, `unix:/PATH` or `/PATH`, beneath the
 /// node's root.
 ///
-/// It waits as long as it takes; the caller sets the time.
+/// It has no time limit of its own.
 ///
 /// # Errors
 ///
-/// Fails for an endpoint that is no unix socket, and when nobody listens there.
+/// Fails for an endpoint that is not a unix socket, and without a listener.
 pub async fn connect(endpoint: &str, host_root: &Path) -> Result<Channel, CriError> {
     Ok(connect_checked(endpoint, host_root, NamedBy::Operator).await?.channel)
 }
 
-/// Connects to the socket of a runtime. One that the operator did not name must be believed.
+/// Connects to the socket of a runtime. One that the operator did not name must be trusted.
 pub(super) async fn connect_checked(
     endpoint: &str,
     host_root: &Path,
@@ -57,9 +57,9 @@ pub(super) async fn connect_checked(
 
 /// Where a socket is for kq.
 pub(in crate::edge) enum SocketPlace {
-    /// The operator named it: it may be anybody's.
+    /// The operator named it: any user may own it.
     Named(PathBuf),
-    /// Nobody else can exchange it, and who listens is looked at.
+    /// Only trusted users can replace it, and the listener is checked.
     Checked(TrustedSocket),
 }
 
@@ -93,7 +93,7 @@ impl SocketPlace {
     }
 }
 
-/// Returns why something was not found, as the system says it.
+/// Returns why something was not found, in the system's words.
 pub(super) fn words(error: ReadError) -> String {
     match error {
         ReadError::Absent => "no such file or directory".to_owned(),
@@ -104,29 +104,29 @@ pub(super) fn words(error: ReadError) -> String {
 /// A connection to a socket.
 pub(in crate::edge) struct Connection {
     pub(in crate::edge) channel: Channel,
-    /// The user who listens; `None`: the kernel does not say.
+    /// The listening user; `None`: the kernel does not report it.
     listener: Option<u32>,
 }
 
 impl Connection {
-    /// Returns the reason why what the other side names is not executed.
+    /// Returns why a program that the runtime names is not executed.
     pub(super) fn distrust(&self) -> Option<String> {
         distrust(self.listener)
     }
 }
 
-/// Returns the reason why a listener is not believed.
+/// Returns why a listener is not trusted.
 fn distrust(listener: Option<u32>) -> Option<String> {
     match listener {
         Some(uid) if is_trusted_user(uid) => None,
         Some(uid) => {
             Some(format!("not trusted: user {uid} listens there, expected {}", trusted_users()))
         }
-        None => Some("not trusted: the user who listens there is not known".to_owned()),
+        None => Some("not trusted: the listening user is unknown".to_owned()),
     }
 }
 
-/// Connects to a socket; of one that was checked the listener is looked at as well.
+/// Connects to a socket, and checks the listener of a checked socket.
 pub(in crate::edge) async fn dial_checked(place: SocketPlace) -> Result<Connection, String> {
     let listener = Arc::new(OnceLock::new());
     let (place, told) = (Arc::new(place), Arc::clone(&listener));
@@ -138,7 +138,7 @@ pub(in crate::edge) async fn dial_checked(place: SocketPlace) -> Result<Connecti
             if let (SocketPlace::Checked(_), Some(reason)) = (&*place, distrust(uid)) {
                 return Err(io::Error::other(reason));
             }
-            // Whoever answers a second connection is not the one that was asked first.
+            // A second connection may have another listener.
             if *told.get_or_init(|| uid) != uid {
                 return Err(io::Error::other("another user listens there by now"));
             }
@@ -159,17 +159,17 @@ where
     C: Service<Uri, Response = TokioIo<CountedStream>, Error = io::Error> + Send + 'static,
     C::Future: Send,
 {
-    // The address is never looked up; it is the authority that Go's gRPC sends over unix sockets.
+    // The address is not resolved; it is the authority that Go's gRPC sends over unix sockets.
     Endpoint::from_static("http://localhost")
-        // Lists of megabytes come faster through a window that grows.
+        // Large lists are faster with an adaptive window.
         .http2_adaptive_window(true)
         .connect_with_connector(connector)
         .await
         .map_err(|error| chain(&error))
 }
 
-/// Connects to a socket; one whose queue is full is asked again, which the kernel does itself for
-/// connections that may block.
+/// Connects to a socket; retries if its queue is full, as the kernel does for blocking
+/// connections.
 pub(in crate::edge) async fn connect_socket(path: &Path) -> io::Result<UnixStream> {
     loop {
         match UnixStream::connect(path).await {
@@ -184,8 +184,8 @@ pub(in crate::edge) async fn connect_socket(path: &Path) -> io::Result<UnixStrea
 /// Returns the path of the socket: `unix:///PATH` or `unix:/PATH` with what a URL escapes, as crictl takes
 /// them (`parseEndpoint` of `k8s.io/cri-client/pkg/util`), or `/PATH` as it stands.
 ///
-/// A name between `//` and the path is refused, which crictl ignores: a slash was forgotten, and the path
-/// is another one than it looks.
+/// A host between `//` and the path is rejected, although crictl ignores it: usually a slash is missing, and the path
+/// is not the intended one.
 pub(super) fn socket_path(endpoint: &str) -> Result<PathBuf, CriError> {
     let refuse = || CriError::Endpoint { endpoint: endpoint.to_owned() };
     let path = match endpoint.split_once(':') {

@@ -1,4 +1,4 @@
-//! The messages of the CRI as facts, in an order of their own.
+//! Converts the messages of the CRI to facts, in a fixed order.
 
 use super::v1;
 use crate::facts::cgroup_mode::CgroupDriver;
@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 /// The label with which the kubelet marks the containers of a pod.
 const POD_UID_LABEL: &str = "io.kubernetes.pod.uid";
 
-/// What is said of an answer without the status that was asked for.
-pub(super) const NO_STATUS: &str = "answered no status";
+/// The error for an answer without the requested status.
+pub(super) const NO_STATUS: &str = "answered without a status";
 
 pub(super) fn version(said: v1::VersionResponse) -> RuntimeVersion {
     RuntimeVersion {
@@ -24,7 +24,7 @@ pub(super) fn version(said: v1::VersionResponse) -> RuntimeVersion {
 
 /// Returns the cgroup driver. An absent message is not the first driver of the list.
 pub(super) fn cgroup_driver(said: v1::RuntimeConfigResponse) -> Result<CgroupDriver, String> {
-    let linux = said.linux.ok_or("says nothing about Linux")?;
+    let linux = said.linux.ok_or("has no configuration for Linux")?;
     match v1::CgroupDriver::try_from(linux.cgroup_driver) {
         Ok(v1::CgroupDriver::Systemd) => Ok(CgroupDriver::Systemd),
         Ok(v1::CgroupDriver::Cgroupfs) => Ok(CgroupDriver::Cgroupfs),
@@ -55,7 +55,7 @@ fn sandbox(said: v1::PodSandbox) -> Sandbox {
     }
 }
 
-/// Returns the containers; a sandbox tells the pod of those that do not.
+/// Returns the containers; the pod of a container without labels is that of its sandbox.
 pub(super) fn containers(
     said: v1::ListContainersResponse,
     sandboxes: Option<&[Sandbox]>,
@@ -104,10 +104,10 @@ pub(super) fn container_state(said: i32) -> ContainerState {
     }
 }
 
-/// Returns the status of the container that was asked for.
+/// Returns the status of the requested container.
 ///
-/// Of its mounts those with an image are kept: their text is what the kubelet compares with the ids of
-/// images (`handleImageVolumes` in `pkg/kubelet/images/image_gc_manager.go`).
+/// Only mounts of images are kept: the kubelet compares their text with image IDs
+/// (`handleImageVolumes` in `pkg/kubelet/images/image_gc_manager.go`).
 pub(super) fn container_status(
     id: String,
     said: Result<v1::ContainerStatusResponse, String>,

@@ -1,4 +1,4 @@
-//! Answers of a runtime as they come over the wire, one at a time and without a runtime.
+//! Decodes single answers of a runtime from their wire format, without a runtime.
 
 use super::{convert, v1};
 use crate::facts::lookup::Lookup;
@@ -23,7 +23,7 @@ pub enum Answered {
 }
 
 impl Answered {
-    /// Every answer that is a list or is made of many values.
+    /// The answers that are lists or have many values.
     pub const ALL: [Self; 6] = [
         Self::Sandboxes,
         Self::Containers,
@@ -34,11 +34,11 @@ impl Answered {
     ];
 }
 
-/// Returns what an answer says; all else is left as never looked for.
+/// Returns the facts of an answer; the other facts are not queried.
 ///
 /// # Errors
 ///
-/// Fails for bytes that are no such message.
+/// Fails for bytes that are not such a message.
 pub fn decode_answer(answered: Answered, bytes: &[u8]) -> Result<RuntimeFacts, DecodeError> {
     let mut facts = RuntimeFacts::default();
     let source = "an answer";

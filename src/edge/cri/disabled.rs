@@ -1,4 +1,4 @@
-//! What is left without the feature `cri`: an error that says so.
+//! The replacement of the CRI client without the feature `cri`: every call fails with an error that says so.
 
 use super::{ContainerDetails, CriError, RuntimeNeeds, SandboxStatus};
 use crate::edge::trust::NamedBy;
@@ -23,7 +23,7 @@ pub fn read_runtime(
     Err(CriError::NotBuilt { endpoint: endpoint.to_owned() })
 }
 
-/// A runtime to work with for a while: without the feature there is none.
+/// A session with a runtime; without the feature there are no values.
 #[derive(Debug)]
 pub struct CriSession(Infallible);
 

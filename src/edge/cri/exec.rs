@@ -1,4 +1,4 @@
-//! Commands in containers, many at a time over one connection (`ExecSync` of the kubelet's CRI client,
+//! Executes commands in containers, many at a time over one connection (`ExecSync` of the kubelet's CRI client,
 //! `staging/src/k8s.io/cri-client/pkg/remote_runtime.go`).
 
 use super::connect::connect;
@@ -11,8 +11,8 @@ use tokio::time::{Instant, timeout};
 use tonic::transport::Channel;
 use v1::runtime_service_client::RuntimeServiceClient;
 
-/// A runtime that runs commands; to clone it is to share its connection, which is made again where it
-/// has ended.
+/// A runtime that executes commands; clones share its connection, which is reestablished after it
+/// ended.
 #[derive(Clone, Debug)]
 pub struct ExecRuntime {
     channel: Channel,
@@ -22,11 +22,11 @@ pub struct ExecRuntime {
 impl ExecRuntime {
     /// Connects to the socket of a runtime: `unix:///PATH` or `/PATH`, beneath the node's root.
     ///
-    /// It waits as long as it takes; the caller sets the time.
+    /// It has no time limit of its own.
     ///
     /// # Errors
     ///
-    /// Fails for an endpoint that is no unix socket, and when nobody listens there.
+    /// Fails for an endpoint that is not a unix socket, and without a listener.
     pub async fn connect(endpoint: &str, host_root: &Path) -> Result<Self, CriError> {
         let begin = Instant::now();
         let channel = connect(endpoint, host_root).await?;
@@ -40,8 +40,8 @@ impl ExecRuntime {
 
     /// Runs a command and waits for its end.
     ///
-    /// The runtime ends it after the timeout of the request, and is itself waited for that much longer
-    /// (`runtimeRequestTimeout`, 2 minutes by default); without a timeout for ever.
+    /// The runtime kills it after the timeout of the request, and has that much longer to answer
+    /// (`runtimeRequestTimeout`, 2 minutes by default). Without a timeout, the wait is unlimited.
     pub async fn exec_sync(&self, request: &ExecRequest, runtime_timeout: Duration) -> ExecReply {
         let message = v1::ExecSyncRequest {
             container_id: request.container_id.clone(),
@@ -71,7 +71,7 @@ impl ExecRuntime {
     }
 }
 
-/// Returns how long the runtime is waited for; `None`: as long as it takes.
+/// Returns the time limit of the runtime's answer; `None`: unlimited.
 fn own_limit(timeout_seconds: i32, runtime_timeout: Duration) -> Option<Duration> {
     let seconds = Duration::from_secs(u64::from(timeout_seconds.unsigned_abs()));
     match timeout_seconds {

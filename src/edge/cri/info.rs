@@ -1,6 +1,6 @@
-//! What a runtime tells of its own configuration: `Status` with `verbose`, `info["config"]`.
+//! The runtime's own configuration: `Status` with `verbose`, `info["config"]`.
 //!
-//! The CRI leaves the content to the runtime. Read here are containerd's (`PluginConfig` in
+//! The CRI leaves the content to the runtime. kq reads that of containerd (`PluginConfig` in
 //! `pkg/cri/config/config.go`; 1.6, 1.7 and 2.x agree in these fields):
 //!
 //! ```text
@@ -8,7 +8,7 @@
 //!   {"runtimeType": "io.containerd.runc.v2", "options": {"BinaryName": "", "SystemdCgroup": true}}}}}
 //! ```
 //!
-//! and CRI-O's (`server/runtime_status.go`; older ones tell only the image of sandboxes):
+//! and of CRI-O (`server/runtime_status.go`; older versions report only the sandbox image):
 //!
 //! ```text
 //! {"crio": {"DefaultRuntime": "crun", "Runtimes": {"crun": {"RuntimePath": "/usr/bin/crun"}}}}
@@ -40,25 +40,25 @@ struct Configured<'a> {
 impl RuntimeInfo {
     /// Reads the `info` of a `StatusResponse`.
     pub(super) fn read(info: &BTreeMap<String, String>) -> Result<Self, String> {
-        let config = info.get("config").ok_or("tells nothing of its configuration")?;
+        let config = info.get("config").ok_or("does not report its configuration")?;
         serde_json::from_str(config)
             .map(Self)
             .map_err(|error| format!("info[\"config\"] is not JSON: {error}"))
     }
 
-    /// Returns the cgroup driver, and the field that says so.
+    /// Returns the cgroup driver, and the field that sets it.
     pub(super) fn cgroup_driver(&self) -> Result<(CgroupDriver, String), String> {
         let runtime = self.containerd()?;
         let field = format!("config.containerd.runtimes.{}.options.SystemdCgroup", runtime.name);
         match runtime.value.pointer("/options/SystemdCgroup") {
             Some(Value::Bool(true)) => Ok((CgroupDriver::Systemd, field)),
             Some(Value::Bool(false)) => Ok((CgroupDriver::Cgroupfs, field)),
-            // What is not set is false to containerd's own runtimes; others need not have it.
+            // An unset field is false for containerd's own runtimes; other types may lack the field.
             None | Some(Value::Null) if is_runc(runtime.kind()) => {
                 Ok((CgroupDriver::Cgroupfs, format!("{field} (not set, so false)")))
             }
             None | Some(Value::Null) => Err(format!(
-                "its default runtime {:?} is of type {:?}, which tells no cgroup driver",
+                "its default runtime {:?} is of type {:?}, which does not report the cgroup driver",
                 runtime.name,
                 runtime.kind()
             )),
@@ -66,12 +66,12 @@ impl RuntimeInfo {
         }
     }
 
-    /// Tells whether containerd may not lower `oom_score_adj` below its own.
+    /// Returns true if containerd may not lower `oom_score_adj` below its own.
     pub(super) fn restricts_oom_score(&self) -> bool {
         self.0.get("restrictOOMScoreAdj").and_then(Value::as_bool).unwrap_or(false)
     }
 
-    /// Returns the name of the image of sandboxes. containerd 2 does not tell it here any more.
+    /// Returns the name of the sandbox image. containerd 2 no longer reports it here.
     pub(super) fn sandbox_image(&self) -> Result<String, String> {
         text(&self.0, "sandboxImage")
             .map(str::to_owned)
@@ -92,7 +92,7 @@ impl RuntimeInfo {
                 _ => "",
             };
             return Err(format!(
-                "the default runtime {:?} is of type {kind:?}{what}, which is not run like runc",
+                "the default runtime {:?} is of type {kind:?}{what}, which is not runc-compatible",
                 runtime.name
             ));
         }
@@ -115,11 +115,11 @@ impl RuntimeInfo {
         let value = containerd
             .get("runtimes")
             .and_then(|runtimes| runtimes.get(name))
-            .ok_or_else(|| format!("config.containerd.runtimes has no {name:?}, the default"))?;
+            .ok_or_else(|| format!("config.containerd.runtimes lacks the default {name:?}"))?;
         Ok(Configured { name, value })
     }
 
-    /// Returns the program that CRI-O runs; without a path it looks for one of the runtime's name.
+    /// Returns the program of CRI-O's runtime; without a path, CRI-O searches for the runtime's name.
     fn crio_program(&self) -> Result<NamedProgram, String> {
         let name = self.0.pointer("/crio").and_then(|crio| text(crio, "DefaultRuntime"));
         let name = name.ok_or("config.crio.DefaultRuntime is not set")?;
@@ -127,7 +127,7 @@ impl RuntimeInfo {
             .0
             .pointer("/crio/Runtimes")
             .and_then(|runtimes| runtimes.get(name))
-            .ok_or_else(|| format!("config.crio.Runtimes has no {name:?}, the default"))?;
+            .ok_or_else(|| format!("config.crio.Runtimes lacks the default {name:?}"))?;
         if let Some(kind @ ("vm" | "pod")) = text(runtime, "RuntimeType") {
             return Err(format!(
                 "the default runtime {name:?} is of type {kind:?}, which is not run like runc"

@@ -1,6 +1,6 @@
-//! The program that creates containers: where it is on the node, and what it calls itself.
+//! The program that creates containers: its path on the node, and its version.
 //!
-//! The runtime names it, and so it is executed only under a name of a known program and where it is believed.
+//! The runtime names it, so it is executed only if its name is known and the file is trusted.
 
 use super::connect::words;
 use super::info::NamedProgram;
@@ -14,12 +14,11 @@ use rustix::fs::OFlags;
 use std::path::Path;
 use std::time::Duration;
 
-/// Where a service finds programs: systemd's own search path, and `/sbin:/bin` for nodes where
-/// those are not links.
+/// The search path of services: systemd's own, and `/sbin:/bin` for nodes where those are not links.
 const FOLDERS: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
-/// The programs that are asked for their version: runtimes of the Open Container Initiative that are run like runc.
+/// The programs whose version is queried: OCI runtimes with the command line of runc.
 const KNOWN: [&str; 10] = [
     "crun",
     "crun-wasm",
@@ -33,7 +32,7 @@ const KNOWN: [&str; 10] = [
     "youki",
 ];
 
-/// Returns what the program says about itself.
+/// Returns the name and version that the program prints.
 pub(super) fn ask(
     named: &NamedProgram,
     socket: &Path,
@@ -44,7 +43,7 @@ pub(super) fn ask(
         format!("{:?} of runtime {:?}: {reason}", named.program, named.runtime)
     })?;
     if time.is_zero() {
-        return Err(format!("{}: no time was left to ask its version", program.path()));
+        return Err(format!("{}: no time left to query its version", program.path()));
     }
     let said = ask_version(&program, time)
         .map_err(|error| format!("{}: {}", program.path(), chain(&error)))?;
@@ -64,13 +63,13 @@ fn find(program: &str, socket: &Path, host_root: &Path) -> Result<TrustedProgram
         }
         return found(program).map_err(words);
     }
-    // Distributions that bring their own programs put them before the node's.
+    // Distributions with their own programs put them before the node's.
     let socket = socket.to_string_lossy();
     let bundled = of_runtime(&socket, Place::Programs).map(|row| row.path);
     let folders: Vec<&str> = bundled.chain(FOLDERS).collect();
     for folder in &folders {
         match found(&format!("{folder}/{program}")) {
-            // The next one of that name would be another program than the runtime's.
+            // Another program of that name would not be the runtime's.
             Err(error @ ReadError::Untrusted(_)) if is_there(host_root, folder, program) => {
                 return Err(error.to_string());
             }

@@ -1,9 +1,8 @@
 //! The container runtime over the Container Runtime Interface, on its unix socket.
 //!
-//! [`read_runtime`] asks for facts, [`CriSession`] removes what is not needed any more; both block.
-//! [`ExecRuntime`], `connect` and `v1` are for code that is asynchronous already. With the feature `cri`
-//! off, the first three say that kq was built without.
-//! What each field of the answers means is in `api.proto` of `k8s.io/cri-api`.
+//! [`read_runtime`] queries facts, [`CriSession`] removes containers, sandboxes and images; both block.
+//! [`ExecRuntime`], `connect` and `v1` are for asynchronous code. Without the feature `cri`, the first three fail.
+//! The meaning of each field of an answer is in `api.proto` of `k8s.io/cri-api`.
 
 mod details;
 mod error;

@@ -1,9 +1,9 @@
-//! What is asked of a runtime.
+//! The facts that a runtime is queried for.
 
 use crate::facts::runtime::{ContainerState, RuntimeVersion};
 
-/// Which facts are wanted; the version is always asked for. Everything costs a call, and the lists
-/// cost what they are long.
+/// The facts to query; the version is always included. Each costs a call, and the cost of a list
+/// depends on its length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RuntimeNeeds {
     pub cgroup_driver: bool,
@@ -16,30 +16,30 @@ pub struct RuntimeNeeds {
     pub images: bool,
     /// The file systems of images and containers.
     pub image_filesystems: bool,
-    /// The statuses of the containers: a call for each, and only where the containers are wanted too.
+    /// The statuses of the containers, one call each, and only if the containers are needed too.
     pub container_statuses: StatusNeeds,
-    /// What containers wrote over their images.
+    /// The writable layers of the containers.
     pub writable_layers: bool,
-    /// What images are made of, which runtimes tell beside the CRI.
+    /// The layers of images, which runtimes report outside of the CRI.
     pub image_storage: bool,
     /// The name of the image of sandboxes.
     pub sandbox_image: bool,
 }
 
-/// Of which containers the status is wanted.
+/// The containers whose status is needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StatusNeeds {
     #[default]
     None,
     /// For image volumes: of all, but only where the runtime may have such volumes.
     ImageVolumes,
-    /// Of those that ended.
+    /// Those that ended.
     Ended,
     All,
 }
 
 impl StatusNeeds {
-    /// Tells whether a runtime of that version is asked for statuses at all.
+    /// Returns true if a runtime of that version is queried for statuses at all.
     pub fn applies_to(self, version: &RuntimeVersion) -> bool {
         match self {
             Self::None => false,
@@ -48,7 +48,7 @@ impl StatusNeeds {
         }
     }
 
-    /// Tells whether the status of a container in that state is wanted.
+    /// Returns true if the status of a container in that state is needed.
     pub fn includes(self, state: ContainerState) -> bool {
         match self {
             Self::None => false,

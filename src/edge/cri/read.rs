@@ -1,5 +1,5 @@
-//! Asking a runtime for everything that is wanted, within one time; for the statuses of many containers with some
-//! calls at a time over one connection.
+//! Queries a runtime for all needed facts, within one time limit; the statuses of many containers are requested
+//! concurrently over one connection.
 
 use super::connect::{connect_checked, image_client, runtime_client, socket_path};
 use super::info::RuntimeInfo;
@@ -22,20 +22,20 @@ use tonic::{Response, Status};
 /// Any deadline beyond it means the same, and can be added to a time.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// What a call returned, or why not.
+/// The result of a call.
 pub(in crate::edge) type Answer<T> = Result<T, String>;
 
-/// Asks a container runtime for facts.
+/// Queries a container runtime for facts.
 ///
 /// The endpoint is `unix:///PATH` or `/PATH`, beneath the node's root. One that the operator did not name must be
-/// believed; only one whose listener is believed names the program that creates containers. Everything together ends at the
-/// deadline: a call that has no answer by then is a fact that failed, as is any other call that fails.
-/// What is not wanted is left as never looked for. It blocks, on a runtime of its own: not to be called
-/// where something is asynchronous already.
+/// trusted; only a runtime with a trusted listener names the program that creates containers. The deadline covers
+/// everything: a call without an answer by then is a failed fact, like any other failed call.
+/// Unneeded facts are not queried. It blocks, on an asynchronous runtime of its own: it must not be called
+/// from asynchronous code.
 ///
 /// # Errors
 ///
-/// Fails when nobody can be talked to, or `Version` is not answered.
+/// Fails when the connection fails, or `Version` is not answered.
 pub fn read_runtime(
     endpoint: &str,
     host_root: &Path,
@@ -75,7 +75,7 @@ pub fn read_runtime(
         let left = time.end.saturating_duration_since(Instant::now());
         facts.low_level = match distrust {
             None => low_level_of(info, endpoint, &socket, host_root, left),
-            // It would decide what is executed.
+            // It would decide which program is executed.
             Some(reason) => Lookup::failed(format!("{endpoint} Status(verbose)"), reason),
         };
     }
@@ -86,7 +86,7 @@ pub fn read_runtime(
 #[derive(Clone, Copy)]
 pub(in crate::edge) struct Time {
     end: Instant,
-    /// As it was given, for messages.
+    /// The endpoint, for messages.
     deadline: Duration,
 }
 
@@ -115,8 +115,8 @@ impl Time {
     }
 }
 
-/// Asks everything that the runtime itself answers. The second value is what it tells of its
-/// configuration, when the low-level runtime is wanted.
+/// Queries the facts that the runtime itself reports. The second value is its
+/// configuration, if the low-level runtime is needed.
 async fn ask(
     endpoint: &str,
     channel: Channel,
@@ -129,8 +129,8 @@ async fn ask(
         .await
         .map_err(|reason| CriError::Version { endpoint: endpoint.to_owned(), reason })?;
 
-    // Each call is a task, so that they share the connection at the same time. Tasks that are left
-    // over end with the asynchronous runtime.
+    // Each call is a task, so that they share the connection concurrently. Remaining tasks
+    // end with the asynchronous runtime.
     let mut client = runtime.clone();
     let sandboxes = start(needs.sandboxes, async move {
         time.call(client.list_pod_sandbox(v1::ListPodSandboxRequest {})).await
@@ -181,7 +181,7 @@ async fn ask(
     Ok((facts, finish(status).await))
 }
 
-/// Asks what the images in the list share.
+/// Queries the layers that the listed images share.
 async fn image_storage(
     channel: &Channel,
     facts: &RuntimeFacts,
@@ -196,7 +196,7 @@ async fn image_storage(
     time.limit(asked).await.unwrap_or_else(|reason| Lookup::failed(source(), reason))
 }
 
-/// Asks for the statuses that are wanted of the containers in the list.
+/// Requests the needed statuses of the listed containers.
 async fn statuses(
     channel: &Channel,
     facts: &RuntimeFacts,
@@ -216,15 +216,15 @@ async fn statuses(
     Lookup::found(source, container_statuses(channel, ids, time).await)
 }
 
-/// Asks the runtime for its configuration.
+/// Requests the runtime's configuration.
 async fn status(channel: Channel, time: Time) -> Answer<RuntimeInfo> {
     let mut client = runtime_client(&channel);
     let status = time.call(client.status(v1::StatusRequest { verbose: true })).await?;
     RuntimeInfo::read(&status.info)
 }
 
-/// Asks for the cgroup driver: `RuntimeConfig`, which containerd has from 2.0 on, else what the runtime
-/// tells of its configuration.
+/// Returns the cgroup driver: from `RuntimeConfig`, which containerd has since 2.0, else from the runtime's
+/// configuration.
 async fn driver(channel: Channel, endpoint: String, time: Time) -> Lookup<CgroupDriver> {
     let mut client = runtime_client(&channel);
     let source = format!("{endpoint} RuntimeConfig");
@@ -244,7 +244,7 @@ async fn driver(channel: Channel, endpoint: String, time: Time) -> Lookup<Cgroup
     sought
 }
 
-/// Returns the low-level runtime: named by the configuration, asked itself.
+/// Returns the low-level runtime: its program from the configuration, its version from the program.
 fn low_level_of(
     info: Answer<RuntimeInfo>,
     endpoint: &str,
@@ -270,7 +270,7 @@ fn start<T: Send + 'static>(
     wanted.then(|| tokio::spawn(task))
 }
 
-/// Waits for a call that was started; `None`: it was not wanted.
+/// Waits for a started call; `None`: it was not needed.
 async fn finish<T>(task: Option<JoinHandle<Answer<T>>>) -> Option<Answer<T>> {
     let done = task?.await;
     Some(done.unwrap_or_else(|error| Err(broken_off(&error))))
@@ -292,12 +292,12 @@ fn sought<T, F>(
     }
 }
 
-/// How many calls are under way at the same time: enough to keep a runtime busy, and no more than
-/// servers of HTTP/2 commonly allow on one connection (100).
+/// The number of concurrent calls: enough to keep a runtime busy, and within the
+/// usual limit of HTTP/2 servers for one connection (100).
 const AT_A_TIME: usize = 64;
 
-/// Asks for the status of each container, in the order of the ids. What fails is the status of its own
-/// container, as the kubelet would have been told.
+/// Requests the status of each container, in the order of the IDs. A failure is the status of its own
+/// container, as the kubelet sees it.
 pub(super) async fn container_statuses(
     channel: &Channel,
     ids: Vec<String>,

@@ -1,4 +1,4 @@
-//! Why a call failed, in one line: in words of kq, and in those of grpc-go, which the kubelet repeats.
+//! Why a call failed, in one line: in kq's words, and in those of grpc-go, which the kubelet repeats.
 
 use crate::edge::input::plain;
 use crate::probe::{GrpcCode, GrpcStatus};
@@ -8,13 +8,13 @@ use tonic::{Code, Status};
 
 /// Returns an error and its causes: `CONTEXT: CAUSE: CAUSE`.
 ///
-/// tonic and hyper print little themselves ("transport error"); what happened is in the sources.
+/// tonic and hyper print little themselves ("transport error"); the details are in the sources.
 pub(in crate::edge) fn chain(error: &(dyn Error + 'static)) -> String {
     let mut said: Vec<String> = Vec::new();
     let mut next = Some(error);
     while let Some(error) = next {
         let text = error.downcast_ref::<io::Error>().map_or_else(|| error.to_string(), plain);
-        // Some layers repeat what is below them.
+        // Some layers repeat the layer below.
         if !text.is_empty() && !said.iter().any(|known| known.contains(&text)) {
             said.push(text);
         }
@@ -23,7 +23,7 @@ pub(in crate::edge) fn chain(error: &(dyn Error + 'static)) -> String {
     said.join(": ")
 }
 
-/// Returns why a call failed: what the runtime answered, or what broke the connection.
+/// Returns why a call failed: the runtime's answer, or the error of the connection.
 pub fn status_reason(status: &Status) -> String {
     let message = status.message();
     if let Some(source) = status.source() {
@@ -34,8 +34,8 @@ pub fn status_reason(status: &Status) -> String {
             format!("{message}: {cause}")
         };
     }
-    // A status without a source was made by tonic when the runtime broke a rule of the protocol, and
-    // by the runtime otherwise; the message tells them apart.
+    // tonic made a status without a source if the runtime violated the protocol, and
+    // the runtime made it otherwise; the message distinguishes them.
     match (status.code(), message) {
         (code, "") => format!("answered {code:?}"),
         (Code::Unknown, message) => format!("answered: {message}"),
@@ -43,8 +43,8 @@ pub fn status_reason(status: &Status) -> String {
     }
 }
 
-/// Returns a status as grpc-go has it, with the limit of messages that the client had: what the client itself
-/// found is worded by each in its own way.
+/// Returns a status in grpc-go's words, with the client's message limit: each client
+/// words its own errors differently.
 pub(in crate::edge) fn go_status(status: &Status, limit: usize) -> GrpcStatus {
     if let Some(found) = too_large(status) {
         let text = format!("grpc: received message larger than max ({found} vs. {limit})");
@@ -55,12 +55,12 @@ pub(in crate::edge) fn go_status(status: &Status, limit: usize) -> GrpcStatus {
             let text = format!("error reading from server: {}", chain(source));
             GrpcStatus::of(GrpcCode::Unavailable, text)
         }
-        // Codes of the wire have no sign.
+        // Codes on the wire are unsigned.
         None => GrpcStatus::new(i32::from(status.code()).unsigned_abs(), status.message()),
     }
 }
 
-/// Returns the size of a message that tonic refused: `Error, decoded message length too large: found 5 bytes,
+/// Returns the size of a message that tonic rejected: `Error, decoded message length too large: found 5 bytes,
 /// the limit is: 4 bytes`.
 fn too_large(status: &Status) -> Option<&str> {
     let refused = status.code() == Code::OutOfRange || status.code() == Code::ResourceExhausted;

@@ -1,4 +1,4 @@
-//! A runtime that is asked one thing after the other, and told to remove what is not needed any more.
+//! A session with a runtime that is queried step by step, and removes images, containers and sandboxes.
 
 use super::connect::{connect, image_client, runtime_client, socket_path};
 use super::read::{Time, read_runtime};
@@ -12,11 +12,11 @@ use tokio::runtime::{Builder, Runtime};
 use tonic::transport::Channel;
 use tonic::{Code, Response, Status};
 
-/// A runtime to work with for a while.
+/// A session with a runtime.
 ///
-/// Each call blocks, has the whole time to itself, and a connection of its own. That costs well under a
-/// millisecond, and so there is no connection that could have died since the last call: a runtime that
-/// was restarted answers the next one. Not to be called where something is asynchronous already.
+/// Each call blocks, has the whole time limit, and a connection of its own. That costs well under a
+/// millisecond, and no connection can be stale: a runtime that
+/// was restarted answers the next call. It must not be used from asynchronous code.
 #[derive(Debug)]
 pub struct CriSession {
     endpoint: String,
@@ -26,11 +26,11 @@ pub struct CriSession {
 }
 
 impl CriSession {
-    /// Makes sure that a runtime answers; the deadline is that of each call.
+    /// Checks that a runtime answers; the deadline applies to each call.
     ///
     /// # Errors
     ///
-    /// Fails when nobody can be talked to, or `Version` is not answered.
+    /// Fails when the connection fails, or `Version` is not answered.
     pub fn connect(endpoint: &str, host_root: &Path, deadline: Duration) -> Result<Self, CriError> {
         socket_path(endpoint)?;
         let runtime =
@@ -47,20 +47,20 @@ impl CriSession {
         Ok(session)
     }
 
-    /// Asks for facts, as [`read_runtime`] does.
+    /// Queries facts, as [`read_runtime`] does.
     ///
     /// # Errors
     ///
-    /// Fails when nobody can be talked to, or `Version` is not answered.
+    /// Fails when the connection fails, or `Version` is not answered.
     pub fn read(&self, needs: RuntimeNeeds) -> Result<RuntimeFacts, CriError> {
         read_runtime(&self.endpoint, &self.host_root, NamedBy::Operator, needs, self.deadline)
     }
 
-    /// Returns an image as it is now; `None`: there is none of that id.
+    /// Returns the current state of an image; `None`: no image has that ID.
     ///
     /// # Errors
     ///
-    /// Fails with what the runtime answered, or why it did not.
+    /// Fails with the runtime's answer, or why there is none.
     pub fn image(&self, id: &str) -> Result<Option<Image>, String> {
         let request = v1::ImageStatusRequest { image: Some(named(id)), verbose: false };
         let said = self.call(Duration::ZERO, async |channel| {
@@ -73,11 +73,11 @@ impl CriSession {
         }
     }
 
-    /// Removes an image; one that is gone already is removed.
+    /// Removes an image; a missing one counts as removed.
     ///
     /// # Errors
     ///
-    /// Fails with what the runtime answered, or why it did not.
+    /// Fails with the runtime's answer, or why there is none.
     pub fn remove_image(&self, id: &str) -> Result<(), String> {
         let request = v1::RemoveImageRequest { image: Some(named(id)) };
         self.tell(Duration::ZERO, async |channel| {
@@ -85,11 +85,11 @@ impl CriSession {
         })
     }
 
-    /// Returns what a container does now; `None`: there is none of that id.
+    /// Returns the current state of a container; `None`: no container has that ID.
     ///
     /// # Errors
     ///
-    /// Fails with what the runtime answered, or why it did not.
+    /// Fails with the runtime's answer, or why there is none.
     pub fn container_state(&self, id: &str) -> Result<Option<ContainerState>, String> {
         let request = v1::ContainerStatusRequest { container_id: id.to_owned(), verbose: false };
         let said = self.call(Duration::ZERO, async |channel| {
@@ -110,11 +110,11 @@ impl CriSession {
         }
     }
 
-    /// Returns what a container does now, since when, and in which process; `None`: there is none of that id.
+    /// Returns a container's state, its start time and its process; `None`: no container has that ID.
     ///
     /// # Errors
     ///
-    /// Fails with what the runtime answered, or why it did not.
+    /// Fails with the runtime's answer, or why there is none.
     pub fn container_details(&self, id: &str) -> Result<Option<ContainerDetails>, String> {
         let request = v1::ContainerStatusRequest { container_id: id.to_owned(), verbose: true };
         let said = self.call(Duration::ZERO, async |channel| {
@@ -135,11 +135,11 @@ impl CriSession {
         }
     }
 
-    /// Returns a sandbox's addresses, process and network; `None`: there is none of that id.
+    /// Returns a sandbox's addresses, process and network; `None`: no sandbox has that ID.
     ///
     /// # Errors
     ///
-    /// Fails with what the runtime answered, or why it did not.
+    /// Fails with the runtime's answer, or why there is none.
     pub fn sandbox_status(&self, id: &str) -> Result<Option<SandboxStatus>, String> {
         let request = v1::PodSandboxStatusRequest { pod_sandbox_id: id.to_owned(), verbose: true };
         let said = self.call(Duration::ZERO, async |channel| {
@@ -160,12 +160,12 @@ impl CriSession {
         }
     }
 
-    /// Stops a container: it is asked to end, and killed after so many seconds, which come on top
-    /// of the time of a call. One that is gone is stopped.
+    /// Stops a container: it gets the stop signal, and is killed after the grace period in seconds, which is added
+    /// to the time limit of a call. A missing one counts as stopped.
     ///
     /// # Errors
     ///
-    /// Fails with what the runtime answered, or why it did not.
+    /// Fails with the runtime's answer, or why there is none.
     pub fn stop_container(&self, id: &str, grace_seconds: u32) -> Result<(), String> {
         let request = v1::StopContainerRequest {
             container_id: id.to_owned(),
@@ -176,11 +176,11 @@ impl CriSession {
         })
     }
 
-    /// Removes a container; one that is gone already is removed.
+    /// Removes a container; a missing one counts as removed.
     ///
     /// # Errors
     ///
-    /// Fails with what the runtime answered, or why it did not.
+    /// Fails with the runtime's answer, or why there is none.
     pub fn remove_container(&self, id: &str) -> Result<(), String> {
         let request = v1::RemoveContainerRequest { container_id: id.to_owned() };
         self.tell(Duration::ZERO, async |channel| {
@@ -188,11 +188,11 @@ impl CriSession {
         })
     }
 
-    /// Stops a sandbox, with its network; one that is gone is stopped.
+    /// Stops a sandbox and its network; a missing one counts as stopped.
     ///
     /// # Errors
     ///
-    /// Fails with what the runtime answered, or why it did not.
+    /// Fails with the runtime's answer, or why there is none.
     pub fn stop_sandbox(&self, id: &str) -> Result<(), String> {
         let request = v1::StopPodSandboxRequest { pod_sandbox_id: id.to_owned() };
         self.tell(Duration::ZERO, async |channel| {
@@ -200,11 +200,11 @@ impl CriSession {
         })
     }
 
-    /// Removes a sandbox with the containers that are left in it; one that is gone already is removed.
+    /// Removes a sandbox with its remaining containers; a missing one counts as removed.
     ///
     /// # Errors
     ///
-    /// Fails with what the runtime answered, or why it did not.
+    /// Fails with the runtime's answer, or why there is none.
     pub fn remove_sandbox(&self, id: &str) -> Result<(), String> {
         let request = v1::RemovePodSandboxRequest { pod_sandbox_id: id.to_owned() };
         self.tell(Duration::ZERO, async |channel| {
@@ -212,8 +212,8 @@ impl CriSession {
         })
     }
 
-    /// Makes a call whose answer is that it was done. The CRI wants that said of what is gone already as
-    /// well; a runtime that says it was not found means the same.
+    /// Makes a call without a result. The CRI requires success for missing objects too;
+    /// a "not found" answer means the same.
     fn tell<T>(
         &self,
         longer: Duration,
@@ -225,7 +225,7 @@ impl CriSession {
         }
     }
 
-    /// Connects and makes a call, in the time of one call and what it may take longer.
+    /// Connects and makes a call, within the time limit of a call plus `longer`.
     fn call<T>(
         &self,
         longer: Duration,
@@ -249,9 +249,9 @@ impl CriSession {
     }
 }
 
-/// Why a call was of no use.
+/// Why a call failed.
 enum Refused {
-    /// The runtime does not know what was named.
+    /// The runtime has no object of that ID.
     NotFound,
     /// It refused, or did not answer; in one line.
     Otherwise(String),

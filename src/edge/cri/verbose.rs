@@ -1,6 +1,6 @@
-//! What a runtime tells with `verbose` of a sandbox or a container: `info["info"]`.
+//! The `verbose` details of a sandbox or a container: `info["info"]`.
 //!
-//! The CRI leaves the content to the runtime; containerd and CRI-O agree in what is read here:
+//! The CRI leaves the content to the runtime; containerd and CRI-O agree in these fields:
 //!
 //! ```text
 //! {"pid": 4711, "runtimeSpec": {"linux": {"namespaces": [
@@ -13,7 +13,7 @@ use crate::facts::runtime::ContainerState;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Returns the notes; nothing where there are none that can be read.
+/// Returns the details; the default if they are missing or unreadable.
 fn notes(info: &BTreeMap<String, String>) -> Value {
     info.get("info").and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }

@@ -1,9 +1,9 @@
-//! Reading plain files and folders below the node's root, and nothing beside it.
+//! Reads regular files and folders below the node's root, and nothing outside of it.
 //!
-//! The node's root can be a folder such as `/host`. An absolute symbolic link in it means a place
-//! below it, as it does to the node; followed the usual way, it would lead into kq's own container.
-//! `openat2` resolves links that way since Linux 5.6. Where it is missing or forbidden, kq walks the
-//! links itself, which a node that renames folders at that moment could mislead; it only reads.
+//! The node's root can be a folder such as `/host`. An absolute symbolic link in it refers to a path
+//! below that folder, as on the node; resolved as usual, it would lead into kq's own container.
+//! `openat2` resolves links that way since Linux 5.6. Where it is missing or forbidden, kq resolves the
+//! links itself. A concurrent rename on the node could misdirect that walk, but it only reads.
 
 use crate::edge::memory;
 use crate::edge::place::Last;
@@ -25,38 +25,38 @@ pub(in crate::edge) const MOST_LINKS: usize = 40;
 /// Why a file or folder was not read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// There is none.
+    /// It does not exist.
     #[error("no such file")]
     Absent,
-    /// It is something else.
+    /// It has another type.
     #[error("{found}, expected {expected}")]
     Kind {
         found: &'static str,
-        /// What was looked for.
+        /// The expected type.
         expected: &'static str,
     },
-    /// It is larger than it may be.
+    /// It exceeds the limit.
     #[error("larger than {limit} bytes, which kq does not read")]
     TooLarge { limit: u64 },
-    /// Somebody else can decide what it is or holds; see [`trust`](crate::edge::trust).
+    /// An untrusted user can change it; see [`trust`](crate::edge::trust).
     #[error("not trusted: {0}")]
     Untrusted(String),
-    /// The system refused.
+    /// The system call failed.
     #[error("{0}")]
     System(String),
 }
 
-/// Reads a regular file below the node's root; nothing else is opened, so nothing waits or acts.
+/// Reads a regular file below the node's root. Nothing else is opened, so nothing blocks or has side effects.
 ///
 /// # Errors
 ///
-/// Fails for what is no readable regular file of at most `limit` bytes.
+/// Fails for anything but a readable regular file of at most `limit` bytes.
 pub fn read_beneath(root: &Path, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
     // First without opening it: opening a device can do something.
     expect_kind(&open(root, path, OFlags::PATH)?, FileType::RegularFile)?;
     let file = open(root, path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
     expect_kind(&file, FileType::RegularFile)?;
-    // Of processes there are many, and each says little.
+    // There are many processes, each with little text.
     let source = if path.starts_with("/proc/") { "/proc" } else { path };
     let mut content = Vec::new();
     memory::Counting::new(source, File::from(file))
@@ -66,12 +66,12 @@ pub fn read_beneath(root: &Path, path: &str, limit: u64) -> Result<Vec<u8>, Read
     if content.len() as u64 > limit { Err(ReadError::TooLarge { limit }) } else { Ok(content) }
 }
 
-/// Lists the names in a folder below the node's root, in order. A name that is no text is refused,
+/// Lists the names in a folder below the node's root, in order. A name that is not UTF-8 is an error,
 /// because it could not be opened again.
 ///
 /// # Errors
 ///
-/// Fails for what is no readable folder.
+/// Fails for anything but a readable folder.
 pub fn list_beneath(root: &Path, path: &str) -> Result<Vec<String>, ReadError> {
     let folder = open(root, path, OFlags::PATH)?;
     expect_kind(&folder, FileType::Directory)?;
@@ -98,18 +98,18 @@ pub(in crate::edge) fn names_in(folder: &OwnedFd, path: &str) -> Result<Vec<Stri
     Ok(names)
 }
 
-/// Returns where a symbolic link below the node's root points; the last part is not followed.
+/// Returns the target of a symbolic link below the node's root; the last component is not followed.
 ///
 /// # Errors
 ///
-/// Fails for what is no link, or points to what is not text.
+/// Fails for anything but a link to a UTF-8 path.
 pub fn link_beneath(root: &Path, path: &str) -> Result<String, ReadError> {
     let link = open(root, path, OFlags::PATH | OFlags::NOFOLLOW)?;
     let target = fs::readlinkat(&link, "", Vec::new()).map_err(system)?;
     target.into_string().map_err(|_| ReadError::System("not text in UTF-8".to_owned()))
 }
 
-/// Opens a folder below the node's root, so that what is done in it is done there.
+/// Opens a folder below the node's root.
 pub(in crate::edge) fn folder_beneath(root: &Path, path: &str) -> Result<OwnedFd, ReadError> {
     expect_kind(&open(root, path, OFlags::PATH)?, FileType::Directory)?;
     open(root, path, OFlags::RDONLY | OFlags::DIRECTORY)
@@ -169,8 +169,8 @@ fn walk(root: &Path, path: &str, flags: OFlags) -> Result<OwnedFd, ReadError> {
     fs::open(place, flags | OFlags::NOFOLLOW, Mode::empty()).map_err(system)
 }
 
-/// Returns where a path of the node is as kq sees it. Links lead where they lead the node: one that begins at the
-/// root begins at the node's.
+/// Returns the path at which kq sees a path of the node. Links resolve as on the node: an absolute one
+/// starts at the node's root.
 pub(in crate::edge) fn resolve(root: &Path, path: &Path, last: Last) -> Result<PathBuf, Errno> {
     let mut ahead: Vec<OsString> = parts(path);
     let mut place = PathBuf::new();
@@ -193,7 +193,7 @@ pub(in crate::edge) fn resolve(root: &Path, path: &Path, last: Last) -> Result<P
                 }
                 ahead.extend(parts(&target));
             }
-            // INVAL: it is no link.
+            // EINVAL: not a link.
             Ok(_) | Err(Errno::INVAL) => place.push(part),
             Err(error) => return Err(error),
         }

@@ -1,7 +1,7 @@
-//! The file system that a folder of the node is on.
+//! The file system that contains a folder of the node.
 //!
-//! The amounts are those that cAdvisor takes, and so the kubelet (`getVfsStats` in `fs/fs.go` of
-//! cAdvisor): blocks of the fragment size, and as available what is free for ordinary users.
+//! The amounts are those of cAdvisor, and so of the kubelet (`getVfsStats` in `fs/fs.go` of
+//! cAdvisor): blocks of the fragment size; available is what unprivileged users can use.
 
 use super::beneath::{expect_kind, open, system};
 use crate::facts::filesystems::Filesystem;
@@ -10,11 +10,11 @@ use rustix::fs::{self, FileType, OFlags};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
-/// Returns the file system of a folder below the node's root, which is asked with `statfs`.
+/// Returns the file system of a folder below the node's root, from `statfs`.
 ///
 /// # Errors
 ///
-/// Fails for what is no folder, or cannot be looked at.
+/// Fails for anything but a readable folder.
 pub fn read_filesystem(root: &Path, folder: &str, mounts: &Mounts) -> Result<Filesystem, String> {
     let opened = open(root, folder, OFlags::PATH).map_err(|error| error.to_string())?;
     expect_kind(&opened, FileType::Directory).map_err(|error| error.to_string())?;
@@ -37,7 +37,7 @@ pub fn read_filesystem(root: &Path, folder: &str, mounts: &Mounts) -> Result<Fil
     })
 }
 
-/// Returns the path of a folder on the node without links, as far as the kernel tells it.
+/// Returns the path of a folder on the node without links, if the kernel reports it.
 pub(super) fn path_on_node(root: &Path, folder: &str, opened: &OwnedFd) -> String {
     let link = |path: &str| fs::readlink(path, Vec::new()).ok()?.into_string().ok();
     let found = || {

@@ -1,4 +1,4 @@
-//! Reading the host: the texts of its kernel, and the kubelet's files, below the node's root.
+//! Reads the texts of the node's kernel, and the kubelet's files, below the node's root.
 //!
 //! Nothing is parsed here; see [`crate::facts::host`].
 
@@ -27,12 +27,12 @@ use rustix::fs::FileType;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Reads what the node's kernel and files say. It does not fail: what cannot be read is recorded with
+/// Reads the texts of the node's kernel and its files. It does not fail: an unreadable file is recorded with
 /// its reason.
 pub fn read_host(root: &Path) -> HostFacts {
     let mut texts = BTreeMap::new();
     let mut paths: Vec<String> = FILES.iter().map(|path| (*path).to_owned()).collect();
-    // Below another root, kq's own mounts say nothing about the node.
+    // Below another root, kq's own mounts are not those of the node.
     let mountinfo = if root == Path::new("/") { OWN_MOUNTINFO } else { INIT_MOUNTINFO };
     paths.push(mountinfo.to_owned());
     paths.extend(SWAP_GROUPS.iter().flat_map(|group| [swap_max(group), memory_max(group)]));
@@ -54,7 +54,7 @@ pub fn read_host(root: &Path) -> HostFacts {
     HostFacts { texts, page_size: i64::try_from(rustix::param::page_size()).ok() }
 }
 
-/// Reads the files in which the kubelet remembers things, below its folder. A process named it, so they must be believed.
+/// Reads the kubelet's state files, below its folder. A process named the folder, so the files must be trusted.
 pub fn read_state_files(root: &Path, kubelet_root_dir: &str) -> StateFiles {
     let mut state = StateFiles { folder: kubelet_root_dir.to_owned(), ..StateFiles::default() };
     for name in STATE_FILES {
@@ -68,8 +68,8 @@ pub fn read_state_files(root: &Path, kubelet_root_dir: &str) -> StateFiles {
 }
 
 /// Reads the manifests of static pods: a file, or the files of a folder in order, without those that
-/// begin with a dot. What is there and is no file is named with the reason. No such path is no
-/// manifest. What is not believed is named with the reason as well. (`listConfig` and `extractFromDir` in `pkg/kubelet/config/file.go` of Kubernetes.)
+/// begin with a dot. Entries that are not files, and untrusted files, are returned with the reason. A missing path has no
+/// manifests. (`listConfig` and `extractFromDir` in `pkg/kubelet/config/file.go` of Kubernetes.)
 pub fn read_static_manifests(root: &Path, folder: &str) -> Vec<(String, Result<Vec<u8>, String>)> {
     let folder = match folder.trim_end_matches('/') {
         "" if folder.is_empty() => return Vec::new(),

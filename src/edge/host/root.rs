@@ -1,4 +1,4 @@
-//! Which folder is the root of the node.
+//! Finds the root folder of the node.
 
 use rustix::fs;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 /// Where `kubectl debug node/NAME` mounts the node's root in its container.
 const MOUNTED: &str = "/host";
 
-/// What tells one folder from another: device and inode.
+/// The identity of a folder: device and inode.
 type Identity = (u64, u64);
 
-/// What there is at `/host`.
+/// The state of `/host`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Probe {
     /// kq's own root.
@@ -24,15 +24,15 @@ struct Probe {
     first_process: Option<Identity>,
 }
 
-/// Returns the root of the node, and why it is that: what the flag says; else `/host` when that is the
-/// root of the first process there, as in a container for debugging a node; else `/`.
+/// Returns the root of the node, and the reason: the flag's folder; else `/host` if it is the
+/// root of its process 1, as in a container for debugging a node; else `/`.
 pub fn host_root(flag: Option<&Path>) -> (PathBuf, String) {
     let probe = if flag.is_some() { Probe::default() } else { probe() };
     let (root, why) = decide(flag, probe);
     (root.to_owned(), why.to_owned())
 }
 
-/// Tells whether a root folder has the processes of a kernel, and not copies of its files.
+/// Returns true if a root folder has the `/proc` of a kernel, not copies of its files.
 pub fn is_running(root: &Path) -> bool {
     // A copy may have a link there, which leads to the processes of the machine that kq runs on.
     let flags =
@@ -42,7 +42,7 @@ pub fn is_running(root: &Path) -> bool {
         && fs::statat(&proc, "1", fs::AtFlags::empty()).is_ok()
 }
 
-/// Tells whether a process is on the node whose root folder this is; `None`: its processes cannot be seen.
+/// Returns true if a process is on the node with this root folder; `None`: its processes are not visible.
 pub fn has_process(root: &Path, pid: i32) -> Option<bool> {
     // Where process 1 is hidden (`hidepid`), others are too.
     if !is_running(root) {
@@ -59,7 +59,7 @@ pub fn has_process(root: &Path, pid: i32) -> Option<bool> {
 ///
 /// | `/host`                                          | root    |
 /// |--------------------------------------------------|---------|
-/// | a flag says                                      | flag    |
+/// | a flag names a folder                            | flag    |
 /// | lacks folders or processes of a node             | `/`     |
 /// | is kq's own root                                 | `/`     |
 /// | its first process has kq's root: kq is on a node | `/`     |

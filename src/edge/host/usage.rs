@@ -1,4 +1,4 @@
-//! What a folder of the node holds: everything on its own file system, also what mounts cover.
+//! The disk usage of a folder of the node: everything on its own file system, including what mounts cover.
 
 use super::beneath::{expect_kind, open, system};
 use super::filesystem::path_on_node;
@@ -16,22 +16,22 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// How many entries are looked at between two looks at the clock.
+/// The number of entries between two checks of the deadline.
 const PACE: u64 = 64;
 
 /// Any time beyond it means the same, and can be added to a moment.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// Counts what a folder below the node's root holds, as `du -x` does: the blocks of everything on its
-/// own file system, a file with several names once, and nothing behind a mount.
+/// Counts the usage of a folder below the node's root, like `du -x`: the blocks of everything on its
+/// own file system, each hard-linked file once, and nothing behind a mount.
 ///
-/// What mounts cover is counted beside that, in a private copy of the folder's own mount, in which
-/// nothing is mounted (`open_tree`). Only this process sees the copy, and it ends with its descriptor.
+/// What mounts cover is counted separately, in a private copy of the folder's own mount without
+/// submounts (`open_tree`). Only this process sees the copy, which ends with its descriptor.
 ///
 /// # Errors
 ///
-/// Fails for what is no folder, for a folder in it that cannot be read, and when it takes longer than
-/// the time.
+/// Fails for anything but a folder, for an unreadable folder in it, and at the
+/// time limit.
 pub fn read_usage(
     root: &Path,
     folder: &str,
@@ -55,7 +55,7 @@ pub fn read_usage(
     Ok(usage)
 }
 
-/// Counts what mounts cover. A folder that holds nothing itself, as most of them, hides nothing.
+/// Counts what mounts cover. A folder without blocks of its own, like most, hides nothing.
 fn hidden(
     folder: &OwnedFd,
     path: &str,
@@ -72,7 +72,7 @@ fn hidden(
         let below = point.strip_prefix(path.trim_end_matches('/')).unwrap_or(point);
         let below = below.trim_start_matches('/');
         let covered = match open_below(&copy, below, OFlags::PATH | OFlags::NOFOLLOW) {
-            // What is mounted there may be mounted beneath a mount that this table does not show.
+            // The mount may itself be below a mount that this table does not show.
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
             Err(error) => return Err(format!("{point}: {}", words(error))),
             Ok(covered) => covered,
@@ -94,7 +94,7 @@ fn hidden(
     Ok(hidden)
 }
 
-/// Opens what is below a folder, by a path without links.
+/// Opens a folder by a path without links.
 fn open_below(folder: &OwnedFd, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
     let flags = flags | OFlags::CLOEXEC;
     let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
@@ -130,7 +130,7 @@ struct Clock {
 }
 
 impl Clock {
-    /// Takes note of an entry.
+    /// Counts an entry.
     fn tick(&mut self) -> Result<(), String> {
         let is_due = self.entries.is_multiple_of(PACE);
         self.entries = self.entries.wrapping_add(1);
@@ -141,7 +141,7 @@ impl Clock {
     }
 }
 
-/// What is needed of a file's attributes.
+/// The needed attributes of a file.
 struct Looked {
     device: (u32, u32),
     inode: u64,
@@ -153,8 +153,8 @@ struct Looked {
 
 /// Counts a folder with all that is in it on its own file system.
 ///
-/// Folders are opened by name within their opened parent, without following links, so that nothing
-/// that is renamed or replaced meanwhile leads elsewhere. A parent stays open while folders of it wait.
+/// Folders are opened by name in their opened parent, without following links, so that a concurrent
+/// rename cannot redirect the walk. A parent stays open while its folders wait.
 fn count(folder: &OwnedFd, clock: &mut Clock) -> Result<Held, String> {
     let top = look(folder, c"")?;
     let mut held = Held::of(&top);
@@ -172,7 +172,7 @@ fn count(folder: &OwnedFd, clock: &mut Clock) -> Result<Held, String> {
             Err(error) => return Err(format!("{}: {}", name.to_string_lossy(), words(error))),
         };
         drop(parent);
-        // Something may have been mounted on it since it was looked at.
+        // A mount may have been added since the entry was read.
         if look(&opened, c"")?.device == top.device {
             read_folder(&opened, &top, clock, &mut held, &mut seen, &mut waiting)?;
         }
@@ -180,11 +180,11 @@ fn count(folder: &OwnedFd, clock: &mut Clock) -> Result<Held, String> {
     Ok(held)
 }
 
-/// How folders are opened: reading changes no time of access where that can be had without.
+/// How folders are opened; without updating access times, where permitted.
 const FOLDER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
 
-/// Counts what is in one folder; the folders in it then wait.
+/// Counts one folder; the folders in it are queued.
 fn read_folder(
     folder: &Rc<OwnedFd>,
     top: &Looked,
@@ -227,8 +227,8 @@ fn look(file: &OwnedFd, name: &std::ffi::CStr) -> Result<Looked, String> {
     attributes(file, name).map_err(words)
 }
 
-/// Looks at a file without following it, and without asking a server over the network for it: one that
-/// is gone would not answer.
+/// Returns the attributes of a file without following it and without querying a network server, which
+/// might hang.
 fn attributes(folder: &OwnedFd, name: &std::ffi::CStr) -> Result<Looked, Errno> {
     let flags = AtFlags::SYMLINK_NOFOLLOW
         | AtFlags::EMPTY_PATH

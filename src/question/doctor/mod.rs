@@ -33,7 +33,7 @@ pub fn pod_report_needs() -> Needs {
 }
 
 /// Checks a node. `kubelet`: options that override the facts about its kubelet; `node_file`: the file with the Node
-///  object, if one is named; `is_stored`: the facts are from a snapshot.
+/// object, if one is named; `is_stored`: the facts are from a snapshot.
 ///
 /// # Errors
 ///

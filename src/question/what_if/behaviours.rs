@@ -1,7 +1,7 @@
 //! Differences in behaviour between kubelet versions that concern the node.
 //!
 //! From `tests/vectors/versions/behaviours.jsonl`, which names the source of each. Fatal differences are in
-//!  `kubelet_start`.
+//! `kubelet_start`.
 
 use super::pods::Transition;
 use crate::admission::qualified;

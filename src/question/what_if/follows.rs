@@ -148,7 +148,7 @@ impl Transition<'_> {
     }
 
     /// Reports the readiness of probed containers that keep running (`newWorker`, `pkg/kubelet/prober/worker.go`: since
-    ///  1.35, a container that was already running keeps its readiness).
+    /// 1.35, a container that was already running keeps its readiness).
     fn readiness(&self, pods: &[PodOutcome]) -> Option<Finding> {
         let rules = &self.after.kubelet().ok()?.kubelet;
         let is_kept = rules.version.at_least(35)

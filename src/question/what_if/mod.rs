@@ -1,5 +1,5 @@
 //! The effect of changes on a node, in every domain: each domain's questions are answered for the node before and after
-//!  the change, and the answers compared.
+//! the change, and the answers compared.
 
 mod apply;
 mod behaviours;

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MOST_ADMISSIONS: usize = 20_000;
 
 /// Leaves open the outcomes of pods of one second where their order decides: each of them is simulated as the first and
-///  as the last. If all of them are admitted without a victim in one order, they are in every order.
+/// as the last. If all of them are admitted without a victim in one order, they are in every order.
 ///
 /// # Errors
 ///
@@ -102,7 +102,7 @@ impl<'o> OpenOutcomes<'o> {
     }
 
     /// Leaves open each pod that an order which was not simulated can affect: those after the first of `tied`, or all
-    ///  if a critical pod preempts others.
+    /// if a critical pod preempts others.
     fn leave_all(&mut self, order: &[&Pod], tied: &[&Pod]) {
         let has_victims = self.outcomes.iter().any(|it| it.result == PodResult::Preempted);
         let is_first = |pod: &&Pod| tied.first().is_some_and(|it| std::ptr::eq(*it, *pod));

@@ -77,8 +77,8 @@ impl Transition<'_> {
     }
 
     /// Returns when a value is written. The kubelet writes the cgroups of a pod when it creates them, and those of a
-    ///  container at its start (`syncPod`, `pkg/kubelet/kubelet.go`); those of the QoS classes with every new pod and
-    ///  once a minute (`qosContainerManagerImpl.Start`, `pkg/kubelet/cm/qos_container_manager_linux.go`).
+    /// container at its start (`syncPod`, `pkg/kubelet/kubelet.go`); those of the QoS classes with every new pod and
+    /// once a minute (`qosContainerManagerImpl.Start`, `pkg/kubelet/cm/qos_container_manager_linux.go`).
     fn written(&self, level: Level, pod: Option<&str>) -> Written {
         let is_resized = |change: &Change| match change {
             Change::Resize(Resize { pod: name, .. }) => pod.is_some_and(|pod| {

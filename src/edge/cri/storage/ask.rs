@@ -1,4 +1,4 @@
-//! The questions to containerd's services.
+//! Queries containerd's services.
 
 use super::MAX_MESSAGE_BYTES;
 use super::v1::content::content_client::ContentClient;
@@ -21,17 +21,17 @@ use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status, Streaming};
 
-/// Where containerd keeps what came over the CRI.
+/// The namespace of everything that containerd creates for the CRI.
 const NAMESPACE: &str = "k8s.io";
 
-/// How many questions for the size of a snapshot are open at a time. They are answered from a database;
-/// more of them would only wait there, before what the kubelet asks.
+/// The number of concurrent queries for the size of a snapshot. They are answered from a database;
+/// more would only queue up there, ahead of the kubelet's.
 const AT_A_TIME: usize = 16;
 
-/// What a call returned, or which failed and why.
+/// The result of a call, or its name and the reason of its failure.
 type Answer<T> = Result<T, String>;
 
-/// Asks for everything that says how images are stored.
+/// Queries all facts about the storage of images.
 pub(super) async fn storage(channel: &Channel) -> Answer<ContainerdStorage> {
     let mut storage = ContainerdStorage {
         names: names(channel).await?,
@@ -68,8 +68,8 @@ async fn blobs(channel: &Channel) -> Answer<Vec<Blob>> {
     content(channel, NAMESPACE).await?.into_iter().map(blob).collect()
 }
 
-/// Returns the blobs of all other namespaces: one that is in two of them is stored once, and stays
-/// until both have let it go.
+/// Returns the blobs of all other namespaces: a blob in two namespaces is stored once, and is kept
+/// until both delete it.
 async fn elsewhere(channel: &Channel) -> Answer<BTreeSet<String>> {
     let mut client =
         NamespacesClient::new(channel.clone()).max_decoding_message_size(MAX_MESSAGE_BYTES);
@@ -115,8 +115,8 @@ async fn leased(channel: &Channel) -> Answer<Vec<Leased>> {
     Ok(leased)
 }
 
-/// Asks for the snapshots, and for the size of each that is finished: that of one which a container
-/// writes to is counted anew, file by file, and no part of an image.
+/// Requests the snapshots, and the size of each committed one: the size of an active snapshot
+/// is recounted file by file, and is not part of an image.
 async fn snapshots(channel: &Channel, snapshotter: String) -> Answer<Vec<Snapshot>> {
     let client = SnapshotsClient::new(channel.clone()).max_decoding_message_size(MAX_MESSAGE_BYTES);
     let request = ListSnapshotsRequest { snapshotter: snapshotter.clone() };
@@ -141,7 +141,7 @@ async fn snapshots(channel: &Channel, snapshotter: String) -> Answer<Vec<Snapsho
     }
 }
 
-/// Returns a snapshot with its size; `None`: it is gone.
+/// Returns a snapshot with its size; `None`: it no longer exists.
 async fn sized(
     mut client: SnapshotsClient<Channel>,
     snapshotter: String,
@@ -164,11 +164,11 @@ async fn sized(
     Ok(Some(Snapshot { snapshotter, name, parent, bytes, labels }))
 }
 
-/// Returns a question about what is in a namespace.
+/// Returns a request about the content of a namespace.
 fn within<T>(namespace: &str, message: T) -> Answer<Request<T>> {
     let mut request = Request::new(message);
     let namespace = MetadataValue::try_from(namespace)
-        .map_err(|_| format!("namespace {namespace:?} cannot be asked for"))?;
+        .map_err(|_| format!("namespace {namespace:?} is not a valid header"))?;
     request.metadata_mut().insert("containerd-namespace", namespace);
     Ok(request)
 }

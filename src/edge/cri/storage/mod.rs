@@ -1,6 +1,6 @@
-//! What images share in containerd: asked of its own services, which listen on the socket of the CRI.
+//! The layers that images share in containerd, from its own services on the socket of the CRI.
 //!
-//! Nothing is written. What the answers mean is in [`crate::facts::containerd_storage`].
+//! Nothing is written. The meaning of the answers is in [`crate::facts::containerd_storage`].
 
 mod ask;
 pub mod v1;
@@ -11,10 +11,10 @@ use crate::facts::lookup::Lookup;
 use crate::facts::runtime::{Image, ImageStorage, RuntimeVersion};
 use tonic::transport::Channel;
 
-/// Asks containerd what the images that the CRI lists are made of.
+/// Queries containerd for the layers of the images that the CRI lists.
 ///
-/// It waits as long as it takes; the caller sets the time. Images and containers that come and go in
-/// the meantime make the answer one of no single moment, as with all lists.
+/// It has no time limit of its own. Concurrent changes of images and containers make the answer
+/// inconsistent, as with all lists.
 pub async fn image_storage(
     channel: &Channel,
     endpoint: &str,
@@ -23,7 +23,7 @@ pub async fn image_storage(
 ) -> Lookup<ImageStorage> {
     let source = format!("{endpoint} containerd.services");
     if version.runtime_name != "containerd" {
-        return Lookup::failed(source, "only containerd tells what its images share");
+        return Lookup::failed(source, "only containerd reports what its images share");
     }
     match ask::storage(channel).await {
         Ok(storage) => Lookup::found(source, containerd_storage::image_storage(&storage, images)),
