@@ -4,12 +4,12 @@
 //! a default, is trusted when only a trusted owner can change the entry: root, and
 //! kq's own user where kq does not run as root.
 //!
-//! | entry                  | trusted when                                                               |
-//! |------------------------|----------------------------------------------------------------------------|
+//! | entry                  | trusted when                                                                 |
+//! |------------------------|------------------------------------------------------------------------------|
 //! | every folder above it  | its owner is trusted, and no other user can write to it; also those of links |
-//! | a file                 | the same                                                                   |
-//! | a socket               | its owner is trusted; so is the listening user (`SO_PEERCRED`)             |
-//! | a program              | as a file; it is not set-user-ID                                           |
+//! | a file                 | the same                                                                     |
+//! | a socket               | its owner is trusted; so is the listening user (`SO_PEERCRED`)               |
+//! | a program              | as a file; it is not set-user-ID                                             |
 //!
 //! A world-writable folder is rejected even if it is sticky, like `/tmp`. Group write permission is accepted for root's
 //! group, or kq's own where kq does not run as root, unless an access control list adds users to it.

@@ -1,4 +1,4 @@
-//! The configuration: its file, drop-ins, gates, flags over it, and its rules.
+//! The configuration: its file, drop-ins, feature gates, flags, and validation.
 
 use super::flags::Said;
 use super::{ConfigContent, ConfigPlace, ConfigText, Stage, Start, StartRule, StartWarning};
@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 const API_VERSION: &str = "kubelet.config.k8s.io/v1beta1";
 const KIND: &str = "KubeletConfiguration";
 
-/// The configuration with which the kubelet goes on.
+/// The resulting configuration.
 pub(super) struct Read {
     pub given: KubeletConfiguration,
     pub effective: EffectiveConfiguration,
@@ -32,7 +32,7 @@ pub(super) struct Read {
 
 type Gates = BTreeMap<String, bool>;
 
-/// Reads what there is, as far as it can be read.
+/// Reads the available configuration, as far as it can be read.
 pub(super) fn examine(start: &mut Start<'_>, said: &Said) -> Read {
     let flag_gates = &said.flags.feature_gates;
     for error in refusals(flag_gates, start.version) {
@@ -73,7 +73,7 @@ pub(super) fn examine(start: &mut Start<'_>, said: &Said) -> Read {
     let mut source = ConfigSource { value: merged, ..ConfigSource::default() };
     for setting in &said.flags.settings {
         let origin = Origin::Flag("the command line");
-        // What cannot be put there was found among the flags.
+        // Invalid values were already reported with the flags.
         match setting.assignment {
             Assignment::Value => {
                 assign(&mut source, setting.field, &setting.text, origin).unwrap_or_default();
@@ -169,7 +169,7 @@ fn document(start: &mut Start<'_>, file: &ConfigText, is_drop_in: bool) -> Optio
     Some(value)
 }
 
-/// Warns of what the strict reading of the file refuses: the lenient one does not.
+/// Warns of the errors of strict decoding, which the kubelet's lenient decoding ignores.
 fn strictly(start: &mut Start<'_>, file: &ConfigText, value: &Value, text: Option<&str>) {
     let path = file.path.clone();
     let duplicate = text.and_then(|text| yaml::read(text).ok()?.duplicate);
@@ -189,8 +189,8 @@ fn strictly(start: &mut Start<'_>, file: &ConfigText, value: &Value, text: Optio
     }
 }
 
-/// Puts the gates of a file over those of the flags, as the kubelet does when it fills in defaults, where it
-/// panics at what it refuses (`SetDefaults_KubeletConfiguration`). Takes those out.
+/// Merges the gates of a file over those of the flags, as the kubelet does when it sets defaults, and reports where it
+/// panics (`SetDefaults_KubeletConfiguration`). Removes the invalid gates.
 fn in_flight(start: &mut Start<'_>, value: &mut Value, flags: &Gates, path: &str) {
     let Some(Value::Object(given)) = value.get_mut("featureGates") else { return };
     let said = given.iter().filter_map(|(name, on)| Some((name.clone(), on.as_bool()?)));
@@ -221,7 +221,7 @@ fn remove(value: &mut Value, field: &str) {
     }
 }
 
-/// Drops what the kubelet does not know.
+/// Removes unknown fields.
 fn without_strangers(value: &mut Value, version: KubeletVersion) {
     for path in unknown_fields(value, version) {
         if !path.contains(['.', '[']) {
@@ -234,7 +234,7 @@ fn refused(set: &Gates, version: KubeletVersion) -> Option<FeatureGateError> {
     FeatureGates::for_version(version).with_overrides(set).err()
 }
 
-/// Returns each refusal: the first, and what is refused once the gates of those before are gone.
+/// Returns all errors: the first, and those that remain without the gates of the earlier ones.
 fn refusals(set: &Gates, version: KubeletVersion) -> Vec<FeatureGateError> {
     let mut left = set.clone();
     let mut errors = Vec::new();
@@ -243,7 +243,7 @@ fn refusals(set: &Gates, version: KubeletVersion) -> Vec<FeatureGateError> {
         left.retain(|name, _| error.problems.iter().all(|problem| problem.gate() != name));
         let is_less = left.len() < count;
         errors.push(error);
-        // What a default breaks is not mended by leaving a gate out.
+        // Removing a gate does not fix a conflict with a default.
         if !is_less {
             break;
         }
@@ -255,7 +255,7 @@ fn names(error: &FeatureGateError) -> Vec<String> {
     error.problems.iter().map(|problem| problem.gate().to_owned()).collect()
 }
 
-/// Returns the gates that a version takes one by one.
+/// Returns the gates that a version accepts, each checked alone.
 fn accepted(set: &Gates, version: KubeletVersion) -> Gates {
     let is_taken = |name: &str, on: bool| {
         matches!(name, "AllAlpha" | "AllBeta")
@@ -264,7 +264,7 @@ fn accepted(set: &Gates, version: KubeletVersion) -> Gates {
     set.iter().filter(|(name, on)| is_taken(name, **on)).map(|(k, v)| (k.clone(), *v)).collect()
 }
 
-/// Returns the gates that result, also where some lack what they need.
+/// Returns the resulting gates, even if some lack their dependencies.
 fn lenient(set: &Gates, version: KubeletVersion) -> FeatureGates {
     let gates = FeatureGates::for_version(version);
     gates.with_overrides(set).unwrap_or_else(|_| {
@@ -275,7 +275,7 @@ fn lenient(set: &Gates, version: KubeletVersion) -> FeatureGates {
     })
 }
 
-/// Notes the gates that will go.
+/// Warns of gates that will be removed.
 fn old_gates(start: &mut Start<'_>, set: &Gates) {
     for (gate, value) in set {
         let stage = match gate_state(gate, start.version).map(|state| state.stage) {
@@ -287,13 +287,16 @@ fn old_gates(start: &mut Start<'_>, set: &Gates) {
     }
 }
 
-/// Holds the configuration against the kubelet's rules.
+/// Validates the configuration.
 fn rules(start: &mut Start<'_>, given: &KubeletConfiguration, gates: &FeatureGates) {
     let cgroups = match start.facts.cgroup_version {
         Some(CgroupVersion::V1) => CgroupMode::V1,
         Some(CgroupVersion::V2) => CgroupMode::V2,
         None => {
-            start.skip("cgroup v1 that the kubelet refuses", "the version of the cgroup hierarchy");
+            start.skip(
+                "cgroup v1, which the kubelet rejects",
+                "the version of the cgroup hierarchy",
+            );
             CgroupMode::Unknown
         }
     };

@@ -10,7 +10,7 @@ use crate::k8s::quantity::Quantity;
 use crate::k8s::validation::{is_label_value, is_qualified_name};
 use std::collections::BTreeSet;
 
-/// What the command line says.
+/// The command line.
 #[derive(Default)]
 pub(super) struct Said {
     pub flags: KubeletFlags,
@@ -18,10 +18,10 @@ pub(super) struct Said {
     pub is_known: bool,
 }
 
-/// Looks at the flags, one after the other, and at the gates and labels that they set.
+/// Checks the flags in order, and the gates and labels that they set.
 pub(super) fn examine(start: &mut Start<'_>) -> Said {
     let Some(process) = start.facts.process else {
-        start.skip("flags that this kubelet refuses", "the kubelet's command line");
+        start.skip("flags that this kubelet rejects", "the kubelet's command line");
         return Said::default();
     };
     let mut deprecated = BTreeSet::new();
@@ -55,7 +55,7 @@ pub(super) fn examine(start: &mut Start<'_>) -> Said {
     Said { flags, is_known: true }
 }
 
-/// Tells why a value is refused.
+/// Returns why a value is invalid.
 fn parses(name: &str, value_type: &str, value: &str) -> Result<(), String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     match value_type {
@@ -133,7 +133,7 @@ fn reservation(text: &str) -> Result<(), String> {
     })
 }
 
-/// Looks at `--node-labels` (`ValidateKubeletFlags` in `cmd/kubelet/app/options/options.go`).
+/// Checks `--node-labels` (`ValidateKubeletFlags` in `cmd/kubelet/app/options/options.go`).
 fn labels(start: &mut Start<'_>, flags: &[Flag]) {
     let given = flags.iter().filter(|flag| flag.name == "node-labels");
     let pairs = given.filter_map(|flag| flag.value.as_deref()).flat_map(|text| text.split(','));
@@ -174,7 +174,7 @@ fn is_kubernetes(key: &str) -> bool {
     ["kubernetes.io", "k8s.io"].iter().any(|zone| is_in(namespace(key), zone))
 }
 
-/// The labels that a kubelet may give its node (`well_known_labels.go`), sorted as it lists them.
+/// The labels that a kubelet may set on its node (`well_known_labels.go`), sorted as it lists them.
 pub(super) const LABELS: [&str; 11] = [
     "beta.kubernetes.io/arch",
     "beta.kubernetes.io/instance-type",
@@ -189,7 +189,7 @@ pub(super) const LABELS: [&str; 11] = [
     "topology.kubernetes.io/zone",
 ];
 
-/// The namespaces in which it may give any.
+/// The namespaces in which it may set any label.
 pub(super) const LABEL_NAMESPACES: [&str; 2] = ["kubelet.kubernetes.io", "node.kubernetes.io"];
 
 fn is_allowed(key: &str) -> bool {

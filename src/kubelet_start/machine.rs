@@ -1,4 +1,4 @@
-//! What the kubelet holds against the machine: `run` in `cmd/kubelet/app/server.go`, `NewContainerManager` and
+//! The kubelet's checks of the machine: `run` in `cmd/kubelet/app/server.go`, `NewContainerManager` and
 //! `Start` in `pkg/kubelet/cm/container_manager_linux.go`, `NewMainKubelet` in `pkg/kubelet/kubelet.go`.
 
 use super::config::Read;
@@ -17,7 +17,7 @@ use crate::k8s::quantity::{Format, Quantity};
 use crate::k8s::version::KubeletVersion;
 use std::collections::BTreeMap;
 
-/// Looks at what the kubelet looks at after its configuration.
+/// Runs the checks that follow those of the configuration.
 pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said) {
     let Read { given, effective, gates } = read;
     let on_v1 = start.facts.cgroup_version == Some(CgroupVersion::V1);
@@ -61,7 +61,7 @@ pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said) {
         }
         Some(_) => {}
         None if config.fail_swap_on => {
-            start.skip("swap that the kubelet refuses", "the machine's swap")
+            start.skip("swap, which the kubelet rejects", "the machine's swap")
         }
         None => {}
     }
@@ -75,7 +75,7 @@ pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said) {
     }
     let folder = super::root_dir(said).to_owned();
     state::dra(start, read, &folder);
-    // The managers are made before the kubelet knows of its disks, and before the capacity is checked.
+    // The managers are created before the disks are known and before the capacity is checked.
     let reservation = kept.as_ref().filter(|_| !machine.capacity.is_empty()).map(|kept| {
         let mut reservation = ResourceList::default();
         for (name, there_is) in machine.capacity.iter() {
@@ -108,7 +108,7 @@ pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said) {
         start.stop_perhaps(Stage::ContainerManager, rule, certainty);
     }
     if given.protect_kernel_defaults == Some(true) {
-        start.skip("kernel settings that protectKernelDefaults refuses", "the kernel's settings");
+        start.skip("kernel settings that protectKernelDefaults rejects", "the kernel's settings");
     }
     for (key, field, what) in ENFORCED {
         let (cgroup, list) = match field {
@@ -130,7 +130,7 @@ pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said) {
     }
 }
 
-/// What `enforceNodeAllocatable` can name, in the kubelet's order: the key, the field of the cgroup, and the
+/// The keys of `enforceNodeAllocatable`, in the kubelet's order: the key, the field of the cgroup, and the
 /// kubelet's words.
 const ENFORCED: [(&str, &str, &str); 4] = [
     ("system-reserved", "systemReservedCgroup", "System Reserved"),
@@ -143,7 +143,7 @@ fn refuse(start: &mut Start<'_>, field: &str, error: String) {
     start.stop(Stage::Run, StartRule::Setting { field: field.to_owned(), error });
 }
 
-/// Looks whether a cgroup is there.
+/// Checks that a cgroup exists.
 fn check_cgroup(
     start: &mut Start<'_>,
     stage: Stage,
@@ -179,10 +179,10 @@ fn cgroup_names(cgroup: &str, driver: CgroupDriver) -> Vec<String> {
     parts.into_iter().map(|part| part.replace('_', "-")).collect()
 }
 
-/// The most NUMA nodes, unless an option says more.
+/// The most NUMA nodes, unless an option sets another limit.
 const MOST_NUMA_NODES: i64 = 8;
 
-/// Makes the topology manager (`NewManager` in `pkg/kubelet/cm/topologymanager`).
+/// Creates the topology manager (`NewManager` in `pkg/kubelet/cm/topologymanager`).
 fn topology(read: &Read, machine: &Machine) -> Result<(), String> {
     let config = &read.effective;
     let options = &config.topology_manager_policy_options;
@@ -226,13 +226,13 @@ fn topology(read: &Read, machine: &Machine) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns a map as Go's `%v` shows it.
+/// Returns a map in the format of Go's `%v`.
 fn go_map(map: &BTreeMap<String, String>) -> String {
     let entries: Vec<String> = map.iter().map(|(name, value)| format!("{name}:{value}")).collect();
     format!("map[{}]", entries.join(" "))
 }
 
-/// Makes the CPU manager (`NewManager` in `pkg/kubelet/cm/cpumanager`).
+/// Creates the CPU manager (`NewManager` in `pkg/kubelet/cm/cpumanager`).
 fn cpu_manager(
     version: KubeletVersion,
     read: &Read,
@@ -331,7 +331,7 @@ fn cpu_options(
     Ok(())
 }
 
-/// Makes the memory manager (`NewManager` in `pkg/kubelet/cm/memorymanager`).
+/// Creates the memory manager (`NewManager` in `pkg/kubelet/cm/memorymanager`).
 fn memory_manager(
     read: &Read,
     reservation: Option<&ResourceList>,
@@ -383,7 +383,7 @@ fn memory_manager(
     Ok(())
 }
 
-/// Makes the kubelet itself (`NewMainKubelet` in `pkg/kubelet/kubelet.go`).
+/// Creates the kubelet itself (`NewMainKubelet` in `pkg/kubelet/kubelet.go`).
 fn created(start: &mut Start<'_>, read: &Read, said: &Said) {
     let Read { given, effective, .. } = read;
     let mut stop = |field: &str, error: String| {

@@ -1,13 +1,13 @@
-//! Does the kubelet start with this command line, this configuration and these files, and with which words does
-//! it refuse to? Pure.
+//! Simulates a start of the kubelet with a command line, a configuration and state files, and predicts its fatal
+//! errors. Pure.
 //!
-//! The order is that of `cmd/kubelet/app/server.go` and `pkg/kubelet/kubelet.go` of Kubernetes 1.36, with what
-//! differs from 1.32 on. The first problem stops the kubelet; the later ones come when that one is mended.
-//! Followed are Kubernetes' own kubelets: some distributions' kubelets only warn of an unknown feature gate.
+//! The order is that of `cmd/kubelet/app/server.go` and `pkg/kubelet/kubelet.go` of Kubernetes 1.36, with the
+//! differences since 1.32. The first problem stops the kubelet; the later ones appear once it is fixed.
+//! The kubelet is that of Kubernetes: those of some distributions only warn of an unknown feature gate.
 //!
-//! * `flags`: the command line. `config`: the file, the drop-ins and what results.
-//!   `machine`: what is held against the machine. `state`: the files of state.
-//! * `rule`: what can be wrong, the kubelet's words, and what to do.
+//! * `flags`: the command line. `config`: the file, the drop-ins and the result.
+//!   `machine`: the checks of the machine. `state`: the state files.
+//! * `rule`: the problems, the kubelet's messages, and the fixes.
 
 mod config;
 mod flags;
@@ -35,10 +35,10 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Tells which paths of a cgroup such as `/kubelet` are missing: none, if it is there; `None`: not known.
+/// Returns the missing paths of a cgroup such as `/kubelet`: none, if it exists; `None`: unknown.
 pub type MissingPaths<'a> = &'a dyn Fn(&str) -> Option<Vec<String>>;
 
-/// What a start of the kubelet reads. What is not known is `None`.
+/// The input of a start. An unknown input is `None`.
 #[derive(Clone, Default)]
 pub struct StartFacts<'a> {
     /// Its version.
@@ -51,7 +51,7 @@ pub struct StartFacts<'a> {
     pub drop_ins: Vec<ConfigText>,
     /// The version of the machine's cgroups.
     pub cgroup_version: Option<CgroupVersion>,
-    /// The driver that the runtime tells the kubelet by `RuntimeConfig`.
+    /// The driver that the runtime reports to the kubelet by `RuntimeConfig`.
     pub runtime_driver: Option<CgroupDriver>,
     /// The swap of the machine, in bytes.
     pub swap_bytes: Option<i64>,
@@ -59,7 +59,7 @@ pub struct StartFacts<'a> {
     pub machine: Option<Machine>,
     /// The files of state below its folder.
     pub state_files: Option<&'a StateFiles>,
-    /// Looks for a cgroup.
+    /// Checks whether a cgroup exists.
     pub missing_paths: Option<MissingPaths<'a>>,
 }
 
@@ -68,14 +68,14 @@ pub struct StartFacts<'a> {
 pub struct Machine {
     /// Its CPUs.
     pub cpus: Option<CpuSet>,
-    /// CPU, memory, huge pages and `ephemeral-storage`, as far as they are known.
+    /// CPU, memory, huge pages and `ephemeral-storage`, if known.
     pub capacity: ResourceList,
     /// The memory of each NUMA node, in bytes; `None`: the NUMA nodes are not known.
     pub numa_memory: Option<BTreeMap<i64, i64>>,
 }
 
 impl Machine {
-    /// Returns the machine that the host's files tell of.
+    /// Returns the machine from the host's files.
     pub fn of_host(host: &HostFacts) -> Self {
         let cpus = host.cpus().ok();
         let mut capacity = ResourceList::default();
@@ -99,20 +99,20 @@ impl Machine {
     }
 }
 
-/// What a start comes to.
+/// The result of a start.
 #[derive(Clone, Debug, Default)]
 pub struct StartExamination {
-    /// What stops it, in the kubelet's order.
+    /// The fatal problems, in the kubelet's order.
     pub problems: Vec<StartProblem>,
-    /// What it logs, and goes on.
+    /// The warnings that it logs.
     pub warnings: Vec<StartWarning>,
     /// The configuration that results of file, drop-ins and flags; absent fields are absent.
     pub config: Value,
     /// The same with its defaults.
     pub effective: Option<EffectiveConfiguration>,
-    /// The gates that result, those left out that the kubelet refuses.
+    /// The resulting gates, without the invalid ones.
     pub gates: Option<FeatureGates>,
-    /// What was not looked at.
+    /// The checks that were skipped.
     pub unknown: Vec<NotExamined>,
 }
 
@@ -123,13 +123,13 @@ impl StartExamination {
     }
 }
 
-/// What stops a start.
+/// A fatal problem.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StartProblem {
-    /// What is wrong.
+    /// The problem.
     pub rule: StartRule,
-    /// How far the start comes.
+    /// The stage of the start.
     pub stage: Stage,
     /// How it ends.
     pub exit: Exit,
@@ -137,21 +137,21 @@ pub struct StartProblem {
     pub text: String,
     /// How sure it is that the kubelet stops here, with these words.
     pub certainty: Certainty,
-    /// False: it shows when what comes before is mended.
+    /// False: it appears once the earlier problems are fixed.
     pub is_first: bool,
-    /// What to do.
+    /// The fix.
     pub fix: Option<Worded<Fix>>,
     /// The file and the function of the kubelet.
     pub source: &'static str,
 }
 
-/// What a start logs, and goes on.
+/// A warning that the kubelet logs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum StartWarning {
     /// A deprecated flag.
     DeprecatedFlag { flag: String, message: String },
-    /// A flag that names a gate which will go.
+    /// A flag that sets a gate which will be removed.
     OldGate { gate: String, value: bool, stage: &'static str },
     /// The strict reading failed, and a lenient one did not.
     Lenient { path: String, strict_error: String },
@@ -184,10 +184,9 @@ impl fmt::Display for StartWarning {
             Self::UnknownField { path, field } => {
                 write!(f, "{path}: the kubelet drops {field}, which it does not know")
             }
-            Self::RuntimeDriver { configured, runtime } => write!(
-                f,
-                "cgroupDriver {configured} has no effect: the runtime tells the kubelet {runtime}"
-            ),
+            Self::RuntimeDriver { configured, runtime } => {
+                write!(f, "cgroupDriver {configured} has no effect: the runtime reports {runtime}")
+            }
             Self::KubeletCgroupOutside => f.write_str(
                 "unsupported configuration:KubeletCgroups is not within KubeReservedCgroup",
             ),
@@ -199,17 +198,17 @@ impl fmt::Display for StartWarning {
     }
 }
 
-/// What was not looked at, and what would tell.
+/// A skipped check, and the fact that it needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NotExamined {
-    /// What could stop the kubelet.
+    /// The possible problem.
     pub what: &'static str,
     /// The fact that is missing.
     pub fact: &'static str,
 }
 
-/// The start as far as it is followed.
+/// The simulated start.
 struct Start<'a> {
     facts: &'a StartFacts<'a>,
     version: KubeletVersion,
@@ -255,7 +254,7 @@ pub fn examine(facts: &StartFacts<'_>) -> StartExamination {
     let mut start = Start { facts, version, found: StartExamination::default() };
     if facts.version.is_none() {
         start.skip(
-            "gates, flags and fields that this version refuses",
+            "gates, flags and fields that this version rejects",
             "the version of the kubelet",
         );
     }

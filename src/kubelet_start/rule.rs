@@ -1,4 +1,4 @@
-//! What stops a start: each rule with its facts, the kubelet's words, and what to do.
+//! The fatal problems of a start: each with its facts, the kubelet's message, and the fix.
 
 use super::flags::{LABEL_NAMESPACES, LABELS};
 use crate::facts::checkpoint::StateFile;
@@ -8,13 +8,13 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// How far a start comes.
+/// The stage of a start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Stage {
     /// The command line is read.
     Flags,
-    /// What it says is looked at.
+    /// The values of the flags are checked.
     FlagValues,
     /// The file of the configuration is read.
     ConfigFile,
@@ -22,22 +22,22 @@ pub enum Stage {
     Defaults,
     /// A drop-in is read.
     DropIn,
-    /// The drop-ins are put over the file.
+    /// The drop-ins are merged over the file.
     DropIns,
     /// Logging begins.
     Logging,
     /// The configuration is validated.
     Validation,
-    /// The kubelet is made.
+    /// The kubelet is created.
     Run,
-    /// Its parts are made.
+    /// Its managers are created.
     Create,
     /// The container manager starts, when the container runtime is there.
     ContainerManager,
 }
 
 impl Stage {
-    /// Returns the kubelet's words with what stands around them at this stage.
+    /// Returns the kubelet's message as this stage wraps it.
     pub(super) fn wrap(self, text: &str) -> String {
         match self {
             Self::Flags => format!("failed to parse kubelet flag: {text}"),
@@ -76,7 +76,7 @@ impl Exit {
     }
 }
 
-/// What is wrong with a cgroup.
+/// The problem of a cgroup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CgroupProblem {
@@ -138,7 +138,7 @@ fn texts<S: Serializer>(errors: &[ValidationError], serializer: S) -> Result<S::
     serializer.collect_seq(errors.iter().map(ToString::to_string))
 }
 
-/// What stops a start.
+/// A fatal problem.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "id", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum StartRule {
@@ -149,21 +149,21 @@ pub enum StartRule {
         /// The last known minor version that has it.
         until: Option<u32>,
     },
-    /// A flag whose value is none of its type.
+    /// A flag with a value of the wrong type.
     FlagValue { flag: String, value: String, reason: String },
-    /// Feature gates that are refused.
+    /// Invalid feature gates.
     Gates { gates: Vec<String>, error: String },
     /// Labels of `--node-labels` that a kubelet must not set.
     UnknownLabels { labels: Vec<String> },
     /// Labels of `--node-labels` that are none: the key or the value.
     InvalidLabels { texts: Vec<String> },
-    /// There is no such file.
+    /// The file does not exist.
     NoConfigFile { place: ConfigPlace },
-    /// There is nothing in it.
+    /// The file is empty.
     EmptyConfigFile { place: ConfigPlace },
-    /// It is no map of fields.
+    /// The file is not an object.
     NotAnObject { place: ConfigPlace, error: String },
-    /// It does not say its kind or version.
+    /// The file lacks its kind or version.
     NoType {
         place: ConfigPlace,
         /// `Kind` or `apiVersion`.
@@ -177,7 +177,7 @@ pub enum StartRule {
     FieldType { place: ConfigPlace, field: String, error: String },
     /// A drop-in has a value of another type.
     MergedType { field: String, error: String },
-    /// Feature gates of a file that are refused.
+    /// Invalid feature gates of a file.
     GatesInFile { path: String, gates: Vec<String>, error: String },
     /// Logging cannot be set up.
     Logging { errors: Vec<String> },
@@ -188,7 +188,7 @@ pub enum StartRule {
         #[schemars(with = "Vec<String>")]
         errors: Vec<ValidationError>,
     },
-    /// A setting that is refused while the kubelet is made.
+    /// A setting that is rejected while the kubelet is created.
     Setting {
         /// The field of the configuration.
         field: String,
@@ -200,18 +200,18 @@ pub enum StartRule {
     NoCgroup {
         /// The field of the configuration that names it.
         field: &'static str,
-        /// What the kubelet wants it for.
+        /// What the kubelet needs it for.
         what: &'static str,
         cgroup: String,
         /// Its parts as the kubelet names them.
         names: Vec<String>,
-        /// What is missing.
+        /// The missing part.
         paths: Vec<String>,
         problem: CgroupProblem,
     },
-    /// More is reserved than there is.
+    /// The reservation exceeds the capacity.
     OverReserved { resources: Vec<String>, error: String },
-    /// A file of state that is not taken.
+    /// An invalid state file.
     StateFile {
         file: StateFile,
         path: String,
@@ -222,7 +222,7 @@ pub enum StartRule {
 }
 
 impl StartRule {
-    /// Returns the kubelet's words, without those of the stage.
+    /// Returns the kubelet's message, without the wrapping of the stage.
     pub fn text(&self) -> String {
         match self {
             Self::UnknownFlag { flag, .. } => format!("unknown flag: --{flag}"),
@@ -306,7 +306,7 @@ impl StartRule {
         }
     }
 
-    /// Returns what to do; `None`: what the kubelet says is all there is to say.
+    /// Returns the fix; `None`: the kubelet's message already contains it.
     pub fn fix(&self) -> Option<Fix> {
         Some(match self {
             Self::UnknownFlag { flag, .. } => Fix::RemoveFlag { flag: flag.clone() },
@@ -430,27 +430,27 @@ fn no_cgroup(
     }
 }
 
-/// What to do before the start.
+/// The fix of a problem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Fix {
     /// Start without a flag.
     RemoveFlag { flag: String },
-    /// Give a flag another value.
+    /// Change the value of a flag.
     CorrectFlag { flag: String },
     /// Leave feature gates at their defaults.
     RemoveGates { gates: Vec<String> },
-    /// Write a file of the right kind.
+    /// Write a valid file.
     WriteConfig { path: String },
-    /// Give a field another value.
+    /// Change the value of a field.
     CorrectField { field: String },
-    /// Give a field this value.
+    /// Set a field to this value.
     SetField { field: &'static str, value: &'static str },
-    /// Make the cgroup that a field names.
+    /// Create the cgroup that a field names.
     MakeCgroup { field: &'static str, cgroup: String },
-    /// Reserve less of resources.
+    /// Reserve less.
     ReserveLess { resources: Vec<String> },
-    /// Delete a file of state, after the node was drained.
+    /// Delete a state file, after the node was drained.
     DeleteFile { path: String },
 }
 
@@ -468,7 +468,7 @@ impl fmt::Display for Fix {
             Self::CorrectField { field } => write!(f, "correct {field}"),
             Self::SetField { field, value } => write!(f, "set {field}: {value}"),
             Self::MakeCgroup { field, cgroup } => {
-                write!(f, "make the cgroup {cgroup}, or correct {field}")
+                write!(f, "create the cgroup {cgroup}, or correct {field}")
             }
             Self::ReserveLess { resources } => write!(f, "reserve less {}", resources.join(", ")),
             Self::DeleteFile { path } => write!(f, "drain the node and delete {path}"),

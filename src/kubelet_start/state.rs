@@ -1,4 +1,4 @@
-//! The files of state that a start reads: those of the CPU manager, the memory manager, dynamic resource allocation
+//! The state files that a start reads: those of the CPU manager, the memory manager, dynamic resource allocation
 //! and the pods' resources.
 
 use super::config::Read;
@@ -12,7 +12,7 @@ use crate::k8s::cpuset::CpuSet;
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::go_text::{parse_bool, quote};
 
-/// What the managers start with.
+/// The input of the managers.
 pub(super) struct AtStart<'a> {
     pub read: &'a Read,
     /// The kubelet's folder.
@@ -20,7 +20,7 @@ pub(super) struct AtStart<'a> {
     pub machine: &'a Machine,
 }
 
-/// Returns the text of a file, if there is one and it was read.
+/// Returns the text of a file, if it exists and was read.
 fn text<'f>(start: &mut Start<'f>, file: StateFile) -> Option<&'f str> {
     let files = start.facts.state_files;
     match files.and_then(|files| files.get(file.name())) {
@@ -43,7 +43,7 @@ fn path(folder: &str, file: StateFile) -> String {
     format!("{}/{}", folder.trim_end_matches('/'), file.name())
 }
 
-/// `dra_manager_state`, when the manager is made.
+/// Checks `dra_manager_state`, when the manager is created.
 pub(super) fn dra(start: &mut Start<'_>, read: &Read, folder: &str) {
     if !read.gates.enabled(Gate::DynamicResourceAllocation) {
         return;
@@ -58,9 +58,9 @@ pub(super) fn dra(start: &mut Start<'_>, read: &Read, folder: &str) {
     }
 }
 
-/// The allocated and the actuated resources of the pods, when the kubelet is made.
+/// Checks the allocated and the actuated resources of the pods, when the kubelet is created.
 pub(super) fn pods(start: &mut Start<'_>, read: &Read, folder: &str) {
-    // 1.32 has one file of both, and only looks at it with the gate.
+    // 1.32 has one file for both, and reads it only with the gate.
     if !start.version.at_least(33) {
         if read.gates.enabled(Gate::InPlacePodVerticalScaling)
             && let Some(text) = text(start, StateFile::PodStatus)
@@ -129,7 +129,7 @@ pub(super) fn cpu(start: &mut Start<'_>, at: &AtStart<'_>) {
     }
 }
 
-/// Tells why the static policy does not start with a state (`validateState` in `policy_static.go`).
+/// Returns why the static policy does not start with a state (`validateState` in `policy_static.go`).
 fn static_refusal(state: &CpuState, at: &AtStart<'_>) -> Option<String> {
     let shared = &state.default_cpu_set;
     if shared.is_empty() {
@@ -138,7 +138,7 @@ fn static_refusal(state: &CpuState, at: &AtStart<'_>) -> Option<String> {
     let options = at.read.given.cpu_manager_policy_options.as_ref();
     let strict = options.and_then(|options| options.get("strict-cpu-reservation"));
     let strict = strict.is_some_and(|value| parse_bool(value) == Ok(true));
-    // Which CPUs are reserved hangs on the cores where no list of them is given.
+    // Without a list, the reserved CPUs depend on the cores.
     if let Ok(reserved) = at.read.effective.reserved_system_cpus.parse::<CpuSet>()
         && !reserved.is_empty()
     {
@@ -204,7 +204,7 @@ pub(super) fn memory(start: &mut Start<'_>, at: &AtStart<'_>) {
     }
 }
 
-/// Tells whether the NUMA nodes or what is reserved of them are not those of the state
+/// Returns true if the NUMA nodes or their reserved memory differ from the state
 /// (`areMachineStatesEqual` in `policy_static.go`).
 fn differs(state: &MemoryState, at: &AtStart<'_>) -> bool {
     if state.machine_state.is_empty() {
