@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(client.not_after.to_string(), "2027-01-01T00:00:00Z");
         assert_eq!(
             read.tried[0].to_string(),
-            "/var/lib/kubelet/pki/kubelet.crt: has no certificate in PEM"
+            "/var/lib/kubelet/pki/kubelet.crt: contains no PEM certificate"
         );
         let stored = serde_json::to_string(&read).expect("it can be written");
         assert!(!stored.contains("PRIVATE"), "{stored}");
@@ -173,6 +173,6 @@ mod tests {
     fn an_empty_folder_is_a_failed_source() {
         let root = tempfile::tempdir().expect("a folder can be made");
         let read = read_certificates(root.path(), SOURCES);
-        assert_eq!(read.reason(), "/var/lib/kubelet/pki: has no certificate of the kubelet");
+        assert_eq!(read.reason(), "/var/lib/kubelet/pki: contains no kubelet certificate");
     }
 }

@@ -154,7 +154,7 @@ fn plugin_folder(root: &Path, pid: i32, root_dir: &str) -> Option<PluginFolder> 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundKubelets {
     /// The trusted ones; the oldest first.
-    pub believed: Vec<KubeletProcess>,
+    pub trusted: Vec<KubeletProcess>,
     /// The others, each with the reason.
     pub refused: Vec<FailedSource>,
 }
@@ -173,14 +173,14 @@ pub const NONE_RUNS: &str = "no kubelet runs on this node";
 ///
 /// Fails where the node's processes cannot be listed.
 pub fn find_kubelet(root: &Path) -> Result<Lookup<KubeletProcess>, FindKubeletError> {
-    let FoundKubelets { believed, refused: mut tried } = find_kubelets(root)?;
-    let mut believed = believed.into_iter();
-    let Some(mut first) = believed.next() else {
+    let FoundKubelets { trusted, refused: mut tried } = find_kubelets(root)?;
+    let mut trusted = trusted.into_iter();
+    let Some(mut first) = trusted.next() else {
         let reason = NONE_RUNS.to_owned();
         tried.push(FailedSource { source: "/proc".to_owned(), reason });
         return Ok(Lookup { found: None, tried });
     };
-    first.others = believed.map(|process| process.pid).collect();
+    first.others = trusted.map(|process| process.pid).collect();
     if !first.others.is_empty() {
         let others: Vec<String> = first.others.iter().map(ToString::to_string).collect();
         first.notes.push(format!(
@@ -206,14 +206,14 @@ pub fn find_kubelets(root: &Path) -> Result<FoundKubelets, FindKubeletError> {
     for pid in names.iter().filter_map(|name| name.parse::<i32>().ok()) {
         match look_at(root, pid, boot_time) {
             None => {}
-            Some(Ok(process)) => found.believed.push(process),
+            Some(Ok(process)) => found.trusted.push(process),
             Some(Err(reason)) => {
                 let reason = format!("is called kubelet and is not trusted: {reason}");
                 found.refused.push(FailedSource { source: format!("/proc/{pid}"), reason });
             }
         }
     }
-    found.believed.sort_by_key(|process| (process.start_ticks, process.pid));
+    found.trusted.sort_by_key(|process| (process.start_ticks, process.pid));
     Ok(found)
 }
 
@@ -295,14 +295,14 @@ fn look_at(
 fn with_files(root: &Path, texts: &ProcessTexts<'_>, process: KubeletProcess) -> KubeletProcess {
     match process.program {
         Program::Kubelet => process,
-        _ => recognise(texts, &Believed(root)).unwrap_or(process),
+        _ => recognise(texts, &TrustedFiles(root)).unwrap_or(process),
     }
 }
 
 /// The trusted files below a node's root.
-struct Believed<'a>(&'a Path);
+struct TrustedFiles<'a>(&'a Path);
 
-impl NodeFiles for Believed<'_> {
+impl NodeFiles for TrustedFiles<'_> {
     fn text(&self, path: &str) -> Option<String> {
         String::from_utf8(read_trusted(self.0, path, LIMIT).ok()?).ok()
     }
@@ -337,7 +337,7 @@ pub struct StoppedKubelet {
 /// Returns the kubelet as its unit would start it; without a unit, as the Kubernetes packages start it if
 /// kubeadm left its configuration, or as an installed distribution starts it. `None`: unknown.
 pub fn stopped_kubelet(root: &Path) -> Option<StoppedKubelet> {
-    let files = Believed(root);
+    let files = TrustedFiles(root);
     let unit = unit_command_line(UNIT, &files);
     let kubeadm = || {
         files.text(KUBEADM_CONFIG)?;

@@ -41,7 +41,7 @@ pub enum ProgramVersionError {
     #[error("cannot be read")]
     Read(#[source] io::Error),
     /// It ended with an error.
-    #[error("--version exited with {status}{}", said(message))]
+    #[error("--version ended with {status}{}", said(message))]
     Failed {
         /// `exit code 1`, `signal 9`
         status: String,

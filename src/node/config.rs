@@ -69,7 +69,7 @@ impl KubeletConfig {
 
 /// A running kubelet with a known command line.
 #[derive(Clone, Copy, Default)]
-pub struct Told<'a> {
+pub struct KubeletProcesses<'a> {
     /// One that runs, or one that would be started.
     pub kubelet: Option<&'a KubeletProcess>,
     /// A kubelet that does not run, and the source of its start command.
@@ -78,7 +78,7 @@ pub struct Told<'a> {
     pub tried: &'a [FailedSource],
 }
 
-impl<'a> Told<'a> {
+impl<'a> KubeletProcesses<'a> {
     /// Returns the kubelet if it runs.
     fn running(self) -> Option<&'a KubeletProcess> {
         self.kubelet.filter(|_| self.stopped.is_none())
@@ -92,15 +92,15 @@ pub fn gather(
     node: NodeInQuestion,
     is_given: bool,
     root: &Path,
-    told: Told<'_>,
+    processes: KubeletProcesses<'_>,
 ) -> Lookup<RecordedConfig> {
     if !node.has_root() && spec.kubelet_url.is_none() {
         // A field that no file sets has its default.
         return Lookup::default();
     }
     let given = source_order::SourceFlags { kubelet_config: is_given, ..spec.source_flags(false) };
-    let on_disk = told.kubelet.map(|process| of_process(root, process));
-    let on_disk = match told.stopped {
+    let on_disk = processes.kubelet.map(|process| of_process(root, process));
+    let on_disk = match processes.stopped {
         Some(stopped) => on_disk.map(|read| as_of_stopped(read, stopped)),
         None => on_disk,
     };
@@ -111,7 +111,7 @@ pub fn gather(
             source_order::ConfigSource::Configz => {
                 let value = on_disk.as_ref().and_then(|read| read.as_ref().ok());
                 let config = value.map(|(_, config)| &config.value);
-                let process = told.running();
+                let process = processes.running();
                 let server = KubeletServer { spec, node, root, process, config };
                 for endpoint in server.endpoints(&mut tried) {
                     let source = format!("{}/configz", endpoint.url);
@@ -133,7 +133,7 @@ pub fn gather(
                 }
                 Some(Err(failed)) => tried.push(failed.clone()),
                 None if !node.has_root() => {}
-                None => tried.extend(told.tried.iter().cloned()),
+                None => tried.extend(processes.tried.iter().cloned()),
             },
         }
     }
@@ -165,7 +165,7 @@ pub struct KubeletAnswer {
 impl KubeletServer<'_> {
     /// Returns the endpoints to query. If there are none, the reason is added to the failed sources.
     pub fn endpoints(&self, tried: &mut Vec<FailedSource>) -> Vec<KubeletEndpoint> {
-        if let Some(reason) = self.node.not_asked().filter(|_| self.spec.kubelet_url.is_none()) {
+        if let Some(reason) = self.node.not_queried().filter(|_| self.spec.kubelet_url.is_none()) {
             tried
                 .push(FailedSource { source: "the kubelet".to_owned(), reason: reason.to_owned() });
             return Vec::new();

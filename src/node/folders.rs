@@ -74,17 +74,17 @@ type Place = Result<String, Vec<FailedSource>>;
 /// Returns where the folders are on the node.
 fn places(runtime: &Lookup<RuntimeFacts>, settings: &KubeletConfig) -> Vec<(FolderRole, Place)> {
     let mut places = Vec::new();
-    let told = runtime.value().map(|runtime| &runtime.image_filesystems);
-    match told.and_then(Lookup::value) {
-        Some(told) => {
+    let filesystems = runtime.value().map(|runtime| &runtime.image_filesystems);
+    match filesystems.and_then(Lookup::value) {
+        Some(filesystems) => {
             // The kubelet also uses the first of each.
             let first = |list: &[crate::facts::runtime::FilesystemUsage]| {
                 let mountpoint = list.first().map(|usage| usage.mountpoint.clone());
                 mountpoint.filter(|path| path.starts_with('/'))
             };
-            let images = first(&told.image);
+            let images = first(&filesystems.image);
             if let Some(containers) =
-                first(&told.container).filter(|path| Some(path) != images.as_ref())
+                first(&filesystems.container).filter(|path| Some(path) != images.as_ref())
             {
                 places.push((FolderRole::Containers, Ok(containers)));
             }
@@ -93,16 +93,17 @@ fn places(runtime: &Lookup<RuntimeFacts>, settings: &KubeletConfig) -> Vec<(Fold
                 let content = format!("{}/{CONTENT}", parent.trim_end_matches('/'));
                 places.push((FolderRole::Content, Ok(content)));
             }
-            let source = told_by(runtime);
+            let source = source_of(runtime);
             places.push((FolderRole::Images, images.ok_or_else(|| silent(source))));
         }
         None => {
             // The reason of a missing runtime is reported with the runtime.
-            let nobody = || {
+            let no_runtime = || {
                 let source = "the container runtime".to_owned();
                 vec![FailedSource { source, reason: "did not answer".to_owned() }]
             };
-            let tried = told.map_or_else(nobody, |told| told.tried.clone());
+            let tried =
+                filesystems.map_or_else(no_runtime, |filesystems| filesystems.tried.clone());
             places.push((FolderRole::Images, Err(tried)));
         }
     }
@@ -113,9 +114,9 @@ fn places(runtime: &Lookup<RuntimeFacts>, settings: &KubeletConfig) -> Vec<(Fold
     places
 }
 
-fn told_by(runtime: &Lookup<RuntimeFacts>) -> String {
-    let told = runtime.value().and_then(|runtime| runtime.image_filesystems.found.as_ref());
-    told.map(|found| found.source.clone()).unwrap_or_default()
+fn source_of(runtime: &Lookup<RuntimeFacts>) -> String {
+    let filesystems = runtime.value().and_then(|runtime| runtime.image_filesystems.found.as_ref());
+    filesystems.map(|found| found.source.clone()).unwrap_or_default()
 }
 
 fn silent(source: String) -> Vec<FailedSource> {
@@ -142,7 +143,7 @@ mod tests {
             mountpoint: (*path).to_owned(),
             ..FilesystemUsage::default()
         };
-        let told = |image: &[&str], container: &[&str]| {
+        let filesystems = |image: &[&str], container: &[&str]| {
             let filesystems = ImageFilesystems {
                 image: image.iter().map(usage).collect(),
                 container: container.iter().map(usage).collect(),
@@ -155,26 +156,30 @@ mod tests {
             ..RuntimeFacts::default()
         };
         let rows = [
-            ("containerd", told(&[overlay], &[]), format!("Content {content}, Images {overlay}, ")),
+            (
+                "containerd",
+                filesystems(&[overlay], &[]),
+                format!("Content {content}, Images {overlay}, "),
+            ),
             (
                 "another place for containers",
-                told(&[overlay, "/other"], &["/c"]),
+                filesystems(&[overlay, "/other"], &["/c"]),
                 format!("Containers /c, Content {content}, Images {overlay}, "),
             ),
             (
                 "the same place for containers",
-                told(&[overlay], &[overlay]),
+                filesystems(&[overlay], &[overlay]),
                 format!("Content {content}, Images {overlay}, "),
             ),
             (
                 "none",
-                told(&[], &[]),
-                "Images (s ImageFsInfo: names no file system of images), ".to_owned(),
+                filesystems(&[], &[]),
+                "Images (s ImageFsInfo: reports no image file system), ".to_owned(),
             ),
             (
                 "no path",
-                told(&["containerd"], &[]),
-                "Images (s ImageFsInfo: names no file system of images), ".to_owned(),
+                filesystems(&["containerd"], &[]),
+                "Images (s ImageFsInfo: reports no image file system), ".to_owned(),
             ),
             ("refused", Lookup::found("s", silent), "Images (s ImageFsInfo: refused), ".to_owned()),
             (

@@ -1,6 +1,6 @@
 //! Gathers a node: the sources, their order, and the dependencies between facts.
 
-use super::config::{self, KubeletConfig, Told};
+use super::config::{self, KubeletConfig, KubeletProcesses};
 use super::facts::{self, Below, FactKey};
 use super::needs::Needs;
 use super::pods::{self, PodsQuestion};
@@ -108,21 +108,25 @@ fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapsho
         true => stopped_kubelet(&root),
         false => None,
     };
-    let told = kubelet.value().or(stopped.as_ref().map(|stopped| &stopped.process));
+    let process = kubelet.value().or(stopped.as_ref().map(|stopped| &stopped.process));
     // The configuration may locate the runtime and the kubelet's static pods.
     let asks_for_pods = needs.needs_any_pods() && spec.pods.is_empty();
     let kubelet_config =
         match needs.has(FactKey::KubeletConfig) || needs.needs_runtime() || asks_for_pods {
             true => {
-                let told = Told { kubelet: told, stopped: stopped.as_ref(), tried: &kubelet.tried };
-                config::gather(spec, node, config.is_some(), &root, told)
+                let process = KubeletProcesses {
+                    kubelet: process,
+                    stopped: stopped.as_ref(),
+                    tried: &kubelet.tried,
+                };
+                config::gather(spec, node, config.is_some(), &root, process)
             }
             false => Lookup::default(),
         };
     let found = kubelet_config.value().map(|config| &config.value);
-    let settings = KubeletConfig::of(config.or(found), told);
+    let settings = KubeletConfig::of(config.or(found), process);
     let node_name = match node.has_root() {
-        true => node_name(spec, &root, told),
+        true => node_name(spec, &root, process),
         false => named_node(spec).unwrap_or_default(),
     };
     let version = match kubelet.value() {
@@ -138,7 +142,7 @@ fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapsho
         node,
         root: &root,
         host: &host,
-        process: told,
+        process,
         runs: kubelet.value().is_some(),
         settings: &settings,
         has_node_file: needs.has_node_file,
@@ -177,15 +181,15 @@ fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapsho
                 needs.has(FactKey::StateFiles).then(|| read_state_files(&root, &settings.root_dir));
             facts::read(&below, needs, &mut snapshot);
         }
-        false => not_asked(node, needs, &mut snapshot),
+        false => not_queried(node, needs, &mut snapshot),
     }
     snapshot.host = host;
     Ok(snapshot)
 }
 
 /// Records why no source below the node's root was queried.
-fn not_asked(node: NodeInQuestion, needs: Needs, snapshot: &mut Snapshot) {
-    let reason = node.not_asked().unwrap_or_default();
+fn not_queried(node: NodeInQuestion, needs: Needs, snapshot: &mut Snapshot) {
+    let reason = node.not_queried().unwrap_or_default();
     if needs.has(FactKey::DeviceCheckpoint) {
         snapshot.devices.get_or_insert_default().checkpoint =
             Lookup::failed("the device checkpoint", reason);

@@ -102,13 +102,13 @@ impl DeviceFiles {
         if let Some(file) = &self.pod_resources {
             let content = read_input(file).map_err(Failure::missing)?;
             let name = shown(file);
-            let told = read_answers(name, &content).map_err(|error| {
+            let answers = read_answers(name, &content).map_err(|error| {
                 Failure::usage(anyhow!("--pod-resources {name}: {error}")).hint(
                     "the answer to List is expected, or an object with List and \
                      GetAllocatableResources; kq snapshot stores both",
                 )
             })?;
-            given.pod_resources = Lookup::found(name, told);
+            given.pod_resources = Lookup::found(name, answers);
         }
         Ok(FiledDevices(given))
     }

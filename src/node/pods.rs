@@ -66,7 +66,7 @@ pub fn gather(
         || (needs.has(FactKey::Node) && node_sources(given).contains(&NodeSource::ApiServer));
     let (server, node) = match asks_server {
         true => question.node(),
-        false => (Err(not_asked()), Lookup::default()),
+        false => (Err(not_queried()), Lookup::default()),
     };
     let mut pods = Lookup::default();
     if needs_pods {
@@ -117,7 +117,7 @@ fn of_named(order: Vec<PodSource>, spec: &NodeSpec) -> Vec<PodSource> {
 
 /// Records why a fact that no file has was not queried.
 fn not_given(source: &str, node: NodeInQuestion) -> Option<FailedSource> {
-    let reason = node.not_asked()?.to_owned();
+    let reason = node.not_queried()?.to_owned();
     Some(FailedSource { source: source.to_owned(), reason })
 }
 
@@ -155,7 +155,7 @@ impl Kubeconfig {
     }
 }
 
-fn not_asked() -> FailedSource {
+fn not_queried() -> FailedSource {
     FailedSource { source: "the API server".to_owned(), reason: "not queried".to_owned() }
 }
 

@@ -80,7 +80,7 @@ impl NodeInQuestion {
     }
 
     /// Returns why a server that no flag names is not queried; `None`: it is.
-    pub fn not_asked(self) -> Option<&'static str> {
+    pub fn not_queried(self) -> Option<&'static str> {
         match self {
             Self::Running => None,
             Self::Copied => Some("not queried: --host-root is a copy of a node's files"),
@@ -223,7 +223,7 @@ mod tests {
         ] {
             let node = NodeInQuestion::of(flags);
             assert_eq!(node, expected, "{name}");
-            assert_eq!(node.not_asked().is_none(), node.runs_here(), "{name}");
+            assert_eq!(node.not_queried().is_none(), node.runs_here(), "{name}");
         }
     }
 

@@ -74,15 +74,13 @@ mod tests {
             (
                 "a list of pods",
                 r#"{"kind":"PodList","items":[]}"#,
-                Err("this is no summary: it has no node"),
+                Err("not a summary: it has no node"),
             ),
-            ("a word", "Unauthorized", Err("this is no JSON: expected value at line 1 column 1")),
+            ("a word", "Unauthorized", Err("not JSON: expected value at line 1 column 1")),
             (
                 "another type",
                 r#"{"node":{"nodeName":7}}"#,
-                Err(
-                    "this is no summary: node.nodeName: invalid type: integer `7`, expected a string",
-                ),
+                Err("not a summary: node.nodeName: invalid type: integer `7`, expected a string"),
             ),
         ] {
             let found = read(answer.as_bytes());

@@ -132,7 +132,7 @@ fn permission(method: &str, path: &str) -> &'static str {
     match method {
         "POST" if path.contains("/eviction") => {
             "the kubeconfig's user needs the verb create on pods/eviction in the pod's namespace, and \
-             admission may forbid it all the same"
+             admission may still forbid it"
         }
         "DELETE" => "the kubeconfig's user needs the verb delete on pods in the pod's namespace",
         _ => "the kubeconfig's user needs the verb get on pods in the pod's namespace",

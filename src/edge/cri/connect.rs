@@ -129,9 +129,9 @@ fn distrust(listener: Option<u32>) -> Option<String> {
 /// Connects to a socket, and checks the listener of a checked socket.
 pub(in crate::edge) async fn dial_checked(place: SocketPlace) -> Result<Connection, String> {
     let listener = Arc::new(OnceLock::new());
-    let (place, told) = (Arc::new(place), Arc::clone(&listener));
+    let (place, seen) = (Arc::new(place), Arc::clone(&listener));
     let connector = tower::service_fn(move |_: Uri| {
-        let (place, told) = (Arc::clone(&place), Arc::clone(&told));
+        let (place, seen) = (Arc::clone(&place), Arc::clone(&seen));
         async move {
             let stream = connect_socket(&place.path()).await?;
             let uid = stream.peer_cred().ok().map(|found| found.uid());
@@ -139,7 +139,7 @@ pub(in crate::edge) async fn dial_checked(place: SocketPlace) -> Result<Connecti
                 return Err(io::Error::other(reason));
             }
             // A second connection may have another listener.
-            if *told.get_or_init(|| uid) != uid {
+            if *seen.get_or_init(|| uid) != uid {
                 return Err(io::Error::other("another user listens there by now"));
             }
             Ok(TokioIo::new(CountedStream::new(stream, place.path().display().to_string())))

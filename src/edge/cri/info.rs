@@ -130,7 +130,7 @@ impl RuntimeInfo {
             .ok_or_else(|| format!("config.crio.Runtimes lacks the default {name:?}"))?;
         if let Some(kind @ ("vm" | "pod")) = text(runtime, "RuntimeType") {
             return Err(format!(
-                "the default runtime {name:?} is of type {kind:?}, which is not run like runc"
+                "the default runtime {name:?} is of type {kind:?}, which is not runc-compatible"
             ));
         }
         let program = text(runtime, "RuntimePath").unwrap_or(name);
@@ -181,14 +181,14 @@ mod tests {
             (
                 "another type",
                 containerd(r#"{"runtimeType":"io.containerd.kata.v2"}"#),
-                "its default runtime \"r\" is of type \"io.containerd.kata.v2\", which tells no",
+                "its default runtime \"r\" is of type \"io.containerd.kata.v2\", which does not report the",
             ),
             (
                 "a word",
                 containerd(&format!(r#"{{{runc},"options":{{"SystemdCgroup":"yes"}}}}"#)),
                 "config.containerd.runtimes.r.options.SystemdCgroup is \"yes\", expected true",
             ),
-            ("no info", "-".to_owned(), "tells nothing of its configuration"),
+            ("no info", "-".to_owned(), "does not report its configuration"),
             ("no JSON", "{".to_owned(), "info[\"config\"] is not JSON: "),
             ("a list", "[]".to_owned(), "its configuration is not laid out as that of containerd"),
             ("empty", r#"{"containerd":{}}"#.to_owned(), "config.containerd.defaultRuntimeName is"),

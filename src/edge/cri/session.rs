@@ -80,7 +80,7 @@ impl CriSession {
     /// Fails with the runtime's answer, or why there is none.
     pub fn remove_image(&self, id: &str) -> Result<(), String> {
         let request = v1::RemoveImageRequest { image: Some(named(id)) };
-        self.tell(Duration::ZERO, async |channel| {
+        self.ensure(Duration::ZERO, async |channel| {
             image_client(&channel).remove_image(request).await
         })
     }
@@ -171,7 +171,7 @@ impl CriSession {
             container_id: id.to_owned(),
             timeout: i64::from(grace_seconds),
         };
-        self.tell(Duration::from_secs(u64::from(grace_seconds)), async |channel| {
+        self.ensure(Duration::from_secs(u64::from(grace_seconds)), async |channel| {
             runtime_client(&channel).stop_container(request).await
         })
     }
@@ -183,7 +183,7 @@ impl CriSession {
     /// Fails with the runtime's answer, or why there is none.
     pub fn remove_container(&self, id: &str) -> Result<(), String> {
         let request = v1::RemoveContainerRequest { container_id: id.to_owned() };
-        self.tell(Duration::ZERO, async |channel| {
+        self.ensure(Duration::ZERO, async |channel| {
             runtime_client(&channel).remove_container(request).await
         })
     }
@@ -195,7 +195,7 @@ impl CriSession {
     /// Fails with the runtime's answer, or why there is none.
     pub fn stop_sandbox(&self, id: &str) -> Result<(), String> {
         let request = v1::StopPodSandboxRequest { pod_sandbox_id: id.to_owned() };
-        self.tell(Duration::ZERO, async |channel| {
+        self.ensure(Duration::ZERO, async |channel| {
             runtime_client(&channel).stop_pod_sandbox(request).await
         })
     }
@@ -207,14 +207,14 @@ impl CriSession {
     /// Fails with the runtime's answer, or why there is none.
     pub fn remove_sandbox(&self, id: &str) -> Result<(), String> {
         let request = v1::RemovePodSandboxRequest { pod_sandbox_id: id.to_owned() };
-        self.tell(Duration::ZERO, async |channel| {
+        self.ensure(Duration::ZERO, async |channel| {
             runtime_client(&channel).remove_pod_sandbox(request).await
         })
     }
 
     /// Makes a call without a result. The CRI requires success for missing objects too;
     /// a "not found" answer means the same.
-    fn tell<T>(
+    fn ensure<T>(
         &self,
         longer: Duration,
         call: impl AsyncFnOnce(Channel) -> Result<Response<T>, Status>,

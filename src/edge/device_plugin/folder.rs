@@ -218,7 +218,7 @@ fn refuse_below_kubelets(real: &Path, folder: &Path, host_root: &Path) -> Result
     let usual = |row: &Row| (row.path.to_owned(), "the usual root folder of kubelets".to_owned());
     let mut roots: Vec<(String, String)> = rows(Place::RootFolder).map(usual).collect();
     roots.dedup();
-    for kubelet in &running.believed {
+    for kubelet in &running.trusted {
         let what = format!("the root folder of the kubelet in process {}", kubelet.pid);
         roots.extend(kubelet.interpreted().root_dir.map(|root| (root, what)));
     }

@@ -157,12 +157,12 @@ pub(super) fn statuses<'p>(pods: impl Iterator<Item = &'p Pod>, source: &str) ->
 pub(super) fn passes(findings: &[Finding], source: &str) -> Vec<Finding> {
     let rules = [NodeRule::OomKills(OomKills::Ok), NodeRule::Restarts(Restarts::Ok)];
     let ok = rules.iter().map(|rule| Finding::of(Subject::Node, rule).from(source));
-    let tells = |finding: &Finding, check: &str| {
+    let contradicts = |finding: &Finding, check: &str| {
         let is_of_kills = matches!(&*finding.id, "restarts" | "memory-limit");
         finding.id == check
             || (check == "oom-kills" && is_of_kills && finding.severity == Severity::Unknown)
     };
-    ok.filter(|ok| !findings.iter().any(|finding| tells(finding, &ok.id))).collect()
+    ok.filter(|ok| !findings.iter().any(|finding| contradicts(finding, &ok.id))).collect()
 }
 
 /// Returns the problems of probes: those that do not do what is expected of them.

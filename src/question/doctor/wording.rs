@@ -235,7 +235,7 @@ impl Throttling {
     pub(super) fn wording(&self) -> Wording {
         match self {
             Self::Ok { containers } => Wording::new(format!(
-                "none of {} is throttled by its CPU limit",
+                "none of {} is held back by its CPU limit",
                 count(*containers, "container", "containers")
             )),
             Self::Unknown { reason } => Wording::new(reason.clone())

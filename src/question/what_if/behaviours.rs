@@ -147,8 +147,11 @@ const BEHAVIOURS: [Behaviour; 9] = [
         about: "cgroups of new pods have other paths",
         advice: None,
         concerns: |node| {
-            let told = node.snapshot.runtime.value().and_then(|it| it.cgroup_driver.value());
-            when(told.is_some_and(|told| told.to_string() != node.kubelet.config.cgroup_driver))
+            let driver = node.snapshot.runtime.value().and_then(|it| it.cgroup_driver.value());
+            when(
+                driver
+                    .is_some_and(|driver| driver.to_string() != node.kubelet.config.cgroup_driver),
+            )
         },
     },
     Behaviour {
@@ -175,7 +178,7 @@ fn references_api(pod: &Pod) -> bool {
 }
 
 /// Returns the rows of `behaviours.jsonl` that are reported, with the first minor version.
-pub fn told() -> impl Iterator<Item = (&'static str, u32)> {
+pub fn reported() -> impl Iterator<Item = (&'static str, u32)> {
     BEHAVIOURS.iter().map(|it| (it.id, it.since))
 }
 

@@ -18,9 +18,9 @@ impl Transition<'_> {
         effects: &mut PodEffects,
         basis: &mut Basis,
     ) -> Result<(), Failure> {
-        let mut told = Basis::default();
+        let mut ignored = Basis::default();
         if about.node.snapshot.stats_summary.found.is_none()
-            || start_pressure(about, &mut told)?.is_empty()
+            || start_pressure(about, &mut ignored)?.is_empty()
         {
             return Ok(());
         }

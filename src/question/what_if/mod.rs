@@ -16,7 +16,7 @@ mod ties;
 mod values;
 
 pub use apply::ChangeFiles;
-pub use behaviours::told as told_behaviours;
+pub use behaviours::reported as reported_behaviours;
 pub use state::NodeState;
 
 use self::described::Described;

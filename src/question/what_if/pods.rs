@@ -191,10 +191,10 @@ impl Transition<'_> {
         };
         let now = lost(&admission_node(self.before.kubelet()?))?;
         let outcomes = effects.outcomes.iter().filter(|it| it.result.is_lost());
-        let told: BTreeSet<String> = outcomes.map(|it| it.pod.clone()).collect();
+        let reported: BTreeSet<String> = outcomes.map(|it| it.pod.clone()).collect();
         let mut refused: BTreeMap<(PodResult, String, String), Vec<String>> = BTreeMap::new();
         for (name, item) in lost(about)? {
-            if now.contains_key(&name) || told.contains(&name) {
+            if now.contains_key(&name) || reported.contains(&name) {
                 continue;
             }
             let end = match item.result {

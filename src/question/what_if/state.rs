@@ -113,9 +113,9 @@ impl NodeState {
     /// Simulates the start of the kubelet. The resulting configuration becomes the running one.
     pub fn start(&mut self) -> StartExamination {
         let object = self.snapshot.node.value();
-        let told = object.map(|object| object.status.node_info.kubelet_version.clone());
+        let reported = object.map(|object| object.status.node_info.kubelet_version.clone());
         let program = self.snapshot.kubelet_version.value().cloned();
-        let said = told.filter(|it| !it.is_empty()).or(program).and_then(|it| it.parse().ok());
+        let said = reported.filter(|it| !it.is_empty()).or(program).and_then(|it| it.parse().ok());
         let mut machine = Machine::of_host(&self.snapshot.host);
         if let Some(object) = object {
             for (name, amount) in object.status.capacity.iter() {
@@ -223,7 +223,7 @@ impl NodeState {
         LiveNode::of(gathered, &self.options, Loaded::default())
     }
 
-    /// Leaves out of what the kubelet told of its configuration the defaults of its version, where those of another
+    /// Removes from `/configz` the defaults of its version, where those of another
     /// version differ. Returns the fields.
     pub fn forget_defaults(&mut self, from: KubeletVersion, to: KubeletVersion) -> Vec<String> {
         if self.knows_files() || self.config().source != Some(Source::Configz) {

@@ -151,7 +151,7 @@ fn each_finding_of_another_domain_is_told() {
             "a pod that would be refused",
             |node| status(node)["allocatable"]["cpu"] = json!("100m"),
             "WARNING kubelet-restart",
-            "a restarted kubelet refuses the pod: OutOfcpu",
+            "a restarted kubelet rejects the pod: OutOfcpu",
             "see: kq admit explain --kubelet-restart",
         ),
         (
@@ -187,7 +187,7 @@ fn each_finding_of_another_domain_is_told() {
                     .retain(|path, _| !path.contains("kubepods"));
             },
             "UNKNOWN cpu-throttling",
-            "there is no cgroup of all pods",
+            "the cgroup of all pods is missing",
             "take a new snapshot",
         ),
         (

@@ -118,7 +118,7 @@ fn why_a_pod_was_killed_is_told_by_a_snapshot() {
     let file = store(&node, &api);
     let ran = kq(&format!("preempt why shop/web --snapshot {file} -o json")).run();
     assert!(ran.stdout.contains(message), "{}", ran.text());
-    assert!(!ran.stdout.contains("the snapshot holds none"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("the snapshot has none"), "{}", ran.stdout);
 }
 
 #[test]

@@ -74,7 +74,7 @@ RANK   POD               PRIORITY     REQUEST   USAGE     OVER      EXCEEDS   CR
 6-7    shop/worker-1     100          1Gi       700Mi     -324Mi    no        no         equal to one other: any order; the last
 6-7    shop/worker-2     100          1Gi       700Mi     -324Mi    no        no         equal to one other: any order; the last
 --- stderr
-assumed: the kubelet's configuration is the default one, apart from --set: none was given (--kubelet-config FILE)
+assumed: no kubelet configuration was passed: the defaults apply, apart from --set (--kubelet-config FILE)
 assumed: the kubelet is of version 1.36, the newest that kq knows (--kubelet-version)
 --- exit 0
 
@@ -138,7 +138,7 @@ RANK   POD               PRIORITY     REQUEST   USAGE     OVER   EXCEEDS   CRITI
 6      shop/web          1000         -         25        -      -         no         lower priority: 1000, then 2000001000
 7      kube-system/dns   2000001000   -         3         -      -         spared     the last
 --- stderr
-assumed: the kubelet's configuration is the default one, apart from --set: none was given (--kubelet-config FILE)
+assumed: no kubelet configuration was passed: the defaults apply, apart from --set (--kubelet-config FILE)
 assumed: the kubelet is of version 1.36, the newest that kq knows (--kubelet-version)
 --- exit 0
 
@@ -432,7 +432,7 @@ RANK   POD          PRIORITY   REQUEST   USAGE   OVER   EXCEEDS   CRITICAL   WHY
 2      shop/batch   0          0         10Mi    10Mi   yes       no         the last
 --- stderr
 assumed: the kubelet is of version 1.36, the newest that kq knows (--kubelet-version)
-warning: the container runtime could not be asked; name it with --runtime-endpoint (unix:///run/containerd/containerd.sock (containerd's usual socket): no such file or directory; unix:///run/crio/crio.sock (CRI-O's usual socket): no such file or directory; unix:///var/run/crio/crio.sock (CRI-O's usual socket): no such file or directory; unix:///run/cri-dockerd.sock (cri-dockerd's usual socket): no such file or directory; unix:///run/k3s/containerd/containerd.sock (the usual socket of k3s and rke2): no such file or directory; unix:///var/snap/microk8s/common/run/containerd.sock (the usual socket of microk8s): no such file or directory; unix:///run/k0s/containerd.sock (the usual socket of k0s): no such file or directory)
+warning: the container runtime did not answer; name it with --runtime-endpoint (unix:///run/containerd/containerd.sock (containerd's usual socket): no such file or directory; unix:///run/crio/crio.sock (CRI-O's usual socket): no such file or directory; unix:///var/run/crio/crio.sock (CRI-O's usual socket): no such file or directory; unix:///run/cri-dockerd.sock (cri-dockerd's usual socket): no such file or directory; unix:///run/k3s/containerd/containerd.sock (the usual socket of k3s and rke2): no such file or directory; unix:///var/snap/microk8s/common/run/containerd.sock (the usual socket of microk8s): no such file or directory; unix:///run/k0s/containerd.sock (the usual socket of k0s): no such file or directory)
 missing: what the kubelet itself measured, so it may rank by other numbers, and what is left on the node is not known; limits of local storage are taken not to be exceeded: http://127.0.0.1:1/stats/summary: 127.0.0.1:1 refused the connection
 --- exit 3
 
@@ -471,12 +471,12 @@ fn what_cannot_be_understood_is_refused() {
         ("--signal mem --stats summary.json", 2, "[possible values: memory, disk, inodes, imagefs"),
         ("--stats summary.json", 2, "--signal <SIGNAL>"),
         ("--signal memory --stats gone.json", 3, "cannot read gone.json"),
-        ("--signal memory --stats word.json", 2, "word.json: this is no JSON"),
-        ("--signal memory --stats list.json", 2, "list.json: this is no summary: it has no node"),
+        ("--signal memory --stats word.json", 2, "word.json: not JSON"),
+        ("--signal memory --stats list.json", 2, "list.json: not a summary: it has no node"),
         (
             "--signal memory --stats negative.json",
             2,
-            "negative.json: this is no summary: pods[0].memory.workingSetBytes: invalid value: integer `-5`",
+            "negative.json: not a summary: pods[0].memory.workingSetBytes: invalid value: integer `-5`",
         ),
         (
             "--signal memory --stats summary.json --set 'evictionHard={memory.available: \"-1\"}'",

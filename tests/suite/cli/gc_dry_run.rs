@@ -89,7 +89,7 @@ fn what_is_missing_is_named() {
             changed(|node| node["runtime"] = failed()),
             "",
             3,
-            "the container runtime could not be asked: s: it is out",
+            "the container runtime did not answer: s: it is out",
         ),
         ("no images", runtime("images"), "", 3, "the images could not be listed: s: it is out"),
         (
@@ -97,7 +97,7 @@ fn what_is_missing_is_named() {
             runtime("containers"),
             "",
             3,
-            "without them nobody knows which images are in use",
+            "without them, the images in use are unknown",
         ),
         (
             "no sandboxes, which go under pressure",

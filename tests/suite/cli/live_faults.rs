@@ -108,7 +108,7 @@ fn a_kubelet_that_does_not_answer_is_named() {
         ("hangs up", Server::saying(Wire::Plain, ""), ""),
         ("hangs up in the middle", Server::saying(Wire::Plain, CUT_OFF), ""),
         ("speaks no HTTP", Server::saying(Wire::Plain, "220 mail.example.com ESMTP\r\n"), ""),
-        ("says no JSON", Server::saying(Wire::Plain, json("kubelet")), "the answer is no JSON"),
+        ("says no JSON", Server::saying(Wire::Plain, json("kubelet")), "the answer is not JSON"),
         (
             "says something else",
             Server::saying(Wire::Plain, json(r#"{"kind":"Secret","apiVersion":"v1"}"#)),
@@ -234,7 +234,7 @@ fn a_runtime_that_does_not_answer_is_named() {
             "",
             &[
                 "source: runtime: unix:///run/containerd/containerd.sock",
-                "the container runtime could not be asked; name it with --runtime-endpoint",
+                "the container runtime did not answer; name it with --runtime-endpoint",
             ],
         );
         // One that a person named is another matter.
@@ -473,7 +473,7 @@ fn a_snapshot_that_is_none_is_refused() {
 fn a_root_that_is_none_is_refused() {
     let ran = kq("cgroup show --host-root /nowhere").run();
     assert_eq!(ran.code, 2, "{}", ran.text());
-    assert!(ran.stderr.contains("--host-root /nowhere: no such folder"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("--host-root /nowhere: folder not found"), "{}", ran.stderr);
 }
 
 #[test]

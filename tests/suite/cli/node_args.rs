@@ -194,7 +194,7 @@ fn drop_ins_are_merged_in_order() {
 --- stderr
 assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, cgroupDriver cgroupfs, swapController true, pageSize 4096, runtimeWeightFormula quadratic
 default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false
-warning: conf.d/90-ignored.yaml: left out, drop-ins end in .conf
+warning: conf.d/90-ignored.yaml: ignored, drop-ins end in .conf
 warning: no FILE is given: planned without pods (- reads standard input)
 --- exit 0
 

@@ -248,7 +248,7 @@ fn a_server_that_answers_no_more_is_not_waited_for_a_thousand_times() {
     assert!(began.elapsed() < Duration::from_secs(12), "{:?}", began.elapsed());
     assert_eq!(ran.code, 3, "{}", ran.text());
     assert!(
-        ran.stdout.contains("not asked for, because 16 lists before it got no answer"),
+        ran.stdout.contains("not requested, because 16 earlier lists got no answer"),
         "{}",
         ran.text()
     );
@@ -308,7 +308,7 @@ fn a_pod_of_the_cluster_is_asked_for_by_its_name() {
     assert_eq!(ran.code, 2);
     let asked = server.seen().len();
     let ran = ask(&authority, "default/a,b", "");
-    assert!(ran.stderr.contains("no pod can be called \"a,b\""), "{}", ran.text());
+    assert!(ran.stderr.contains("invalid pod name \"a,b\""), "{}", ran.text());
     // The nodes come before; no pod is asked for.
     assert_eq!((ran.code, server.seen().len()), (2, asked + 1));
 }

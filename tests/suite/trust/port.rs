@@ -41,7 +41,7 @@ fn nobody_is_asked_while_no_kubelet_runs() {
         }
         says(
             &node.kq("snapshot -v"),
-            "the kubelet's API: not asked, because no kubelet that is believed runs here",
+            "the kubelet's API: not queried, because no trusted kubelet runs here",
         );
         never_asked(&open);
         never_asked(&closed);

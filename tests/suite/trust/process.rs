@@ -38,7 +38,7 @@ fn a_kubelet_of_another_user_gives_nothing() {
         for question in QUESTIONS {
             let said = node.kq(question);
             let reason = format!(
-                "/proc/{}: is called kubelet and is not believed: it runs as user {EVE}, expected root",
+                "/proc/{}: is called kubelet and is not trusted: it runs as user {EVE}, expected root",
                 kubelet.pid()
             );
             says(&said, &reason);
@@ -64,7 +64,7 @@ fn a_set_user_id_program_is_not_a_kubelet() {
         let said = node.kq("snapshot -v");
         says(
             &said,
-            &format!("/proc/{}: is called kubelet and is not believed: program ", kubelet.pid()),
+            &format!("/proc/{}: is called kubelet and is not trusted: program ", kubelet.pid()),
         );
         says(&said, "is set-user-ID or set-group-ID");
         lacks(&said, "eves-node");
@@ -102,7 +102,7 @@ fn the_kubelet_of_root_is_found_beside_another() {
         let roots = node.kubelet(&["--config=/etc/kubelet.yaml"]);
         let said = node.kq("snapshot -v");
         says(&said, &format!("kubelet: process {} from /proc/{}", roots.pid(), roots.pid()));
-        says(&said, &format!("/proc/{}: is called kubelet and is not believed", eves.pid()));
+        says(&said, &format!("/proc/{}: is called kubelet and is not trusted", eves.pid()));
         says(&said, "kubelet configuration: read from /etc/kubelet.yaml");
     });
 }

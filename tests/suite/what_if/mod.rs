@@ -311,11 +311,11 @@ fn what_the_node_cannot_have_is_refused_by_name() {
     let node = Recording::of("01-plain").node();
     for (line, expected) in [
         ("label nosuch-", "label nosuch-: the node has no label nosuch"),
-        ("taint a:NoSchedule-", "taint a:NoSchedule-: the node has no such taint"),
+        ("taint a:NoSchedule-", "taint a:NoSchedule-: the node does not have this taint"),
         ("remove default/bee", "remove default/bee: no pod default/bee on this node"),
         ("resize default/two cpu=1", "resize default/two cpu=1: the pod has 2 containers"),
         ("device gone w9", "device gone w9: no plugin lists such a device"),
-        ("plugin gone a/b", "plugin gone a/b: the node has no such resource"),
+        ("plugin gone a/b", "plugin gone a/b: the node does not have this resource"),
         ("state-file missing passwd", "state-file: the kubelet has no file passwd"),
         (
             "resize default/be cpu=3",
@@ -328,7 +328,7 @@ fn what_the_node_cannot_have_is_refused_by_name() {
         ("disk 90", "disk 90: no file system of the node is known"),
         (
             "memory-available 1Gi",
-            "memory-available 1Gi: what the kubelet measured of memory is unknown",
+            "memory-available 1Gi: the kubelet's measurement of memory is unknown",
         ),
     ] {
         let failure = what_if(&node, &words_of(line), &ChangeFiles::default()).expect_err(line);

@@ -5,7 +5,7 @@ use super::{asked, words_of};
 use crate::cli::repository;
 use kq::facts::devices::{CheckpointEntry, CheckpointFact};
 use kq::facts::lookup::Lookup;
-use kq::question::what_if::{ChangeFiles, NodeState, told_behaviours, what_if};
+use kq::question::what_if::{ChangeFiles, NodeState, reported_behaviours, what_if};
 use kq::what_if::{PodResult, RestartCause, WhatIf};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -161,19 +161,19 @@ const OTHERWISE: [(&str, &str); 21] = [
 fn what_a_version_does_otherwise_is_told_where_it_can_cost_something() {
     let rows = rows("behaviours");
     let row = |id: &str| rows.iter().find(|row| row["id"] == id);
-    for (id, since) in told_behaviours() {
+    for (id, since) in reported_behaviours() {
         let row = row(id).unwrap_or_else(|| panic!("{id} is no row"));
         assert_eq!(row["changed_between"][1], format!("1.{since}"), "{id}");
     }
     for (id, _) in OTHERWISE {
         assert!(row(id).is_some(), "{id} is no row");
-        assert!(told_behaviours().all(|(told, _)| told != id), "{id} is told");
+        assert!(reported_behaviours().all(|(told, _)| told != id), "{id} is told");
     }
     let silent: Vec<&str> = rows
         .iter()
         .filter(|row| row["danger"].as_u64() >= Some(4) && row["changed_between"].is_array())
         .map(|row| row["id"].as_str().expect("an id"))
-        .filter(|id| told_behaviours().all(|(told, _)| told != *id))
+        .filter(|id| reported_behaviours().all(|(told, _)| told != *id))
         .filter(|id| OTHERWISE.iter().all(|(other, _)| other != id))
         .collect();
     assert!(silent.is_empty(), "nobody tells of {silent:?}");

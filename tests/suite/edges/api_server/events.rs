@@ -51,7 +51,7 @@ fn names_that_would_ask_for_more_are_not_asked_for() {
             api.events_of_pod(Some(namespace), name, AMPLE).expect_err(name),
             api.pods_of_name(Some(namespace), name, AMPLE).expect_err(name),
         ] {
-            let expected = format!("no pod can be called {name:?} in namespace {namespace:?}");
+            let expected = format!("invalid pod name {name:?} in namespace {namespace:?}");
             assert_eq!(error.to_string(), expected);
         }
     }

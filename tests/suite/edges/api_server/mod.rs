@@ -100,7 +100,7 @@ fn a_name_that_no_node_has_is_not_asked_for() {
         let node = api.node(name).expect_err(name);
         let pods = api.pods_of_node(name, AMPLE).expect_err(name);
         for error in [node, pods] {
-            assert_eq!(error.to_string(), format!("no node can be called {name:?}"));
+            assert_eq!(error.to_string(), format!("invalid node name {name:?}"));
         }
     }
     assert!(cluster.lines().is_empty());
@@ -201,7 +201,7 @@ fn what_is_no_list_of_pods_is_refused() {
         (json("{}"), "no kind, expected PodList"),
         (json(r#"{"kind":"Status","status":"Failure"}"#), "kind \"Status\", expected PodList"),
         (json(r#"{"kind":"NodeList","items":[]}"#), "kind \"NodeList\", expected PodList"),
-        (json(r#"{"kind":"PodList","items":"many"}"#), "a PodList whose items are no list"),
+        (json(r#"{"kind":"PodList","items":"many"}"#), "a PodList whose items are not a list"),
         (json(r#"{"kind":"PodList","items":[{"#), "no object in JSON"),
         (json(""), "no object in JSON"),
         (

@@ -14,7 +14,7 @@ fn says_that_it_was_built_without() {
         let error = answer.expect_err("nothing can be asked").to_string();
         assert_eq!(
             error,
-            "cannot ask the container runtime at /a.sock: kq was built without the feature `cri`"
+            "cannot query the container runtime at /a.sock: kq was built without the feature `cri`"
         );
     }
 }

@@ -208,8 +208,8 @@ fn the_cgroup_driver_has_two_sources() {
             Some(v1::RuntimeConfigResponse { linux: None }),
             Some(v1::StatusResponse::default()),
             None,
-            "RuntimeConfig: says nothing about Linux; \
-             Status(verbose): tells nothing of its configuration",
+            "RuntimeConfig: has no configuration for Linux; \
+             Status(verbose): does not report its configuration",
         ),
         (
             "neither",

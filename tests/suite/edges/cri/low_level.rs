@@ -98,13 +98,13 @@ fn it_is_found_beneath_the_root_of_the_node() {
             "no program",
             usual,
             containerd("/usr/libexec/runc"),
-            "Status(verbose): \"/usr/libexec/runc\" of runtime \"r\": is no file that can be run",
+            "Status(verbose): \"/usr/libexec/runc\" of runtime \"r\": not an executable file",
         ),
         (
             "a folder",
             usual,
             containerd("/usr/libexec/youki"),
-            "Status(verbose): \"/usr/libexec/youki\" of runtime \"r\": is no file that can be run",
+            "Status(verbose): \"/usr/libexec/youki\" of runtime \"r\": not an executable file",
         ),
         (
             "relative",
@@ -123,7 +123,7 @@ fn it_is_found_beneath_the_root_of_the_node() {
             "without a version",
             usual,
             containerd("/usr/libexec/crun"),
-            "Status(verbose): /usr/libexec/crun: --version said \"half version\", which names no version",
+            "Status(verbose): /usr/libexec/crun: --version printed \"half version\", which contains no version",
         ),
     ];
     for (name, socket, config, expected) in rows {
@@ -174,11 +174,11 @@ fn a_program_that_misbehaves_is_ended() {
         ),
         ("fails without a word", "exit 1".to_owned(), "--version ended with exit code 1"),
         ("is killed", "kill -9 $$".to_owned(), "--version ended with signal 9"),
-        ("says nothing", ":".to_owned(), "--version said \"\", which names no version"),
+        ("says nothing", ":".to_owned(), "--version printed \"\", which contains no version"),
         (
             "says nonsense",
             "printf '\\033[2J\\377'".to_owned(),
-            "--version said \"\\u{1b}[2J\u{fffd}\", which",
+            "--version printed \"\\u{1b}[2J\u{fffd}\", which",
         ),
     ];
     for (name, script, expected) in rows {

@@ -59,7 +59,7 @@ fn what_is_there_is_looked_at_by_its_id() {
         ("runs", Ok(Some(ContainerState::Running))),
         ("odd", Ok(Some(ContainerState::Unknown))),
         ("gone", Ok(None)),
-        ("empty", Err("answered no status".to_owned())),
+        ("empty", Err("answered without a status".to_owned())),
         ("another", Err("answered the status of another container, \"runs\"".to_owned())),
     ] {
         assert_eq!(session.container_state(id), expected, "{id}");

@@ -67,7 +67,7 @@ fn shown(status: &ContainerStatus) -> String {
 fn those_that_are_wanted_are_asked_for() {
     let (runs, ended) = ("runs [sha256:b sha256:a sha256:b]", "ended 17 []");
     let gone = "gone [] answered NotFound: no container \"gone\"";
-    let empty = "empty [] answered no status";
+    let empty = "empty [] answered without a status";
     let all: &[&str] = &[empty, ended, gone, runs];
     let old = Some(("containerd", "1.6.20"));
     let rows: [(&str, StatusNeeds, _, Option<&[&str]>); 7] = [

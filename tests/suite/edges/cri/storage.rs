@@ -291,6 +291,6 @@ fn whatever_is_not_answered_has_a_reason() {
 #[test]
 fn other_runtimes_are_not_asked() {
     let sought = asked("cri-o", Arc::new(Made { missing: "images", ..Made::default() }));
-    let expected = "the socket containerd.services: only containerd tells what its images share";
+    let expected = "the socket containerd.services: only containerd reports what its images share";
     assert_eq!(sought.reason(), expected);
 }
