@@ -41,7 +41,7 @@ fn untrusted(root: &Path, path: &str, expected: &str) {
 }
 
 #[test]
-fn what_others_can_write_is_not_believed() {
+fn what_others_can_write_is_not_trusted() {
     let node = node();
     let root = node.path();
     read_trusted(root, "/etc/file", 1 << 20).expect("it is believed");
@@ -77,7 +77,7 @@ fn what_others_can_write_is_not_believed() {
 }
 
 #[test]
-fn what_belongs_to_others_is_not_believed() {
+fn what_belongs_to_others_is_not_trusted() {
     if !is_root() {
         eprintln!("left out, because it needs root");
         return;

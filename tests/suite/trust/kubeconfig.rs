@@ -110,7 +110,7 @@ fn only_a_token_is_sent() {
 }
 
 #[test]
-fn a_kubeconfig_of_the_node_must_be_believed() {
+fn a_kubeconfig_of_the_node_must_be_trusted() {
     if !is_root() {
         eprintln!("left out, because it needs root");
         return;

@@ -24,8 +24,8 @@ fn says_configz(port: u16, wire: Wire) -> Server {
 }
 
 #[test]
-fn nobody_is_asked_while_no_kubelet_runs() {
-    in_own_namespaces("trust::port::nobody_is_asked_while_no_kubelet_runs", || {
+fn no_server_is_queried_while_no_kubelet_runs() {
+    in_own_namespaces("trust::port::no_server_is_queried_while_no_kubelet_runs", || {
         let node = Node::new();
         let open = says_configz(10255, Wire::Plain);
         let closed = says_configz(10250, Wire::Tls(Certified::by_itself("127.0.0.1").server()));
@@ -85,8 +85,8 @@ fn a_port_that_another_process_took_is_not_the_kubelets() {
 }
 
 #[test]
-fn the_socket_of_the_kubelets_process_is_believed() {
-    in_own_namespaces("trust::port::the_socket_of_the_kubelets_process_is_believed", || {
+fn the_socket_of_the_kubelets_process_is_trusted() {
+    in_own_namespaces("trust::port::the_socket_of_the_kubelets_process_is_trusted", || {
         let node = Node::new();
         let config = "port: 8076\nreadOnlyPort: 8077\naddress: 127.0.0.1\nmaxPods: 7\n";
         node.write("etc/kubelet.yaml", config);
@@ -104,8 +104,8 @@ fn the_socket_of_the_kubelets_process_is_believed() {
 }
 
 #[test]
-fn the_certificate_in_the_kubelets_folder_is_believed() {
-    in_own_namespaces("trust::port::the_certificate_in_the_kubelets_folder_is_believed", || {
+fn the_certificate_in_the_kubelets_folder_is_trusted() {
+    in_own_namespaces("trust::port::the_certificate_in_the_kubelets_folder_is_trusted", || {
         let node = Node::new();
         node.write("etc/kubelet.yaml", "port: 8076\naddress: 127.0.0.1\n");
         let token = node.secret("a-token");

@@ -19,8 +19,8 @@ fn naming(path: &Path, program: &str) -> Server {
 }
 
 #[test]
-fn nothing_is_executed_that_a_stranger_names_or_owns() {
-    in_own_namespaces("trust::runtime::nothing_is_executed_that_a_stranger_names_or_owns", || {
+fn no_program_of_an_untrusted_user_is_executed() {
+    in_own_namespaces("trust::runtime::no_program_of_an_untrusted_user_is_executed", || {
         let node = Node::new();
         node.write_marker("usr/bin/runc");
         node.write_marker("usr/bin/marker");
