@@ -46,7 +46,7 @@ pub(super) fn counters(
     };
     let present: Vec<_> = roots.iter().filter(|(_, root)| tree.value.get(root).is_some()).collect();
     if present.is_empty() {
-        return unknown("the cgroup of all pods is missing");
+        return unknown("there is no cgroup of all pods");
     }
     let (mut findings, mut containers, mut uncounted) = (Vec::new(), 0, 0);
     let mut unmeasured = 0;

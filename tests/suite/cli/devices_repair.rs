@@ -351,7 +351,7 @@ fn what_may_run_stays_and_it_is_said() {
     let (code, said) = node.kq("--remove-stale --yes");
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("2 entries: nothing to remove"), "{said}");
-    assert!(said.contains("the container runtime did not answer"), "{said}");
+    assert!(said.contains("the container runtime could not be asked"), "{said}");
     assert_eq!((node.read(), node.backups().len()), (two(), 0));
     let (code, said) = node.kq("--remove gone --yes");
     assert!(code == 4 && said.contains("only the runtime knows"), "{said}");

@@ -187,7 +187,7 @@ fn each_finding_of_another_domain_is_told() {
                     .retain(|path, _| !path.contains("kubepods"));
             },
             "UNKNOWN cpu-throttling",
-            "the cgroup of all pods is missing",
+            "there is no cgroup of all pods",
             "take a new snapshot",
         ),
         (

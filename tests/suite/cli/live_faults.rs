@@ -234,7 +234,7 @@ fn a_runtime_that_does_not_answer_is_named() {
             "",
             &[
                 "source: runtime: unix:///run/containerd/containerd.sock",
-                "the container runtime did not answer; name it with --runtime-endpoint",
+                "the container runtime could not be asked; name it with --runtime-endpoint",
             ],
         );
         // One that a person named is another matter.
