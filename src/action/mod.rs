@@ -5,3 +5,5 @@
 
 /// Probes, sent once, repeatedly, or in several ways.
 pub mod probes;
+pub mod cgroup;
+pub mod fleet;

@@ -81,7 +81,7 @@ pub struct ContainerCgroup<'p> {
     pub container: &'p Container,
     /// How it is treated.
     pub kind: ContainerKind,
-    /// What the runtime is asked to set.
+    /// The settings requested from the runtime.
     pub resources: RuntimeResources,
     /// The score of its processes.
     pub oom_score_adj: Result<Derived<i64>, MissingFact>,
@@ -171,7 +171,7 @@ fn container_cgroup<'p>(
     }
 }
 
-/// Returns what the runtime is told about the sandbox as a whole, for runtimes that size a virtual
+/// Returns the request for the sandbox as a whole, for runtimes that size a virtual
 /// machine by it: the pod's totals without overhead, and the overhead.
 pub fn sandbox_resources(
     pod: &Pod,

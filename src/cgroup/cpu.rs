@@ -186,7 +186,7 @@ impl WeightFormula {
     }
 }
 
-/// Tells whether a runtime writes `hugetlb.SIZE.rsvd.*` beside the limit of huge pages: runc does from
+/// Returns true if a runtime writes `hugetlb.SIZE.rsvd.*` beside the limit of huge pages: runc does from
 /// 1.1.10 on.
 pub fn limits_reservations(name: &str, version: &str) -> bool {
     name != "runc" || version_numbers(version).is_none_or(|version| version >= [1, 1, 10])

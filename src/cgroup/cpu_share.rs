@@ -1,4 +1,4 @@
-//! Who gets how much CPU time when everybody wants it: exact, by weight and quota.
+//! The exact division of CPU time by weight and quota when every cgroup is busy.
 //!
 //! Pure. The ideal of hierarchical proportional sharing: a level divides what its parent got among
 //! those of its children that can use something, in proportion of their weights; who can use less
@@ -26,9 +26,9 @@ pub struct Node<Id = ()> {
     pub cpu_quota_us: Option<i64>,
     /// The period of the quota; unset, zero and negative mean 100000.
     pub cpu_period_us: Option<i64>,
-    /// Whether it wants CPU time at all; looked at in leaves only.
+    /// Whether it uses CPU time at all; used in leaves only.
     pub cpu_hungry: bool,
-    /// How many CPUs it can keep busy at most; looked at in leaves only.
+    /// The most CPUs that it can keep busy; used in leaves only.
     pub threads: Option<u64>,
     /// The cgroups inside; none makes it a leaf.
     pub children: Vec<Self>,
@@ -119,9 +119,9 @@ pub enum Reason {
         /// How that quota was divided, when more than one competes below that cgroup.
         divided: Option<Division>,
     },
-    /// Others compete: the level nearest to the leaf at which somebody else wanted more too.
+    /// Others compete: the level nearest to the leaf at which a sibling needed more, too.
     Weight(Division),
-    /// Nobody else wants more: it gets all that is left of the node's CPUs.
+    /// No sibling needs more: it gets the rest of the node's CPUs.
     WholeNode,
 }
 
@@ -246,7 +246,7 @@ fn divide<Id>(flat: &mut [Flat<'_, Id>], siblings: &[usize], cpus: BigRational) 
     divide_by_weight(flat, &weightless, rest, true);
 }
 
-/// Divides `cpus` by weight and returns what nobody could use.
+/// Divides `cpus` by weight and returns the rest that no cgroup can use.
 ///
 /// Who is saturated is found in one pass over the siblings sorted by most-to-weight: giving the
 /// smallest ratio its maximum only raises what the others get per weight, so the first one that can

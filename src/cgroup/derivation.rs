@@ -1,6 +1,6 @@
 //! Why a value is what it is: typed steps with the numbers in them.
 //!
-//! A step is data; its words are made when somebody reads them.
+//! A step is data; its words are made for display.
 
 use crate::cgroup::cpu::WeightFormula;
 use crate::cgroup::rule::Rule;
@@ -43,7 +43,7 @@ pub enum Step {
     PodSum {
         /// The field that is added up.
         field: &'static str,
-        /// Whose pods.
+        /// The pods' class.
         classes: Vec<QosClass>,
         /// How many there are.
         pods: usize,
@@ -65,7 +65,7 @@ pub enum Step {
         formula: WeightFormula,
         /// `kubelet` or `runtime`.
         writer: &'static str,
-        /// What the other formula would give, where nobody said which one the runtime has.
+        /// The result of the other formula, where the runtime's formula is unknown.
         #[serde(skip_serializing_if = "Option::is_none")]
         otherwise: Option<u64>,
         /// The result.
@@ -257,7 +257,7 @@ pub(crate) struct ShownStep<'a> {
     text: String,
 }
 
-/// Serializes steps with their words beside the numbers.
+/// Serializes steps with their words and numbers.
 ///
 /// # Errors
 ///

@@ -73,7 +73,7 @@ answer!("CgroupExplanation", Explanation);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Candidate {
-    /// Who computes it like that.
+    /// The program that computes it so.
     pub writer: &'static str,
     /// The name of the formula, or of the rule.
     pub formula: &'static str,

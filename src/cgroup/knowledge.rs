@@ -37,7 +37,7 @@ pub struct Knowledge {
     unknown_pods: Option<String>,
     /// The kubelet's configuration is not known as a whole.
     lacks_configuration: bool,
-    /// A pod has resources of its own, which only some kubelets look at.
+    /// A pod has resources of its own, which only some kubelets read.
     has_pod_level_resources: bool,
 }
 
@@ -99,7 +99,7 @@ impl Knowledge {
         self
     }
 
-    /// Tells whether nothing is missing that any value could rest on.
+    /// Returns true if nothing is missing that any value could rest on.
     pub fn is_complete(&self) -> bool {
         self.missing.is_empty() && !self.lacks_configuration
     }
@@ -119,7 +119,7 @@ impl Knowledge {
         self.first_missing(&rests_on, settings)
     }
 
-    /// Tells whether the text of a file is added up over all pods.
+    /// Returns true if the text of a file is added up over all pods.
     pub fn is_sum(
         &self,
         cgroup: &PlannedCgroup<'_>,
@@ -203,7 +203,7 @@ const PLACE: [Premise; 3] = [
     Premise::Fact(MissingFact::CgroupDriver),
 ];
 
-/// Tells whether the known versions of the kubelet differ in the default of a gate.
+/// Returns true if the known versions of the kubelet differ in the default of a gate.
 fn differs_by_version(gate: Gate) -> bool {
     let default = |minor| FeatureGates::for_version(KubeletVersion::new(1, minor)).enabled(gate);
     let known = KubeletVersion::OLDEST.minor..=KubeletVersion::NEWEST.minor;
@@ -370,7 +370,7 @@ fn asks_for_hugepages(pod: &Pod) -> bool {
     names.any(|(name, _)| name.hugepage_size().is_some())
 }
 
-/// What a pod has as a whole counts where the kubelet looks at it.
+/// Resources of the whole pod count where the kubelet reads them.
 fn of_pod_level(pod: &Pod, file: CgroupFile, premises: &mut Vec<Premise>) {
     if pod.spec.resources.is_none() {
         return;
@@ -441,7 +441,7 @@ fn of_container(
     }
 }
 
-/// Tells whether the other formula would give a container another weight.
+/// Returns true if the other formula would give a container another weight.
 fn is_formula_decisive(cgroup: &PlannedCgroup<'_>) -> bool {
     let weights = cgroup
         .files

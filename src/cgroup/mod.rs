@@ -4,7 +4,7 @@
 //! * [`node`], [`qos`], [`pod`], [`container`]: one level each, with [`memory_qos`], [`swap`],
 //!   [`oom_score`] as parts of the last.
 //! * [`name`], [`cpu`], [`files`], [`resource_config`]: from names and amounts to paths and texts.
-//! * [`cpu_share`], [`shares`]: who gets how much CPU when everybody wants some.
+//! * [`cpu_share`], [`shares`]: the CPU time of each container when all are busy.
 //! * [`explain`]: from a text back to what it can mean.
 //! * [`derivation`], [`rule`], [`total`]: the steps to a value; [`knowledge`]: the facts that it rests on.
 

@@ -82,7 +82,6 @@ impl CgroupName {
         Ok(Self(parts))
     }
 
-    /// Returns the parts.
     pub fn parts(&self) -> &[String] {
         &self.0
     }
@@ -217,7 +216,7 @@ pub(crate) fn id_in_scope(name: &str) -> Option<&str> {
     ["cri-containerd-", "crio-", "docker-"].iter().find_map(|prefix| name.strip_prefix(prefix))
 }
 
-/// Tells whether a text can be the id of a container, and a part of a path.
+/// Returns true if a text can be the id of a container, and a part of a path.
 fn is_id(text: &str) -> bool {
     let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(known)

@@ -70,7 +70,7 @@ pub struct ReservedCgroup<'a> {
     /// The path in the configuration.
     pub given: &'a str,
     pub name: CgroupName,
-    /// What is asked for it.
+    /// The requested settings.
     pub config: ResourceConfig,
 }
 
@@ -81,7 +81,7 @@ pub struct ReservedCgroup<'a> {
     quote(path)
 )]
 pub struct EnforceError {
-    /// Whose cgroup.
+    /// The owner of the cgroup.
     pub what: &'static str,
     /// `systemReservedCgroup` or `kubeReservedCgroup`.
     pub path: String,

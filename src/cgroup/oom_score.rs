@@ -1,4 +1,4 @@
-//! Who is killed first when the node is out of memory: `oom_score_adj`.
+//! The order of OOM kills: `oom_score_adj`.
 //!
 //! Mirrors `GetContainerOOMScoreAdjust` of `pkg/kubelet/qos/policy.go`, read in 1.36.2; pinned by the
 //! vectors `container_cgroup.jsonl`.

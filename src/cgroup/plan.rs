@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 pub struct RuntimeFormula {
     /// The formula with which it turns shares into a weight.
     pub formula: WeightFormula,
-    /// Nobody said so.
+    /// It is assumed.
     pub assumed: bool,
     /// It limits reservations of huge pages too, as runc does from 1.1.10 on.
     pub limits_reservations: bool,
@@ -66,13 +66,12 @@ pub struct Plan<'p> {
 /// One cgroup and what is written to it.
 #[derive(Clone, Debug)]
 pub struct PlannedCgroup<'p> {
-    /// Whose it is.
     pub owner: Owner<'p>,
     /// The path below the root of the hierarchy.
     pub path: String,
     /// The files, in the order of their controllers.
     pub files: Vec<ExplainedFile>,
-    /// What systemd is asked for, where the kubelet goes by it.
+    /// The properties requested from systemd, if the kubelet uses it.
     pub unit: Option<SystemdUnit>,
     /// Files whose text depends on a fact that is not known.
     pub missing: Vec<(Cow<'static, str>, MissingFact)>,
@@ -93,7 +92,7 @@ pub struct SystemdUnit {
     pub properties: BTreeMap<&'static str, Property>,
 }
 
-/// Whose a cgroup is.
+/// The owner of a cgroup.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Owner<'p> {
     /// All pods together, or what a field of the configuration reserves for the system.
@@ -190,7 +189,7 @@ impl Plan<'_> {
         self.knowledge.unknown(cgroup, file, &self.settings)
     }
 
-    /// Tells whether the text of a file is added up over all pods.
+    /// Returns true if the text of a file is added up over all pods.
     pub fn is_sum(&self, cgroup: &PlannedCgroup<'_>, file: &str) -> bool {
         self.knowledge.is_sum(cgroup, file, &self.settings)
     }

@@ -262,7 +262,7 @@ fn overwritten(mut own: ResourceConfig, qos: &QosCgroups, per_qos: bool) -> Reso
     own
 }
 
-/// Says what becomes of a limit that leaves nothing.
+/// Warns about a limit that leaves nothing.
 fn warn_of_limits(qos: &QosCgroups, warnings: &mut Vec<String>) {
     for (name, config) in [("burstable", &qos.burstable), ("besteffort", &qos.besteffort)] {
         let Some(limit) = config.memory_limit.as_ref().map(|limit| limit.value) else { continue };

@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 pub struct PodCgroup {
     /// The name; with `cgroupsPerQOS: false` it is the root, and nothing is created.
     pub name: CgroupName,
-    /// What is asked for it.
+    /// The requested settings.
     pub config: ResourceConfig,
 }
 
@@ -148,7 +148,7 @@ impl PodSums<'_> {
         Derived::new(units, [self.explain(side, name), Step::Units { units, unit: "bytes" }])
     }
 
-    /// Tells whether every container has a limit, as far as the kubelet looks: an init container
+    /// Returns true if every container has a limit, as far as the kubelet looks: an init container
     /// hides its missing one behind the sidecars that were started before it.
     fn declares_limit(&self, name: &ResourceName) -> bool {
         let non_zero = |list: &ResourceList| list.get(name).is_some_and(|limit| !limit.is_zero());
@@ -226,7 +226,7 @@ pub fn pinned_containers<'p>(
         .map(|container| container.name.as_str())
 }
 
-/// Tells whether a container of a pod of this class gets exclusive CPUs: in a Guaranteed pod, with a
+/// Returns true if a container of a pod of this class gets exclusive CPUs: in a Guaranteed pod, with a
 /// whole number of CPUs, and not in a pod with resources of its own.
 fn has_exclusive_cpus(
     pod: &Pod,

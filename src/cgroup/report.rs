@@ -28,9 +28,9 @@ pub struct CgroupPlan<'a, 'p> {
     pub unknown: Vec<UnknownFile<'p>>,
     /// One for each value.
     pub items: Items<'a, 'p>,
-    /// What systemd is asked for, one for each cgroup that the kubelet creates through it.
+    /// The properties requested from systemd, one for each cgroup that the kubelet creates through it.
     pub units: Vec<Unit<'a>>,
-    /// What the kubelet tells the runtime about each pod's sandbox as a whole.
+    /// The kubelet's request to the runtime for each pod's sandbox as a whole.
     pub sandboxes: Vec<Sandbox<'p>>,
 }
 
@@ -46,7 +46,7 @@ pub struct Unit<'a> {
     pub unit: &'a SystemdUnit,
 }
 
-/// What the runtime is told about a sandbox; runtimes that start a virtual machine size it by this.
+/// The kubelet's request for a sandbox; runtimes that start a virtual machine size it by this.
 #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct Sandbox<'p> {
     /// The pod's namespace.
@@ -82,7 +82,7 @@ impl From<RuntimeResources> for SandboxResources {
 /// A file whose text is not known.
 #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct UnknownFile<'p> {
-    /// Whose file it would be.
+    /// The owner of the file.
     #[serde(flatten)]
     pub place: Place<'p>,
     pub file: Cow<'static, str>,

@@ -178,13 +178,13 @@ pub enum Property {
     Bits(Vec<u8>),
 }
 
-/// Who turns shares into a weight, and how.
+/// The program that converts shares to a weight, and its formula.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WeightWriter {
     /// `kubelet` or `runtime`.
     pub writer: &'static str,
     pub formula: WeightFormula,
-    /// Nobody said that it is this formula.
+    /// The formula is assumed.
     pub assumed: bool,
 }
 

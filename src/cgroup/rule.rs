@@ -18,7 +18,7 @@ pub enum Rule {
     CfsQuotaOff,
     /// Containers with exclusive CPUs are not throttled.
     ExclusiveCpus,
-    /// A page size that nobody asked for is closed.
+    /// A page size that no container requests is closed.
     UnlistedHugepageSize,
     /// The QoS level sets no limit on huge pages, and overwrites the one of node allocatable.
     UnboundedHugepages,
@@ -64,7 +64,7 @@ pub enum Rule {
     OomBelowBestEffort,
     /// All CPUs, because no CPU manager assigns any.
     AllCpus,
-    /// No process at all is asked for: the least that systemd takes is 1.
+    /// No process at all is requested: the least that systemd takes is 1.
     OneProcessAtLeast,
     /// The CPU manager's file has CPUs for the container alone.
     CpuManagerGivesCpus,
@@ -85,12 +85,12 @@ impl Rule {
             Self::NoCpuLimit => "no CPU limit",
             Self::CfsQuotaOff => "cpuCFSQuota is false: CPU limits are not enforced",
             Self::ExclusiveCpus => "exclusive CPUs are not throttled",
-            Self::UnlistedHugepageSize => "a page size that is not asked for is closed",
+            Self::UnlistedHugepageSize => "no container requests this page size",
             Self::UnboundedHugepages => {
                 "the QoS level leaves huge pages unbounded (2^62) and overwrites node allocatable"
             }
             Self::RuntimeMayIgnoreHugepages => {
-                "asked of the runtime; containerd obeys only with disable_hugetlb_controller = false"
+                "requested; containerd applies it only with disable_hugetlb_controller = false"
             }
             Self::OomGroup => "singleProcessOOMKill is not in force: the container dies as one",
             Self::NoMemoryReservation => "memoryReservationPolicy None protects nothing",

@@ -14,7 +14,7 @@ pub struct CgroupSettings {
     pub rules: KubeletRules,
     /// The kernel's cgroup interface.
     pub version: CgroupVersion,
-    /// Who creates cgroups.
+    /// The cgroup driver.
     pub driver: CgroupDriver,
     /// `cgroupRoot`
     pub root: String,
@@ -60,10 +60,10 @@ pub enum MemoryReservationPolicy {
     TieredReservation,
 }
 
-/// Who may swap.
+/// The pods that may swap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub enum SwapBehavior {
-    /// Nobody.
+    /// No pod.
     #[default]
     NoSwap,
     /// Burstable pods, in proportion to their memory requests.

@@ -19,7 +19,7 @@ use num_traits::{ToPrimitive, Zero};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
-/// A cgroup beside kubepods that wants CPU too.
+/// A busy sibling of kubepods.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sibling {
     /// Its name, such as `system.slice`.
@@ -127,7 +127,7 @@ pub fn shares<'p>(
     let all = Competitors::of(&kubepods, values, !siblings.is_empty());
     let exclusive: u64 = all.pinned.iter().map(|(_, cpus)| cpus).sum();
     if exclusive > cpus {
-        basis.warn(format!("{exclusive} exclusive CPUs are asked for, and there are {cpus}"));
+        basis.warn(format!("{exclusive} exclusive CPUs are requested, and the node has {cpus}"));
     }
     let mut competitors = all.roots.clone();
     for sibling in siblings {
@@ -138,7 +138,7 @@ pub fn shares<'p>(
             let weight = values.weight(root).map_or("?".to_owned(), |weight| weight.to_string());
             let name = last_element(&root.path);
             format!(
-                "what runs in {} competes with the pods and is not counted: --sibling {name}={weight}",
+                "processes in {} compete with the pods and are not counted: --sibling {name}={weight}",
                 root.path
             )
         }));
@@ -187,7 +187,7 @@ pub fn shares<'p>(
     CpuShares { cpus, items, basis }
 }
 
-/// Returns the first few of many names, and how many there are beside; `None` of none.
+/// Returns the first few of many names and the number of the others; `None` without names.
 fn first_of(names: &[String]) -> Option<String> {
     const SHOWN: usize = 3;
     let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");

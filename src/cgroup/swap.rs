@@ -1,4 +1,4 @@
-//! Who may swap, and how much.
+//! Swap: which containers may use it, and how much.
 //!
 //! Mirrors `GetContainerSwapBehavior` and `calcSwapForBurstablePods` of
 //! `pkg/kubelet/kuberuntime/kuberuntime_container_linux.go`, read in 1.36.2.

@@ -170,7 +170,7 @@ fn cell(cgroup: &PlannedCgroup<'_>, file: &str) -> String {
     }
 }
 
-/// Tells whether a cell would tell more than that nothing is special.
+/// Returns true if a cell has more than the default.
 fn is_telling(cgroup: &PlannedCgroup<'_>, file: &str) -> bool {
     match cgroup.text(file) {
         Some(text) => match CgroupFile::named(file) {

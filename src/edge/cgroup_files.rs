@@ -85,7 +85,7 @@ impl KernelFiles {
     fn write_text(&self, cgroup: &str, file: &str, text: &str) -> Result<(), String> {
         let (mount, used_for) = self.place(file)?;
         if used_for != FileUse::Setting {
-            return Err("it is no setting".to_owned());
+            return Err("it is not a setting".to_owned());
         }
         let open = self.open_beneath(mount, cgroup, file, OFlags::WRONLY | OFlags::TRUNC)?;
         // The kernel passes over a write of nothing; the end of a line is nothing to it.
@@ -142,7 +142,7 @@ impl KernelFiles {
             match FileType::from_raw_mode(kind) {
                 FileType::RegularFile => Ok(file),
                 FileType::Symlink => Err(reason(Errno::LOOP)),
-                _ => Err("it is no plain file".to_owned()),
+                _ => Err("it is not a regular file".to_owned()),
             }
         };
         // First without opening it for real: opening a device can do something.

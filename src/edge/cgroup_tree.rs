@@ -178,7 +178,7 @@ struct Listed {
 /// What is read of one cgroup.
 #[derive(Clone, Copy, PartialEq)]
 enum Detail {
-    /// All that is wanted.
+    /// All files.
     Full,
     /// The same without statistics.
     Container,
@@ -255,7 +255,7 @@ impl Walk<'_> {
             _ => Detail::Processes,
         };
         if level == LEVELS && !(self.needs.processes && self.hierarchy.processes) {
-            // Nothing below is wanted: opening the files costs less than listing them first.
+            // Nothing below is needed: opening the files costs less than listing them first.
             return self.read_known(folder.as_fd(), path, hugepages);
         }
         let Listed { children, hugepages } = self.read(folder.as_fd(), path, detail);
@@ -354,7 +354,7 @@ impl Walk<'_> {
         Listed { children, hugepages }
     }
 
-    /// Tells whether a folder that is open was removed: nothing can be listed in it then.
+    /// Returns true if a folder that is open was removed: nothing can be listed in it then.
     fn is_removed(&mut self, folder: BorrowedFd<'_>) -> bool {
         let listing = self.buffers.listing.spare_capacity_mut();
         seek(folder, SeekFrom::Start(0)).is_err()

@@ -46,7 +46,6 @@ pub enum SnapshotFolderError {
     /// Two files are of one node.
     #[error("{} and {}: two snapshots of node {node}", first.display(), second.display())]
     Twice {
-        /// The node.
         node: String,
         /// One file.
         first: PathBuf,

@@ -4,6 +4,7 @@ use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::cgroup_mode::CgroupDriver;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use crate::facts::describe::{ConfigSource, LiveSources};
+use crate::facts::devices::DeviceFacts;
 use crate::facts::lookup::{Lookup, Sourced};
 use crate::facts::origin::Origin;
 use crate::facts::runtime::RuntimeFacts;
@@ -92,6 +93,36 @@ pub fn missing(snapshot: &Snapshot, has_config: bool) -> Vec<String> {
         )),
         Lookup { found: Some(found), .. } => missing.extend(silent(&found.value)),
         Lookup { .. } => {}
+    }
+    missing
+}
+
+/// Returns true if a snapshot has facts of a node, and not only of the machine.
+pub fn has_node(snapshot: &Snapshot) -> bool {
+    snapshot.kubelet.found.is_some()
+        || snapshot.kubelet_config.found.is_some()
+        || snapshot.node.found.is_some()
+        || snapshot.pods.found.is_some()
+        || snapshot.runtime.found.is_some()
+}
+
+/// Returns the missing facts of a whole snapshot: those of [`missing`], the cgroups, and the devices of a node with a
+/// kubelet.
+pub fn missing_of_snapshot(snapshot: &Snapshot, has_config: bool) -> Vec<String> {
+    let mut missing = missing(snapshot, has_config);
+    if snapshot.cgroups.found.is_none() {
+        let reason = snapshot.cgroups.reason();
+        missing.push(format!("the cgroup tree could not be read ({reason})"));
+    }
+    if let Some(devices) = snapshot.devices.as_ref().filter(|_| snapshot.kubelet.found.is_some()) {
+        let DeviceFacts { checkpoint, pod_resources } = devices;
+        let mut lacks = |what: &str, is_found: bool, reason: String| {
+            if !is_found {
+                missing.push(format!("the {what} is unavailable ({reason})"));
+            }
+        };
+        lacks("device checkpoint", checkpoint.found.is_some(), checkpoint.reason());
+        lacks("pod-resources API", pod_resources.found.is_some(), pod_resources.reason());
     }
     missing
 }

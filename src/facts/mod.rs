@@ -44,6 +44,7 @@ pub mod runtime;
 pub mod runtime_endpoint;
 pub mod settings;
 pub mod snapshot;
+pub mod snapshot_names;
 pub mod start_warnings;
 pub mod state_files;
 pub mod stats_summary;

@@ -1,4 +1,4 @@
-//! Puts answers together as they arrive. Of each node only its name, its results and its number are kept.
+//! Merges answers as they arrive. Only each node's name, results and number are kept.
 
 use super::outcome::{NodeOutcome, NodeResult, Reply};
 use super::report::{FleetAnswer, NodeChange, NodeCounts, NodeValue, ResultRow, ValueSummary};

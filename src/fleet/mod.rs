@@ -1,7 +1,7 @@
 //! The answers of many nodes to one question, as one answer.
 //!
-//! * `outcome`: one node's answer, and what of it counts: a few results, each with a severity;
-//! * `pod`: the pod that asks on a node; `packed`: an answer on its way through the pod's log;
+//! * `outcome`: one node's answer and its results, each with a severity;
+//! * `pod`: the pod that runs on a node; `packed`: an answer in the pod's log;
 //! * `merge`: nodes with the same result are counted together, so that memory is bounded by the results;
 //! * `report`: the merged answer; `view`: the same as tables, CSV and names.
 

@@ -1,4 +1,4 @@
-//! What one node answered, and which results it counts with.
+//! The answer of one node, and its results.
 
 use crate::answer::Severity;
 use crate::output::terminal::brief;
@@ -7,11 +7,12 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::path::Path;
 
-/// More results of one node are not counted: no command gives as many.
+/// The most results of one node that are counted; no command has as many.
 const MOST: usize = 100;
 
-/// What summaries call that which is as it should be.
+/// The results of a summary that are no problem.
 const AS_IT_SHOULD_BE: [&str; 3] = ["MATCH", "ROUNDED", "OK"];
 
 /// A result of a node: nodes with equal results are counted together.
@@ -29,7 +30,6 @@ pub struct NodeResult {
 pub enum Reply {
     /// kq answered, with an exit code of 0, 1 or 3.
     Answered {
-        /// The exit code.
         exit_code: u8,
         /// The answer as JSON.
         answer: Value,
@@ -38,7 +38,6 @@ pub enum Reply {
     Failed {
         /// The exit code of kq; `None`: it did not end by itself.
         exit_code: Option<u8>,
-        /// Why.
         why: NoAnswer,
     },
 }
@@ -56,7 +55,7 @@ pub enum NoAnswer {
     #[error("the answer is larger than {} MiB", .0 >> 20)]
     Large(u64),
     /// What it wrote is no answer.
-    #[error("the output is no answer of kq: {0}")]
+    #[error("the output is not an answer of kq: {0}")]
     NoJson(String),
     /// The log of its pod has not the whole answer.
     #[error("the log of the pod is cut off or damaged: {0}")]
@@ -64,8 +63,8 @@ pub enum NoAnswer {
     /// Its pod did not come to an answer.
     #[error("the pod did not run: {0}")]
     Pod(String),
-    /// It was not asked, as kq was told to end.
-    #[error("not asked: kq was interrupted")]
+    /// It was not queried, since kq was interrupted.
+    #[error("not queried: kq was interrupted")]
     Interrupted,
     /// kq itself could not be run.
     #[error("kq could not be run: {0}")]
@@ -75,7 +74,6 @@ pub enum NoAnswer {
 /// One node with its part of the answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeOutcome {
-    /// The node.
     pub node: String,
     /// The group of the node, where nodes are grouped by a label: its value, empty without the label.
     pub group: Option<String>,
@@ -93,6 +91,38 @@ impl fmt::Display for NodeResult {
 }
 
 impl Reply {
+    /// Reads the output of kq for a node; `snapshot` is the file that the node was read from.
+    pub fn parse(
+        snapshot: Option<&Path>,
+        exit_code: Option<u8>,
+        output: &[u8],
+        notes: &str,
+    ) -> Self {
+        let failed = |why| Self::Failed { exit_code, why };
+        match (exit_code, serde_json::from_slice::<Value>(output)) {
+            (Some(code @ (0 | 1 | 3)), Ok(answer)) if answer.get("kind").is_some() => {
+                Self::Answered { exit_code: code, answer }
+            }
+            (Some(0), Ok(_)) => failed(NoAnswer::NoJson("it has no kind".to_owned())),
+            (Some(0), Err(error)) => failed(NoAnswer::NoJson(error.to_string())),
+            (None, _) => failed(NoAnswer::NotRun("a signal ended it".to_owned())),
+            (Some(_), _) => {
+                let of_kq = |line: &str| {
+                    let text = line.strip_prefix("kq: ").or(line.strip_prefix("error: "));
+                    text.map(str::to_owned)
+                };
+                let reason = notes.lines().find_map(of_kq);
+                let reason = reason.unwrap_or_else(|| "it ended without an answer".to_owned());
+                // The same reason is the same result, whatever the file is called.
+                let reason = match snapshot {
+                    Some(path) => reason.replace(&*path.to_string_lossy(), "the snapshot"),
+                    None => reason,
+                };
+                failed(NoAnswer::Refused(brief(&reason).into_owned()))
+            }
+        }
+    }
+
     /// Returns what counts of it, the worst first; never nothing.
     pub fn results(&self) -> Vec<NodeResult> {
         let result = |severity, result: &str| NodeResult { severity, result: result.to_owned() };

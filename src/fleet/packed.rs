@@ -1,5 +1,5 @@
-//! An answer on its way through the log of a pod: a line that says what follows, then the answer, packed and in lines.
-//! A log that was cut, rotated or mixed with other lines is noticed.
+//! An answer in the log of a pod: a header line, then the compressed answer in lines.
+//! A log that was cut, rotated or mixed with other lines is detected.
 
 use super::outcome::NoAnswer;
 use base64::Engine;
@@ -63,7 +63,7 @@ impl Packed {
     /// Fails unless the log has the whole answer.
     pub fn from_log(log: &[u8], limit: u64) -> Result<Self, NoAnswer> {
         let cut = |what: &str| NoAnswer::Cut(what.to_owned());
-        let text = std::str::from_utf8(log).map_err(|_| cut("it is no text"))?;
+        let text = std::str::from_utf8(log).map_err(|_| cut("it is not text"))?;
         let mut lines = text.lines().skip_while(|line| !line.starts_with(MARK));
         let first = lines.next().and_then(|line| line.strip_prefix(MARK));
         let first = first.ok_or_else(|| match text.lines().next_back() {
@@ -133,7 +133,7 @@ mod tests {
             let mut changed = log.clone().into_bytes();
             changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
             let read = Packed::from_log(&changed, LIMIT);
-            // Only what is said beside the answer is not under the checksum.
+            // Only the text around the answer has no checksum.
             let is_same = read.as_ref().is_ok_and(|it| it.output == packed(20_000).output);
             assert!(read.is_err() || is_same, "changed at {at}");
         }

@@ -1,4 +1,4 @@
-//! The pod that asks the question on a node, and what becomes of it.
+//! The pod that runs a question on a node, and its states.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -109,7 +109,7 @@ impl PodSettings {
     }
 }
 
-/// What became of a pod.
+/// The state of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PodState {
     /// It has not ended: what it waits for, where the kubelet says it.

@@ -93,7 +93,7 @@ fn tables(answer: &FleetAnswer, is_wide: bool) -> String {
             table.add(vec![change.node.clone(), joined(&change.before), joined(&change.after)]);
         }
         let _ = match changes.is_empty() {
-            true => writeln!(text, "\nno node has another result than before"),
+            true => writeln!(text, "\nno node's result changed"),
             false => write!(text, "\n{table}"),
         };
     }

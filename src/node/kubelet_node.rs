@@ -1,5 +1,6 @@
 //! The kubelet of a gathered node: its configuration, its rules, its start, and the names of its pods.
 
+use super::config::forget_secrets;
 use super::facts::FactKey;
 use super::{Needs, NodeSpec, gather};
 use crate::answer::Failure;
@@ -13,7 +14,7 @@ use crate::facts::live::{adopt_uid, config_source, incomplete, missing, missing_
 use crate::facts::origin::Origin;
 use crate::facts::runtime::{Container, Image, RuntimeFacts};
 use crate::facts::settings::{assign, assign_gates};
-use crate::facts::snapshot::Snapshot;
+use crate::facts::snapshot::{RecordedConfig, Snapshot};
 use crate::facts::timestamp::Timestamp;
 use crate::facts::workloads::Workloads;
 use crate::image_gc::policy::ImageGcPolicy;
@@ -55,6 +56,21 @@ pub struct GivenConfig {
     pub config: ConfigSource,
     /// Irregularities in it.
     pub notes: Vec<String>,
+}
+
+impl GivenConfig {
+    /// Returns the configuration as a snapshot has it, without secrets.
+    pub fn to_recorded(&self) -> RecordedConfig {
+        let mut value = self.config.value.clone();
+        forget_secrets(&mut value);
+        let origins = self.config.origins.iter();
+        RecordedConfig {
+            value,
+            read_as: self.config.source,
+            origins: origins.map(|(field, origin)| (field.clone(), origin.to_string())).collect(),
+            notes: self.notes.clone(),
+        }
+    }
 }
 
 /// Returns the configuration from the options, else the recorded one, and notes irregularities.

@@ -25,7 +25,6 @@ pub mod source_order;
 mod spec;
 mod stats;
 
-pub use config::forget_secrets;
 pub use facts::{FactKey, FactSet, summary};
 pub use gather::{cgroup_tree, gather, is_of_this_machine, tree_failure};
 pub use given_devices::read_devices;
@@ -38,5 +37,5 @@ pub use needs::Needs;
 pub use node_description::{NodeDescription, NodeInputs, NodeOptions, of_file};
 pub use node_file::NodeFile;
 pub use pod_traces::{PodTraces, TraceFiles, gather_traces};
-pub use pods::{api_server, of_files};
+pub use pods::{api_server, of_files, read_pods};
 pub use spec::{Environment, NodeSpec, kubelet_root};

@@ -20,7 +20,7 @@ use crate::facts::lookup::{FailedSource, Lookup, Sourced};
 use crate::facts::node_object::NodeObject;
 use crate::facts::runtime::RuntimeFacts;
 use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
-use crate::k8s::manifest::{Loaded, Note, NoteKind, load};
+use crate::k8s::manifest::{Loaded, NoteKind, load};
 use crate::k8s::priority::mark_static;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -424,28 +424,50 @@ impl PodsQuestion<'_> {
     }
 }
 
-/// Reads the pods of the files that were named.
+/// The most unexpected contents of files that an error names.
+const SHOWN_NOTES: usize = 3;
+
+/// Reads the pods of files. A list without items is an answer: no pods.
 ///
 /// # Errors
 ///
-/// Fails for a file that cannot be read, and where none of them has a pod that can be.
-pub fn of_files(spec: &NodeSpec) -> Result<Sourced<RecordedPods>, Failure> {
+/// Fails for a file that cannot be read, and for files without a valid pod.
+pub fn read_pods(files: &[String]) -> Result<Loaded, Failure> {
     let mut loaded = Loaded::default();
-    for file in &spec.pods {
+    for file in files {
         let content = read_input(file).map_err(Failure::missing)?;
         loaded.append(load(shown(file), &content));
     }
+    if !loaded.pods.is_empty() || files.is_empty() {
+        return Ok(loaded);
+    }
+    if let Some(problem) = loaded.problems.first() {
+        let failure = Failure::usage(anyhow::anyhow!("{problem}"));
+        return Err(match loaded.problems.len() - 1 {
+            0 => failure,
+            1 => failure.hint("1 more problem was found"),
+            more => failure.hint(format!("{more} more problems were found")),
+        });
+    }
+    if loaded.notes.iter().any(|note| matches!(note.kind, NoteKind::EmptyList { .. })) {
+        return Ok(loaded);
+    }
+    let names: Vec<&str> = files.iter().map(|file| shown(file)).collect();
+    let failure = Failure::usage(anyhow::anyhow!("{}: no pods", names.join(", ")));
+    let notes = loaded.notes.iter().take(SHOWN_NOTES);
+    Err(notes
+        .fold(failure, |failure, note| failure.hint(note.to_string()))
+        .hint("a Pod, a list of pods, or a workload with a pod template is expected"))
+}
+
+/// Reads the pods of the node that flags name as files.
+///
+/// # Errors
+///
+/// Fails as [`read_pods`] does.
+pub fn of_files(spec: &NodeSpec) -> Result<Sourced<RecordedPods>, Failure> {
+    let loaded = read_pods(&spec.pods)?;
     let notes = loaded.notes.iter().map(ToString::to_string).collect();
-    if loaded.pods.is_empty()
-        && let Some(problem) = loaded.problems.first()
-    {
-        return Err(Failure::usage(anyhow::anyhow!("{problem}")));
-    }
-    let is_empty_list = |note: &Note| matches!(note.kind, NoteKind::EmptyList { .. });
-    if loaded.pods.is_empty() && !loaded.notes.iter().any(is_empty_list) {
-        return Err(Failure::usage(anyhow::anyhow!("{}: no pods", spec.pods.join(", ")))
-            .hint("a Pod, a list of pods, or a workload with a pod template is expected"));
-    }
     Ok(Sourced { source: spec.pods.join(", "), value: recorded(PodSource::Files, loaded, notes) })
 }
 

@@ -54,8 +54,8 @@ pub fn unknown_column() -> Option<(&'static str, Vec<String>)> {
     Some((&asked.column, others))
 }
 
-/// Tells whether an order was asked for.
-pub fn is_asked() -> bool {
+/// Returns true if rows are to be ordered.
+pub fn is_set() -> bool {
     ASKED.get().is_some()
 }
 

@@ -36,7 +36,7 @@ pub struct Screen {
 pub enum Tone {
     /// Wrong, or about to be removed.
     Bad,
-    /// To be looked at, or unknown.
+    /// Worth a look, or unknown.
     Doubtful,
     /// As it should be.
     Good,

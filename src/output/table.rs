@@ -95,7 +95,7 @@ impl<'r, T: 'r, I: IntoIterator<Item = &'r T>> Rows<I> {
         Self { rows, is_wide: false }
     }
 
-    /// Says whether the table is wide.
+    /// Sets whether the table is wide.
     pub fn wide(self, is_wide: bool) -> Self {
         Self { is_wide, ..self }
     }

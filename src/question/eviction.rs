@@ -1,13 +1,14 @@
 //! The order in which the kubelet of a node would evict pods.
 
 use super::kubelet_pods::{as_of_kubelet, put_allocations};
-use crate::answer::{Basis, Failure, Worded};
+use super::pod_selectors::PodSelectors;
+use crate::answer::{Basis, Failure, Missing, Worded};
 use crate::cgroup::live::place::kubelet_roots;
 use crate::cgroup::live::pod_stats::pod_stats;
 use crate::edge::input::shown;
 use crate::eviction::{
-    self, DiskFacts, DistanceReason, EvictionRank, NodeIdentity, RankInput, UsageFrom, UsageSource,
-    is_active, node_disks,
+    self, DiskFacts, DistanceReason, EvictionRank, NodeIdentity, PodName, RankInput, UsageFrom,
+    UsageSource, is_active, node_disks,
 };
 use crate::facts::kubelet_config::{PressureCondition, Signal};
 use crate::facts::live::incomplete;
@@ -85,6 +86,34 @@ pub fn eviction_rank(
     options: &EvictionOptions,
 ) -> Result<EvictionRank, Failure> {
     RankedNode::of(node).rank(options)
+}
+
+/// Ranks all pods of a node for eviction, and keeps the selected ones.
+///
+/// # Errors
+///
+/// Fails as [`RankedNode::rank`] does, and for labels that no pod has.
+pub fn eviction_rank_of(
+    node: KubeletNode,
+    options: &EvictionOptions,
+    pods: &PodSelectors,
+) -> Result<EvictionRank, Failure> {
+    let recorded = node.snapshot.pods.value().filter(|_| pods.labels.is_some());
+    let known = recorded.map(|recorded| recorded.pods.clone()).unwrap_or_default();
+    let unknown = node.unknown_pods();
+    let mut rank = eviction_rank(node, options)?;
+    let namespace = pods.namespace.as_deref();
+    rank.items.retain(|item| namespace.is_none_or(|name| name == item.pod.namespace));
+    if pods.labels.is_some() {
+        let ranked = rank.items.iter().map(|item| &item.pod);
+        let ranked: Vec<_> =
+            ranked.map(|it| (it.namespace.clone(), it.name.clone(), it.uid.clone())).collect();
+        let selection = pods.selection(&known, &ranked, unknown.as_deref())?;
+        let is_selected = |it: &PodName| selection.has(&it.namespace, &it.name, &it.uid);
+        rank.items.retain(|item| is_selected(&item.pod));
+        rank.basis.lack_all(Missing::of_selection(&selection));
+    }
+    Ok(rank)
 }
 
 impl EvictionOptions {

@@ -19,6 +19,8 @@ pub mod image_gc;
 pub mod kinds;
 /// The pods of a node as its kubelet counts them.
 pub mod kubelet_pods;
+/// The pods of a question: names, labels, a namespace, and files with pods.
+pub mod pod_selectors;
 /// Preemption.
 pub mod preemption;
 /// The probes of pods.

@@ -1,4 +1,4 @@
-//! The flags of the questions of admission and preemption: a pod that is to come to a node, and the node.
+//! The flags of admission and preemption: a pod, and the node that may run it.
 
 use crate::device_files::DeviceFileArgs;
 use crate::exit::Failure;

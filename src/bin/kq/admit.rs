@@ -73,7 +73,6 @@ pub struct ExplainArgs {
 }
 
 impl Args {
-    /// Runs the command.
     pub fn run(self) -> Result<Code, Failure> {
         match self.command {
             Command::Explain(args) => args.run(),

@@ -67,7 +67,6 @@ impl Cli {
         matches!(self.command, Command::Snapshot(_))
     }
 
-    /// Runs the command.
     pub fn run(self) -> Result<Code, Failure> {
         if self.no_headers {
             hide_headings();

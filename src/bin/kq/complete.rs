@@ -18,7 +18,7 @@ use clap_complete::env::{Bash, EnvCompleter, Fish, Shells, Zsh};
 use kq::facts::cgroup_file::CgroupFile;
 use kq::facts::cgroup_mode::CgroupVersion;
 use kq::facts::snapshot::Snapshot;
-
+use kq::facts::snapshot_names::{container_ids, containers, devices, images, pods};
 use kq::node::FactKey::{Containers, DeviceCheckpoint, Images, PodNames, PodResources, Sandboxes};
 use kq::node::{self, Needs, NodeSpec};
 use std::collections::BTreeSet;
@@ -38,12 +38,12 @@ const MOST: usize = 1000;
 /// The longest candidate: an image with a digest.
 const LONGEST: usize = 512;
 
-/// Writes candidates, or what registers kq in a shell, where `COMPLETE` asks for them, and tells whether it does.
-pub fn is_asked() -> bool {
+/// Writes the candidates or the registration script if `COMPLETE` is set. Returns true if it is.
+pub fn run() -> bool {
     const SHELLS: Shells<'_> = Shells(&[&Plain(&Bash), &Plain(&Fish), &Plain(&Zsh)]);
     let folder = std::env::current_dir().ok();
     let completion = CompleteEnv::with_factory(|| with_completers(Cli::command())).shells(SHELLS);
-    // An unknown shell, a closed pipe: there is nobody who could read more.
+    // An unknown shell or a closed pipe: no output can be read.
     completion.try_complete(std::env::args_os(), folder.as_deref()).unwrap_or(true)
 }
 
@@ -201,7 +201,9 @@ impl Values {
                 pods(&node).map(|(namespace, name)| format!("{namespace}/{name}")).collect()
             }
             Self::Namespaces => pods(&node).map(|(namespace, _)| namespace).collect(),
-            Self::Containers => containers(&node, words),
+            Self::Containers => containers(&node, |namespace, name| {
+                words.iter().any(|word| *word == *format!("{namespace}/{name}") || word == name)
+            }),
             Self::ContainerIds => container_ids(&node),
             Self::Images => images(&node),
             Self::Resources => devices(&node).map(|(resource, _)| resource).collect(),
@@ -279,76 +281,6 @@ fn gather(spec: NodeSpec, needs: Needs) -> Option<Box<Snapshot>> {
     let (sender, gathered) = mpsc::channel();
     thread::spawn(move || sender.send(node::gather(&spec, None, needs).ok().map(Box::new)));
     gathered.recv_timeout(deadline).ok().flatten()
-}
-
-/// Returns the namespaces and names of the pods.
-fn pods(node: &Snapshot) -> impl Iterator<Item = (String, String)> {
-    let listed = node.pods.value().into_iter().flat_map(|recorded| &recorded.pods);
-    let listed = listed.map(|loaded| &loaded.pod.metadata);
-    let listed = listed.map(|metadata| (metadata.namespace.clone(), metadata.name.clone()));
-    let sandboxes = node.runtime.value().and_then(|runtime| runtime.sandboxes.value());
-    let sandboxes = sandboxes.into_iter().flatten();
-    listed.chain(sandboxes.map(|sandbox| (sandbox.namespace.clone(), sandbox.name.clone())))
-}
-
-/// Returns the names of the containers, of the named pod where one is named.
-fn containers(node: &Snapshot, words: &[OsString]) -> BTreeSet<String> {
-    let named = |namespace: &str, name: &str| {
-        words.iter().any(|word| *word == *format!("{namespace}/{name}") || word == name)
-    };
-    let recorded = node.pods.value().into_iter().flat_map(|recorded| &recorded.pods);
-    let mut all: Vec<(bool, String)> = Vec::new();
-    for pod in recorded.map(|loaded| &loaded.pod) {
-        let is_named = named(&pod.metadata.namespace, &pod.metadata.name);
-        let containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
-        all.extend(containers.map(|container| (is_named, container.name.clone())));
-    }
-    if let Some(runtime) = node.runtime.value() {
-        let sandboxes = runtime.sandboxes.value().into_iter().flatten();
-        let named: BTreeSet<&str> = sandboxes
-            .filter(|sandbox| named(&sandbox.namespace, &sandbox.name))
-            .map(|sandbox| sandbox.id.as_str())
-            .collect();
-        let containers = runtime.containers.value().into_iter().flatten();
-        all.extend(containers.map(|it| (named.contains(&*it.sandbox_id), it.name.clone())));
-    }
-    let is_any_named = all.iter().any(|(is_named, _)| *is_named);
-    all.into_iter().filter(|(it, _)| *it || !is_any_named).map(|(_, name)| name).collect()
-}
-
-fn container_ids(node: &Snapshot) -> BTreeSet<String> {
-    let containers = node.runtime.value().and_then(|runtime| runtime.containers.value());
-    containers.into_iter().flatten().map(|container| container.id.clone()).collect()
-}
-
-/// Returns the tags of the images, and the digests of those without.
-fn images(node: &Snapshot) -> BTreeSet<String> {
-    let images = node.runtime.value().and_then(|runtime| runtime.images.value());
-    let names = images.into_iter().flatten().flat_map(|image| match image.repo_tags.is_empty() {
-        true => &image.repo_digests,
-        false => &image.repo_tags,
-    });
-    names.cloned().collect()
-}
-
-/// Returns the resources and their devices.
-fn devices(node: &Snapshot) -> impl Iterator<Item = (String, String)> {
-    let checkpoint = node.devices.as_ref().and_then(|devices| devices.checkpoint.value());
-    let entries = checkpoint.into_iter().flat_map(|checkpoint| &checkpoint.entries);
-    let held = entries.flat_map(|entry| {
-        let ids = entry.device_ids.values().flatten();
-        ids.map(|id| (entry.resource_name.clone(), id.clone()))
-    });
-    let registered = checkpoint.into_iter().flat_map(|checkpoint| &checkpoint.registered);
-    let registered =
-        registered.flat_map(|(resource, ids)| ids.iter().map(|id| (resource.clone(), id.clone())));
-    let pod_resources = node.devices.as_ref().and_then(|devices| devices.pod_resources.value());
-    let allocatable = pod_resources.and_then(|it| it.allocatable.value());
-    let allocatable = allocatable.into_iter().flat_map(|it| &it.devices).flat_map(|devices| {
-        let ids = devices.device_ids.iter();
-        ids.map(|id| (devices.resource_name.clone(), id.clone()))
-    });
-    held.chain(registered).chain(allocatable)
 }
 
 #[cfg(test)]

@@ -1,19 +1,21 @@
-//! The question before something is changed.
+//! The confirmation of a change.
 
 use crate::exit::Failure;
 use anyhow::anyhow;
 use kq::output::terminal::plain;
 use std::io::{BufRead, IsTerminal, Write};
 
-/// Asks a person.
+/// Asks for confirmation on the terminal.
 ///
 /// # Errors
 ///
-/// Refuses where nobody can be asked, and where the answer is no.
+/// Refuses without a terminal, and where the answer is no.
 pub fn ask(question: &str) -> Result<(), Failure> {
     if !std::io::stdin().is_terminal() {
-        return Err(Failure::refused(anyhow!("nothing was changed: nobody can be asked here"))
-            .hint("look at the plan with --dry-run, and say --yes to do it"));
+        return Err(Failure::refused(anyhow!(
+            "nothing was changed: confirmation needs a terminal"
+        ))
+        .hint("--dry-run shows the plan; --yes applies it without a question"));
     }
     let mut stderr = std::io::stderr();
     let asked =

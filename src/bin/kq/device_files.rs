@@ -1,8 +1,8 @@
-//! The flags that name files with what the kubelet knows of devices.
+//! The flags that name files with the kubelet's devices.
 
 use kq::node::DeviceFiles;
 
-/// The flags that name files with what the kubelet knows of devices.
+/// The flags that name files with the kubelet's devices.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Data sources")]
 pub struct DeviceFileArgs {

@@ -1,7 +1,7 @@
 //! `kq doctor`
 
-use crate::cgroup::comparison::{Compared, settled};
-use crate::cgroup::live_tree::gather_node;
+use crate::cgroup::comparison::compare_until_settled;
+use crate::cgroup::gather::gather_node;
 use crate::exit::{Code, Failure, note, tell, warn};
 use crate::lint::NAMES;
 use crate::node_args::NodeArgs;
@@ -13,6 +13,7 @@ use anyhow::anyhow;
 use kq::answer::finding_view;
 use kq::cgroup::live::checks::NodeChecks;
 use kq::facts::pod_selector::Selection;
+use kq::question::cgroup::Compared;
 use kq::question::doctor::{
     PodReport, node_checks, node_checks_needs, page, pod_report, pod_report_needs,
 };
@@ -85,12 +86,12 @@ impl Args {
             return Err(Failure::usage(refused).hint("kq doctor without POD has those of the node"));
         }
         let needs = if self.pod.is_some() { pod_report_needs() } else { node_checks_needs() };
-        let look = |sources: &SourceArgs| {
+        let compare = |sources: &SourceArgs| {
             let live = gather_node(sources, &self.node, needs, &[])?;
             Ok(Compared::of(live, Selection::default()))
         };
         let mut named = self.node.files().chain(&self.sources.pods);
-        let compared = settled(&self.sources, &mut named, look)?;
+        let compared = compare_until_settled(&self.sources, &mut named, compare)?;
         if let Some(pod) = &self.pod {
             return self.pod(&compared, &self.namespace.qualify(pod)?);
         }

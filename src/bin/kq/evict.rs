@@ -4,16 +4,15 @@ use crate::exit::{Code, Failure, tell};
 use crate::kubelet_node::KubeletNodeArgs;
 use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::{LabelArgs, NamespaceArgs};
-use crate::pod_selectors::PodSelectors;
 use crate::watch::WatchArgs;
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use kq::answer::Missing;
+use kq::eviction::EvictionRank;
 use kq::eviction::rank_view::{table, wide};
-use kq::eviction::{EvictionRank, PodName};
 use kq::facts::kubelet_config::Signal;
 use kq::node::NamedFiles;
-use kq::question::eviction::{EvictionOptions, eviction_needs, eviction_rank};
+use kq::question::eviction::{EvictionOptions, eviction_needs, eviction_rank_of};
+use kq::question::pod_selectors::PodSelectors;
 
 /// Show the order in which the kubelet would evict pods
 ///
@@ -117,7 +116,6 @@ fn signals() -> impl TypedValueParser<Value = Signal> {
 }
 
 impl Args {
-    /// Runs the command.
     pub fn run(self) -> Result<Code, Failure> {
         match self.command {
             Command::Rank(args) => args.run(),
@@ -144,27 +142,13 @@ impl RankArgs {
             stats_file: self.stats.clone(),
             is_stored: self.kubelet.sources.snapshot.is_some(),
         };
-        let labelled = self.labels.selector.is_some();
-        let recorded = node.snapshot.pods.value().filter(|_| labelled);
-        let known = recorded.map(|recorded| recorded.pods.clone()).unwrap_or_default();
-        let unknown = node.unknown_pods();
-        let mut rank = eviction_rank(node, &options)?;
-        // Every pod has its rank; shown are those that are asked about.
-        rank.items.retain(|item| self.namespace.has(&item.pod.namespace));
-        if labelled {
-            let pods = rank.items.iter().map(|item| &item.pod);
-            let ranked: Vec<_> =
-                pods.map(|it| (it.namespace.clone(), it.name.clone(), it.uid.clone())).collect();
-            let asked = PodSelectors::default().within(&self.namespace, &self.labels)?;
-            let selection = asked.selection(&known, &ranked, unknown.as_deref())?;
-            let is_meant = |it: &PodName| selection.has(&it.namespace, &it.name, &it.uid);
-            rank.items.retain(|item| is_meant(&item.pod));
-            rank.basis.lack_all(Missing::of_selection(&selection));
-        }
-        let pods = |rank: &EvictionRank| {
+        let pods =
+            PodSelectors::default().within(self.namespace.name(), self.labels.selector.as_ref())?;
+        let rank = eviction_rank_of(node, &options, &pods)?;
+        let names = |rank: &EvictionRank| {
             rank.items.iter().map(|item| format!("pod/{}", item.pod.name)).collect()
         };
-        self.output.write_or_names(&rank, table, wide, pods)?;
+        self.output.write_or_names(&rank, table, wide, names)?;
         if self.output.is_for_people() {
             tell(&rank.basis);
         }

@@ -1,4 +1,4 @@
-//! How kq ends: exit codes are an interface, messages name the way out.
+//! Exit codes, which are an interface, and messages, which name the way out.
 
 use crate::{progress, screen};
 pub use kq::answer::Failure;
@@ -13,13 +13,13 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Something may have been changed from here on.
+/// A change has begun.
 static CHANGES: AtomicBool = AtomicBool::new(false);
 
 /// Notes are never shortened.
 static IS_VERBOSE: AtomicBool = AtomicBool::new(false);
 
-/// So many assumptions are read by people who did not ask for them.
+/// The most assumptions that are shown without `--verbose`.
 const FEW: usize = 3;
 
 /// The exit codes. `docs/exit-codes.md` is their contract.
@@ -103,13 +103,12 @@ pub fn watch_memory() {
         };
         to_stderr("kq", &brief(&text));
         let (code, hint) = match CHANGES.load(Ordering::Relaxed) {
-            true => (
-                Code::Stopped,
-                "it stopped part-way: look at the present state before the next step",
-            ),
+            true => {
+                (Code::Stopped, "applied partially: check the current state before the next step")
+            }
             false => (
                 Code::Missing,
-                "look at that source: no node has as much to say; or ask about less",
+                "check that source: no node has as much data; or narrow the question",
             ),
         };
         to_stderr("hint", hint);
@@ -118,7 +117,7 @@ pub fn watch_memory() {
     let _ = memory::watch(limits::memory_for, over);
 }
 
-/// Remembers that something may have been changed from here on.
+/// Records that a change begins.
 pub fn changes_begin() {
     CHANGES.store(true, Ordering::Relaxed);
 }
@@ -138,12 +137,12 @@ pub fn warn(text: &str) {
     note("warning", &brief(text));
 }
 
-/// Remembers that notes are wanted in full: with `--verbose`, and before something is changed.
+/// Writes notes in full from here on: with `--verbose`, and before a change.
 pub fn tell_all() {
     IS_VERBOSE.store(true, Ordering::Relaxed);
 }
 
-/// Writes what an answer rests on. At a terminal, the first assumptions stand for all; warnings and what is missing
+/// Writes the basis of an answer. At a terminal, the first assumptions stand for all; warnings and what is missing
 /// are never shortened.
 pub fn tell(basis: &Basis) {
     let is_short = screen::of_notes().width.is_some() && !IS_VERBOSE.load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! What is made from the definition of the command line: completions.
+//! Completion scripts, generated from the definition of the command line.
 
 use crate::cli::Cli;
 use crate::exit::{Code, Failure};

@@ -1,4 +1,4 @@
-//! How long a command waits before it looks again.
+//! The time between two refreshes.
 
 use kq::k8s::duration::GoDuration;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The flags that say which node, and by which rules its kubelet goes.
+//! The flags that select a node and the rules of its kubelet.
 
 use crate::exit::Failure;
 use crate::node_args::{ConfigArgs, RulesArgs};
@@ -11,7 +11,7 @@ use kq::node::{KubeletOptions, KubeletStartOption, NamedFiles, Needs};
 
 pub use kq::node::KubeletNode;
 
-/// The flags that say which node it is about, and by which rules its kubelet goes.
+/// The flags that select a node and the rules of its kubelet.
 #[derive(Debug, clap::Args)]
 pub struct KubeletNodeArgs {
     #[command(flatten)]
@@ -43,13 +43,13 @@ impl KubeletNodeArgs {
         waiting(GATHERING, || files.gather(&spec, &options, needs, tell))
     }
 
-    /// Describes the kubelet of what the flags say alone; the node is not looked at.
+    /// Describes the kubelet by the flags alone, without the node.
     pub fn of_flags(&self) -> Result<KubeletNode, Failure> {
         let snapshot = Snapshot { taken_at: now(), ..Snapshot::default() };
         KubeletNode::describe(snapshot, &self.options()?, true)
     }
 
-    /// Tells whether the kubelet's configuration is given.
+    /// Returns true if the kubelet's configuration is given.
     pub fn is_config_given(&self) -> bool {
         self.config.is_given()
     }

@@ -1,4 +1,4 @@
-//! What the lints have in common: how their findings are shown, and how they end.
+//! Shows the findings of lints, and returns their exit code.
 
 use crate::exit::{Code, Failure, note, tell};
 use crate::output_format::{Exchange, OutputFormat};

@@ -21,7 +21,6 @@ mod man;
 mod node_args;
 mod output_format;
 mod pod_args;
-mod pod_selectors;
 mod preempt;
 mod probe;
 mod progress;
@@ -42,18 +41,18 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    if complete::is_asked() {
+    if complete::run() {
         return ExitCode::SUCCESS;
     }
     exit::watch_memory();
-    let asked = usage::parse();
-    if let Err(failure) = asked.check() {
+    let line = usage::parse();
+    if let Err(failure) = line.check() {
         return exit::report(&failure);
     }
-    if let Some(origin) = asked.snapshot_origin() {
+    if let Some(origin) = line.snapshot_origin() {
         exit::note("snapshot", &origin);
     }
-    match asked.cli.run() {
+    match line.cli.run() {
         Ok(code) => code.into(),
         Err(failure) => exit::report(&failure),
     }

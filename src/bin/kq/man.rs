@@ -44,7 +44,7 @@ enum About {
 }
 use About::{Arguments, Every};
 
-/// A name, its meaning, and whom it concerns.
+/// A name, its meaning, and the commands that it concerns.
 struct Entry {
     name: &'static str,
     meaning: &'static str,

@@ -1,4 +1,4 @@
-//! The flags that describe a node, and what they mean together with the files that they name.
+//! The flags that describe a node.
 
 use crate::exit::Failure;
 use clap::Args;
@@ -11,10 +11,8 @@ use kq::k8s::pod::{ResourceList, ResourceName};
 use kq::k8s::quantity::Quantity;
 use kq::k8s::version::KubeletVersion;
 use kq::node::{
-    GivenConfig, KubeletFlags, KubeletOptions, NodeDescription, NodeInputs, NodeOptions,
-    kubelet_root, of_file,
+    GivenConfig, KubeletFlags, KubeletOptions, NodeDescription, NodeInputs, NodeOptions, of_file,
 };
-use serde_json::Value;
 use std::error::Error;
 use std::str::FromStr;
 use std::sync::OnceLock;
@@ -36,7 +34,7 @@ pub struct ConfigArgs {
     read: OnceLock<GivenConfig>,
 }
 
-/// The flags that say by which rules a kubelet goes.
+/// The flags that set the rules of a kubelet.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "The node")]
 pub struct RulesArgs {
@@ -129,7 +127,7 @@ pub struct NodeArgs {
 }
 
 impl ConfigArgs {
-    /// Tells whether a file or a folder is named.
+    /// Returns true if a file or a folder is named.
     pub fn is_given(&self) -> bool {
         self.kubelet_config.is_some() || self.kubelet_config_dir.is_some()
     }
@@ -175,21 +173,13 @@ impl From<ConfigArgs> for RootArgs {
     }
 }
 
-impl RootArgs {
-    /// Returns `cgroupRoot` and `cgroupsPerQOS`: what is given by flags, else what the configuration
-    /// says.
-    pub fn kubelet_root(&self, config: Option<&Value>) -> (String, bool) {
-        kubelet_root(self.cgroup_root.as_deref(), config)
-    }
-}
-
 impl NodeArgs {
     /// Returns the files that are read; not those of the drop-ins.
     pub fn files(&self) -> impl Iterator<Item = &String> {
         self.root.config.kubelet_config.iter().chain(&self.node_file)
     }
 
-    /// Tells whether a flag describes the node.
+    /// Returns true if a flag describes the node.
     pub fn is_given(&self) -> bool {
         let Self { root, rules, .. } = self;
         let texts = [&root.cgroup_root, &self.node_file, &rules.feature_gates, &self.qos_reserved];
@@ -284,7 +274,9 @@ fn parse_capacity(text: &str) -> Result<ResourceList, String> {
             return Err(format!("{name}: {amount:?} is negative"));
         }
         if parsed.as_units().is_none() {
-            return Err(format!("{name}: {amount:?} is no whole number of units within 64 bits"));
+            return Err(format!(
+                "{name}: {amount:?} is not a whole number of units within 64 bits"
+            ));
         }
         // Half a CPU, or none, would silently leave what depends on their number unknown.
         let is_number_of_cpus = |units: i64| units > 0 && CpuSet::first(units).is_some();
@@ -312,6 +304,6 @@ fn parse_bytes(text: &str) -> Result<i64, String> {
 fn parse_page_size(text: &str) -> Result<i64, String> {
     match parse_bytes(text)? {
         bytes if u64::try_from(bytes).is_ok_and(u64::is_power_of_two) => Ok(bytes),
-        bytes => Err(format!("{bytes} bytes: a page has a power of two of them")),
+        bytes => Err(format!("{bytes} bytes: a page size is a power of two")),
     }
 }

@@ -179,7 +179,7 @@ fn template(text: &str) -> Result<OutputFormat, String> {
 }
 
 impl OutputFormat {
-    /// Tells whether people are to read it, with notes beside it.
+    /// Returns true for formats for people, which have notes on standard error.
     pub fn is_for_people(self) -> bool {
         matches!(self, Self::Table | Self::Wide | Self::Name)
     }

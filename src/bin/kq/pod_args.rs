@@ -4,6 +4,7 @@ use crate::exit::Failure;
 use anyhow::anyhow;
 use kq::facts::pod_selector::{PodSelector, is_file, is_uid};
 use kq::k8s::label_selector::LabelSelector;
+use kq::question::pod_selectors::PodSelectors;
 
 /// The namespace of pods.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -35,12 +36,12 @@ impl NamespaceArgs {
         };
         let within = PodSelector::new(pod).within(namespace).ok_or_else(|| {
             let twice = anyhow!("POD {pod} and --namespace {namespace} are two namespaces");
-            Failure::usage(twice).hint("say the namespace once")
+            Failure::usage(twice).hint("give the namespace once")
         })?;
         Ok(within.to_string())
     }
 
-    /// Tells whether a pod of a namespace is meant.
+    /// Returns true if pods of a namespace are selected.
     pub fn has(&self, namespace: &str) -> bool {
         self.name().is_none_or(|name| name == namespace)
     }
@@ -50,7 +51,7 @@ impl NamespaceArgs {
         match self.name() {
             None => Ok(()),
             Some(namespace) => {
-                let refused = anyhow!("--namespace {namespace}: the pods of {file} say their own");
+                let refused = anyhow!("--namespace {namespace}: the pods of {file} name their own");
                 Err(Failure::usage(refused)
                     .hint("set metadata.namespace in the file; --namespace is about pods by name"))
             }
@@ -88,7 +89,7 @@ pub struct PodArgs {
 }
 
 impl PodArgs {
-    /// Tells whether a file is named by its flag.
+    /// Returns true if a file is named by its flag.
     pub fn has_file(&self) -> bool {
         self.filename.is_some()
     }
@@ -125,6 +126,15 @@ pub struct PodsArgs {
 }
 
 impl PodsArgs {
+    /// Restricts pods to the namespace and the labels.
+    ///
+    /// # Errors
+    ///
+    /// Fails for a name and labels together.
+    pub fn select(&self, pods: PodSelectors) -> Result<PodSelectors, Failure> {
+        pods.within(self.namespace.name(), self.labels.selector.as_ref())
+    }
+
     /// Returns the arguments and the files, pods with their namespace.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! How far a command is, for somebody who waits at a terminal: one line on standard error that is gone in the end.
+//! The progress of a command: one line on standard error, which is removed at the end.
 //! Elsewhere than on a terminal nothing is written.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -8,13 +8,13 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// What takes no longer needs no line.
+/// Shorter work shows no line.
 const SOON: Duration = Duration::from_millis(500);
 
 /// How long each picture of a line is shown.
 const TURN: Duration = Duration::from_millis(120);
 
-/// The line that is there. Who writes something else takes it away meanwhile.
+/// The current line. It is hidden while anything else is written.
 static LINE: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// How many of all things of a kind are done.
@@ -42,7 +42,7 @@ impl Drop for Progress {
     }
 }
 
-/// Does something, and says so where it takes longer than a moment.
+/// Shows a line while `work` runs, unless it is short.
 pub fn waiting<T>(what: &'static str, work: impl FnOnce() -> T) -> T {
     if !std::io::stderr().is_terminal() {
         return work();
@@ -64,7 +64,7 @@ pub fn waiting<T>(what: &'static str, work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Writes something while no line is there.
+/// Hides the line while `write` runs.
 pub fn suspended<T>(write: impl FnOnce() -> T) -> T {
     let line = LINE.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match line {

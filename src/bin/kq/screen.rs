@@ -1,4 +1,4 @@
-//! What standard output and standard error are: asked once, before anything is written.
+//! The properties of standard output and standard error, read once before anything is written.
 
 use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;

@@ -7,12 +7,9 @@ use crate::source_args::{SourceArgs, gather};
 use crate::write;
 use anyhow::anyhow;
 use kq::edge::snapshot_file::write_snapshot;
-use kq::facts::devices::DeviceFacts;
-use kq::facts::live::missing;
+use kq::facts::live::{has_node, missing_of_snapshot};
 use kq::facts::lookup::Lookup;
-use kq::facts::snapshot::{RecordedConfig, Snapshot};
-use kq::node::GivenConfig;
-use kq::node::{Needs, forget_secrets};
+use kq::node::Needs;
 use kq::output::value::json_line;
 
 /// Store all data that kq can read about this node
@@ -54,17 +51,17 @@ pub struct Args {
 impl Args {
     /// Gathers and stores.
     pub fn run(self) -> Result<Code, Failure> {
-        // Everywhere else -o names a form.
+        // Other commands have a format in -o.
         if let Some(form @ ("json" | "yaml" | "table" | "wide" | "name")) = self.output.as_deref() {
             return Err(Failure::usage(anyhow!("-o {form}: here it names the file to store"))
                 .hint("a snapshot is JSON; without -o it is printed")
-                .hint(format!("for a file of that name say -o ./{form}")));
+                .hint(format!("for a file of that name use -o ./{form}")));
         }
         let given = self.root.config.given_config()?;
         let config = given.as_ref().map(|given| &given.config.value);
         let mut snapshot = gather(&self.sources, &self.root, config, Needs::ALL)?;
         if let Some(given) = &given {
-            snapshot.kubelet_config = Lookup::found("--kubelet-config", recorded(given));
+            snapshot.kubelet_config = Lookup::found("--kubelet-config", given.to_recorded());
         }
         match &self.output {
             None => write::value(OutputFormat::Json, &snapshot)?,
@@ -75,52 +72,9 @@ impl Args {
                 note("stored", path);
             }
         }
-        for reason in missing(&snapshot, given.is_some()) {
+        for reason in missing_of_snapshot(&snapshot, given.is_some()) {
             note("missing", &reason);
         }
-        if snapshot.cgroups.found.is_none() {
-            let reason = snapshot.cgroups.reason();
-            note("missing", &format!("the cgroup tree could not be read ({reason})"));
-        }
-        for reason in devices_missing(&snapshot) {
-            note("missing", &reason);
-        }
-        Ok(Code::Answered.unless(has_no_node(&snapshot)))
-    }
-}
-
-/// Returns true if a snapshot says nothing about a node, only about the machine.
-fn has_no_node(snapshot: &Snapshot) -> bool {
-    snapshot.kubelet.found.is_none()
-        && snapshot.kubelet_config.found.is_none()
-        && snapshot.node.found.is_none()
-        && snapshot.pods.found.is_none()
-        && snapshot.runtime.found.is_none()
-}
-
-/// Returns what a node with a kubelet did not tell of devices.
-fn devices_missing(snapshot: &Snapshot) -> Vec<String> {
-    let Some(facts) = snapshot.devices.as_ref().filter(|_| snapshot.kubelet.found.is_some()) else {
-        return Vec::new();
-    };
-    let DeviceFacts { checkpoint, pod_resources } = facts;
-    let reasons = [
-        ("device checkpoint", checkpoint.found.is_some(), checkpoint.reason()),
-        ("pod-resources API", pod_resources.found.is_some(), pod_resources.reason()),
-    ];
-    let missing = reasons.into_iter().filter(|(_, found, _)| !found);
-    missing.map(|(what, _, reason)| format!("the {what} is unavailable ({reason})")).collect()
-}
-
-/// Returns a configuration that was given as one that was found.
-fn recorded(given: &GivenConfig) -> RecordedConfig {
-    let origins = given.config.origins.iter();
-    let mut value = given.config.value.clone();
-    forget_secrets(&mut value);
-    RecordedConfig {
-        value,
-        read_as: given.config.source,
-        origins: origins.map(|(field, origin)| (field.clone(), origin.to_string())).collect(),
-        notes: given.notes.clone(),
+        Ok(Code::Answered.unless(!has_node(&snapshot)))
     }
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The flags about a node that is looked at, which a stored one is not.
+/// The flags about a live node, which a snapshot conflicts with.
 const OF_THE_NODE: [&str; 9] = [
     "host_root",
     "pods_from",
@@ -105,7 +105,7 @@ pub struct SourceArgs {
 }
 
 impl SourceArgs {
-    /// Returns a flag that only means something when a node is asked.
+    /// Returns a flag that has no effect unless a node is queried.
     pub fn first_given(&self) -> Option<&'static str> {
         let given = [
             (self.host_root.is_some(), "--host-root"),
@@ -150,7 +150,7 @@ impl SourceArgs {
         }
     }
 
-    /// Has all notes told in full, with `--verbose`.
+    /// Writes all notes in full, with `--verbose`.
     pub fn choose_notes(&self) {
         if self.verbose {
             tell_all();
@@ -174,7 +174,7 @@ impl SourceArgs {
 /// What a command does while it waits for the sources.
 pub const GATHERING: &str = "querying the kubelet, the container runtime and the API server ...";
 
-/// Gathers what is wanted; with `--verbose` the sources are shown. `config` is the kubelet's configuration where it is
+/// Gathers the needed facts; with `--verbose` the sources are shown. `config` is the kubelet's configuration where it is
 /// given.
 pub fn gather(
     sources: &SourceArgs,

@@ -1,4 +1,4 @@
-//! Reading the command line, and what is said of one that cannot be read.
+//! Reads the command line, and reports one that is invalid.
 
 use crate::cli::Cli;
 use crate::exit::{Code, Failure, lines, note};
@@ -16,23 +16,21 @@ const SNAPSHOT_VARIABLE: &str = "KQ_SNAPSHOT";
 /// The name under which kubectl finds a plugin.
 const PLUGIN: &str = "kubectl-kq";
 
-/// What the command line asks for.
-pub struct Asked {
+/// The parsed command line.
+pub struct CommandLine {
     pub cli: Cli,
     /// The snapshot that the environment names, where the command takes it.
     pub snapshot_of_environment: Option<String>,
 }
 
-impl Asked {
-    /// Says where the snapshot is named; `None`: not by the environment.
+impl CommandLine {
+    /// Returns where the snapshot is named; `None`: not by the environment.
     pub fn snapshot_origin(&self) -> Option<String> {
         let path = self.snapshot_of_environment.as_deref()?;
         Some(format!("{path}, named by {SNAPSHOT_VARIABLE}"))
     }
-}
 
-impl Asked {
-    /// Refuses the variable where a snapshot is stored: the command would store the named one again.
+    /// Refuses the variable where a snapshot is stored: the command would store the named snapshot again.
     pub fn check(&self) -> Result<(), Failure> {
         match &self.snapshot_of_environment {
             Some(path) if self.cli.stores_snapshot() => {
@@ -48,17 +46,17 @@ impl Asked {
     }
 }
 
-/// Returns what the command line asks for. Help, and what is wrong with the command line, end the process.
-pub fn parse() -> Asked {
+/// Parses the command line. Help and mistakes end the process.
+pub fn parse() -> CommandLine {
     match read(std::env::args_os()) {
-        Ok(asked) => asked,
+        Ok(line) => line,
         Err(error) if !error.use_stderr() => error.exit(),
         Err(error) => refuse(&error),
     }
 }
 
 /// Reads a command line and the variable that stands for a flag.
-fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, clap::Error> {
+fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<CommandLine, clap::Error> {
     try_read(arguments).map_err(without_value_tip)
 }
 
@@ -73,7 +71,7 @@ fn without_value_tip(mut error: clap::Error) -> clap::Error {
     error
 }
 
-fn try_read(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, clap::Error> {
+fn try_read(arguments: impl IntoIterator<Item = OsString>) -> Result<CommandLine, clap::Error> {
     let mut arguments = arguments.into_iter().peekable();
     let command = match snapshot_variable() {
         Some(_) => with_variable(Cli::command()),
@@ -88,7 +86,7 @@ fn try_read(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, clap
     let cli = Cli::from_arg_matches(&matches)?;
     let is_used = is_from_environment(&matches);
     let snapshot_of_environment = snapshot_variable().filter(|_| is_used);
-    Ok(Asked { cli, snapshot_of_environment })
+    Ok(CommandLine { cli, snapshot_of_environment })
 }
 
 /// Joins the change `flags` of kq what-if with what follows it, which looks like flags of kq.
@@ -132,14 +130,14 @@ fn with_variable(command: Command) -> Command {
     names.into_iter().fold(command, |command, name| command.mut_subcommand(name, with_variable))
 }
 
-/// Tells whether the environment names the snapshot of a command.
+/// Returns true if the environment names the snapshot of a command.
 fn is_from_environment(matches: &ArgMatches) -> bool {
     let has_flag = matches.ids().any(|id| id == "snapshot");
     let here = has_flag && matches.value_source("snapshot") == Some(ValueSource::EnvVariable);
     here || matches.subcommand().is_some_and(|(_, inner)| is_from_environment(inner))
 }
 
-/// Says what is wrong, and ends the process.
+/// Reports the mistake, and ends the process.
 ///
 /// A script passes names of other people on, and clap shows an argument as it is, with its line ends and what it does
 /// to a terminal.

@@ -1,6 +1,6 @@
 //! `kq what-if`
 
-use crate::cgroup::live_tree::gather_tree;
+use crate::cgroup::gather::gather_tree;
 use crate::exit::{Code, Failure, note, tell, warn};
 use crate::node_args::NodeArgs;
 use crate::output_format::{OutputFormat, formats_with_script};

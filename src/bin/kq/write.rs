@@ -1,4 +1,4 @@
-//! Writing an answer in the form that was asked for.
+//! Writes answers in their output format.
 
 use crate::exit::Failure;
 use crate::output_format::{Exchange, OutputFormat};
@@ -51,7 +51,7 @@ pub fn line<T: Serialize>(value: &T) -> Result<(), Failure> {
 
 /// Writes a text of lines.
 pub fn text(text: impl Display) -> Result<(), Failure> {
-    if order::is_asked() {
+    if order::is_set() {
         // The tables say which columns they have before anything is written.
         let text = text.to_string();
         check_order()?;
@@ -79,9 +79,11 @@ fn check_order() -> Result<(), Failure> {
 
 /// Refuses an order for what is no table.
 fn check_unordered() -> Result<(), Failure> {
-    match order::is_asked() {
-        true => Err(Failure::usage(anyhow!("--sort-by orders tables, and the output is no table"))
-            .hint("-o custom-columns=SPEC is a table of values of the JSON answer")),
+    match order::is_set() {
+        true => {
+            Err(Failure::usage(anyhow!("--sort-by orders tables, and this output is not a table"))
+                .hint("-o custom-columns=SPEC is a table of values of the JSON answer"))
+        }
         false => Ok(()),
     }
 }

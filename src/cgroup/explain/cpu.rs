@@ -51,7 +51,7 @@ pub(super) fn weight(question: &Question<'_>) -> Result<Explanation, ExplainErro
         _ => {}
     }
     if weight == 100 {
-        out.notes.push("100 is what the kernel starts with when nothing was written".to_owned());
+        out.notes.push("100 is the kernel's initial value".to_owned());
     }
     out.notes.push(shares_from(question).to_owned());
     Ok(out)
@@ -111,7 +111,7 @@ pub(super) fn shares(question: &Question<'_>) -> Result<Explanation, ExplainErro
         from,
     ));
     if shares == 1024 {
-        out.notes.push("1024 is what the kernel starts with when nothing was written".to_owned());
+        out.notes.push("1024 is the kernel's initial value".to_owned());
     }
     out.notes.push(shares_from(question).to_owned());
     Ok(out)
@@ -218,7 +218,7 @@ fn quota_explanation(
     out
 }
 
-/// Returns whether somebody writes a quota there, and says so if not.
+/// Returns true if a quota is written there, and adds a note if not.
 fn has_quota(question: &Question<'_>, out: &mut Explanation) -> bool {
     let why = match question.place.map(|place| place.level) {
         Some(Level::Burstable | Level::BestEffort) => "the kubelet gives a QoS class no quota",
@@ -253,7 +253,7 @@ fn no_quota(question: &Question<'_>, out: &mut Explanation) {
 
 pub(super) fn cfs_period(question: &Question<'_>) -> Result<Explanation, ExplainError> {
     let period_us = question.number(1000, 1_000_000, "a whole number from 1000 to 1000000")?;
-    let meaning = format!("the quota is given anew every {period_us} us");
+    let meaning = format!("the quota is refilled every {period_us} us");
     let mut out = question.explanation(meaning);
     if question.may_be(Level::PODS) {
         out.formulas.push(Candidate::rule(

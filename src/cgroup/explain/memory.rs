@@ -183,7 +183,7 @@ pub(super) fn hugetlb(question: &Question<'_>, page: i64) -> Result<Explanation,
         None => out.formulas.push(Candidate::rule("kernel", "nothing was written", Vec::new())),
         Some(0) if question.may_be(Level::PODS) => out.formulas.push(Candidate::rule(
             question.writer("kubelet, container runtime"),
-            "this page size is not asked for: every size that is not listed gets 0",
+            "no container requests this page size: every unlisted size gets 0",
             Vec::new(),
         )),
         Some(UNBOUNDED_HUGEPAGES) if question.may_be(Level::PARENTS) => {

@@ -1,4 +1,4 @@
-//! What the path of a file tells about who writes it.
+//! The writers of a file, by its path.
 //!
 //! Pure. Paths as [`CgroupName`] makes them and as [`container_path`] continues them; anything else
 //! tells nothing.
@@ -46,7 +46,7 @@ impl fmt::Display for Level {
     }
 }
 
-/// Where a file is, as far as its path tells.
+/// The place of a file, as far as its path shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) level: Level,

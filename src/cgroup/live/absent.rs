@@ -52,7 +52,7 @@ impl<'a> Comparison<'a> {
             }
             (true, _) => (Verdict::Unknown, "the pod has not been started here".to_owned()),
             (false, _) => {
-                let reason = "no such cgroup, and no runtime says whether the pod runs";
+                let reason = "no such cgroup, and the pod's state is unknown";
                 (Verdict::Unknown, reason.to_owned())
             }
         }
@@ -82,11 +82,11 @@ impl<'a> Comparison<'a> {
             Some(ContainerState::Exited | ContainerState::Created) => None,
             // What the runtime does not have does not run.
             _ if self.context.runtime_known => None,
-            _ => Some((Verdict::Unknown, "no runtime says whether the container runs".to_owned())),
+            _ => Some((Verdict::Unknown, "the container's state is unknown".to_owned())),
         }
     }
 
-    /// Returns what a container does; `None`: nobody knows it.
+    /// Returns the state of a container; `None`: it is unknown.
     fn state(&self, pod: &Pod, name: &str) -> Option<ContainerState> {
         let status = &pod.status;
         let statuses = status.container_statuses.iter().chain(&status.init_container_statuses);

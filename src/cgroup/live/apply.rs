@@ -1,4 +1,4 @@
-//! Doing what a plan of steps says, one after the other.
+//! Performs the steps of a plan one after the other, and restores them.
 
 use crate::cgroup::live::compare::{KernelValue, Rounding, compare};
 use crate::cgroup::live::repair::{Step, counted_in, lowers_below_usage};
@@ -24,7 +24,7 @@ pub trait CgroupFiles {
     fn write(&self, cgroup: &str, file: &str, text: &str) -> Result<(), String>;
 }
 
-/// What happens to a step, told as it happens.
+/// The progress of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// The text is about to be written.
@@ -39,43 +39,48 @@ pub enum Event<'a> {
     Stopped(&'a str),
 }
 
-/// What became of a list of steps.
+/// The end of a list of steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// How many steps were done, or were not necessary.
+    /// The number of steps that were performed or not necessary.
     pub done: usize,
-    /// Why the next one was not.
+    /// Why the next step was not.
     pub stopped: Option<String>,
 }
 
-/// Whether and how limits below what is in use are written.
+/// How limits below the current usage are treated, and how the kernel rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caution {
-    /// They are meant.
+    /// Limits below the current usage are written.
     pub allow_oom: bool,
     /// How the kernel rounds.
     pub rounding: Rounding,
 }
 
-/// Is told what happens to a step.
-pub type Tell<'a> = &'a mut dyn FnMut(usize, &Step, Event<'_>) -> Result<(), String>;
+/// Takes the progress of a step.
+pub type ReportStep<'a> = &'a mut dyn FnMut(usize, &Step, Event<'_>) -> Result<(), String>;
 
-/// Does the steps until one fails. Each is looked at again right before it is done.
-pub fn apply(steps: &[Step], files: &dyn CgroupFiles, caution: Caution, tell: Tell<'_>) -> Outcome {
+/// Performs the steps until one fails. Each file is read again right before its step.
+pub fn apply(
+    steps: &[Step],
+    files: &dyn CgroupFiles,
+    caution: Caution,
+    tell: ReportStep<'_>,
+) -> Outcome {
     until_one_fails(steps, tell, |index, step, tell| one(index, step, files, caution, tell))
 }
 
 fn until_one_fails(
     steps: &[Step],
-    tell: Tell<'_>,
-    act: impl Fn(usize, &Step, Tell<'_>) -> Result<(), String>,
+    tell: ReportStep<'_>,
+    act: impl Fn(usize, &Step, ReportStep<'_>) -> Result<(), String>,
 ) -> Outcome {
     let mut outcome = Outcome::default();
     for (index, step) in steps.iter().enumerate() {
         match act(index, step, tell) {
             Ok(()) => outcome.done += 1,
             Err(reason) => {
-                // Whether anybody hears of it does not matter any more.
+                // Whether the report succeeds does not matter any more.
                 let _ = tell(index, step, Event::Stopped(&reason));
                 outcome.stopped = Some(reason);
                 break;
@@ -91,7 +96,7 @@ fn until_one_fails(
 /// # Errors
 ///
 /// Fails with the reason why the step must not be done.
-pub fn look(step: &Step, files: &dyn CgroupFiles, caution: Caution) -> Result<(), String> {
+pub fn check_step(step: &Step, files: &dyn CgroupFiles, caution: Caution) -> Result<(), String> {
     let Step { cgroup, file, from, to, .. } = step;
     let found = read_there(files, cgroup, file)?;
     if found != *from {
@@ -106,26 +111,26 @@ pub fn look(step: &Step, files: &dyn CgroupFiles, caution: Caution) -> Result<()
             usage.parse().map_err(|_| format!("{counter} is {usage:?}, expected a number"))?;
         if lowers_below_usage(file, from, to, usage) {
             return Err(format!(
-                "{to} is below what is in use now, {usage} ({counter}): --allow-oom sets it"
+                "{to} is below the current usage, {usage} ({counter}): --allow-oom sets it"
             ));
         }
     }
     Ok(())
 }
 
-/// Looks at all steps as if each had been done before the next: a file can be written more than once.
+/// Checks all steps as if each were performed before the next: a file can be written more than once.
 ///
 /// # Errors
 ///
 /// Fails with the first step that must not be done, and the reason.
-pub fn look_at_all<'s>(
+pub fn check_all<'s>(
     steps: &'s [Step],
     files: &dyn CgroupFiles,
     caution: Caution,
 ) -> Result<(), (&'s Step, String)> {
     let rehearsal = Rehearsal::of(files);
     for step in steps {
-        look(step, &rehearsal, caution).map_err(|reason| (step, reason))?;
+        check_step(step, &rehearsal, caution).map_err(|reason| (step, reason))?;
         rehearsal.put(&step.cgroup, &step.file, &step.to);
     }
     Ok(())
@@ -171,17 +176,17 @@ fn one(
     step: &Step,
     files: &dyn CgroupFiles,
     caution: Caution,
-    tell: Tell<'_>,
+    tell: ReportStep<'_>,
 ) -> Result<(), String> {
     let Step { cgroup, file, from, to, .. } = step;
-    look(step, files, caution)?;
+    check_step(step, files, caution)?;
     tell(index, step, Event::Begins)?;
     files.write(cgroup, file, to)?;
     let kept = read_there(files, cgroup, file)?;
     match compare(file, to, &kept, caution.rounding) {
         KernelValue::Equal | KernelValue::Rounded(_) => tell(index, step, Event::Done(&kept)),
         KernelValue::Different => {
-            // Nobody asked for what the kernel made of it; the way back would not know it either.
+            // The kernel's value was not planned, and a rollback would not know it.
             let back = files.write(cgroup, file, from);
             let back = back.map_or_else(|error| error, |()| format!("{from} was put back"));
             Err(format!("wrote {to}, and the kernel kept {kept}; {back}"))
@@ -204,7 +209,7 @@ pub struct Rollback {
     pub steps: Vec<Step>,
 }
 
-/// Why a text is no way back.
+/// Why a text is not a rollback file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RollbackError {
     /// It is no JSON, or has other fields.
@@ -250,7 +255,7 @@ pub fn roll_back(
     rollback: &Rollback,
     files: &dyn CgroupFiles,
     caution: Caution,
-    tell: Tell<'_>,
+    tell: ReportStep<'_>,
 ) -> Outcome {
     let steps = &rollback.steps;
     until_one_fails(steps, tell, |index, _, tell| one_back(index, steps, files, caution, tell))
@@ -261,19 +266,19 @@ fn one_back(
     steps: &[Step],
     files: &dyn CgroupFiles,
     caution: Caution,
-    tell: Tell<'_>,
+    tell: ReportStep<'_>,
 ) -> Result<(), String> {
     let step = &steps[index];
-    match look_back(&steps[index..], files, caution)? {
-        Back::Gone => tell(index, step, Event::Gone),
-        Back::Already => tell(index, step, Event::Already(&step.to)),
-        Back::Write(now) => one(index, &now, files, caution, tell),
+    match rollback_state(&steps[index..], files, caution)? {
+        RollbackState::Gone => tell(index, step, Event::Gone),
+        RollbackState::Already => tell(index, step, Event::Already(&step.to)),
+        RollbackState::Write(now) => one(index, &now, files, caution, tell),
     }
 }
 
 /// What there is to take back of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Back {
+pub enum RollbackState {
     /// Nothing: the cgroup is gone.
     Gone,
     /// Nothing: it was never done, or was taken back.
@@ -281,16 +286,16 @@ pub enum Back {
     Write(Step),
 }
 
-/// Looks at what there is to take back of each step, as if the one before had been taken back.
-pub fn look_back_at_all(
+/// Returns the state of each step of a rollback, as if the steps before were restored.
+pub fn rollback_states(
     steps: &[Step],
     files: &dyn CgroupFiles,
     caution: Caution,
-) -> Vec<Result<Back, String>> {
+) -> Vec<Result<RollbackState, String>> {
     let rehearsal = Rehearsal::of(files);
     let looked = (0..steps.len()).map(|index| {
-        let looked = look_back(&steps[index..], &rehearsal, caution);
-        if let Ok(Back::Write(step)) = &looked {
+        let looked = rollback_state(&steps[index..], &rehearsal, caution);
+        if let Ok(RollbackState::Write(step)) = &looked {
             rehearsal.put(&step.cgroup, &step.file, &step.to);
         }
         looked
@@ -298,25 +303,29 @@ pub fn look_back_at_all(
     looked.collect()
 }
 
-/// Looks at what there is to take back of the first of the steps that are left.
-fn look_back(steps: &[Step], files: &dyn CgroupFiles, caution: Caution) -> Result<Back, String> {
-    let Some(step) = steps.first() else { return Ok(Back::Already) };
-    let Some(found) = files.read(&step.cgroup, &step.file)? else { return Ok(Back::Gone) };
+/// Returns the state of the first of the remaining steps of a rollback.
+fn rollback_state(
+    steps: &[Step],
+    files: &dyn CgroupFiles,
+    caution: Caution,
+) -> Result<RollbackState, String> {
+    let Some(step) = steps.first() else { return Ok(RollbackState::Already) };
+    let Some(found) = files.read(&step.cgroup, &step.file)? else { return Ok(RollbackState::Gone) };
     // What a later step leads to was there before this one: this one was never done.
     let mut of_file = steps.iter().filter(|it| it.cgroup == step.cgroup && it.file == step.file);
     if of_file.any(|later| found == later.to) {
-        return Ok(Back::Already);
+        return Ok(RollbackState::Already);
     }
     // What the kernel made of the text that was written is what has to be there.
     if compare(&step.file, &step.from, &found, caution.rounding) == KernelValue::Different {
         let Step { from, to, .. } = step;
         return Err(format!(
-            "found {found}, which is neither {from} nor {to}: somebody changed it"
+            "found {found}, which is neither {from} nor {to}: another program changed it"
         ));
     }
     let now = Step { from: found, ..step.clone() };
-    look(&now, files, caution)?;
-    Ok(Back::Write(now))
+    check_step(&now, files, caution)?;
+    Ok(RollbackState::Write(now))
 }
 
 #[cfg(test)]
@@ -399,7 +408,7 @@ mod tests {
                 "in use",
                 vec![step("/k/p", "cpu.weight", "2", "9"), step("/k", "memory.max", "max", "4096")],
                 1,
-                "below what is in use now, 8192",
+                "below the current usage, 8192",
             ),
             ("refused", vec![step("/k", "cpu.weight", "1", "refused")], 0, "invalid argument"),
             ("gone", vec![step("/gone", "cpu.weight", "1", "2")], 0, "is not there"),
@@ -449,13 +458,14 @@ mod tests {
         ];
         let fresh =
             || Kernel::with(&[("/k/cpu.cfs_quota_us", "2500"), ("/k/cpu.cfs_period_us", "10000")]);
-        assert_eq!(look_at_all(&steps, &fresh(), CAUTION), Ok(()));
+        assert_eq!(check_all(&steps, &fresh(), CAUTION), Ok(()));
         let rollback = Rollback::of(&steps, String::new());
         for killed_after in 0..=steps.len() {
             let kernel = fresh();
             apply(&steps[..killed_after], &kernel, CAUTION, &mut |_, _, _| Ok(()));
-            let looked = look_back_at_all(&rollback.steps, &kernel, CAUTION);
-            let to_do = looked.iter().filter(|it| matches!(it, Ok(Back::Write(_)))).count();
+            let looked = rollback_states(&rollback.steps, &kernel, CAUTION);
+            let to_do =
+                looked.iter().filter(|it| matches!(it, Ok(RollbackState::Write(_)))).count();
             assert_eq!(to_do, killed_after, "after {killed_after}: {looked:?}");
             let outcome = roll_back(&rollback, &kernel, CAUTION, &mut |_, _, _| Ok(()));
             assert_eq!(outcome.stopped, None, "after {killed_after}");
@@ -463,7 +473,7 @@ mod tests {
         }
         let kernel =
             Kernel::with(&[("/k/cpu.cfs_quota_us", "7000"), ("/k/cpu.cfs_period_us", "10000")]);
-        assert!(look_back_at_all(&rollback.steps, &kernel, CAUTION)[0].is_err(), "somebody else's");
+        assert!(rollback_states(&rollback.steps, &kernel, CAUTION)[0].is_err(), "somebody else's");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A change as a value, and for people.
 
 use crate::answer::{Basis, answer};
-use crate::cgroup::live::apply::{Back, Event, Outcome};
+use crate::cgroup::live::apply::{Event, Outcome, RollbackState};
 use crate::cgroup::live::repair::{Left, Refusal, Repair, Step};
 use crate::output::table::{Column, Rows, Table};
 use serde::Serialize;
@@ -38,7 +38,7 @@ pub struct StepResult<'a> {
 }
 
 impl<'a> CgroupChange<'a> {
-    /// Puts a plan together with what became of it; without an outcome nothing was done.
+    /// Joins a plan and its outcome; without an outcome nothing was done.
     pub fn new(repair: &'a Repair, outcome: Option<&Outcome>, basis: Basis) -> Self {
         let result = |index: usize| match outcome {
             None => "planned",
@@ -73,7 +73,7 @@ pub fn steps_table(steps: &[Step]) -> Table {
 }
 
 /// Returns the steps of a way back, with what there is to do for each.
-pub fn way_back_table(steps: &[Step], looked: &[Result<Back, String>]) -> Table {
+pub fn rollback_table(steps: &[Step], looked: &[Result<RollbackState, String>]) -> Table {
     let row = |(at, (step, looked))| (at, step, state(looked));
     let rows: Vec<(usize, &Step, &'static str)> =
         steps.iter().zip(looked).enumerate().map(row).collect();
@@ -88,11 +88,11 @@ pub fn way_back_table(steps: &[Step], looked: &[Result<Back, String>]) -> Table 
     ])
 }
 
-fn state(looked: &Result<Back, String>) -> &'static str {
+fn state(looked: &Result<RollbackState, String>) -> &'static str {
     match looked {
-        Ok(Back::Write(_)) => "to do",
-        Ok(Back::Already) => "as before",
-        Ok(Back::Gone) => "gone",
+        Ok(RollbackState::Write(_)) => "to do",
+        Ok(RollbackState::Already) => "as before",
+        Ok(RollbackState::Gone) => "gone",
         Err(_) => "blocked",
     }
 }

@@ -94,7 +94,7 @@ impl<'s> Bandwidth<'s> {
         pairs.into_iter().filter_map(change).collect()
     }
 
-    /// Tells whether a step is the first of this change in the order in which they were found.
+    /// Returns true if a step is the first of this change in the order in which they were found.
     pub fn is_first(&self, step: &Step) -> bool {
         match (self.quota, self.period) {
             (Some(_), Some(_)) => step.is(CgroupFile::CpuCfsQuota),
@@ -102,12 +102,12 @@ impl<'s> Bandwidth<'s> {
         }
     }
 
-    /// Tells whether there is less after the change than before.
+    /// Returns true if there is less after the change than before.
     pub fn lowers(&self) -> bool {
         self.after < self.before
     }
 
-    /// Tells whether a change is of a cgroup inside this one.
+    /// Returns true if a change is of a cgroup inside this one.
     pub fn is_above(&self, other: &Self) -> bool {
         other.path != self.path && other.path.is_within(&self.path)
     }

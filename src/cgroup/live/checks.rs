@@ -46,13 +46,12 @@ const NO_PODS: &str = "the pods of the node are not known";
 const NO_ROOT: &str = "there is no cgroup of all pods";
 
 /// What to do there.
-const OTHER_ROOT: &str =
-    "start the kubelet; of one with another cgroupRoot, say --cgroup-root PATH";
+const OTHER_ROOT: &str = "start the kubelet; for another cgroupRoot, use --cgroup-root PATH";
 
 /// What to do where the pods are unknown.
 const GIVE_PODS: &str = "give them with --pods FILE, or name an API server with --kubeconfig FILE";
 
-/// Everything that the checks look at.
+/// The input of the checks.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckInput<'a> {
     /// What was gathered.
@@ -134,7 +133,7 @@ impl<'a> CheckInput<'a> {
         roots.filter(|(_, root)| seen.insert(root)).map(|(driver, root)| (*driver, root)).collect()
     }
 
-    /// Tells whether the kubelet's configuration is known as a whole.
+    /// Returns true if the kubelet's configuration is known as a whole.
     fn knows_config(&self) -> bool {
         self.config.value.is_object()
     }
@@ -157,7 +156,7 @@ impl<'a> CheckInput<'a> {
         self.node.facts.0.iter().find(|fact| fact.name == name)
     }
 
-    /// Returns who said a fact about the node; `None`: nobody.
+    /// Returns the source of a fact about the node; `None`: it is unknown.
     fn said_by(&self, name: &str) -> Option<String> {
         let fact = self.fact(name).filter(|fact| fact.origin.is_given());
         fact.map(|fact| fact.origin.to_string())
@@ -170,7 +169,7 @@ impl<'a> CheckInput<'a> {
     }
 }
 
-/// Returns the first few of many, and how many there are beside.
+/// Returns the first few of many, and the number of the others.
 fn first_of(names: &[String]) -> String {
     const SHOWN: usize = 3;
     let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
@@ -237,7 +236,7 @@ impl NodeChecks {
         Self { summary: Severity::count(&items), items, basis }
     }
 
-    /// Tells whether anything is wrong.
+    /// Returns true if anything is wrong.
     pub fn has_failed(&self) -> bool {
         self.items.iter().any(|check| check.severity == Severity::Error)
     }

@@ -14,7 +14,7 @@ use crate::facts::cgroup_value::{Value, page_size_in};
 pub struct Rounding {
     /// The kernel's interface.
     pub version: CgroupVersion,
-    /// Who creates cgroups.
+    /// The cgroup driver.
     pub driver: CgroupDriver,
     /// The size of a page of memory in bytes.
     pub page_size: i64,
@@ -75,9 +75,7 @@ fn quota(planned: u64, actual: u64, period_us: u64, rounding: Rounding) -> Kerne
         && actual > 0
         && rounded.is_ok_and(|rounded| u64::try_from(rounded) == Ok(planned))
     {
-        return KernelValue::Rounded(
-            "asked for as it is, and systemd would round it up".to_owned(),
-        );
+        return KernelValue::Rounded("not rounded up, as systemd would".to_owned());
     }
     KernelValue::Different
 }

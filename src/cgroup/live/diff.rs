@@ -35,7 +35,7 @@ pub struct Context<'a> {
     pub motion: &'a Motion,
     /// The pods that are asked about.
     pub selection: &'a Selection,
-    /// What tells who wrote a value.
+    /// The facts that show the writer of a value.
     pub writers: Writers<'a>,
     /// Plans for what was allocated and what is in effect, with their names, where they differ.
     pub resizing: &'a [(&'static str, &'a Plan<'a>)],
@@ -239,7 +239,7 @@ impl<'a> Comparison<'a> {
         plans.filter_map(move |(name, plan)| Some((*name, plan.get(path.as_str())?.text(file)?)))
     }
 
-    /// Says why the kernel has no text where one is planned.
+    /// Returns the reason why the kernel has no text where one is planned.
     fn no_text(&self, cgroup: &PlannedCgroup<'_>, file: &str) -> (Verdict, Option<String>) {
         if CgroupFile::named(file) == Some(CgroupFile::OomScoreAdj) {
             let reason = "no process was found in the container";
@@ -256,7 +256,7 @@ impl<'a> Comparison<'a> {
         (Verdict::Missing, Some(reason))
     }
 
-    /// Says why the kernel may have another text than the one that is planned.
+    /// Returns the reason why the kernel may have another text than the one that is planned.
     fn other_text(
         &self,
         cgroup: &PlannedCgroup<'_>,
@@ -289,7 +289,7 @@ impl<'a> Comparison<'a> {
             return (verdict, Some(reason.to_owned()));
         }
         let reason = match cgroup.owner {
-            Owner::Qos(_) => Some("the kubelet writes this level anew once a minute"),
+            Owner::Qos(_) => Some("the kubelet rewrites this level once a minute"),
             _ => left_behind(cgroup, file, actual),
         };
         (Verdict::Drift, reason.map(str::to_owned))
@@ -307,7 +307,7 @@ impl<'a> Comparison<'a> {
             Some(false) => None,
             None => Some((
                 Verdict::Unknown,
-                "no runtime says whether it may go below its own (restrict_oom_score_adj)",
+                "unknown whether the runtime restricts it (restrict_oom_score_adj)",
             )),
         }
     }

@@ -26,7 +26,7 @@ impl<'a> CgroupDiff<'a> {
         Self { summary: summary(&items), items, basis }
     }
 
-    /// Tells whether anything differs for no known reason.
+    /// Returns true if anything differs for no known reason.
     pub fn has_drift(&self) -> bool {
         self.items.iter().any(|found| found.verdict.is_drift())
     }

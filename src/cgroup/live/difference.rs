@@ -23,11 +23,11 @@ pub enum Verdict {
     Drift,
     /// The kernel does not have what is planned.
     Missing,
-    /// The kernel has something that nobody planned.
+    /// The kernel has an unplanned value or cgroup.
     Extra,
     /// A resize of the pod is not finished, and the kernel has what was allocated or in effect before.
     ResizePending,
-    /// A pod or a container is being created or removed, or it changed while somebody looked.
+    /// A pod or a container is being created or removed, or it changed while kq read it.
     Changing,
     /// One side is not known.
     Unknown,
@@ -46,7 +46,7 @@ impl Verdict {
         Self::Unknown,
     ];
 
-    /// Tells whether the kernel differs from the plan for no known reason.
+    /// Returns true if the kernel differs from the plan for no known reason.
     pub fn is_drift(self) -> bool {
         matches!(self, Self::Drift | Self::Missing | Self::Extra)
     }
@@ -90,7 +90,7 @@ pub struct Difference<'a> {
     pub reason: Option<String>,
     /// `kubelet` or `runtime`.
     pub writer: Option<&'static str>,
-    /// Who wrote what the kernel has, where that is evident.
+    /// The writer of the kernel's value, where it is evident.
     pub set_by: Option<SetBy>,
     /// A resize of the pod is not finished, and changes this value.
     #[serde(skip)]

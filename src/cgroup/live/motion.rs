@@ -1,7 +1,7 @@
-//! Pods that come and go while somebody looks.
+//! Pods that start or end while kq reads the node.
 //!
 //! Facts are gathered one after the other, so a pod that starts or ends meanwhile is half there. Two things
-//! tell it from drift: what the sources say of the pod itself ([`Motion`]), and a second look ([`Look`]).
+//! tell it from drift: what the sources say of the pod itself ([`Motion`]), and a second look ([`DriftSet`]).
 //! What differs in the same way twice, with the same containers, is not in motion.
 
 use crate::cgroup::live::difference::{Difference, Verdict};
@@ -87,7 +87,7 @@ impl Motion {
         motion
     }
 
-    /// Says why a difference can be that of something that comes or goes.
+    /// Returns the reason why a difference can be due to a pod or container that starts or ends.
     fn reason(&self, found: &Difference<'_>) -> Option<String> {
         if found.is_sum {
             let recent = self.recent.as_ref()?;
@@ -156,7 +156,7 @@ impl Census {
         Self(census)
     }
 
-    /// Tells whether there is the same of a pod in another census; of no pod, whether there are the same
+    /// Returns true if there is the same of a pod in another census; of no pod, whether there are the same
     /// pods.
     fn agrees(&self, other: &Self, uid: Option<&str>) -> bool {
         match uid {
@@ -188,9 +188,9 @@ impl Sighting {
     }
 }
 
-/// What differed when somebody looked, with the pod that it is of.
+/// The differences of one comparison, with their pods.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct DriftSet {
     drift: BTreeMap<Sighting, Option<String>>,
     census: Census,
 }
@@ -199,7 +199,7 @@ pub struct Look {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Confirmed(BTreeSet<Sighting>);
 
-impl Look {
+impl DriftSet {
     /// Remembers what drifts.
     pub fn of(differences: &[Difference<'_>], census: Census) -> Self {
         let drift = differences.iter().filter(|found| found.verdict.is_drift());
@@ -207,7 +207,7 @@ impl Look {
         Self { drift: drift.collect(), census }
     }
 
-    /// Tells whether nothing drifts.
+    /// Returns true if nothing drifts.
     pub fn is_clean(&self) -> bool {
         self.drift.is_empty()
     }
@@ -221,7 +221,7 @@ impl Look {
         Confirmed(same.map(|(sighting, _)| sighting.clone()).collect())
     }
 
-    /// Tells whether all that drifts is confirmed.
+    /// Returns true if all that drifts is confirmed.
     pub fn is_settled(&self, confirmed: &Confirmed) -> bool {
         self.drift.len() == confirmed.0.len()
     }
@@ -287,13 +287,13 @@ mod tests {
         use ContainerState::{Exited, Running};
         let look = |state, actual: &str| {
             let census = Census::of([], Some(&runtime(state)), &[]);
-            Look::of(&[difference(Some("u1"), "/k/podu1", actual)], census)
+            DriftSet::of(&[difference(Some("u1"), "/k/podu1", actual)], census)
         };
         for (name, first, second, expected) in [
             ("the same", look(Running, "7"), look(Running, "7"), Verdict::Drift),
             ("another text", look(Running, "7"), look(Running, "8"), Verdict::Changing),
             ("a container ended", look(Running, "7"), look(Exited, "7"), Verdict::Changing),
-            ("not before", Look::default(), look(Running, "7"), Verdict::Changing),
+            ("not before", DriftSet::default(), look(Running, "7"), Verdict::Changing),
         ] {
             let actual = if name == "another text" { "8" } else { "7" };
             let mut found = [difference(Some("u1"), "/k/podu1", actual)];

@@ -15,13 +15,12 @@ pub struct LiveCgroup<'t> {
     pub path: &'t CgroupPath,
     /// How many levels it is below the cgroup of all pods.
     pub depth: usize,
-    /// Whose it is.
     pub owner: LiveOwner<'t>,
     /// Its files.
     pub texts: &'t CgroupTexts,
 }
 
-/// Whose a cgroup is.
+/// The owner of a cgroup.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LiveOwner<'t> {
     /// All pods together.
@@ -42,7 +41,7 @@ pub enum LiveOwner<'t> {
 pub struct LivePod<'t> {
     /// The UID in the cgroup's name.
     pub uid: String,
-    /// The name; `None`: nobody knows a pod of this UID.
+    /// The name; `None`: no pod with this UID is known.
     pub name: Option<&'t PodName>,
     /// The class whose cgroup it is in.
     pub class: QosClass,
@@ -66,7 +65,7 @@ pub enum Part<'t> {
     Sandbox,
     /// The program with which CRI-O watches a container.
     Monitor,
-    /// Nobody knows a container of this id.
+    /// No container with this ID is known.
     Unknown,
 }
 
@@ -173,7 +172,6 @@ impl LiveOwner<'_> {
         }
     }
 
-    /// Returns the pod.
     pub fn pod(&self) -> Option<&LivePod<'_>> {
         match self {
             Self::Pod(pod) => Some(pod),
@@ -182,7 +180,6 @@ impl LiveOwner<'_> {
         }
     }
 
-    /// Returns the class.
     pub fn class(&self) -> Option<QosClass> {
         match self {
             Self::Qos(class) => Some(*class),
@@ -192,7 +189,7 @@ impl LiveOwner<'_> {
 }
 
 impl LivePod<'_> {
-    /// Returns `NAMESPACE/NAME`, or the UID of a pod that nobody knows.
+    /// Returns `NAMESPACE/NAME`, or the UID of an unknown pod.
     pub fn label(&self) -> String {
         match self.name {
             Some(name) => format!("{}/{}", name.namespace, name.name),
@@ -222,7 +219,7 @@ pub struct LivePlace<'t> {
     pub level: &'static str,
     /// The pod's namespace.
     pub namespace: Option<&'t str>,
-    /// The pod's name; null when nobody knows it.
+    /// The pod's name; null when it is unknown.
     pub pod: Option<&'t str>,
     pub pod_uid: Option<String>,
     /// The container's name.

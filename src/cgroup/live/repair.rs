@@ -19,19 +19,19 @@ use std::cmp::Reverse;
 pub struct Step {
     /// The cgroup, below the root of the hierarchy.
     pub cgroup: String,
-    /// Whose it is: `default/web`, `default/web web`.
+    /// The owner: `default/web`, `default/web web`.
     pub owner: String,
     pub file: String,
     /// What has to be there before; without the line end.
     pub from: String,
     /// What is written.
     pub to: String,
-    /// Who may write something else again: `kubelet` or `runtime`.
+    /// The program that may overwrite it: `kubelet` or `runtime`.
     pub writer: String,
 }
 
 impl Step {
-    /// Tells whether this is a step of a file.
+    /// Returns true if this is a step of a file.
     pub fn is(&self, file: CgroupFile) -> bool {
         CgroupFile::named(&self.file) == Some(file)
     }
@@ -56,7 +56,7 @@ pub struct Left {
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub enum Refusal {
     /// A limit would be below what is in use: processes would be killed, or the kernel refuses.
-    #[error("{cgroup}/{file}: {to} is below what is in use now, {usage}")]
+    #[error("{cgroup}/{file}: {to} is below the current usage, {usage}")]
     BelowUse {
         cgroup: String,
         file: String,
@@ -74,7 +74,7 @@ pub enum Refusal {
         root: String,
     },
     /// No such file is written by a kubelet or a runtime.
-    #[error("{cgroup}: {file:?} is no file that kq writes")]
+    #[error("{cgroup}: kq does not write {file:?}")]
     File { cgroup: String, file: String },
 }
 
@@ -172,15 +172,15 @@ fn step(found: &Difference<'_>, version: CgroupVersion) -> Result<Option<Step>, 
     };
     match found.verdict {
         Verdict::Match | Verdict::Rounded => return Ok(None),
-        Verdict::Unknown => return left("it is not known what should be here"),
+        Verdict::Unknown => return left("the planned value is unknown"),
         Verdict::ResizePending => return left("the kubelet is resizing the pod"),
-        Verdict::Changing => return left("it is changing: look again"),
+        Verdict::Changing => return left("it is changing: run kq again"),
         Verdict::Drift | Verdict::Missing | Verdict::Extra => {}
     }
     let (Some(file), Some(actual)) = (&found.file, &found.actual) else {
         return left(match (found.verdict, &found.file) {
             (Verdict::Missing, Some(_)) => "the kernel has no such file here",
-            (Verdict::Missing, None) => "cgroups are made by the kubelet and the runtime",
+            (Verdict::Missing, None) => "the kubelet and the runtime create cgroups",
             _ => "cgroups are removed by the kubelet",
         });
     };
@@ -199,7 +199,7 @@ fn step(found: &Difference<'_>, version: CgroupVersion) -> Result<Option<Step>, 
         None => match known.and_then(|known| Some((known, known.row().untouched?))) {
             Some((known, "max")) => known.no_limit(version).to_owned(),
             Some((_, untouched)) => untouched.to_owned(),
-            None => return left("it is not known what should be here"),
+            None => return left("the planned value is unknown"),
         },
     };
     Ok(Some(Step {
@@ -253,7 +253,7 @@ fn is_below(file: &str, limit: &str, usage: u64) -> bool {
         .is_some_and(|file| matches!(file.value(limit), Value::Number(limit) if limit < usage))
 }
 
-/// Tells whether a step takes a limit below what is in use; to loosen one harms nobody.
+/// Returns true if a step takes a limit below what is in use; to loosen one harms nobody.
 pub fn lowers_below_usage(file: &str, from: &str, to: &str, usage: u64) -> bool {
     is_below(file, to, usage) && lowers(file, from, to)
 }

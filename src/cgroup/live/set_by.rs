@@ -1,4 +1,4 @@
-//! Who wrote a value that nobody planned, as far as facts tell.
+//! The writer of an unplanned value, as far as facts show it.
 
 use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::cgroup_tree::CgroupPath;
@@ -6,7 +6,7 @@ use crate::facts::drop_ins::UnitProperty;
 use serde::Serialize;
 use std::fmt;
 
-/// Who wrote a value.
+/// The writer of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum SetBy {
@@ -23,7 +23,7 @@ pub enum SetBy {
     Other,
 }
 
-/// The facts that tell who wrote a value.
+/// The facts that show the writer of a value.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Writers<'a> {
     /// What drop-ins of systemd set; `None`: unknown.

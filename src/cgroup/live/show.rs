@@ -30,7 +30,7 @@ answer!("CgroupUsage", CgroupUsage<'_>);
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsedCgroup<'t> {
-    /// Whose it is.
+    /// The owner.
     #[serde(flatten)]
     pub place: LivePlace<'t>,
     /// The files in which limits and weights are set, with their texts.
@@ -51,7 +51,7 @@ pub struct UsedCgroup<'t> {
 pub struct Usage {
     /// CPU time in microseconds.
     pub cpu_usec: Option<u64>,
-    /// Periods in which the quota was looked at.
+    /// Periods in which the quota was enforced.
     pub periods: Option<u64>,
     /// Periods in which it was used up.
     pub throttled_periods: Option<u64>,

@@ -30,7 +30,7 @@ answer!("ThrottlingRanking", ThrottlingRanking<'_>);
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Throttled<'t> {
-    /// Whose it is.
+    /// The owner.
     #[serde(flatten)]
     pub place: LivePlace<'t>,
     /// CPU time per period, in microseconds; null: no quota, or an unknown one.

@@ -1,4 +1,4 @@
-//! What the kernel has and nobody planned: single values, and whole cgroups.
+//! The kernel's unplanned values and cgroups.
 
 use crate::cgroup::live::diff::Comparison;
 use crate::cgroup::live::difference::{Difference, Verdict};
@@ -31,7 +31,7 @@ impl<'a> Comparison<'a> {
             if is_default {
                 continue;
             }
-            let reason = format!("nobody plans this; untouched it would be {default}");
+            let reason = format!("not planned; the kernel's default is {default}");
             self.unplanned_value(cgroup, name, actual, reason);
         }
     }
@@ -52,8 +52,7 @@ impl<'a> Comparison<'a> {
         {
             return;
         }
-        let reason =
-            format!("nobody plans this; the cgroup above has {}", above.unwrap_or_default());
+        let reason = format!("not planned; the parent cgroup has {}", above.unwrap_or_default());
         self.unplanned_value(cgroup, name, actual, reason);
     }
 
@@ -96,7 +95,7 @@ impl<'a> Comparison<'a> {
                 LiveOwner::Pod(pod) => Some(self.unplanned_pod(cgroup.path, &pod.uid, ended)),
                 LiveOwner::Container(container) => self.unplanned_container(cgroup, container.part),
                 LiveOwner::Stranger => {
-                    Some((Verdict::Extra, "no kubelet makes such a cgroup".to_owned()))
+                    Some((Verdict::Extra, "no kubelet creates such a cgroup".to_owned()))
                 }
                 // The plan has these; they are on another path only under another driver.
                 LiveOwner::Kubepods | LiveOwner::Qos(_) => {
@@ -136,7 +135,7 @@ impl<'a> Comparison<'a> {
             (Some(reason), None) if !self.context.runtime_known => {
                 (Verdict::Unknown, reason.to_owned())
             }
-            (_, None) => (Verdict::Extra, "orphan: nobody knows a pod of this UID".to_owned()),
+            (_, None) => (Verdict::Extra, "orphan: no pod with this UID is known".to_owned()),
             (None, Some(pod)) if pod.known => {
                 let kubepods = self.plan.roots.first().map(|root| CgroupPath::new(&root.path));
                 match kubepods.is_some_and(|kubepods| path.is_within(&kubepods)) {
@@ -177,9 +176,7 @@ impl<'a> Comparison<'a> {
             Part::Unknown if self.context.runtime_known => {
                 Some((Verdict::Extra, "the runtime knows no container of this id".to_owned()))
             }
-            Part::Unknown => {
-                Some((Verdict::Unknown, "no runtime says whose container this is".to_owned()))
-            }
+            Part::Unknown => Some((Verdict::Unknown, "the container's pod is unknown".to_owned())),
         }
     }
 }

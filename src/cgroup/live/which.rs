@@ -1,24 +1,35 @@
-//! Whose a process, a cgroup or a container is.
+//! The pod and container of a process, a cgroup or a container ID.
 
 use crate::answer::{Basis, answer};
 use crate::cgroup::files::CgroupDriver;
 use crate::cgroup::live::place::{LiveCgroup, LiveOwner, LivePlace, live_cgroups};
-use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
+use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use crate::facts::workloads::Workloads;
 use serde::Serialize;
 
-/// What is asked about.
+/// A process, a cgroup or a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WhichSubject {
-    /// The process of this id.
     Pid(i32),
     /// The cgroup at this path, below the root of the hierarchy.
     Path(CgroupPath),
-    /// The container whose id begins like this.
+    /// The container whose ID begins like this.
     Container(String),
 }
 
-/// Whose it is.
+impl WhichSubject {
+    /// Returns the cgroup at a path, or the cgroup of the file there. The path may begin with the mount point.
+    pub fn path(path: &str, tree: &CgroupTree) -> Self {
+        let cgroup = CgroupPath::new(&tree.layout.path_below_root(path));
+        let holder = cgroup.parent().filter(|parent| {
+            let has_file = |texts: &CgroupTexts| texts.0.contains_key(cgroup.name());
+            tree.get(&cgroup).is_none() && tree.get(parent).is_some_and(has_file)
+        });
+        Self::Path(holder.unwrap_or(cgroup))
+    }
+}
+
+/// The owner of a process, a cgroup or a container.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CgroupOwner<'t> {
@@ -135,7 +146,7 @@ pub fn lines(owner: &CgroupOwner<'_>) -> Vec<String> {
     let place = &owner.place;
     let pod = match (place.namespace, place.pod) {
         (Some(namespace), Some(pod)) => Some(format!("{namespace}/{pod}")),
-        _ => place.pod_uid.as_ref().map(|_| "(nobody knows it)".to_owned()),
+        _ => place.pod_uid.as_ref().map(|_| "(unknown)".to_owned()),
     };
     let pids: Vec<String> = owner.pids.iter().map(ToString::to_string).collect();
     let rows = [

@@ -10,7 +10,7 @@ use crate::facts::lookup::Sourced;
 use crate::facts::origin::Origin;
 use crate::k8s::cpuset::CpuSet;
 
-/// Whose weights and quotas are shared out.
+/// The weights and quotas that divide the CPU time.
 #[derive(Clone, Copy, Debug)]
 pub enum Values<'t> {
     /// What the kubelet and the runtime write.
@@ -62,7 +62,7 @@ pub(super) struct Gap {
     pub within: CgroupPath,
 }
 
-/// Everybody who competes.
+/// The competing cgroups.
 pub(super) struct Competitors<'p> {
     values: Values<'p>,
     /// Something competes with the cgroups of all pods.
@@ -114,7 +114,7 @@ impl<'p> Found<'p> {
 }
 
 impl<'p> Competitors<'p> {
-    /// Collects who competes below the cgroups of all pods, which may have `siblings` beside them.
+    /// Collects the competing cgroups below the cgroups of all pods, which may have `siblings` beside them.
     pub fn of(kubepods: &[&'p PlannedCgroup<'p>], values: Values<'p>, siblings: bool) -> Self {
         let mut all = Self {
             values,
@@ -172,7 +172,7 @@ impl<'p> Competitors<'p> {
                 self.gaps.push(Gap { text: unread(&tree.value, cgroup, files), within: parent });
             }
             if quota.is_none() {
-                // What a quota leaves goes to anybody.
+                // CPU time above a quota goes to any sibling.
                 let files = [CgroupFile::CpuMax, CgroupFile::CpuCfsQuota];
                 let text = unread(&tree.value, cgroup, files);
                 self.gaps.push(Gap { text, within: CgroupPath::root() });
@@ -210,7 +210,7 @@ impl<'p> Competitors<'p> {
         None
     }
 
-    /// Tells whether a container may run in a cgroup of which the name is unknown.
+    /// Returns true if a container may run in a cgroup of which the name is unknown.
     fn is_unnamed(&self, cgroup: &PlannedCgroup<'_>, path: &CgroupPath) -> bool {
         let (Values::Kernel(tree), Owner::Container { pod, name, .. }) =
             (self.values, cgroup.owner)
@@ -225,7 +225,7 @@ impl<'p> Competitors<'p> {
         path.name().starts_with('<') && has_pod && !is_still
     }
 
-    /// Tells whether a container ends before the others run. What the kernel has runs.
+    /// Returns true if a container ends before the others run. What the kernel has runs.
     fn ends(&self, cgroup: &PlannedCgroup<'_>) -> bool {
         let is_init =
             matches!(cgroup.owner, Owner::Container { kind: ContainerKind::InitContainer, .. });
@@ -272,7 +272,7 @@ impl<'p> Competitors<'p> {
     }
 }
 
-/// Says which value of the kernel is missing, and why.
+/// Returns which value of the kernel is missing, and why.
 fn unread<const N: usize>(
     tree: &CgroupTree,
     cgroup: &PlannedCgroup<'_>,

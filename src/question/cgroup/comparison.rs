@@ -1,4 +1,4 @@
-//! What `diff` and `apply` have in common: the plan of a live node, held against its kernel.
+//! The plan of a live node, compared with its kernel, for `diff` and `apply`.
 
 use super::live_node::LiveNode;
 use crate::answer::Basis;
@@ -6,7 +6,7 @@ use crate::answer::{Failure, Missing};
 use crate::cgroup::live::compare::Rounding;
 use crate::cgroup::live::diff::{Context, absent_controllers, diff};
 use crate::cgroup::live::difference::Difference;
-use crate::cgroup::live::motion::{Census, Confirmed, Look, Motion};
+use crate::cgroup::live::motion::{Census, Confirmed, DriftSet, Motion};
 use crate::cgroup::live::place::live_cgroups;
 use crate::cgroup::live::set_by::Writers;
 use crate::cgroup::plan::{Plan, plan};
@@ -26,7 +26,7 @@ use crate::k8s::pod::Pod;
 use anyhow::anyhow;
 use std::cell::OnceCell;
 
-/// A live node, and what is asked about it.
+/// A live node, and the pods to compare.
 pub struct Compared {
     /// The node.
     pub live: LiveNode,
@@ -78,7 +78,7 @@ fn earlier(live: &LiveNode, notes: &mut Vec<String>) -> Vec<(&'static str, Vec<L
     earlier
 }
 
-/// Returns which CPUs the CPU manager gave to whom, as far as its file can be read.
+/// Returns the CPU manager's assignments, if its file can be read.
 fn assigned_cpus(live: &LiveNode) -> Option<CpuState> {
     let Some(Text::Read(text)) = live.snapshot.state_files.as_ref()?.get(StateFile::Cpu.name())
     else {
@@ -88,9 +88,9 @@ fn assigned_cpus(live: &LiveNode) -> Option<CpuState> {
     load(text.as_bytes(), by_pod, None, None).shown
 }
 
-/// What is said where a node could be looked at once only.
-const ONE_LOOK: &str = "this is one look: what differs because a pod started, ended or was resized at that \
-                        moment cannot be told from drift";
+/// The warning for a node that was read only once.
+const ONE_LOOK: &str = "the node was read once: a pod that started, ended or was resized at that moment looks \
+                        like drift";
 
 impl Compared {
     /// Returns what a comparison of these pods needs.
@@ -119,9 +119,9 @@ impl Compared {
     /// # Errors
     ///
     /// Fails where no plan can be made.
-    pub fn look(&self) -> Result<Look, Failure> {
+    pub fn drift(&self) -> Result<DriftSet, Failure> {
         let comparison = self.comparison()?;
-        Ok(Look::of(&comparison.differences, comparison.census.clone()))
+        Ok(DriftSet::of(&comparison.differences, comparison.census.clone()))
     }
 
     /// Returns the cgroup of all pods under the driver of the node.
@@ -139,7 +139,7 @@ impl Compared {
         })
     }
 
-    /// Says what is only assumed and would decide about what is written.
+    /// Refuses assumed facts that decide about written values.
     ///
     /// # Errors
     ///
@@ -147,8 +147,8 @@ impl Compared {
     pub fn check_basis(&self, weights: bool) -> Result<(), Failure> {
         let live = &self.live;
         let guessed = |fact: &str, flag: &str| {
-            let guess = anyhow!("{fact} is not known, and nothing is written on a guess");
-            Err(Failure::refused(guess).hint(format!("say it with {flag}")))
+            let guess = anyhow!("{fact} is unknown, and kq writes nothing on a guess");
+            Err(Failure::refused(guess).hint(format!("set it with {flag}")))
         };
         if !live.has_configuration() {
             return guessed("the kubelet's whole configuration", "--kubelet-config FILE");

@@ -1,22 +1,89 @@
 //! The cgroup tree of a gathered node, before the node is described.
 
 use crate::answer::Failure;
+use crate::cgroup::live::place::kubelet_roots;
 use crate::facts::cgroup_mode::CgroupDriver;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
+use crate::facts::live::missing;
 use crate::facts::snapshot::Snapshot;
-use crate::node::GivenConfig;
+use crate::facts::workloads::Workloads;
+use crate::node::{GivenConfig, cgroup_tree, kubelet_root};
 use anyhow::anyhow;
 
-/// What was gathered, and where the cgroup of all pods may be.
+/// A gathered node with the possible cgroups of all pods.
 pub struct GatheredTree {
-    /// As it was gathered.
+    /// The gathered facts.
     pub snapshot: Snapshot,
-    /// The kubelet's configuration, where it was given.
+    /// The kubelet's configuration, if a flag names it.
     pub given: Option<GivenConfig>,
-    /// Where the cgroup of all pods may be.
+    /// The possible cgroups of all pods.
     pub roots: Vec<(CgroupDriver, CgroupPath)>,
-    /// What is unknown.
+    /// The missing facts.
     pub notes: Vec<String>,
+}
+
+impl GatheredTree {
+    /// Finds the possible cgroups of all pods; `cgroup_root` wins over the kubelet's configuration.
+    pub fn of(snapshot: Snapshot, given: Option<GivenConfig>, cgroup_root: Option<&str>) -> Self {
+        let found = snapshot.kubelet_config.value().map(|found| &found.value);
+        let config = given.as_ref().map(|given| &given.config.value).or(found);
+        let (root, per_qos) = kubelet_root(cgroup_root, config);
+        let roots = kubelet_roots(&root, per_qos);
+        let notes = missing(&snapshot, given.is_some());
+        Self { snapshot, given, roots, notes }
+    }
+}
+
+/// A cgroup tree with the names of pods and containers.
+pub struct LiveTree {
+    /// The gathered facts.
+    pub snapshot: Snapshot,
+    /// The pods and containers.
+    pub workloads: Workloads,
+    /// The possible cgroups of all pods.
+    pub roots: Vec<(CgroupDriver, CgroupPath)>,
+    /// The missing facts, and what could not be read of the tree.
+    pub notes: Vec<String>,
+}
+
+impl From<GatheredTree> for LiveTree {
+    fn from(gathered: GatheredTree) -> Self {
+        let GatheredTree { snapshot, roots, .. } = gathered;
+        // Only the root of the configuration matters here; a root that exists was found.
+        let tree = snapshot.cgroups.value();
+        let is_found = roots.iter().any(|(_, root)| tree.is_some_and(|t| t.get(root).is_some()));
+        let notes = missing(&snapshot, is_found);
+        let pods = snapshot.pods.value().into_iter().flat_map(|recorded| &recorded.pods);
+        let workloads = Workloads::of(pods.map(|loaded| &loaded.pod), snapshot.runtime.value());
+        Self { snapshot, workloads, roots, notes }
+    }
+}
+
+impl LiveTree {
+    /// Returns the tree.
+    ///
+    /// # Errors
+    ///
+    /// Fails when it could not be read: then there is no answer.
+    pub fn tree(&self) -> Result<&CgroupTree, Failure> {
+        cgroup_tree(&self.snapshot)
+    }
+
+    /// Returns a tree that has a cgroup of all pods.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the tree could not be read, and as [`check_kubepods`] does.
+    pub fn tree_of_pods(&self) -> Result<&CgroupTree, Failure> {
+        let tree = self.tree()?;
+        check_kubepods(tree, &self.roots)?;
+        Ok(tree)
+    }
+
+    /// Returns the missing facts, and what could not be read of the tree.
+    pub fn warnings(&self, tree: &CgroupTree) -> Vec<String> {
+        self.notes.iter().cloned().chain(tree.problems.iter().map(ToString::to_string)).collect()
+    }
 }
 
 /// Refuses a tree without a cgroup of all pods: no kubelet has run here, or its root is another one.
@@ -33,5 +100,5 @@ pub fn check_kubepods(
     }
     let roots: Vec<&str> = roots.iter().map(|(_, root)| root.as_str()).collect();
     Err(Failure::missing(anyhow!("there is no cgroup {}", roots.join(" or ")))
-        .hint("a kubelet with another cgroupRoot: say --cgroup-root PATH"))
+        .hint("for a kubelet with another cgroupRoot, use --cgroup-root PATH"))
 }

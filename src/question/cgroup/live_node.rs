@@ -132,7 +132,7 @@ impl LiveNode {
         if is_known { Ok(()) } else { check_kubepods(tree, &self.roots) }
     }
 
-    /// Tells whether the kubelet's whole configuration is known. A kubelet inside another program can
+    /// Returns true if the kubelet's whole configuration is known. A kubelet inside another program can
     /// have settings that nothing shows.
     pub fn has_configuration(&self) -> bool {
         let embedded = self.is_config_of_process
@@ -146,7 +146,7 @@ impl LiveNode {
         Knowledge::of(&self.node, self.formula, self.has_configuration(), unknown_pods)
     }
 
-    /// Tells whether each pod that is not in the list is BestEffort by the place of its cgroup: such a pod
+    /// Returns true if each pod that is not in the list is BestEffort by the place of its cgroup: such a pod
     /// requests nothing, and is in no sum.
     fn lacks_best_effort_only(&self) -> bool {
         let (Some(tree), Some(pods)) = (self.snapshot.cgroups.value(), self.snapshot.pods.value())
@@ -208,7 +208,7 @@ fn keep_last(pods: &mut Vec<LoadedPod>) -> Vec<String> {
     notes
 }
 
-/// Puts a pod in the place of its namesake, which tells it what the node reported.
+/// Puts a pod in the place of its namesake, and keeps the status that the node reported.
 fn put(pods: &mut Vec<LoadedPod>, mut loaded: LoadedPod) {
     let own = &loaded.pod.metadata;
     let namesake = pods.iter_mut().find(|other| {

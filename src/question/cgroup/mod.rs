@@ -7,7 +7,9 @@ mod gathered_tree;
 mod live_node;
 /// The cgroups that the kubelet would set.
 pub mod plan;
+mod shares;
 
 pub use comparison::Compared;
-pub use gathered_tree::{GatheredTree, check_kubepods};
+pub use gathered_tree::{GatheredTree, LiveTree, check_kubepods};
 pub use live_node::LiveNode;
+pub use shares::SharesOptions;

@@ -72,7 +72,7 @@ impl PlanInput {
         notes.extend(given_twice(&loaded));
         notes.extend(loaded.problems.iter().map(|problem| format!("left out: {problem}")));
         if !loaded.problems.is_empty() {
-            let sums = "the node and QoS levels are computed without what was left out";
+            let sums = "the node and QoS levels are computed without the pods left out";
             notes.push(sums.to_owned());
         }
         Self {
@@ -97,7 +97,7 @@ impl PlanInput {
             mark_static(&mut loaded.pod);
         }
         let is_incomplete = incomplete.is_some() || config.value.is_null();
-        notes.extend(incomplete.map(|reason| format!("the sums may be too small: {reason}")));
+        notes.extend(incomplete.map(|reason| format!("totals may be incomplete: {reason}")));
         Self { node, left_out, formula, pods, is_incomplete, cgroups, selection, notes, knowledge }
     }
 
@@ -145,7 +145,7 @@ impl PlanInput {
         select(&mut plan.roots, &self.selection);
     }
 
-    /// Tells whether a pod was asked about.
+    /// Returns true if a pod is selected.
     pub fn is_selected(&self, namespace: &str, pod: &str) -> bool {
         if self.selection.is_all() {
             return true;

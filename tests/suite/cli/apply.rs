@@ -165,7 +165,7 @@ fn limits_below_use_need_a_word() {
     let ran = node.described("cgroup apply --yes").run();
     assert_eq!(ran.code, 4, "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("134217728 is below what is in use now, 201326592"),
+        ran.stderr.contains("134217728 is below the current usage, 201326592"),
         "{}",
         ran.stderr
     );

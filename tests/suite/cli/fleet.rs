@@ -149,12 +149,9 @@ fn a_line_of_csv_for_each_node() {
 fn what_is_no_question_about_stored_nodes_is_refused() {
     let fleet = fleet();
     for (line, expected) in [
-        (". -- gc apply", "kq gc apply is no question about many nodes"),
-        (
-            ". -- cgroup apply --dry-run",
-            "kq cgroup apply --dry-run is no question about many nodes",
-        ),
-        (". -- snapshot", "kq snapshot is no question about many nodes"),
+        (". -- gc apply", "kq gc apply cannot be asked of many nodes"),
+        (". -- cgroup apply --dry-run", "kq cgroup apply --dry-run cannot be asked of many nodes"),
+        (". -- snapshot", "kq snapshot cannot be asked of many nodes"),
         (
             ". -- doctor -o wide",
             "kq doctor -o wide: the argument '--output <FORMAT>' cannot be used",

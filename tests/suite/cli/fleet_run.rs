@@ -253,7 +253,7 @@ fn every_fault_of_a_node_is_named_and_nothing_is_left() {
     for expected in [
         "missing: cut: the log of the pod is cut off or damaged: ",
         "missing: full: the pod did not run: OutOfpods: Node didn't have enough resource: pods",
-        "missing: garbage: the output is no answer of kq: the log of the pod ends with \"exec format error",
+        "missing: garbage: the output is not an answer of kq: the log of the pod ends with \"exec format error",
         "missing: gone: the pod did not run: another client deleted it",
         "missing: lost: the pod did not run: ",
         "missing: missing-image: the pod did not run: ImagePullBackOff: Back-off pulling image",
@@ -306,7 +306,7 @@ fn an_interrupt_deletes_the_pods() {
         };
         assert_eq!(ran.code, 3, "{}", ran.text());
         assert!(
-            ran.stderr.contains("missing: silent: not asked: kq was interrupted"),
+            ran.stderr.contains("missing: silent: not queried: kq was interrupted"),
             "{}",
             ran.text()
         );
@@ -358,18 +358,18 @@ fn nothing_is_made_without_a_yes() {
     let fleet = Fleet::start();
     let flags = fleet.flags();
     for (line, code, expected) in [
-        ("well-1 -- doctor", 4, "nothing was changed: nobody can be asked here"),
+        ("well-1 -- doctor", 4, "nothing was changed: confirmation needs a terminal"),
         ("--dry-run -- doctor", 0, "plan: a pod on cut and 10 more nodes of https://127.0.0.1"),
         ("--dry-run --sample 2 -- doctor", 0, "plan: a pod on cut and 1 more nodes"),
         ("well-3 --yes -- doctor", 2, "hint: did you mean well-1?"),
-        ("-l well=maybe --yes -- doctor", 2, "no node of the cluster is meant"),
-        ("--yes -- gc apply", 2, "kq gc apply is no question about many nodes"),
+        ("-l well=maybe --yes -- doctor", 2, "no node of the cluster is selected"),
+        ("--yes -- gc apply", 2, "kq gc apply cannot be asked of many nodes"),
         ("--yes -- schema X", 2, "kq schema X: unexpected argument '--output'"),
         ("--yes -- doctor -w", 2, "it does not end"),
         (
             "--yes -- admit explain examples/web.yaml",
             2,
-            "a file of this machine, and no node has it",
+            "a file of this machine, which the nodes do not have",
         ),
         ("--yes -- cgroup diff --kubelet-config=examples/web.yaml", 2, "a file of this machine"),
     ] {

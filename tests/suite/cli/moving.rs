@@ -106,7 +106,7 @@ fn a_stored_node_is_one_look_and_says_so() {
                 --kubelet-version 1.36 --runtime runc=1.3.6";
     let ran = kq(line).within(node.folder()).run();
     assert_eq!(ran.code, 1, "{}{}", ran.stdout, ran.stderr);
-    assert!(ran.stderr.contains("this is one look"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the node was read once"), "{}", ran.stderr);
 }
 
 /// Prepares a command on a node of whose kubelet no source tells the configuration.

@@ -184,7 +184,7 @@ fn like_the_kubelet_no_budget_is_asked() {
 fn nothing_is_changed_that_was_not_allowed() {
     let world = World::new("2", two());
     for (flags, code, said) in [
-        ("", 4, "nothing was changed: nobody can be asked here"),
+        ("", 4, "nothing was changed: confirmation needs a terminal"),
         ("--dry-run", 0, ""),
         ("--dry-run -o json", 0, ""),
         ("--dry-run --like-kubelet -o yaml", 0, ""),

@@ -149,15 +149,15 @@ default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 1
 fn the_cpus_are_needed() {
     kq("cgroup shares examples/classic.yaml").shows(str![[r#"
 --- stderr
-kq: the number of the node's CPUs is not known
-hint: say it with --cpus N, or with --capacity cpu=N or --node-file FILE
+kq: the number of the node's CPUs is unknown
+hint: set it with --cpus N, --capacity cpu=N or --node-file FILE
 --- exit 3
 
 "#]]);
     kq("cgroup shares examples/classic.yaml --cpus 3 --sibling system.slice=100").shows(str![[
         r#"
 --- stderr
-kq: the weight of kubepods is not known, so nothing can be compared with it
+kq: the weight of kubepods is unknown: --sibling needs it
 hint: it follows from --capacity cpu=N or --node-file FILE
 --- exit 3
 

@@ -84,7 +84,7 @@ fn answers_alike_in(node: &Node, flags: &str, formats: &[&str]) {
 
 /// Returns an answer without the warning that a stored node cannot be looked at again: at a live one, kq does.
 fn beside_looks(ran: Ran, format: &str) -> String {
-    const WARNING: &str = "this is one look: ";
+    const WARNING: &str = "the node was read once: ";
     let is_kept = |line: &&str| !line.contains(WARNING) && !line.starts_with("warnings:");
     let text: String = match serde_json::from_str::<Value>(&ran.stdout) {
         Ok(mut answer) if format == "json" => {

@@ -93,7 +93,7 @@ fn only_files_from_the_table_are_touched() {
         node.refuses(&pod, file, "cgroup v2 has no such value");
     }
     let counted = node.files.write(&pod, "memory.current", "0").expect_err("it is counted");
-    assert_eq!(counted, format!("cannot write {pod}/memory.current: it is no setting"));
+    assert_eq!(counted, format!("cannot write {pod}/memory.current: it is not a setting"));
     assert_eq!(node.files.read(&pod, "memory.current").as_deref(), Ok("41943040"));
     let node = self::node(CgroupVersion::V1);
     node.refuses(&pod, "memory.max", "cgroup v1 has no such value");
@@ -161,14 +161,14 @@ fn no_path_leads_out() {
     node.refuses(&whole, "memory.max", "no such file or directory");
     let pipe = replaced("cpu.max");
     assert!(Command::new("mkfifo").arg(pipe).status().expect("mkfifo runs").success());
-    node.refuses(&pod, "cpu.max", "it is no plain file");
+    node.refuses(&pod, "cpu.max", "it is not a regular file");
     fs::create_dir(replaced("memory.low")).expect("a folder can be made");
-    node.refuses(&pod, "memory.low", "it is no plain file");
+    node.refuses(&pod, "memory.low", "it is not a regular file");
     // The path of a socket must be short; its name can be changed.
     let socket = node.folder.path().join("s");
     let _socket = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
     fs::rename(socket, replaced("memory.min")).expect("it is renamed");
-    node.refuses(&pod, "memory.min", "it is no plain file");
+    node.refuses(&pod, "memory.min", "it is not a regular file");
     node.refuses(&format!("{kubepods}/gone"), "pids.max", "no such file or directory");
     fs::write(node.place(&format!("{pod}/cpu.weight")), b"\xff\n").expect("written");
     let reason = node.files.read(&pod, "cpu.weight").expect_err("no text");

@@ -128,7 +128,7 @@ fn a_value_of_a_class_that_drifts_says_who_writes_it() {
     node.cgroups()["/kubepods/burstable"]["cpu.shares"] = "2\n".into();
     let answer = node.differences();
     assert_eq!(answer.found, ["DRIFT /kubepods/burstable cpu.shares 478 2"]);
-    assert_eq!(answer.reasons, ["the kubelet writes this level anew once a minute"]);
+    assert_eq!(answer.reasons, ["the kubelet rewrites this level once a minute"]);
 }
 
 #[test]
@@ -324,7 +324,7 @@ fn a_class_counts_what_pods_ask_for() {
         "{:?}",
         answer.found
     );
-    assert_eq!(answer.reasons[0], "the kubelet writes this level anew once a minute");
+    assert_eq!(answer.reasons[0], "the kubelet rewrites this level once a minute");
 }
 
 #[test]
@@ -440,9 +440,9 @@ fn a_node_without_its_runtime_is_compared_as_far_as_its_pods_tell() {
     node.0["runtime"] = unanswered("unix:///run/containerd/containerd.sock", "no such file");
     let answer = node.differences();
     // What only the runtime knows: which cgroups are sandboxes, and whether it raises scores.
-    let sandboxes = "no runtime says whose container this is";
+    let sandboxes = "the container's pod is unknown";
     let of_sandboxes = answer.reasons.iter().filter(|reason| *reason == sandboxes).count();
-    let scores = "no runtime says whether it may go below its own (restrict_oom_score_adj)";
+    let scores = "unknown whether the runtime restricts it (restrict_oom_score_adj)";
     let of_scores = answer.reasons.iter().filter(|reason| *reason == scores).count();
     assert_eq!((of_sandboxes, of_scores), (16, 3), "{:?}", answer.found);
     assert_eq!(answer.count("UNKNOWN"), 19, "{:?}", answer.found);

@@ -3,7 +3,7 @@
 use super::cgroups::Hierarchies;
 use super::{must_be_root, skip};
 use kq::cgroup::files::{CgroupDriver, CgroupVersion};
-use kq::cgroup::live::apply::{Caution, CgroupFiles, Rollback, apply, look_at_all, roll_back};
+use kq::cgroup::live::apply::{Caution, CgroupFiles, Rollback, apply, check_all, roll_back};
 use kq::cgroup::live::compare::Rounding;
 use kq::cgroup::live::difference::{Difference, Verdict};
 use kq::cgroup::live::repair::{Ground, repair};
@@ -134,7 +134,7 @@ fn a_quota_and_its_period_change_below_a_limited_cgroup() {
         let caution = Caution { allow_oom: false, rounding };
         let files = Machine(&machine);
         let steps = &planned.steps;
-        assert_eq!(look_at_all(steps, &files, caution), Ok(()), "{name}");
+        assert_eq!(check_all(steps, &files, caution), Ok(()), "{name}");
         let outcome = apply(steps, &files, caution, &mut |_, _, _| Ok(()));
         assert_eq!(outcome.stopped, None, "{name}: {steps:#?}");
         let owned = |(quota, period): Limit| (quota.to_owned(), period.to_owned());

@@ -1,22 +1,15 @@
 //! `kq cgroup apply`
 
-use super::change::{ChangeArgs, Files, act, conclude, values};
-use super::comparison::{Compared, ComparisonArgs, code};
+use super::change::{ChangeArgs, Progress, conclude};
+use super::comparison::{ComparisonArgs, code};
 use crate::exit::{Code, Failure, note, tell, tell_all};
 use crate::output_format::{OutputFormat, formats_with};
 use crate::write;
 use anyhow::anyhow;
-use kq::answer::Basis;
-use kq::cgroup::live::apply::{Caution, CgroupFiles, Rollback, apply, look_at_all};
+use kq::action::cgroup::CgroupApply;
 use kq::cgroup::live::apply_report::{CgroupChange, steps_table};
-use kq::cgroup::live::difference::is_incomplete;
-use kq::cgroup::live::repair::{Ground, Repair, Step, repair};
-use kq::edge::cgroup_files::KernelFiles;
-use kq::edge::clock::now;
-use kq::edge::replace::create;
-use kq::facts::cgroup_file::CgroupFile;
-use kq::output::value::write_json;
-use std::path::{Path, PathBuf};
+use kq::cgroup::live::repair::Repair;
+use std::path::PathBuf;
 
 /// Write the planned values where the kernel differs
 ///
@@ -56,96 +49,62 @@ pub struct Args {
 }
 
 impl Args {
-    /// Gathers, plans, shows, asks and acts.
+    /// Gathers, plans, shows, asks and writes.
     pub fn run(self) -> Result<Code, Failure> {
         tell_all();
         if self.comparison.sources.snapshot.is_some() && !self.change.dry_run {
             return Err(Failure::usage(anyhow!("a snapshot cannot be changed"))
-                .hint("say --dry-run to see what would be done"));
+                .hint("--dry-run shows the steps"));
         }
         let compared = self.comparison.gather(true)?;
-        if let Some(problem) = compared.live.left_out.first() {
-            let refused = anyhow!("not all pods could be read, so nothing is written: {problem}");
-            return Err(Failure::refused(refused).hint("kq cgroup diff compares the others"));
-        }
-        let (found, basis) = compared.answer()?;
-        let root = compared.root()?;
-        let ground = Ground {
-            version: compared.live.node.cgroup_version,
-            root,
-            allow_oom: self.change.allow_oom,
-        };
-        let plan = repair(&found, compared.live.tree()?, ground);
-        self.carry_out(&compared, plan, basis, is_incomplete(&found))
-    }
-
-    fn carry_out(
-        &self,
-        compared: &Compared,
-        plan: Repair,
-        basis: Basis,
-        is_incomplete: bool,
-    ) -> Result<Code, Failure> {
-        let structured = !self.output.is_for_people();
-        let unchanged = |plan: &Repair, code| -> Result<Code, Failure> {
-            if structured {
-                let change = CgroupChange::new(plan, None, basis.clone());
-                write::answer(self.output, &change)?;
+        let apply = CgroupApply::prepare(&compared, self.change.allow_oom)?;
+        let plan = &apply.plan;
+        let is_for_people = self.output.is_for_people();
+        let unchanged = |code| {
+            if !is_for_people {
+                write::answer(self.output, &CgroupChange::new(plan, None, apply.basis.clone()))?;
             }
             Ok(code)
         };
-        if !structured {
-            self.show(&plan)?;
-            tell(&basis);
+        if is_for_people {
+            self.show(plan)?;
+            tell(&apply.basis);
         }
-        let is_weight = |step: &Step| step.is(CgroupFile::CpuWeight) && step.writer == "runtime";
-        if !plan.steps.is_empty()
-            && let Err(refused) = compared.check_basis(plan.steps.iter().any(is_weight))
-        {
+        if let Err(refused) = apply.check_basis() {
             if !self.change.dry_run {
                 return Err(refused);
             }
             note("refused", &refused.reason());
-            return unchanged(&plan, Code::Refused);
+            return unchanged(Code::Refused);
         }
-        let after = match plan.left.iter().any(|left| left.is_drift) {
-            true => Code::No,
-            false => code(compared).unless(is_incomplete),
-        };
         if !plan.refusals.is_empty() {
-            for refusal in &plan.refusals {
-                note("refused", &refusal.to_string());
-            }
-            note("hint", "nothing was written; limits below what is in use need --allow-oom");
-            return unchanged(&plan, Code::Refused);
+            plan.refusals.iter().for_each(|refusal| note("refused", &refusal.to_string()));
+            note("hint", "nothing was written; limits below the current usage need --allow-oom");
+            return unchanged(Code::Refused);
         }
-        if plan.steps.is_empty() || self.change.dry_run {
-            return unchanged(&plan, if plan.steps.is_empty() { after } else { Code::Answered });
+        let after = match apply.leaves_drift() {
+            true => Code::No,
+            false => code(&compared).unless(apply.is_incomplete),
+        };
+        match plan.steps.is_empty() {
+            true => return unchanged(after),
+            false if self.change.dry_run => return unchanged(Code::Answered),
+            false => {}
         }
-        let tree = compared.live.tree()?;
-        let host_root = Path::new(&compared.live.snapshot.host_root.path);
-        let files = Files(KernelFiles::new(host_root, &tree.layout));
-        let caution = Caution { allow_oom: self.change.allow_oom, rounding: compared.rounding() };
-        check_all(&plan, &files, caution)?;
-        self.change.ask(&format!("Write {}?", values(plan.steps.len())))?;
-        let made_at = now();
-        let rollback_file = self.rollback_path(&made_at);
-        let rollback = Rollback::of(&plan.steps, made_at);
-        let mut json = Vec::new();
-        write_json(&mut json, &rollback)
-            .map_err(|error| Failure::refused(anyhow!("the way back cannot be stored: {error}")))?;
-        create(&rollback_file, &json).map_err(|error| {
-            Failure::refused(error).hint("name another file with --rollback-file")
-        })?;
-        let rollback_file = rollback_file.display().to_string();
-        note("rollback", &rollback_file);
-        let outcome = act(&plan.steps, &files, caution, structured, apply);
-        if structured {
-            let mut change = CgroupChange::new(&plan, Some(&outcome), basis.clone());
-            change.rollback_file = Some(rollback_file.clone());
+        let progress = Progress { steps: plan.steps.len(), is_shown: is_for_people };
+        let applied = apply.execute(
+            self.rollback_file.clone(),
+            &mut |values| self.change.confirm("Write", values),
+            &mut |file| note("rollback", file),
+            &mut |at, step, event| progress.show(at, step, event),
+        )?;
+        let (outcome, file) = (&applied.outcome, &applied.rollback_file);
+        if !is_for_people {
+            let mut change = CgroupChange::new(plan, Some(outcome), apply.basis.clone());
+            change.rollback_file = Some(file.clone());
             write::answer(self.output, &change)?;
         }
-        Ok(match conclude(&outcome, plan.steps.len(), Some(&rollback_file)) {
+        Ok(match conclude(outcome, plan.steps.len(), Some(file)) {
             Code::Answered => after,
             code => code,
         })
@@ -170,23 +129,4 @@ impl Args {
         }
         Ok(())
     }
-
-    fn rollback_path(&self, made_at: &str) -> PathBuf {
-        let time = made_at.replace([':', '-'], "");
-        self.rollback_file
-            .clone()
-            .unwrap_or_else(|| PathBuf::from(format!("kq-rollback-{time}.json")))
-    }
-}
-
-/// Looks at every file before the first one is written.
-///
-/// # Errors
-///
-/// Refuses everything where one is not what the plan was made from, or cannot be reached safely.
-fn check_all(plan: &Repair, files: &dyn CgroupFiles, caution: Caution) -> Result<(), Failure> {
-    look_at_all(&plan.steps, files, caution).map_err(|(step, reason)| {
-        let place = format!("{}/{}", step.cgroup, step.file);
-        Failure::refused(anyhow!("{place}: {reason}")).hint("nothing was written; look again")
-    })
 }

@@ -1,27 +1,13 @@
-//! What `apply` and `rollback` have in common: looking at everything first, asking, and doing it.
+//! The confirmation, the progress and the end of `apply` and `rollback`.
 
 use crate::confirm::ask;
 use crate::exit::{self, Code, Failure, note};
 use crate::write;
-use kq::cgroup::live::apply::{Caution, CgroupFiles, Event, Outcome, Tell};
+use kq::cgroup::live::apply::{Event, Outcome};
 use kq::cgroup::live::apply_report::event_line;
 use kq::cgroup::live::repair::Step;
-use kq::edge::cgroup_files::KernelFiles;
 
-/// The kernel's files, as the steps see them.
-pub struct Files(pub KernelFiles);
-
-impl CgroupFiles for Files {
-    fn read(&self, cgroup: &str, file: &str) -> Result<Option<String>, String> {
-        self.0.read_if_there(cgroup, file)
-    }
-
-    fn write(&self, cgroup: &str, file: &str, text: &str) -> Result<(), String> {
-        self.0.write(cgroup, file, text)
-    }
-}
-
-/// How a change may be made.
+/// The flags of a change.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct ChangeArgs {
     /// Show the plan without applying it
@@ -38,57 +24,43 @@ pub struct ChangeArgs {
 }
 
 impl ChangeArgs {
-    /// Asks, unless that was answered on the command line.
+    /// Has the change of a number of values confirmed, unless --yes did.
     ///
     /// # Errors
     ///
-    /// Refuses where nobody can be asked, and where the answer is no.
-    pub fn ask(self, question: &str) -> Result<(), Failure> {
+    /// Refuses without a terminal, and where the answer is no.
+    pub fn confirm(self, verb: &str, values: usize) -> Result<(), Failure> {
         if !self.yes {
-            ask(question)?;
+            ask(&format!("{verb} {values} {}?", if values == 1 { "value" } else { "values" }))?;
         }
         exit::changes_begin();
         Ok(())
     }
 }
 
-/// Does the steps, a line for each before and after it is done, so that whoever stops kq knows how far
-/// it came.
-pub fn act(
-    steps: &[Step],
-    files: &dyn CgroupFiles,
-    caution: Caution,
-    quiet: bool,
-    run: impl FnOnce(&[Step], &dyn CgroupFiles, Caution, Tell<'_>) -> Outcome,
-) -> Outcome {
-    let total = steps.len();
-    let mut tell = |index: usize, step: &Step, event: Event<'_>| {
-        if quiet {
-            return Ok(());
-        }
-        let line = event_line(index, total, step, event);
-        // A reader that went away is no reason to leave things half done.
-        let _ = write::lines([line]);
-        Ok(())
-    };
-    run(steps, files, caution, &mut tell)
+/// Prints a line before and after each step, so that the progress is known wherever kq is stopped.
+pub struct Progress {
+    pub steps: usize,
+    pub is_shown: bool,
 }
 
-/// Says how it ended, and returns the exit code.
+impl Progress {
+    pub fn show(&self, at: usize, step: &Step, event: Event<'_>) -> Result<(), String> {
+        if self.is_shown {
+            // A closed pipe does not stop a change halfway.
+            let _ = write::lines([event_line(at, self.steps, step, event)]);
+        }
+        Ok(())
+    }
+}
+
+/// Reports a change that stopped, and returns the exit code.
 pub fn conclude(outcome: &Outcome, total: usize, rollback: Option<&str>) -> Code {
     let Some(reason) = &outcome.stopped else { return Code::Answered };
-    let left = total - outcome.done - 1;
-    note(
-        "stopped",
-        &format!("{} of {total} steps done, 1 failed, {left} left: {reason}", outcome.done),
-    );
+    let (done, left) = (outcome.done, total - outcome.done - 1);
+    note("stopped", &format!("{done} of {total} steps done, 1 failed, {left} left: {reason}"));
     if let Some(file) = rollback {
-        note("hint", &format!("kq cgroup rollback {file} takes back what was done"));
+        note("hint", &format!("kq cgroup rollback {file} restores the old values"));
     }
     Code::Stopped
-}
-
-/// Returns `1 value`, `2 values`.
-pub fn values(count: usize) -> String {
-    if count == 1 { "1 value".to_owned() } else { format!("{count} values") }
 }

@@ -52,14 +52,6 @@ impl Args {
             false => code(&compared).unless(report.is_incomplete()),
         };
         match self.output {
-            output @ (OutputFormat::Json
-            | OutputFormat::Yaml
-            | OutputFormat::Exchange(_)
-            | OutputFormat::JsonPath(_)
-            | OutputFormat::CustomColumns(_)) => {
-                write::answer(output, &report)?;
-                return Ok(code);
-            }
             OutputFormat::Table => {
                 if let Some(table) = diff_view::table(&report.items) {
                     write::text(table)?;
@@ -75,6 +67,10 @@ impl Args {
                 let mut paths: Vec<String> = drifting.map(|found| found.cgroup.clone()).collect();
                 paths.dedup();
                 write::names(paths)?;
+            }
+            structured => {
+                write::answer(structured, &report)?;
+                return Ok(code);
             }
         }
         tell(&report.basis);

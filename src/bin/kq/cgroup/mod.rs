@@ -1,13 +1,13 @@
-//! `kq cgroup`: cgroup values, planned, shared out, explained, and held against the kernel.
+//! `kq cgroup`: cgroup values, planned, explained and compared with the kernel.
 
 mod apply;
 mod change;
 pub mod comparison;
 mod diff;
 mod explain;
-pub mod live_tree;
+pub mod gather;
 mod plan;
-mod question;
+mod plan_args;
 mod rollback;
 mod shares;
 mod show;
@@ -38,7 +38,6 @@ enum Command {
 }
 
 impl Args {
-    /// Runs the command.
     pub fn run(self) -> Result<Code, Failure> {
         match self.command {
             Command::Plan(args) => args.run(),

@@ -1,6 +1,6 @@
 //! `kq cgroup plan`
 
-use super::question::{Question, code, write_problems};
+use super::plan_args::{PlanArgs, code, write_problems};
 use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats_with};
 use crate::write;
@@ -36,7 +36,7 @@ use kq::cgroup::view;
 #[command(verbatim_doc_comment)]
 pub struct Args {
     #[command(flatten)]
-    question: Question,
+    question: PlanArgs,
 
     /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The paths of the cgroups"))]
@@ -49,22 +49,18 @@ impl Args {
         let gathered = self.question.gather()?;
         let (plan, basis) = gathered.answer()?;
         match self.output {
-            output @ (OutputFormat::Json
-            | OutputFormat::Yaml
-            | OutputFormat::Exchange(_)
-            | OutputFormat::JsonPath(_)
-            | OutputFormat::CustomColumns(_)) => {
-                write::answer(output, &CgroupPlan::new(&plan, basis))?;
-                write_problems(&gathered);
-                return Ok(code(&gathered));
-            }
             OutputFormat::Table => write::text(view::table(&plan))?,
             OutputFormat::Wide => write::text(view::wide(&plan))?,
             OutputFormat::Name => write::names(view::names(&plan))?,
+            structured => {
+                write::answer(structured, &CgroupPlan::new(&plan, basis))?;
+                write_problems(&gathered);
+                return Ok(code(&gathered));
+            }
         }
         tell(&basis);
         let code = code(&gathered);
-        // The process ends here: giving back the memory of a large node piece by piece is wasted.
+        // The process ends here, so freeing the memory of a large node would waste time.
         std::mem::forget(plan);
         std::mem::forget(gathered);
         Ok(code)

@@ -1,16 +1,11 @@
 //! `kq cgroup shares`
 
-use super::question::{Question, code, write_problems};
+use super::plan_args::{PlanArgs, code, write_problems};
 use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats_with};
 use crate::write;
-use anyhow::anyhow;
-use kq::cgroup::plan::Plan;
-use kq::cgroup::shares::{Sibling, Values, shares, table, values_line};
-use kq::facts::cgroup_tree::CgroupPath;
-use kq::k8s::pod::ResourceName;
-use kq::k8s::quantity::Quantity;
-use kq::question::cgroup::plan::PlanInput;
+use kq::cgroup::shares::{CpuShares, Sibling, table, values_line};
+use kq::question::cgroup::SharesOptions;
 
 /// Show the CPU time of each container when every container is busy
 ///
@@ -32,7 +27,7 @@ use kq::question::cgroup::plan::PlanInput;
 #[command(verbatim_doc_comment)]
 pub struct Args {
     #[command(flatten)]
-    question: Question,
+    question: PlanArgs,
 
     /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The paths of the cgroups").and_metrics())]
@@ -56,72 +51,28 @@ impl Args {
     /// Gathers, plans, divides and shows.
     pub fn run(mut self) -> Result<Code, Failure> {
         let gathered = self.question.gather()?;
-        let capacity = gathered.node.capacity.get(&ResourceName::Cpu).and_then(Quantity::as_units);
-        let cpus = self
-            .cpus
-            .or_else(|| capacity.and_then(|cpus| u64::try_from(cpus).ok()))
-            .ok_or_else(|| {
-                Failure::missing(anyhow!("the number of the node's CPUs is not known"))
-                    .hint("say it with --cpus N, or with --capacity cpu=N or --node-file FILE")
-            })?;
-        if !self.sibling.is_empty() && capacity.is_none() {
-            return Err(Failure::missing(anyhow!(
-                "the weight of kubepods is not known, so nothing can be compared with it"
-            ))
-            .hint("it follows from --capacity cpu=N or --node-file FILE"));
-        }
-        let plan = gathered.plan()?;
-        let values = match self.question.is_of_node && !self.planned {
-            true => kernel(&gathered, &plan)?,
-            false => Values::Planned,
+        let options = SharesOptions {
+            cpus: self.cpus,
+            siblings: self.sibling,
+            are_planned: self.planned || !self.question.is_of_node,
         };
-        let mut divided = shares(&plan, values, cpus, &self.sibling, gathered.basis(&plan));
+        let cpus = options.cpus(&gathered)?;
+        let plan = gathered.plan()?;
+        let (divided, values) = options.divide(&gathered, &plan, cpus)?;
         let code = code(&gathered).unless(!divided.basis.is_complete());
-        // Everybody takes part; shown is who was asked about, and whom they compete with.
-        divided.items.retain(|share| match (share.namespace, &share.pod) {
-            (Some(namespace), Some(pod)) => gathered.is_selected(namespace, pod),
-            _ => true,
-        });
+        let names = |it: &CpuShares<'_>| {
+            it.items.iter().filter_map(|share| share.cgroup.map(str::to_owned)).collect()
+        };
+        self.output.write_or_names(&divided, |it| table(it, false), |it| table(it, true), names)?;
         match self.output {
-            output @ (OutputFormat::Json
-            | OutputFormat::Yaml
-            | OutputFormat::Exchange(_)
-            | OutputFormat::JsonPath(_)
-            | OutputFormat::CustomColumns(_)) => {
-                write::answer(output, &divided)?;
-                write_problems(&gathered);
-                return Ok(code);
+            OutputFormat::Table | OutputFormat::Wide => {
+                write::lines([values_line(values)])?;
+                tell(&divided.basis);
             }
-            OutputFormat::Table => write::text(table(&divided, false))?,
-            OutputFormat::Wide => write::text(table(&divided, true))?,
-            OutputFormat::Name => {
-                let paths = divided.items.iter().filter_map(|share| share.cgroup);
-                write::names(paths.map(str::to_owned))?;
-            }
+            OutputFormat::Name => tell(&divided.basis),
+            _ => write_problems(&gathered),
         }
-        if matches!(self.output, OutputFormat::Table | OutputFormat::Wide) {
-            write::lines([values_line(values)])?;
-        }
-        tell(&divided.basis);
         Ok(code)
-    }
-}
-
-/// Returns the values of the kernel.
-fn kernel<'t>(gathered: &'t PlanInput, plan: &Plan<'_>) -> Result<Values<'t>, Failure> {
-    const PLANNED: &str = "--planned divides by planned weights and quotas";
-    let tree = gathered.cgroups().map_err(|failure| failure.hint(PLANNED))?;
-    if !plan.settings.cgroups_per_qos {
-        let none = anyhow!("pods have no cgroup of their own here (cgroupsPerQOS: false)");
-        return Err(Failure::missing(none).hint(PLANNED));
-    }
-    let root = plan.roots.first().map(|root| CgroupPath::new(&root.path));
-    match root.filter(|root| tree.value.get(root).is_none()) {
-        None => Ok(Values::Kernel(tree)),
-        Some(root) => {
-            let none = anyhow!("there is no cgroup {}", root.as_str());
-            Err(Failure::missing(none).hint(PLANNED))
-        }
     }
 }
 

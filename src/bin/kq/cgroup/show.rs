@@ -1,18 +1,14 @@
 //! `kq cgroup show`
 
-use super::live_tree::{LiveTree, check_kubepods};
+use super::gather::TreePodArgs;
 use crate::exit::{Code, Failure, tell};
 use crate::node_args::RootArgs;
 use crate::output_format::{OutputFormat, formats_with};
-use crate::pod_args::{LabelArgs, NamespaceArgs};
-use crate::pod_selectors::{PodSelectors, identities};
 use crate::source_args::SourceArgs;
 use crate::watch::WatchArgs;
-use crate::write;
 use kq::answer::Missing;
 use kq::cgroup::live::show::show;
 use kq::cgroup::live::show_view;
-use kq::node::{FactKey, Needs};
 
 /// Show the cgroups of this node with the names of pods and containers
 ///
@@ -30,15 +26,8 @@ use kq::node::{FactKey, Needs};
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// Only these pods: NAME, NAMESPACE/NAME or UID
-    #[arg(value_name = "POD")]
-    names: Vec<String>,
-
     #[command(flatten)]
-    namespace: NamespaceArgs,
-
-    #[command(flatten)]
-    labels: LabelArgs,
+    pods: TreePodArgs,
 
     /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The paths of the cgroups"))]
@@ -62,43 +51,17 @@ impl Args {
 
     /// Gathers and shows.
     fn once(&self) -> Result<Code, Failure> {
-        let names = match self.labels.selector {
-            Some(_) => Needs::NAMES.without(&[FactKey::PodNames]).with(&[FactKey::Pods]),
-            None => Needs::NAMES,
-        };
-        let needs = names.with(&[FactKey::CgroupTree, FactKey::CgroupUsage]);
-        let live = LiveTree::gather(&self.sources, &self.root, needs)?;
+        let (live, selection) = self.pods.gather(&self.sources, &self.root)?;
         let tree = live.tree()?;
-        check_kubepods(tree, &live.roots)?;
-        let pods = self.namespace.qualify_all(&self.names)?;
-        let subjects = PodSelectors { pods, ..PodSelectors::default() };
-        let subjects = subjects.within(&self.namespace, &self.labels)?;
-        let named = identities(&live.workloads);
-        let pods = live.snapshot.pods.value().map_or(&[][..], |recorded| &recorded.pods);
-        let selection = subjects.selection(pods, &named, None)?;
-        let mut warnings = live.notes.clone();
-        warnings.extend(
-            tree.problems.iter().map(|problem| format!("{}: {}", problem.source, problem.reason)),
-        );
-        let mut shown = show(tree, &live.roots, &live.workloads, &selection, warnings);
+        let mut shown = show(tree, &live.roots, &live.workloads, &selection, live.warnings(tree));
         shown.basis.lack_all(Missing::of_selection(&selection));
         let code = Code::Answered.unless(!shown.basis.missing.is_empty());
-        match self.output {
-            output @ (OutputFormat::Json
-            | OutputFormat::Yaml
-            | OutputFormat::Exchange(_)
-            | OutputFormat::JsonPath(_)
-            | OutputFormat::CustomColumns(_)) => {
-                write::answer(output, &shown)?;
-                return Ok(code);
-            }
-            OutputFormat::Table => write::text(show_view::table(&shown))?,
-            OutputFormat::Wide => write::text(show_view::wide(&shown))?,
-            OutputFormat::Name => {
-                write::names(shown.items.iter().map(|item| item.place.cgroup.to_owned()))?;
-            }
+        self.output.write_or_names(&shown, show_view::table, show_view::wide, |it| {
+            it.items.iter().map(|item| item.place.cgroup.to_owned()).collect()
+        })?;
+        if self.output.is_for_people() {
+            tell(&shown.basis);
         }
-        tell(&shown.basis);
         Ok(code)
     }
 }

@@ -1,15 +1,12 @@
 //! `kq cgroup throttling`
 
-use super::live_tree::{LiveTree, check_kubepods};
+use super::gather::TreePodArgs;
 use crate::exit::{Code, Failure, tell};
 use crate::node_args::RootArgs;
 use crate::output_format::{OutputFormat, formats_with};
-use crate::pod_args::{LabelArgs, NamespaceArgs};
-use crate::pod_selectors::{PodSelectors, identities};
 use crate::source_args::SourceArgs;
 use kq::answer::Missing;
 use kq::cgroup::live::throttling::{ThrottlingRanking, table, throttling};
-use kq::node::{FactKey, Needs};
 
 /// Rank the containers of this node by CPU throttling
 ///
@@ -26,15 +23,8 @@ use kq::node::{FactKey, Needs};
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// Only these pods: NAME, NAMESPACE/NAME or UID
-    #[arg(value_name = "POD")]
-    names: Vec<String>,
-
     #[command(flatten)]
-    namespace: NamespaceArgs,
-
-    #[command(flatten)]
-    labels: LabelArgs,
+    pods: TreePodArgs,
 
     /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The paths of the cgroups"))]
@@ -50,23 +40,10 @@ pub struct Args {
 impl Args {
     /// Gathers, ranks and shows.
     pub fn run(self) -> Result<Code, Failure> {
-        let names = match self.labels.selector {
-            Some(_) => Needs::NAMES.without(&[FactKey::PodNames]).with(&[FactKey::Pods]),
-            None => Needs::NAMES,
-        };
-        let needs = names.with(&[FactKey::CgroupTree, FactKey::CgroupUsage]);
-        let live = LiveTree::gather(&self.sources, &self.root, needs)?;
+        let (live, selection) = self.pods.gather(&self.sources, &self.root)?;
         let tree = live.tree()?;
-        check_kubepods(tree, &live.roots)?;
-        let pods = self.namespace.qualify_all(&self.names)?;
-        let subjects = PodSelectors { pods, ..PodSelectors::default() };
-        let subjects = subjects.within(&self.namespace, &self.labels)?;
-        let named = identities(&live.workloads);
-        let pods = live.snapshot.pods.value().map_or(&[][..], |recorded| &recorded.pods);
-        let selection = subjects.selection(pods, &named, None)?;
-        let mut warnings = live.notes.clone();
-        warnings.extend(tree.problems.iter().map(ToString::to_string));
-        let mut ranking = throttling(tree, &live.roots, &live.workloads, &selection, warnings);
+        let mut ranking =
+            throttling(tree, &live.roots, &live.workloads, &selection, live.warnings(tree));
         ranking.basis.lack_all(Missing::of_selection(&selection));
         let code = Code::Answered.unless(!ranking.basis.is_complete());
         let shown = |is_wide| move |it: &ThrottlingRanking<'_>| table(it, is_wide);

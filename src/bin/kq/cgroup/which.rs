@@ -1,6 +1,6 @@
 //! `kq cgroup which`
 
-use super::live_tree::{LiveTree, check_kubepods};
+use super::gather::gather_tree;
 use crate::exit::{Code, Failure, warn};
 use crate::node_args::RootArgs;
 use crate::output_format::{OutputFormat, formats_with};
@@ -9,8 +9,8 @@ use crate::write;
 use anyhow::anyhow;
 use kq::cgroup::live::which::{WhichError, WhichSubject, lines, which};
 use kq::edge::host::{has_process, host_root};
-use kq::facts::cgroup_tree::CgroupPath;
 use kq::node::{FactKey, Needs};
+use kq::question::cgroup::LiveTree;
 
 /// Find the pod and container of a process, a cgroup or a container ID
 ///
@@ -26,7 +26,7 @@ use kq::node::{FactKey, Needs};
 #[command(verbatim_doc_comment)]
 pub struct Args {
     #[command(flatten)]
-    asked: AskedArgs,
+    subject: SubjectArgs,
 
     /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The path of the cgroup"))]
@@ -39,10 +39,10 @@ pub struct Args {
     root: RootArgs,
 }
 
-/// What is asked about.
+/// A process, a cgroup or a container.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
-struct AskedArgs {
+struct SubjectArgs {
     /// A process ID
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
     pid: Option<i32>,
@@ -62,44 +62,24 @@ impl Args {
     pub fn run(self) -> Result<Code, Failure> {
         self.check_process()?;
         let needs = Needs::NAMES.with(&[FactKey::CgroupTree, FactKey::Processes]);
-        let live = LiveTree::gather(&self.sources, &self.root, needs)?;
-        let tree = live.tree()?;
-        check_kubepods(tree, &live.roots)?;
-        let asked = match (&self.asked.pid, &self.asked.path, &self.asked.container) {
+        let live = LiveTree::from(gather_tree(&self.sources, &self.root, needs)?);
+        let tree = live.tree_of_pods()?;
+        let subject = match (&self.subject.pid, &self.subject.path, &self.subject.container) {
             (Some(pid), ..) => WhichSubject::Pid(*pid),
-            (_, Some(path), _) => {
-                let path = tree.layout.path_below_root(path);
-                // The path of a file is that of its cgroup.
-                let cgroup = CgroupPath::new(&path);
-                let is_file = cgroup.parent().is_some_and(|parent| {
-                    tree.get(&cgroup).is_none()
-                        && tree
-                            .get(&parent)
-                            .is_some_and(|texts| texts.0.contains_key(cgroup.name()))
-                });
-                WhichSubject::Path(if is_file {
-                    cgroup.parent().unwrap_or_default()
-                } else {
-                    cgroup
-                })
-            }
+            (_, Some(path), _) => WhichSubject::path(path, tree),
             (.., container) => WhichSubject::Container(container.clone().unwrap_or_default()),
         };
-        let owner = match which(&asked, tree, &live.roots, &live.workloads) {
+        let owner = match which(&subject, tree, &live.roots, &live.workloads) {
             Ok(owner) => owner,
             Err(error @ WhichError::Ambiguous { .. }) => {
-                return Err(Failure::usage(error).hint("say more of the id"));
+                return Err(Failure::usage(error).hint("give more characters of the ID"));
             }
             Err(error) => return Err(Failure::no(error)),
         };
         match self.output {
-            output @ (OutputFormat::Json
-            | OutputFormat::Yaml
-            | OutputFormat::Exchange(_)
-            | OutputFormat::JsonPath(_)
-            | OutputFormat::CustomColumns(_)) => write::answer(output, &owner)?,
             OutputFormat::Table | OutputFormat::Wide => write::lines(lines(&owner))?,
             OutputFormat::Name => write::names([owner.place.cgroup.to_owned()])?,
+            structured => write::answer(structured, &owner)?,
         }
         for note in &live.notes {
             warn(note);
@@ -109,7 +89,7 @@ impl Args {
 
     /// Refuses a process that does not exist: one outside of pods is an answer, this is a mistake.
     fn check_process(&self) -> Result<(), Failure> {
-        let (Some(pid), None) = (self.asked.pid, &self.sources.snapshot) else { return Ok(()) };
+        let (Some(pid), None) = (self.subject.pid, &self.sources.snapshot) else { return Ok(()) };
         let (root, _) = host_root(self.sources.host_root.as_deref());
         match has_process(&root, pid) {
             Some(false) => Err(Failure::usage(anyhow!("no process {pid} on this node"))),

@@ -5,7 +5,6 @@ use crate::exit::{Code, Failure, note, tell, warn};
 use crate::kubelet_node::KubeletNode;
 use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::{LabelArgs, NamespaceArgs};
-use crate::pod_selectors::PodSelectors;
 use crate::watch::WatchArgs;
 use crate::write;
 use anyhow::anyhow;
@@ -16,6 +15,7 @@ use kq::device::list::{
 };
 use kq::facts::pod_selector::{PodSelector, Selection};
 use kq::question::devices::list::{device_list, device_list_needs};
+use kq::question::pod_selectors::PodSelectors;
 
 /// Show the devices of each container, and their state
 ///
@@ -133,7 +133,7 @@ impl Args {
         }
         let named = self.pod.iter().cloned().collect();
         let asked = PodSelectors { pods: named, ..PodSelectors::default() };
-        let asked = asked.within(&self.namespace, &self.labels)?;
+        let asked = asked.within(self.namespace.name(), self.labels.selector.as_ref())?;
         let holders = list.items.iter().map(|row| row.pod.clone());
         let holders = holders.map(|it| (it.namespace, it.name, it.uid.unwrap_or_default()));
         let selection = asked.selection_on(node, holders)?;

@@ -1,19 +1,16 @@
 //! `kq fleet ask`
 
-use super::merged::MergeArgs;
-use super::question::{MAX_ANSWER_BYTES, Question, reply};
+use super::merge_args::MergeArgs;
+use super::question::Question;
 use crate::exit::{Code, Failure};
 use crate::interval::parse_interval;
-use kq::edge::own_program::{OwnProgramError, run_own};
-use kq::edge::snapshot_file::read_snapshot;
-use kq::edge::snapshot_folder::{NodeFile, node_files};
-use kq::fleet::{Merge, NoAnswer, NodeOutcome, Reply};
-use kq::k8s::duration::GoDuration;
+use kq::action::fleet::{SnapshotFleet, SnapshotOptions};
+use kq::fleet::Merge;
 use kq::k8s::label_selector::LabelSelector;
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::slice;
 use std::thread;
 use std::time::Duration;
 
@@ -62,11 +59,11 @@ pub struct Args {
     #[arg(long, value_name = "PATH")]
     diff: Option<PathBuf>,
 
-    /// How many snapshots are asked at a time (default: one for each core)
+    /// The number of snapshots read at a time (default: one for each core)
     #[arg(long, value_name = "NUMBER")]
     parallel: Option<NonZero<usize>>,
 
-    /// How long one answer may take
+    /// Time limit for each answer
     #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_interval)]
     timeout: Duration,
 
@@ -78,65 +75,29 @@ impl Args {
     /// Asks, merges and shows.
     pub fn run(self) -> Result<Code, Failure> {
         let question = Question::of_snapshots(self.command.clone())?;
-        let files = files(&self.paths)?;
-        let earlier = self.diff.as_ref().map(|path| files_of(path)).transpose()?;
-        let merged = self.ask(&question, &files, true)?;
-        let before = earlier.map(|files| self.ask(&question, &files, false)).transpose()?;
+        let fleet = SnapshotFleet::find(&self.paths)?;
+        let earlier = self.diff.as_ref().map(slice::from_ref).map(SnapshotFleet::find);
+        let earlier = earlier.transpose()?;
+        let merged = self.ask(&question, &fleet, true)?;
+        let before = earlier.map(|fleet| self.ask(&question, &fleet, false)).transpose()?;
         self.merge.show(&question, merged, before)
     }
 
     fn ask(
         &self,
         question: &Question,
-        files: &[NodeFile],
+        fleet: &SnapshotFleet,
         is_shown: bool,
     ) -> Result<Merge, Failure> {
         let cores = || thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
-        let parallel = self.parallel.unwrap_or_else(cores).get();
-        let outcome = |at: usize| self.outcome(question, &files[at]);
-        self.merge.ask(files.len(), parallel, is_shown, outcome)
-    }
-
-    /// Asks about one snapshot; `None`: its node is not selected.
-    fn outcome(&self, question: &Question, file: &NodeFile) -> Option<NodeOutcome> {
-        let node = file.node.clone();
-        let labels = match self.selector.is_some() || self.merge.group_by.is_some() {
-            true => labels(&file.path),
-            false => BTreeMap::new(),
+        let options = SnapshotOptions {
+            selector: self.selector.as_ref(),
+            group_by: self.merge.group_by.as_deref(),
+            parallel: self.parallel.unwrap_or_else(cores).get(),
+            timeout: self.timeout,
         };
-        if self.selector.as_ref().is_some_and(|selector| !selector.matches(&labels)) {
-            return None;
-        }
-        let group =
-            self.merge.group_by.as_ref().map(|key| labels.get(key).cloned().unwrap_or_default());
-        let failed = |why| Reply::Failed { exit_code: None, why };
-        let reply = match run_own(&question.about(&file.path), self.timeout, MAX_ANSWER_BYTES) {
-            Ok(ended) => reply(Some(&file.path), ended.exit_code, &ended.output, &ended.notes),
-            Err(OwnProgramError::TimedOut(_)) => {
-                let timeout = i64::try_from(self.timeout.as_nanos()).unwrap_or(i64::MAX);
-                failed(NoAnswer::TimedOut(GoDuration(timeout).to_string()))
-            }
-            Err(OwnProgramError::Large(limit)) => failed(NoAnswer::Large(limit)),
-            Err(OwnProgramError::Io(error)) => failed(NoAnswer::NotRun(error.to_string())),
-        };
-        Some(NodeOutcome { node, group, reply })
+        self.merge.merge(fleet.len(), is_shown, |take| {
+            fleet.ask(&options, |snapshot| question.about(snapshot), take)
+        })
     }
-}
-
-/// Returns the labels of the node of a snapshot. One that cannot be read has none: its answer says why.
-fn labels(path: &Path) -> BTreeMap<String, String> {
-    let snapshot = read_snapshot(&path.to_string_lossy()).ok();
-    let node = snapshot.and_then(|snapshot| snapshot.node.found);
-    node.map(|found| found.value.metadata.labels).unwrap_or_default()
-}
-
-fn files_of(path: &Path) -> Result<Vec<NodeFile>, Failure> {
-    files(&[path.to_owned()])
-}
-
-fn files(paths: &[PathBuf]) -> Result<Vec<NodeFile>, Failure> {
-    node_files(paths).map_err(|error| {
-        Failure::usage(anyhow::Error::from(error))
-            .hint("kq snapshot -o NODE.json.zst stores the node that it runs on")
-    })
 }

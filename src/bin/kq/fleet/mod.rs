@@ -1,16 +1,24 @@
 //! `kq fleet`
 
-mod answer;
 mod ask;
 mod collect;
-mod merged;
+mod merge_args;
 mod question;
 mod run;
-mod runner;
-mod workers;
+mod run_args;
 
 use crate::exit::{Code, Failure};
+use crate::write;
+use anyhow::anyhow;
 use clap::Subcommand;
+use kq::action::fleet::MAX_ANSWER_BYTES;
+use kq::edge::own_program::run_own;
+use kq::fleet::Packed;
+use std::ffi::OsString;
+use std::time::Duration;
+
+/// The time for an answer in a pod. The kubelet ends the pod earlier.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Ask many nodes the same question, and merge the answers
 ///
@@ -31,11 +39,10 @@ enum Command {
     Collect(Box<collect::Args>),
     Ask(Box<ask::Args>),
     #[command(hide = true)]
-    Answer(answer::Args),
+    Answer(AnswerArgs),
 }
 
 impl Args {
-    /// Runs the command.
     pub fn run(self) -> Result<Code, Failure> {
         match self.command {
             Command::Run(args) => args.run(),
@@ -43,5 +50,25 @@ impl Args {
             Command::Ask(args) => args.run(),
             Command::Answer(args) => args.run(),
         }
+    }
+}
+
+/// Run a command of kq, and write its answer packed and with a checksum, for kq fleet run
+#[derive(Debug, clap::Args)]
+struct AnswerArgs {
+    /// The command, after --
+    #[arg(value_name = "COMMAND", required = true, last = true)]
+    command: Vec<OsString>,
+}
+
+impl AnswerArgs {
+    /// Runs it. The exit code of the command is a part of what is written.
+    fn run(self) -> Result<Code, Failure> {
+        let ended = run_own(&self.command, LONGEST, MAX_ANSWER_BYTES)
+            .map_err(|error| Failure::missing(anyhow!("kq could not be run: {error}")))?;
+        let packed =
+            Packed { exit_code: ended.exit_code, output: ended.output, notes: ended.notes };
+        write::verbatim(packed.to_lines())?;
+        Ok(Code::Answered)
     }
 }

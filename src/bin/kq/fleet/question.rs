@@ -1,21 +1,16 @@
-//! The command that is asked of every node: which commands can be, and how its answer is read.
+//! The command that runs for each node, and which commands can.
 
 use crate::cli::Cli;
 use crate::exit::Failure;
 use anyhow::anyhow;
 use clap::{ArgMatches, CommandFactory};
-use kq::fleet::{NoAnswer, Reply};
 use kq::output::terminal::brief;
-use serde_json::Value;
 use std::ffi::OsString;
 use std::path::Path;
 
 /// Commands that change something, store something, or wait for what is still to come.
 const NO_QUESTIONS: [&str; 9] =
     ["fleet", "apply", "rollback", "repair", "record", "watch", "run", "serve", "snapshot"];
-
-/// No answer about a node is as large.
-pub const MAX_ANSWER_BYTES: u64 = 64 << 20;
 
 /// A question: a command of kq with its arguments, without a node and an output format.
 #[derive(Clone, Debug)]
@@ -45,7 +40,8 @@ impl Question {
             return Err(question.is_none());
         }
         if let Some(file) = question.0.iter().find(|word| is_file(word)) {
-            let error = anyhow!("{}: a file of this machine, and no node has it", file.display());
+            let error =
+                anyhow!("{}: a file of this machine, which the nodes do not have", file.display());
             return Err(Failure::usage(error).hint(
                 "kq fleet collect stores the nodes, and kq fleet ask takes files of this machine",
             ));
@@ -81,8 +77,8 @@ impl Question {
     }
 
     fn is_none(&self) -> Failure {
-        Failure::usage(anyhow!("{} is no question about many nodes", self.shown()))
-            .hint("commands that read a node and end can be asked, such as doctor")
+        Failure::usage(anyhow!("{} cannot be asked of many nodes", self.shown()))
+            .hint("commands that read a node and end can, such as doctor")
     }
 
     /// Returns the arguments about a snapshot.
@@ -111,7 +107,7 @@ impl Question {
     }
 }
 
-/// Tells whether a word names a file here; what is no path is a name of something else.
+/// Returns true if a word is the path of an existing file.
 fn is_file(word: &OsString) -> bool {
     let text = word.to_string_lossy();
     let path = text.rsplit_once('=').map_or(&*text, |(_, value)| value);
@@ -129,7 +125,7 @@ fn leaf(matches: &ArgMatches) -> (Vec<String>, &ArgMatches) {
     (names, here)
 }
 
-/// Tells whether a command finds the facts of the node that it runs on.
+/// Returns true if a command finds the facts of the node that it runs on.
 fn reads_a_node(names: &[String]) -> bool {
     let root = Cli::command();
     let leaf = names.iter().try_fold(&root, |command, name| command.find_subcommand(name));
@@ -139,30 +135,4 @@ fn reads_a_node(names: &[String]) -> bool {
 fn is_watched(leaf: &ArgMatches) -> bool {
     let has_flag = leaf.ids().any(|id| id == "watch");
     has_flag && leaf.get_flag("watch")
-}
-
-/// Reads what a run of kq wrote, about a snapshot or on a node.
-pub fn reply(snapshot: Option<&Path>, exit_code: Option<u8>, output: &[u8], notes: &str) -> Reply {
-    let failed = |why| Reply::Failed { exit_code, why };
-    match (exit_code, serde_json::from_slice::<Value>(output)) {
-        (Some(code @ (0 | 1 | 3)), Ok(answer)) if answer.get("kind").is_some() => {
-            Reply::Answered { exit_code: code, answer }
-        }
-        (Some(0), Ok(_)) => failed(NoAnswer::NoJson("it has no kind".to_owned())),
-        (Some(0), Err(error)) => failed(NoAnswer::NoJson(error.to_string())),
-        (None, _) => failed(NoAnswer::NotRun("a signal ended it".to_owned())),
-        (Some(_), _) => {
-            let of_kq = |line: &str| {
-                ["kq: ", "error: "].iter().find_map(|it| line.strip_prefix(it).map(str::to_owned))
-            };
-            let reason = notes.lines().find_map(of_kq);
-            let reason = reason.unwrap_or_else(|| "it ended without an answer".to_owned());
-            // The same reason is the same result, whatever the file is called.
-            let reason = match snapshot {
-                Some(path) => reason.replace(&*path.to_string_lossy(), "the snapshot"),
-                None => reason,
-            };
-            failed(NoAnswer::Refused(brief(&reason).into_owned()))
-        }
-    }
 }

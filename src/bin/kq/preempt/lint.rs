@@ -5,7 +5,7 @@ use crate::kubelet_node::KubeletNodeArgs;
 use crate::lint::{NAMES, show};
 use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::{LabelArgs, NamespaceArgs};
-use crate::pod_selectors::PodSelectors;
+use kq::question::pod_selectors::PodSelectors;
 use kq::question::preemption::lint::{preemption_lint, preemption_lint_needs};
 
 /// Find pods that their priority does not protect from the kubelet
@@ -46,7 +46,8 @@ impl LintArgs {
     /// Gathers, looks and shows.
     pub fn run(self) -> Result<Code, Failure> {
         let node = self.node.gather(preemption_lint_needs())?;
-        let asked = PodSelectors::default().within(&self.namespace, &self.labels)?;
+        let asked =
+            PodSelectors::default().within(self.namespace.name(), self.labels.selector.as_ref())?;
         let selection = asked.selection_on(&node, [])?;
         let lint = preemption_lint(&node, &selection);
         let nothing = format!("nothing found in {} pods", lint.pods);

@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
 use crate::pod_args::{LabelArgs, NamespaceArgs};
-use crate::pod_selectors::PodSelectors;
+use kq::question::pod_selectors::PodSelectors;
 use kq::action::probes::{FactSource, PodChoice, ProbeNode};
 use kq::facts::pod_selector::Selection;
 use kq::k8s::pod::ProbeType;
@@ -65,7 +65,10 @@ pub fn labelled(
     if labels.selector.is_none() {
         return Ok(None);
     }
-    PodSelectors::default().within(namespace, labels)?.selection_on(node, []).map(Some)
+    PodSelectors::default()
+        .within(namespace.name(), labels.selector.as_ref())?
+        .selection_on(node, [])
+        .map(Some)
 }
 
 /// The types of probes.

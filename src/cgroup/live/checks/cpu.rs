@@ -104,7 +104,7 @@ pub fn weight(examined: CheckInput<'_>) -> Check {
     };
     let Some(capacity) = milli_cpu(&examined.node.capacity) else {
         let reason = "the number of CPUs is not known";
-        return unknown(NAME, reason, "say it with --capacity cpu=N").from(source);
+        return unknown(NAME, reason, "set it with --capacity cpu=N").from(source);
     };
     let siblings = top.siblings.iter().map(|(name, weight)| ((*name).to_owned(), json!(weight)));
     let check = judge(examined, &top, capacity).with(json!({

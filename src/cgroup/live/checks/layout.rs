@@ -31,7 +31,7 @@ const ASKS_RUNTIME: u32 = 31;
 /// | none        | any                                  | UNKNOWN |
 pub fn version(examined: CheckInput<'_>) -> Check {
     const NAME: &str = "cgroup-version";
-    const SAY: &str = "say it with --cgroup-version VERSION";
+    const SAY: &str = "set it with --cgroup-version VERSION";
     const MOVE: &str = "move the node to cgroup v2 (systemd.unified_cgroup_hierarchy=1 on the \
                         kernel's command line)";
     let node = examined.node;
@@ -60,7 +60,7 @@ pub fn version(examined: CheckInput<'_>) -> Check {
         return unknown(
             NAME,
             format!("{shown}; whether the kubelet starts there depends on its version"),
-            "say it with --kubelet-version VERSION",
+            "set it with --kubelet-version VERSION",
         )
         .from(source);
     };
@@ -75,7 +75,7 @@ pub fn version(examined: CheckInput<'_>) -> Check {
         return unknown(
             NAME,
             format!("{shown}; {}", NO_CONFIG),
-            format!("{GIVE_CONFIG}, or say --set failCgroupV1=false"),
+            format!("{GIVE_CONFIG}, or use --set failCgroupV1=false"),
         )
         .from(source);
     }
@@ -146,7 +146,7 @@ pub fn driver(examined: CheckInput<'_>) -> Check {
             NAME,
             shown,
             format!(
-                "{root} was made by {made} and the next start of the kubelet uses {used}: drain the \
+                "{root} was created by {made} and the next start of the kubelet uses {used}: drain the \
                  node, change the kubelet to {used} for good and reboot, or set the kubelet and the \
                  runtime back to {made}"
             ),
@@ -155,7 +155,7 @@ pub fn driver(examined: CheckInput<'_>) -> Check {
             NAME,
             shown,
             format!(
-                "{root} was made by {made}: {}, or drain the node and reboot",
+                "{root} was created by {made}: {}, or drain the node and reboot",
                 set_runtime(*made)
             ),
         ),
@@ -164,7 +164,7 @@ pub fn driver(examined: CheckInput<'_>) -> Check {
             (Err(reason), ..) if !follows => unknown(
                 NAME,
                 format!("{shown}; {reason}"),
-                format!("{GIVE_CONFIG}, or say --cgroup-driver DRIVER"),
+                format!("{GIVE_CONFIG}, or use --cgroup-driver DRIVER"),
             ),
             (_, Err(reason), _) => unknown(
                 NAME,
@@ -174,7 +174,7 @@ pub fn driver(examined: CheckInput<'_>) -> Check {
             (.., Err(reason)) => unknown(NAME, format!("{shown}; {reason}"), READ_TREE),
             (Ok((configured, _)), Ok((runtime, _)), Ok(_)) if configured != runtime => warn(
                 NAME,
-                format!("{shown}; the kubelet goes by the runtime"),
+                format!("{shown}; the kubelet uses the runtime's"),
                 format!(
                     "set cgroupDriver: {runtime} in the kubelet's configuration: it counts again \
                      when a runtime does not tell"
@@ -229,7 +229,7 @@ fn runtime(examined: CheckInput<'_>) -> Result<Voice, String> {
     }
 }
 
-/// Tells whether systemd has cgroups of its own.
+/// Returns true if systemd has cgroups of its own.
 fn runs_systemd(tree: &Result<&CgroupTree, String>) -> bool {
     let names = ["/init.scope", "/system.slice"].map(CgroupPath::new);
     tree.as_ref().is_ok_and(|tree| names.iter().any(|name| tree.get(name).is_some()))
@@ -354,7 +354,7 @@ pub fn orphans(examined: CheckInput<'_>) -> Check {
     );
     if !examined.node.config.cgroups_per_qos {
         let reason = "cgroupsPerQOS is false: pods have no cgroups of their own";
-        return unknown(NAME, reason, "kq cgroup show tells what there is").from(source);
+        return unknown(NAME, reason, "kq cgroup show lists the cgroups").from(source);
     }
     if examined.present(tree).is_empty() {
         return unknown(NAME, NO_ROOT, OTHER_ROOT).from(source);

@@ -69,7 +69,7 @@ pub fn kubelet(examined: CheckInput<'_>) -> Check {
                 process.pid,
                 snapshot.kubelet_version.reason()
             ),
-            "say it with --kubelet-version VERSION",
+            "set it with --kubelet-version VERSION",
         )
         .from(source);
     };
@@ -81,7 +81,7 @@ pub fn kubelet(examined: CheckInput<'_>) -> Check {
         return warn(
             NAME,
             format!("{found}; other kubelets run too: {}", first_of(&others)),
-            "a node has one kubelet: stop the others, or look at them where they run",
+            "a node has one kubelet: stop the others, or check them where they run",
         )
         .with(facts)
         .with(json!({ "state": "several", "others": others }))
@@ -156,7 +156,7 @@ pub fn node_object(examined: CheckInput<'_>) -> Check {
              with --kubelet-config FILE",
         )
         .with(json!({ "state": "differs", "differences": other })),
-        // What nobody knows contradicts nothing.
+        // An unknown fact contradicts nothing.
         _ => ok(NAME, object.metadata.name.clone()).with(json!({ "name": object.metadata.name })),
     }
     .from(source)
@@ -174,7 +174,7 @@ pub fn pods(examined: CheckInput<'_>) -> Check {
         ([_, ..], _) => warn(
             NAME,
             format!("{found}; {} left out: {}", value.left_out.len(), first_of(&value.left_out)),
-            "correct what is named, and look again",
+            "correct it, and run kq again",
         )
         .with(json!({ "state": "leftOut", "leftOut": value.left_out })),
         ([], Some(reason)) => warn(NAME, format!("{found}: {reason}"), GIVE_PODS)
@@ -218,7 +218,7 @@ pub fn runtime(examined: CheckInput<'_>) -> Check {
         return warn(
             NAME,
             format!("{own} answers here, and the kubelet talks to {configured}"),
-            format!("look at the kubelet's own: --runtime-endpoint {configured}"),
+            format!("check the kubelet's runtime: --runtime-endpoint {configured}"),
         )
         .with(json!({ "state": "otherEndpoint", "runtime": own, "configured": configured }))
         .from(source);
@@ -235,7 +235,7 @@ pub fn runtime(examined: CheckInput<'_>) -> Check {
         None => unknown(
             NAME,
             format!("{own}, low-level runtime not known: {}", facts.low_level.reason()),
-            "say which it runs with --runtime NAME=VERSION",
+            "set it with --runtime NAME=VERSION",
         )
         .from(source),
     }

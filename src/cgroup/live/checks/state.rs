@@ -28,7 +28,7 @@ pub fn swap(examined: CheckInput<'_>) -> Check {
     let Some((bytes, source)) = node.swap_capacity.zip(source) else {
         let reason = examined.snapshot.host.swap_bytes().err();
         let reason = reason.map_or("not looked for".to_owned(), |reason| reason.to_string());
-        return unknown(NAME, reason, "say it with --swap-capacity AMOUNT");
+        return unknown(NAME, reason, "set it with --swap-capacity AMOUNT");
     };
     if bytes <= 0 {
         return ok(NAME, "no swap").with(json!({ "swapBytes": 0 })).from(source);
@@ -39,7 +39,7 @@ pub fn swap(examined: CheckInput<'_>) -> Check {
         return unknown(
             NAME,
             format!("{amount}; {NO_CONFIG}"),
-            format!("{GIVE_CONFIG}, or say --set failSwapOn=false"),
+            format!("{GIVE_CONFIG}, or use --set failSwapOn=false"),
         )
         .from(source);
     }
@@ -148,7 +148,7 @@ pub fn files(examined: CheckInput<'_>) -> Check {
         unknown(
             NAME,
             format!("{} not readable: {}", unreadable.len(), first_of(&unreadable)),
-            "run kq as root, or look at the disk",
+            "run kq as root, or check the disk",
         )
     } else if read == 0 {
         unknown(

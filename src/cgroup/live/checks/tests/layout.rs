@@ -92,7 +92,7 @@ fn the_drivers_must_agree() {
                 "the kubelet follows the runtime",
                 |given| given.config(json!({})),
                 Warn,
-                "kubelet cgroupfs, runtime systemd, tree systemd; the kubelet goes by the runtime",
+                "kubelet cgroupfs, runtime systemd, tree systemd; the kubelet uses the runtime's",
                 "set cgroupDriver: systemd",
             ),
             (

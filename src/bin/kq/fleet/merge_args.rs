@@ -1,10 +1,9 @@
-//! Merging the answers of nodes while they arrive, and showing the result: what asking here and asking there have in
-//! common.
+//! The flags that merge and show the answers of nodes.
 
 use super::question::Question;
-use super::workers::each;
 use crate::exit::{Code, Failure, note, tell};
 use crate::output_format::{Exchange, OutputFormat, formats_with};
+use crate::progress::Progress;
 use crate::write;
 use anyhow::anyhow;
 use kq::fleet::{FleetAnswer, Merge, NodeOutcome, Reply, csv, names, summary, table, wide};
@@ -28,6 +27,9 @@ pub struct MergeArgs {
     output: OutputFormat,
 }
 
+/// Takes the number of nodes so far and an outcome; `None`: the node is not selected.
+pub type Take<'a> = dyn FnMut(usize, Option<NodeOutcome>) -> Result<(), Failure> + 'a;
+
 /// Where a number is in an answer.
 #[derive(Clone, Debug)]
 struct Value {
@@ -41,23 +43,28 @@ fn parse_value(text: &str) -> Result<Value, String> {
 }
 
 impl MergeArgs {
-    /// Asks about each of so many nodes, `parallel` at a time, and merges. Answers are written as they arrive where that
-    /// is the format, and `is_shown`. A node without an outcome does not belong to the question.
-    pub fn ask(
+    /// Merges the answers of a number of nodes as they arrive from `ask`. They are written as they arrive where that is
+    /// the format, and `is_shown`.
+    pub fn merge(
         &self,
         nodes: usize,
-        parallel: usize,
         is_shown: bool,
-        outcome: impl Fn(usize) -> Option<NodeOutcome> + Sync,
+        ask: impl FnOnce(&mut Take<'_>) -> Result<(), Failure>,
     ) -> Result<Merge, Failure> {
         let mut merged = Merge::new(self.value.clone().map(|value| (value.path, value.template)));
         if is_shown && self.output == OutputFormat::Exchange(Exchange::Csv) {
             write::verbatim([csv(None)])?;
         }
-        each(nodes, parallel, outcome, |outcome| {
-            let Some(outcome) = outcome else { return Ok(()) };
-            merged.add(&outcome);
-            if is_shown { self.line(&outcome) } else { Ok(()) }
+        let progress = Progress::of("nodes");
+        ask(&mut |done, outcome| {
+            if let Some(outcome) = outcome {
+                merged.add(&outcome);
+                if is_shown {
+                    self.line(&outcome)?;
+                }
+            }
+            progress.show(done, nodes);
+            Ok(())
         })?;
         Ok(merged)
     }

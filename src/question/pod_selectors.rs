@@ -1,26 +1,24 @@
-//! What a command is asked about: pods by name, and files with pods.
+//! The pods of a question: names, labels, a namespace, and files with pods.
 
-use crate::exit::Failure;
-use crate::kubelet_node::KubeletNode;
-use crate::pod_args::{LabelArgs, NamespaceArgs};
+use super::cgroup::LiveNode;
+use crate::answer::{Failure, Missing};
+use crate::facts::pod_selector::{PodSelector, Selection, is_file, nearest_pod_name};
+use crate::facts::workloads::{Workloads, effective_uid};
+use crate::k8s::label_selector::LabelSelector;
+use crate::k8s::manifest::LoadedPod;
+use crate::node::KubeletNode;
 use anyhow::anyhow;
-use kq::answer::Missing;
-use kq::facts::pod_selector::{PodSelector, Selection, is_file, nearest_pod_name};
-use kq::facts::workloads::{Workloads, effective_uid};
-use kq::k8s::label_selector::LabelSelector;
-use kq::k8s::manifest::LoadedPod;
-use kq::question::cgroup::LiveNode;
 
-/// For how many names that no pod has near ones are looked for.
+/// The most unknown names for which similar ones are suggested.
 const MOST_HINTS: usize = 3;
 
 /// Namespace, name and UID of a pod; what is unknown is empty.
 type Identity = (String, String, String);
 
-/// The arguments, told apart.
+/// The selected pods; without any selector, all pods.
 #[derive(Clone, Debug, Default)]
 pub struct PodSelectors {
-    /// Names of pods.
+    /// Names of pods, also NAMESPACE/NAME, and UIDs.
     pub pods: Vec<String>,
     /// Files; `-` is standard input.
     pub files: Vec<String>,
@@ -31,35 +29,39 @@ pub struct PodSelectors {
 }
 
 impl PodSelectors {
-    /// Tells names and files apart by their form alone: a file is `-`, begins like a path or ends in
+    /// Distinguishes names and files by their form alone: a file is `-`, begins like a path or ends in
     /// `.yaml`, `.yml` or `.json`.
     pub fn of(arguments: &[String]) -> Self {
         let (files, pods) = arguments.iter().cloned().partition(|text: &String| is_file(text));
         Self { pods, files, ..Self::default() }
     }
 
-    /// Keeps to a namespace, where no pod is named, and to labels.
+    /// Restricts the pods to labels, and, where no pod is named, to a namespace.
     ///
     /// # Errors
     ///
     /// Fails for a name and labels together.
-    pub fn within(self, namespace: &NamespaceArgs, labels: &LabelArgs) -> Result<Self, Failure> {
-        if let (Some(pod), Some(labels)) = (self.pods.first(), &labels.selector) {
+    pub fn within(
+        self,
+        namespace: Option<&str>,
+        labels: Option<&LabelSelector>,
+    ) -> Result<Self, Failure> {
+        if let (Some(pod), Some(labels)) = (self.pods.first(), labels) {
             let both = anyhow!("--selector {labels}: pod {pod} is named");
-            return Err(Failure::usage(both).hint("say the name or the labels"));
+            return Err(Failure::usage(both).hint("give the name or the labels"));
         }
         let is_named = !self.pods.is_empty() || !self.files.is_empty();
-        let namespace = namespace.name().filter(|_| !is_named).map(str::to_owned);
-        Ok(Self { namespace, labels: labels.selector.clone(), ..self })
+        let namespace = namespace.filter(|_| !is_named).map(str::to_owned);
+        Ok(Self { namespace, labels: labels.cloned(), ..self })
     }
 
-    /// Returns which pods of a live node are meant.
+    /// Selects among the pods of a live node.
     ///
     /// # Errors
     ///
     /// Fails as [`PodSelectors::selection`] does.
     pub fn selection_of(&self, live: &LiveNode) -> Result<Selection, Failure> {
-        // A name means a pod whose specification is known; labels are asked of every pod.
+        // A name matches a pod with a known specification; labels are matched for every pod.
         let others = match self.labels.is_some() {
             true => identities(&live.workloads),
             false => Vec::new(),
@@ -67,7 +69,7 @@ impl PodSelectors {
         self.selection(&live.pods, &others, live.incomplete.as_deref())
     }
 
-    /// Returns which pods of a node are meant; `others` are pods that the sources of the question name.
+    /// Selects among the pods of a node; `others` are more pods that the sources name.
     ///
     /// # Errors
     ///
@@ -112,17 +114,16 @@ impl PodSelectors {
         let none = anyhow!("no pod {place} is known to have the labels {labels}");
         Err(match Missing::of_selection(&selection) {
             Some(missing) => Failure::not_found(none, Some(&missing.text))
-                .hint("give the pods with --pods FILE, or take a snapshot with this version of kq"),
+                .hint("name the pods with --pods FILE, or take a snapshot with this version of kq"),
             None => Failure::not_found(none, unknown),
         })
     }
 
-    /// Returns which pods of a node are meant: those that are named, and those of the files. `unknown` is the
-    /// reason why not all pods of the node are known.
+    /// Selects the named pods and those of the files. `unknown` is the reason why not all pods of the node are known.
     ///
     /// # Errors
     ///
-    /// Fails for a name that no pod has, and for labels that none has.
+    /// Fails for a name or labels that no pod has.
     pub fn selection(
         &self,
         pods: &[LoadedPod],

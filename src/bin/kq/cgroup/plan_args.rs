@@ -1,22 +1,21 @@
-//! What the cgroup commands have in common: pods, a node, and the plan that follows.
+//! The flags of `plan` and `shares`: pods, a node, and the input of the plan.
 
-use super::live_tree::gather_node;
+use super::gather::gather_node;
 use crate::exit::{Code, Failure, warn};
 use crate::node_args::NodeArgs;
 use crate::pod_args::PodsArgs;
-use crate::pod_selectors::PodSelectors;
 use crate::source_args::SourceArgs;
 use anyhow::anyhow;
-use kq::edge::input::{read_input, shown};
 use kq::facts::pod_selector::{Selection, is_file};
-use kq::k8s::manifest::{Loaded, NoteKind, load};
-use kq::node::Needs;
+use kq::k8s::manifest::Loaded;
+use kq::node::{Needs, read_pods};
 use kq::question::cgroup::plan::{PlanInput, PlanPodOptions};
+use kq::question::pod_selectors::PodSelectors;
 use std::path::Path;
 
-/// The arguments that every cgroup question about pods takes.
+/// The pods and the node of a plan.
 #[derive(Debug, clap::Args)]
-pub struct Question {
+pub struct PlanArgs {
     /// Manifests in YAML or JSON: pods, lists, and workloads with a pod template; - reads standard
     /// input. Without FILE, and without flags that describe a node, kq plans the pods of this node. With
     /// --live or --snapshot, also pods of the node: NAME, NAMESPACE/NAME or UID (default: all of them)
@@ -35,7 +34,7 @@ pub struct Question {
     #[arg(long = "static")]
     are_static: bool,
 
-    /// Everything asked about is on the node.
+    /// All pods are those of the node.
     #[arg(skip)]
     pub is_of_node: bool,
 
@@ -50,20 +49,18 @@ pub struct Question {
     node: NodeArgs,
 }
 
-impl Question {
-    /// Reads the files that are named, or looks at the node.
+impl PlanArgs {
+    /// Reads the named files, or gathers the node.
     pub fn gather(&mut self) -> Result<PlanInput, Failure> {
         self.files = self.pods.all(&self.arguments)?;
         self.check_standard_input()?;
-        // What is described is not looked for; where nothing is, the answer is about this node, as everywhere.
+        // A described node is not gathered; without a description, the answer is about this node.
         let is_described = !self.files.is_empty() || self.node.is_given();
         if self.sources.live || self.sources.snapshot.is_some() || !is_described {
             return self.gather_live();
         }
         if let Some(flag) = self.sources.first_given() {
-            return Err(Failure::usage(anyhow!(
-                "{flag} needs --live: nothing is asked without it"
-            )));
+            return Err(Failure::usage(anyhow!("{flag} has no effect without --live")));
         }
         self.sources.choose_notes();
         let described = self.node.gather()?;
@@ -81,12 +78,10 @@ impl Question {
         Ok(PlanInput::of_pods(described, loaded, &options))
     }
 
-    /// Returns the pods that are asked about.
     fn subjects(&self) -> Result<PodSelectors, Failure> {
-        PodSelectors::of(&self.files).within(&self.pods.namespace, &self.pods.labels)
+        self.pods.select(PodSelectors::of(&self.files))
     }
 
-    /// Looks at the node.
     fn gather_live(&mut self) -> Result<PlanInput, Failure> {
         let subjects = self.subjects()?;
         self.is_of_node = subjects.files.is_empty();
@@ -95,40 +90,13 @@ impl Question {
         Ok(PlanInput::of_live(live, selection, self.are_static))
     }
 
-    /// Reads the pods; fails when there is nothing to plan.
+    /// Reads the pods of the files.
     fn load(&self) -> Result<Loaded, Failure> {
-        let mut loaded = Loaded::default();
-        for file in &self.files {
-            let content = read_input(file).map_err(|error| {
-                let failure = Failure::missing(error);
-                match is_file(file) || Path::new(file).exists() {
-                    true => failure,
-                    false => failure.hint(format!("for pod {file} of this node say --live")),
-                }
-            })?;
-            loaded.append(load(shown(file), &content));
-        }
-        if !loaded.pods.is_empty() || self.files.is_empty() {
-            return Ok(loaded);
-        }
-        if let Some(problem) = loaded.problems.first() {
-            let failure = Failure::usage(anyhow!("{problem}"));
-            return Err(match loaded.problems.len() - 1 {
-                0 => failure,
-                1 => failure.hint("1 more problem was found"),
-                more => failure.hint(format!("{more} more problems were found")),
-            });
-        }
-        // A list without items is an answer: no pods.
-        if loaded.notes.iter().any(|note| matches!(note.kind, NoteKind::EmptyList { .. })) {
-            return Ok(loaded);
-        }
-        let names: Vec<&str> = self.files.iter().map(|file| shown(file)).collect();
-        let failure = Failure::usage(anyhow!("{}: no pods", names.join(", ")));
-        let notes = loaded.notes.iter().take(SHOWN_NOTES);
-        Err(notes
-            .fold(failure, |failure, note| failure.hint(note.to_string()))
-            .hint("a Pod, a list of pods, or a workload with a pod template is expected"))
+        let is_pod = |name: &&String| !is_file(name) && !Path::new(name).exists();
+        read_pods(&self.files).map_err(|failure| match self.files.iter().find(is_pod) {
+            Some(pod) => failure.hint(format!("for pod {pod} of this node, add --live")),
+            None => failure,
+        })
     }
 
     /// Refuses to read standard input twice: the second time it is empty.
@@ -142,10 +110,7 @@ impl Question {
     }
 }
 
-/// How many of the things that were there instead of pods are named.
-const SHOWN_NOTES: usize = 3;
-
-/// Writes what was left out, for answers that carry everything else themselves.
+/// Writes the pods that were left out, for answers that carry everything else themselves.
 pub fn write_problems(input: &PlanInput) {
     for problem in &input.left_out {
         warn(&format!("left out: {problem}"));

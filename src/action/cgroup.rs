@@ -1,0 +1,260 @@
+//! Changes of cgroup files: the plan of a node, written step by step, and a stored rollback file, restored.
+
+use crate::answer::{Basis, Failure};
+use crate::cgroup::files::{CgroupDriver, CgroupVersion};
+use crate::cgroup::live::apply::{
+    Caution, CgroupFiles, Outcome, ReportStep, Rollback, RollbackState, apply, check_all,
+    roll_back, rollback_states,
+};
+use crate::cgroup::live::compare::Rounding;
+use crate::cgroup::live::difference::is_incomplete;
+use crate::cgroup::live::repair::{Ground, Repair, Step, check, repair};
+use crate::edge::cgroup_files::KernelFiles;
+use crate::edge::clock::{now, pause};
+use crate::edge::input::read_input;
+use crate::edge::replace::create;
+use crate::facts::cgroup_file::CgroupFile;
+use crate::output::value::write_json;
+use crate::question::cgroup::{Compared, LiveTree};
+use anyhow::{Context, anyhow};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The time between two comparisons. A runtime creates or removes a container in less.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// The most comparisons of one answer.
+const COMPARISONS: usize = 4;
+
+impl CgroupFiles for KernelFiles {
+    fn read(&self, cgroup: &str, file: &str) -> Result<Option<String>, String> {
+        self.read_if_there(cgroup, file)
+    }
+
+    fn write(&self, cgroup: &str, file: &str, text: &str) -> Result<(), String> {
+        Self::write(self, cgroup, file, text)
+    }
+}
+
+/// Gathers and compares until all drift was also drift in the comparison before, with the same containers. Values that
+/// still differ after the last comparison are changing. `compare` gets true for each comparison but the first.
+///
+/// # Errors
+///
+/// Fails where the first comparison does.
+pub fn settled(compare: impl Fn(bool) -> Result<Compared, Failure>) -> Result<Compared, Failure> {
+    let mut compared = compare(false)?;
+    // A plan that cannot be made is the same the next time.
+    let Ok(mut seen) = compared.drift() else { return Ok(compared) };
+    for _ in 1..COMPARISONS {
+        if seen.is_clean() {
+            break;
+        }
+        pause(PAUSE);
+        // A source that fails now may be what is changing; its earlier facts stay.
+        let Ok(next) = compare(true) else { break };
+        let Ok(now) = next.drift() else { break };
+        let confirmed = now.confirmed(&seen);
+        let is_settled = now.is_settled(&confirmed);
+        (compared, seen) = (next.with_confirmed(confirmed), now);
+        if is_settled {
+            break;
+        }
+    }
+    Ok(compared)
+}
+
+/// A planned change of cgroup files.
+pub struct CgroupApply<'a> {
+    compared: &'a Compared,
+    /// The steps, the refusals, and the differences that stay.
+    pub plan: Repair,
+    pub basis: Basis,
+    /// Some values could not be compared.
+    pub is_incomplete: bool,
+    files: KernelFiles,
+    caution: Caution,
+}
+
+/// The progress of a change.
+#[derive(Debug)]
+pub struct Applied {
+    pub outcome: Outcome,
+    pub rollback_file: String,
+}
+
+impl<'a> CgroupApply<'a> {
+    /// Plans the steps.
+    ///
+    /// # Errors
+    ///
+    /// Fails where pods could not be read, where no plan can be made, and where pods have no cgroups.
+    pub fn prepare(compared: &'a Compared, allow_oom: bool) -> Result<Self, Failure> {
+        let live = &compared.live;
+        if let Some(problem) = live.left_out.first() {
+            let refused = anyhow!("not all pods could be read, so nothing is written: {problem}");
+            return Err(Failure::refused(refused).hint("kq cgroup diff compares the others"));
+        }
+        let (found, basis) = compared.answer()?;
+        let root = compared.root()?;
+        let ground = Ground { version: live.node.cgroup_version, root, allow_oom };
+        let tree = live.tree()?;
+        Ok(Self {
+            compared,
+            plan: repair(&found, tree, ground),
+            basis,
+            is_incomplete: is_incomplete(&found),
+            files: KernelFiles::new(Path::new(&live.snapshot.host_root.path), &tree.layout),
+            caution: Caution { allow_oom, rounding: compared.rounding() },
+        })
+    }
+
+    /// Refuses to write values that rest on a guess.
+    ///
+    /// # Errors
+    ///
+    /// Fails where there are steps and a fact behind them is assumed.
+    pub fn check_basis(&self) -> Result<(), Failure> {
+        let is_weight = |step: &Step| step.is(CgroupFile::CpuWeight) && step.writer == "runtime";
+        match self.plan.steps.is_empty() {
+            true => Ok(()),
+            false => self.compared.check_basis(self.plan.steps.iter().any(is_weight)),
+        }
+    }
+
+    /// Returns true if drift stays after all steps.
+    pub fn leaves_drift(&self) -> bool {
+        self.plan.left.iter().any(|left| left.is_drift)
+    }
+
+    /// Reads every file before the first one is written, has the change confirmed, stores the rollback file
+    /// (default: `kq-rollback-TIME.json` in the current directory), and performs the steps. `stored` gets the path of
+    /// the rollback file before the first step.
+    ///
+    /// # Errors
+    ///
+    /// Refuses where a file has changed or cannot be reached safely, where the change is not confirmed, and where the
+    /// rollback file cannot be stored. Nothing was written then.
+    pub fn execute(
+        &self,
+        rollback_file: Option<PathBuf>,
+        confirm: &mut dyn FnMut(usize) -> Result<(), Failure>,
+        stored: &mut dyn FnMut(&str),
+        tell: ReportStep<'_>,
+    ) -> Result<Applied, Failure> {
+        let steps = &self.plan.steps;
+        check_all(steps, &self.files, self.caution).map_err(|(step, reason)| {
+            let place = format!("{}/{}", step.cgroup, step.file);
+            Failure::refused(anyhow!("{place}: {reason}"))
+                .hint("nothing was written; run the command again for a new plan")
+        })?;
+        confirm(steps.len())?;
+        let made_at = now();
+        let rollback_file = rollback_file.unwrap_or_else(|| {
+            PathBuf::from(format!("kq-rollback-{}.json", made_at.replace([':', '-'], "")))
+        });
+        let mut json = Vec::new();
+        write_json(&mut json, &Rollback::of(steps, made_at)).map_err(|error| {
+            Failure::refused(anyhow!("the rollback file cannot be written: {error}"))
+        })?;
+        create(&rollback_file, &json).map_err(|error| {
+            Failure::refused(error).hint("name another file with --rollback-file")
+        })?;
+        let rollback_file = rollback_file.display().to_string();
+        stored(&rollback_file);
+        let outcome = apply(steps, &self.files, self.caution, tell);
+        Ok(Applied { outcome, rollback_file })
+    }
+}
+
+/// Reads a rollback file.
+///
+/// # Errors
+///
+/// Fails where it cannot be read, and for any other file.
+pub fn read_rollback(file: &str) -> Result<Rollback, Failure> {
+    let content = read_input(file).map_err(Failure::missing)?;
+    Rollback::parse(&content)
+        .with_context(|| format!("{file} is not a rollback file"))
+        .map_err(Failure::usage)
+}
+
+/// A rollback that was compared with the kernel.
+pub struct CgroupRollback {
+    rollback: Rollback,
+    files: KernelFiles,
+    caution: Caution,
+    /// The state of each step.
+    pub states: Vec<Result<RollbackState, String>>,
+}
+
+impl CgroupRollback {
+    /// Compares the steps of `file` with the kernel's values.
+    ///
+    /// # Errors
+    ///
+    /// Fails for an unknown cgroup tree, and for a step outside of the kubelet's cgroups.
+    pub fn prepare(
+        file: &str,
+        rollback: Rollback,
+        live: &LiveTree,
+        allow_oom: bool,
+    ) -> Result<Self, Failure> {
+        let tree = live.tree()?;
+        let version = tree.layout.version().unwrap_or(CgroupVersion::V2);
+        for step in &rollback.steps {
+            let allowed = live
+                .roots
+                .iter()
+                .any(|(_, root)| check(step, Ground { version, root, allow_oom: false }).is_ok());
+            if !allowed {
+                let Step { cgroup, file: name, .. } = step;
+                let refused = anyhow!("{file}: {cgroup}/{name} is not the kubelet's");
+                return Err(Failure::refused(refused).hint(
+                    "nothing was written; name the kubelet's root with --cgroup-root if it is another",
+                ));
+            }
+        }
+        let files = KernelFiles::new(Path::new(&live.snapshot.host_root.path), &tree.layout);
+        let made = live.roots.iter().find(|(_, root)| tree.get(root).is_some());
+        let rounding = Rounding {
+            version,
+            driver: made.map_or(CgroupDriver::Cgroupfs, |(driver, _)| *driver),
+            // The host's own, read a moment ago.
+            page_size: live.snapshot.host.page_size.unwrap_or(4096),
+        };
+        let caution = Caution { allow_oom, rounding };
+        let states = rollback_states(&rollback.steps, &files, caution);
+        Ok(Self { rollback, files, caution, states })
+    }
+
+    /// Returns the steps, in the order in which they are restored.
+    pub fn steps(&self) -> &[Step] {
+        &self.rollback.steps
+    }
+
+    /// Refuses a rollback with a step that must not be performed.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the first of them.
+    pub fn check(&self) -> Result<(), Failure> {
+        for (step, state) in self.steps().iter().zip(&self.states) {
+            if let Err(reason) = state {
+                let blocked = anyhow!("{}/{}: {reason}", step.cgroup, step.file);
+                return Err(Failure::refused(blocked).hint("nothing was written"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the number of values to write.
+    pub fn pending(&self) -> usize {
+        self.states.iter().filter(|state| matches!(state, Ok(RollbackState::Write(_)))).count()
+    }
+
+    /// Restores the values; each is read again right before.
+    pub fn execute(&self, tell: ReportStep<'_>) -> Outcome {
+        roll_back(&self.rollback, &self.files, self.caution, tell)
+    }
+}

@@ -1,0 +1,171 @@
+//! The nodes of a run, chosen among those of a cluster, and the pods that it creates.
+
+use super::run::{FleetEvent, FleetRun};
+use crate::answer::Failure;
+use crate::edge::api_server::ApiServer;
+use crate::edge::clock::moment;
+use crate::facts::node_list::{ListedNode, read_node_list};
+use crate::fleet::PodSettings;
+use crate::k8s::label_selector::LabelSelector;
+use crate::k8s::nearest::nearest;
+use crate::k8s::validation::is_pod_name;
+use crate::node::NodeSpec;
+use anyhow::anyhow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How much longer the kubelet lets a pod run than kq waits for it.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// The choice of nodes, and the settings of their pods.
+#[derive(Clone, Debug)]
+pub struct FleetOptions {
+    /// Only these nodes; empty: all.
+    pub nodes: Vec<String>,
+    pub selector: Option<LabelSelector>,
+    /// Only so many of them, evenly spread over their names.
+    pub sample: Option<usize>,
+    /// `deadline_seconds` and `run` are set by the plan.
+    pub pods: PodSettings,
+    /// How many pods run at a time.
+    pub parallel: usize,
+    /// The time for one node, with the pull of the image.
+    pub timeout: Duration,
+    pub kubeconfig: Option<PathBuf>,
+    pub context: Option<String>,
+}
+
+/// A node of a run.
+#[derive(Clone, Debug)]
+pub struct FleetNode {
+    /// A valid name of an object, and so no path.
+    pub name: String,
+    pub labels: BTreeMap<String, String>,
+}
+
+/// The nodes and pods of a run that has not begun.
+pub struct FleetPlan {
+    pub(super) server: ApiServer,
+    pub(super) settings: PodSettings,
+    /// At least one, ordered by name.
+    pub nodes: Vec<FleetNode>,
+    pub(super) parallel: usize,
+    pub(super) timeout: Duration,
+}
+
+impl FleetPlan {
+    /// Lists the nodes of the cluster and chooses among them.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the nodes are unknown, for a name that no node has, and where no node is chosen.
+    pub fn prepare(options: FleetOptions) -> Result<Self, Failure> {
+        let spec = NodeSpec {
+            kubeconfig: options.kubeconfig.clone(),
+            context: options.context.clone(),
+            timeout: options.timeout,
+            ..NodeSpec::default()
+        };
+        let unreachable = |reason: String| {
+            Failure::missing(anyhow!("the API server: {reason}"))
+                .hint("name a kubeconfig with --kubeconfig")
+        };
+        let server = spec.connect().map_err(|error| unreachable(error.reason()))?;
+        let pages = server.nodes(options.timeout).map_err(|error| unreachable(error.reason()))?;
+        let mut all = Vec::new();
+        for page in &pages {
+            let read = read_node_list(page);
+            all.extend(read.map_err(|error| unreachable(format!("its nodes: {error}")))?);
+        }
+        let nodes = options.choose(&all)?;
+        let deadline_seconds = (options.timeout + GRACE).as_secs();
+        let settings = PodSettings { deadline_seconds, run: run_name(), ..options.pods };
+        Ok(Self { server, settings, nodes, parallel: options.parallel, timeout: options.timeout })
+    }
+
+    /// Describes the pods in two lines.
+    pub fn lines(&self) -> [String; 2] {
+        let others = match self.nodes.len() {
+            1 => String::new(),
+            count => format!(" and {} more nodes", count - 1),
+        };
+        let PodSettings { namespace, image, deadline_seconds, .. } = &self.settings;
+        [
+            format!(
+                "a pod on {}{others} of {}, in namespace {namespace}, at most {} at a time, each for at most \
+                 {deadline_seconds}s",
+                self.nodes[0].name,
+                self.server.url(),
+                self.parallel.min(self.nodes.len()),
+            ),
+            format!(
+                "image {image}; privileged, in the node's network and process namespaces, its files read-only in \
+                 /host; deleted afterwards",
+            ),
+        ]
+    }
+
+    /// Returns the first pod as JSON.
+    pub fn first_pod(&self, question: &[String]) -> String {
+        self.settings.pod(0, &self.nodes[0].name, question).to_string()
+    }
+
+    /// Begins the run. From here on a signal does not end the process, but the run. `report` gets events from several
+    /// threads.
+    ///
+    /// # Errors
+    ///
+    /// Refuses where signals cannot be caught.
+    pub fn start(
+        self,
+        report: impl Fn(FleetEvent<'_>) + Send + Sync + 'static,
+    ) -> Result<FleetRun, Failure> {
+        FleetRun::start(self, report)
+    }
+}
+
+impl FleetOptions {
+    fn choose(&self, all: &[ListedNode]) -> Result<Vec<FleetNode>, Failure> {
+        if let Some(odd) = all.iter().find(|node| !is_pod_name(&node.name)) {
+            let invalid = anyhow!("the API server: {:?} is not a valid node name", odd.name);
+            return Err(Failure::missing(invalid));
+        }
+        let names: BTreeSet<&str> = all.iter().map(|node| node.name.as_str()).collect();
+        if let Some(unknown) = self.nodes.iter().find(|name| !names.contains(name.as_str())) {
+            let failure = Failure::usage(anyhow!("the cluster has no node {unknown}"));
+            return Err(match nearest(unknown, names.iter().copied()) {
+                Some(near) => failure.hint(format!("did you mean {near}?")),
+                None => failure,
+            });
+        }
+        let labels = |node: &ListedNode| {
+            node.object.as_ref().map(|object| object.metadata.labels.clone()).unwrap_or_default()
+        };
+        let mut nodes: Vec<FleetNode> = all
+            .iter()
+            .map(|node| FleetNode { name: node.name.clone(), labels: labels(node) })
+            .filter(|node| self.nodes.is_empty() || self.nodes.contains(&node.name))
+            .filter(|node| self.selector.as_ref().is_none_or(|it| it.matches(&node.labels)))
+            .collect();
+        nodes.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        if let Some(sample) = self.sample.filter(|sample| *sample < nodes.len()) {
+            let count = nodes.len();
+            let spread: BTreeSet<usize> = (0..sample).map(|at| at * count / sample).collect();
+            let numbered = nodes.into_iter().enumerate();
+            nodes = numbered.filter(|(at, _)| spread.contains(at)).map(|(_, it)| it).collect();
+        }
+        match nodes.is_empty() {
+            false => Ok(nodes),
+            true => Err(Failure::usage(anyhow!("no node of the cluster is selected")).hint(
+                "--selector and NODE choose among the nodes of kubectl get nodes --show-labels",
+            )),
+        }
+    }
+}
+
+/// Returns a name that no other run has.
+fn run_name() -> String {
+    let nanoseconds = moment().0.unsigned_abs();
+    format!("{:08x}{:05x}", nanoseconds >> 20 & 0xffff_ffff, std::process::id() & 0xf_ffff)
+}

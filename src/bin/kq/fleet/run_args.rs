@@ -1,0 +1,121 @@
+//! The flags of commands that run kq on the nodes of a cluster.
+
+use crate::exit::{Failure, note, warn};
+use crate::interval::parse_interval;
+use crate::progress::waiting;
+use kq::action::fleet::{FleetEvent, FleetOptions, FleetPlan, FleetRun};
+use kq::fleet::PodSettings;
+use kq::k8s::label_selector::LabelSelector;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The flags that choose nodes and set up their pods.
+#[derive(Clone, Debug, clap::Args)]
+pub struct RunArgs {
+    /// The nodes (default: all)
+    #[arg(value_name = "NODE")]
+    nodes: Vec<String>,
+
+    /// Only nodes with these labels, such as pool=gpu; the syntax is kubectl's
+    #[arg(short = 'l', long, value_name = "SELECTOR", value_parser = LabelSelector::parse)]
+    selector: Option<LabelSelector>,
+
+    /// Only this number of nodes, evenly spread over their names
+    #[arg(long, value_name = "NUMBER")]
+    sample: Option<NonZero<usize>>,
+
+    /// The image of kq, as in docs/release.md
+    #[arg(long, value_name = "IMAGE")]
+    image: String,
+
+    /// Always, IfNotPresent or Never
+    #[arg(long, value_name = "POLICY", value_parser = ["Always", "IfNotPresent", "Never"])]
+    image_pull_policy: Option<String>,
+
+    /// The namespace of the pods; it must allow privileged ones
+    #[arg(short, long, value_name = "NAMESPACE", default_value = "kube-system")]
+    namespace: String,
+
+    /// The service account of the pods; its token is not mounted
+    #[arg(long, value_name = "NAME")]
+    service_account: Option<String>,
+
+    /// The priority class of the pods
+    #[arg(long, value_name = "NAME")]
+    priority_class: Option<String>,
+
+    /// The number of pods that run at a time
+    #[arg(long, value_name = "NUMBER", default_value = "20")]
+    parallel: NonZero<usize>,
+
+    /// Time limit for each node, including the pull of the image
+    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = parse_interval)]
+    timeout: Duration,
+
+    /// Show the plan and the first pod, and create nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Do not ask for confirmation
+    #[arg(long)]
+    yes: bool,
+
+    /// The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config)
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+
+    /// The context in the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+}
+
+impl RunArgs {
+    /// Plans, shows the plan and has it confirmed, and begins the run with its number of nodes; `None` with --dry-run.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the nodes are unknown, for a node that does not exist, and without confirmation.
+    pub fn start(&self, command: &[String]) -> Result<Option<(FleetRun, usize)>, Failure> {
+        let plan = waiting("listing the nodes", || FleetPlan::prepare(self.options()))?;
+        plan.lines().iter().for_each(|line| note("plan", line));
+        if self.dry_run {
+            note("pod", &plan.first_pod(command));
+            return Ok(None);
+        }
+        if !self.yes {
+            crate::confirm::ask("Create these pods?")?;
+        }
+        let nodes = plan.nodes.len();
+        let run = plan.start(|event| match event {
+            FleetEvent::Interrupted(signal) => {
+                note("interrupted", &format!("{signal}: the pods are being deleted"));
+            }
+            FleetEvent::PodLeft { namespace, name, reason } => warn(&format!(
+                "pod {namespace}/{name} may be left behind ({reason}); kubectl delete pod -n {namespace} {name}"
+            )),
+        })?;
+        Ok(Some((run, nodes)))
+    }
+
+    fn options(&self) -> FleetOptions {
+        let flags = self.clone();
+        FleetOptions {
+            nodes: flags.nodes,
+            selector: flags.selector,
+            sample: flags.sample.map(NonZero::get),
+            pods: PodSettings {
+                namespace: flags.namespace,
+                image: flags.image,
+                image_pull_policy: flags.image_pull_policy,
+                service_account: flags.service_account,
+                priority_class: flags.priority_class,
+                ..PodSettings::default()
+            },
+            parallel: flags.parallel.get(),
+            timeout: flags.timeout,
+            kubeconfig: flags.kubeconfig,
+            context: flags.context,
+        }
+    }
+}

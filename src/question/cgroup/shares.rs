@@ -1,0 +1,88 @@
+//! The CPU time of each container when all are busy.
+
+use super::plan::PlanInput;
+use crate::answer::Failure;
+use crate::cgroup::plan::Plan;
+use crate::cgroup::shares::{CpuShares, Sibling, Values, shares};
+use crate::facts::cgroup_tree::CgroupPath;
+use crate::k8s::pod::ResourceName;
+use crate::k8s::quantity::Quantity;
+use anyhow::anyhow;
+
+/// The way out without the kernel's values.
+const PLANNED: &str = "--planned divides by planned weights and quotas";
+
+/// The CPU time to divide, and the weights and quotas.
+#[derive(Clone, Debug)]
+pub struct SharesOptions {
+    /// The number of CPUs; `None`: those of the node.
+    pub cpus: Option<u64>,
+    /// Busy siblings of kubepods.
+    pub siblings: Vec<Sibling>,
+    /// Divide by planned weights and quotas, not by the kernel's.
+    pub are_planned: bool,
+}
+
+impl SharesOptions {
+    /// Returns the number of CPUs to divide.
+    ///
+    /// # Errors
+    ///
+    /// Fails where it is unknown, or the weight of kubepods, which siblings compete with.
+    pub fn cpus(&self, input: &PlanInput) -> Result<u64, Failure> {
+        let capacity = input.node.capacity.get(&ResourceName::Cpu).and_then(Quantity::as_units);
+        let cpus = self.cpus.or_else(|| capacity.and_then(|cpus| u64::try_from(cpus).ok()));
+        let cpus = cpus.ok_or_else(|| {
+            Failure::missing(anyhow!("the number of the node's CPUs is unknown"))
+                .hint("set it with --cpus N, --capacity cpu=N or --node-file FILE")
+        })?;
+        if !self.siblings.is_empty() && capacity.is_none() {
+            let unknown = anyhow!("the weight of kubepods is unknown: --sibling needs it");
+            return Err(Failure::missing(unknown)
+                .hint("it follows from --capacity cpu=N or --node-file FILE"));
+        }
+        Ok(cpus)
+    }
+
+    /// Divides the CPU time among all containers, and keeps the selected pods and the siblings. Returns also the values
+    /// that divided it.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the kernel's values are needed and unknown.
+    pub fn divide<'p>(
+        &self,
+        input: &'p PlanInput,
+        plan: &'p Plan<'p>,
+        cpus: u64,
+    ) -> Result<(CpuShares<'p>, Values<'p>), Failure> {
+        let values = match self.are_planned {
+            true => Values::Planned,
+            false => kernel(input, plan)?,
+        };
+        let mut divided = shares(plan, values, cpus, &self.siblings, input.basis(plan));
+        // Pods that are not selected compete, too.
+        divided.items.retain(|share| match (share.namespace, &share.pod) {
+            (Some(namespace), Some(pod)) => input.is_selected(namespace, pod),
+            _ => true,
+        });
+        Ok((divided, values))
+    }
+}
+
+/// Returns the values of the kernel.
+fn kernel<'t>(input: &'t PlanInput, plan: &Plan<'_>) -> Result<Values<'t>, Failure> {
+    let tree = input.cgroups().map_err(|failure| failure.hint(PLANNED))?;
+    if !plan.settings.cgroups_per_qos {
+        let none = anyhow!("pods have no cgroup of their own here (cgroupsPerQOS: false)");
+        return Err(Failure::missing(none).hint(PLANNED));
+    }
+    let root = plan.roots.first().map(|root| CgroupPath::new(&root.path));
+    match root.filter(|root| tree.value.get(root).is_none()) {
+        None => Ok(Values::Kernel(tree)),
+        Some(root) => {
+            let none = anyhow!("there is no cgroup {}", root.as_str());
+            Err(Failure::missing(none).hint(PLANNED))
+        }
+    }
+}
