@@ -1648,7 +1648,7 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcomm
 complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask answer help" -f -a "answer" -d 'Run a command of kq, and write its answer packed and with a checksum, for kq fleet run'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask answer help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -s l -l selector -d 'Only nodes with these labels, such as pool=gpu; the syntax is kubectl\'s' -r
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l sample -d 'Only so many of them, evenly spread over their names' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l sample -d 'Only this number of nodes, evenly spread over their names' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l image -d 'The image of kq, as in docs/release.md' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l image-pull-policy -d 'Always, IfNotPresent or Never' -r -f -a "Always\t''
 IfNotPresent\t''
@@ -1656,8 +1656,8 @@ Never\t''"
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -s n -l namespace -d 'The namespace of the pods; it must allow privileged ones' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l service-account -d 'The service account of the pods; its token is not mounted' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l priority-class -d 'The priority class of the pods' -r
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l parallel -d 'How many pods run at a time' -r
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l timeout -d 'How long one node may take, with the pull of the image' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l parallel -d 'The number of pods that run at a time' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l timeout -d 'Time limit for each node, including the pull of the image' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l group-by -d 'Count the nodes apart by the value of this label' -r
@@ -1671,12 +1671,12 @@ jsonl\t'The complete answer of each node as it arrives, in one line'
 csv\t'A line for each node as it arrives, with its results'
 jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
 custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l dry-run -d 'Show the first pod and the nodes, and make nothing'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l yes -d 'Make the pods without a question'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l dry-run -d 'Show the plan and the first pod, and create nothing'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l yes -d 'Do not ask for confirmation'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -s l -l selector -d 'Only nodes with these labels, such as pool=gpu; the syntax is kubectl\'s' -r
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l sample -d 'Only so many of them, evenly spread over their names' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l sample -d 'Only this number of nodes, evenly spread over their names' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l image -d 'The image of kq, as in docs/release.md' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l image-pull-policy -d 'Always, IfNotPresent or Never' -r -f -a "Always\t''
 IfNotPresent\t''
@@ -1684,19 +1684,19 @@ Never\t''"
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -s n -l namespace -d 'The namespace of the pods; it must allow privileged ones' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l service-account -d 'The service account of the pods; its token is not mounted' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l priority-class -d 'The priority class of the pods' -r
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l parallel -d 'How many pods run at a time' -r
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l timeout -d 'How long one node may take, with the pull of the image' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l parallel -d 'The number of pods that run at a time' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l timeout -d 'Time limit for each node, including the pull of the image' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l context -d 'The context in the kubeconfig' -r
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -s d -l dir -d 'The folder, which must exist' -r -F
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l dry-run -d 'Show the first pod and the nodes, and make nothing'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l yes -d 'Make the pods without a question'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -s d -l dir -d 'The directory, which must exist' -r -F
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l dry-run -d 'Show the plan and the first pod, and create nothing'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l yes -d 'Do not ask for confirmation'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -s l -l selector -d 'Only nodes with these labels, such as pool=gpu; the syntax is kubectl\'s' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l diff -d 'Snapshots taken before: show the nodes whose results differ' -r -F
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l parallel -d 'How many snapshots are asked at a time (default: one for each core)' -r
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l timeout -d 'How long one answer may take' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l parallel -d 'The number of snapshots read at a time (default: one for each core)' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l timeout -d 'Time limit for each answer' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l group-by -d 'Count the nodes apart by the value of this label' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l value -d 'A number of each answer, by its path in JSON, such as run.usage.percent: percentiles, and the nodes at both ends' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'

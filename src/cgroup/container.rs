@@ -1,4 +1,4 @@
-//! What the kubelet asks the container runtime to set for each container and for the sandbox, and the files that the
+//! The kubelet's requests to the container runtime for each container and for the sandbox, and the files that the
 //! runtime writes.
 //!
 //! Mirrors `generateLinuxContainerResources`, `calculateLinuxResources`,
@@ -29,7 +29,7 @@ use crate::k8s::resources::{ResourceOptions, is_pod_level_set, pod_limits, pod_r
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What is asked of the runtime: `LinuxContainerResources` of the CRI, where 0 is "not set".
+/// The request to the runtime: `LinuxContainerResources` of the CRI, where 0 is "not set".
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuntimeResources {
     pub cpu_shares: Derived<i64>,
@@ -91,8 +91,8 @@ pub struct ContainerCgroup<'p> {
     pub missing: Vec<(&'static str, MissingFact)>,
 }
 
-/// Returns what the containers of a pod get: init, regular, ephemeral ones. `exclusive_cpus` tells
-/// whether the CPU manager pinned a container.
+/// Returns the cgroups of a pod's containers: init, regular, ephemeral ones. `exclusive_cpus`: the CPU
+/// manager pinned a container.
 pub fn container_cgroups<'p>(
     pod: &'p Pod,
     exclusive_cpus: &dyn Fn(&str) -> bool,

@@ -68,7 +68,7 @@ pub fn quota_to_milli_cpu(quota_us: i64, period_us: i64) -> Result<i64, ZeroPeri
     }
 }
 
-/// Returns the CPU time per second that systemd is asked for, in microseconds; `None` is no limit.
+/// Returns the CPU time per second requested from systemd, in microseconds; `None` is no limit.
 ///
 /// systemd counts in whole percent of a CPU, so `addCPUQuota` in `opencontainers/cgroups`
 /// (`systemd/common.go`) rounds up to the next 10 ms per second before it asks. A period of 0 is the
@@ -186,13 +186,13 @@ impl WeightFormula {
     }
 }
 
-/// Returns true if a runtime writes `hugetlb.SIZE.rsvd.*` beside the limit of huge pages: runc does from
+/// Returns true if a runtime writes `hugetlb.SIZE.rsvd.*` with the limit of huge pages: runc does from
 /// 1.1.10 on.
 pub fn limits_reservations(name: &str, version: &str) -> bool {
     name != "runc" || version_numbers(version).is_none_or(|version| version >= [1, 1, 10])
 }
 
-/// Reads `1.3.2`, `v1.4.0-rc.1` or `1.23`; what follows the numbers is not looked at.
+/// Reads `1.3.2`, `v1.4.0-rc.1` or `1.23`; the rest is ignored.
 fn version_numbers(text: &str) -> Option<[u32; 3]> {
     let text = text.trim();
     let text = text.strip_prefix('v').unwrap_or(text);

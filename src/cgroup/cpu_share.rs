@@ -248,9 +248,9 @@ fn divide<Id>(flat: &mut [Flat<'_, Id>], siblings: &[usize], cpus: BigRational) 
 
 /// Divides `cpus` by weight and returns the rest that no cgroup can use.
 ///
-/// Who is saturated is found in one pass over the siblings sorted by most-to-weight: giving the
-/// smallest ratio its maximum only raises what the others get per weight, so the first one that can
-/// use more than its share is followed by nobody who cannot.
+/// Saturated siblings are found in one pass over the siblings sorted by most-to-weight: giving the
+/// smallest ratio its maximum only raises what the others get per weight, so all siblings after
+/// the first one that can use more than its share can, too.
 fn divide_by_weight<Id>(
     flat: &mut [Flat<'_, Id>],
     siblings: &[usize],

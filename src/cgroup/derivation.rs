@@ -1,4 +1,4 @@
-//! Why a value is what it is: typed steps with the numbers in them.
+//! The derivation of a value: typed steps with the numbers in them.
 //!
 //! A step is data; its words are made for display.
 

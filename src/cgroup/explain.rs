@@ -1,4 +1,4 @@
-//! What a value in a kernel file means and which requests or limits can have put it there.
+//! The meaning of a value in a kernel file, and the requests or limits that lead to it.
 //!
 //! Pure. The inverse of [`cpu`](crate::cgroup::cpu) and [`files`](crate::cgroup::files), found by
 //! searching those very functions, so that it is exact. Rules as in Kubernetes 1.36.
@@ -51,7 +51,7 @@ pub struct Explanation {
     pub value: String,
     /// The version of cgroups that has this file; `None` when it is in both or in neither.
     pub cgroup_version: Option<CgroupVersion>,
-    /// The cgroup that the file belongs to; `None`, and left out, when there is no path to tell.
+    /// The cgroup that the file belongs to; `None`, and left out, without a path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<Level>,
     /// What the file is for.
@@ -239,7 +239,7 @@ impl Question<'_> {
         self.place.is_none_or(|place| place.driver == driver)
     }
 
-    /// Returns who writes there: what is given, or, where the path tells, one of them.
+    /// Returns the writers: the given ones, or the one that the path shows.
     fn writer(&self, without_place: &'static str) -> &'static str {
         match self.place.map(|place| place.level) {
             None => without_place,
@@ -268,7 +268,7 @@ impl Question<'_> {
     }
 }
 
-/// Explains a value of a kernel file; a path to the file is better than its name, as far as it tells
+/// Explains a value of a kernel file; a path to the file is better than its name if it shows
 /// the level of the cgroup.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! From cgroup values to the kernel's files: names, texts, and what the two cgroup drivers keep.
+//! The kernel's files for cgroup values: names, texts, and the rounding of the two cgroup drivers.
 //!
 //! Pure. Follows `pkg/kubelet/cm/cgroup_manager_linux.go` of Kubernetes 1.36 and the `fs`, `fs2` and
 //! `systemd` folders of `opencontainers/cgroups` v0.0.6; pinned by `tests/vectors/cpu_convert.jsonl`

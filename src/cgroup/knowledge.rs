@@ -1,7 +1,7 @@
-//! Which facts a planned value rests on, and which of them are known.
+//! The facts that a planned value rests on, and the unknown ones among them.
 //!
-//! A plan is made from whatever there is: defaults stand in for what nobody said. This module decides
-//! which of its values may be shown, compared and written all the same. `rests_on` names the facts of
+//! A plan is made from the available facts: defaults stand in for unknown ones. This module decides
+//! which of its values may still be shown, compared and written. `rests_on` names the facts of
 //! each value, [`Knowledge`] those that are missing; a value with a missing fact is not known, wherever
 //! it is in the tree. That the names are complete is tested by changing one fact after the other: no
 //! value may change that does not name it.

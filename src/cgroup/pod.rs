@@ -56,8 +56,8 @@ pub fn pod_options(settings: &CgroupSettings) -> ResourceOptions {
     }
 }
 
-/// Returns what the kubelet asks for a pod's cgroup. `exclusive_cpus` tells whether the CPU manager
-/// pinned any of its containers.
+/// Returns the kubelet's settings for a pod's cgroup. `exclusive_cpus`: the CPU manager pinned a
+/// container.
 pub fn pod_resource_config(
     pod: &Pod,
     exclusive_cpus: bool,

@@ -1,4 +1,4 @@
-//! What an operator should know about single pods before relying on their values.
+//! Warnings about single pods whose values an operator may not expect.
 
 use crate::cgroup::plan::qualified_name;
 use crate::cgroup::pod::pod_options;
@@ -98,8 +98,8 @@ fn all_amounts(pod: &Pod) -> impl Iterator<Item = &Quantity> {
     lists.chain(&spec.overhead).flat_map(|list| list.iter().map(|(_, amount)| amount))
 }
 
-/// Says when pods request more than the node has for them: the kubelet would refuse some. It counts with
-/// what it allocated, so a resize that waits refuses nobody.
+/// Warns if pods request more than the node's allocatable amounts: the kubelet would refuse some. It counts
+/// allocated resources, so a pending resize refuses no pod.
 pub fn overcommitment(pods: &[&Pod], settings: &CgroupSettings) -> Vec<String> {
     let mut sums = QosSums::default();
     for pod in pods {

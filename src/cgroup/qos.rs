@@ -192,7 +192,7 @@ fn reserve_memory(
 
 impl QosCgroups {
     /// Raises each memory limit that is below the usage to the usage, as the kubelet does after the
-    /// kernel refused an update; tells whether any was.
+    /// kernel refused an update. Returns true if a limit was raised.
     pub fn raise_to_usage(&mut self, burstable: Option<i64>, besteffort: Option<i64>) -> bool {
         let mut raised = false;
         for (config, usage) in

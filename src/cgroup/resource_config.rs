@@ -1,4 +1,4 @@
-//! What the kubelet asks for one of its own cgroups, and the files and properties that follow.
+//! The kubelet's settings for one of its own cgroups, and the files and properties that follow.
 //!
 //! Mirrors `ResourceConfig` and `toResources` of `pkg/kubelet/cm/cgroup_manager_linux.go` and the
 //! `fs`, `fs2` and `systemd` managers of `opencontainers/cgroups` v0.0.6, read in 1.36.2; pinned by
@@ -15,7 +15,7 @@ use crate::facts::cgroup_file::CgroupFile;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What is asked for one cgroup. What is `None` is not asked, which is different from 0.
+/// The settings of one cgroup. `None` is not set, which is different from 0.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResourceConfig {
     pub cpu_shares: Option<Derived<u64>>,
@@ -116,7 +116,7 @@ impl ResourceConfig {
         asked.filter(|size| !settings.hugepage_sizes.contains(size)).collect()
     }
 
-    /// Returns the properties that systemd is asked to set on the slice; `u64::MAX` is `infinity`.
+    /// Returns the properties that systemd sets on the slice; `u64::MAX` is `infinity`.
     pub fn systemd_properties(&self, version: CgroupVersion) -> BTreeMap<&'static str, Property> {
         let mut properties = BTreeMap::new();
         let v2 = version == CgroupVersion::V2;

@@ -1,4 +1,4 @@
-//! What the arithmetic needs to know about a node and its kubelet.
+//! The settings of a node and its kubelet that the arithmetic needs.
 
 use crate::cgroup::files::{CgroupDriver, CgroupVersion, page_size_text};
 use crate::cgroup::pod::hugepage_size_bytes;

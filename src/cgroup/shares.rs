@@ -113,7 +113,7 @@ fn fraction<S: Serializer>(cpus: &Option<BigRational>, serializer: S) -> Result<
 }
 
 /// Divides CPUs among the containers of a plan. Planned init containers that end are left out: they do not
-/// run beside the others. A sandbox sleeps. Exclusive CPUs belong to their containers, and the others
+/// run with the others. A sandbox sleeps. Exclusive CPUs belong to their containers, and the others
 /// divide the rest.
 pub fn shares<'p>(
     plan: &'p Plan<'p>,

@@ -1,4 +1,4 @@
-//! The parts of a pod's total, for showing how it came about.
+//! The parts of a pod's total, for its derivation.
 
 use crate::cgroup::derivation::Step;
 use crate::k8s::pod::{Container, Pod, ResourceName};

@@ -1,4 +1,4 @@
-//! The plan for people: a tree in which the nesting of cgroups is the picture.
+//! The plan as a table, in a tree of cgroups.
 
 use crate::cgroup::container::ContainerKind;
 use crate::cgroup::derivation::{Step, join};

@@ -46,8 +46,8 @@ const MAX_TEXT: usize = 4 << 20;
 
 /// Reads the tree of a machine whose root folder is at `host_root`.
 ///
-/// Also reads the settings of the root cgroup and of those right below it, beside which kubepods has
-/// to compete.
+/// Also reads the settings of the root cgroup and of those right below it, which compete with
+/// kubepods.
 pub fn read_tree(host_root: &Path, layout: &CgroupLayout, needs: &TreeNeeds) -> CgroupTree {
     let mut found = Found::default();
     let mut buffers = Buffers::default();

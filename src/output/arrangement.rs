@@ -1,4 +1,4 @@
-//! How the columns of a table share a width.
+//! The widths of a table's columns on a terminal.
 //!
 //! A name, a value or a path is whole, so that it can be searched, compared and copied: only texts wrap, at words. What
 //! does not fit then stands below its row. Names that are wider than the screen alone are written as they are.

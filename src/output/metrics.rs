@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicU64;
 /// The labels of a value, by name.
 pub type Labels = Vec<(&'static str, String)>;
 
-/// Metrics in the order in which they were added. All are gauges: each answer tells of one moment.
+/// Metrics in the order in which they were added. All are gauges: each answer is about one moment.
 #[derive(Debug, Default)]
 pub struct Metrics(Registry);
 

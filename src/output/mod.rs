@@ -1,4 +1,4 @@
-//! How an answer looks: tables for people, JSON and YAML for programs.
+//! The formats of answers: tables for people, JSON and YAML for programs.
 
 mod arrangement;
 pub mod bar;

@@ -1,4 +1,4 @@
-//! The order of rows that `--sort-by` asks for.
+//! The order of rows by `--sort-by`.
 //!
 //! Rows are compared as they are printed, so each column of each table can be sorted: amounts by their size, whatever
 //! their unit, before texts; what is unknown comes last.

@@ -1,4 +1,4 @@
-//! How wide standard output is, and whether it has colours: data that the binary sets once.
+//! The width and the colours of standard output, which the binary sets once.
 //!
 //! On a terminal, texts wrap at words. Tables arrange themselves, and mark their lines as arranged; every other line
 //! is wrapped when it is written. Where standard output is no terminal, nothing is marked and nothing changes.

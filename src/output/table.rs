@@ -1,4 +1,4 @@
-//! Tables as kubectl prints them: headings in capitals, no lines, columns as wide as they must be.
+//! Tables as kubectl prints them: headings in capitals, no lines, columns as wide as their texts.
 //!
 //! A view is a list of columns; a table has those of them that are wanted. On a terminal it fits the width.
 

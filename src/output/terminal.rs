@@ -94,8 +94,8 @@ pub fn brief(text: &str) -> Cow<'_, str> {
 
 /// Writes a text of several lines: what is not escaped yet is, except for line ends.
 ///
-/// This makes sure that no view forgot a name. A view escapes what it puts into a line all the same, since only the
-/// view knows which line ends are its own.
+/// This makes sure that no view forgot a name. A view still escapes what it puts into a line, since only the view
+/// knows which line ends are its own.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Amounts for people: short, and honest about the unit.
+//! Amounts for people: short, with the exact unit.
 
 use crate::k8s::duration::GoDuration;
 use std::fmt;

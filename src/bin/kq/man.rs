@@ -1,4 +1,4 @@
-//! The man pages, made from the definition of the command line and from the tables below.
+//! The man pages, generated from the definition of the command line and from the tables below.
 
 use crate::cli::Cli;
 use crate::exit::{Code, Failure};
@@ -208,7 +208,7 @@ impl Pages<'_> {
         Ok(page)
     }
 
-    /// Returns the pages above, beside and below.
+    /// Returns the pages of the parent, sibling and child commands.
     fn see_also(&self, command: &Command, words: &[&str]) -> String {
         let mut pages: Vec<String> = Vec::new();
         let mut add = |words: &[&str]| pages.push(format!("{}(1)", page_name(words)));

@@ -1,4 +1,4 @@
-//! The formats of answers, and what each writes.
+//! The output formats of answers.
 
 use crate::exit::Failure;
 use crate::write;

@@ -1,5 +1,5 @@
 //! The progress of a command: one line on standard error, which is removed at the end.
-//! Elsewhere than on a terminal nothing is written.
+//! It is written only to a terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;

@@ -71,7 +71,7 @@ fn from_weight(question: &Question<'_>, formula: WeightFormula, weight: i64) -> 
     requests.map_or_else(Vec::new, |requests| vec![shares, requests])
 }
 
-/// Returns whether the path is that of BestEffort pods, of which nobody has a CPU request or limit.
+/// Returns whether the path is that of BestEffort pods, which have no CPU requests or limits.
 fn is_best_effort(question: &Question<'_>) -> bool {
     question.place.and_then(|place| place.class) == Some(QosClass::BestEffort)
 }

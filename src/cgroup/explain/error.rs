@@ -1,4 +1,4 @@
-//! Why a file or a value cannot be explained, and what was probably meant.
+//! The reasons why a file or a value cannot be explained, with the nearest known name.
 
 use super::known_files;
 use crate::facts::cgroup_file::{CgroupFile, FileUse};
@@ -23,7 +23,7 @@ pub enum ExplainError {
         /// What was asked for.
         file: String,
     },
-    /// A file that holds what the kernel measured, not what somebody wants.
+    /// A file that holds a measurement of the kernel, not a setting.
     #[error("{file} reports usage: it is not written by the kubelet or a container runtime")]
     Statistics { file: String },
     /// Not a value that the kernel shows in, or takes for, that file.

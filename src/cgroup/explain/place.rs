@@ -1,7 +1,7 @@
 //! The writers of a file, by its path.
 //!
-//! Pure. Paths as [`CgroupName`] makes them and as [`container_path`] continues them; anything else
-//! tells nothing.
+//! Pure. Paths as [`CgroupName`] makes them and as [`container_path`] continues them; other
+//! paths show no writer.
 //!
 //! [`container_path`]: crate::cgroup::name::container_path
 
@@ -72,7 +72,7 @@ impl Place {
                 Some(CgroupDriver::Systemd) => {
                     (Level::Container, pod().and_then(|place| place.class))
                 }
-                // Only its place below a pod tells that such a folder is a container.
+                // Only its place below a pod shows that such a folder is a container.
                 Some(CgroupDriver::Cgroupfs) => (Level::Container, pod()?.class),
                 None => return Self::of_name(parts),
             }

@@ -1,4 +1,4 @@
-//! Explains limits of processes, CPU sets and how the out-of-memory killer chooses.
+//! Explains limits of processes, CPU sets and OOM scores.
 
 use super::{Candidate, ExplainError, Explanation, Level, Origin, Question, Source};
 use crate::facts::cgroup_file::CgroupFile;

@@ -1,4 +1,4 @@
-//! Explains memory protection and throttling: what the gate MemoryQoS leads to.
+//! Explains memory protection and throttling: the effects of the gate MemoryQoS.
 //!
 //! Rules as in [`memory_qos`](crate::cgroup::memory_qos), for the kubelets before 1.36 too.
 

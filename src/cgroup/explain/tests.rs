@@ -259,7 +259,7 @@ proptest! {
             let weight = weight_of(milli_cpu);
             let range = last("cpu.weight", &weight.to_string(), &formula.to_string());
             prop_assert!(range.contains(milli_cpu), "{milli_cpu}: {range}");
-            // And nobody beside the range has that weight.
+            // And no shares outside the range have that weight.
             prop_assert!(range.from == 0 || weight_of(range.from - 1) < weight);
             prop_assert!(range.to.is_none_or(|to| weight_of(to) == weight));
             prop_assert!(range.to.is_none_or(|to| weight_of(to + 1) > weight));

@@ -1,4 +1,4 @@
-//! What is planned and the kernel does not have: whole cgroups.
+//! Planned cgroups that the kernel does not have.
 
 use crate::cgroup::live::diff::Comparison;
 use crate::cgroup::live::difference::{Difference, Verdict};

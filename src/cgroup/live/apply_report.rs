@@ -1,4 +1,4 @@
-//! A change as a value, and for people.
+//! A change as JSON, and as tables and lines.
 
 use crate::answer::{Basis, answer};
 use crate::cgroup::live::apply::{Event, Outcome, RollbackState};

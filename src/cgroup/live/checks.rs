@@ -1,13 +1,11 @@
-//! What is wrong with a node: one finding for each thing that can go wrong with its cgroups, and for
-//! each source that the findings rest on. Pure: decides from facts that were gathered before.
+//! The checks of a node's cgroups and of their sources: one finding each. Pure: decides from gathered facts.
 //!
 //! * [`sources`]: kubelet, configuration, Node object, pods, container runtime.
 //! * [`layout`]: cgroup version, driver, the tree, and what is left over in it.
-//! * [`cpu`]: limits too small for the kernel, and the weight of all pods beside the system.
+//! * [`cpu`]: limits too small for the kernel, and the weight of all pods against the system's.
 //! * [`state`]: swap, drifting values, the kubelet's own files.
 //!
-//! What cannot be told is [`Severity::Unknown`] with the reason and the way to supply what is missing;
-//! it is never taken for good.
+//! An undecided check is [`Severity::Unknown`] with the reason and the flag that supplies the fact.
 
 pub mod cpu;
 pub mod layout;

@@ -1,4 +1,4 @@
-//! Whether a text that the kernel gives back is what was written.
+//! Compares a text that the kernel returns with the one that was written.
 //!
 //! The kernel rounds: memory to whole pages (`page_counter_memparse` in `mm/page_counter.c`), huge
 //! pages to whole huge pages (`hugetlb_cgroup_write` in `mm/hugetlb_cgroup.c`). systemd rounds quotas

@@ -1,4 +1,4 @@
-//! Plan against kernel, value by value.
+//! Compares the plan with the kernel, value by value.
 
 use crate::cgroup::derivation::Step;
 use crate::cgroup::live::compare::{KernelValue, Rounding, compare};
@@ -15,7 +15,7 @@ use crate::k8s::pod::{Pod, ResourceName};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is compared beside the plan and the tree.
+/// The input of a comparison besides the plan and the tree.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The names.
@@ -41,7 +41,7 @@ pub struct Context<'a> {
     pub resizing: &'a [(&'static str, &'a Plan<'a>)],
 }
 
-/// Compares a plan with the tree. The order is that of the plan, then what nobody planned.
+/// Compares a plan with the tree. The order is that of the plan, then the unplanned values.
 pub fn diff<'a>(
     plan: &'a Plan<'a>,
     tree: &'a CgroupTree,

@@ -1,4 +1,4 @@
-//! What a comparison of plan and kernel finds, and its verdicts.
+//! The differences between plan and kernel, and their verdicts.
 
 use crate::cgroup::derivation::{self, Step};
 use crate::cgroup::live::place::{LiveCgroup, LivePlace};

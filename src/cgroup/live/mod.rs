@@ -1,5 +1,4 @@
-//! The cgroups that the kernel has: whose they are, what is in them, and how they differ from a plan.
-//! Pure: the tree was read before.
+//! The kernel's cgroups: their pods, their values, and their differences from a plan. Pure.
 //!
 //! * [`place`]: from a path back to the pod and the container.
 //! * [`show`]: the tree with names; [`throttling`]: its containers, ranked; [`which`]: one cgroup by process, path or container.

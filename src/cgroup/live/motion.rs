@@ -1,8 +1,8 @@
 //! Pods that start or end while kq reads the node.
 //!
 //! Facts are gathered one after the other, so a pod that starts or ends meanwhile is half there. Two things
-//! tell it from drift: what the sources say of the pod itself ([`Motion`]), and a second look ([`DriftSet`]).
-//! What differs in the same way twice, with the same containers, is not in motion.
+//! distinguish it from drift: the state of the pod itself ([`Motion`]), and a second comparison ([`DriftSet`]).
+//! A difference that is the same twice, with the same containers, is not in motion.
 
 use crate::cgroup::live::difference::{Difference, Verdict};
 use crate::cgroup::live::place::LiveCgroup;

@@ -1,4 +1,4 @@
-//! From a path in the cgroup tree back to the class, the pod and the container.
+//! The class, the pod and the container of a path in the cgroup tree.
 
 use crate::cgroup::files::CgroupDriver;
 use crate::cgroup::name::{CgroupName, id_in_scope};

@@ -1,4 +1,4 @@
-//! What pods use by the counters of their cgroups, in the form in which the kubelet tells it.
+//! The usage of pods by the counters of their cgroups, in the form of the kubelet's stats summary.
 //!
 //! Mirrors, read in 1.36.2: the memory is that of the pod's own cgroup, the working set without the
 //! page cache that was not touched lately (`setMemoryStats` of cAdvisor, `container/libcontainer`);

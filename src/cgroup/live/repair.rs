@@ -230,7 +230,7 @@ pub fn check(step: &Step, ground: Ground<'_>) -> Result<(), Refusal> {
     let leaves = step.cgroup.split('/').any(|part| matches!(part, "." | ".."))
         || step.cgroup.contains(['\0', '<', '>'])
         || path.as_str() != step.cgroup
-        // Without a cgroup of their own, pods are everywhere; that is nobody's ground.
+        // Without a cgroup of their own, pods are everywhere; kq writes nothing there.
         || ground.root.depth() == 0
         || !path.is_within(ground.root);
     if leaves {
@@ -253,7 +253,7 @@ fn is_below(file: &str, limit: &str, usage: u64) -> bool {
         .is_some_and(|file| matches!(file.value(limit), Value::Number(limit) if limit < usage))
 }
 
-/// Returns true if a step takes a limit below what is in use; to loosen one harms nobody.
+/// Returns true if a step takes a limit below the current usage; loosening one is harmless.
 pub fn lowers_below_usage(file: &str, from: &str, to: &str, usage: u64) -> bool {
     is_below(file, to, usage) && lowers(file, from, to)
 }

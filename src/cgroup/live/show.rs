@@ -1,4 +1,4 @@
-//! The cgroups of a node as they are: what is set, what is used, and where it hurts.
+//! The current cgroups of a node: settings, usage, throttling and pressure.
 
 use crate::answer::{Basis, answer};
 use crate::cgroup::files::{CgroupDriver, CgroupVersion};
@@ -125,7 +125,7 @@ pub fn show<'t>(
 }
 
 /// Puts the cgroups in each cgroup in the order of their names, which are not those in their paths:
-/// what belongs to nobody, such as a sandbox, comes last.
+/// unknown cgroups, such as a sandbox's, come last.
 fn by_name(items: Vec<UsedCgroup<'_>>) -> Vec<UsedCgroup<'_>> {
     // The names on the way to a cgroup put it in its place.
     let mut way: Vec<(u8, String, &str)> = Vec::new();

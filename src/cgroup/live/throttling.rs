@@ -1,4 +1,4 @@
-//! Which containers their CPU quotas throttle most.
+//! The containers that their CPU quotas throttle most.
 
 use crate::answer::{Basis, Missing, answer};
 use crate::cgroup::files::CgroupDriver;

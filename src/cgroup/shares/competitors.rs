@@ -75,7 +75,7 @@ pub(super) struct Competitors<'p> {
     pub gaps: Vec<Gap>,
     /// Containers that the kernel does not have.
     pub absent: Vec<String>,
-    /// Cgroups of the kernel beside those of known pods.
+    /// Cgroups of the kernel besides those of known pods.
     pub strangers: Vec<String>,
 }
 
@@ -114,7 +114,7 @@ impl<'p> Found<'p> {
 }
 
 impl<'p> Competitors<'p> {
-    /// Collects the competing cgroups below the cgroups of all pods, which may have `siblings` beside them.
+    /// Collects the competing cgroups below the cgroups of all pods, which may have `siblings`.
     pub fn of(kubepods: &[&'p PlannedCgroup<'p>], values: Values<'p>, siblings: bool) -> Self {
         let mut all = Self {
             values,

@@ -1,4 +1,4 @@
-//! A live node, described: everything that the questions about its cgroups rest on.
+//! A described live node: the facts behind the questions about its cgroups.
 
 use super::gathered_tree::{GatheredTree, check_kubepods};
 use crate::answer::Failure;

@@ -242,7 +242,7 @@ fn nobody_to_ask_is_a_no() {
     let node = drifting();
     let before = texts(&node);
     for (line, code, expected) in [
-        ("cgroup apply", 4, "nobody can be asked"),
+        ("cgroup apply", 4, "confirmation needs a terminal"),
         ("cgroup apply --dry-run", 0, ""),
         ("cgroup apply --dry-run --yes", 2, "cannot be used with"),
     ] {
@@ -286,7 +286,7 @@ fn nothing_is_written_on_a_guess() {
     // The weight is left as it is, and all else is written.
     assert_eq!(ran.code, 3, "a weight needs its formula: {}{}", ran.stdout, ran.stderr);
     assert_eq!(node.get(APP, "cpu.weight"), "3");
-    assert!(ran.stderr.contains("/app1/cpu.weight: it is not known"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("/app1/cpu.weight: the planned value is unknown"), "{}", ran.stderr);
 }
 
 #[test]
@@ -300,7 +300,7 @@ fn a_way_back_is_looked_at_as_a_whole() {
     for line in ["cgroup rollback back.json --dry-run", "cgroup rollback back.json --yes"] {
         let ran = node.kq(line).run();
         assert_eq!(ran.code, 4, "{line}: {}{}", ran.stdout, ran.stderr);
-        assert!(ran.stdout.contains("blocked") && ran.stderr.contains("somebody changed it"));
+        assert!(ran.stdout.contains("blocked") && ran.stderr.contains("another program changed it"));
     }
     node.set(APP, "cpu.max", "50000 100000");
     assert_eq!(texts(&node), applied, "nothing was taken back");

@@ -258,7 +258,7 @@ fn a_healthy_node_is_well() {
     assert_eq!(ran.stdout.lines().count(), 1, "{}", ran.stdout);
     assert!(ran.stdout.starts_with("25 OK: kubelet, kubelet-config, "), "{}", ran.stdout);
     let wide = examine(&FakeNode::new().snapshot(), "-owide");
-    assert!(line(&wide, "cpu-weight").contains("beside system.slice 100"), "{}", wide.stdout);
+    assert!(line(&wide, "cpu-weight").contains("against system.slice 100"), "{}", wide.stdout);
 }
 
 /// A name, what is changed, a check that fails, and what is to be done.

@@ -1,4 +1,4 @@
-//! CPU time: limits that the kernel cannot keep, and what all pods together get beside the system.
+//! CPU time: limits that the kernel cannot keep, and the share of all pods against the system's.
 
 use super::{
     Check, CheckInput, GIVE_CONFIG, GIVE_PODS, NO_CONFIG, NO_PODS, NO_ROOT, OTHER_ROOT, READ_TREE,
@@ -133,7 +133,7 @@ fn judge(examined: CheckInput<'_>, top: &Top<'_>, capacity: u64) -> Check {
     let others = if others.is_empty() { "no others".to_owned() } else { first_of(&others) };
     let when_busy = part(capacity, own, all);
     let found = format!(
-        "{} {own} beside {others}: {share} ({when_busy}m of {capacity}m) when all are busy",
+        "{} {own} against {others}: {share} ({when_busy}m of {capacity}m) when all are busy",
         top.root.name()
     );
     let requested = requested(examined);
@@ -180,7 +180,7 @@ fn judge(examined: CheckInput<'_>, top: &Top<'_>, capacity: u64) -> Check {
     if at_least { unknown_pods() } else { ok(NAME, found) }
 }
 
-/// Returns what competes with all pods, or why that cannot be told and what to do.
+/// Returns the cgroups that compete with all pods, or the reason why they are unknown and what to do.
 fn top<'t>(
     examined: CheckInput<'t>,
     tree: &'t CgroupTree,

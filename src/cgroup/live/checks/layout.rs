@@ -1,4 +1,4 @@
-//! The kernel's cgroup interface, who creates cgroups, and what is in the tree that should not be.
+//! The kernel's cgroup interface, the cgroup driver, and leftovers in the tree.
 
 use super::{
     Check, CheckInput, GIVE_CONFIG, GIVE_PODS, NO_CONFIG, NO_PODS, NO_ROOT, OTHER_ROOT, READ_TREE,
@@ -13,7 +13,7 @@ use crate::facts::lookup::Sourced;
 use crate::facts::origin::Origin;
 use serde_json::json;
 
-/// The first kubelets that do not start on cgroup v1 unless they are told to.
+/// The first kubelets that start on cgroup v1 only with a setting.
 const REFUSES_V1: u32 = 35;
 
 /// The first kubelets that ask the runtime for the driver.
@@ -26,7 +26,7 @@ const ASKS_RUNTIME: u32 = 31;
 /// | v2          | any                                  | OK      |
 /// | v1, hybrid  | before 1.35, or failCgroupV1 false   | WARN    |
 /// | v1, hybrid  | 1.35 or later, failCgroupV1 true     | FAIL    |
-/// | v1, hybrid  | 1.35 or later, nobody said           | UNKNOWN |
+/// | v1, hybrid  | 1.35 or later, unknown               | UNKNOWN |
 /// | v1, hybrid  | of unknown version                   | UNKNOWN |
 /// | none        | any                                  | UNKNOWN |
 pub fn version(examined: CheckInput<'_>) -> Check {
@@ -46,7 +46,7 @@ pub fn version(examined: CheckInput<'_>) -> Check {
                 None => return unknown(NAME, "no cgroup hierarchy is mounted", SAY),
                 Some(_) if layout.is_hybrid() => {
                     let unified = layout.unified.unwrap_or_default();
-                    format!("v1, hybrid: the unified hierarchy is at {unified} beside it")
+                    format!("v1, hybrid: the unified hierarchy is at {unified}")
                 }
                 Some(version) => format!("v{version}"),
             };
@@ -100,10 +100,10 @@ type Voice = (CgroupDriver, String);
 
 /// Checks that the kubelet, the runtime and the tree have the same driver.
 ///
-/// A kubelet since 1.31 goes by what the runtime tells through `RuntimeConfig`; then its own field
-/// counts for nothing, and a difference is a warning. Otherwise a kubelet and a runtime of different
-/// minds make the cgroups of one pod in two trees. Which one is to change: the one that the tree does
-/// not go by; without a tree the one that is not systemd, where systemd runs the machine.
+/// A kubelet since 1.31 uses the runtime's driver from `RuntimeConfig`; its own field has no effect
+/// then, and a difference is a warning. Otherwise a kubelet and a runtime with different drivers create
+/// the cgroups of one pod in two trees. The one to change is the one that differs from the tree;
+/// without a tree, the one that is not systemd, where systemd runs the machine.
 pub fn driver(examined: CheckInput<'_>) -> Check {
     const NAME: &str = "cgroup-driver";
     let (configured, by_hand) = configured(examined);
@@ -112,7 +112,7 @@ pub fn driver(examined: CheckInput<'_>) -> Check {
     let made: Option<Voice> = match tree.as_ref().map(|tree| examined.present(tree)) {
         Ok(present) => match present.as_slice() {
             [(driver, root)] if root.depth() > 0 => Some((*driver, root.as_str().to_owned())),
-            // None, or one of each, which is a finding of its own: that tells nothing.
+            // None, or one of each, which is a finding of its own: the driver stays unknown.
             _ => None,
         },
         Err(_) => None,
@@ -134,7 +134,7 @@ pub fn driver(examined: CheckInput<'_>) -> Check {
     let sources: Vec<&str> =
         voices.iter().filter_map(|(_, voice)| voice.map(|(_, source)| source.as_str())).collect();
     let (shown, source) = (shown.join(", "), sources.join(", "));
-    let shown = if shown.is_empty() { "nobody tells".to_owned() } else { shown };
+    let shown = if shown.is_empty() { "unknown".to_owned() } else { shown };
 
     let check = match (&used, &runtime, &made) {
         (Some((kubelet, _)), Ok((runtime, _)), made) if kubelet != runtime => {
@@ -160,7 +160,7 @@ pub fn driver(examined: CheckInput<'_>) -> Check {
             ),
         ),
         _ => match (&configured, &runtime, &tree) {
-            // A kubelet that follows does not need to be told.
+            // A kubelet that follows the runtime needs no change.
             (Err(reason), ..) if !follows => unknown(
                 NAME,
                 format!("{shown}; {reason}"),
@@ -381,7 +381,7 @@ pub fn orphans(examined: CheckInput<'_>) -> Check {
     let all: Vec<String> = busy.iter().chain(&empty).cloned().collect();
     if all.is_empty() {
         let check = match known {
-            // Nothing was looked at, so nothing is said of it.
+            // The tree was not read.
             0 if examined.snapshot.pods.found.is_none() => unknown(NAME, NO_PODS, GIVE_PODS),
             known if changing > 0 => {
                 let (among, moving) = (count(known, "cgroup"), format!("{changing} more"));

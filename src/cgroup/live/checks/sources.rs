@@ -1,4 +1,4 @@
-//! The sources that everything else rests on: what was found, and from where.
+//! The sources of the facts behind all other checks.
 
 use super::{Check, CheckInput, GIVE_CONFIG, GIVE_PODS, count, first_of};
 use super::{fail, ok, unknown, warn};

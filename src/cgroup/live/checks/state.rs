@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 /// | none | any                        | OK      |
 /// | some | false                      | OK, FAIL with LimitedSwap on cgroup v1 |
 /// | some | true                       | FAIL    |
-/// | some | nobody said                | UNKNOWN |
+/// | some | unknown                    | UNKNOWN |
 /// | ?    | any                        | UNKNOWN |
 pub fn swap(examined: CheckInput<'_>) -> Check {
     const NAME: &str = "swap";
@@ -34,7 +34,7 @@ pub fn swap(examined: CheckInput<'_>) -> Check {
         return ok(NAME, "no swap").with(json!({ "swapBytes": 0 })).from(source);
     }
     let amount = format!("{} of swap", units::bytes(u64::try_from(bytes).unwrap_or(u64::MAX)));
-    // What is not the default was said by somebody.
+    // A value other than the default comes from a source.
     if node.config.fail_swap_on && !examined.knows_config() {
         return unknown(
             NAME,

@@ -202,7 +202,7 @@ impl Given {
         &mut self.snapshot.runtime.found.as_mut().expect("a runtime").value
     }
 
-    /// The kubelet was told by other means than those to which it listens.
+    /// The kubelet was configured in a way that it ignores.
     fn told(&mut self, driver: CgroupDriver) {
         self.runtime().cgroup_driver = Lookup::found("config.SystemdCgroup", driver);
     }

@@ -81,7 +81,7 @@ fn the_weight_of_all_pods_is_held_against_the_system() {
                 "enough",
                 as_it_is,
                 Fine,
-                "kubepods.slice 157 beside system.slice 100, user.slice 100: 44.0% (1759m of 4000m)",
+                "kubepods.slice 157 against system.slice 100, user.slice 100: 44.0% (1759m of 4000m)",
                 "",
             ),
             (
@@ -170,7 +170,7 @@ fn the_weight_of_all_pods_is_held_against_the_system() {
                     }
                 },
                 Fine,
-                "kubepods.slice 4096 beside system.slice 1024, user.slice 1024: 66.7%",
+                "kubepods.slice 4096 against system.slice 1024, user.slice 1024: 66.7%",
                 "",
             ),
         ],
