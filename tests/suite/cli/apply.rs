@@ -286,7 +286,11 @@ fn nothing_is_written_on_a_guess() {
     // The weight is left as it is, and all else is written.
     assert_eq!(ran.code, 3, "a weight needs its formula: {}{}", ran.stdout, ran.stderr);
     assert_eq!(node.get(APP, "cpu.weight"), "3");
-    assert!(ran.stderr.contains("/app1/cpu.weight: the planned value is unknown"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("/app1/cpu.weight: the planned value is unknown"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
@@ -300,7 +304,9 @@ fn a_way_back_is_looked_at_as_a_whole() {
     for line in ["cgroup rollback back.json --dry-run", "cgroup rollback back.json --yes"] {
         let ran = node.kq(line).run();
         assert_eq!(ran.code, 4, "{line}: {}{}", ran.stdout, ran.stderr);
-        assert!(ran.stdout.contains("blocked") && ran.stderr.contains("another program changed it"));
+        assert!(
+            ran.stdout.contains("blocked") && ran.stderr.contains("another program changed it")
+        );
     }
     node.set(APP, "cpu.max", "50000 100000");
     assert_eq!(texts(&node), applied, "nothing was taken back");
