@@ -49,7 +49,7 @@ fn full(name: &str, pods: &[&Pod], rules: &KubeletRules) -> NodeObject {
         others: &Occupancy::of(pods.iter().copied(), rules),
         cached: Ok(&node),
         fresh: Ok(&node),
-        given_devices: Ok(&nothing),
+        allocated_devices: Ok(&nothing),
     };
     let examined = examine(&critical(1, 1), &facts, rules);
     let used = examined.ledger.expect("amounts are compared").used;
@@ -101,7 +101,7 @@ fn plan<'p>(
         others: &Occupancy::of(others.iter().copied(), &rules),
         cached: Ok(node),
         fresh: Ok(node),
-        given_devices: Ok(&nothing),
+        allocated_devices: Ok(&nothing),
     };
     let (admission, examined) = explain(pod, ledger, &[], &facts, &rules);
     let (verdict, handled) = make_room(pod, &examined, others, trace, &rules);

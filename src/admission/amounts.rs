@@ -1,6 +1,6 @@
-//! What a pod takes and what a node has, in the units in which they are compared.
+//! The amounts of pods and nodes, in the units in which they are compared.
 //!
-//! Which resources count, and which requests are dropped because the node has no such thing.
+//! The resources that count, and the requests that are dropped because the node does not have the resource.
 //!
 //! Mirrors `removeMissingExtendedResources` of `pkg/kubelet/lifecycle/predicate.go`,
 //! `IsExtendedResourceName` of `pkg/apis/core/v1/helper` and `IsScalarResourceName` of
@@ -22,7 +22,7 @@ pub struct Amounts {
     pub memory: i64,
     /// Bytes.
     pub ephemeral_storage: i64,
-    /// How many pods; of a node only.
+    /// The number of pods; of a node only.
     pub pods: i64,
     /// Whole units of huge pages, extended and other scalar resources.
     pub scalars: BTreeMap<ResourceName, i64>,
@@ -50,7 +50,7 @@ impl Amounts {
         amounts
     }
 
-    /// Adds what a pod takes; overflow wraps, as in the kubelet. Pods are counted, not added.
+    /// Adds the amounts of a pod; overflow wraps, as in the kubelet. Pods are counted, not added.
     pub fn add(&mut self, more: &Self) {
         self.milli_cpu = self.milli_cpu.wrapping_add(more.milli_cpu);
         self.memory = self.memory.wrapping_add(more.memory);
@@ -65,7 +65,7 @@ impl Amounts {
         }
     }
 
-    /// Takes away what a pod took.
+    /// Subtracts the amounts of a pod.
     pub fn subtract(&mut self, less: &Self) {
         self.milli_cpu = self.milli_cpu.wrapping_sub(less.milli_cpu);
         self.memory = self.memory.wrapping_sub(less.memory);
@@ -77,7 +77,7 @@ impl Amounts {
         }
     }
 
-    /// Returns the amount of any resource that is compared; 0 for one that is not named.
+    /// Returns the amount of a compared resource; 0 for one without an amount.
     pub fn get(&self, name: &ResourceName) -> i64 {
         match name {
             ResourceName::Cpu => self.milli_cpu,
@@ -90,12 +90,12 @@ impl Amounts {
         }
     }
 
-    /// Returns the amount of a scalar resource; 0 for one that is not named.
+    /// Returns the amount of a scalar resource; 0 for one without an amount.
     pub fn scalar(&self, name: &ResourceName) -> i64 {
         self.scalars.get(name).copied().unwrap_or(0)
     }
 
-    /// Tells whether a pod takes nothing.
+    /// Returns true if all amounts are zero.
     pub fn is_nothing(&self) -> bool {
         self.milli_cpu == 0
             && self.memory == 0
@@ -111,16 +111,16 @@ pub struct RemovedRequest {
     pub container: String,
     /// It is an init container.
     pub init: bool,
-    /// What it requests.
+    /// The resource that it requests.
     pub resource: ResourceName,
-    /// A claim provides it; else the node does not have it.
+    /// A claim provides the resource; otherwise the node does not have it.
     pub claimed: bool,
 }
 
-/// The prefix of what a device class provides without being named.
+/// The prefix of the implicit resource of a device class.
 const DEVICE_CLASS: &str = "deviceclass.resource.kubernetes.io/";
 
-/// Tells whether a resource is one that neither Kubernetes nor a quota defines.
+/// Returns true if neither Kubernetes nor a quota defines the resource.
 pub fn is_extended_resource(name: &str) -> bool {
     name.contains('/')
         && !name.contains("kubernetes.io/")
@@ -128,7 +128,7 @@ pub fn is_extended_resource(name: &str) -> bool {
         && is_qualified_name(&format!("requests.{name}"))
 }
 
-/// Tells whether the filter compares a resource beside CPU, memory, ephemeral storage and pods.
+/// Returns true if the filter compares a resource other than CPU, memory, ephemeral storage and pods.
 pub fn is_scalar_resource(name: &str) -> bool {
     name.starts_with("hugepages-")
         || name.starts_with("attachable-volumes-")
@@ -136,9 +136,9 @@ pub fn is_scalar_resource(name: &str) -> bool {
         || is_extended_resource(name)
 }
 
-/// Returns the pod without the requests that are not the node's to meet, and those: what a claim
-/// provides, and extended resources that the node does not have at all. A static pod can ask for a device
-/// that no node has, and starts.
+/// Returns the pod without the requests that the node need not meet, and those requests: resources of a claim,
+/// and extended resources that the node does not have. A static pod can request a device that no node has,
+/// and starts.
 pub fn remove_missing_extended_resources<'p>(
     pod: &'p Pod,
     allocatable: &Amounts,

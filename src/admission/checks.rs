@@ -1,7 +1,7 @@
 //! The checks of a pod one by one, each with its reason.
 
 use super::examine::{Examined, Facts, refused_after_all, with_os_label};
-use super::explain::{ResourceLedger, qualified, refused_before};
+use super::explain::{EarlierCheck, qualified, refused_before};
 use super::filter::{Failure, Ledger};
 use super::placement::{first_conflict, first_unmet, host_ports, untolerated_taint};
 use super::reason::{CheckReason, ShortReason};
@@ -22,15 +22,15 @@ const EARLY: [(&str, &str); 5] = [
     ("sidecars", "InitContainerRestartPolicyForbidden"),
 ];
 
-/// What the general filter asks, in its order.
+/// The predicates of the general filter, in its order.
 const LATE: [&str; 6] =
     ["devicePlugins", "resources", "NodeAffinity", "NodeName", "NodePorts", "TaintToleration"];
 
-/// Returns every check with its reason; `before` are those that come before the predicates, in their order.
+/// Returns every check with its reason; `before` are the checks before the predicates, in their order.
 pub(super) fn checks(
     pod: &Pod,
     examined: &Examined,
-    before: &[ResourceLedger],
+    before: &[EarlierCheck],
     facts: &Facts<'_>,
     rules: &KubeletRules,
 ) -> Vec<Check> {
@@ -65,7 +65,7 @@ pub(super) fn checks(
     for check in LATE {
         let because = late(check, pod, examined, facts, rules);
         let fails = match check {
-            "devicePlugins" => facts.given_devices.is_err(),
+            "devicePlugins" => facts.allocated_devices.is_err(),
             "resources" => {
                 examined.filtered.failures.iter().any(|it| matches!(it, Failure::Resource { .. }))
             }
@@ -128,7 +128,7 @@ fn late(
     rules: &KubeletRules,
 ) -> CheckReason {
     let (Ok(cached), Some(ledger)) = (facts.cached, &examined.ledger) else {
-        let error = facts.given_devices.err().unwrap_or_default().to_owned();
+        let error = facts.allocated_devices.err().unwrap_or_default().to_owned();
         return CheckReason::DevicesUnknown { error };
     };
     let read_again = examined.looked_again;
@@ -137,7 +137,7 @@ fn late(
         _ => cached,
     };
     match check {
-        "devicePlugins" => match facts.given_devices {
+        "devicePlugins" => match facts.allocated_devices {
             Err(error) => CheckReason::DevicesUnknown { error: error.to_owned() },
             Ok(given) => more_allocated(given, cached),
         },

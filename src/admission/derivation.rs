@@ -6,22 +6,22 @@ use crate::k8s::quantity::{Format, Quantity};
 use crate::k8s::resources::{PodTotal, ResourceOptions, add, max, pod_requests};
 use crate::output::units::Precision;
 
-/// How a pod's amounts come about: added up once, for all resources.
+/// The parts of a pod's amounts, added up once for all resources.
 pub(super) struct Derivation<'p> {
     pod: &'p Pod,
     /// The containers alone.
     regular: ResourceList,
     /// The sidecars together.
     sidecars: ResourceList,
-    /// What init containers take at the most, each with the sidecars that run beside it.
+    /// The maximum of the init containers, each with the sidecars that run with it.
     at_start: ResourceList,
     /// All of these.
     containers: ResourceList,
     /// The same by the spec alone; `None`: the status does not count.
     asked: Option<ResourceList>,
-    /// The same with what claims account to the pod.
+    /// The same with the pod's resource claims.
     claimed: ResourceList,
-    /// The same with the resources of the pod as a whole.
+    /// The same with the pod-level resources.
     whole: ResourceList,
 }
 
@@ -93,12 +93,12 @@ pub(super) fn rounded(resource: &ResourceName, amount: &Quantity) -> i64 {
     }
 }
 
-/// Writes an amount in the units of the filter as users write it, exactly: `250m`, `64Mi`, `3`.
+/// Formats an amount in the units of the filter as users write it, exactly: `250m`, `64Mi`, `3`.
 pub fn shown(resource: &ResourceName, amount: i64) -> String {
     written(resource, amount, Precision::Exact)
 }
 
-/// Writes an amount in the units of the filter as users write it, bytes also short: `6.2Gi`.
+/// Formats an amount in the units of the filter as users write it, bytes shortened: `6.2Gi`.
 pub fn written(resource: &ResourceName, amount: i64, amounts: Precision) -> String {
     let name = resource.as_str();
     let is_bytes = matches!(name, "memory" | "ephemeral-storage") || name.starts_with("hugepages-");
@@ -114,7 +114,7 @@ pub fn written(resource: &ResourceName, amount: i64, amounts: Precision) -> Stri
 mod tests {
     use super::*;
 
-    /// Says how CPU comes about in a pod of this spec.
+    /// Returns how the CPU of a pod with this spec adds up.
     fn because(spec: &str) -> String {
         let pod: Pod = serde_json::from_str(&format!(r#"{{"spec":{spec}}}"#)).expect("a pod");
         Derivation::of(&pod, &ResourceOptions::default()).because(&ResourceName::Cpu).to_string()

@@ -1,15 +1,15 @@
 //! The checks of a pod, in the kubelet's order (`predicateAdmitHandler.Admit`).
 //!
-//! What the device manager decides about a pod before the predicates are asked.
+//! The device manager's decision about a pod before the predicates run.
 //!
-//! The kubelet asks its resource managers first (`GetAllocateResourcesPodAdmitHandler` stands before
+//! The kubelet runs its resource managers first (`GetAllocateResourcesPodAdmitHandler` stands before
 //! `NewPredicateAdmitHandler` in `NewMainKubelet`, `pkg/kubelet/kubelet.go`, read in 1.36.2). A pod that gets
-//! no devices is refused there, and nobody is killed for it: `HandleAdmissionFailure` belongs to the predicates.
+//! no devices is refused there, without preemption: `HandleAdmissionFailure` belongs to the predicates.
 //! For a pod with devices the node counts with at least as many of each resource as are allocated
 //! (`UpdatePluginResources`, `sanitizeNodeAllocatable` of `pkg/kubelet/cm/devicemanager/manager.go`).
 
 use super::amounts::{Amounts, RemovedRequest, remove_missing_extended_resources};
-use super::explain::ResourceLedger;
+use super::explain::EarlierCheck;
 use super::filter::{Failure, Filtered, Ledger, Predicate, filter};
 use super::occupancy::Occupancy;
 use super::reason::CheckReason;
@@ -21,23 +21,23 @@ use crate::k8s::resources::is_pod_level_set;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What the answer rests on.
+/// The facts behind an answer.
 #[derive(Clone, Debug)]
 pub struct Facts<'f> {
     /// The pods that are active on the node, without the one in question.
     pub others: &'f Occupancy<'f>,
-    /// The node as the kubelet has it in its cache, or why it has none.
+    /// The node in the kubelet's cache, or why it has none.
     pub cached: Result<&'f NodeObject, &'f str>,
-    /// The node as the API server has it now, or why it cannot be had. Asked for only where the labels of
-    /// the cached one alone refuse the pod.
+    /// The node in the API server, or why it is unknown. Read only where the labels of the cached one alone refuse
+    /// the pod.
     pub fresh: Result<&'f NodeObject, &'f str>,
     /// How many devices of each resource are allocated, where the pod has devices
     /// ([`DeviceDecision::allocated`](super::DeviceDecision)); the node counts with at least so many. Or why the
     /// device manager failed.
-    pub given_devices: Result<&'f BTreeMap<ResourceName, i64>, &'f str>,
+    pub allocated_devices: Result<&'f BTreeMap<ResourceName, i64>, &'f str>,
 }
 
-/// What the kubelet says of a pod that it does not take.
+/// The refusal of a pod.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Refusal {
     /// The reason in the pod's status and of the event.
@@ -56,19 +56,19 @@ impl Refusal {
     }
 }
 
-/// Whether a pod is taken.
+/// Whether a pod is admitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is.
+    /// It is admitted.
     Admitted,
-    /// It is not, and this is what is said of it.
+    /// It is refused.
     Refused(Refusal),
-    /// It is not, and one of these is said of it: which is left to a hash map.
+    /// It is refused with one of these, by the order of a hash map.
     RefusedByOneOf(Vec<Refusal>),
 }
 
 impl Verdict {
-    /// Returns what is said of a pod that is not taken; of several, one.
+    /// Returns the refusal; of several, one.
     pub fn refusals(self) -> Vec<Refusal> {
         match self {
             Self::Admitted => Vec::new(),
@@ -78,18 +78,18 @@ impl Verdict {
     }
 }
 
-/// What the checks said, before anybody tries to make room.
+/// The results of the checks before a preemption.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Examined {
-    /// What refused the pod before amounts were compared; then there are no failures.
+    /// The refusal before amounts were compared; then there are no failures.
     pub refusal: Option<Refusal>,
     /// All failures.
     pub filtered: Filtered,
-    /// What was compared; `None` when the pod was refused before.
+    /// The compared amounts; `None`: the pod was refused before.
     pub ledger: Option<Ledger>,
     /// Requests that do not count.
     pub removed: Vec<RemovedRequest>,
-    /// The second look was taken: at the node as the API server has it.
+    /// The node was read again, from the API server.
     pub looked_again: bool,
 }
 
@@ -98,7 +98,7 @@ impl Examined {
         Self { refusal: Some(Refusal::new(reason, message)), ..Self::default() }
     }
 
-    /// Returns the answer when nobody makes room.
+    /// Returns the answer without a preemption.
     pub fn verdict(&self) -> Verdict {
         if let Some(refusal) = &self.refusal {
             return Verdict::Refused(refusal.clone());
@@ -130,7 +130,7 @@ pub fn examine(pod: &Pod, facts: &Facts<'_>, rules: &KubeletRules) -> Examined {
             format!("Update plugin resources failed due to {cause}, which is unexpected.");
         Refusal::new("UnexpectedAdmissionError", message)
     };
-    let refusal = match facts.given_devices {
+    let refusal = match facts.allocated_devices {
         Ok(given) => {
             for (name, given) in given {
                 let has = allocatable.scalars.entry(name.clone()).or_default();
@@ -153,7 +153,7 @@ pub fn examine(pod: &Pod, facts: &Facts<'_>, rules: &KubeletRules) -> Examined {
     let failures = &examined.filtered.failures;
     let only_labels = !failures.is_empty()
         && failures.iter().all(|it| *it == Failure::Predicate(Predicate::NodeAffinity));
-    if only_labels && rules.looks_at_fresh_node() {
+    if only_labels && rules.reads_node_again() {
         examined.looked_again = true;
         if let Ok(fresh) = facts.fresh {
             let allocatable = Amounts::of(&fresh.status.allocatable);
@@ -166,8 +166,8 @@ pub fn examine(pod: &Pod, facts: &Facts<'_>, rules: &KubeletRules) -> Examined {
     examined
 }
 
-/// Returns why a pod is refused after others were killed for it (`podFeaturesAdmitHandler`,
-/// `pkg/kubelet/lifecycle/handlers.go`): it has resources of its own as a whole, and the gate is off.
+/// Returns the refusal of a pod after a preemption (`podFeaturesAdmitHandler`,
+/// `pkg/kubelet/lifecycle/handlers.go`): it has pod-level resources, and the gate is off.
 pub fn refused_after_all(pod: &Pod, rules: &KubeletRules) -> Option<Refusal> {
     let is_on = rules.gates.enabled(Gate::PodLevelResources);
     let has_own = pod
@@ -180,7 +180,7 @@ pub fn refused_after_all(pod: &Pod, rules: &KubeletRules) -> Option<Refusal> {
     })
 }
 
-/// Returns why a pod is not for such a node at all.
+/// Returns why a pod cannot run on such a node at all.
 fn unfit(pod: &Pod, node: &NodeObject, rules: &KubeletRules) -> Option<Refusal> {
     if let Some(OsRefusal { reason, message, .. }) = OsRefusal::of(pod) {
         return Some(Refusal::new(reason, message));
@@ -209,8 +209,8 @@ fn unfit(pod: &Pod, node: &NodeObject, rules: &KubeletRules) -> Option<Refusal> 
     None
 }
 
-/// Returns the labels as the kubelet sees them once it admits pods: a node that has labels has the right
-/// one for its system.
+/// Returns the labels as the kubelet has them once it admits pods: a node with labels has the right one for
+/// its system.
 pub(super) fn with_os_label(
     labels: &BTreeMap<String, String>,
 ) -> Cow<'_, BTreeMap<String, String>> {
@@ -222,21 +222,21 @@ pub(super) fn with_os_label(
     Cow::Owned(labels)
 }
 
-/// What the device manager decides about a pod.
+/// The device manager's decision about a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceDecision {
-    /// What is said of a pod that it refuses.
+    /// The refusals.
     pub refusal: Option<Refusal>,
     /// Why, or why not.
     pub because: CheckReason,
-    /// How many devices of each resource are allocated, where the pod has some; else nothing.
+    /// How many devices of each resource are allocated; nothing for a pod without devices.
     pub allocated: BTreeMap<ResourceName, i64>,
 }
 
 impl DeviceDecision {
-    /// Returns the check that comes before the predicates.
-    pub fn check(&self) -> ResourceLedger {
-        ResourceLedger {
+    /// Returns the check before the predicates.
+    pub fn check(&self) -> EarlierCheck {
+        EarlierCheck {
             check: "devices",
             refusals: self.refusal.iter().cloned().collect(),
             because: self.because.clone(),

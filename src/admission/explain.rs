@@ -1,4 +1,4 @@
-//! Whether a pod is taken, with every check, the sums and the ledger behind them.
+//! Whether a pod is admitted, with every check, the sums and the ledger behind them.
 
 use super::amounts::without_requests;
 use super::checks::checks;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 pub struct NodePod<'p> {
     /// The pod.
     pub pod: &'p Pod,
-    /// It is active, so that what it requests counts.
+    /// It is active, so its requests count.
     pub counts: bool,
     /// Why, or why not.
     pub why: StandingReason,
@@ -26,20 +26,20 @@ pub struct NodePod<'p> {
 
 /// A check that the kubelet makes before the predicates.
 #[derive(Clone, Debug, Default)]
-pub struct ResourceLedger {
+pub struct EarlierCheck {
     /// What is checked.
     pub check: &'static str,
-    /// What it says of a pod that it refuses; of several one, which is left to a hash map.
+    /// The refusals; of several the kubelet picks one by the order of a hash map.
     pub refusals: Vec<Refusal>,
     /// Why, or why not.
     pub because: CheckReason,
 }
 
-/// Examines a pod, and says why. The ledger tells of `pods`; where it is not shown there need be none.
+/// Examines a pod, with reasons. The ledger lists `pods`, which may be empty where it is not shown.
 pub fn explain(
     pod: &Pod,
     pods: &[NodePod<'_>],
-    before: &[ResourceLedger],
+    before: &[EarlierCheck],
     facts: &Facts<'_>,
     rules: &KubeletRules,
 ) -> (Explanation, Examined) {
@@ -75,13 +75,12 @@ pub fn explain(
     (explanation, examined)
 }
 
-/// Returns what is said of a pod that a check before the predicates refuses: the first that does.
-pub fn refused_before(before: &[ResourceLedger]) -> Option<&[Refusal]> {
+/// Returns the refusals of the first check before the predicates that refuses the pod.
+pub fn refused_before(before: &[EarlierCheck]) -> Option<&[Refusal]> {
     before.iter().map(|it| it.refusals.as_slice()).find(|refusals| !refusals.is_empty())
 }
 
-/// Returns what is said of a pod in the end, of whom nothing was said before others were killed for it, or
-/// what was.
+/// Returns the final refusals of a pod: those given, or those of the checks after an admission.
 pub fn finally(pod: &Pod, refusals: Vec<Refusal>, rules: &KubeletRules) -> Vec<Refusal> {
     match refusals.is_empty() {
         true => refused_after_all(pod, rules).into_iter().collect(),

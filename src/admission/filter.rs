@@ -1,6 +1,6 @@
-//! The general filter: what is compared, and the ledger behind the sums.
+//! The general filter: the compared amounts, and the ledger behind the sums.
 //!
-//! Why a pod is not taken.
+//! Its failures.
 
 use super::amounts::Amounts;
 use super::occupancy::Occupancy;
@@ -15,24 +15,24 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-/// What the filter compares.
+/// The amounts that the filter compares.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ledger {
-    /// What the node has for pods.
+    /// The node's amounts for pods.
     pub allocatable: Amounts,
-    /// What the other pods take; `pods` is how many they are.
+    /// The amounts of the other pods; `pods` is their number.
     pub used: Amounts,
-    /// What the pod takes.
+    /// The amounts of the pod.
     pub requested: Amounts,
 }
 
-/// What the filter says.
+/// The result of the filter.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filtered {
-    /// All that is wrong, in the kubelet's order.
+    /// All failures, in the kubelet's order.
     pub failures: Vec<Failure>,
-    /// The part of them that the kubelet has in a random order, as it comes from a hash map; here in the
-    /// order of the names.
+    /// The part of them whose order is random in the kubelet, since it comes from a hash map; here in the order
+    /// of the names.
     pub unordered: Range<usize>,
 }
 
@@ -48,18 +48,17 @@ impl Ledger {
     }
 }
 
-/// Returns what a pod that is to be taken requests: by its spec, and by what claims account to it.
+/// Returns the requests of a new pod: by its spec, and by its resource claims.
 pub(super) fn requested(pod: &Pod, rules: &KubeletRules) -> Amounts {
     Amounts::of(&pod_requests(pod, &options_of_wanted(rules)).total)
 }
 
-/// Returns what a pod that is there takes: the most of what it wants, what is in effect and what the
-/// kubelet gave it.
+/// Returns the requests of an existing pod: the maximum of the spec's, the actual and the allocated ones.
 pub(super) fn taken(pod: &Pod, rules: &KubeletRules) -> Amounts {
     Amounts::of(&pod_requests(pod, &options_of_taken(rules)).total)
 }
 
-/// Returns how a pod that is there is added up (`PodInfo.CalculateResource`, `pkg/scheduler/framework/types.go`).
+/// Returns how an existing pod is added up (`PodInfo.CalculateResource`, `pkg/scheduler/framework/types.go`).
 pub(super) fn options_of_taken(rules: &KubeletRules) -> ResourceOptions {
     let gate = |gate| rules.gates.enabled(gate);
     ResourceOptions {
@@ -72,7 +71,7 @@ pub(super) fn options_of_taken(rules: &KubeletRules) -> ResourceOptions {
     }
 }
 
-/// Returns how a pod that is to be taken is added up (`AdmissionCheck` of `pkg/scheduler/eventhandlers.go`,
+/// Returns how a new pod is added up (`AdmissionCheck` of `pkg/scheduler/eventhandlers.go`,
 /// `computePodResourceRequest` of `pkg/scheduler/framework/plugins/noderesources/fit.go`).
 pub(super) fn options_of_wanted(rules: &KubeletRules) -> ResourceOptions {
     let gate = |gate| rules.gates.enabled(gate);
@@ -84,7 +83,7 @@ pub(super) fn options_of_wanted(rules: &KubeletRules) -> ResourceOptions {
     }
 }
 
-/// Asks every predicate, whatever those before it said (`generalFilter`).
+/// Runs every predicate, also after a failure (`generalFilter`).
 pub fn filter(
     pod: &Pod,
     others: &Occupancy<'_>,
@@ -154,21 +153,16 @@ fn shortages(ledger: &Ledger) -> Filtered {
 /// A predicate that is not about amounts (`PredicateFailureError`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Predicate {
-    /// The labels or the name of the node are not those that the pod wants.
+    /// The labels or the name of the node do not match the pod's.
     NodeAffinity,
     /// The pod is for another node.
     NodeName,
-    /// A port of the node is taken.
+    /// A host port is taken.
     NodePorts,
-    /// A taint that the pod does not bear.
+    /// A taint that the pod does not tolerate.
     TaintToleration,
     /// Any other, by name and reason.
-    Other {
-        /// The name.
-        name: String,
-        /// The reason.
-        reason: String,
-    },
+    Other { name: String, reason: String },
 }
 
 impl Predicate {
@@ -183,7 +177,7 @@ impl Predicate {
         }
     }
 
-    /// Returns the kubelet's words.
+    /// Returns the kubelet's message.
     pub fn reason(&self) -> &str {
         match self {
             Self::NodeAffinity => "node(s) didn't match Pod's node affinity/selector",
@@ -195,28 +189,27 @@ impl Predicate {
     }
 }
 
-/// Why a pod is not taken.
+/// Why a pod is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The node is short of something (`InsufficientResourceError`): thousandths of a CPU, bytes, pods,
     /// or whole units.
     Resource {
-        /// Of what.
+        /// The resource.
         resource: ResourceName,
-        /// What the pod requests.
+        /// The amount that the pod requests.
         requested: i64,
-        /// What the other pods request.
+        /// The amount that the other pods request.
         used: i64,
-        /// What the node has for pods.
+        /// The node's amount for pods.
         capacity: i64,
     },
-    /// Something else.
+    /// Another predicate failed.
     Predicate(Predicate),
 }
 
 impl Failure {
-    /// Returns how much is missing; `None` for what is no resource. On an over-committed node that is
-    /// more than the pod requests.
+    /// Returns the shortfall; `None`: not a resource. On an over-committed node it is more than the pod requests.
     pub fn missing(&self) -> Option<i64> {
         match self {
             Self::Resource { requested, used, capacity, .. } => {
@@ -226,7 +219,7 @@ impl Failure {
         }
     }
 
-    /// Returns the reason by which the failure is known among others: `Insufficient cpu`.
+    /// Returns the reason that identifies the failure: `Insufficient cpu`.
     pub fn reason(&self) -> String {
         match self {
             Self::Resource { resource, .. } => format!("Insufficient {resource}"),
@@ -234,7 +227,7 @@ impl Failure {
         }
     }
 
-    /// Returns the reason that the pod's status gets when this is the first failure: `OutOfcpu`.
+    /// Returns the reason in the pod's status if this is the first failure: `OutOfcpu`.
     pub fn status_reason(&self) -> String {
         match self {
             Self::Resource { resource, .. } => format!("OutOf{resource}"),

@@ -1,14 +1,14 @@
-//! Whether the kubelet takes a pod: the predicates, their order, their reasons and messages.
+//! Whether the kubelet admits a pod: the predicates, their order, their reasons and messages.
 //!
 //! Mirrors `pkg/kubelet/lifecycle/predicate.go`, `AdmissionCheck` of `pkg/scheduler/eventhandlers.go` and
-//! the scheduler's plugins that it asks, read in 1.36.2; pinned by the vectors `admission.jsonl`.
+//! the scheduler's plugins that it runs, read in 1.36.2; pinned by the vectors `admission.jsonl`.
 //!
-//! * `examine`: the checks in their order; what the answer rests on.
+//! * `examine`: the checks in their order, and the facts behind them.
 //! * `filter`: the general filter, and the ledger behind its sums.
-//! * `occupancy`: the pods that are there, added up.
-//! * `amounts`: what a pod takes and a node has; which resources count.
-//! * `placement`: labels, names, taints; ports of the node.
-//! * `reason`: why, in facts and sentences.
+//! * `occupancy`: the existing pods, added up.
+//! * `amounts`: the amounts of pods and nodes; which resources count.
+//! * `placement`: labels, names, taints; host ports.
+//! * `reason`: reasons as facts, and their sentences.
 //! * `explain`, `checks`, `derivation`, `report`: the answer with its reasons.
 
 mod amounts;
@@ -29,7 +29,7 @@ pub use amounts::{
 };
 pub use derivation::shown;
 pub use examine::{DeviceDecision, Examined, Facts, Refusal, Verdict, examine, refused_after_all};
-pub use explain::{NodePod, ResourceLedger, explain, finally, qualified, refused_before};
+pub use explain::{EarlierCheck, NodePod, explain, finally, qualified, refused_before};
 pub use filter::{Failure, Filtered, Ledger, Predicate, filter};
 pub use occupancy::Occupancy;
 pub(crate) use occupancy::drop_places;

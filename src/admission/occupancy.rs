@@ -1,4 +1,4 @@
-//! The pods that are on a node, and what they take of it together.
+//! The pods on a node, and their total requests.
 
 use super::amounts::Amounts;
 use super::filter::taken;
@@ -8,20 +8,18 @@ use crate::k8s::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr;
 
-/// Pods that are active on a node, added up once: who asks for many pods one after the other does not add
-/// up all of them for each.
+/// The active pods of a node, added up once, so that many questions about one node share the sum.
 #[derive(Clone, Debug, Default)]
 pub struct Occupancy<'p> {
     pods: Vec<&'p Pod>,
-    /// What each of them takes.
+    /// The amounts of each.
     taken: Vec<Amounts>,
     used: Amounts,
-    /// Who has each port, in the order in which they were added; nobody's are not there.
+    /// The pods with each port, in the order in which they were added.
     ports: BTreeMap<HostPort<'p>, Vec<&'p Pod>>,
 }
 
 impl<'p> Occupancy<'p> {
-    /// Adds up pods.
     pub fn of(pods: impl IntoIterator<Item = &'p Pod>, rules: &KubeletRules) -> Self {
         let mut occupancy = Self::default();
         for pod in pods {
@@ -30,7 +28,7 @@ impl<'p> Occupancy<'p> {
         occupancy
     }
 
-    /// Adds a pod to those that are there.
+    /// Adds a pod.
     pub fn add(&mut self, pod: &'p Pod, rules: &KubeletRules) {
         let taken = taken(pod, rules);
         self.used.add(&taken);
@@ -42,7 +40,7 @@ impl<'p> Occupancy<'p> {
         self.taken.push(taken);
     }
 
-    /// Takes the pods at these places away; the others stay in their order.
+    /// Removes the pods at these indexes; the others stay in their order.
     pub fn remove(&mut self, places: &BTreeSet<usize>) {
         for place in places {
             let (Some(pod), Some(taken)) = (self.pods.get(*place), self.taken.get(*place)) else {
@@ -67,23 +65,23 @@ impl<'p> Occupancy<'p> {
         &self.pods
     }
 
-    /// Returns what each of them takes, in the same order.
+    /// Returns the amounts of each, in the same order.
     pub fn taken(&self) -> &[Amounts] {
         &self.taken
     }
 
-    /// Returns what they take together; `pods` is how many they are.
+    /// Returns the total amounts; `pods` is the number of pods.
     pub fn used(&self) -> &Amounts {
         &self.used
     }
 
-    /// Returns the ports that they have, and who has each; the last one was added last.
+    /// Returns the taken ports with their pods; the last one was added last.
     pub fn ports(&self) -> &BTreeMap<HostPort<'p>, Vec<&'p Pod>> {
         &self.ports
     }
 }
 
-/// Takes the elements at these places out of a list; the others stay in their order.
+/// Removes the elements at these indexes from a list; the others stay in their order.
 pub(crate) fn drop_places<T>(list: &mut Vec<T>, places: &BTreeSet<usize>) {
     let mut place = 0;
     list.retain(|_| {

@@ -1,11 +1,11 @@
-//! Whether a node is one that the pod wants, and whether the pod bears its taints.
+//! Whether a node matches the pod's requirements, and whether the pod tolerates its taints.
 //!
 //! Mirrors `GetRequiredNodeAffinity` of
 //! `staging/src/k8s.io/component-helpers/scheduling/corev1/nodeaffinity`, `Requirement.Matches` of
 //! `staging/src/k8s.io/apimachinery/pkg/labels` and `FindMatchingUntoleratedTaint` of
 //! `component-helpers/scheduling/corev1`, read in 1.36.2.
 //!
-//! Ports of the node.
+//! Host ports.
 //!
 //! Mirrors `Fits` of `pkg/scheduler/framework/plugins/nodeports` and `HostPortInfo` of
 //! `staging/src/k8s.io/kube-scheduler/framework`, read in 1.36.2.
@@ -18,12 +18,12 @@ use crate::k8s::pod::{ContainerPort, NodeSelectorRequirement, NodeSelectorTerm, 
 use crate::k8s::validation::{is_label_value, is_qualified_name};
 use std::collections::BTreeMap;
 
-/// Returns the first thing that the pod requires of the node's labels and name and that is not so; `None`
-/// when all is.
+/// Returns the first requirement of the pod on labels and name that the node does not meet; `None`: it meets
+/// all.
 pub fn first_unmet(pod: &Pod, name: &str, labels: &BTreeMap<String, String>) -> Option<String> {
     let has = |key: &str| match labels.get(key) {
         Some(value) => format!("the node has {value:?}"),
-        None => "the node has no such label".to_owned(),
+        None => "the node does not have the label".to_owned(),
     };
     let mut wanted = pod.spec.node_selector.iter();
     if let Some((key, value)) = wanted.find(|(key, value)| labels.get(*key) != Some(*value)) {
@@ -45,7 +45,7 @@ pub fn first_unmet(pod: &Pod, name: &str, labels: &BTreeMap<String, String>) -> 
     })
 }
 
-/// Says why a term does not match.
+/// Returns why a term does not match.
 fn why_not(term: &NodeSelectorTerm, name: &str, labels: &BTreeMap<String, String>) -> String {
     let text = |it: &NodeSelectorRequirement| match it.values.is_empty() {
         true => format!("{} {}", it.key, it.operator),
@@ -60,7 +60,7 @@ fn why_not(term: &NodeSelectorTerm, name: &str, labels: &BTreeMap<String, String
     if let Some(unmet) = expressions.iter().find(|it| !expression_holds(it, labels.get(&it.key))) {
         return match labels.get(&unmet.key) {
             Some(value) => format!("{}: the node has {value:?}", text(unmet)),
-            None => format!("{}: the node has no such label", text(unmet)),
+            None => format!("{}: the node does not have the label", text(unmet)),
         };
     }
     match fields.iter().find(|it| !field_holds(it, name)) {
@@ -77,7 +77,7 @@ fn term_matches(term: &NodeSelectorTerm, name: &str, labels: &BTreeMap<String, S
     has_any
         && valid
         && expressions.iter().all(|it| expression_holds(it, labels.get(&it.key)))
-        // A node without a name has no fields, and nothing is asked of them.
+        // A node without a name has no fields, and no requirement on them applies.
         && (name.is_empty() || fields.iter().all(|it| field_holds(it, name)))
 }
 
@@ -124,8 +124,8 @@ fn integer(text: &str) -> Option<i64> {
     text.parse().ok()
 }
 
-/// Returns the first taint that keeps the pod from running and that it does not bear. Only those with the
-/// effect `NoExecute` do.
+/// Returns the first taint with the effect `NoExecute` that the pod does not tolerate. Other effects do not keep
+/// a pod from running.
 pub fn untolerated_taint<'n>(
     pod: &Pod,
     node: &'n NodeObject,
@@ -139,7 +139,7 @@ pub fn untolerated_taint<'n>(
     })
 }
 
-/// A port that a container takes of the node.
+/// A host port of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostPort<'p> {
     /// The number.
@@ -152,7 +152,7 @@ pub struct HostPort<'p> {
 
 const EVERY_ADDRESS: &str = "0.0.0.0";
 
-/// Returns the ports that a pod takes: those of its containers and sidecars.
+/// Returns the host ports of a pod: those of its containers and sidecars.
 pub fn host_ports(pod: &Pod) -> impl Iterator<Item = HostPort<'_>> {
     let sidecars = pod.spec.init_containers.iter().filter(|container| container.restarts_always());
     let ports = pod.spec.containers.iter().chain(sidecars).flat_map(|container| &container.ports);
@@ -163,7 +163,7 @@ pub fn host_ports(pod: &Pod) -> impl Iterator<Item = HostPort<'_>> {
     })
 }
 
-/// Returns the first port that a pod wants and another pod has: of one number and protocol, on one address,
+/// Returns the first host port of a pod that another pod has: of one number and protocol, on one address,
 /// or where either has all addresses.
 pub fn first_conflict<'p>(pod: &'p Pod, others: &Occupancy<'p>) -> Option<(HostPort<'p>, &'p Pod)> {
     let taken = others.ports();

@@ -18,7 +18,7 @@ pub enum CheckReason {
     Pressure {
         /// The conditions.
         conditions: Vec<String>,
-        /// Why the pod is admitted all the same; null: it is not.
+        /// Why the pod is admitted under pressure; null: it is not.
         exception: Option<PressureException>,
     },
     /// The device manager refuses the pod.
@@ -41,7 +41,7 @@ pub enum CheckReason {
         /// Its name.
         node: String,
     },
-    /// The kubelet does not know its Node object.
+    /// The Node object is unknown.
     NodeUnknown {
         /// Why.
         error: String,
@@ -274,12 +274,12 @@ pub enum RemovedReason {
 impl fmt::Display for CheckReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let again = |read_again: &bool| match read_again {
-            true => "; asked for the node once more, as only its labels were wrong",
+            true => "; read the Node object again, as only its labels did not match",
             false => "",
         };
         match self {
             Self::RefusedBefore => f.write_str("refused before"),
-            Self::NoPressure => f.write_str("the node is short of nothing"),
+            Self::NoPressure => f.write_str("the node reports no pressure"),
             Self::Pressure { conditions, exception } => {
                 f.write_str(&conditions.join(", "))?;
                 match exception {
@@ -289,14 +289,14 @@ impl fmt::Display for CheckReason {
                         write!(f, " alone; but the pod is {qos_class}")
                     }
                     Some(PressureException::ToleratesTaint) => {
-                        f.write_str(" alone; the pod bears its taint")
+                        f.write_str(" alone; the pod tolerates its taint")
                     }
                 }
             }
             Self::DevicesRefused => f.write_str(
                 "the device manager comes before the predicates: no pod is killed for devices",
             ),
-            Self::NoDevices => f.write_str("it asks for no devices of a plugin"),
+            Self::NoDevices => f.write_str("it requests no devices of a plugin"),
             Self::Devices { resources } => joined(f, resources),
             Self::DevicesUnknown { error } | Self::NodeUnknown { error } => f.write_str(error),
             Self::Node { node } => write!(f, "the kubelet knows node {node}"),
@@ -307,35 +307,33 @@ impl fmt::Display for CheckReason {
             Self::NoOs => f.write_str("spec.os is not set"),
             Self::Os { os } => write!(f, "spec.os.name is {os:?}, the kubelet runs on linux"),
             Self::StrictGroups { is_supported } => {
-                let has = if *is_supported { "has" } else { "does not have" };
-                write!(f, "Strict is wanted; the runtime {has} it")
+                let has = if *is_supported { "supports" } else { "does not support" };
+                write!(f, "Strict is requested; the runtime {has} it")
             }
-            Self::NoStrictGroups => f.write_str("Strict is not wanted"),
+            Self::NoStrictGroups => f.write_str("Strict is not requested"),
             Self::SidecarsOff { container } => {
                 write!(f, "{container} restarts always, and SidecarContainers is off")
             }
             Self::NoSidecars => f.write_str("no init container restarts always"),
             Self::MoreAllocated { allocated } => {
-                let texts = allocated.iter().map(|(name, count)| {
-                    format!("{name} counts as {count}, so many are given away already")
-                });
+                let texts = allocated
+                    .iter()
+                    .map(|(name, count)| format!("{name} counts as {count}, the number allocated"));
                 f.write_str(&texts.collect::<Vec<_>>().join("; "))
             }
-            Self::AllocatedUnknown => {
-                f.write_str("nothing is known of devices that are given away")
-            }
+            Self::AllocatedUnknown => f.write_str("the allocated devices are unknown"),
             Self::AllocatedWithinNode => {
-                f.write_str("no more devices are given away than the node has")
+                f.write_str("no more devices are allocated than the node has")
             }
             Self::Short { shortages } => joined(f, shortages),
-            Self::NothingRequested => f.write_str("nothing is requested but a place"),
-            Self::Enough => f.write_str("enough of all that is requested"),
+            Self::NothingRequested => f.write_str("no resource is requested"),
+            Self::Enough => f.write_str("enough of every requested resource"),
             Self::LabelsMissing { unmet, read_again } => write!(f, "{unmet}{}", again(read_again)),
             Self::Labels { read_again } => {
-                write!(f, "the node has the labels that are required{}", again(read_again))
+                write!(f, "the node has the required labels{}", again(read_again))
             }
             Self::NoLabels { read_again } => {
-                write!(f, "it asks for no labels of the node{}", again(read_again))
+                write!(f, "it requires no labels of the node{}", again(read_again))
             }
             Self::NoNodeName => f.write_str("spec.nodeName is not set"),
             Self::NodeName { node_name, node } => {
@@ -344,10 +342,10 @@ impl fmt::Display for CheckReason {
             Self::HostPortTaken { port, protocol, address, pod } => {
                 write!(f, "{port}/{protocol} on {address} is taken by {pod}")
             }
-            Self::HostPortsFree { ports: 0 } => f.write_str("no port of the node is wanted"),
-            Self::HostPortsFree { ports: 1 } => f.write_str("the port of the node is free"),
-            Self::HostPortsFree { ports } => write!(f, "{ports} ports of the node are free"),
-            Self::StaticPod => f.write_str("a static pod bears every taint"),
+            Self::HostPortsFree { ports: 0 } => f.write_str("no host port is requested"),
+            Self::HostPortsFree { ports: 1 } => f.write_str("the host port is free"),
+            Self::HostPortsFree { ports } => write!(f, "{ports} host ports are free"),
+            Self::StaticPod => f.write_str("a static pod tolerates every taint"),
             Self::Taint { key, value, effect } => {
                 let equals = if value.is_empty() { "" } else { "=" };
                 write!(f, "{key}{equals}{value}:{effect} is not tolerated")
@@ -383,7 +381,7 @@ impl fmt::Display for DeviceReason {
                 write!(f, "{requested} with those of an init container")
             }
             DeviceOutcome::Recorded { devices } => write!(f, "it has its {devices}"),
-            DeviceOutcome::RunningAtStart => f.write_str("its container runs, and is left alone"),
+            DeviceOutcome::RunningAtStart => f.write_str("its container keeps running"),
             DeviceOutcome::NotOfPlugin => f.write_str("of no plugin"),
             DeviceOutcome::ResourceClaim => f.write_str("a claim provides it"),
         }
@@ -431,8 +429,8 @@ impl fmt::Display for AmountReason {
         for (before, amount, after) in [
             (" + sidecars ", sidecars, ""),
             ("; an init container needs ", init, " before them"),
-            ("; resized: its spec says ", spec, ""),
-            ("; with what claims account to it ", claimed, ""),
+            ("; resized: by its spec ", spec, ""),
+            ("; with its resource claims ", claimed, ""),
             ("; the pod as a whole ", pod, ""),
             ("; overhead ", overhead, ""),
         ] {
@@ -448,7 +446,7 @@ impl fmt::Display for RemovedReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::ResourceClaim => "a claim provides it",
-            Self::NotOnNode => "the node does not have it at all, so the kubelet passes it over",
+            Self::NotOnNode => "the node does not have it, so the kubelet ignores it",
         })
     }
 }

@@ -1,4 +1,4 @@
-//! The answer about a pod, in the fields of its JSON.
+//! The answer about a pod, with the fields of its JSON.
 
 use super::examine::Refusal;
 use super::reason::{AmountReason, CheckReason, RemovedReason};
@@ -13,7 +13,7 @@ pub struct PodAdmission {
     /// The answer.
     #[serde(flatten)]
     pub explanation: Explanation,
-    /// What it rests on.
+    /// The basis of the answer.
     #[serde(flatten)]
     pub basis: Basis,
 }
@@ -27,7 +27,7 @@ impl PodAdmission {
     }
 }
 
-/// Whether a node's kubelet takes a pod, and why.
+/// Whether a node's kubelet admits a pod, and why.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
@@ -35,24 +35,24 @@ pub struct Explanation {
     pub pod: String,
     /// The node.
     pub node: String,
-    /// It is taken.
+    /// The kubelet admits the pod.
     pub admitted: bool,
-    /// What the kubelet says of it otherwise; of several, one, which is left to chance.
+    /// The kubelet's refusal; of several, one, in no fixed order.
     pub refusals: Vec<Refusal>,
-    /// Whom the kubelet kills before it takes the pod, or refuses it: `kq preempt explain`.
+    /// The pods that the kubelet kills before it admits or refuses the pod: `kq preempt explain`.
     pub kills: Vec<String>,
     /// Every check in the kubelet's order.
     pub checks: Vec<Check>,
-    /// What is compared.
+    /// The compared resources.
     pub resources: Vec<Compared>,
-    /// Who requests what.
+    /// The requests of each pod.
     pub ledger: Vec<LedgerLine>,
     /// Requests that do not count.
     pub removed_requests: Vec<Removed>,
 }
 
 impl Explanation {
-    /// Puts in what became of it once others were asked to make room.
+    /// Sets the outcome of the preemption.
     pub fn with_room(mut self, refusals: Vec<Refusal>, kills: Vec<String>) -> Self {
         self.admitted = refusals.is_empty();
         (self.refusals, self.kills) = (refusals, kills);
@@ -64,51 +64,51 @@ impl Explanation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Check {
-    /// What is checked: a predicate of the scheduler by its name there, the others by one of kq.
+    /// The check: a predicate of the scheduler by its name there, another check by kq's name.
     pub check: &'static str,
-    /// What it says.
+    /// The result.
     pub result: CheckResult,
     /// Why.
     pub because: Worded<CheckReason>,
 }
 
-/// What a check says.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum CheckResult {
-    /// Nothing against the pod.
+    /// It passes.
     Pass,
     /// It refuses the pod.
     Fail,
-    /// Another one refused the pod before.
+    /// An earlier check refused the pod.
     Skipped,
 }
 
-/// A resource that is compared: thousandths of a CPU, bytes or whole units.
+/// A compared resource: thousandths of a CPU, bytes or whole units.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Compared {
-    /// Which.
+    /// The resource.
     pub resource: String,
-    /// What the pod requests.
+    /// The pod's requests.
     pub requested: i64,
     /// How it adds up.
     pub because: Worded<AmountReason>,
-    /// What the other pods request.
+    /// The requests of the other pods.
     pub used: i64,
-    /// What the node has; `None` where the Node object does not name it.
+    /// The node's capacity; `None`: not in the Node object.
     pub capacity: Option<i64>,
-    /// What of it is not for pods: capacity - allocatable.
+    /// The part that is not for pods: capacity - allocatable.
     pub reserved: Option<i64>,
-    /// What is for pods. The kubelet's message calls this the capacity.
+    /// The part for pods. The kubelet's message calls this the capacity.
     pub allocatable: i64,
-    /// What is left: allocatable - used.
+    /// The available part: allocatable - used.
     pub free: i64,
-    /// What is missing; 0 where it is enough.
+    /// The shortfall; 0: enough.
     pub missing: i64,
 }
 
-/// What a pod requests.
+/// The requests of a pod.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LedgerLine {
@@ -120,17 +120,17 @@ pub struct LedgerLine {
     pub counts: bool,
     /// Why, or why not.
     pub why: Worded<StandingReason>,
-    /// Its amounts of the resources that are compared.
+    /// Its amounts of the compared resources.
     pub amounts: Vec<LedgerAmount>,
 }
 
-/// What a pod requests of a resource.
+/// The request of a pod for a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LedgerAmount {
-    /// Which.
+    /// The resource.
     pub resource: String,
-    /// How much.
+    /// The amount.
     pub amount: i64,
     /// How it adds up.
     pub because: Worded<AmountReason>,

@@ -1,4 +1,4 @@
-//! Whether a pod is taken, as tables.
+//! Renders whether a pod is admitted.
 
 use super::derivation::{shown, written};
 use super::report::{Check, CheckResult, Compared, Explanation, LedgerAmount, LedgerLine, Removed};
@@ -24,7 +24,7 @@ const CHECKS: &[Column<Check>] = &[
 /// How amounts are written, and the amounts of a resource.
 type Sum<'a> = (Precision, &'a Compared);
 
-/// Returns the columns of what is compared.
+/// Returns the columns of the compared amounts.
 fn compared<'a>() -> [Column<Sum<'a>>; 8] {
     [
         Column::new("RESOURCE", |(_, it)| it.resource.clone()),
@@ -60,7 +60,7 @@ fn part((amounts, sum): &Sum<'_>, amount: i64) -> String {
     written(&ResourceName::from(&*sum.resource), amount, *amounts)
 }
 
-/// Shows what becomes of the pod, the checks, and what is compared.
+/// Returns the verdict, the checks, and the compared amounts.
 pub fn table(explanation: &Explanation) -> String {
     sums(explanation, Precision::Short)
 }
@@ -75,7 +75,7 @@ fn sums(explanation: &Explanation, amounts: Precision) -> String {
     text
 }
 
-/// Says what the kubelet does with the pod.
+/// Returns the kubelet's verdict.
 pub fn verdict(explanation: &Explanation) -> String {
     let Explanation { pod, node, refusals, kills, .. } = explanation;
     let mut text = String::new();
@@ -97,9 +97,8 @@ pub fn verdict(explanation: &Explanation) -> String {
             );
         }
         several => {
-            text += &plain(format!(
-                "{pod}: refused by {node}, for one of these, which is left to chance:"
-            ));
+            text +=
+                &plain(format!("{pod}: refused by {node}, for one of these in no fixed order:"));
             for refusal in several {
                 let _ = write!(
                     text,
@@ -112,7 +111,7 @@ pub fn verdict(explanation: &Explanation) -> String {
     text + "\n"
 }
 
-/// Shows the ledger behind the sums as well.
+/// Returns the same with the ledger behind the sums.
 pub fn wide(explanation: &Explanation) -> String {
     let mut text = sums(explanation, Precision::Exact);
     let of_pod = Rows::of(&explanation.resources).table(REQUESTED);
@@ -146,7 +145,7 @@ fn ledger(lines: &[LedgerLine]) -> Table {
         Column::new("AMOUNT", |(_, it)| or_dash(it.map(|it| of(&it.resource, it.amount)))),
         Column::new("HOW", |(line, it)| match it {
             Some(it) => it.because.to_string(),
-            None if line.counts => "nothing that is compared but its place".to_owned(),
+            None if line.counts => "no compared resource".to_owned(),
             None => line.why.to_string(),
         }),
     ])

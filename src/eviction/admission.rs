@@ -1,4 +1,4 @@
-//! Which pods may still start while the node is short of something.
+//! Pods that the kubelet admits while the node is under pressure.
 //!
 //! Mirrors `Admit` of `pkg/kubelet/eviction/eviction_manager.go`, read in 1.36.2.
 
@@ -10,42 +10,42 @@ use crate::k8s::priority::is_critical_pod;
 use crate::k8s::qos::{QosClass, recorded_qos_class};
 use std::fmt;
 
-/// Whether a pod may start, and why.
+/// Whether a pod is admitted, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Admission {
-    /// The node is short of nothing.
+    /// The node reports no pressure.
     NoPressure,
-    /// Critical pods always may.
+    /// Critical pods always are.
     Critical,
-    /// Only memory is short, and the pod is of a class that asks for some, or of one that does not exist.
-    AsksForMemory(Option<QosClass>),
-    /// Only memory is short, and the pod bears the taint.
+    /// Only memory is short, and the pod is of a class that requests some, or of an unknown class.
+    RequestsMemory(Option<QosClass>),
+    /// Only memory is short, and the pod tolerates the taint.
     ToleratesMemoryPressure,
-    /// It may not.
+    /// It is refused.
     Refused(Vec<PressureCondition>),
 }
 
 impl Admission {
-    /// Tells whether the pod may start.
+    /// Returns true if the pod is admitted.
     pub fn admitted(&self) -> bool {
         !matches!(self, Self::Refused(_))
     }
 
-    /// Returns every message that the kubelet may write, which has the conditions in a hash map
-    /// (`nodeConditionsObservedSince`, `helpers.go`); nothing for a pod that may start.
+    /// Returns every message that the kubelet may write, since it has the conditions in a hash map
+    /// (`nodeConditionsObservedSince`, `helpers.go`); nothing for an admitted pod.
     pub fn messages(&self) -> Vec<String> {
         let Self::Refused(conditions) = self else { return Vec::new() };
         orders(conditions).iter().map(|conditions| message(conditions)).collect()
     }
 
-    /// Returns the reason that the pod's status gets; empty for one that may start.
+    /// Returns the reason in the pod's status; empty for an admitted pod.
     pub fn reason(&self) -> &'static str {
         if self.admitted() { "" } else { REASON_EVICTED }
     }
 }
 
 impl fmt::Display for Admission {
-    /// Writes the kubelet's message; nothing for a pod that may start.
+    /// Writes the kubelet's message; nothing for an admitted pod.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self::Refused(conditions) = self else { return Ok(()) };
         f.write_str(&message(conditions))
@@ -71,7 +71,7 @@ fn orders(conditions: &[PressureCondition]) -> Vec<Vec<PressureCondition>> {
     conditions.iter().enumerate().flat_map(starting_with).collect()
 }
 
-/// Decides whether a pod may start under the node's conditions, given in the kubelet's order.
+/// Decides whether a pod is admitted under the node's conditions, which are in the kubelet's order.
 pub fn admit_under_pressure(
     conditions: &[PressureCondition],
     pod: &Pod,
@@ -86,9 +86,9 @@ pub fn admit_under_pressure(
     if conditions == [PressureCondition::Memory] {
         let class = recorded_qos_class(pod, rules.gates);
         if class != Some(QosClass::BestEffort) {
-            return Admission::AsksForMemory(class);
+            return Admission::RequestsMemory(class);
         }
-        // Without a value there is no number to compare, so the operators for numbers cannot matter.
+        // The taint has no value to compare, so the numeric operators cannot matter.
         let taint =
             Taint { key: "node.kubernetes.io/memory-pressure", value: "", effect: "NoSchedule" };
         if pod.spec.tolerations.iter().any(|have| have.tolerates(&taint, TaintRules::default())) {
@@ -131,7 +131,7 @@ mod tests {
         let rows: [(&str, &[PressureCondition], &str, Admission, &str); 8] = [
             ("nothing", &[], "", Admission::NoPressure, ""),
             ("critical", &[Disk, Pid], r#""priority":2000000000"#, Admission::Critical, ""),
-            ("asks", &[Memory], ASKS, Admission::AsksForMemory(Some(QosClass::Burstable)), ""),
+            ("asks", &[Memory], ASKS, Admission::RequestsMemory(Some(QosClass::Burstable)), ""),
             ("bears", &[Memory], BEARS, Admission::ToleratesMemoryPressure, ""),
             (
                 "asks for nothing",

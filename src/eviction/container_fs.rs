@@ -1,5 +1,5 @@
 //! Thresholds of containerfs, which cannot be configured: the kubelet copies those of the filesystem
-//! that it takes the writable layers to be on.
+//! with the writable layers.
 //!
 //! Mirrors `UpdateContainerFsThresholds` of `pkg/kubelet/eviction/helpers.go`, read in 1.36.2.
 
@@ -8,10 +8,9 @@ use crate::facts::kubelet_config::{EvictionThreshold, Signal, ThresholdOperator,
 use crate::k8s::duration::GoDuration;
 use std::fmt;
 
-/// A configured threshold of containerfs.
+/// A configured threshold of containerfs, which the kubelet ignores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContainerFsWarning {
-    /// Which.
     pub signal: Signal,
     /// Hard or soft.
     pub hard: bool,
@@ -40,9 +39,9 @@ const COPIED: [(Signal, Signal, Signal, bool); 4] = {
 
 /// Overwrites or appends the thresholds of containerfs.
 ///
-/// What is configured is overwritten in its place; without anything to copy, by a threshold that is
-/// never met. Of several configured ones the kubelet warns of the last in the list. The layout that
-/// splits containers from images without a dedicated filesystem for images changes nothing.
+/// A configured threshold is overwritten in its place; with nothing to copy, by one that is never met. Of
+/// several configured ones the kubelet warns of the last in the list. The layout that splits containers from
+/// images without a dedicated filesystem for images changes nothing.
 pub fn add_container_fs_thresholds(
     thresholds: &mut Vec<EvictionThreshold>,
     layout: Layout,
@@ -56,7 +55,7 @@ pub fn add_container_fs_thresholds(
         (true, false) => true,
         (false, false) | (true, true) => false,
     };
-    // Found before anything is overwritten: a copy may be hard where the original was soft.
+    // Read before anything is overwritten: a copy may be hard where the original was soft.
     let places = COPIED.map(|(signal, _, _, hard)| {
         thresholds.iter().rposition(|have| have.signal == signal && have.is_hard() == hard)
     });

@@ -1,7 +1,7 @@
-//! One turn of the eviction manager.
+//! One cycle of the eviction manager.
 //!
 //! Mirrors `synchronize` of `pkg/kubelet/eviction/eviction_manager.go`, read in 1.36.2, up to the
-//! choice of a threshold; from there on see `decision`.
+//! choice of a threshold; `decision` follows.
 
 use super::container_fs::{ContainerFsWarning, add_container_fs_thresholds};
 use super::decision::{Outcome, Situation};
@@ -16,37 +16,35 @@ use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What does not change from cycle to cycle.
+/// The configuration of the manager.
 #[derive(Clone, Debug)]
 pub struct EvictionSetup {
-    /// How the filesystems lie.
     pub layout: Layout,
-    /// How long a condition stays after its thresholds (`evictionPressureTransitionPeriod`).
+    /// How long a condition outlasts its thresholds (`evictionPressureTransitionPeriod`).
     pub pressure_transition_period: GoDuration,
-    /// The longest grace of a pod that goes for a soft threshold (`evictionMaxPodGracePeriod`).
+    /// The longest grace period for a soft threshold (`evictionMaxPodGracePeriod`).
     pub max_pod_grace_period_seconds: i64,
     /// Whether pods are held to their limits of local storage (`localStorageCapacityIsolation`).
     pub local_storage_capacity_isolation: bool,
-    /// The kubelet's rules.
     pub rules: KubeletRules,
 }
 
-/// What the manager remembers from cycle to cycle.
+/// The state that the manager keeps from cycle to cycle.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ManagerState {
     /// The thresholds; from the first cycle on with those of containerfs.
     pub thresholds: Vec<EvictionThreshold>,
-    /// Whether the filesystems were looked at, as the first cycle does.
+    /// Whether the first cycle has read the layout of the filesystems.
     pub started: bool,
-    /// The thresholds whose grace was over in the last cycle.
+    /// The thresholds whose grace period was over in the last cycle.
     pub active: Vec<EvictionThreshold>,
     /// The thresholds that were crossed in the last cycle, and since when, in nanoseconds.
     pub first_observed_ns: Vec<(EvictionThreshold, i64)>,
     /// When a condition's thresholds were crossed last, in nanoseconds.
     pub last_observed_ns: BTreeMap<PressureCondition, i64>,
-    /// What the node reports.
+    /// The conditions that the node reports.
     pub conditions: BTreeSet<PressureCondition>,
-    /// What the last cycle observed.
+    /// The observations of the last cycle.
     pub observations: Observations,
 }
 
@@ -57,63 +55,58 @@ impl ManagerState {
     }
 }
 
-/// What one cycle looks at.
+/// The input of one cycle.
 #[derive(Clone, Copy, Debug)]
 pub struct CycleInput<'a> {
-    /// The time in nanoseconds, counted from wherever the other cycles count.
+    /// In nanoseconds, on a clock shared by all cycles.
     pub now_ns: i64,
-    /// What was measured; `None` when that is unknown, and then the cycle ends.
+    /// `None`: unknown, and the cycle ends.
     pub summary: Option<&'a StatsSummary>,
-    /// The pods that have anything running, in the kubelet's order.
+    /// The running pods, in the kubelet's order.
     pub pods: &'a [&'a Pod],
-    /// What is measured once something was cleared away.
     pub after_reclaim: StatsAfterReclaim<'a>,
 }
 
-/// What is measured once containers or images were cleared away.
+/// The measurement after containers or images were removed.
 #[derive(Clone, Copy, Debug)]
 pub enum StatsAfterReclaim<'a> {
-    /// This.
     Read(&'a StatsSummary),
     /// It is unknown; the kubelet goes on to evict.
     Failed,
-    /// Nothing was cleared away yet, so nobody knows.
+    /// Nothing has been removed yet.
     Unknown,
 }
 
-/// A threshold that is crossed, or was and is not resolved.
+/// A threshold that is crossed, or was crossed and is not resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActiveThreshold {
-    /// The threshold.
     pub threshold: EvictionThreshold,
-    /// Since when, in nanoseconds.
+    /// In nanoseconds.
     pub first_observed_ns: i64,
-    /// Whether its grace is over.
+    /// Whether its grace period is over.
     pub grace_over: bool,
-    /// Whether it was measured anew since the last cycle; the kubelet acts on no measurement twice.
+    /// Whether there is a new measurement since the last cycle; the kubelet acts on no measurement twice.
     pub measured_anew: bool,
 }
 
-/// What one cycle came to, and why.
+/// The result of one cycle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cycle {
-    /// A threshold of containerfs that is configured in vain; told in the first cycle.
+    /// A configured threshold of containerfs, which the kubelet ignores; reported in the first cycle.
     pub warning: Option<ContainerFsWarning>,
-    /// What was observed.
     pub observations: Observations,
-    /// The thresholds, held against that.
+    /// The thresholds, compared with the observations.
     pub crossings: Vec<Crossing>,
-    /// Those that were active in the last cycle, with their minimum reclaim.
+    /// Those that were active in the last cycle, compared with their minimum reclaim.
     pub unresolved: Vec<Crossing>,
     /// Those that are crossed or not resolved.
     pub thresholds: Vec<ActiveThreshold>,
-    /// The conditions of those.
+    /// Their conditions.
     pub observed_conditions: BTreeSet<PressureCondition>,
-    /// What the node reports.
+    /// The conditions that the node reports.
     pub conditions: BTreeSet<PressureCondition>,
     /// The pods that exceed limits of local storage.
     pub local_storage: Vec<LocalStorageCheck>,
-    /// What is done.
     pub outcome: Outcome,
 }
 
@@ -137,8 +130,8 @@ pub fn synchronize(
     if state.thresholds.is_empty() && !setup.local_storage_capacity_isolation {
         return cycle;
     }
-    // The kubelet took hold of its list before the first cycle adds to it: this cycle sees what was
-    // overwritten in place, but nothing that was appended.
+    // The kubelet copies its list before the first cycle adds to it: this cycle has the overwritten
+    // thresholds, but not the appended ones.
     let in_sight = state.thresholds.len();
     if !state.started {
         cycle.warning = add_container_fs_thresholds(&mut state.thresholds, setup.layout);
@@ -177,7 +170,7 @@ pub fn synchronize(
     for condition in &cycle.observed_conditions {
         state.last_observed_ns.insert(*condition, now);
     }
-    // With a period of zero the node never reports a condition, not even one of this moment.
+    // With a period of zero the node never reports a condition, not even a current one.
     cycle.conditions = state
         .last_observed_ns
         .iter()
@@ -220,7 +213,7 @@ pub fn synchronize(
     cycle
 }
 
-/// Returns what is crossed, then what was active and is not resolved, each once.
+/// Returns the thresholds that are crossed, then those that were active and are not resolved, each once.
 fn crossed(crossings: &[Crossing], unresolved: &[Crossing]) -> Vec<EvictionThreshold> {
     let met = |crossings: &[Crossing]| -> Vec<EvictionThreshold> {
         let met = crossings.iter().filter(|crossing| crossing.met());
@@ -240,7 +233,7 @@ fn crossed(crossings: &[Crossing], unresolved: &[Crossing]) -> Vec<EvictionThres
     all
 }
 
-/// Tells whether two thresholds are one entry in the kubelet's table of times.
+/// Returns true if two thresholds are one entry in the kubelet's table of times.
 fn same_key(left: &EvictionThreshold, right: &EvictionThreshold) -> bool {
     let reclaims: [Option<&ThresholdValue>; 2] =
         [left.min_reclaim.as_ref(), right.min_reclaim.as_ref()];

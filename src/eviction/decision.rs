@@ -1,4 +1,4 @@
-//! From thresholds that are due to what is cleared away and who goes.
+//! The eviction manager's decision about thresholds that are due: reclaim, then evict.
 //!
 //! Mirrors the second half of `synchronize` and `reclaimNodeLevelResources` of
 //! `pkg/kubelet/eviction/eviction_manager.go`, read in 1.36.2.
@@ -16,33 +16,32 @@ use crate::facts::stats_summary::{PodStats, StatsByPod};
 use crate::k8s::pod::Pod;
 use crate::k8s::priority::is_critical_pod;
 
-/// What a cycle does.
+/// The outcome of a cycle.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// There are no thresholds, and pods are not held to limits of local storage.
     NothingConfigured,
-    /// Nothing could be measured, so nothing is done.
+    /// Nothing could be measured.
     NoStats,
-    /// Pods exceed limits of local storage and go; thresholds have to wait.
+    /// Pods that exceed limits of local storage are evicted; thresholds wait for the next cycle.
     LocalStorage,
     /// No threshold is due.
     NothingStarved,
-    /// One of these, left to chance if there are several.
+    /// The kubelet handles one of these; of several, in no fixed order.
     Starved(Vec<Alternative>),
 }
 
-/// What is done if the kubelet takes this threshold.
+/// The reaction to a threshold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alternative {
-    /// The threshold.
     pub threshold: EvictionThreshold,
-    /// What is short; the node's event says that the kubelet attempts to reclaim it.
+    /// The resource that is short; the node's event says that the kubelet attempts to reclaim it.
     pub resource: StarvedResource,
-    /// What is cleared away first.
+    /// What is reclaimed first.
     pub reclaim: &'static [ReclaimFunction],
-    /// What came of that.
+    /// The result of reclaiming.
     pub after_reclaim: AfterReclaim,
-    /// Who goes if that was not enough; `None` if it was, or if nothing runs.
+    /// The eviction if reclaiming was not enough; `None`: it was, or no pod runs.
     pub eviction: Option<PodEviction>,
 }
 
@@ -53,37 +52,36 @@ impl Alternative {
     }
 }
 
-/// What came of clearing away.
+/// The result of reclaiming.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AfterReclaim {
-    /// There was nothing to clear away.
+    /// Nothing can be reclaimed.
     NothingToReclaim,
-    /// No threshold is crossed any more, minimum reclaims included: no pod has to go.
+    /// No threshold is crossed any more, minimum reclaims included: no pod is evicted.
     Resolved(Vec<Crossing>),
-    /// Some still are.
+    /// A threshold is still crossed.
     StillCrossed(Vec<Crossing>),
-    /// It could not be measured, so a pod goes.
+    /// There is no new measurement, so a pod is evicted.
     NotMeasured,
-    /// Nobody knows yet.
+    /// Unknown before the reclaim.
     Unknown,
 }
 
-/// Who goes, and why it is them.
+/// The victim, and the order it comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PodEviction {
-    /// The order.
     pub ranking: Ranking,
-    /// Critical pods that came before the victim, by their places among the pods.
+    /// The indexes of critical pods that rank before the victim.
     pub spared: Vec<usize>,
-    /// The pod that goes, by its place among the pods, and how; `None` if all are critical.
+    /// The index of the victim, and its eviction; `None`: all pods are critical.
     pub victim: Option<(usize, Eviction)>,
-    /// What it is told, in parts.
+    /// The message of the eviction, in parts.
     pub message: Option<EvictionMessage>,
-    /// Others that might go in its place, because the order among equals is left to chance.
+    /// The indexes of pods that may be evicted in its place, because the order among equals is random.
     pub or_else: Vec<usize>,
 }
 
-/// What a decision looks at.
+/// The input of a decision.
 pub(super) struct Situation<'a> {
     pub(super) thresholds: &'a [EvictionThreshold],
     pub(super) observations: &'a Observations,
@@ -94,7 +92,7 @@ pub(super) struct Situation<'a> {
 }
 
 impl Situation<'_> {
-    /// Returns what is done about the thresholds that are due.
+    /// Returns the reactions to the thresholds that are due.
     ///
     /// Memory comes before everything else; beyond that the kubelet's order is that of a hash map.
     pub(super) fn decide(&self, due: &[EvictionThreshold]) -> Outcome {
@@ -149,7 +147,7 @@ impl Situation<'_> {
         let stats = StatsByPod::new(self.stats);
         for (rank, ranked) in eviction.ranking.pods.iter().enumerate() {
             let Some(pod) = self.pods.get(ranked.pod) else { continue };
-            // The threshold that decides comes first in the kubelet's list, and is the one it tells.
+            // The threshold that decides comes first in the kubelet's list, and its message names that one.
             let message = eviction_message(
                 threshold.signal.resource(),
                 pod,
@@ -192,7 +190,7 @@ impl Situation<'_> {
             .collect()
     }
 
-    /// A pod goes at once for a hard threshold.
+    /// A hard threshold evicts without a grace period.
     fn grace_seconds(&self, threshold: &EvictionThreshold, pod: &Pod) -> i64 {
         match threshold.is_hard() {
             true => IMMEDIATE_GRACE_SECONDS,
@@ -201,7 +199,7 @@ impl Situation<'_> {
     }
 }
 
-/// For a soft threshold a pod gets what it asks for, within bounds.
+/// A soft threshold grants the pod's own grace period, up to the configured maximum.
 pub(super) fn soft_grace_seconds(pod: &Pod, most: i64) -> i64 {
     pod.spec.termination_grace_period_seconds.map_or(most, |asked| asked.min(most))
 }

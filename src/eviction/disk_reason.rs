@@ -1,4 +1,4 @@
-//! Why the kubelet sees disks as it does, and why a reclaim is enough or not: facts, and the sentences made of them.
+//! Why the kubelet sees one file system or several, and why a reclaim is enough: facts, and their sentences.
 
 use super::reclaim::ReclaimFunction;
 use super::reclaim_outcome::FreedBytes;
@@ -15,7 +15,7 @@ pub enum LayoutReason {
         /// The device.
         device: String,
     },
-    /// So they are, and writable layers are on another.
+    /// Images and the kubelet's root folder are on one device, and writable layers on another.
     LayersOnOtherDevice {
         /// The device of the images and of the kubelet's root folder.
         device: String,
@@ -114,7 +114,7 @@ impl fmt::Display for LayoutReason {
                 f.write_str("the runtime names one folder for images and writable layers")
             }
             Self::FolderOfLayersUnknown => f.write_str(
-                "where the runtime keeps writable layers is not known: taken to be with the images",
+                "the folder of writable layers is unknown: assumed to be with the images",
             ),
             Self::MeasuredAsOne => f.write_str(
                 "the kubelet measures images and writable layers as one file system, that of the images",
@@ -138,12 +138,12 @@ impl fmt::Display for SettlementReason {
                     write!(f, "{part}; ")?;
                 }
                 if *inodes {
-                    f.write_str("how many inodes come free is not known; ")?;
+                    f.write_str("the number of freed inodes is unknown; ")?;
                 }
                 write!(f, "it matters for {}", names(signals))
             }
             Self::NotMeasured => f.write_str("not every disk was measured"),
-            Self::Kept => f.write_str("every threshold is kept then, with its minimum reclaim"),
+            Self::Kept => f.write_str("every threshold is then met with its minimum reclaim"),
         }
     }
 }
@@ -158,7 +158,7 @@ impl fmt::Display for FreedPart {
         match at_most {
             Some(at_most) => write!(f, "{what} free between {at_least} and {at_most} bytes")?,
             None => {
-                write!(f, "{what} free at least {at_least} bytes, and how many more is not known")?;
+                write!(f, "{what} free at least {at_least} bytes, with no known upper bound")?;
             }
         }
         self.counted_bytes.map_or(Ok(()), |counted| write!(f, ", counted as {counted}"))

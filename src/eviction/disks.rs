@@ -1,14 +1,14 @@
-//! How the file systems of a node lie to each other, as its kubelet finds out, and how full they are.
+//! The layout of a node's file systems as its kubelet sees it, and their usage.
 //!
 //! Mirrors, read in 1.36:
 //!
 //! * `HasDedicatedImageFs` in `pkg/kubelet/stats/provider.go`: the device of the images is not that of
-//!   the kubelet's root folder, or their file system and that of the containers differ in their numbers;
+//!   the kubelet's root folder, or the numbers of their file systems differ;
 //! * `IsContainerFsSeparateFromImageFs` in `pkg/kubelet/container/container_gc.go`: the runtime names
 //!   different folders, whatever devices they are on;
 //! * `ImageFsStats` in `pkg/kubelet/stats/cri_stats_provider.go` and `cadvisor_stats_provider.go`: only
-//!   the latter, which CRI-O is measured with, measures containers apart from images;
-//! * `UsingLegacyCadvisorStats` in `pkg/kubelet/cadvisor/util.go`: which of the two it is.
+//! * `ImageFsStats` in `pkg/kubelet/stats/cri_stats_provider.go` and `cadvisor_stats_provider.go`: only
+//!   the latter, used with CRI-O, measures containers apart from images;
 
 use super::disk_reason::LayoutReason;
 use super::layout::Layout;
@@ -22,22 +22,22 @@ use crate::k8s::kubelet_rules::KubeletRules;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How the endpoint of a runtime ends whose containers are measured without asking it.
+/// The end of the endpoint of a runtime whose containers the kubelet measures itself.
 const CRIO_SOCKET: &str = "run/crio/crio.sock";
 
-/// The gate with which every runtime is asked for what its containers use.
+/// The gate with which the kubelet reads container stats from every runtime.
 const STATS_FROM_CRI: &str = "PodAndContainerStatsFromCRI";
 
 /// Why a kubelet neither reclaims nor evicts for its thresholds, in its words.
 const SPLIT_WITHOUT_GATE: &str =
     "KubeletSeparateDiskGC is turned off but we still have a split filesystem";
 
-/// What is known of a node's file systems.
+/// The facts about a node's file systems.
 #[derive(Clone, Copy, Debug)]
 pub struct DiskFacts<'a> {
-    /// The folders, as the kernel has them.
+    /// The folders, by the kernel.
     pub folders: &'a BTreeMap<FolderRole, NodeFolder>,
-    /// Where the runtime says that images and containers are; `None`: it did not tell.
+    /// The folders of images and containers, by the runtime; `None`: not reported.
     pub runtime: Option<&'a ImageFilesystems>,
     /// `containerRuntimeEndpoint`
     pub endpoint: &'a str,
@@ -45,50 +45,47 @@ pub struct DiskFacts<'a> {
     pub feature_gates: &'a BTreeMap<String, bool>,
     /// The kubelet's rules.
     pub rules: &'a KubeletRules,
-    /// What the kubelet measured; `None`: that is unknown.
+    /// The kubelet's stats; `None`: unknown.
     pub summary: Option<&'a StatsSummary>,
-    /// What the file system of the images is taken for.
+    /// Assumed numbers of the file system of the images.
     pub assumed: Option<AssumedSpace>,
 }
 
-/// Numbers that somebody wants a file system taken for.
+/// Assumed numbers of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AssumedSpace {
-    /// Its size.
     pub capacity_bytes: u64,
-    /// What is left of it.
     pub available_bytes: u64,
 }
 
 /// The file systems of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeDisks {
-    /// How they lie, and why.
+    /// The layout and its reasons.
     pub layout: DiskLayout,
-    /// What is measured now: of the node's file systems freshly where that could be, of all else what
-    /// the kubelet measured.
+    /// The current measurements: fresh ones of the node's file systems where available, of all else the
+    /// kubelet's.
     pub summary: StatsSummary,
-    /// What has more left once images are gone.
+    /// The file systems that removed images free.
     pub(super) with_images: BTreeSet<SignalFs>,
-    /// What has more left once writable layers are gone.
+    /// The file systems that removed writable layers free.
     pub(super) with_layers: BTreeSet<SignalFs>,
 }
 
-/// How the file systems lie to each other.
+/// The layout of the file systems.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DiskLayout {
-    /// Images, or writable layers, are not on the kubelet's file system; `None`: that is not known, and
-    /// taken not to be so.
+    /// Images, or writable layers, are not on the kubelet's file system; `None`: unknown, and assumed not to be.
     pub dedicated_image_fs: Option<bool>,
     /// The runtime names other folders for writable layers than for images.
     pub split_container_image_fs: bool,
-    /// Why.
+    /// The reasons.
     pub because: Vec<Worded<LayoutReason>>,
-    /// Why the kubelet cannot do anything with this, in its words.
+    /// Why the kubelet cannot handle the layout, in its words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<&'static str>,
-    /// Where the numbers of each file system are from.
+    /// The source of the numbers of each file system.
     pub sources: BTreeMap<&'static str, String>,
 }
 
@@ -111,7 +108,7 @@ pub(super) fn name(filesystem: SignalFs) -> &'static str {
     }
 }
 
-/// Finds out how a node's file systems lie and how full they are.
+/// Determines the layout and the usage of a node's file systems.
 pub fn node_disks(facts: DiskFacts<'_>) -> NodeDisks {
     let split = facts.is_split();
     let gate = facts.rules.gates.enabled(Gate::KubeletSeparateDiskGc);
@@ -151,7 +148,7 @@ pub fn node_disks(facts: DiskFacts<'_>) -> NodeDisks {
     let is_known = node.is_some() && images.is_some();
     for (filesystem, device) in measured {
         let with = |other: Option<&str>| device.is_some() && device == other;
-        // Of devices that nobody knows it is taken that they are one, like the layout that follows.
+        // Unknown devices are assumed to be one, like the layout that follows.
         let is_taken = match filesystem {
             SignalFs::Node => !is_known && dedicated != Some(true),
             SignalFs::Image => true,
@@ -181,7 +178,7 @@ impl DiskFacts<'_> {
         [of(FolderRole::Kubelet), images, containers]
     }
 
-    /// Tells whether the first folders that the runtime names differ by their text.
+    /// Returns true if the first folders that the runtime names differ as texts.
     fn is_split(&self) -> bool {
         let first = |list: &[crate::facts::runtime::FilesystemUsage]| {
             list.first().map(|usage| usage.mountpoint.clone())
@@ -191,7 +188,7 @@ impl DiskFacts<'_> {
             .unwrap_or(false)
     }
 
-    /// Tells whether the kubelet measures by itself, and so containers apart from images.
+    /// Returns true if the kubelet measures containers itself, and so apart from images.
     fn measured_by_kubelet(&self) -> bool {
         let asks_runtime = self.feature_gates.get(STATS_FROM_CRI).copied().unwrap_or(false);
         !asks_runtime && self.endpoint.ends_with(CRIO_SOCKET)
@@ -227,7 +224,7 @@ impl DiskFacts<'_> {
         Some(node != images)
     }
 
-    /// Puts fresh numbers over those of the kubelet, and assumed ones over both.
+    /// Replaces the kubelet's numbers with fresh ones, and both with assumed ones.
     fn measure(&self, disks: &mut NodeDisks, apart: bool) {
         let containers = if apart { FolderRole::Containers } else { FolderRole::Images };
         for (filesystem, role) in [
@@ -258,7 +255,7 @@ impl DiskFacts<'_> {
                     capacity_bytes: Some(assumed.capacity_bytes),
                     ..slot.take().unwrap_or_default()
                 });
-                source = Some("as it is said to be".to_owned());
+                source = Some("as assumed by a flag".to_owned());
             }
             let source = source.unwrap_or_else(|| "not known".to_owned());
             disks.layout.sources.insert(name(filesystem), source);
@@ -266,7 +263,7 @@ impl DiskFacts<'_> {
     }
 }
 
-/// Returns where a summary has a file system.
+/// Returns the file system's numbers in a summary.
 pub(super) fn stats_of(summary: &mut StatsSummary, filesystem: SignalFs) -> &mut Option<FsStats> {
     let node = &mut summary.node;
     match filesystem {
@@ -392,7 +389,7 @@ mod tests {
             assert_eq!(got, layout, "{name}");
             assert_eq!(disks.with_images, with_images.iter().copied().collect(), "{name}: images");
             assert_eq!(disks.with_layers, with_layers.iter().copied().collect(), "{name}: layers");
-            // What is assumed of images goes for everything that is on their device, and only that.
+            // Assumed numbers of images apply to everything on their device, and only that.
             let mut summary = disks.summary.clone();
             for filesystem in [Node, Image, Container] {
                 let available =

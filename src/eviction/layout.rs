@@ -1,9 +1,9 @@
-//! How the filesystems of images, containers and the kubelet lie to each other.
+//! The layout of the filesystems of images, containers and the kubelet.
 //!
 //! Mirrors the three cases of `buildSignalToRankFunc` and `buildSignalToNodeReclaimFuncs` in
 //! `pkg/kubelet/eviction/helpers.go`, read in 1.36.2.
 
-/// What the kubelet finds out in its first cycle.
+/// The layout, as the kubelet reads it in its first cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Layout {
@@ -13,20 +13,20 @@ pub struct Layout {
     pub split_container_image_fs: bool,
 }
 
-/// What follows for reclaiming and ranking.
+/// The case by which the kubelet reclaims and ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disks {
-    /// Everything is on one, or is treated so: without a dedicated filesystem for images the kubelet
-    /// does not look at the split.
+    /// One filesystem, or handled as one: without a dedicated filesystem for images the kubelet ignores the
+    /// split.
     One,
-    /// Images and writable layers have one of their own.
+    /// Images and writable layers have a filesystem of their own.
     ImagesApart,
-    /// Only images have one of their own.
+    /// Only images have a filesystem of their own.
     ImagesAndContainersApart,
 }
 
 impl Layout {
-    /// Returns which of the kubelet's three cases this is.
+    /// Returns the case of the layout.
     pub fn disks(self) -> Disks {
         match (self.dedicated_image_fs, self.split_container_image_fs) {
             (false, _) => Disks::One,

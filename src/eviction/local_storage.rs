@@ -1,5 +1,4 @@
-//! Pods that exceed limits of local storage of their own, which they are evicted for whatever the
-//! node has left.
+//! Pods that exceed limits of local storage, for which they are evicted whatever the node has left.
 //!
 //! Mirrors `localStorageEviction` of `pkg/kubelet/eviction/eviction_manager.go`, read in 1.36.2.
 
@@ -18,11 +17,11 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "name, used and limit are what they are")]
 pub enum ExceededLimit {
-    /// That of a volume.
+    /// The limit of a volume.
     EmptyDir { volume: String, used: Quantity, limit: Quantity },
-    /// The sum of those of its containers.
+    /// The sum of the limits of its containers.
     Pod { used: Quantity, limit: Quantity },
-    /// That of a container.
+    /// The limit of a container.
     Container { container: String, used: Quantity, limit: Quantity },
 }
 
@@ -48,18 +47,18 @@ impl fmt::Display for ExceededLimit {
 /// A pod that exceeds a limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocalStorageCheck {
-    /// Its place among the pods.
+    /// Its index among the pods.
     pub pod: usize,
-    /// What it exceeds, in the order in which the kubelet looks. It stops at the first; only a
-    /// critical pod, which stays, is looked at to the end.
+    /// The exceeded limits in the order of the kubelet's checks. The kubelet stops at the first; only a critical
+    /// pod, which stays, is checked to the end.
     pub exceeded: Vec<ExceededLimit>,
-    /// What is done to it; nothing to a critical pod.
+    /// Nothing for a critical pod.
     pub verdict: Verdict,
 }
 
-/// Returns the pods that exceed limits. More than one may go in one cycle.
+/// Returns the pods that exceed limits. A cycle may evict more than one.
 ///
-/// A volume of which nothing is known is passed over here; the kubelet does not survive it.
+/// A volume without stats is skipped here; the kubelet panics on it.
 pub fn local_storage_checks(
     pods: &[&Pod],
     stats: &[PodStats],
@@ -116,7 +115,7 @@ fn pod_total(pod: &Pod, stats: &PodStats) -> Option<ExceededLimit> {
         .then(|| ExceededLimit::Pod { used, limit: limit.clone() })
 }
 
-/// Limits of init containers, sidecars among them, are not looked at.
+/// Limits of init containers, sidecars included, do not count.
 fn container(pod: &Pod, stats: &PodStats, layout: Layout) -> Option<ExceededLimit> {
     let limits: BTreeMap<&str, &Quantity> = pod
         .spec
@@ -145,7 +144,7 @@ fn storage() -> ResourceName {
     ResourceName::from("ephemeral-storage")
 }
 
-/// What was not measured counts as nothing, as in `diskUsage`.
+/// An unmeasured part counts as zero, as in `diskUsage`.
 fn used_bytes(fs: Option<&FsStats>) -> Quantity {
     unsigned(fs.and_then(|fs| fs.used_bytes).unwrap_or(0), Format::BinarySi)
 }

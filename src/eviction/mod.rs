@@ -1,22 +1,20 @@
-//! What the kubelet does when the node runs short: which thresholds are crossed, what it clears away,
-//! and whom it evicts. Pure.
+//! Eviction under node pressure: thresholds, reclaim, and the order of eviction. Pure.
 //!
 //! Mirrors `pkg/kubelet/eviction/`, read in 1.36.2; pinned by the vectors `eviction.jsonl` and
 //! `eviction_rank.jsonl`.
 //!
-//! * `observation`: what the stats say of each signal, and thresholds held against it.
-//! * `layout`, `container_fs`: how the filesystems lie, and which thresholds follow from that.
-//! * `reclaim`: what is cleared away before a pod has to go.
-//! * `usage`, `rank`: what pods use, and in which order they would go.
-//! * `victim`: evicting one pod, and what it is told.
+//! * `observation`: the available amount of each signal, compared with thresholds.
+//! * `layout`, `container_fs`: the layout of the filesystems, and the thresholds that follow from it.
+//! * `reclaim`: what is reclaimed before a pod is evicted.
+//! * `usage`, `rank`: the pods' usage, and the order of eviction.
+//! * `victim`: the eviction of one pod, and its messages.
 //! * `local_storage`: pods that exceed limits of their own.
-//! * `admission`: which pods may still start.
-//! * `cycle`, `decision`: one turn of the manager, from thresholds to an eviction.
-//! * `disks`, `pressure`, `reclaim_outcome`: what all of this comes to on one node at this moment;
-//!   [`pressure_view`] shows it.
-//! * `reason`, `disk_reason`: why, in facts and sentences.
-//! * `node_identity`: which of the pods that were given are the node's own.
-//! * `rank_report`: the order for one signal with what decided it; [`rank_view`] shows it.
+//! * `admission`: pods that are admitted under pressure.
+//! * `cycle`, `decision`: one cycle of the manager, from thresholds to an eviction.
+//! * `disks`, `pressure`, `reclaim_outcome`: the cycle on one node at this moment; [`pressure_view`] renders it.
+//! * `reason`, `disk_reason`: reasons as facts, and their sentences.
+//! * `node_identity`: the node of the answer, and its own pods.
+//! * `rank_report`: the order for one signal with its reasons; [`rank_view`] renders it.
 
 mod admission;
 mod container_fs;

@@ -1,8 +1,8 @@
-//! What the stats say of each signal.
+//! The available amount of each signal, by the stats.
 //!
 //! Mirrors `makeSignalObservations` of `pkg/kubelet/eviction/helpers.go`, read in 1.36.2.
 //!
-//! Thresholds held against observations.
+//! Thresholds, compared with observations.
 //!
 //! Mirrors `thresholdsMet` and `nodeConditions` of `pkg/kubelet/eviction/helpers.go`, read in 1.36.2.
 
@@ -15,24 +15,24 @@ use jiff::Timestamp;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// What there is of something, and how much of it is left.
+/// The total and the available amount of a resource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
-    /// What is left; processes may be fewer than none.
+    /// The available amount; of processes, possibly negative.
     pub available: Quantity,
-    /// What there is.
+    /// The total amount.
     pub capacity: Quantity,
-    /// When it was measured, if the kubelet said.
+    /// When it was measured; `None`: not in the stats.
     pub time: Option<Timestamp>,
 }
 
-/// Observations by signal. A signal that is not here was not measured, or not completely.
+/// Observations by signal. A signal without one was not measured, or not completely.
 pub type Observations = BTreeMap<Signal, Observation>;
 
-/// The system container in which all pods are.
+/// The system container of all pods.
 const PODS: &str = "pods";
 
-/// Returns what a summary says of each signal.
+/// Returns the observations of a summary.
 pub fn observe(summary: &StatsSummary) -> Observations {
     let mut observations = Observations::new();
     let node = &summary.node;
@@ -80,7 +80,7 @@ pub fn observe(summary: &StatsSummary) -> Observations {
     observations
 }
 
-/// The capacity is what is used and what is left, added up in 64 bits as the kubelet does.
+/// The capacity is the used plus the available amount, added in 64 bits as in the kubelet.
 fn memory(memory: &MemoryStats) -> Option<Observation> {
     let (available, working_set) = (memory.available_bytes?, memory.working_set_bytes?);
     Some(Observation {
@@ -106,25 +106,23 @@ fn inodes_of(fs: &FsStats) -> Option<Observation> {
     })
 }
 
-/// Takes an unsigned number for a signed one, as the kubelet does with all of them.
+/// Reads an unsigned number as signed, as the kubelet does.
 pub(super) fn unsigned(number: u64, format: Format) -> Quantity {
     Quantity::from_units(number as i64, format)
 }
 
-/// A threshold and what came of it.
+/// A threshold and its comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Crossing {
-    /// The threshold.
     pub threshold: EvictionThreshold,
-    /// The numbers; `None` when the signal was not observed, and then the threshold is not met.
+    /// `None`: the signal was not observed, and the threshold is not met.
     pub comparison: Option<Comparison>,
 }
 
-/// The numbers of a comparison: met when `threshold_quantity`, with `min_reclaim` if that was
-/// enforced, is more than what is available.
+/// The numbers of a comparison: met if `threshold_quantity`, plus an enforced `min_reclaim`, is more than the
+/// available amount.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// What was observed.
     pub observation: Observation,
     /// The threshold as an amount.
     pub threshold_quantity: Quantity,
@@ -137,16 +135,16 @@ pub struct Comparison {
 }
 
 impl Crossing {
-    /// Tells whether the threshold is met.
+    /// Returns true if the threshold is met.
     pub fn met(&self) -> bool {
         self.comparison.as_ref().is_some_and(|comparison| comparison.met)
     }
 }
 
-/// Holds thresholds against observations, in order.
+/// Compares thresholds with observations, in order.
 ///
-/// A threshold that was crossed stays crossed until its minimum reclaim is available too; for that the
-/// kubelet compares again with `enforce_min_reclaim`.
+/// A crossed threshold stays crossed until its minimum reclaim is available too; for that the kubelet
+/// compares again with `enforce_min_reclaim`.
 pub fn compare(
     thresholds: &[EvictionThreshold],
     observations: &Observations,

@@ -1,8 +1,8 @@
-//! What the eviction manager would do on a node at this moment, from one look at it.
+//! The decision of the eviction manager on a node at this moment, from a single measurement.
 //!
-//! One look is less than the kubelet has: it cannot tell for how long a threshold has been crossed, nor
-//! which were crossed before and have not been resolved with their minimum reclaim. The first is told
-//! with each soft threshold; the second makes a kubelet that is busy already go on a little longer.
+//! The kubelet has more: it knows how long a threshold has been crossed, and which crossed ones are not yet
+//! resolved with their minimum reclaim. The first is reported with each soft threshold; the second makes a
+//! kubelet that already reclaims go on a little longer.
 //!
 //! Rules: `synchronize` of `pkg/kubelet/eviction/eviction_manager.go`, by way of [`synchronize`].
 
@@ -30,49 +30,46 @@ use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::Pod;
 use serde::Serialize;
 
-/// What an answer is made from.
+/// The input of an answer.
 #[derive(Clone, Debug)]
 pub struct PressureInput<'a> {
-    /// The kubelet's configuration.
     pub config: &'a EffectiveConfiguration,
-    /// The thresholds in it.
     pub thresholds: &'a [EvictionThreshold],
-    /// The kubelet's rules.
     pub rules: KubeletRules,
-    /// The file systems, with what was measured.
+    /// The file systems, with their measurements.
     pub disks: &'a NodeDisks,
-    /// Why the kubelet's own measurements are not known; `None`: they are.
+    /// Why the kubelet's stats are unknown; `None`: they are known.
     pub stats_unknown: Option<String>,
     /// The pods of the node, or why they are not all known.
     pub pods: Result<&'a [&'a Pod], String>,
-    /// What is reclaimed, once that is known.
+    /// The reclaimed amounts; `None`: not computed yet.
     pub reclaimed: Option<Reclaimed>,
 }
 
-/// What the eviction manager would do.
+/// The plan of the eviction manager.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pressure {
-    /// How the file systems lie.
+    /// The layout of the file systems.
     pub layout: DiskLayout,
-    /// The thresholds of disks, and of other things those that are crossed.
+    /// The thresholds of disks, and the crossed ones of other resources.
     pub thresholds: Vec<ThresholdRow>,
-    /// What the node reports, as far as it is known.
+    /// The known conditions that the node reports.
     pub conditions: Vec<PressureCondition>,
-    /// Pods that exceed limits of local storage of their own. They are evicted first, and then
-    /// thresholds wait for the next cycle.
+    /// Pods that exceed their limits of local storage. They are evicted first, and thresholds wait for the
+    /// next cycle.
     pub local_storage: Vec<ExceedingPod>,
-    /// What is done about the thresholds: one of these, left to chance if there are several.
+    /// The reactions to thresholds; of several, in no fixed order.
     pub acts: Vec<PressureAction>,
-    /// What is cleared away.
+    /// What is reclaimed.
     pub reclaims: Reclaims,
     /// The decision.
     pub decision: Vec<Worded<PressureReason>>,
-    /// What is unknown.
+    /// Unknown facts.
     pub missing: Vec<String>,
 }
 
-/// A pod, by name.
+/// A pod by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names are those of Kubernetes")]
@@ -88,13 +85,13 @@ pub struct PodName {
 pub struct ExceedingPod {
     /// The pod.
     pub pod: PodName,
-    /// The limits, in the kubelet's words.
+    /// The exceeded limits, in the kubelet's words.
     pub exceeded: Vec<String>,
     /// Whether it is evicted; critical pods are not.
     pub evicted: bool,
 }
 
-/// What the kubelet does about one threshold.
+/// The kubelet's reaction to one threshold.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PressureAction {
@@ -102,23 +99,23 @@ pub struct PressureAction {
     pub signal: Signal,
     /// The grace period of the threshold.
     pub grace_period: GoDuration,
-    /// What has to be so for it; `None`: nothing.
+    /// The case in which the kubelet acts; `None`: in any.
     pub only_if: Option<GraceCase>,
-    /// What the node's event is about.
+    /// The resource of the node's event.
     pub resource: StarvedResource,
     /// The message of the node's event `EvictionThresholdMet`.
     pub event: String,
-    /// What is cleared away, in order.
+    /// What is reclaimed, in order.
     pub reclaim: &'static [ReclaimFunction],
-    /// Whether that will do; `None`: not asked for.
+    /// Whether the reclaim is enough; `None`: not computed.
     pub settlement: Option<ReclaimOutcome>,
-    /// Who goes if it does not.
+    /// The pod that is evicted if it is not.
     pub victim: Option<Victim>,
     /// Why the victim is unknown; `None`: it is known, or no pod goes.
     pub victim_unknown: Option<String>,
 }
 
-/// What one look cannot tell of soft thresholds.
+/// The history of soft thresholds, which a single measurement does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum GraceCase {
@@ -134,17 +131,17 @@ pub enum GraceCase {
 pub struct Victim {
     /// The pod.
     pub pod: PodName,
-    /// How long it may take to end.
+    /// Its grace period.
     pub grace_period_seconds: i64,
-    /// What it is told.
+    /// The kubelet's message.
     pub message: String,
-    /// Critical pods that came before it, and stay.
+    /// Critical pods that rank before it, and stay.
     pub spared: Vec<PodName>,
-    /// Others that may go in its place: the order among equals is left to chance.
+    /// Other pods that may be evicted in its place: the order among equals is random.
     pub or_else: Vec<PodName>,
 }
 
-/// What is cleared away.
+/// What is reclaimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Reclaims {
@@ -152,11 +149,11 @@ pub struct Reclaims {
     pub containers: bool,
     /// Images that are not in use.
     pub images: bool,
-    /// No threshold is known to be crossed: this is what would be so if `imagefs.available` were.
+    /// No threshold is known to be crossed: the plan assumes that `imagefs.available` is.
     pub is_assumed: bool,
 }
 
-/// Returns what the eviction manager would do.
+/// Returns the plan of the eviction manager.
 pub fn pressure(input: &PressureInput<'_>) -> Pressure {
     let manager = Manager::of(input);
     let [early, late] = [false, true].map(|grace_over| manager.cycle(grace_over));
@@ -222,7 +219,7 @@ fn decision(pressure: &Pressure) -> Vec<PressureReason> {
 
 fn nothing_crossed(thresholds: &[ThresholdRow]) -> PressureReason {
     let disks = || thresholds.iter().filter(|row| is_of_disk(row.signal));
-    // The nearest to its threshold, in shares of what there is; exact, without division.
+    // The nearest to its threshold, relative to the capacity; exact, without division.
     let nearest = disks().filter(|row| row.met.is_some()).min_by(|left, right| {
         let share = |row: &ThresholdRow, other: &ThresholdRow| {
             i128::from(row.margin.unwrap_or(i64::MAX)) * i128::from(other.capacity.unwrap_or(1))
@@ -238,7 +235,7 @@ fn nothing_crossed(thresholds: &[ThresholdRow]) -> PressureReason {
 }
 
 impl Pressure {
-    /// Returns true if a pod has to go in any case, because what is reclaimed is not enough.
+    /// Returns true if a pod is evicted in any case, because the reclaim is not enough.
     pub fn is_short(&self) -> bool {
         let is_crossed = self.thresholds.iter().any(|row| row.met == Some(true));
         if self.layout.refused.is_some() && is_crossed {
@@ -253,12 +250,12 @@ fn is_of_disk(signal: Signal) -> bool {
     signal.filesystem().is_some()
 }
 
-/// What is asked again and again about one node.
+/// The eviction manager of one node.
 struct Manager<'a> {
     input: &'a PressureInput<'a>,
     setup: EvictionSetup,
     thresholds: Vec<EvictionThreshold>,
-    /// The pods that may be evicted, where they are known together with what they use.
+    /// The pods that may be evicted; empty if their usage is unknown.
     pods: Vec<&'a Pod>,
     victim_unknown: Option<String>,
 }
@@ -270,16 +267,16 @@ impl<'a> Manager<'a> {
             layout: input.disks.layout.layout(),
             pressure_transition_period: config.eviction_pressure_transition_period,
             max_pod_grace_period_seconds: config.eviction_max_pod_grace_period.into(),
-            // Looked at apart, so that the thresholds behind it are seen as well.
+            // Checked apart, so that the thresholds behind it are reported too.
             local_storage_capacity_isolation: false,
             rules: input.rules,
         };
         let mut thresholds = input.thresholds.to_vec();
-        // As they are from the second cycle on; only a kubelet that starts this moment differs.
+        // As they are from the second cycle on; only a kubelet that has just started differs.
         add_container_fs_thresholds(&mut thresholds, setup.layout);
         let unknown = match (&input.stats_unknown, &input.pods) {
             (None, Ok(_)) => None,
-            (Some(reason), _) => Some(format!("what the pods use is not known: {reason}")),
+            (Some(reason), _) => Some(format!("the pods' usage is unknown: {reason}")),
             (None, Err(reason)) => Some(reason.clone()),
         };
         let pods = match (&unknown, &input.pods) {
@@ -289,8 +286,8 @@ impl<'a> Manager<'a> {
         Self { input, setup, thresholds, pods, victim_unknown: unknown }
     }
 
-    /// Runs a cycle of a kubelet that has been up for a while; every threshold that is crossed has been
-    /// so since this moment, or else for its grace period.
+    /// Runs a cycle of a kubelet past its first; every crossed threshold has been crossed since this moment, or
+    /// else for its grace period.
     fn cycle(&self, grace_over: bool) -> Cycle {
         let mut state = ManagerState::new(self.thresholds.clone());
         state.started = true;
@@ -309,7 +306,7 @@ impl<'a> Manager<'a> {
         synchronize(&mut state, &self.setup, input)
     }
 
-    /// Joins what is done in both cases.
+    /// Merges the actions of both cases.
     fn acts(&self, early: &Cycle, late: &Cycle) -> Vec<PressureAction> {
         let alternatives = |cycle: &Cycle| match &cycle.outcome {
             Outcome::Starved(alternatives) => alternatives.clone(),
@@ -385,8 +382,8 @@ impl<'a> Manager<'a> {
     }
 }
 
-/// Returns true if the kubelet takes a pod for one that may be evicted (`filterOutInactivePods` in
-/// `pkg/kubelet/kubelet_pods.go`): not one that ended, unless it is being deleted.
+/// Returns true if the kubelet may evict a pod (`filterOutInactivePods` in `pkg/kubelet/kubelet_pods.go`):
+/// not one that ended, unless it is being deleted.
 pub fn is_active(pod: &Pod) -> bool {
     let has_ended = matches!(pod.status.phase.as_str(), "Succeeded" | "Failed");
     !has_ended || pod.metadata.deletion_timestamp.is_some()
@@ -410,9 +407,8 @@ fn missing(input: &PressureInput<'_>) -> Vec<String> {
     let mut missing = Vec::new();
     if let Some(reason) = &input.stats_unknown {
         missing.push(format!(
-            "what the kubelet measures is not known, so memory and processes, which come before disks \
-             or beside them, are taken not to be short, and limits of local storage not to be exceeded: \
-             {reason}"
+            "the kubelet's stats are unknown: memory and processes are assumed not to be short, and \
+             limits of local storage not to be exceeded: {reason}"
         ));
     }
     let observations = observe(&input.disks.summary);
@@ -422,12 +418,11 @@ fn missing(input: &PressureInput<'_>) -> Vec<String> {
         .map(|crossing| crossing.threshold.signal.as_str())
         .collect();
     if !unseen.is_empty() {
-        missing.push(format!("what is left is not known of {}", unseen.join(", ")));
+        missing.push(format!("the available amount is unknown of {}", unseen.join(", ")));
     }
     if input.disks.layout.dedicated_image_fs.is_none() {
         missing.push(
-            "whether images have a file system of their own is not known: taken not to be so"
-                .to_owned(),
+            "unknown whether images have a file system of their own: assumed not to".to_owned(),
         );
     }
     missing

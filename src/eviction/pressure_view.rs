@@ -1,4 +1,4 @@
-//! Disk pressure for people.
+//! Renders the plan under disk pressure.
 
 use super::disks::DiskLayout;
 use super::layout::Disks;
@@ -49,10 +49,10 @@ fn functions(reclaim: &[ReclaimFunction]) -> &'static str {
     }
 }
 
-/// Returns how the file systems lie, what the node reports, who goes: a line each, with a heading.
+/// Returns the layout, the conditions and the pods over their limits: a line each, with a heading.
 pub fn summary(pressure: &Pressure) -> String {
     let mut text = String::new();
-    // Writing to a text does not fail.
+    // Writing to a string cannot fail.
     let mut line = |heading: &str, words: String| {
         let _ = writeln!(text, "{heading:<12} {}", plain(words));
     };
@@ -69,7 +69,7 @@ pub fn summary(pressure: &Pressure) -> String {
     text
 }
 
-/// Returns how the file systems lie, and why that is so.
+/// Returns the layout of the file systems with its reasons.
 pub(super) fn disks(layout: &DiskLayout) -> String {
     let words = match layout.layout().disks() {
         Disks::One => "one for everything",
@@ -80,7 +80,7 @@ pub(super) fn disks(layout: &DiskLayout) -> String {
     format!("{words}: {}", because.join("; "))
 }
 
-/// Returns the outcome of each act, once something was reclaimed.
+/// Returns the outcome of each action after the reclaim.
 pub fn follows(pressure: &Pressure) -> Vec<String> {
     pressure.acts.iter().map(PressureAction::outcome).collect()
 }

@@ -1,10 +1,10 @@
-//! In which order pods would be evicted.
+//! The order in which pods would be evicted.
 //!
 //! Mirrors `rankMemoryPressure`, `rankPIDPressure` and `rankDiskPressureFunc` of
 //! `pkg/kubelet/eviction/helpers.go`, read in 1.36.2; pinned by the vectors `eviction_rank.jsonl`.
 //!
-//! Critical pods are ranked like others; they are passed over when the kubelet evicts. The kubelet's
-//! order of equal pods is not defined, so ties are told.
+//! Critical pods are ranked like others, and passed over at the eviction. The kubelet's order of equal
+//! pods is not defined, so ties are reported.
 
 use super::layout::Layout;
 use super::observation::unsigned;
@@ -21,63 +21,60 @@ use std::ops::Range;
 /// Pods in the order of eviction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ranking {
-    /// The pods; the first is evicted first. Equal ones are in the order in which they were given.
+    /// The first is evicted first. Equal ones are in the order of the input.
     pub pods: Vec<RankedPod>,
-    /// Places in `pods` whose order the kubelet leaves to chance.
+    /// Ranges of `pods` whose order is random in the kubelet.
     pub ties: Vec<Range<usize>>,
 }
 
-/// A pod and what decided its place.
+/// A pod and the figures that ranked it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankedPod {
-    /// Its place among the pods that were given.
+    /// Its index in the input.
     pub pod: usize,
     /// Its priority; a pod without one has 0.
     pub priority: i32,
-    /// What it requests of memory, or of ephemeral storage, also when inodes are short; `None` for
-    /// processes, which are not requested.
+    /// Its request of memory, or of ephemeral storage, also when inodes are short; `None` for processes,
+    /// which are not requested.
     pub request: Option<Quantity>,
-    /// What it uses; `None` when nothing was measured, and then it goes before others.
+    /// Its usage; `None`: not measured, and it ranks before others.
     pub figures: Option<Figures>,
 }
 
-/// What a pod uses.
+/// The usage of a pod.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Figures {
-    /// Memory.
     Memory {
-        /// The working set; zero when it was not measured.
+        /// The working set; zero: not measured.
         usage: Quantity,
         /// Whether that is more than the request.
         exceeds: bool,
-        /// The usage without the request.
+        /// The usage minus the request.
         excess: Quantity,
     },
     /// Bytes or inodes of a disk.
     Disk {
-        /// What is counted.
         unit: DiskUnit,
         /// The parts of the usage.
         parts: DiskUsage,
-        /// Which of them count.
+        /// The parts that count.
         measured: FsParts,
-        /// The sum of those that count.
+        /// Their sum.
         usage: Quantity,
-        /// Whether that is more than the request; of inodes, more than none.
+        /// Whether that is more than the request; for inodes, more than zero.
         exceeds: bool,
-        /// The usage without the request of ephemeral storage: for inodes the kubelet subtracts bytes
-        /// from a number of inodes.
+        /// The usage minus the request of ephemeral storage: for inodes the kubelet subtracts bytes from a number
+        /// of inodes.
         excess: Quantity,
     },
-    /// Processes.
     Processes {
-        /// How many; zero when they were not counted.
+        /// Zero: not counted.
         count: u64,
     },
 }
 
-/// So many pods are sorted as Go sorts the fewest even where numbers of processes turn around; more would
-/// take too long, and have no order to be exact about.
+/// Up to this many pods are sorted as in Go even where differences of process counts overflow; more would
+/// take too long, and have no defined order.
 const FEW: usize = 1000;
 
 /// Ranks pods for eviction.
@@ -107,7 +104,7 @@ pub fn rank_pods(
     Ranking { pods: ranked, ties }
 }
 
-/// Tells whether the number of processes is one whose differences keep their sign in 64 bits.
+/// Returns true if differences of this process count keep their sign in 64 bits.
 fn has_countable_processes(pod: &RankedPod) -> bool {
     match pod.figures {
         Some(Figures::Processes { count }) => i64::try_from(count).is_ok(),
@@ -115,8 +112,8 @@ fn has_countable_processes(pod: &RankedPod) -> bool {
     }
 }
 
-/// Sorts as Go sorts up to twelve elements. Numbers of processes whose differences turn around have no
-/// order that all comparisons agree with; standard sorting may refuse such.
+/// Sorts as Go sorts up to twelve elements. Process counts whose differences overflow have no total order,
+/// and the standard sort may panic on them.
 fn insertion_sort<T>(items: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
     for end in 1..items.len() {
         for at in (1..=end).rev() {
@@ -132,7 +129,7 @@ fn insertion_sort<T>(items: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
     }
 }
 
-/// Returns the places of neighbours that are equal.
+/// Returns the ranges of equal neighbours.
 fn ties(
     ranked: &[RankedPod],
     order: impl Fn(&RankedPod, &RankedPod) -> Ordering,
@@ -149,24 +146,24 @@ fn ties(
     ties
 }
 
-/// What is compared of two pods.
+/// A step of the comparison of two pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum RankStep {
-    /// What was not measured goes before what was.
+    /// Unmeasured pods rank first.
     NotMeasured,
-    /// What uses more than it requests goes before what does not.
+    /// Pods above their request rank first.
     ExceedsRequest,
-    /// The lower priority goes first.
+    /// The lower priority ranks first.
     LowerPriority,
-    /// What is further over its request goes first.
+    /// The pod further above its request ranks first.
     MoreOver,
-    /// What has more processes goes first.
+    /// The pod with more processes ranks first.
     MoreProcesses,
 }
 
 impl RankStep {
-    /// Returns what is compared, in order, when something is short.
+    /// Returns the steps for a signal, in order.
     fn of(resource: StarvedResource) -> &'static [Self] {
         match resource {
             StarvedResource::Pids => &[Self::LowerPriority, Self::NotMeasured, Self::MoreProcesses],
@@ -183,8 +180,8 @@ impl RankStep {
                 (Some(left), Some(right)) => right.compare(left),
                 _ => Ordering::Equal,
             },
-            // The kubelet subtracts unsigned and looks at the sign of what comes out, so a difference
-            // of 2^63 and more turns around.
+            // The kubelet subtracts unsigned numbers and reads the result as signed, so a difference of 2^63 and
+            // more changes its sign.
             Self::MoreProcesses => {
                 (right.processes().wrapping_sub(left.processes()) as i64).cmp(&0)
             }
@@ -215,7 +212,7 @@ impl RankedPod {
     }
 }
 
-/// Returns what tells two pods apart first; `None`: they are equal.
+/// Returns the first step that distinguishes two pods; `None`: they are equal.
 pub fn decided_by(
     resource: StarvedResource,
     left: &RankedPod,
@@ -309,7 +306,7 @@ mod tests {
         list.iter().map(pod).collect()
     }
 
-    /// Returns the order, and the places from and to which pods tie.
+    /// Returns the order, and the ranges of ties.
     fn ranked(signal: Signal, pods: &[Pod], stats: &str) -> (Vec<usize>, Vec<(usize, usize)>) {
         let stats: Vec<PodStats> = serde_json::from_str(stats).unwrap();
         let pods: Vec<&Pod> = pods.iter().collect();
@@ -358,7 +355,7 @@ mod tests {
             {"podRef":{"uid":"a"},"containers":[{"name":"c","rootfs":{"inodesUsed":1000}}]},
             {"podRef":{"uid":"b"},"containers":[{"name":"c","rootfs":{"inodesUsed":1}}]}]"#;
         assert_eq!(ranked(Signal::NodeFsInodesFree, &list, stats).0, [1, 0]);
-        // Where images and containers have a disk of their own, neither uses any of the images'.
+        // Where images and containers have disks of their own, no pod uses any of the images' disk.
         assert_eq!(ranked(Signal::ImageFsInodesFree, &list, stats).0, [1, 0]);
     }
 
@@ -380,12 +377,12 @@ mod tests {
         };
         let few = ranked(Signal::PidAvailable, &list, &stats(|number| number));
         assert_eq!(few.0, (0..40).rev().collect::<Vec<_>>());
-        // No order agrees with all comparisons of these; every pod must still be there once.
+        // These have no total order; every pod must still be listed once.
         let many = stats(|number| number.wrapping_mul(u64::MAX / 7));
         let mut places = ranked(Signal::PidAvailable, &list, &many).0;
         places.sort_unstable();
         assert_eq!(places, (0..40).collect::<Vec<_>>());
-        // 2^63 more than none turns around: the pod with none goes first.
+        // 2^63 more than none changes its sign: the pod with none ranks first.
         let two = &list[..2];
         let text = r#"[{"podRef":{"uid":"p0"},"process_stats":{"process_count":9223372036854775809}},
             {"podRef":{"uid":"p1"}}]"#;

@@ -1,4 +1,4 @@
-//! The order of eviction with what decided it, and how near the node is to it.
+//! The order of eviction with its reasons, and the node's distance to an eviction.
 
 use super::container_fs::add_container_fs_thresholds;
 use super::decision::soft_grace_seconds;
@@ -27,44 +27,38 @@ use crate::output::metrics::{Metrics, number};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// What an answer is made from.
+/// The input of an answer.
 #[derive(Clone, Debug)]
 pub struct RankInput<'a> {
-    /// What is short.
+    /// The signal of the resource that is short.
     pub signal: Signal,
-    /// The kubelet's configuration.
     pub config: &'a EffectiveConfiguration,
-    /// The thresholds in it.
     pub thresholds: &'a [EvictionThreshold],
-    /// The kubelet's rules.
     pub rules: &'a KubeletRules,
-    /// How the file systems lie.
     pub layout: &'a DiskLayout,
-    /// What was measured.
     pub summary: &'a StatsSummary,
-    /// Who measured what the pods use.
     pub usage: UsageSource,
     /// The pods that may be evicted.
     pub pods: &'a [&'a Pod],
 }
 
-/// Who measured what the pods use.
+/// The source of the pods' usage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageSource {
-    /// Which way.
+    /// The kind of source.
     pub from: UsageFrom,
-    /// The place.
+    /// The location of the source.
     pub source: String,
 }
 
-/// How it is known what the pods use.
+/// The kinds of sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum UsageFrom {
     /// The kubelet's own measurements, by which it ranks.
     StatsSummary,
-    /// The kernel's counters of this moment, added up as the kubelet does.
+    /// The kernel's current counters, added up as the kubelet does.
     Cgroups,
 }
 
@@ -72,36 +66,36 @@ pub enum UsageFrom {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EvictionRank {
-    /// The moment of everything.
+    /// When the facts were read.
     pub at: String,
-    /// What is short.
+    /// The signal of the resource that is short.
     pub signal: Signal,
-    /// What the kubelet calls that.
+    /// The kubelet's name of the resource.
     pub resource: StarvedResource,
-    /// What the node reports then.
+    /// The condition that the node then reports.
     pub condition: PressureCondition,
-    /// Who measured what the pods use.
+    /// The source of the pods' usage.
     pub usage: UsageSource,
-    /// How the file systems lie; `None`: it does not matter.
+    /// The layout of the file systems; `None`: not relevant to the signal.
     pub layout: Option<DiskLayout>,
-    /// What of the pods' usage counts; `None`: it is not of a disk.
+    /// The parts of a pod's usage that count; `None`: the signal is not of a disk.
     pub counted: Option<FsParts>,
     /// The thresholds of the signal.
     pub thresholds: Vec<ThresholdRow>,
-    /// How near it is.
+    /// The distance to an eviction.
     pub now: Vec<Worded<DistanceReason>>,
-    /// What is cleared away before any pod goes, in order.
+    /// What is reclaimed before a pod is evicted, in order.
     pub reclaim: &'static [ReclaimFunction],
-    /// What comes before the first pod in this order.
+    /// What the kubelet does before it evicts the first pod of the order.
     pub before: Vec<Worded<BeforeReason>>,
-    /// Who goes first.
+    /// The first victim.
     pub first: FirstEvicted,
     /// The pods; the first is evicted first.
     pub items: Vec<RankItem>,
-    /// Other pods may come before all of these: `missing` says which are not known.
+    /// Other pods may come before all of these: `missing` names them.
     #[serde(skip)]
     pub lacks_pods: bool,
-    /// What it rests on.
+    /// The basis of the answer.
     #[serde(flatten)]
     pub basis: Basis,
 }
@@ -127,23 +121,21 @@ impl EvictionRank {
         for (name, help, value) in [
             (
                 "available",
-                "What is left of the signal",
+                "Available amount of the signal",
                 (|row| row.available) as fn(&ThresholdRow) -> _,
             ),
-            ("threshold", "Threshold of eviction", |row| row.threshold),
-            ("margin", "What is left above the threshold", |row| row.margin),
+            ("threshold", "Eviction threshold", |row| row.threshold),
+            ("margin", "Available amount above the threshold", |row| row.margin),
         ] {
             metrics.gauge(&format!("kq_eviction_{name}"), help, thresholds(value));
         }
         for (name, help, value) in [
             (
                 "rank",
-                "Place in the order of eviction, from 1",
+                "Rank in the eviction order, from 1",
                 (|item| i64::try_from(item.rank).ok()) as fn(&RankItem) -> _,
             ),
-            ("usage", "Usage of the pod by which it is ranked", |item| {
-                i64::try_from(item.usage?).ok()
-            }),
+            ("usage", "Usage by which the pod is ranked", |item| i64::try_from(item.usage?).ok()),
             ("request", "Request of the pod", |item| item.request),
         ] {
             metrics.gauge(&format!("kq_eviction_pod_{name}"), help, pods(value));
@@ -151,23 +143,23 @@ impl EvictionRank {
     }
 }
 
-/// Who goes first.
+/// The first victim.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FirstEvicted {
-    /// One of these; none: all are critical, there are no pods, or it is missing which they are.
+    /// One of these; none: all pods are critical, there are no pods, or `missing` says which are unknown.
     pub one_of: Vec<PodName>,
-    /// Critical pods that come before all of these, and stay.
+    /// Critical pods that rank before all of these, and stay.
     pub spared: Vec<PodName>,
 }
 
-/// A pod in its place.
+/// A pod and its rank.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RankItem {
-    /// Its place, from 1; of equal pods the first of theirs.
+    /// Its rank, from 1; of equal pods the first of their ranks.
     pub rank: usize,
-    /// The last place of those that are equal to it.
+    /// The last rank of the pods equal to it.
     pub last_rank: usize,
     /// The pod.
     #[serde(flatten)]
@@ -177,27 +169,27 @@ pub struct RankItem {
     /// What it requests: bytes of memory, or of ephemeral storage also when inodes are short; `None`:
     /// processes are not requested.
     pub request: Option<i64>,
-    /// What it uses, in bytes, inodes or processes; `None`: nothing was measured.
+    /// What it uses, in bytes, inodes or processes; `None`: not measured.
     pub usage: Option<u64>,
-    /// The usage without the request.
+    /// The usage minus the request.
     pub over: Option<i64>,
-    /// Whether it uses more than it requests; of inodes, any.
+    /// Whether it uses more than it requests; for inodes, any.
     pub exceeds: Option<bool>,
-    /// What was not measured of it and counts as nothing in the kubelet too.
+    /// The unmeasured parts, which count as zero in the kubelet too.
     pub unmeasured: Vec<String>,
-    /// The kubelet only logs that it cannot evict it, and goes on to the next.
+    /// The kubelet only logs that it cannot evict the pod, and goes on to the next.
     pub critical: bool,
-    /// How long it may take to end when a soft threshold decides; for a hard one it is a second.
+    /// The grace period of an eviction for a soft threshold; for a hard one it is a second.
     pub soft_grace_seconds: i64,
     /// The parts of the usage of a disk.
     pub parts: Option<UsedParts>,
-    /// What puts it before those behind it; `None`: there are none.
+    /// The step of the comparison that ranks it before the next pod; `None`: there is no next.
     pub decided_by: Option<RankStep>,
-    /// Why it ranks before them.
+    /// Why it ranks before the next pod.
     pub because: Vec<Worded<RankReason>>,
 }
 
-/// The parts of what a pod uses of a disk, whether they count or not.
+/// The parts of a pod's usage of a disk, counted or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names are those of the kubelet")]
@@ -207,7 +199,7 @@ pub struct UsedParts {
     pub local_volumes: u64,
 }
 
-/// Ranks the pods of a node, and says what decides.
+/// Ranks the pods of a node, with reasons.
 pub fn eviction_rank(input: &RankInput<'_>, at: String) -> EvictionRank {
     let signal = input.signal;
     let layout = input.layout.layout();
@@ -220,7 +212,7 @@ pub fn eviction_rank(input: &RankInput<'_>, at: String) -> EvictionRank {
         .filter(|crossing| crossing.threshold.operator == ThresholdOperator::LessThan)
         .map(|crossing| row(crossing, layout))
         .collect();
-    // The pods' memory as a whole is watched along with the node's, and ranked alike.
+    // The pods' memory as a whole is watched along with the node's, and ranked the same way.
     let is_asked = |row: &&ThresholdRow| match signal {
         Signal::MemoryAvailable => row.signal.resource() == StarvedResource::Memory,
         _ => row.signal == signal,
@@ -282,7 +274,7 @@ fn items(input: &RankInput<'_>) -> Vec<RankItem> {
     items
 }
 
-/// Returns how near the node is to an eviction.
+/// Returns the distance to an eviction.
 fn now(rank: &EvictionRank) -> Vec<DistanceReason> {
     let signal = rank.signal;
     if let Some(error) = rank.layout.as_ref().and_then(|layout| layout.refused) {
@@ -305,7 +297,7 @@ fn now(rank: &EvictionRank) -> Vec<DistanceReason> {
     rank.thresholds.iter().map(of_threshold).collect()
 }
 
-/// Returns what comes before the first pod in the order.
+/// Returns what the kubelet does before it evicts the first pod.
 fn before(input: &RankInput<'_>, others: &[ThresholdRow]) -> Vec<BeforeReason> {
     let signal = input.signal;
     let mut before = Vec::new();
@@ -323,7 +315,7 @@ fn before(input: &RankInput<'_>, others: &[ThresholdRow]) -> Vec<BeforeReason> {
     before
 }
 
-/// Returns why a pod ranks before the next one; it is one of so many that are equal.
+/// Returns why a pod ranks before the next one, or how many others are equal to it.
 fn because(
     signal: Signal,
     (pod, next): (&RankedPod, Option<&RankedPod>),
@@ -389,7 +381,7 @@ fn item(pod: &Pod, ranked: &RankedPod, most_grace: i64) -> RankItem {
         decided_by: None,
         because: Vec::new(),
     };
-    // The kubelet takes what was measured for a signed number; here it is what was measured again.
+    // The kubelet reads the measured number as signed; here it is unsigned again.
     let amount = |quantity: &Quantity| quantity.value() as u64;
     match &ranked.figures {
         None => {}
@@ -413,7 +405,7 @@ fn item(pod: &Pod, ranked: &RankedPod, most_grace: i64) -> RankItem {
     item
 }
 
-/// Returns what counts and has no number.
+/// Returns the counted parts without a measurement.
 fn unmeasured(
     pod: &Pod,
     stats: &PodStats,
@@ -472,19 +464,19 @@ fn first(items: &[RankItem]) -> FirstEvicted {
     }
 }
 
-/// What nobody but the kubelet measures, and it did not, is never crossed for it; the asker may still
-/// have wanted to know it.
+/// Returns the signal if its threshold has no measurement: the kubelet takes it for not crossed, but the answer
+/// should say so.
 fn unseen(input: &RankInput<'_>, rows: &[ThresholdRow]) -> Vec<String> {
     let is_unseen = |row: &ThresholdRow| row.signal == input.signal && row.met.is_none();
     match input.usage.from == UsageFrom::StatsSummary && rows.iter().any(is_unseen) {
         true => {
-            vec![format!("what is left of {}: {} does not tell", input.signal, input.usage.source)]
+            vec![format!("the available amount of {}: not in {}", input.signal, input.usage.source)]
         }
         false => Vec::new(),
     }
 }
 
-/// Returns the pods that go for limits of their own, whatever is short.
+/// Returns the pods that are evicted for limits of their own, whichever resource is short.
 fn over_own_limits(input: &RankInput<'_>) -> Vec<String> {
     if !input.config.local_storage_capacity_isolation {
         return Vec::new();
@@ -498,7 +490,7 @@ fn over_own_limits(input: &RankInput<'_>) -> Vec<String> {
     .collect()
 }
 
-/// Returns what is odd about what was measured.
+/// Returns a warning about measured pods that cannot be evicted.
 fn strangers(input: &RankInput<'_>) -> Vec<String> {
     let stats = StatsByPod::new(&input.summary.pods);
     let found = input.pods.iter().filter_map(|pod| stats.of(pod)).map(|stats| &stats.pod_ref);
@@ -523,8 +515,8 @@ fn strangers(input: &RankInput<'_>) -> Vec<String> {
                 count => format!(" and {count} others"),
             };
             vec![format!(
-                "measured, and no pod that may be evicted: {first}{others}; the kubelet does not rank what \
-                 ended or is not its own"
+                "stats of pods that cannot be evicted: {first}{others}; the kubelet ranks only its own \
+                 active pods"
             )]
         }
     }
@@ -534,7 +526,7 @@ fn identity(pod: &PodReference) -> (&str, &str, &str) {
     (&pod.uid, &pod.namespace, &pod.name)
 }
 
-/// Returns the pods of which so much was measured that the kubelet counts it below zero.
+/// Returns the pods whose usage the kubelet reads as negative.
 fn beyond(signal: Signal, items: &[RankItem]) -> Vec<String> {
     let is_beyond =
         |item: &&RankItem| item.usage.is_some_and(|usage| i64::try_from(usage).is_err());
@@ -542,12 +534,10 @@ fn beyond(signal: Signal, items: &[RankItem]) -> Vec<String> {
         let (namespace, name) = (&item.pod.namespace, &item.pod.name);
         let usage = item.usage.unwrap_or_default();
         let how = match signal {
-            Signal::PidAvailable => "compares it as if it were below zero".to_owned(),
-            _ => format!("takes it for {}", usage as i64),
+            Signal::PidAvailable => "compares it as a negative number".to_owned(),
+            _ => format!("reads it as {}", usage as i64),
         };
-        format!(
-            "{namespace}/{name}: {usage} was measured, which is 2^63 or more: the kubelet {how}"
-        )
+        format!("{namespace}/{name}: the measured {usage} is 2^63 or more: the kubelet {how}")
     };
     items.iter().filter(is_beyond).map(say).collect()
 }

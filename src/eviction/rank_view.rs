@@ -1,4 +1,4 @@
-//! The order of eviction for people.
+//! Renders the order of eviction.
 
 use super::pressure::PodName;
 use super::pressure_view::{disks, thresholds};
@@ -11,12 +11,12 @@ use crate::output::terminal::plain;
 use crate::output::units::bytes;
 use std::fmt::Write;
 
-/// Shows the order, and how near the node is to it.
+/// Returns the order and the distance to an eviction.
 pub fn table(rank: &EvictionRank) -> String {
     shown(rank, false)
 }
 
-/// Shows the parts of what is used, and what was not measured, as well.
+/// Returns the same with the parts of the usage and the unmeasured amounts.
 pub fn wide(rank: &EvictionRank) -> String {
     shown(rank, true)
 }
@@ -34,14 +34,14 @@ fn shown(rank: &EvictionRank, is_wide: bool) -> String {
 
 fn summary(rank: &EvictionRank) -> String {
     let mut text = String::new();
-    // Writing to a text does not fail.
+    // Writing to a string cannot fail.
     let mut line = |heading: &str, words: String| {
         let _ = writeln!(text, "{heading:<10} {}", plain(words));
     };
     line("SIGNAL", format!("{} ({})", rank.signal, rank.condition));
     let how = match rank.usage.from {
         UsageFrom::StatsSummary => "as the kubelet measured it",
-        UsageFrom::Cgroups => "counted in cgroups, as the kubelet could not be asked",
+        UsageFrom::Cgroups => "counted in cgroups: the kubelet did not answer",
     };
     line("USAGE", format!("{how}: {}", rank.usage.source));
     if let Some(layout) = &rank.layout {
@@ -53,7 +53,7 @@ fn summary(rank: &EvictionRank) -> String {
     if rank.resource == StarvedResource::Inodes {
         line(
             "OVER",
-            "inodes used, less the bytes of ephemeral storage requested: so the kubelet computes it"
+            "inodes used minus the bytes of ephemeral storage requested, as in the kubelet"
                 .to_owned(),
         );
     }
@@ -65,18 +65,18 @@ fn summary(rank: &EvictionRank) -> String {
     }
     let spared = match rank.first.spared.as_slice() {
         [] => String::new(),
-        some => format!("; critical and passed over before: {}", named(some)),
+        some => format!("; critical and passed over: {}", named(some)),
     };
-    let among = if rank.lacks_pods { ", of the pods that are known" } else { "" };
+    let among = if rank.lacks_pods { ", among the known pods" } else { "" };
     line(
         "FIRST",
         match rank.first.one_of.as_slice() {
             [] if rank.items.is_empty() && !rank.basis.missing.is_empty() => {
-                "not known: no pod has a rank".to_owned()
+                "unknown: no pod has a rank".to_owned()
             }
             [] if rank.items.is_empty() => "no pod can be evicted: there are none".to_owned(),
             [] if rank.lacks_pods => {
-                "not known: all pods that are known are critical, and not all are known".to_owned()
+                "unknown: all known pods are critical, and others are unknown".to_owned()
             }
             [] => "no pod can be evicted: all are critical".to_owned(),
             [one] => format!("{one}{among}{spared}"),
@@ -111,7 +111,7 @@ fn pods(rank: &EvictionRank, is_wide: bool) -> Table {
         }),
         Column::new("POD", |(_, it)| it.pod.to_string()),
         Column::new("PRIORITY", |(_, it)| it.priority.to_string()),
-        // Inodes are not requested either: what counts in their place are bytes.
+        // Inodes are not requested either: bytes count in their place.
         Column::new("REQUEST", |(rank, it)| {
             it.request.map_or_else(|| unknown(rank), |request| bytes(request.unsigned_abs()))
         }),
@@ -150,7 +150,7 @@ fn pods(rank: &EvictionRank, is_wide: bool) -> Table {
     ])
 }
 
-/// Returns the text for what was not measured; processes are never requested.
+/// Returns the text for an unmeasured amount; processes are never requested.
 fn unknown(rank: &EvictionRank) -> String {
     if rank.resource == StarvedResource::Pids { "-" } else { "unknown" }.to_owned()
 }

@@ -9,7 +9,7 @@ use crate::output::units::bytes;
 use serde::Serialize;
 use std::fmt;
 
-/// How many names are listed before the others are counted.
+/// How many names are listed before the rest is counted.
 const NAMED: usize = 5;
 
 /// A part of the eviction manager's decision.
@@ -178,13 +178,12 @@ impl fmt::Display for PressureReason {
         match self {
             Self::LocalStorageLimits { pods } => write!(
                 f,
-                "pods that exceed limits of local storage of their own are evicted first ({pods}); \
-                 thresholds wait for the next cycle"
+                "pods that exceed their limits of local storage are evicted first ({pods}); thresholds \
+                 wait for the next cycle"
             ),
             Self::Refused { error } => write!(
                 f,
-                "the kubelet neither reclaims nor evicts for any threshold, because it stopped to prepare \
-                 for that: {error}"
+                "the kubelet neither reclaims nor evicts for any threshold: its first cycle failed: {error}"
             ),
             Self::NotCrossed { nearest: row, unmeasured: 0 } => write!(
                 f,
@@ -200,10 +199,10 @@ impl fmt::Display for PressureReason {
                 amount(row.signal, row.margin)
             ),
             Self::NoThreshold => {
-                f.write_str("nothing would be reclaimed: no threshold of a disk is configured")
+                f.write_str("nothing would be reclaimed: no disk threshold is configured")
             }
             Self::NotMeasured => f.write_str(
-                "whether anything would be reclaimed now is not known: no disk was measured",
+                "unknown whether anything would be reclaimed now: no disk was measured",
             ),
             Self::Assumed { signal } => {
                 write!(f, "the plan assumes that {signal} is below its threshold")
@@ -216,7 +215,7 @@ impl fmt::Display for PressureReason {
                 }
                 let done = match reclaim {
                     [] if signal.resource() == StarvedResource::Memory => {
-                        "nothing can be reclaimed for it, and it comes before disks: a pod is evicted"
+                        "nothing can be reclaimed, and memory comes before disks: a pod is evicted"
                     }
                     [] => "nothing is reclaimed for it: a pod is evicted",
                     some => cleared(some),
@@ -224,7 +223,7 @@ impl fmt::Display for PressureReason {
                 let only_if = match only_if {
                     None => "",
                     Some(GraceCase::GraceOver) => {
-                        ", once it has been crossed for its grace period, which one look cannot tell"
+                        ", once it has been crossed for its grace period, which kq cannot know"
                     }
                     Some(GraceCase::GraceNotOver) => {
                         ", unless a soft threshold of memory has been crossed for its grace period, \
@@ -234,8 +233,8 @@ impl fmt::Display for PressureReason {
                 write!(f, "; {done}{only_if}")
             }
             Self::AnyOrder { .. } => f.write_str(
-                "which of these the kubelet takes first is left to chance; the others follow in later \
-                 cycles, as long as they are crossed",
+                "the kubelet takes these in no fixed order; the others follow in later cycles, as long as \
+                 they are crossed",
             ),
         }
     }
@@ -253,8 +252,7 @@ impl fmt::Display for DistanceReason {
             Self::NoThreshold { signal } => {
                 return write!(
                     f,
-                    "no threshold of {signal} is configured, so the kubelet evicts no pod for it: this is \
-                     the order if it did"
+                    "no threshold of {signal} is configured: the order is that of a kubelet with one"
                 );
             }
             Self::Reported { condition, transition_period } => {
@@ -272,7 +270,7 @@ impl fmt::Display for DistanceReason {
         let numbers = numbers(row);
         match self {
             Self::NotMeasured { .. } => {
-                write!(f, "not measured, and so not crossed for the kubelet: {numbers}")?;
+                write!(f, "not measured, so the kubelet ignores it: {numbers}")?;
             }
             Self::NotCrossed { .. } => {
                 write!(f, "not crossed: {numbers}, {} to go", amount(row.signal, row.margin))?;
@@ -280,10 +278,10 @@ impl fmt::Display for DistanceReason {
             Self::Crossed { .. } if row.grace_period.0 == 0 => write!(f, "crossed: {numbers}")?,
             Self::Crossed { .. } => write!(
                 f,
-                "crossed: {numbers}; soft: a pod goes once that was so for {}, which one look cannot tell",
+                "crossed: {numbers}; soft: a pod is evicted once crossed for {}, which kq cannot know",
                 row.grace_period
             )?,
-            _ => write!(f, "not known whether it is crossed: {numbers}")?,
+            _ => write!(f, "unknown whether it is crossed: {numbers}")?,
         }
         match row.min_reclaim {
             Some(reclaim @ 1..) => write!(
@@ -301,8 +299,7 @@ impl fmt::Display for BeforeReason {
         match self {
             Self::LocalStorageLimits { pods } => write!(
                 f,
-                "pods that exceed limits of local storage of their own are evicted before any threshold \
-                 is looked at: {}",
+                "pods that exceed their limits of local storage are evicted before any threshold: {}",
                 listed(pods)
             ),
             Self::MemoryFirst { signal, threshold: row } => write!(
@@ -316,7 +313,7 @@ impl fmt::Display for BeforeReason {
             }
             Self::Reclaim { reclaim, .. } => write!(
                 f,
-                "{}; no pod goes if that is enough (kq gc dry-run --trigger eviction)",
+                "{}; no pod is evicted if that is enough (kq gc dry-run --trigger eviction)",
                 cleared(reclaim)
             ),
         }
@@ -329,7 +326,7 @@ impl fmt::Display for RankReason {
         match self {
             Self::Equal { others: 1 } => f.write_str("equal to one other: any order"),
             Self::Equal { others } => write!(f, "equal to {others} others: any order"),
-            Self::NotMeasured => f.write_str("no stats: goes before what was measured"),
+            Self::NotMeasured => f.write_str("no stats: before pods that were measured"),
             Self::ExceedsRequest => f.write_str("exceeds its request, the next does not"),
             Self::UsesInodes => f.write_str("uses inodes, the next none"),
             Self::LowerPriority { priority, next_priority } => {
@@ -358,17 +355,17 @@ impl fmt::Display for RankReason {
 }
 
 impl PressureAction {
-    /// Returns the outcome once something was reclaimed, in words.
+    /// Returns the outcome after the reclaim, in words.
     pub fn outcome(&self) -> String {
         let signal = self.signal;
         let settled = self.settlement.as_ref();
         let because = settled.map(|settled| settled.because.to_string()).unwrap_or_default();
         let start = match settled.map(|settled| settled.enough) {
             Some(Some(true)) => {
-                return format!("{signal}: reclaiming is enough, and no pod has to go: {because}");
+                return format!("{signal}: reclaiming is enough, and no pod is evicted: {because}");
             }
             Some(Some(false)) => format!("{signal}: reclaiming is not enough ({because})"),
-            _ => format!("{signal}: whether reclaiming is enough is not known ({because})"),
+            _ => format!("{signal}: unknown whether reclaiming is enough ({because})"),
         };
         let certainly = settled.is_some_and(|settled| settled.enough == Some(false));
         let goes = match (&self.victim, &self.victim_unknown) {
@@ -378,7 +375,7 @@ impl PressureAction {
                     [] => String::new(),
                     others => format!(" (or, equal to it, {})", others.join(", ")),
                 };
-                let condition = if certainly { "" } else { "if it is not, " };
+                let condition = if certainly { "" } else { "otherwise " };
                 format!(
                     "{condition}{}{or_else} is evicted within {}s: {}",
                     victim.pod,
@@ -399,7 +396,7 @@ impl fmt::Display for PodName {
     }
 }
 
-/// Returns names, the first of many.
+/// Returns the names, shortened to the first few.
 pub(super) fn listed(names: &[String]) -> String {
     match names.get(NAMED..) {
         Some(others) if !others.is_empty() => {

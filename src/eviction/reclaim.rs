@@ -1,21 +1,21 @@
-//! What the kubelet clears away before a pod has to go.
+//! What the kubelet reclaims before it evicts a pod.
 //!
 //! Mirrors `buildSignalToNodeReclaimFuncs` of `pkg/kubelet/eviction/helpers.go`, read in 1.36.2.
 
 use super::layout::{Disks, Layout};
 use crate::facts::kubelet_config::{Signal, SignalFs};
 
-/// Something that is cleared away.
+/// A kind of reclaim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ReclaimFunction {
-    /// Containers that ended, of pods that are gone first.
+    /// Dead containers, those of deleted pods first.
     DeleteAllUnusedContainers,
-    /// Images that no container uses.
+    /// Unused images.
     DeleteUnusedImages,
 }
 
-/// Returns what is cleared away for a signal, in order; nothing brings back memory or processes.
+/// Returns what is reclaimed for a signal, in order; nothing for memory and processes.
 pub fn reclaim_functions(signal: Signal, layout: Layout) -> &'static [ReclaimFunction] {
     use ReclaimFunction::{DeleteAllUnusedContainers, DeleteUnusedImages};
     let Some(filesystem) = signal.filesystem() else { return &[] };

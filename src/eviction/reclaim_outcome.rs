@@ -1,9 +1,9 @@
-//! Whether what is cleared away will do, so that no pod has to go.
+//! Whether a reclaim is enough, so that no pod is evicted.
 //!
-//! The kubelet measures again after reclaiming and goes on to evict if any threshold, whichever it was
-//! about, is crossed with its minimum reclaim (`reclaimNodeLevelResources` of
-//! `pkg/kubelet/eviction/eviction_manager.go`, read in 1.36.2). What comes free is often known between
-//! bounds only, so the thresholds are held against both: an answer is one if it is the same at both ends.
+//! The kubelet measures again after reclaiming and goes on to evict if any threshold, of whichever signal,
+//! is crossed with its minimum reclaim (`reclaimNodeLevelResources` of
+//! `pkg/kubelet/eviction/eviction_manager.go`, read in 1.36.2). The freed amount often has bounds only, so the
+//! thresholds are compared at both; the answer is known if they agree.
 
 use super::disk_reason::{FreedPart, SettlementReason};
 use super::disks::{NodeDisks, stats_of};
@@ -14,7 +14,7 @@ use crate::facts::kubelet_config::{EvictionThreshold, Signal, SignalFs, StarvedR
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bytes that come free.
+/// Freed bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FreedBytes {
@@ -25,40 +25,40 @@ pub struct FreedBytes {
 }
 
 impl FreedBytes {
-    /// Returns what is known exactly, or not at all.
+    /// Returns an exact amount, or an unknown one.
     pub fn of(known: Option<u64>) -> Self {
         Self { at_least: known.unwrap_or(0), at_most: known }
     }
 }
 
-/// What comes free, as far as that is known.
+/// The freed amounts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reclaimed {
-    /// What the images that go really free.
+    /// What the removed images free on disk.
     pub images: FreedBytes,
-    /// Their sizes, which say little: layers are shared, and some runtimes count them packed.
+    /// Their sizes, a poor measure: layers are shared, and some runtimes report compressed sizes.
     pub images_counted_bytes: u64,
-    /// What the writable layers of the containers that go free.
+    /// What the writable layers of the removed containers free.
     pub containers: FreedBytes,
 }
 
-/// Whether it will do.
+/// Whether a reclaim is enough.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReclaimOutcome {
-    /// No pod has to go; `None`: unknown.
+    /// No pod is evicted; `None`: unknown.
     pub enough: Option<bool>,
-    /// What comes free.
+    /// The freed amounts.
     pub freed_bytes: FreedBytes,
-    /// What is still crossed with its minimum reclaim, whatever comes free.
+    /// The signals that are still crossed with their minimum reclaim in any case.
     pub still_crossed: Vec<Signal>,
-    /// What may be so.
+    /// The signals that may still be crossed.
     pub may_be_crossed: Vec<Signal>,
-    /// Why.
+    /// The reason.
     pub because: Worded<SettlementReason>,
 }
 
-/// Holds thresholds against what will be left once something was cleared away.
+/// Compares thresholds with the amounts available after the reclaim.
 pub(super) fn settle(
     disks: &NodeDisks,
     thresholds: &[EvictionThreshold],
@@ -73,7 +73,7 @@ pub(super) fn settle(
             && signal.filesystem().is_some_and(|filesystem| touched.contains(&filesystem))
     };
     let may_be = crossed(disks, thresholds, &parts, |freed| Some(freed.at_least));
-    // How many inodes come free is counted by nobody.
+    // The number of freed inodes is unknown.
     let still: BTreeSet<Signal> = crossed(disks, thresholds, &parts, |freed| freed.at_most)
         .into_iter()
         .filter(|signal| !of_inodes(signal))
@@ -108,7 +108,7 @@ pub(super) fn settle(
     }
 }
 
-/// What one function frees, and where.
+/// The amount that one function frees, and where.
 struct Part<'a> {
     function: ReclaimFunction,
     freed: FreedBytes,
@@ -128,7 +128,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Returns what is crossed once so much came free; without an end everything that is there is.
+/// Returns the thresholds crossed after a freed amount; an unbounded one frees the whole file system.
 fn crossed(
     disks: &NodeDisks,
     thresholds: &[EvictionThreshold],
@@ -218,7 +218,7 @@ mod tests {
         let images: &[ReclaimFunction] = &[DeleteUnusedImages];
         let nothing = exactly(0);
         let image_fs = threshold(ImageFsAvailable, 20, None);
-        // Functions, freed by images and by containers, thresholds; enough, still and perhaps crossed.
+        // Functions, freed by images and by containers, thresholds; enough, still and possibly crossed.
         let rows = [
             ("nothing runs", &[][..], exactly(99), nothing, image_fs.clone(), Some(false), (1, 1)),
             (

@@ -1,4 +1,4 @@
-//! A threshold beside its measurement.
+//! A threshold with its measurement.
 
 use super::layout::Layout;
 use super::observation::Crossing;
@@ -13,23 +13,23 @@ use serde::Serialize;
 pub struct ThresholdRow {
     /// The signal.
     pub signal: Signal,
-    /// How long it may be crossed; zero: it is hard.
+    /// How long it may be crossed; zero: a hard threshold.
     pub grace_period: GoDuration,
     /// As it is configured: an amount or a percentage.
     pub configured: String,
     /// As an amount, in bytes or inodes.
     pub threshold: Option<i64>,
-    /// What has to be left beyond it once it was crossed.
+    /// The amount that must be available beyond it once it was crossed.
     pub min_reclaim: Option<i64>,
-    /// What is left.
+    /// The available amount.
     pub available: Option<i64>,
-    /// What there is.
+    /// The total amount.
     pub capacity: Option<i64>,
-    /// What is left without the threshold; below zero: it is crossed.
+    /// The available amount minus the threshold; negative: it is crossed.
     pub margin: Option<i64>,
-    /// Whether it is crossed; `None`: it was not measured.
+    /// Whether it is crossed; `None`: not measured.
     pub met: Option<bool>,
-    /// What would be cleared away for it, in order.
+    /// What would be reclaimed for it, in order.
     pub reclaim: &'static [ReclaimFunction],
 }
 
@@ -52,8 +52,8 @@ pub(super) fn row(crossing: &Crossing, layout: Layout) -> ThresholdRow {
     }
 }
 
-/// Returns a threshold as people write it: percentages are kept in 32 bits, so the last digits of them
-/// are not those that were configured.
+/// Returns a threshold as users write it. Percentages are kept in 32 bits, so their last digits are not those
+/// configured.
 fn configured(value: &ThresholdValue) -> String {
     match value {
         ThresholdValue::Quantity(amount) => amount.to_string(),

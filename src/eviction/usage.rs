@@ -1,4 +1,4 @@
-//! How much of a disk a pod uses, and which part of that counts for which filesystem.
+//! The disk usage of a pod, and the parts of it that count for each filesystem.
 //!
 //! Mirrors `podDiskUsage` and `buildSignalToRankFunc` of `pkg/kubelet/eviction/helpers.go`, read in
 //! 1.36.2.
@@ -10,7 +10,7 @@ use crate::facts::stats_summary::{FsStats, PodStats};
 use crate::k8s::pod::Pod;
 use crate::k8s::quantity::{Format, Quantity};
 
-/// Which parts of a pod's usage count.
+/// The parts of a pod's usage that count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FsParts {
@@ -22,13 +22,23 @@ pub struct FsParts {
     pub local_volumes: bool,
 }
 
-/// Returns what counts when a filesystem is short.
+/// Returns the parts that count when a filesystem is short.
 ///
 /// | layout | nodefs | imagefs | containerfs |
 /// |---|---|---|---|
 /// | one disk | all | all | all |
-/// | images apart | logs, volumes | root | root |
-/// | images and containers apart | all | nothing | all |
+///
+///  separate images
+///  logs, volumes
+///  root
+///  root
+///
+///
+///  separate images and containers
+///  all
+///  nothing
+///  all
+///
 pub fn measured_parts(filesystem: SignalFs, layout: Layout) -> FsParts {
     const ALL: FsParts = FsParts { root: true, logs: true, local_volumes: true };
     const NONE: FsParts = FsParts { root: false, logs: false, local_volumes: false };
@@ -43,7 +53,6 @@ pub fn measured_parts(filesystem: SignalFs, layout: Layout) -> FsParts {
     }
 }
 
-/// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum DiskUnit {
@@ -53,10 +62,10 @@ pub enum DiskUnit {
     Inodes,
 }
 
-/// What a pod uses, part by part. What was not measured counts as nothing, as in the kubelet.
+/// A pod's usage, part by part. An unmeasured part counts as zero, as in the kubelet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskUsage {
-    /// The writable layers of all containers that were measured.
+    /// The writable layers of all measured containers.
     pub root: Quantity,
     /// Their logs.
     pub logs: Quantity,
@@ -81,7 +90,7 @@ impl DiskUsage {
     }
 }
 
-/// Returns what a pod uses.
+/// Returns the usage of a pod.
 pub fn disk_usage(pod: &Pod, stats: &PodStats, unit: DiskUnit) -> DiskUsage {
     let amount = |used: Option<u64>| {
         let format = match unit {

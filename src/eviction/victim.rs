@@ -1,8 +1,8 @@
-//! Evicting one pod: who is spared, and what is written and told.
+//! The eviction of one pod: critical pods that stay, the status, and the messages.
 //!
 //! Mirrors `evictPod` of `pkg/kubelet/eviction/eviction_manager.go`, read in 1.36.2.
 //!
-//! What an evicted pod is told.
+//! Messages of an eviction.
 //!
 //! Mirrors `evictionMessage` of `pkg/kubelet/eviction/helpers.go`, read in 1.36.2.
 
@@ -23,7 +23,7 @@ use std::fmt::Write;
 /// The reason of events and of the status.
 pub const REASON_EVICTED: &str = "Evicted";
 
-/// The grace of a pod that has to go at once.
+/// The grace period of an immediate eviction.
 pub const IMMEDIATE_GRACE_SECONDS: i64 = 1;
 
 /// Whether a pod is evicted.
@@ -31,19 +31,19 @@ pub const IMMEDIATE_GRACE_SECONDS: i64 = 1;
 pub enum Verdict {
     /// It is critical: the kubelet only logs that it cannot evict it, and goes on.
     SparedAsCritical,
-    /// It goes. It counts as evicted even if killing it fails.
+    /// It is evicted, also if killing it fails.
     Evicted(Eviction),
 }
 
-/// What the kubelet does to a pod that goes: an event of type `Warning` and reason `Evicted`, then the
-/// kill, with the phase `Failed` and the reason `Evicted` written to the status.
+/// The effect of an eviction: an event of type `Warning` and reason `Evicted`, then the kill, with the phase
+/// `Failed` and the reason `Evicted` in the status.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Eviction {
-    /// How long the pod may take, whatever it asked for.
+    /// The grace period, which overrides the pod's own.
     pub grace_seconds: i64,
     /// The message of the event, of the status and of the condition.
     pub message: String,
-    /// The annotations of the event; `None` for one that never has any.
+    /// The annotations of the event; `None` for an eviction that never has any.
     pub annotations: Option<BTreeMap<String, String>>,
     /// The condition that is added to the status, if any.
     pub condition: Option<DisruptionTarget>,
@@ -54,7 +54,7 @@ pub struct Eviction {
 pub struct DisruptionTarget {
     /// The message.
     pub message: String,
-    /// The generation that was seen, where the API server counted.
+    /// The observed generation, where the API server counts generations.
     pub observed_generation: Option<i64>,
 }
 
@@ -64,19 +64,19 @@ impl DisruptionTarget {
     /// The reason of the condition.
     pub const REASON: &'static str = "TerminationByKubelet";
 
-    /// Returns the condition for a victim, with the generation of the pod where such a kubelet tells it
+    /// Returns the condition for a victim, with the generation of the pod where the kubelet sets it
     /// (`CalculatePodConditionObservedGeneration`, `pkg/api/v1/pod/util.go`).
     pub fn of(victim: &Pod, message: String, rules: &KubeletRules) -> Self {
         let generation = victim.metadata.generation.filter(|generation| *generation != 0);
         let mut conditions = victim.status.conditions.iter();
         let had_one = conditions
             .any(|it| it.kind == Self::TYPE && it.observed_generation.is_some_and(|had| had != 0));
-        let tells = rules.conditions_tell_generation()
-            || (had_one && rules.conditions_keep_telling_generation());
+        let tells =
+            rules.conditions_have_generation() || (had_one && rules.conditions_keep_generation());
         Self { message, observed_generation: generation.filter(|_| tells) }
     }
 
-    /// Puts the condition into a list: in the place of one that is there, whose time stays if it was `True`
+    /// Puts the condition into a list, replacing an existing one, whose time stays if it was `True`
     /// (`UpdatePodCondition`, `pkg/api/v1/pod/util.go`).
     fn put_into(&self, conditions: &mut Vec<Value>, now: Option<&str>) {
         let before = conditions.iter_mut().find(|it| it["type"] == Self::TYPE);
@@ -105,10 +105,10 @@ impl DisruptionTarget {
 }
 
 /// Returns the status of a victim as the kubelet writes it when it begins to stop the pod: the phase `Failed`, a reason, a
-/// message and the condition. All else stays: addresses, other conditions, the generation that was observed.
+/// message and the condition. The rest stays: addresses, other conditions, the observed generation.
 ///
-/// `now` is the time of a new condition; `None` leaves it out. What is sent in the end also has the ends of the
-/// containers; where all of them exit with 0, its phase is `Succeeded`, without reason and message (`getPhase`,
+/// `now` is the time of a new condition; `None` leaves it out. The final status also has the containers' ends; where
+/// all of them exit with 0, its phase is `Succeeded`, without reason and message (`getPhase`,
 /// `pkg/kubelet/kubelet_pods.go`).
 pub fn written_to_victim(
     status: &Map<String, Value>,
@@ -138,35 +138,35 @@ pub fn evict_pod(pod: &Pod, eviction: Eviction) -> Verdict {
     if is_critical_pod(pod) { Verdict::SparedAsCritical } else { Verdict::Evicted(eviction) }
 }
 
-/// A message and what it is made of.
+/// A message and its parts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EvictionMessage {
     /// The message.
     pub text: String,
-    /// The annotations of the event; none when nothing was measured of the pod.
+    /// The annotations of the event; none for an unmeasured pod.
     pub annotations: BTreeMap<String, String>,
-    /// The threshold and what was available.
+    /// The threshold and the available amount.
     pub threshold: Option<(Quantity, Quantity)>,
-    /// The pod, if resources of its own are told of, exceeded or not.
+    /// The pod, if the message has its own resources, exceeded or not.
     pub pod: Option<Offender>,
     /// The containers that use more than they request.
     pub containers: Vec<Offender>,
 }
 
-/// Who used how much.
+/// The usage of a pod or container.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offender {
     /// The name of the pod or container.
     pub name: String,
-    /// What it used.
+    /// Its usage.
     pub usage: Quantity,
-    /// What it requests; zero without a request.
+    /// Its request; zero without one.
     pub request: Quantity,
 }
 
-/// Returns what a pod is told that is evicted for a resource.
+/// Returns the message of an eviction for a resource.
 ///
-/// Of the thresholds the first one that is about the resource and was observed is told.
+/// The message names the first observed threshold of the resource.
 pub fn eviction_message(
     resource: StarvedResource,
     pod: &Pod,
@@ -228,7 +228,7 @@ fn sentence(kind: &str, offender: &Offender, resource: StarvedResource) -> Strin
     text
 }
 
-/// The pod is told of whenever it requests memory of its own, whether it exceeds that or not.
+/// The pod is named whenever it requests memory of its own, exceeded or not.
 fn pod_offender(
     resource: StarvedResource,
     pod: &Pod,

@@ -253,7 +253,7 @@ mod tests {
             pod.metadata.uid = format!("uid-{name}");
             pods.push(pod);
         }
-        pods[2].metadata.labels.withhold();
+        pods[2].metadata.labels.redact();
         let others = [
             ("shop", "web-0", ""),
             ("", "", "uid-db-0"),

@@ -160,7 +160,7 @@ pub struct RecordedPods {
 fn without_secrets<S: Serializer>(pods: &[LoadedPod], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(pods.iter().map(|loaded| {
         let mut loaded = loaded.clone();
-        loaded.pod.withhold();
+        loaded.pod.redact();
         loaded
     }))
 }
@@ -241,7 +241,7 @@ impl Snapshot {
         let mut snapshot: Self = read(bytes)?;
         if let Some(recorded) = snapshot.pods.found.as_mut().filter(|it| !it.value.with_labels) {
             let pods = &mut recorded.value.pods;
-            pods.iter_mut().for_each(|loaded| loaded.pod.metadata.labels.withhold());
+            pods.iter_mut().for_each(|loaded| loaded.pod.metadata.labels.redact());
         }
         Ok(snapshot)
     }

@@ -48,12 +48,12 @@ impl CpuSet {
         self.0.len()
     }
 
-    /// Tells whether there are none.
+    /// Returns true if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Tells whether every CPU is in the other set.
+    /// Returns true if every CPU is in the other set.
     pub fn is_subset(&self, other: &Self) -> bool {
         self.0.is_subset(&other.0)
     }

@@ -1,10 +1,10 @@
-//! What the API server fills in before a kubelet sees the pod.
+//! The API server's defaults of a pod.
 //!
 //! Mirrors `SetDefaults_Pod`, `SetDefaults_PodSpec` and `SetDefaults_ResourceList` of
 //! `pkg/apis/core/v1/defaults.go`, read in 1.36.2; pinned by the vectors `qos.jsonl`. Static pods go
 //! through the same defaults inside the kubelet. Applying them twice changes nothing.
 //!
-//! What the API server fills in about probes before a kubelet sees the pod.
+//! The API server's defaults of probes.
 //!
 //! Mirrors `SetDefaults_Probe`, `SetDefaults_HTTPGetAction` and the default of a gRPC service
 //! (`pkg/apis/core/v1/defaults.go`, `zz_generated.defaults.go`), read in 1.36.2; pinned by the vectors
@@ -30,15 +30,15 @@ pub fn apply_api_defaults(pod: &mut Pod, rules: &KubeletRules) {
     round_amounts(pod);
 }
 
-/// Fills in the priority that admission gives the built-in classes.
+/// Sets the priority that the admission plugin gives the built-in classes.
 pub fn apply_priority(pod: &mut Pod) {
     if pod.spec.priority.is_none() {
         pod.spec.priority = priority_of_class(&pod.spec.priority_class_name);
     }
 }
 
-/// Fills in what decides where a pod fits and how long it may take to stop: with the node's network, every
-/// port is one of the node; half a minute to stop.
+/// Sets the defaults of placement and of the termination grace period: with the host network, every port is a
+/// host port; the grace period is 30 seconds.
 pub fn apply_placement_defaults(pod: &mut Pod) {
     let spec = &mut pod.spec;
     spec.termination_grace_period_seconds.get_or_insert(30);
@@ -51,10 +51,10 @@ pub fn apply_placement_defaults(pod: &mut Pod) {
     }
 }
 
-/// Fills in the tolerations that a pod gets on its way through the API server: for five minutes it bears a
-/// node that is not ready or cannot be reached (`DefaultTolerationSeconds` of
-/// `plugin/pkg/admission/defaulttolerationseconds`). Those of a DaemonSet bear it without end; a kubelet
-/// that takes pods in makes no difference.
+/// Fills in the tolerations that a pod gets on its way through the API server: for five minutes it tolerates
+/// a node that is not ready or unreachable (`DefaultTolerationSeconds` of
+/// `plugin/pkg/admission/defaulttolerationseconds`). Pods of a DaemonSet tolerate it without limit; a
+/// kubelet that admits pods makes no difference.
 pub fn apply_default_tolerations(pod: &mut Pod) {
     for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
         let bears = |it: &Toleration| {
@@ -100,7 +100,7 @@ fn default_pod_level(pod: &mut Pod, rules: &KubeletRules) {
     pod.spec.resources = Some(resources);
 }
 
-/// Copies what is missing.
+/// Copies absent fields.
 fn fill(
     list: &mut ResourceList,
     from: &ResourceList,

@@ -1,4 +1,4 @@
-//! What Go's `strconv` and `fmt` make of text and numbers, where the kubelet's answers show it.
+//! Text and numbers as Go's `strconv` and `fmt` write them, where the kubelet's answers show it.
 
 use std::fmt::Write as _;
 
@@ -9,11 +9,11 @@ pub struct NumError {
     /// The function of `strconv`.
     pub function: &'static str,
     pub text: String,
-    /// What is wrong with it.
+    /// The error.
     pub problem: NumProblem,
 }
 
-/// What is wrong with a number.
+/// The errors of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NumProblem {
     /// Not a number.
@@ -73,7 +73,7 @@ fn push_quoted(c: char, quoted: &mut String) {
     }
 }
 
-/// Tells whether a character is shown as it is: letters, marks, numbers, punctuation, symbols and the
+/// Returns true if a character is printed as it is: letters, marks, numbers, punctuation, symbols and the
 /// ASCII blank (`strconv.IsPrint`).
 ///
 /// The standard library escapes the same classes, and, at the start of a text only, marks as well.
@@ -146,7 +146,7 @@ pub fn parse_float32(text: &str) -> Result<f32, NumError> {
     }
 }
 
-/// Tells whether every underscore stands between digits, or between the base and a digit.
+/// Returns true if every underscore stands between digits, or between the base and a digit.
 fn underscores_separate_digits(text: &str, hex: bool) -> bool {
     let digit = |byte: &u8| {
         if hex { byte.is_ascii_hexdigit() } else { byte.is_ascii_digit() }

@@ -8,7 +8,7 @@ use crate::k8s::version::KubeletVersion;
 
 #[derive(Clone, Copy, Debug)]
 pub struct KubeletRules {
-    /// Its feature gates, which know its version.
+    /// Its feature gates, by its version.
     pub gates: FeatureGates,
 }
 
@@ -18,100 +18,100 @@ impl KubeletRules {
         Self { gates: FeatureGates::for_version(version) }
     }
 
-    /// Tells whether huge pages can be given for the pod as a whole (since 1.33).
+    /// Returns true if huge pages can be set for the pod as a whole (since 1.33).
     pub fn pod_level_hugepages(&self) -> bool {
         self.since(33)
     }
 
-    /// Tells whether a container without huge pages of its own gets the pod's limit (since 1.34).
+    /// Returns true if a container without huge pages of its own gets the pod's limit (since 1.34).
     pub fn container_takes_pod_level_hugepages(&self) -> bool {
         self.since(34)
     }
 
-    /// Tells whether memory QoS asks `memoryReservationPolicy` what to protect (since 1.36);
+    /// Returns true if `memoryReservationPolicy` decides about the protection of memory QoS (since 1.36);
     /// kubelets before protect every request.
     pub fn memory_reservation_policies(&self) -> bool {
         self.since(36)
     }
 
-    /// Tells whether the kubelet says why the image file system stays full (since 1.35); before, it only
-    /// said how little it found.
+    /// Returns true if the kubelet reports why the image file system stays full (since 1.35); before, it only
+    /// reported how little it freed.
     pub fn explains_full_image_filesystem(&self) -> bool {
         self.since(35)
     }
 
-    /// Tells whether the event about an image without id has a reason of its own (1.36; not in 1.32).
+    /// Returns true if the event about an image without id has a reason of its own (1.36; not in 1.32).
     pub fn names_invalid_image_ids(&self) -> bool {
         self.since(35)
     }
 
-    /// Tells whether a negative `imageMinimumGCAge` is refused (since 1.36); kubelets before take it,
+    /// Returns true if a negative `imageMinimumGCAge` is refused (since 1.36); earlier kubelets accept it,
     /// and then no image is too young.
     pub fn refuses_negative_image_minimum_age(&self) -> bool {
         self.since(36)
     }
 
-    /// Tells whether the kubelet counts resources of the pod as a whole, and sidecars, when it picks
-    /// whom to evict or to preempt (since 1.34).
+    /// Returns true if the kubelet counts pod-level resources and sidecars for eviction and
+    /// preemption (since 1.34).
     pub fn ranks_by_pod_level_resources(&self) -> bool {
         self.since(34)
     }
 
-    /// Tells whether the kubelet asks for the node once more where only its labels refuse a pod (1.36; not
+    /// Returns true if the kubelet reads the node again where only its labels refuse a pod (1.36; not
     /// in 1.32; assumed since 1.33).
-    pub fn looks_at_fresh_node(&self) -> bool {
+    pub fn reads_node_again(&self) -> bool {
         self.since(33)
     }
 
-    /// Tells whether the kubelet keeps what it allocated to pods and counts with that, and tells of resizes
-    /// by conditions (since 1.33).
+    /// Returns true if the kubelet stores the resources that it allocated to pods and counts with them, and
+    /// reports resizes by conditions (since 1.33).
     pub fn counts_by_allocations(&self) -> bool {
         self.since(33)
     }
 
-    /// Tells whether a pod with strict supplemental groups is refused where the node does not support
+    /// Returns true if a pod with strict supplemental groups is refused where the node does not support
     /// them: since the gate for it is beta (1.33), be it on or off.
     pub fn refuses_strict_groups(&self) -> bool {
         self.since(33)
     }
 
-    /// Tells whether conditions of pods name the generation that the kubelet saw (by default since 1.34).
-    pub fn conditions_tell_generation(&self) -> bool {
+    /// Returns true if conditions of pods name the generation that the kubelet observed (by default since 1.34).
+    pub fn conditions_have_generation(&self) -> bool {
         self.since(34)
     }
 
-    /// Returns whether a condition that had the generation of the pod has it again when the kubelet writes it anew,
-    /// whatever it does with others (since 1.33).
-    pub fn conditions_keep_telling_generation(&self) -> bool {
+    /// Returns true if a condition with the pod's generation keeps it when the kubelet writes it again,
+    /// independent of other conditions (since 1.33).
+    pub fn conditions_keep_generation(&self) -> bool {
         self.since(33)
     }
 
-    /// Tells whether an event about the error of a prober names the result that came with it
+    /// Returns true if an event about the error of a prober names the accompanying result
     /// (1.36; not in 1.32; assumed since 1.33).
     pub fn names_state_of_probe_errors(&self) -> bool {
         self.since(33)
     }
 
-    /// Tells whether hints of devices go through the NUMA nodes of the devices alone
+    /// Returns true if hints of devices go through the NUMA nodes of the devices alone
     /// (1.36; 1.32 went through all of the machine; assumed since 1.33).
     pub fn hints_of_device_nodes(&self) -> bool {
         self.since(33)
     }
 
-    /// Tells whether a prober that neither failed nor could tell anything is kept out of the events
-    /// (1.36; 1.32 wrote of a failed probe; assumed since 1.33).
+    /// Returns true if a prober without a failure and without a result causes no event
+    /// (1.36; 1.32 reported a failed probe; assumed since 1.33).
     pub fn unknown_probes_are_no_event(&self) -> bool {
         self.since(33)
     }
 
-    /// Tells whether the worker of a probe waits for its sidecar to start again where the pod's
+    /// Returns true if the worker of a probe waits for its sidecar to start again where the pod's
     /// policy is `Never` (1.36; not in 1.32; assumed since 1.33).
     pub fn workers_wait_for_sidecars(&self) -> bool {
         self.since(33)
     }
 
-    /// Tells whether a kubelet that starts forgets what it knew of containers that run: that they had
-    /// started, and were ready. All did so before 1.35, which brought the gate to ask for it.
+    /// Returns true if a starting kubelet resets the started and ready states of running containers.
+    /// All did before 1.35, which added the gate for it.
     pub fn forgets_status_on_restart(&self) -> bool {
         !self.since(35) || self.gates.enabled(Gate::ChangeContainerStatusOnKubeletRestart)
     }
@@ -122,7 +122,7 @@ impl KubeletRules {
 }
 
 impl Default for KubeletRules {
-    /// The newest rules that kq knows.
+    /// The newest supported rules.
     fn default() -> Self {
         Self::for_version(KubeletVersion::NEWEST)
     }

@@ -19,7 +19,7 @@ enum Requirement {
     Exists(String),
     Absent(String),
     In(String, Vec<String>),
-    /// Holds also without the label.
+    /// Also matches without the label.
     NotIn(String, Vec<String>),
 }
 
@@ -52,7 +52,7 @@ impl LabelSelector {
         Ok(Self { text: text.trim().to_owned(), requirements })
     }
 
-    /// Tells whether an object with these labels is meant.
+    /// Returns true if an object with these labels matches.
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         self.requirements.iter().all(|requirement| match requirement {
             Requirement::Exists(key) => labels.contains_key(key),

@@ -1,4 +1,4 @@
-//! What Kubernetes objects mean, independent of any node: pure, shared by every domain.
+//! Kubernetes objects and their meaning, independent of any node: pure, shared by every domain.
 
 pub mod cpuset;
 pub mod defaults;

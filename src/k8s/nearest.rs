@@ -1,9 +1,9 @@
-//! Finds what a misspelt name probably meant.
+//! Finds the name that a misspelt one probably means.
 
-/// The longest name for which one is looked for: no name in Kubernetes is longer, with a namespace.
+/// The longest name with suggestions: no name in Kubernetes is longer, with a namespace.
 const MAX_LETTERS: usize = 512;
 
-/// For how many unknown names of one source others are looked for: a list of thousands is not misspelt.
+/// The number of unknown names of one source with suggestions: a list of thousands is not misspelt.
 pub const MOST_HINTS: usize = 100;
 
 /// Returns the candidate closest to a name, if one is close enough to be a misspelling of it.
@@ -16,7 +16,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     if left.len() > MAX_LETTERS {
         return None;
     }
-    // One above what is accepted; each candidate must be closer than the best so far.
+    // One above the accepted distance; each candidate must be closer than the best so far.
     let mut least = (name.chars().count() / 3).clamp(1, 4) + 1;
     let mut best = None;
     for candidate in candidates {
@@ -34,7 +34,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 }
 
 /// Returns how many letters must be added, removed or changed to turn one text into the other, where these are
-/// fewer than a bound. Looks only at places whose difference is below the bound, and stops where no way is left.
+/// fewer than a bound. Computes only cells below the bound, and stops where none is left.
 fn distance_below(bound: usize, left: &[char], right: &[char]) -> Option<usize> {
     if left.len().abs_diff(right.len()) >= bound {
         return None;

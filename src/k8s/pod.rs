@@ -1,10 +1,9 @@
 //! The part of a pod that kq reads: metadata, resources and the status of resources.
 //!
 //! Field names are those of the Kubernetes API, `k8s.io/api/core/v1/types.go`. Everything else in a
-//! pod is skipped while parsing and never held, its environment too but for what the commands of its
-//! probes name. So what is written of a [`Pod`] is an allow-list, and reading it again gives the same
-//! pod. What is stored goes through [`Pod::withhold`] first, which leaves out the rest that may be
-//! secret.
+//! pod is skipped while parsing, also its environment, except the variables that the commands of its
+//! probes use. So a serialised [`Pod`] is an allow-list, and reading it again gives the same pod. A pod
+//! is redacted with [`Pod::redact`] before it is stored.
 
 mod labels;
 mod placement;
@@ -41,10 +40,10 @@ pub struct Pod {
     /// Name, namespace, UID and the annotations that the kubelet acts on.
     #[serde(deserialize_with = "object")]
     pub metadata: ObjectMeta,
-    /// What was asked for.
+    /// The specification.
     #[serde(deserialize_with = "object")]
     pub spec: PodSpec,
-    /// What the node reported.
+    /// The status, as the node reported it.
     #[serde(deserialize_with = "object")]
     pub status: PodStatus,
 }
@@ -58,12 +57,12 @@ impl Pod {
         }
     }
 
-    /// Leaves out what may be secret: variables, and of probes the commands, queries and most headers.
-    pub fn withhold(&mut self) {
+    /// Removes possible secrets: variables, and of probes the commands, queries and most headers.
+    pub fn redact(&mut self) {
         let spec = &mut self.spec;
         let kinds =
             [&mut spec.containers, &mut spec.init_containers, &mut spec.ephemeral_containers];
-        kinds.into_iter().flatten().for_each(Container::withhold);
+        kinds.into_iter().flatten().for_each(Container::redact);
     }
 }
 
@@ -83,25 +82,25 @@ pub struct ObjectMeta {
     /// The UID; empty in a manifest that was never sent to an API server.
     #[serde(deserialize_with = "null_as_default")]
     pub uid: String,
-    /// The annotations that decide who the pod is to the kubelet.
+    /// The annotations that decide about the pod's origin.
     #[serde(deserialize_with = "null_as_default")]
     pub annotations: Annotations,
     /// The labels.
     #[serde(deserialize_with = "null_as_default")]
     pub labels: Labels,
-    /// When the pod was made. The kubelet takes pods in by that when it starts.
+    /// The creation time. A starting kubelet admits pods in this order.
     #[serde(deserialize_with = "read::optional_moment", skip_serializing_if = "Option::is_none")]
     pub creation_timestamp: Option<jiff::Timestamp>,
-    /// When the pod has to be gone, once somebody deleted it: RFC 3339.
+    /// The end of the termination grace period of a deleted pod: RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletion_timestamp: Option<String>,
-    /// How long it has to stop since then, in seconds; what deletes it may say less than its spec, or more.
+    /// The termination grace period of a deleted pod, in seconds; a deletion may shorten or extend that of the spec.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletion_grace_period_seconds: Option<i64>,
-    /// How often the API server saw the spec change; what the kubelet writes names it.
+    /// The generation of the spec, counted by the API server; conditions written by the kubelet name it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generation: Option<i64>,
-    /// What the pod belongs to; of several, one is its controller.
+    /// The owners; of several, one is the controller.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "Vec::is_empty")]
     pub owner_references: Vec<OwnerReference>,
 }
@@ -115,7 +114,7 @@ pub struct OwnerReference {
     pub kind: String,
     #[serde(deserialize_with = "null_as_default")]
     pub name: String,
-    /// It makes a new pod where this one goes.
+    /// The owner creates a new pod when this one is deleted.
     #[serde(deserialize_with = "null_as_default")]
     pub controller: bool,
 }
@@ -123,7 +122,7 @@ pub struct OwnerReference {
 /// The annotations that the kubelet puts on static pods and their mirrors
 /// (`pkg/kubelet/types/pod_update.go`).
 ///
-/// All others are read only to refuse what is no text, as the API server does.
+/// Others are read only to refuse values that are not text, as the API server does.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Annotations {
     /// Where the kubelet got the pod from: `api`, `file` or `http`.
@@ -139,7 +138,7 @@ const SOURCE: &str = "kubernetes.io/config.source";
 const HASH: &str = "kubernetes.io/config.hash";
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
-/// What was asked for.
+/// The specification of a pod.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodSpec {
@@ -155,7 +154,7 @@ pub struct PodSpec {
     /// Pod-level resources; present but empty means something (`qos::computed_qos_class`).
     #[serde(deserialize_with = "optional_object")]
     pub resources: Option<ResourceRequirements>,
-    /// What the runtime class adds for the sandbox.
+    /// The overhead of the sandbox, from the runtime class.
     pub overhead: Option<ResourceList>,
     /// The priority that admission resolved.
     pub priority: Option<i32>,
@@ -164,13 +163,13 @@ pub struct PodSpec {
     /// The node that the pod is bound to.
     #[serde(deserialize_with = "null_as_default")]
     pub node_name: String,
-    /// How long it may take to stop.
+    /// The termination grace period, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub termination_grace_period_seconds: Option<i64>,
     /// The taints that it bears.
     #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
     pub tolerations: Vec<Toleration>,
-    /// The volumes, as far as they take the node's disk or name objects of the API.
+    /// The volumes that use the node's disk or name objects of the API.
     #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
     pub volumes: Vec<Volume>,
     /// Which containers start again when they ended: `Always`, `OnFailure`, `Never`; empty for
@@ -183,7 +182,7 @@ pub struct PodSpec {
     /// The operating system that it is for.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub os: Option<PodOs>,
-    /// Whose rights it has.
+    /// The service account.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub security_context: Option<PodSecurityContext>,
     /// The labels that a node must have.
@@ -219,10 +218,10 @@ pub struct Container {
     pub resources: ResourceRequirements,
     /// `Always` on an init container makes it a sidecar.
     pub restart_policy: Option<String>,
-    /// When it starts again after it ended, whatever its policy; the first rule that fits counts.
+    /// The rules that override the restart policy; the first that matches counts.
     #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
     pub restart_policy_rules: Vec<ContainerRestartRule>,
-    /// How it takes other resources while it runs.
+    /// The policies for resizing while it runs.
     #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
     pub resize_policy: Vec<ContainerResizePolicy>,
     /// Its ports; probes may name them.
@@ -243,13 +242,13 @@ pub struct Container {
 }
 
 impl Container {
-    /// Tells whether this init container is a sidecar.
+    /// Returns true if this init container is a sidecar.
     pub fn restarts_always(&self) -> bool {
         self.restart_policy.as_deref() == Some("Always")
     }
 }
 
-/// How a container takes another amount of a resource while it runs.
+/// The policy for resizing a resource of a running container.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerResizePolicy {
@@ -265,15 +264,15 @@ pub struct ContainerResizePolicy {
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ResourceRequirements {
-    /// What is set aside.
+    /// The requested amounts.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "ResourceList::is_empty")]
     pub requests: ResourceList,
-    /// What is not to be exceeded.
+    /// The limits.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "ResourceList::is_empty")]
     pub limits: ResourceList,
 }
 
-/// What the node reported.
+/// The status of a pod, as the node reported it.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodStatus {
@@ -286,7 +285,7 @@ pub struct PodStatus {
     /// Why it is in its phase: `Evicted`.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The same in a sentence; who refused or killed the pod writes it.
+    /// The same in a sentence, by the component that refused or killed the pod.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
     pub message: String,
     /// When the kubelet took the pod in: RFC 3339. The scheduler prefers victims that started late.
@@ -295,7 +294,7 @@ pub struct PodStatus {
     /// The node on which the scheduler made room for the pod.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
     pub nominated_node_name: String,
-    /// What became of a resize, to kubelets before 1.33: `Infeasible`. Later ones have a condition for it.
+    /// The state of a resize before 1.33: `Infeasible`. Later kubelets have a condition for it.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
     pub resize: String,
     /// The conditions about resizes, readiness, restarts and disruption; the others are dropped while
@@ -322,7 +321,7 @@ pub struct PodStatus {
     pub resources: Option<ResourceRequirements>,
     /// Pod-level requests that the kubelet allocated.
     pub allocated_resources: Option<ResourceList>,
-    /// What dynamic resource allocation accounts to this pod.
+    /// The resources that dynamic resource allocation accounts to this pod.
     #[serde(deserialize_with = "objects")]
     pub node_allocatable_resource_claim_statuses: Vec<NodeAllocatableResourceClaimStatus>,
     /// Which extended resources dynamic resource allocation provides.
@@ -361,10 +360,10 @@ pub struct PodCondition {
     /// `True`, `False` or `Unknown`.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
     pub status: String,
-    /// What a human reads.
+    /// The message for humans.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// Since when its status is what it is: RFC 3339.
+    /// The time of the last change of the status: RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<String>,
     /// The generation of the pod that it is about.
@@ -372,7 +371,7 @@ pub struct PodCondition {
     pub observed_generation: Option<i64>,
 }
 
-/// What the node reported about a container.
+/// The status of a container, as the node reported it.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerStatus {
@@ -382,7 +381,7 @@ pub struct ContainerStatus {
     /// `<runtime>://<id>`; empty before the container was created.
     #[serde(rename = "containerID", deserialize_with = "null_as_default")]
     pub container_id: String,
-    /// What the container did when the kubelet looked last.
+    /// The state at the kubelet's last sync.
     #[serde(deserialize_with = "object")]
     pub state: ContainerState,
     /// How it ended before it was started again.
@@ -393,7 +392,7 @@ pub struct ContainerStatus {
     pub resources: Option<ResourceRequirements>,
     /// Requests that the kubelet allocated.
     pub allocated_resources: Option<ResourceList>,
-    /// It runs, and its startup probe has succeeded; `None`: nobody said.
+    /// It runs, and its startup probe has succeeded; `None`: not reported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started: Option<bool>,
     /// It may get requests.
@@ -404,7 +403,7 @@ pub struct ContainerStatus {
     pub restart_count: i32,
 }
 
-/// What a container did.
+/// The state of a container.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerState {
@@ -462,7 +461,7 @@ pub struct TerminatedState {
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 pub struct Details {}
 
-/// What one claim accounts to the node's own resources.
+/// The node resources that one claim accounts for.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeAllocatableResourceClaimStatus {
@@ -471,7 +470,7 @@ pub struct NodeAllocatableResourceClaimStatus {
     pub resources: ResourceList,
 }
 
-/// Reads the conditions that kq asks for.
+/// Reads the conditions that kq needs.
 fn needed_conditions<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<PodCondition>, D::Error> {

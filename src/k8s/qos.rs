@@ -50,8 +50,8 @@ pub fn effective_qos_class(pod: &Pod, gates: FeatureGates) -> QosClass {
     QosClass::from_status(&pod.status.qos_class).unwrap_or_else(|| computed_qos_class(pod, gates))
 }
 
-/// Returns the class by which the kubelet sorts pods when it picks whom to preempt: `None` for a pod
-/// whose status has a class that does not exist, which is never picked.
+/// Returns the class by which the kubelet sorts pods for preemption: `None` for a pod
+/// whose status has an unknown class, which is never preempted.
 pub fn recorded_qos_class(pod: &Pod, gates: FeatureGates) -> Option<QosClass> {
     match pod.status.qos_class.as_str() {
         "" => Some(computed_qos_class(pod, gates)),

@@ -1,13 +1,13 @@
-//! What a pod asks for in total.
+//! The total resources of a pod.
 //!
-//! Mirrors `PodRequests`, `PodLimits` and what they call in
+//! Mirrors `PodRequests`, `PodLimits` and their callees in
 //! `staging/src/k8s.io/component-helpers/resource/helpers.go`, read in 1.36.2; pinned by the vectors
 //! `pod_resources.jsonl`.
 //!
-//! What the kubelet takes a pod to request when it picks whom to evict or to preempt.
+//! The requests of a pod as the kubelet counts them for eviction and preemption.
 //!
 //! Mirrors `GetResourceRequestQuantity` of `pkg/api/v1/resource/helpers.go`, read in 1.36.2; pinned by
-//! the vectors `eviction_rank.jsonl`. It is not what the scheduler counts: a pod with resources of its
+//! the vectors `eviction_rank.jsonl`. The scheduler counts differently: a pod with resources of its
 //! own counts with those alone, and the overhead is added only to something.
 
 use crate::k8s::feature_gates::Gate;
@@ -28,16 +28,16 @@ pub struct ResourceOptions {
     pub skip_pod_level_hugepages: bool,
     /// Leaves out the containers. Requests only.
     pub skip_container_level_resources: bool,
-    /// Takes what the status reports into account, as during a resize.
+    /// Takes the status into account, as during a resize.
     pub use_status_resources: bool,
     /// With the status: as kubelets before 1.33 do, by `status.resize` instead of a condition, of regular
     /// containers alone, and without what was allocated.
     pub resizes_without_conditions: bool,
     /// With the status: at pod level too.
     pub in_place_pod_level_resources_vertical_scaling: bool,
-    /// Adds what dynamic resource allocation accounts to the pod. Requests only.
+    /// Adds the resources that dynamic resource allocation accounts to the pod. Requests only.
     pub use_dra_node_allocatable_resource_claim_status: bool,
-    /// What a container that names no such resource is taken to request. Requests only.
+    /// The assumed request of a container that does not name the resource. Requests only.
     pub non_missing_container_requests: ResourceList,
 }
 
@@ -74,26 +74,26 @@ impl Side {
 pub struct PodTotal<'p> {
     /// The amounts.
     pub total: ResourceList,
-    /// What each container contributed, in the order of the sum.
+    /// The contribution of each container, in the order of the sum.
     pub seen: Vec<Seen<'p>>,
 }
 
-/// What one container contributed.
+/// The contribution of one container.
 #[derive(Clone, Debug)]
 pub struct Seen<'p> {
     pub container: &'p Container,
     /// Init containers, sidecars among them, are walked after the regular ones.
     pub init: bool,
-    /// Its amounts; of an init container, with those of the sidecars that run beside it.
+    /// Its amounts; of an init container, with those of the sidecars that run with it.
     pub amounts: ResourceList,
 }
 
-/// Returns what a pod requests.
+/// Returns the requests of a pod.
 pub fn pod_requests<'p>(pod: &'p Pod, options: &ResourceOptions) -> PodTotal<'p> {
     pod_total(pod, Side::Requests, options)
 }
 
-/// Returns what a pod is limited to.
+/// Returns the limits of a pod.
 pub fn pod_limits<'p>(pod: &'p Pod, options: &ResourceOptions) -> PodTotal<'p> {
     pod_total(pod, Side::Limits, options)
 }
@@ -169,7 +169,7 @@ pub fn container_total<'p>(pod: &'p Pod, side: Side, options: &ResourceOptions) 
     PodTotal { total, seen }
 }
 
-/// Tells whether a resource may be given for the pod as a whole.
+/// Returns true if a resource may be set for the pod as a whole.
 pub fn is_supported_at_pod_level(name: &ResourceName, skip_hugepages: bool) -> bool {
     match name {
         ResourceName::Cpu | ResourceName::Memory => true,
@@ -177,7 +177,7 @@ pub fn is_supported_at_pod_level(name: &ResourceName, skip_hugepages: bool) -> b
     }
 }
 
-/// Tells whether a pod has resources of its own: in either list, or in requests only.
+/// Returns true if a pod has pod-level resources: in either list, or in requests only.
 pub fn is_pod_level_set(
     resources: &ResourceRequirements,
     requests_only: bool,
@@ -189,7 +189,7 @@ pub fn is_pod_level_set(
     supported(&resources.requests) || (!requests_only && supported(&resources.limits))
 }
 
-/// Returns what one container asks for, before it is added to others.
+/// Returns the requests of one container, before they are added to others.
 fn container_amounts(
     pod: &Pod,
     container: &Container,
@@ -234,7 +234,7 @@ fn pod_level_with_status(
     }
 }
 
-/// Returns the largest of what is asked for, what is in effect and what was allocated.
+/// Returns the maximum of the spec's, the actual and the allocated requests.
 fn with_status(
     pod: &Pod,
     spec: &ResourceList,
@@ -312,13 +312,13 @@ pub fn kubelet_requests(pod: &Pod, rules: &KubeletRules) -> ResourceList {
     requests
 }
 
-/// Tells whether a pod has a resource of its own, in requests or limits
+/// Returns true if a pod has a pod-level resource, in requests or limits
 /// (`IsPodLevelResourcesSet`, `component-helpers/resource/helpers.go`).
 pub fn has_pod_level_resources(pod: &Pod) -> bool {
     pod.spec.resources.as_ref().is_some_and(|resources| is_pod_level_set(resources, false, false))
 }
 
-/// The rule before 1.34: the containers, or one init container that asks for more; sidecars are init
+/// The rule before 1.34: the containers, or one init container that requests more; sidecars are init
 /// containers like the others.
 fn of_containers_alone(pod: &Pod) -> ResourceList {
     let mut requests = ResourceList::default();

@@ -15,18 +15,18 @@ pub struct KubeletVersion {
     pub major: u32,
     /// The number that rules depend on.
     pub minor: u32,
-    /// The patch, if it was given.
+    /// The patch; `None`: not set.
     pub patch: Option<u32>,
 }
 
-/// Whether kq knows the rules of a version.
+/// Whether kq has the rules of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VersionSupport {
     /// It does.
     Inside(KubeletVersion),
-    /// The version is too old; the oldest known is used.
+    /// The version is too old; the oldest supported one is used.
     Older(KubeletVersion),
-    /// The version is too new; the newest known is used.
+    /// The version is too new; the newest supported one is used.
     Newer(KubeletVersion),
 }
 
@@ -38,9 +38,9 @@ pub struct ParseVersionError {
 }
 
 impl KubeletVersion {
-    /// The oldest version whose rules kq knows.
+    /// The oldest supported version.
     pub const OLDEST: Self = Self::new(1, 32);
-    /// The newest version whose rules kq knows.
+    /// The newest supported version.
     pub const NEWEST: Self = Self::new(1, 36);
 
     /// Returns a version without a patch.
@@ -48,7 +48,7 @@ impl KubeletVersion {
         Self { major, minor, patch: None }
     }
 
-    /// Tells whether kq knows the rules of this version, or which version it uses instead.
+    /// Returns whether kq has the rules of this version, or which version it uses instead.
     pub fn known(self) -> VersionSupport {
         if self < Self::OLDEST {
             VersionSupport::Older(Self::OLDEST)
@@ -59,12 +59,12 @@ impl KubeletVersion {
         }
     }
 
-    /// Returns the place of this version, or of the nearest known one, in a table of all known versions.
+    /// Returns the index of this version, or of the nearest supported one, in a table of all supported versions.
     pub fn column(self) -> usize {
         (self.known().used().minor - Self::OLDEST.minor) as usize
     }
 
-    /// Tells whether this is the given 1.x version or a later one.
+    /// Returns true if this is the given 1.x version or a later one.
     pub fn at_least(self, minor: u32) -> bool {
         self >= Self::new(1, minor)
     }

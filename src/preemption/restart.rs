@@ -135,7 +135,7 @@ pub fn readmit(
             others: &others,
             cached: Ok(node),
             fresh: Ok(node),
-            given_devices: Ok(&decided.allocated),
+            allocated_devices: Ok(&decided.allocated),
         };
         let (refusals, compared, handled) = match decided.refusal {
             Some(refusal) => (vec![refusal], Vec::new(), None),

@@ -73,8 +73,12 @@ pub(super) fn node() -> impl Strategy<Value = NodeObject> {
 fn admitted(pod: &Pod, others: &[&Pod], node: &NodeObject, rules: &KubeletRules) -> bool {
     let nothing = BTreeMap::new();
     let others = Occupancy::of(others.iter().copied(), rules);
-    let facts =
-        Facts { others: &others, cached: Ok(node), fresh: Ok(node), given_devices: Ok(&nothing) };
+    let facts = Facts {
+        others: &others,
+        cached: Ok(node),
+        fresh: Ok(node),
+        allocated_devices: Ok(&nothing),
+    };
     examine(pod, &facts, rules).verdict() == Verdict::Admitted
 }
 
@@ -88,7 +92,7 @@ proptest! {
         let nothing = BTreeMap::new();
         let occupancy = Occupancy::of(&pods, &rules);
         let facts =
-            Facts { others: &occupancy, cached: Ok(&node), fresh: Ok(&node), given_devices: Ok(&nothing) };
+            Facts { others: &occupancy, cached: Ok(&node), fresh: Ok(&node), allocated_devices: Ok(&nothing) };
         let (verdict, examined, handled) =
             admit_with_preemption(&preemptor, &facts, Trace::Chosen, &rules);
         let Some(handled) = handled else {

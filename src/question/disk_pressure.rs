@@ -1,4 +1,4 @@
-//! What disk pressure is on the node, for those who plan what it would set going.
+//! The disk pressure on the node, for plans of what it causes.
 
 use crate::answer::Failure;
 use crate::eviction::{
@@ -15,7 +15,7 @@ use crate::k8s::pod::Pod;
 use crate::node::KubeletNode;
 use std::collections::BTreeMap;
 
-/// Everything that disk pressure is judged by.
+/// The facts that decide about disk pressure.
 pub struct PressureFacts<'a> {
     node: &'a KubeletNode,
     thresholds: Vec<EvictionThreshold>,
@@ -24,7 +24,7 @@ pub struct PressureFacts<'a> {
 }
 
 impl<'a> PressureFacts<'a> {
-    /// Looks at the node; the file system of the images may be taken for something else.
+    /// Reads the facts from the node; `assumed` replaces the numbers of the image file system.
     ///
     /// # Errors
     ///
@@ -48,7 +48,7 @@ impl<'a> PressureFacts<'a> {
         Ok(Self { node, thresholds, disks, pods: node.pods() })
     }
 
-    /// Returns what the eviction manager does, once it is known what comes free with the end of it.
+    /// Returns the plan of the eviction manager, with the effect of the reclaim if it is known.
     pub fn pressure(&self, reclaimed: Option<Reclaimed>) -> Pressure {
         let snapshot = &self.node.snapshot;
         let stats = &snapshot.stats_summary;
@@ -64,16 +64,16 @@ impl<'a> PressureFacts<'a> {
         })
     }
 
-    /// Returns what a plan frees, as far as that is known.
+    /// Returns the bytes that a plan frees, within the known bounds.
     pub fn reclaimed(&self, plan: &ImageGcPlan) -> Reclaimed {
         let containers = match &plan.containers {
             Some(containers) => self.layers(containers),
             None => Some(0),
         };
         let freed = &plan.freed;
-        // Where it is not sure which images go, what is really freed is that of the likely ones.
+        // If the removed images are uncertain, the real bytes are those of the likely ones.
         let is_least = freed.counted_bytes == freed.at_least_bytes;
-        // The layers of dead containers hold those of their images as long as they are there.
+        // Dead containers keep the layers of their images in use.
         let steps = plan.containers.iter().flat_map(|containers| &containers.steps);
         let frees_layers = steps.into_iter().any(|step| matches!(step, Step::Container(_)));
         let is_most = freed.counted_bytes == freed.at_most_bytes;
@@ -88,14 +88,14 @@ impl<'a> PressureFacts<'a> {
         }
     }
 
-    /// Returns what the images of a plan free when no dead container holds their layers any more.
+    /// Returns the bytes that the images of a plan free once no dead container uses their layers.
     fn freed_at_most(&self, plan: &ImageGcPlan) -> Option<u64> {
         let storage = self.node.snapshot.runtime.value()?.image_storage.value()?;
         let removed = plan.items.iter().filter(|item| item.verdict.is_removal());
         Some(freed_at_most(storage, removed.map(|item| item.id.as_str())))
     }
 
-    /// Returns the bytes of the writable layers of the containers that go, if all are known.
+    /// Returns the bytes of the writable layers of the removed containers; `None`: some are unknown.
     fn layers(&self, plan: &ContainerGcPlan) -> Option<u64> {
         let known = self.node.snapshot.runtime.value().map(|runtime| &runtime.writable_layers);
         let known: BTreeMap<&str, u64> = known

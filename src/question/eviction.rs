@@ -1,6 +1,6 @@
 //! The order in which the kubelet of a node would evict pods.
 
-use super::kubelet_pods::{as_of_kubelet, put_allocations};
+use super::kubelet_pods::{apply_allocations, as_of_kubelet};
 use super::pod_selectors::PodSelectors;
 use crate::answer::{Basis, Failure, Missing, Worded};
 use crate::cgroup::live::place::kubelet_roots;
@@ -24,14 +24,14 @@ use std::collections::BTreeSet;
 /// The flag with which the kubelet does not watch the memory of the pods as a whole.
 const IGNORES_ALLOCATABLE: &str = "experimental-allocatable-ignore-eviction";
 
-/// What is asked about eviction.
+/// Options of the order of eviction.
 #[derive(Clone, Debug)]
 pub struct EvictionOptions {
     /// The signal of the resource that runs short.
     pub signal: Signal,
-    /// The name of the node; `None`: as its facts say.
+    /// The name of the node; `None`: from its facts.
     pub node_name: Option<String>,
-    /// The file of the stats summary, where it is not the kubelet's answer.
+    /// The file of the stats summary; `None`: the kubelet's answer.
     pub stats_file: Option<String>,
     /// The node is a stored snapshot.
     pub is_stored: bool,
@@ -45,14 +45,14 @@ pub fn eviction_needs(signal: Signal) -> Needs {
     Needs::EVICTION.with_if(!of_disk, &[FactKey::CgroupTree, FactKey::CgroupUsage, detail])
 }
 
-/// A node whose pods are as its kubelet ranks them.
+/// A node with its pods as the kubelet ranks them.
 pub struct RankedNode {
     node: KubeletNode,
     basis: Basis,
 }
 
 impl RankedNode {
-    /// Puts into the pods what the kubelet has of them.
+    /// Sets the pods' resources and origin as the kubelet has them.
     pub fn of(mut node: KubeletNode) -> Self {
         if let Some(pods) = &mut node.snapshot.pods.found {
             node.notes.extend(pods.value.keep_one_of_a_uid());
@@ -62,7 +62,7 @@ impl RankedNode {
             }
         }
         let mut basis = Basis::default();
-        put_allocations(&mut node, &mut basis);
+        apply_allocations(&mut node, &mut basis);
         Self { node, basis }
     }
 
@@ -117,21 +117,21 @@ pub fn eviction_rank_of(
 }
 
 impl EvictionOptions {
-    /// Returns whose pods count. What a kubelet measured on another node tells nothing of this one.
+    /// Returns the node whose pods count. The stats of another node's kubelet do not apply to this one.
     fn own_node(
         &self,
         node: &KubeletNode,
         summary: &StatsSummary,
     ) -> Result<NodeIdentity, Failure> {
         let snapshot = &node.snapshot;
-        let told = self.node_name.as_deref();
-        let told = told.or(snapshot.node.value().map(|object| &*object.metadata.name));
+        let named = self.node_name.as_deref();
+        let named = named.or(snapshot.node.value().map(|object| &*object.metadata.name));
         let found = snapshot.node_name.value().map(String::as_str);
         let measured = Some(summary.node.node_name.as_str());
-        // A kubelet that was asked knows its name better than its machine; what a file says may be another's.
+        // The kubelet's answer is the better source of its name than the machine; a file may be of another node.
         let names = match &self.stats_file {
-            Some(_) => [told, found, measured],
-            None => [told, measured, found],
+            Some(_) => [named, found, measured],
+            None => [named, measured, found],
         };
         let said = names.into_iter().flatten().find(|name| !name.is_empty());
         if let (Some(file), Some(said), Some(measured)) = (&self.stats_file, said, measured)
@@ -140,11 +140,11 @@ impl EvictionOptions {
         {
             let file = shown(file);
             return Err(Failure::missing(anyhow!(
-                "what the kubelet of {said} measured is missing: {file} is of node {measured}"
+                "{file} has the stats of node {measured}, not of {said}"
             ))
             .hint(format!(
                 "kubectl get --raw /api/v1/nodes/{said}/proxy/stats/summary writes it for --stats; \
-                 --node-name says which node it is about"
+                 --node-name names the node"
             )));
         }
         Ok(NodeIdentity::of(said, &node.pods(), &StatsByPod::new(&summary.pods)))
@@ -157,22 +157,22 @@ impl EvictionOptions {
             )));
         }
         let thresholds = node.eviction_thresholds()?;
-        let mut told = basis_of(node);
-        told.assume_all(of_pods.assumptions);
+        let mut basis = basis_of(node);
+        basis.assume_all(of_pods.assumptions);
         has_pods(node)?;
-        let (summary, usage) = self.measured(node, &mut told)?;
+        let (summary, usage) = self.measured(node, &mut basis)?;
         let own_node = self.own_node(node, &summary)?;
         let nothing = || {
             let none =
                 self.stats_file.is_some() && summary.pods.is_empty() && !node.pods().is_empty();
-            none.then(|| "what the pods use: no pod is in what was measured (--stats)".to_owned())
+            none.then(|| "the pods' usage: the stats have no pods (--stats)".to_owned())
         };
         let mismatch = own_node.mismatch(&node.pods(), &summary.pods).or_else(nothing);
         if mismatch.is_none() {
-            told.lack_all(unread(node, &summary));
+            basis.lack_all(unread(node, &summary));
         }
         let pods = match mismatch {
-            None => active_pods(node, &own_node, &summary, &mut told),
+            None => active_pods(node, &own_node, &summary, &mut basis),
             Some(_) => Vec::new(),
         };
         let snapshot = &node.snapshot;
@@ -198,53 +198,54 @@ impl EvictionOptions {
         };
         let mut rank = eviction::eviction_rank(&input, node.now.to_string());
         if self.signal.filesystem().is_some() && disks.layout.dedicated_image_fs.is_none() {
-            told.assume(
-                "images are on the kubelet's file system: where they are is not known".to_owned(),
+            basis.assume(
+                "images are on the kubelet's file system: their location is unknown".to_owned(),
             );
         }
         if let Some(reason) = mismatch {
-            // That nobody knows who was measured is all that there is to say of those.
+            // Warnings about the measured pods are void if it is unknown whose they are.
             rank.basis.warnings.clear();
             rank.basis.lack(reason);
         }
         rank.lacks_pods = lacks_pods(node, &summary);
         rank.now.extend(reported(node, rank.condition));
-        rank.basis.assume_all(told.assumptions);
-        rank.basis.warn_all(told.warnings);
-        rank.basis.lack_all(told.missing);
+        rank.basis.assume_all(basis.assumptions);
+        rank.basis.warn_all(basis.warnings);
+        rank.basis.lack_all(basis.missing);
         Ok(rank)
     }
 
-    /// Returns what was measured, and who did that.
+    /// Returns the stats with their source.
     fn measured(
         &self,
         node: &KubeletNode,
-        told: &mut Basis,
+        basis: &mut Basis,
     ) -> Result<(StatsSummary, UsageSource), Failure> {
-        let sought = &node.snapshot.stats_summary;
-        if let Some(found) = &sought.found {
+        let lookup = &node.snapshot.stats_summary;
+        if let Some(found) = &lookup.found {
             let source =
                 UsageSource { from: UsageFrom::StatsSummary, source: found.source.clone() };
             return Ok((found.value.clone(), source));
         }
-        let reason = match sought.was_not_queried() && self.is_stored {
-            true => "the snapshot does not have it".to_owned(),
-            false => sought.reason(),
+        let reason = match lookup.was_not_queried() && self.is_stored {
+            true => "not in the snapshot".to_owned(),
+            false => lookup.reason(),
         };
         let failed = |error: anyhow::Error| {
             Failure::missing(error).hint(
-                "give what the kubelet measured with --stats FILE (kubectl get --raw \
+                "give the kubelet's stats with --stats FILE (kubectl get --raw \
                  /api/v1/nodes/NAME/proxy/stats/summary), or take a snapshot as root on the node and \
                  pass it with --snapshot",
             )
         };
         if self.signal.filesystem().is_some() {
             return Err(failed(anyhow!(
-                "what the pods use of the disk is not known: only the kubelet measures it: {reason}"
+                "the pods' disk usage is unknown, and only the kubelet measures it: {reason}"
             )));
         }
-        let tree = cgroup_tree(&node.snapshot)
-            .map_err(|error| failed(anyhow!("{}; nor the kubelet: {reason}", error.reason())))?;
+        let tree = cgroup_tree(&node.snapshot).map_err(|error| {
+            failed(anyhow!("{}; the kubelet's stats: {reason}", error.reason()))
+        })?;
         let config = &node.kubelet.config;
         let roots = kubelet_roots(&config.cgroup_root, config.cgroups_per_qos);
         let pods = pod_stats(tree, &roots, &node.workloads);
@@ -255,21 +256,20 @@ impl EvictionOptions {
         if pods.is_empty() {
             let roots: Vec<&str> = roots.iter().map(|(_, root)| root.as_str()).collect();
             let roots = roots.join(" or ");
-            return Err(failed(anyhow!("there is no pod in {roots}; nor the kubelet: {reason}")));
+            return Err(failed(anyhow!("{roots} has no pods; the kubelet's stats: {reason}")));
         }
         let unknown: Vec<_> = pods.iter().filter(|pod| !is_known(pod)).collect();
         if let Some(pod) = unknown.first() {
             let (of, uid) = (unknown.len(), &pod.pod_ref.uid);
             return Err(failed(anyhow!(
-                "what {of} pods use is not in their cgroups, such as pod{uid}; nor could the kubelet be \
-                 asked: {reason}"
+                "{of} pods have no usage in their cgroups, such as pod{uid}; the kubelet's stats: {reason}"
             )));
         }
         let problems = tree.problems.iter().map(|problem| format!("a cgroup: {problem}"));
-        told.lack_all(problems);
-        told.lack(format!(
-            "what the kubelet itself measured, so it may rank by other numbers, and what is left on the \
-             node is not known; limits of local storage are taken not to be exceeded: {reason}"
+        basis.lack_all(problems);
+        basis.lack(format!(
+            "the kubelet's own stats, so it may rank by other numbers; the node's available amounts are \
+             unknown; limits of local storage are assumed not to be exceeded: {reason}"
         ));
         let source = node.snapshot.cgroups.found.as_ref().map(|found| found.source.clone());
         let usage = UsageSource { from: UsageFrom::Cgroups, source: source.unwrap_or_default() };
@@ -277,7 +277,7 @@ impl EvictionOptions {
     }
 }
 
-/// Returns what every answer about this node rests on.
+/// Returns the basis of every answer about this node.
 fn basis_of(node: &KubeletNode) -> Basis {
     let mut basis = Basis::default();
     basis.warn_all(node.warnings());
@@ -304,14 +304,14 @@ fn reported(node: &KubeletNode, condition: PressureCondition) -> Option<Worded<D
     is_reported.then(|| DistanceReason::Reported { condition, transition_period }.into())
 }
 
-/// Tells whether there are pods that are not known, which may come before all that are.
+/// Returns true if there are unknown pods, which may rank before all known ones.
 fn lacks_pods(node: &KubeletNode, summary: &StatsSummary) -> bool {
     let snapshot = &node.snapshot;
     incomplete(&snapshot.pods, &node.pods(), snapshot.runtime.value()).is_some()
         || unread(node, summary).is_some()
 }
 
-/// Says which pods were measured and are not in the files with the pods.
+/// Returns a note about measured pods that are not in the files of pods.
 fn unread(node: &KubeletNode, summary: &StatsSummary) -> Option<String> {
     let recorded = node.snapshot.pods.value()?;
     if recorded.source != PodSource::Files || !recorded.left_out.is_empty() {
@@ -330,12 +330,12 @@ fn unread(node: &KubeletNode, summary: &StatsSummary) -> Option<String> {
         more => format!(", and {more} more"),
     };
     Some(format!(
-        "pods that were measured and are not in the files: {}/{}{more} (--pods)",
+        "measured pods that are not in the files: {}/{}{more} (--pods)",
         first.namespace, first.name
     ))
 }
 
-/// Fails where nobody tells of the pods.
+/// Fails if the pods of the node are unknown.
 fn has_pods(node: &KubeletNode) -> Result<(), Failure> {
     let pods = &node.snapshot.pods;
     if pods.found.is_some() {
@@ -351,11 +351,11 @@ fn active_pods<'n>(
     node: &'n KubeletNode,
     own_node: &NodeIdentity,
     summary: &StatsSummary,
-    told: &mut Basis,
+    basis: &mut Basis,
 ) -> Vec<&'n Pod> {
     let snapshot = &node.snapshot;
     let measured = StatsByPod::new(&summary.pods);
-    told.assume_all(own_node.assumption());
+    basis.assume_all(own_node.assumption());
     let standings = NodePods::of(snapshot);
     let mut pods = Vec::new();
     let (mut elsewhere, mut nowhere, mut without_priority, mut by_name) = (0, 0, 0, 0);
@@ -372,7 +372,7 @@ fn active_pods<'n>(
             nowhere += 1;
         } else if is_active {
             if let Some(doubt) = own_node.doubt(pod, &measured) {
-                told.lack(doubt);
+                basis.lack(doubt);
                 continue;
             }
             by_name += usize::from(uid.is_empty());
@@ -381,24 +381,21 @@ fn active_pods<'n>(
             pods.push(pod);
         }
     }
-    // Of equal pods the order is left to chance; here it is always the same.
+    // The kubelet's order of equal pods is random; here it is always the same.
     pods.sort_by_cached_key(|pod| (pod.metadata.namespace.clone(), pod.metadata.name.clone()));
     let mut assume = |count: usize, what: String| {
         if count > 0 {
             let pods = if count == 1 { "pod" } else { "pods" };
-            told.assume(format!("{count} {pods} {what}"));
+            basis.assume(format!("{count} {pods} {what}"));
         }
     };
     let own_name = own_node.name().unwrap_or_default();
     assume(elsewhere, format!("on other nodes than {own_name}: not counted"));
-    assume(
-        by_name,
-        "without a UID: what was measured under the name is taken for its own".to_owned(),
-    );
-    assume(nowhere, "that no node has yet: not counted".to_owned());
+    assume(by_name, "without a UID: matched with stats by name".to_owned());
+    assume(nowhere, "not bound to a node: not counted".to_owned());
     assume(
         without_priority,
-        "with a class and no priority: taken for 0; the API server writes it".to_owned(),
+        "with a class and no priority: 0 assumed, as the API server writes it".to_owned(),
     );
     pods
 }

@@ -11,15 +11,15 @@ use crate::k8s::pod::Pod;
 use crate::k8s::priority::{is_mirror_pod, is_static_pod, mark_static};
 use crate::node::KubeletNode;
 
-/// Puts into the pods what the kubelet allocated to them, where it counts with that.
-pub fn put_allocations(node: &mut KubeletNode, basis: &mut Basis) {
+/// Sets the pods' resources to the ones that the kubelet allocated, where it counts with those.
+pub fn apply_allocations(node: &mut KubeletNode, basis: &mut Basis) {
     const NAME: &str = "allocated_pods_state";
     let rules = node.kubelet.rules;
     if !rules.gates.enabled(Gate::InPlacePodVerticalScaling) || !rules.counts_by_allocations() {
         return;
     }
     let Some(found) = &mut node.snapshot.pods.found else { return };
-    // What was given by hand wins over the files of this machine.
+    // Pods from files take precedence over the state files of this machine.
     let files = node.snapshot.state_files.as_ref();
     let files = files.filter(|_| found.value.source != PodSource::Files);
     let recorded = RecordedResources::parse(files.and_then(|files| files.get(NAME)));
@@ -34,20 +34,19 @@ pub fn put_allocations(node: &mut KubeletNode, basis: &mut Basis) {
         match allocation {
             Allocation::AsAsked => {}
             Allocation::Recorded | Allocation::Reported => basis.assume(format!(
-                "{name} counts with what the kubelet allocated to it, which is not what its spec asks for"
+                "{name} counts with the resources that the kubelet allocated, which differ from its spec"
             )),
             Allocation::Unknown => basis.assume(format!(
-                "{name} waits for a resize, and counts with what it is to get: what the kubelet allocated to \
-                 it is not known{}",
+                "{name} waits for a resize, and counts with its new resources: the allocated ones are unknown{}",
                 unreadable.as_deref().unwrap_or_default()
             )),
         }
     }
 }
 
-/// Makes of a pod what the kubelet has: fills in what the API server fills in, and believes nobody but the
-/// source itself about where the pod is from (`updatePodsFunc` of `pkg/kubelet/config/config.go`). A mirror
-/// stands for its static pod: the API server shows the priority of a class, the kubelet knows of none.
+/// Turns a pod into what the kubelet has: with the API server's defaults, and with the origin by its real
+/// source (`updatePodsFunc` of `pkg/kubelet/config/config.go`). A mirror pod stands for its static pod: the API
+/// server shows the priority of a class, the kubelet has none.
 pub fn as_of_kubelet(pod: &mut Pod, source: PodSource, rules: &KubeletRules) {
     apply_api_defaults(pod, rules);
     apply_placement_defaults(pod);

@@ -1,5 +1,5 @@
-//! Whole questions about a node: the only code that joins domains. A gathered node and options in, an answer out; no
-//! I/O.
+//! Whole questions about a node, and the only code that joins domains: from a gathered node and options to an
+//! answer, without I/O.
 
 /// Admission, and preemption for a pod.
 pub mod admission;
@@ -25,7 +25,7 @@ pub mod pod_selectors;
 pub mod preemption;
 /// The probes of pods.
 pub mod probes;
-/// The versions at work.
+/// The versions of kq, the kubelet and the runtime.
 pub mod version;
 /// Changes to a node before they are made.
 pub mod what_if;

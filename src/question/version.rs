@@ -1,4 +1,4 @@
-//! Which versions are at work: kq, the kubelet, the container runtime, and the rules that answers follow.
+//! The versions of kq, the kubelet and the container runtime, and of the rules that answers follow.
 
 use crate::answer::{Basis, Missing, answer};
 use crate::facts::origin::Origin;
@@ -9,13 +9,13 @@ use crate::node::{FactKey, KubeletNode, Needs};
 use crate::output::table::{Column, Rows, Table};
 use serde::Serialize;
 
-/// The versions of kq and of what it looks at.
+/// The versions of kq and of the node's components.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Versions {
     /// This program.
     pub client: ClientVersion,
-    /// The kubelet of the node; null: its version is unknown, or the client alone is asked for.
+    /// The kubelet of the node; null: unknown, or only the client's version is requested.
     pub kubelet: Option<ComponentVersion>,
     /// The container runtime; null: as for the kubelet.
     pub runtime: Option<ComponentVersion>,
@@ -23,7 +23,7 @@ pub struct Versions {
     pub low_level_runtime: Option<ComponentVersion>,
     /// The rules that answers follow.
     pub rules: RulesVersion,
-    /// What the answer rests on.
+    /// The basis of the answer.
     #[serde(flatten)]
     pub basis: Basis,
 }
@@ -56,7 +56,7 @@ pub struct ComponentVersion {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RulesVersion {
-    /// The kubelet version whose rules answers about this node follow; null: the client alone is asked for.
+    /// The kubelet version whose rules answers about this node follow; null: only the client's version is requested.
     pub used: Option<String>,
     /// The oldest version whose rules kq knows.
     pub oldest: String,
@@ -65,7 +65,7 @@ pub struct RulesVersion {
 }
 
 impl ClientVersion {
-    /// This program. `KQ_COMMIT` is an environment variable of the build.
+    /// Returns the version of this program. `KQ_COMMIT` is an environment variable of the build.
     pub const OWN: Self =
         Self { version: env!("CARGO_PKG_VERSION"), commit: option_env!("KQ_COMMIT") };
 }
@@ -150,7 +150,7 @@ pub fn versions(node: &KubeletNode) -> Versions {
     versions
 }
 
-/// Returns the kubelet's version in its own words, from the source that won.
+/// Returns the kubelet's version in its own words, from the source that took precedence.
 fn kubelet(node: &KubeletNode) -> Option<ComponentVersion> {
     let Origin::Source(source) = &node.kubelet.version_origin else { return None };
     let object = node.snapshot.node.value().map(|it| it.status.node_info.kubelet_version.as_str());

@@ -249,6 +249,6 @@ fn what_is_not_known_is_said() {
     assert!(pressure.reclaims.is_assumed);
     assert_eq!(pressure.missing.len(), 3, "{:?}", pressure.missing);
     let first = pressure.decision.first().map(ToString::to_string);
-    let expected = "whether anything would be reclaimed now is not known: no disk was measured";
+    let expected = "unknown whether anything would be reclaimed now: no disk was measured";
     assert_eq!(first.as_deref(), Some(expected));
 }

@@ -1,8 +1,8 @@
 //! Feature gates: which exist in a version of the kubelet, and which are on.
 //!
 //! Setting gates follows `staging/src/k8s.io/component-base/featuregate/feature_gate.go` of
-//! Kubernetes 1.36; dependencies between gates are checked since 1.35. The kubelet looks at a map in
-//! random order where kq looks in the order of the names.
+//! Kubernetes 1.36; dependencies between gates are checked since 1.35. The kubelet iterates over a map in
+//! random order where kq uses the order of the names.
 
 mod table;
 
@@ -155,7 +155,7 @@ impl fmt::Display for Gate {
 /// How mature a gate is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Off unless asked for.
+    /// Off by default.
     Alpha,
     /// Being tried out.
     Beta,
@@ -165,10 +165,10 @@ pub enum Stage {
     Deprecated,
 }
 
-/// What a version of the kubelet knows about a gate.
+/// A version's specification of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GateState {
-    /// Whether it is on when nothing is said.
+    /// The default.
     pub default: bool,
     /// Whether that is the only value.
     pub locked: bool,
@@ -176,7 +176,7 @@ pub struct GateState {
     pub stage: Stage,
 }
 
-/// Returns what a version knows about a gate; `None` if it does not recognise it.
+/// Returns a version's specification of a gate; `None`: the version does not recognise it.
 pub fn gate_state(name: &str, version: KubeletVersion) -> Option<GateState> {
     let (_, states) = table::GATES.iter().find(|(known, _)| *known == name)?;
     state(states[version.column()])
@@ -204,7 +204,7 @@ pub struct FeatureGates {
 }
 
 impl FeatureGates {
-    /// Returns the defaults of a version, or of the nearest known one.
+    /// Returns the defaults of a version, or of the nearest supported one.
     pub fn for_version(version: KubeletVersion) -> Self {
         let on = Gate::ALL
             .into_iter()
@@ -217,7 +217,7 @@ impl FeatureGates {
         self.version
     }
 
-    /// Tells whether a gate is on; one that the version does not know is off.
+    /// Returns true if a gate is on; an unrecognised one is off.
     pub fn enabled(self, gate: Gate) -> bool {
         self.on & gate.bit() != 0
     }
@@ -265,7 +265,7 @@ impl FeatureGates {
             .fold(self, |gates, gate| gates.with(gate, self.resolve(gate.name(), set))))
     }
 
-    /// Returns the gates that would be on without what they need.
+    /// Returns the enabled gates whose dependencies are off.
     fn broken_dependencies(self, set: &BTreeMap<String, bool>) -> Vec<FeatureGateProblem> {
         let mut broken = Vec::new();
         for (name, in_35, in_36) in table::DEPENDENCIES {
@@ -304,7 +304,7 @@ impl FeatureGates {
     }
 }
 
-/// Tells whether a name stands for many gates.
+/// Returns true if a name stands for many gates.
 fn is_all(name: &str) -> bool {
     matches!(name, "AllAlpha" | "AllBeta")
 }
@@ -331,11 +331,11 @@ impl std::error::Error for FeatureGateError {}
 /// One reason to refuse feature gates.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FeatureGateProblem {
-    /// The version does not know the gate.
+    /// The version does not recognise the gate.
     #[error("unrecognized feature gate: {name}")]
     Unrecognized {
         name: String,
-        /// What could be meant.
+        /// A suggestion.
         hint: Option<GateHint>,
     },
     /// The gate has only one value.
@@ -343,7 +343,7 @@ pub enum FeatureGateProblem {
     Locked {
         /// The gate.
         name: String,
-        /// The value that was asked for.
+        /// The requested value.
         value: bool,
     },
     /// The gate is on and something it needs is off.
@@ -351,7 +351,7 @@ pub enum FeatureGateProblem {
     NeedsDisabled {
         /// The gate.
         name: &'static str,
-        /// What it needs.
+        /// The gate that it depends on.
         disabled: Vec<&'static str>,
     },
 }
@@ -365,7 +365,7 @@ impl FeatureGateProblem {
         }
     }
 
-    /// Returns what could be meant.
+    /// Returns the suggestion.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unrecognized { hint, .. } => hint.as_ref().map(ToString::to_string),
@@ -374,16 +374,16 @@ impl FeatureGateProblem {
     }
 }
 
-/// What an unrecognised gate could be.
+/// A suggestion for an unrecognised gate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GateHint {
-    /// Other versions know it.
+    /// Other versions recognise it.
     #[error("{name} exists from 1.{first} to 1.{last}")]
     OtherVersions {
         name: &'static str,
-        /// The first known minor version that has it.
+        /// The first supported minor version that has it.
         first: u32,
-        /// The last known minor version that has it.
+        /// The last supported minor version that has it.
         last: u32,
     },
     /// A gate with a similar name.
@@ -391,7 +391,7 @@ pub enum GateHint {
     Nearest(&'static str),
 }
 
-/// Returns the problem of an unknown gate, with what could be meant.
+/// Returns the problem of an unrecognised gate, with a suggestion.
 fn unrecognized(name: &str, version: KubeletVersion) -> FeatureGateProblem {
     let elsewhere = table::GATES.iter().find(|(known, _)| *known == name);
     let hint = match elsewhere {
@@ -421,7 +421,7 @@ pub enum ParseGatesError {
     Value {
         /// The gate.
         name: String,
-        /// What is wrong.
+        /// The error.
         error: NumError,
     },
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a document, in Go's words.
+//! The errors of a document, in Go's words.
 
 use std::fmt;
 
@@ -22,19 +22,19 @@ pub enum GoJsonError {
 pub struct SyntaxError {
     /// Where: the number of bytes before it.
     pub offset: usize,
-    /// What is wrong there.
+    /// The error.
     pub problem: SyntaxProblem,
 }
 
-/// What is wrong with a text.
+/// The errors of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyntaxProblem {
     /// It is cut.
     End,
-    /// A byte that cannot be there.
+    /// An invalid byte.
     Byte {
         byte: u8,
-        /// Where it stands: `after object key`.
+        /// Its context: `after object key`.
         context: &'static str,
     },
 }
@@ -67,11 +67,11 @@ fn quoted(byte: u8) -> String {
 pub enum TypeError {
     /// A value of another type (`UnmarshalTypeError`).
     Mismatch {
-        /// What the document has: `array`, `number 1.5`.
+        /// The value of the document: `array`, `number 1.5`.
         value: String,
-        /// The innermost structure that is being filled, and the fields that lead there.
+        /// The innermost structure, and the path of fields to the value.
         place: Option<(&'static str, Vec<&'static str>)>,
-        /// The type that is wanted.
+        /// The expected type.
         go_type: String,
     },
     /// Bytes that are not in base64 from this one on.

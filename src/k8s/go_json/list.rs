@@ -9,7 +9,7 @@ use super::{GoValue, write};
 use std::collections::BTreeMap;
 
 /// A list in a field that can be filled twice: elements that a shorter list leaves behind are still in
-/// its memory, and a later longer one finds them there.
+/// its memory, and a later longer one finds the old elements there.
 #[derive(Clone, Debug)]
 pub struct GoList<T> {
     memory: Vec<T>,
@@ -24,7 +24,7 @@ impl<T> Default for GoList<T> {
 }
 
 impl<T> GoList<T> {
-    /// Returns a list that is there and has nothing in it.
+    /// Returns an empty list that is not nil.
     pub fn empty() -> Self {
         Self { memory: Vec::new(), len: Some(0) }
     }
@@ -92,7 +92,7 @@ impl<T: GoValue + Default> GoValue for Option<Vec<T>> {
     }
 }
 
-/// Reads an array over elements that are there, and returns how many it has.
+/// Reads an array into existing elements, and returns its length.
 fn read_elements<T: GoValue + Default>(
     elements: &mut Vec<T>,
     reader: &mut Reader<'_>,
@@ -142,7 +142,7 @@ impl GoValue for GoBytes {
     }
 }
 
-/// What can be a key of a map.
+/// A key of a map.
 pub trait GoKey: GoValue + Ord + Sized {
     /// Returns the key that a text is; `None`: it is no number, or one that does not fit.
     fn parse(text: &str) -> Option<Self>;
@@ -165,7 +165,7 @@ impl<K: GoKey, V: GoValue + Default> GoValue for Option<BTreeMap<K, V>> {
                 reader.object(|reader, key| {
                     let mut value = V::default();
                     value.read(reader)?;
-                    // Go looks at the key when it has the value.
+                    // Go decodes the key after the value.
                     match K::parse(&key) {
                         Some(key) => drop(map.insert(key, value)),
                         None => reader.mismatch(format!("number {key}"), K::go_type),

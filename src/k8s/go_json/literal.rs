@@ -9,7 +9,7 @@ use std::borrow::Cow;
 const IN_ESCAPE: &str = "in \\u hexadecimal character escape";
 
 impl<'a> Reader<'a> {
-    /// Reads a string, which must come next. What is no UTF-8 in it becomes U+FFFD.
+    /// Reads a string, which must come next. Invalid UTF-8 in it becomes U+FFFD.
     ///
     /// # Errors
     ///
@@ -22,7 +22,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a number, which must come next, and returns it as it is written.
+    /// Reads a number, which must come next, and returns its text.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a word whose first letter has been seen.
+    /// Reads a word after its first letter.
     fn word(&mut self, word: &[u8], contexts: &[&'static str]) -> Result<(), Stop> {
         self.at += 1;
         for (&letter, context) in word[1..].iter().zip(contexts) {
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Goes past a string; returns what is inside, and whether it has escapes.
+    /// Skips a string; returns its content, and whether it has escapes.
     pub(super) fn scan_string(&mut self) -> Result<(&'a [u8], bool), Stop> {
         let bytes = self.bytes;
         self.at += 1;
@@ -144,7 +144,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Goes past what follows a backslash.
+    /// Skips the rest of an escape after the backslash.
     fn escape(&mut self) -> Result<(), Stop> {
         match self.peek() {
             Some(b'b' | b'f' | b'n' | b'r' | b't' | b'\\' | b'/' | b'"') => self.at += 1,
@@ -162,7 +162,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Returns the error about a byte inside a literal; at the end of the text Go looks at a blank.
+    /// Returns the error of a byte inside a literal; at the end of the text Go reports a blank.
     fn inside(&self, byte: Option<u8>, context: &'static str) -> Stop {
         self.invalid(byte.unwrap_or(b' '), context)
     }

@@ -1,17 +1,17 @@
-//! JSON as Go's `encoding/json` reads and writes it: what the kubelet makes of its own state files, to
-//! the letter of its errors.
+//! JSON as Go's `encoding/json` reads and writes it, with the exact errors: the kubelet's reading of its
+//! own state files.
 //!
 //! [`decode`] fills a value in one pass, and without a tree. The rules are those of `decode.go` and
 //! `scanner.go` of Go 1.26 (v1 of the package); `checkpoint.jsonl` and `state_files.jsonl` pin them:
 //!
-//! * A syntax error wins over everything else. Of errors of type the first in the document is kept, and
-//!   decoding goes on. A value that reads itself (Go's `UnmarshalJSON`) ends the decoding when it fails.
+//! * A syntax error takes precedence over all others. Of type errors the first in the document is kept, and
+//!   decoding continues. A value that reads itself (Go's `UnmarshalJSON`) ends the decoding when it fails.
 //! * The value may be filled already: a field that is absent keeps what it has, `null` makes lists, maps
 //!   and pointers nil and leaves all else.
 //! * Names of fields are found exactly, else without regard to case. A field may come twice: structures
 //!   and maps merge, a list begins again with its old elements still in memory ([`GoList`]).
 //!
-//! A structure says its fields in a table:
+//! A structure declares its fields in a table:
 //!
 //! ```
 //! use kq::k8s::go_json::{Field, GoStruct, GoValue, decode};

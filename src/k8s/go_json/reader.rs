@@ -1,8 +1,8 @@
 //! Going through a document, value by value (the states of `scanner.go`): objects, arrays, and the errors
 //! of type within.
 //!
-//! Going past a value without looking into it. What is nested is kept in a list, so that no text, however
-//! deep, takes more of the stack.
+//! Skipping a value without decoding it. Nesting is kept in a list, so that no depth of a
+//! text uses more of the stack.
 
 use super::error::{Stop, SyntaxError, SyntaxProblem, TypeError};
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ const AFTER_KEY: &str = "after object key";
 pub(super) const AFTER_PAIR: &str = "after object key:value pair";
 pub(super) const AFTER_ELEMENT: &str = "after array element";
 
-/// What kind of value comes next.
+/// The kind of the next value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `{`
@@ -73,7 +73,7 @@ impl<'a> Reader<'a> {
         self.at
     }
 
-    /// Returns what kind of value comes next.
+    /// Returns the kind of the next value.
     ///
     /// # Errors
     ///
@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
         self.error.get_or_insert(TypeError::Base64(at));
     }
 
-    /// Goes into a field of a structure, for the errors within.
+    /// Enters a field of a structure, for the errors within.
     pub(super) fn in_field<R>(
         &mut self,
         structure: &'static str,
@@ -263,7 +263,7 @@ impl<'a> Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads the value that comes next, of whatever kind, and forgets it.
+    /// Skips the next value, of any kind.
     ///
     /// # Errors
     ///
@@ -298,7 +298,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Closes what ends after a skipped value, and tells whether another value comes.
+    /// Closes the nesting that ends after a skipped value; returns true if another value follows.
     fn skip_ends(&mut self, open: &mut Vec<u8>) -> Result<bool, Stop> {
         while let Some(&begin) = open.last() {
             match (self.peek_past_space()?, begin) {

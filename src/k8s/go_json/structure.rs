@@ -1,4 +1,4 @@
-//! Structures, whose fields are found by name.
+//! Structures, whose fields are matched by name.
 //!
 //! Texts, numbers and truth values.
 
@@ -23,7 +23,7 @@ pub struct Field<T: 'static> {
     pub read: fn(&mut T, &mut Reader<'_>) -> Result<(), Stop>,
 }
 
-/// Says the fields of a structure: `Block = "state.Block" { "size" => size, "type" => kind: "v1.ResourceName" }`; a
+/// Declares the fields of a structure: `Block = "state.Block" { "size" => size, "type" => kind: "v1.ResourceName" }`; a
 /// type with a name of its own stands after the field.
 macro_rules! go_struct {
     (@read $value:expr, $reader:ident) => {
@@ -60,7 +60,7 @@ impl<T: GoStruct> GoValue for T {
         match reader.kind()? {
             Kind::Object => {
                 let structure = T::TYPE.rsplit('.').next().unwrap_or(T::TYPE);
-                // Whoever writes such a document keeps the order of the fields.
+                // Writers of such documents keep the order of the fields.
                 let mut likely = T::FIELDS.iter();
                 reader.object(|reader, key| {
                     let field = match likely.next() {

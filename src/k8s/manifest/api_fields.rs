@@ -11,11 +11,11 @@ use super::kinds::PodTemplatePath;
 pub(super) struct Fields {
     /// Their names, sorted.
     pub(super) names: &'static [&'static str],
-    /// Those whose own fields are looked at, alone or in a list.
+    /// An object whose own fields are checked, alone or in a list.
     pub(super) below: &'static [(&'static str, &'static Fields)],
 }
 
-/// Returns the fields of an object of a kind; `None` for a kind that is not known here.
+/// Returns the fields of an object of a kind; `None`: an unknown kind.
 pub(super) fn of_object(kind: &str, carries: PodTemplatePath) -> Option<&'static Fields> {
     match (kind, carries) {
         (_, PodTemplatePath::Pod) => Some(&POD),
@@ -30,7 +30,7 @@ pub(super) fn of_object(kind: &str, carries: PodTemplatePath) -> Option<&'static
     }
 }
 
-/// What every kind but `PodTemplate` has at the top.
+/// The top-level fields of every kind but `PodTemplate`.
 const TOP: &[&str] = &["apiVersion", "kind", "metadata", "spec", "status"];
 
 static POD: Fields = Fields { names: TOP, below: &[("spec", &POD_SPEC)] };
@@ -254,7 +254,7 @@ static CONTAINER: Fields = Fields {
     ],
 };
 
-/// What a container has, and `targetContainerName`.
+/// The fields of a container, and `targetContainerName`.
 static EPHEMERAL_CONTAINER: Fields = Fields {
     names: &[
         "args",

@@ -1,7 +1,7 @@
-//! Keys that come twice in one mapping of JSON: the last one counts, as it does for kubectl.
+//! Duplicate keys in one mapping of JSON: the last one counts, as for kubectl.
 //!
-//! serde's derived structs refuse them. Only a text that was refused comes here: it is written anew
-//! without them, and is read once more.
+//! serde's derived structs refuse them. A refused text is rewritten here without them,
+//! and read again.
 
 use super::field::FieldPath;
 use crate::k8s::yaml::Step;
@@ -11,19 +11,19 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// How deep keys are looked at: the fields of a pod that kq reads are not as deep, not even in the
+/// The depth to which keys are compared: the fields of a pod that kq reads are not as deep, not even in the
 /// template of a cron job. Each level reads the text below it once more.
 const MAX_DEPTH: usize = 16;
 
-/// A text without keys that come twice.
+/// A text without duplicate keys.
 pub(super) struct LastWins {
-    /// The text; scalars are as they were written.
+    /// The text; scalars are unchanged.
     pub(super) text: String,
     /// The first key that came twice.
     pub(super) duplicate: FieldPath,
 }
 
-/// Writes a JSON text anew; `None` when no key comes twice.
+/// Rewrites a JSON text without duplicate keys; `None`: it has none.
 pub(super) fn last_wins(text: &str) -> Option<LastWins> {
     let mut rewrite =
         Rewrite { out: String::with_capacity(text.len()), steps: Vec::new(), duplicate: None };

@@ -1,4 +1,4 @@
-//! Which field of an object did not fit, and with what value.
+//! The field of an object that did not fit, and its value.
 
 use super::problem::{ProblemKind, shortened};
 use crate::k8s::pod::FromMapping;
@@ -58,7 +58,7 @@ fn is_plain(key: &str) -> bool {
     key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'?'))
 }
 
-/// Reads a typed object from JSON text that is known to be well formed. Paths begin with the prefix.
+/// Reads a typed object from well-formed JSON text. Paths begin with the prefix.
 ///
 /// On failure the text is read again, this time for the place: that is slow and rare.
 pub(super) fn read<'a, T: Deserialize<'a>>(
@@ -77,7 +77,7 @@ pub(super) fn read<'a, T: Deserialize<'a>>(
 
 fn field(text: &str, prefix: &[Step], path: &Path, error: &serde_json::Error) -> ProblemKind {
     let whole = error.to_string();
-    // The position is that in one object's text, which nobody has in front of them.
+    // The position is in the text of one object, not in the file.
     let message = whole.rsplit_once(" at line ").map_or(whole.as_str(), |(message, _)| message);
     ProblemKind::Field {
         position: None,

@@ -1,4 +1,4 @@
-//! The kinds that carry pods, and those that are known not to.
+//! The kinds of objects that have pods, and the known ones that have none.
 
 /// Where an object has its pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,13 +16,13 @@ pub(super) enum PodTemplatePath {
 pub(super) enum Kind {
     /// A single object of a kind that carries pods, and the one version that has it.
     Object(PodTemplatePath, &'static str),
-    /// `List`, whose items say themselves what they are.
+    /// `List`, whose items have a kind of their own.
     MixedList,
-    /// A list of one kind, whose items need not say it.
+    /// A list of one kind, whose items may omit it.
     ListOf(&'static str, &'static str),
-    /// Known, without pods.
+    /// A known kind without pods.
     NoPods,
-    /// Not known.
+    /// An unknown kind.
     Unknown,
 }
 
@@ -101,7 +101,7 @@ const WITHOUT_PODS: [&str; 54] = [
     "VolumeAttachment",
 ];
 
-/// Returns what a kind is.
+/// Returns the class of a kind.
 pub(super) fn kind(name: &str) -> Kind {
     if name == "List" {
         return Kind::MixedList;

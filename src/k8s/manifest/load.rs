@@ -1,6 +1,6 @@
 //! From the bytes of a file to its documents.
 //!
-//! What was loaded, and from where.
+//! The result of loading, with its sources.
 
 use super::field::FieldPath;
 use super::problem::{Object, Place, Position, Problem, ProblemKind, Syntax, shortened};
@@ -22,7 +22,7 @@ pub const MAX_YAML_BYTES: usize = yaml::MAX_BYTES;
 /// written by hand; a large text that begins like JSON is JSON that was cut short.
 const MAX_FLOW_BYTES: usize = 1 << 20;
 
-/// Reads the pods of one file. `file` is what problems call it.
+/// Reads the pods of one file. `file` is its name in problems.
 pub fn load(file: &str, bytes: &[u8]) -> Loaded {
     let mut loaded = Loaded::default();
     let place = Place::of_file(file);
@@ -53,7 +53,7 @@ fn text(bytes: &[u8]) -> Result<&str, ProblemKind> {
     }
     let text = std::str::from_utf8(bytes)
         .map_err(|error| ProblemKind::NotText { offset: error.valid_up_to() })?;
-    // In JSON a NUL is an error with its line; there is no need to look through a long list here.
+    // In JSON a NUL is an error with its line, so a long list need not be searched here.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if !is_json(text) {
         if size > MAX_YAML_BYTES {
@@ -117,7 +117,7 @@ fn read_json(text: &str, place: &Place, loaded: &mut Loaded) -> usize {
     }
 }
 
-/// Reads what begins like JSON and is not: flow mappings of YAML, or a mistake.
+/// Reads a text that begins like JSON but is not JSON: flow mappings of YAML, or a mistake.
 fn read_flow(
     text: &str,
     at: usize,
@@ -199,7 +199,7 @@ fn read_yaml(
                     loaded.notes.push(here.note(NoteKind::DuplicateKey { key, position }));
                 }
                 let problems_before = loaded.problems.len();
-                // As text it goes the way of JSON, where numbers for quantities have their text.
+                // As text it takes the JSON path, where numbers for quantities keep their text.
                 object::read(&read.value.to_string(), &here, loaded);
                 unknown::note_in_value(&read.value, &here, loaded);
                 let problems = &mut loaded.problems[problems_before..];
@@ -224,7 +224,7 @@ fn read_yaml(
     count
 }
 
-/// Tells fields with mistakes where they are.
+/// Adds the position to fields with mistakes.
 fn locate(problems: &mut [Problem], text: &str, lines_before: u64) {
     let mut paths = Vec::new();
     let mut positions = Vec::new();
@@ -285,14 +285,14 @@ fn add(pods: Uniform, text: &str, place: &Place, loaded: &mut Loaded) {
 pub struct Loaded {
     /// The pods, in the order of the input.
     pub pods: Vec<LoadedPod>,
-    /// What could not be read.
+    /// The unreadable objects.
     pub problems: Vec<Problem>,
-    /// What is worth knowing and loses nothing.
+    /// Notes, none of which loses anything.
     pub notes: Vec<Note>,
 }
 
 impl Loaded {
-    /// Adds what came out of another file.
+    /// Adds the result of another file.
     pub fn append(&mut self, mut other: Self) {
         self.pods.append(&mut other.pods);
         self.problems.append(&mut other.problems);
@@ -319,9 +319,9 @@ pub struct Source {
     pub document: usize,
     /// The place in the document's list, as in `items[0]`; the outer one where lists are nested.
     pub item: Option<usize>,
-    /// The workload whose template this is.
+    /// The workload of the template.
     pub workload: Option<Workload>,
-    /// The namespace was not given and `default` was taken, as kubectl would.
+    /// The namespace was not set and is `default`, as with kubectl.
     pub namespace_defaulted: bool,
     /// A controller or the API server makes up the real name: the pod bears that of its workload, or
     /// none but a `generateName`.
@@ -336,7 +336,7 @@ pub struct Workload {
     pub kind: String,
     /// The name of the workload.
     pub name: String,
-    /// How many pods it asks for (of a job: its parallelism), when it says so.
+    /// The number of pods (of a job: its parallelism); `None`: not set.
     pub replicas: Option<i64>,
 }
 
@@ -364,21 +364,21 @@ pub struct Note {
     pub kind: NoteKind,
 }
 
-/// What is worth knowing.
+/// The kinds of notes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoteKind {
-    /// An object of a known kind that carries no pods.
+    /// An object of a known kind without pods.
     NoPods(Object),
     /// A list without items.
     EmptyList {
         /// The kind of the list.
         kind: String,
     },
-    /// A key came twice in one mapping; its last value was taken.
+    /// A duplicate key in one mapping; its last value counts.
     DuplicateKey {
-        /// The key, in JSON with the way to it, when known.
+        /// The key, in JSON with its path, if known.
         key: Option<String>,
-        /// Where the later one is, when known.
+        /// The position of the later one, if known.
         position: Option<Position>,
     },
     /// A field that its Kubernetes type does not have; it is passed over.

@@ -1,9 +1,9 @@
-//! Pods from what people and kubectl write: manifests in YAML or JSON, and lists.
+//! Pods from manifests in YAML or JSON, and from lists.
 //!
 //! One bad pod does not lose the others, one bad document does not lose the file: what cannot be
 //! read becomes a [`Problem`] that names it. Every pod that is returned has passed
 //! [`validate`](crate::k8s::validation::validate). Pure: bytes in, pods out; the caller reads files,
-//! and asks for their size first ([`MAX_JSON_BYTES`], [`MAX_YAML_BYTES`]).
+//! and checks their size first ([`MAX_JSON_BYTES`], [`MAX_YAML_BYTES`]).
 //!
 //! ```text
 //! bytes ── load ── JSON: uniform (one typed pass) ── if that fails: object (item by item) ──> pods

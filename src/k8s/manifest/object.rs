@@ -1,4 +1,4 @@
-//! The careful way: one object of whatever kind, item by item, each mistake kept to its item.
+//! The careful reader: one object of any kind, item by item, so that a mistake costs one item only.
 
 use super::duplicates::last_wins;
 use super::field;
@@ -31,7 +31,7 @@ struct Envelope<'a> {
     items: Option<Vec<&'a RawValue>>,
 }
 
-/// Name and namespace, read apart so that a mistake elsewhere does not lose them.
+/// Name and namespace, read separately so that a mistake elsewhere does not lose them.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Name<'a> {
@@ -41,10 +41,10 @@ struct Name<'a> {
     namespace: Option<Text<'a>>,
 }
 
-/// What items of a list need not say: their kind and version.
+/// The kind and version that items of a list may omit.
 type Implied = Option<(&'static str, &'static str)>;
 
-/// What is wrong with an object, and its name as far as it could be read. Boxed: it is rare.
+/// The problem of an object, and its name if it could be read. Boxed: it is rare.
 type Refused = Box<(Option<Object>, ProblemKind)>;
 
 fn read_nested(text: &str, implied: Implied, depth: usize, place: &Place, loaded: &mut Loaded) {
@@ -146,7 +146,7 @@ fn not_an_object(text: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns what an object calls itself, from its metadata in whatever form.
+/// Returns the object's name from its metadata, in any form.
 pub(super) fn object_name<'a, D: Deserializer<'a>>(kind: &str, metadata: Option<D>) -> Object {
     let name: Name<'a> = metadata
         .and_then(|metadata| FromMapping::deserialize(metadata).ok())

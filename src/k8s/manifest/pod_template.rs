@@ -135,7 +135,7 @@ pub(super) fn read(
         loaded.problems.extend(errors.into_iter().map(invalid));
         return Ok(());
     }
-    // What is in a template is no pod yet and has no UID, whatever is written there.
+    // A template is not a pod yet and has no UID, even if it sets one.
     pod.metadata.uid.clear();
     if pod.metadata.namespace.is_empty() {
         pod.metadata.namespace = metadata.namespace;

@@ -1,4 +1,4 @@
-//! What can be wrong with a manifest.
+//! The problems of a manifest.
 //!
 //! Where in the input an object is.
 
@@ -21,7 +21,7 @@ pub struct Problem {
     pub item: Option<usize>,
     /// The object, as far as it could be read.
     pub object: Option<Object>,
-    /// What is wrong.
+    /// The problem.
     pub kind: ProblemKind,
 }
 
@@ -42,9 +42,9 @@ impl fmt::Display for Problem {
 pub struct Object {
     /// The kind; empty when unknown.
     pub kind: String,
-    /// The namespace; empty when not given.
+    /// The namespace; empty: not set.
     pub namespace: String,
-    /// The name; empty when not given.
+    /// The name; empty: not set.
     pub name: String,
 }
 
@@ -91,13 +91,13 @@ impl fmt::Display for Position {
     }
 }
 
-/// What is wrong.
+/// The kinds of problems.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProblemKind {
     /// The file is larger than is read.
     #[error("{size} bytes of {syntax}, more than the limit of {limit}")]
     TooLarge {
-        /// What it was taken for.
+        /// The assumed syntax.
         syntax: Syntax,
         /// Its size in bytes.
         size: usize,
@@ -119,14 +119,14 @@ pub enum ProblemKind {
     /// The text has a syntax error.
     #[error("{position}: not {syntax}: {message}")]
     Syntax {
-        /// What it was read as.
+        /// The syntax that it was read as.
         syntax: Syntax,
         /// Where.
         position: Position,
-        /// What is wrong.
+        /// The parser's message.
         message: String,
     },
-    /// The file holds no objects at all.
+    /// The file has no objects.
     #[error("holds no objects")]
     Empty,
     /// The document is not an object.
@@ -135,7 +135,7 @@ pub enum ProblemKind {
     /// The object lacks `kind` or `apiVersion`.
     #[error("{field} is not set")]
     Missing { field: &'static str },
-    /// The kind is none that is known.
+    /// The kind is unknown.
     #[error("unknown kind {kind:?}; accepted are {}", kinds::ACCEPTED)]
     UnknownKind {
         /// The kind, shortened.
@@ -145,7 +145,7 @@ pub enum ProblemKind {
     #[error("apiVersion {found:?} has no {kind}, expected {expected:?}")]
     ApiVersion {
         kind: String,
-        /// The version that was given, shortened.
+        /// The version in the object, shortened.
         found: String,
         /// The version that has the kind.
         expected: &'static str,
@@ -165,7 +165,7 @@ pub enum ProblemKind {
         path: FieldPath,
         /// Its value as JSON, shortened.
         value: Option<String>,
-        /// What is wrong with it, and what was expected.
+        /// The error, with the expected value.
         message: String,
     },
     /// The API server would refuse the pod.

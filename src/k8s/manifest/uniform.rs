@@ -2,7 +2,7 @@
 //!
 //! A node's ten thousand pods are 50 MB of text. Going through the list once to find its items, and
 //! once more for each of them, would double the time; so the text is read as if all of it were pods.
-//! When anything does not fit, nothing of it is kept, and [`object`](super::object) goes through it
+//! If anything does not fit, the result is dropped, and [`object`](super::object) reads the text
 //! item by item.
 
 use crate::k8s::pod::{
@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
 use std::fmt;
 
-/// What the quick way reads.
+/// The result of the quick reader.
 pub(super) enum Uniform {
     Pod(Box<Pod>),
     /// The items of a list, one at least.
@@ -62,7 +62,7 @@ struct Document<'a> {
 /// The items of a list.
 struct Items {
     pods: Vec<Pod>,
-    /// Some do not say that they are pods; in a `PodList` they need not.
+    /// Some items have no kind; in a `PodList` they need none.
     some_are_silent: bool,
 }
 

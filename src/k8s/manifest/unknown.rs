@@ -1,7 +1,7 @@
-//! Fields that Kubernetes does not have, in what people write by hand.
+//! Fields that Kubernetes does not have, in manifests written by hand.
 //!
-//! Reading passes over such fields, so a pod with `resource:` would be planned as one without
-//! requests, while kubectl refuses it. Only single objects are looked at, a second time: lists
+//! The readers ignore such fields, so a pod with `resource:` would be planned as one without
+//! requests, while kubectl refuses it. Only single objects are checked, in a second pass: lists
 //! come from an API server, which has dropped such fields, and are long.
 
 use super::api_fields::{Fields, of_object};
@@ -16,13 +16,13 @@ use crate::k8s::yaml::Step;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The most notes about one document. What is no manifest at all need not be told field by field.
+/// The most notes about one document: a text that is not a manifest gets no note for every field.
 const MAX_NOTES: usize = 5;
 
 /// The longest key that may be a misspelt name; the longest name has 36 letters.
 const MAX_MISSPELT: usize = 64;
 
-/// What decides whether a JSON text is looked at.
+/// The rules by which a JSON text is checked.
 #[derive(Deserialize)]
 struct Head<'a> {
     #[serde(borrow)]
@@ -69,7 +69,7 @@ struct Search {
 }
 
 impl Search {
-    /// Looks at a mapping or a list of mappings. What is neither is told of elsewhere.
+    /// Checks a mapping or a list of mappings. Other values are reported elsewhere.
     fn look(&mut self, value: &Value, fields: &'static Fields) {
         match value {
             Value::Object(entries) => {

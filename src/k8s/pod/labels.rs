@@ -24,13 +24,13 @@ impl Labels {
         self.known.get(OS_LABEL).map(String::as_str)
     }
 
-    /// Returns all labels; `None`: not all are known.
+    /// Returns all labels; `None`: some are unknown.
     pub fn all(&self) -> Option<&BTreeMap<String, String>> {
         (!self.are_withheld).then_some(&self.known)
     }
 
     /// Marks that others may be missing.
-    pub fn withhold(&mut self) {
+    pub fn redact(&mut self) {
         self.are_withheld = true;
     }
 }

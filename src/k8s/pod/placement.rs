@@ -1,6 +1,6 @@
 //! Which nodes a pod may be on.
 //!
-//! Taints and who bears them.
+//! Taints and tolerations.
 //!
 //! Mirrors `Toleration.ToleratesTaint` of `staging/src/k8s.io/api/core/v1/toleration.go`, read in
 //! 1.36.2.
@@ -55,7 +55,7 @@ impl OsRefusal {
     }
 }
 
-/// The part of a pod's security context that a node may not be able to give.
+/// The part of a pod's security context that a node may not support.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodSecurityContext {
@@ -68,16 +68,16 @@ pub struct PodSecurityContext {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Affinity {
-    /// By what the nodes are.
+    /// Requirements on nodes.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub node_affinity: Option<NodeAffinity>,
 }
 
-/// Which nodes will do, by what they are. What is only preferred is the scheduler's alone.
+/// The requirements on nodes. Preferences matter to the scheduler alone.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeAffinity {
-    /// What must hold when a pod comes to a node.
+    /// The requirements at the admission of a pod.
     #[serde(
         rename = "requiredDuringSchedulingIgnoredDuringExecution",
         deserialize_with = "optional_object",
@@ -106,7 +106,7 @@ pub struct NodeSelectorTerm {
     pub match_fields: Vec<NodeSelectorRequirement>,
 }
 
-/// What a label or a field must be.
+/// A requirement on a label or a field.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeSelectorRequirement {
@@ -147,7 +147,7 @@ pub struct Taint<'t> {
     pub effect: &'t str,
 }
 
-/// Which rules of comparing there are.
+/// The comparison operators that a version supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TaintRules {
     /// `Lt` and `Gt` compare numbers (gate TaintTolerationComparisonOperators).
@@ -155,7 +155,7 @@ pub struct TaintRules {
 }
 
 impl Toleration {
-    /// Tells whether a pod with this toleration bears the taint.
+    /// Returns true if a pod with this toleration tolerates the taint.
     pub fn tolerates(&self, taint: &Taint<'_>, rules: TaintRules) -> bool {
         if !self.effect.is_empty() && self.effect != taint.effect {
             return false;

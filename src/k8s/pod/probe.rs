@@ -1,6 +1,6 @@
-//! The probes of a container, as they are written in its pod.
+//! The probes of a container, as its pod specifies them.
 //!
-//! Commands, queries, HTTP headers and environment variables may hold secrets: `Pod::withhold` leaves out their
+//! Commands, queries, HTTP headers and environment variables may hold secrets: `Pod::redact` leaves out their
 //! values, and says so.
 
 use super::read::{null_as_default, objects, optional_object};
@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What a kubelet does to find out how a container is, and how often. All numbers are as they were
-/// written: 0 stands for the default.
+/// A probe's handler, and its timing. All numbers are as in the
+/// manifest: 0 stands for the default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Probe {
@@ -24,13 +24,13 @@ pub struct Probe {
     /// Open a connection.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub tcp_socket: Option<TcpSocketAction>,
-    /// Ask the gRPC health service.
+    /// Calls the gRPC health service.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub grpc: Option<GrpcAction>,
     /// How long after the start of the container nothing is probed.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "is_zero")]
     pub initial_delay_seconds: i32,
-    /// How long one probe may take.
+    /// The timeout of one probe.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "is_zero")]
     pub timeout_seconds: i32,
     /// How often it is probed.
@@ -42,7 +42,7 @@ pub struct Probe {
     /// How many failures in a row count.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "is_zero")]
     pub failure_threshold: i32,
-    /// How long the container may take to stop once this probe has failed.
+    /// The termination grace period of the container after this probe has failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub termination_grace_period_seconds: Option<i64>,
 }
@@ -66,7 +66,7 @@ pub struct HttpGetAction {
     /// Path and query.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
     pub path: String,
-    /// What follows the path is not kept: it may hold a secret.
+    /// The query is not kept: it may hold a secret.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub query_withheld: bool,
     /// The port, or the name of one of the container's.
@@ -87,7 +87,7 @@ pub struct HttpGetAction {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct HttpHeader {
-    /// The name, as it was written.
+    /// The name, with its original case.
     #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     #[serde(deserialize_with = "null_as_default")]
@@ -109,13 +109,13 @@ pub struct TcpSocketAction {
     pub host: String,
 }
 
-/// A gRPC health service to ask.
+/// A gRPC health service.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct GrpcAction {
     #[serde(deserialize_with = "null_as_default")]
     pub port: i32,
-    /// The name of the service to ask for.
+    /// The name of the service.
     pub service: Option<String>,
 }
 
@@ -128,7 +128,7 @@ pub struct ContainerPort {
     /// The number.
     #[serde(deserialize_with = "null_as_default")]
     pub container_port: i32,
-    /// The port of the node that is taken for it; 0 for none.
+    /// The host port; 0 for none.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "is_zero")]
     pub host_port: i32,
     /// The address of the node; empty for all.
@@ -157,7 +157,7 @@ pub struct EnvVar {
     pub value_from: Option<Details>,
 }
 
-/// When a container that ended starts again, whatever the policy of its pod.
+/// The rules by which an ended container restarts, which override the policy of its pod.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerRestartRule {
@@ -205,7 +205,7 @@ pub enum ProbeType {
 }
 
 impl Probe {
-    /// Tells whether it names a way to probe, and which would be taken where several are: the order
+    /// Returns whether it has a handler, and which one counts where there are several: the order
     /// of `runProbe`, `pkg/kubelet/prober/prober.go`.
     pub fn handler(&self) -> Option<Handler<'_>> {
         let exec = self.exec.as_ref().map(Handler::Exec);
@@ -214,14 +214,14 @@ impl Probe {
         exec.or(http).or(tcp).or(self.grpc.as_ref().map(Handler::Grpc))
     }
 
-    /// Leaves out what may be secret: commands, what follows a path, most headers.
-    fn withhold(&mut self) {
+    /// Removes possible secrets: commands, queries, most headers.
+    fn redact(&mut self) {
         if let Some(exec) = &mut self.exec {
             exec.command_withheld |= !exec.command.is_empty();
             exec.command.clear();
         }
         if let Some(get) = &mut self.http_get {
-            get.http_headers.iter_mut().for_each(HttpHeader::withhold);
+            get.http_headers.iter_mut().for_each(HttpHeader::redact);
             // An absolute URL may name a user.
             let kept = if get.path.starts_with('/') && !get.path.starts_with("//") {
                 get.path.find(['?', '#']).unwrap_or(get.path.len())
@@ -243,7 +243,7 @@ pub enum Handler<'p> {
     HttpGet(&'p HttpGetAction),
     /// Open a connection.
     TcpSocket(&'p TcpSocketAction),
-    /// Ask the gRPC health service.
+    /// Calls the gRPC health service.
     Grpc(&'p GrpcAction),
 }
 
@@ -267,7 +267,7 @@ impl Container {
         let mut env = std::mem::take(&mut self.env);
         let commands = self.probes().filter_map(|(_, probe)| probe.exec.as_ref());
         let texts = commands.flat_map(|exec| &exec.command);
-        // Only names of these lengths are looked up, so that what is long is not compared in vain.
+        // Only names of these lengths are compared, so that long ones cost nothing.
         let lengths: BTreeSet<usize> = env.iter().map(|variable| variable.name.len()).collect();
         let named: BTreeSet<&str> = texts
             .flat_map(|text| references(text))
@@ -277,16 +277,16 @@ impl Container {
         self.env = env;
     }
 
-    /// Leaves out what may be secret.
-    pub fn withhold(&mut self) {
+    /// Removes possible secrets.
+    pub fn redact(&mut self) {
         let probes = [&mut self.startup_probe, &mut self.readiness_probe, &mut self.liveness_probe];
-        probes.into_iter().flatten().for_each(|probe| probe.withhold());
+        probes.into_iter().flatten().for_each(|probe| probe.redact());
         // They serve the commands, which are gone.
         self.env.clear();
     }
 }
 
-/// Returns all that may be the name of a variable in a text: what stands between `$(` and the next `)`.
+/// Returns all possible names of variables in a text: between `$(` and the next `)`.
 fn references(text: &str) -> impl Iterator<Item = &str> {
     let mut close = text.find(')');
     text.match_indices("$(").map_while(move |(at, _)| {
@@ -299,8 +299,8 @@ fn references(text: &str) -> impl Iterator<Item = &str> {
 }
 
 impl HttpHeader {
-    /// Leaves out the value, unless the header is one that says nothing secret.
-    fn withhold(&mut self) {
+    /// Removes the value, unless the header never holds a secret.
+    fn redact(&mut self) {
         const HARMLESS: [&str; 7] = [
             "accept",
             "accept-encoding",
@@ -397,7 +397,7 @@ pub(super) fn boxed<'de, D: Deserializer<'de>>(
     Ok(optional_object(deserializer)?.map(Box::new))
 }
 
-/// Tells whether nothing was said; a field of that value is not written.
+/// Returns true for a default value; such a field is not serialised.
 pub(super) fn is_zero(number: &i32) -> bool {
     *number == 0
 }

@@ -26,7 +26,7 @@ where
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// Reads a text of which only is kept that there is one: `-` stands for it.
+/// Reads a text of which only the presence is kept: as `-`.
 pub(super) fn withheld<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text: String = null_as_default(deserializer)?;
     Ok(if text.is_empty() { text } else { "-".to_owned() })
@@ -213,14 +213,14 @@ pub(super) fn optional_moment<'de, D: Deserializer<'de>>(
         let expected = "a time of RFC 3339, such as 2026-11-20T12:04:25Z";
         D::Error::invalid_value(Unexpected::Str(&text), &expected)
     };
-    // The parser knows more ways to write a moment.
+    // The parser accepts more formats.
     if !is_rfc_3339(text.as_bytes()) {
         return Err(refuse());
     }
     text.parse().map(Some).map_err(|_| refuse())
 }
 
-/// Tells whether a text has the form `2026-11-20T12:04:25.5+01:00`; the fraction may lack, and `Z` is a zone.
+/// Returns true if a text has the form `2026-11-20T12:04:25.5+01:00`; the fraction is optional, and `Z` is a zone.
 fn is_rfc_3339(text: &[u8]) -> bool {
     let Some((moment, rest)) = text.split_at_checked("2026-11-20T12:04:25".len()) else {
         return false;
@@ -235,7 +235,7 @@ fn is_rfc_3339(text: &[u8]) -> bool {
         && (zone == b"Z" || is_like(zone, b"+00:00") || is_like(zone, b"-00:00"))
 }
 
-/// Tells whether a text has digits where the form has some, and else what that has.
+/// Returns true if a text has digits where the form has them, and the form's characters elsewhere.
 fn is_like(text: &[u8], form: &[u8]) -> bool {
     let fits = |(is, form): (&u8, &u8)| match form {
         b'0' => is.is_ascii_digit(),
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn structs_are_mappings() {
         let container = |rest: &str| format!(r#"{{"spec":{{"containers":[{rest}]}}}}"#);
-        // Name, text, the start of the error if there is one.
+        // Name, text, the start of the error if any.
         let rows = [
             ("mapping", container(r#"{"name":"c","resources":{}}"#), ""),
             ("null", r#"{"metadata":null,"spec":null,"status":null}"#.to_owned(), ""),
@@ -341,7 +341,7 @@ mod tests {
         let names: Vec<&str> =
             pod.spec.containers[0].env.iter().map(|variable| variable.name.as_str()).collect();
         assert_eq!(names, ["USER", "HOST"]);
-        pod.withhold();
+        pod.redact();
         let stored = serde_json::to_string(&pod).unwrap();
         for secret in ["Bearer", r#""u""#, "k3y", "check"] {
             assert!(!stored.contains(secret), "{stored}");

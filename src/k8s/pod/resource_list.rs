@@ -64,7 +64,7 @@ impl fmt::Display for ResourceName {
 
 /// Amounts by resource name, in the order of the names.
 ///
-/// A sorted vector: the lists of a pod hold a handful of names, and there are tens of thousands.
+/// A sorted vector: the lists of a pod have a handful of names, and there are tens of thousands.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResourceList(Vec<(ResourceName, Quantity)>);
 
@@ -87,7 +87,7 @@ impl ResourceList {
         }
     }
 
-    /// Keeps the resources of which this is said.
+    /// Keeps the resources that satisfy the predicate.
     pub fn retain(&mut self, keep: impl Fn(&ResourceName) -> bool) {
         self.0.retain(|(name, _)| keep(name));
     }
@@ -97,12 +97,12 @@ impl ResourceList {
         self.position(name).ok().map(|at| self.0.remove(at).1)
     }
 
-    /// Tells whether the resource is named, with whatever amount.
+    /// Returns true if the list has the resource, with any amount.
     pub fn contains(&self, name: &ResourceName) -> bool {
         self.position(name).is_ok()
     }
 
-    /// Tells whether no resource is named.
+    /// Returns true if the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

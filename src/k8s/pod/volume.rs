@@ -1,6 +1,6 @@
-//! The volumes of a pod, as far as they take the node's own disk or name objects of the API.
+//! The volumes of a pod that use the node's disk or name objects of the API.
 //!
-//! Of most kinds only that there is such a volume is kept: what a volume names or holds may be
+//! Of most kinds only the presence of a volume is kept: its names and contents may be
 //! secret, and no decision here depends on it.
 
 use super::Details;
@@ -21,7 +21,7 @@ pub struct Volume {
     /// A folder or file of the node.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub host_path: Option<Details>,
-    /// A config map, written to the node.
+    /// A config map, written to the node's disk.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub config_map: Option<Details>,
     /// A Git repository, cloned to the node.
@@ -67,8 +67,8 @@ impl Volume {
         kinds.into_iter().find_map(|(is_it, kind)| is_it.then_some(kind))
     }
 
-    /// Tells whether the volume takes the node's disk (`IsLocalEphemeralVolume`,
-    /// `pkg/volume/util/util.go`, and volumes of the host beside those).
+    /// Returns true if the volume uses the node's disk (`IsLocalEphemeralVolume`,
+    /// `pkg/volume/util/util.go`, and host path volumes).
     pub fn is_local(&self) -> bool {
         self.host_path.is_some()
             || self.config_map.is_some()

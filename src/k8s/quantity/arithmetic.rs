@@ -76,7 +76,7 @@ fn add_small(left: (i64, i32), right: (i64, i32)) -> Option<Amount> {
 }
 
 impl Quantity {
-    /// Compares the amounts, whatever their forms and texts.
+    /// Compares the amounts, independent of their forms and texts.
     pub fn compare(&self, other: &Self) -> Ordering {
         if let (
             Amount::Small { mantissa: left, exponent: left_exponent },
@@ -116,7 +116,7 @@ impl Quantity {
         }
     }
 
-    /// Becomes the larger of the two; stays what it is on a tie, which decides the text.
+    /// Replaces the amount with the larger of the two; a tie keeps its own text.
     pub fn max_with(&mut self, other: &Self) {
         if other.compare(self) == Ordering::Greater {
             self.clone_from(other);
@@ -145,7 +145,7 @@ impl Decimal {
     pub(super) fn rounded_away_from_zero(&self, scale: i32) -> Self {
         let drop = self.scale.saturating_sub(scale);
         if drop < -(2 * MAX_DIGITS as i32) {
-            // A whole number already, of more zeros than can be written out.
+            // A whole number, with more zeros than can be written out.
             return self.clone();
         }
         if drop <= 0 {
@@ -162,8 +162,8 @@ impl Decimal {
 
     /// Adds exactly, with the larger number of decimals.
     ///
-    /// Amounts whose exponents are further apart than [`MAX_DIGITS`] allows would need a number that
-    /// the kubelet could not build either; the larger one stands for the sum.
+    /// Amounts whose exponents differ by more than [`MAX_DIGITS`] would need a number that
+    /// the kubelet could not build either; the sum is then the larger one.
     fn add(self, right: Self) -> Self {
         let (mut fine, mut coarse) =
             if self.scale >= right.scale { (self, right) } else { (right, self) };
@@ -207,17 +207,17 @@ impl Quantity {
         self.scaled(3)
     }
 
-    /// Tells whether [`Quantity::value`] is the amount rounded away from zero.
+    /// Returns true if [`Quantity::value`] is the amount rounded away from zero.
     pub fn value_is_exact(&self) -> bool {
         self.is_exact(0)
     }
 
-    /// Tells whether [`Quantity::milli_value`] is the amount rounded away from zero.
+    /// Returns true if [`Quantity::milli_value`] is the amount rounded away from zero.
     pub fn milli_value_is_exact(&self) -> bool {
         self.is_exact(3)
     }
 
-    /// Tells whether the amount is so far from 64 bits that thousands of its kind add up in them.
+    /// Returns true if the amount is so far from 64 bits that thousands of its kind add up in them.
     pub fn is_modest(&self) -> bool {
         // 10^15 units are a petabyte, or as many CPUs.
         matches!(self.amount, Amount::Small { exponent: ..=0, .. })
@@ -235,7 +235,7 @@ impl Quantity {
         let got = self.scaled(decimals);
         match &self.amount {
             Amount::Small { mantissa: 0, .. } => got == 0,
-            // Almost every amount there is: nothing can overflow, and what is cut was rounded.
+            // The case of almost every amount: nothing overflows, and the cut digits were rounded.
             Amount::Small { mantissa, exponent: ..=0 } if mantissa.checked_mul(1000).is_some() => {
                 true
             }
@@ -262,13 +262,13 @@ fn scale_small(mantissa: i64, exponent: i32, decimals: i32) -> i64 {
     }
 }
 
-/// What became of a multiplication by a power of ten.
+/// The result of a multiplication by a power of ten.
 pub(super) enum Multiplied {
     /// It fits.
     Exact(i64),
-    /// It does not fit, and Kubernetes goes on with the low 64 bits.
+    /// It does not fit, and Kubernetes continues with the low 64 bits.
     Wrapped(i64),
-    /// It does not fit, and Kubernetes goes on with 0.
+    /// It does not fit, and Kubernetes continues with 0.
     Lost,
 }
 

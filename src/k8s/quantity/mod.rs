@@ -25,7 +25,7 @@ use num_bigint::BigInt;
 pub struct Quantity {
     amount: Amount,
     format: Format,
-    /// The input as it was written, where Kubernetes prints that instead of the canonical text.
+    /// The input text, where Kubernetes prints it instead of the canonical text.
     kept: Option<Box<str>>,
 }
 
@@ -44,7 +44,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns the name that Kubernetes gives the format; empty for a quantity never set.
+    /// Returns Kubernetes' name of the format; empty for a quantity never set.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unset => "",
@@ -55,7 +55,7 @@ impl Format {
     }
 }
 
-/// The number. Which of the two forms holds it decides how conversions to 64 bits go wrong, so the
+/// The number. Its form decides how conversions to 64 bits go wrong, so the
 /// form is carried along as Kubernetes carries it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Amount {
@@ -94,7 +94,7 @@ impl Quantity {
         self.format
     }
 
-    /// Tells whether the amount is zero.
+    /// Returns true if the amount is zero.
     pub fn is_zero(&self) -> bool {
         self.sign() == 0
     }

@@ -13,13 +13,13 @@ pub enum ParseQuantityError {
         "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
     )]
     Format,
-    /// What follows the number is no suffix.
+    /// The text after the number is not a suffix.
     #[error("unable to parse quantity's suffix")]
     Suffix,
-    /// There is no digit in the number.
+    /// The number has no digit.
     #[error("unable to parse numeric part of quantity")]
     Numeric,
-    /// A number so long, or with so many zeros, that writing it out is no use to anybody.
+    /// The number has too many digits, or too many zeros.
     #[error("quantity has more than {MAX_DIGITS} digits when it is written out")]
     TooManyDigits,
 }
@@ -53,7 +53,7 @@ impl FromStr for Quantity {
 /// The pieces of a quantity's text.
 struct Parts<'a> {
     negative: bool,
-    /// Sign, digits and point as written.
+    /// Sign, digits and point of the input.
     number: &'a str,
     /// The integer digits without leading zeros, `0` if none are left.
     integer: &'a str,
@@ -95,7 +95,7 @@ fn scan(text: &str) -> Result<Parts<'_>, ParseQuantityError> {
     })
 }
 
-/// What a suffix multiplies by.
+/// The factor of a suffix.
 #[derive(Clone, Copy)]
 enum Suffix {
     Decimal {

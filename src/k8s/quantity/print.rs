@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use std::fmt;
 
 impl fmt::Display for Quantity {
-    /// Writes the kept text if there is one, else the canonical text.
+    /// Writes the input text if there is one, else the canonical text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kept {
             Some(text) => f.pad(text),
@@ -41,7 +41,7 @@ impl Quantity {
         }
     }
 
-    /// Returns the innards of the quantity as Go prints them where a log line forgets to ask for the
+    /// Returns the fields of the quantity as Go prints them where a log line omits the
     /// text; `None` in the big form, which prints an address.
     pub fn go_struct(&self) -> Option<String> {
         let Amount::Small { mantissa, exponent } = &self.amount else {
@@ -85,7 +85,7 @@ impl Quantity {
     fn canonical_decimal(&self) -> (BigInt, i64) {
         let Decimal { mut unscaled, scale } = self.to_decimal();
         let mut exponent = -i64::from(scale);
-        // Counted in the text and taken off at once: one division per zero would be quadratic.
+        // Counted in the text and removed at once: one division per zero would be quadratic.
         let digits = unscaled.to_string();
         let zeros = (digits.len() - digits.trim_end_matches('0').len()) as u32;
         if zeros > 0 {

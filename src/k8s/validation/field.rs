@@ -9,11 +9,11 @@ use std::fmt;
 pub struct FieldError {
     /// The field, such as `spec.containers[0].name`.
     pub path: String,
-    /// What is wrong with it.
+    /// The error.
     pub kind: FieldErrorKind,
 }
 
-/// What is wrong with a field.
+/// The errors of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FieldErrorKind {
     /// It must be set.
@@ -24,15 +24,15 @@ pub enum FieldErrorKind {
     /// Its value is not allowed.
     Invalid {
         value: BadValue,
-        /// What would be allowed.
+        /// The allowed values.
         detail: String,
     },
     /// Its value must be unique and is not.
     Duplicate { value: String },
-    /// Its value is none of the known ones.
+    /// Its value is not one of the supported ones.
     NotSupported {
         value: String,
-        /// The known ones, sorted.
+        /// The supported values, sorted.
         supported: &'static [&'static str],
     },
     /// It must not be set here.
@@ -92,7 +92,7 @@ impl fmt::Display for FieldErrorKind {
     }
 }
 
-/// A field's place, chained up to the root so that no text is made until something is wrong.
+/// The path of a field, linked to the root so that text is built only for an error.
 #[derive(Clone, Copy)]
 pub(super) enum Path<'a> {
     Root(&'a str),

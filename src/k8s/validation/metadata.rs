@@ -21,7 +21,7 @@ pub(super) fn validate(metadata: &ObjectMeta, path: &Path<'_>, errors: &mut Vec<
     } else if metadata.generate_name.is_empty() {
         errors.push(path.child("name").required("name or generateName is required"));
     }
-    // What the API server appends makes a trailing dash right.
+    // The suffix that the API server appends makes a trailing dash valid.
     let prefix = metadata.generate_name.strip_suffix('-').unwrap_or(&metadata.generate_name);
     if !metadata.generate_name.is_empty()
         && let Some(why) = dns1123_subdomain(prefix)
@@ -92,7 +92,7 @@ pub(super) fn dns1123_subdomain(text: &str) -> Option<String> {
     (!text.split('.').all(is_label)).then(|| SUBDOMAIN_TEXT.to_owned())
 }
 
-/// Returns why a text is no qualified name, such as `example.com/gpu`.
+/// Returns the errors of a qualified name, such as `example.com/gpu`.
 pub(super) fn qualified_name(text: &str) -> Option<String> {
     let name = match text.split_once('/') {
         None => text,
@@ -112,7 +112,7 @@ pub(super) fn qualified_name(text: &str) -> Option<String> {
     }
 }
 
-/// Tells whether a text can be the value of a label; it may be empty.
+/// Returns true if a text can be the value of a label; it may be empty.
 pub(super) fn is_label_value(text: &str) -> bool {
     text.is_empty() || (text.len() <= MAX_LABEL && is_name_part(text))
 }

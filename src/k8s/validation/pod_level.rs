@@ -22,7 +22,7 @@ pub(super) fn validate(
                 );
                 errors.push(requests.key(name.as_str()).invalid(have, why));
             }
-            // Defaulting takes the sum for a request that is not there.
+            // Defaulting sets an absent request to the sum.
             (None, Some(limit)) if sum.exceeds(limit) => {
                 let why = format!("must be less than or equal to {name} limit of {limit}");
                 errors.push(requests.invalid(sum, why));
@@ -56,13 +56,13 @@ pub(super) fn validate(
     }
 }
 
-/// Returns what a container requests once defaulting has taken limits for requests.
+/// Returns the requests of a container after defaulting copied its limits.
 fn request<'a>(container: &'a Container, name: &ResourceName) -> Option<&'a Quantity> {
     let resources = &container.resources;
     resources.requests.get(name).or_else(|| resources.limits.get(name))
 }
 
-/// A sum in thousandths, and how its first summand was written.
+/// A sum in thousandths, and the text of its first summand.
 struct Sum {
     milli: i128,
     binary: bool,
@@ -94,8 +94,8 @@ impl std::fmt::Display for Sum {
     }
 }
 
-/// Adds up what the containers of a pod take at the same time, as the scheduler does: sidecars stay,
-/// each other init container runs alone beside the sidecars before it.
+/// Adds up the concurrent requests of the containers, as the scheduler does: sidecars stay,
+/// each other init container runs alone with the sidecars before it.
 fn aggregate<'a>(
     spec: &'a PodSpec,
     amount: impl Fn(&'a Container, &ResourceName) -> Option<&'a Quantity>,

@@ -4,9 +4,9 @@ use super::field::{FieldError, Path};
 use crate::k8s::defaults::with_defaults;
 use crate::k8s::pod::{Container, HttpGetAction, IntOrString, Pod, Probe};
 
-/// Returns what the API server refuses in the probes of a pod, in its order; empty when all is well.
+/// Returns the API server's errors about the probes of a pod, in its order.
 ///
-/// What defaulting fills in need not be there.
+/// Fields that defaulting fills in may be absent.
 pub fn validate_probes(pod: &Pod) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for at in 0..pod.spec.containers.len() {
@@ -96,10 +96,10 @@ fn validate_probe(probe: &Probe, path: &Path<'_>, errors: &mut Vec<FieldError>) 
     }
 }
 
-/// Checks the first handler that is there, in this order; there may be no other.
+/// Checks the first handler, in this order; others are refused.
 fn validate_handler(probe: &Probe, path: &Path<'_>, errors: &mut Vec<FieldError>) {
     let mut handlers = 0;
-    // Tells whether a handler that is there is the first, and refuses it if it is not.
+    // Returns true if a handler is the first, and refuses later ones.
     let mut is_first = |name: &str, errors: &mut Vec<FieldError>| {
         handlers += 1;
         if handlers > 1 {

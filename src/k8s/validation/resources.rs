@@ -5,7 +5,7 @@ use super::metadata;
 use crate::k8s::pod::{ResourceList, ResourceName, ResourceRequirements};
 use crate::k8s::quantity::Quantity;
 
-/// Whose resources they are; the names allowed differ.
+/// The owner of resources; the allowed names differ.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Level {
     Container,
@@ -43,7 +43,7 @@ pub(super) fn validate(
     }
 }
 
-/// Says that a request is above its limit.
+/// Adds the error of a request above its limit.
 pub(super) fn above(
     requests: &Path<'_>,
     request: &Quantity,
@@ -103,7 +103,7 @@ fn is_native(name: &ResourceName) -> bool {
     !name.as_str().contains('/') || name.as_str().contains("kubernetes.io/")
 }
 
-/// Tells an extended resource, which is counted in whole units (`IsExtendedResourceName`).
+/// Returns true for an extended resource, which is counted in whole units (`IsExtendedResourceName`).
 fn is_extended(name: &ResourceName) -> bool {
     let text = name.as_str();
     // In a quota the name gets the prefix "requests.", and must then still be a name.
@@ -113,7 +113,7 @@ fn is_extended(name: &ResourceName) -> bool {
         && metadata::qualified_name(text).is_none()
 }
 
-/// Tells whole pages (`IsHugePageResourceValueDivisible`).
+/// Returns true for a multiple of the page size (`IsHugePageResourceValueDivisible`).
 fn is_multiple(amount: &Quantity, page_size: &str) -> bool {
     let Ok(page) = page_size.parse::<Quantity>() else {
         return false;

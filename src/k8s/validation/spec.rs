@@ -46,7 +46,7 @@ pub(super) fn validate(spec: &PodSpec, path: &Path<'_>, errors: &mut Vec<FieldEr
     if let Some(overhead) = &spec.overhead {
         let overhead_path = path.child("overhead");
         let limits = overhead_path.child("limits");
-        // The API server checks the overhead as if it were limits, and says so in the path.
+        // The API server checks the overhead as if it were limits, and its path shows that.
         resources::validate_list(overhead, Level::Container, &limits, errors);
     }
     if let Some(pod) = &spec.resources {
@@ -97,7 +97,7 @@ impl<'a> Names<'a> {
             Self::Many(names) => names.insert(name),
             Self::Few(names, len) => {
                 let new = !names[..*len].contains(&name);
-                // There are no more names than were announced.
+                // There are no more names than announced.
                 names[*len] = name;
                 *len += 1;
                 new

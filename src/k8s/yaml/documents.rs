@@ -6,8 +6,8 @@
 //!
 //! Where in a document the values at some paths are.
 //!
-//! Values are read without their places, and few are ever asked for: those with a mistake. They are
-//! looked up in a second pass over the text, all of them at once.
+//! Values are read without their positions, since only those with a mistake need one. Positions are
+//! found in a second pass over the text, all of them at once.
 
 use super::reader::{Key, MAX_BYTES, options};
 use serde::de::{
@@ -38,7 +38,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Tells whether the document holds nothing but blanks and comments.
+    /// Returns true if the document has only blanks and comments.
     pub fn is_empty(&self) -> bool {
         self.body().lines().all(|line| {
             let line = line.trim();
@@ -49,8 +49,8 @@ impl<'a> Document<'a> {
 
 /// Splits a file at its `---` and `...` lines.
 ///
-/// What comes before the first `---` counts as a document only when it holds more than blanks,
-/// comments and `%` directives; so does what follows a `...`. A byte order mark is dropped.
+/// The text before the first `---` counts as a document only if it has more than blanks,
+/// comments and `%` directives; so does the text after a `...`. A byte order mark is dropped.
 pub fn documents(text: &str) -> Vec<Document<'_>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut split = Splitter { text, number: 0, found: Vec::new() };
@@ -126,7 +126,7 @@ pub fn locate(text: &str, paths: &[Vec<Step>]) -> Vec<Option<(u64, u64)>> {
     if text.len() <= MAX_BYTES {
         let walk = Walk { paths, found: &found, depth: 0, here: (0..paths.len()).collect() };
         let options = options(DuplicateKeyPolicy::LastWins);
-        // The text was read before; should it not be this time, what was found until then stays.
+        // The text parsed before; if it does not now, the positions found so far stay.
         let _ = serde_saphyr::with_deserializer_from_str_with_options(text, options, |de| {
             walk.deserialize(de)
         });
@@ -162,7 +162,7 @@ impl<'de> DeserializeSeed<'de> for Walk<'_> {
         let (ends, goes_on): (Vec<usize>, Vec<usize>) =
             self.here.iter().partition(|&&at| self.paths[at].len() == self.depth);
         if !ends.is_empty() {
-            // The reader tells the place of a node or lets into it, so a path that goes on is lost.
+            // The reader reports the position of a node or descends into it, so a longer path is lost.
             let node = Spanned::<IgnoredAny>::deserialize(deserializer)?;
             let place = (node.referenced.line(), node.referenced.column());
             for at in ends {

@@ -1,6 +1,6 @@
 //! One YAML document into a JSON value, within bounds.
 //!
-//! What YAML holds, as JSON: visitors that build values, and text for keys.
+//! YAML values as JSON: visitors that build values, and text for keys.
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
@@ -23,19 +23,19 @@ const MAX_ALIASED_NODES: usize = 200_000;
 /// and many aliases for it stay within [`MAX_ALIASED_NODES`].
 const MAX_ALIASED_BYTES: usize = 16 << 20;
 
-/// What was read from one document.
+/// The content of one document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Read {
     /// The value; null for an empty document.
     pub value: Value,
-    /// The first key that came twice in one mapping, if any; its last value was taken.
+    /// The first duplicate key in one mapping, if any; its last value counts.
     pub duplicate: Option<DuplicateKey>,
 }
 
 /// A key that came twice in one mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DuplicateKey {
-    /// The key, when the reader could tell.
+    /// The key, if the reader could determine it.
     pub key: Option<String>,
     /// The line of the second one within the text, from 1.
     pub line: u64,
@@ -95,7 +95,7 @@ fn read_with(text: &str, duplicates: DuplicateKeyPolicy) -> Result<Value, serde_
 }
 
 pub(super) fn options(duplicates: DuplicateKeyPolicy) -> Options {
-    // The counts that grow with the text are left to MAX_BYTES; what can grow faster is bounded.
+    // MAX_BYTES bounds the counts that grow with the text; these bound what grows faster.
     serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_events: usize::MAX,
@@ -128,7 +128,7 @@ fn position(error: &serde_saphyr::Error) -> (u64, u64) {
     error.location().map_or((0, 0), |at| (at.line(), at.column()))
 }
 
-/// Builds a value and counts what its strings cost.
+/// Builds a value and counts the cost of its strings.
 #[derive(Clone, Copy)]
 pub(super) struct Node<'a> {
     pub(super) bytes_left: &'a Cell<usize>,
@@ -222,7 +222,7 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 }
 
-/// Reads a key, which JSON wants as text; `sigs.k8s.io/yaml` turns the same scalars into text.
+/// Reads a key, which must be text in JSON; `sigs.k8s.io/yaml` turns the same scalars into text.
 pub(super) struct Key;
 
 impl<'de> DeserializeSeed<'de> for Key {

@@ -485,7 +485,7 @@ fn room(new: &Pod, others: &[&Pod], node: &NodeObject) -> (Verdict, Option<Handl
         others: &occupancy,
         cached: Ok(node),
         fresh: Ok(node),
-        given_devices: Ok(&nothing),
+        allocated_devices: Ok(&nothing),
     };
     let examined = examine(new, &facts, &rules);
     make_room(new, &examined, others, Trace::Chosen, &rules)

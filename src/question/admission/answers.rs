@@ -1,6 +1,6 @@
-//! Whether the kubelet of a node admits a pod, and which of its pods it admits again when it starts.
+//! Answers about admission: of a pod on a node, and of a node's pods when its kubelet starts.
 
-use super::plan::few_enough;
+use super::plan::check_pod_count;
 use super::start_pressure::{refusal, start_pressure};
 use super::{AdmissionNode, Detail, plan};
 use crate::admission::{DeviceDecision, NodePod, PodAdmission, qualified};
@@ -37,7 +37,7 @@ pub fn readmit_all(about: &AdmissionNode) -> Result<PodReadmission, Failure> {
     Ok(start.readmit(&start.order()))
 }
 
-/// A kubelet that starts, before it comes to its pods.
+/// A kubelet that starts, before it admits its pods.
 pub struct KubeletStart<'n> {
     about: &'n AdmissionNode,
     pods: Vec<&'n Pod>,
@@ -48,7 +48,7 @@ pub struct KubeletStart<'n> {
 }
 
 impl<'n> KubeletStart<'n> {
-    /// Takes a node.
+    /// Returns the starting kubelet of a node.
     ///
     /// # Errors
     ///
@@ -58,7 +58,7 @@ impl<'n> KubeletStart<'n> {
         let all = about.others(None, &mut basis)?.pods;
         let pods: Vec<&Pod> = all.iter().filter(|it| it.counts).map(|it| it.pod).collect();
         if pods.iter().any(|pod| is_critical_pod(pod)) {
-            few_enough(pods.len())?;
+            check_pod_count(pods.len())?;
         }
         about.assume(pods.iter().copied(), &mut basis);
         let mut devices = about.device_question(&all)?.restarted(&pods, plugins, &mut basis)?;
@@ -76,7 +76,7 @@ impl<'n> KubeletStart<'n> {
         restart_order(&self.pods)
     }
 
-    /// Explains which pods it admits when it comes to them in this order.
+    /// Explains which pods it admits in this order.
     pub fn readmit(&self, order: &[&Pod]) -> PodReadmission {
         let rules = &self.about.node.kubelet.rules;
         let (mut devices, mut basis) = (self.devices.clone(), self.basis.clone());

@@ -1,4 +1,4 @@
-//! What it costs each node of a cluster to admit a pod.
+//! The cost of admitting a pod, for each node of a cluster.
 
 use super::cluster_nodes::Cluster;
 use super::order::sort;
@@ -19,18 +19,18 @@ use crate::question::kubelet_pods::as_of_kubelet;
 use anyhow::anyhow;
 use std::time::Duration;
 
-/// The question, and what of it is the same for all nodes.
-struct Question<'a> {
-    /// The pod, on no node.
+/// The part of the question that is the same for all nodes.
+struct ClusterQuery<'a> {
+    /// The pod, bound to no node.
     pod: Pod,
-    /// The kubelet of each node.
+    /// The options of each node's kubelet.
     kubelet: &'a KubeletOptions,
-    /// The moment of everything.
+    /// When the facts were read.
     now: String,
 }
 
 /// Explains which pods the kubelet of each node of a cluster would preempt for a pod; the cheapest node comes first.
-/// `progress` is called with the number of nodes that are done, and of all.
+/// `progress` is called with the number of finished nodes, and of all.
 ///
 /// # Errors
 ///
@@ -52,39 +52,37 @@ pub fn cluster_preemption(
     options.set_priority(&mut pod, &mut basis);
     let own = std::mem::take(&mut pod.spec.node_name);
     basis.assume(match own.as_str() {
-        "" => "each node is asked as if the pod were bound to it".to_owned(),
+        "" => "the pod counts as bound to each node in turn".to_owned(),
         own => format!(
-            "each node is asked as if the pod were bound to it: its spec.nodeName {own} does not count"
+            "the pod counts as bound to each node in turn: its spec.nodeName {own} is ignored"
         ),
     });
     basis.assume(match options.kubelet.is_any_given() {
-        true => "every kubelet has the version, gates and configuration that the flags say; the \
-                 rest is the default of its version"
+        true => "every kubelet has the version, gates and configuration of the flags; the rest is \
+                 the default of its version"
             .to_owned(),
-        false => {
-            "every kubelet has the feature gates and the configuration that are the default of \
-                  its version: those of other nodes are not known"
-                .to_owned()
-        }
+        false => "every kubelet has the default feature gates and configuration of its version: \
+                  those of other nodes are unknown"
+            .to_owned(),
     });
-    basis.assume("no container runtime is asked: pods are as the API server has them".to_owned());
-    let question = Question { pod, kubelet: &options.kubelet, now: now() };
+    basis.assume("no container runtime is queried: pods are as the API server has them".to_owned());
+    let query = ClusterQuery { pod, kubelet: &options.kubelet, now: now() };
     let answers = match &mut pods {
         Some(found) => {
             let mut by_node = found.by_node(&nodes, &mut basis);
             let of_node = |node: &ListedNode| {
                 let value = by_node.remove(&node.name).unwrap_or_default();
-                question.answer(node, Sourced { source: found.source.clone(), value })
+                query.answer(node, Sourced { source: found.source.clone(), value })
             };
             nodes.iter().map(of_node).collect()
         }
-        None => question.ask_each(cluster.server()?, &nodes, options.node.timeout, progress),
+        None => query.query_each(cluster.server()?, &nodes, options.node.timeout, progress),
     };
-    let critical = why_critical(&question.pod);
-    Ok(ClusterPreemption::new(&question.pod, critical, answers, basis))
+    let critical = why_critical(&query.pod);
+    Ok(ClusterPreemption::new(&query.pod, critical, answers, basis))
 }
 
-/// Refuses options about a single node: they would change nothing.
+/// Refuses options for a single node: they would change nothing.
 fn refuse_flags_of_one_node(options: &AdmissionOptions) -> Result<(), Failure> {
     let node = &options.node;
     let of_one = [
@@ -104,17 +102,16 @@ fn refuse_flags_of_one_node(options: &AdmissionOptions) -> Result<(), Failure> {
     match given.or_else(|| options.files.devices.first_flag()) {
         None => Ok(()),
         Some(flag) => {
-            Err(Failure::usage(anyhow!("{flag} is about one node, and --all-nodes about all"))
-                .hint(
-                    "all nodes are read from the API server (--kubeconfig, --context), or from \
+            Err(Failure::usage(anyhow!("{flag} applies to one node, and --all-nodes to all")).hint(
+                "all nodes are read from the API server (--kubeconfig, --context), or from \
                      --node-file with a list of nodes and --pods",
-                ))
+            ))
         }
     }
 }
 
-impl Question<'_> {
-    /// Says what becomes of the pod on a node with these pods.
+impl ClusterQuery<'_> {
+    /// Returns the answer of a node with these pods.
     fn answer(&self, node: &ListedNode, pods: Sourced<RecordedPods>) -> NodeAnswer {
         let mut standing = standing(node);
         let mut basis = Basis::default();
@@ -125,8 +122,7 @@ impl Question<'_> {
         standing.kubelet_version.clone_from(&object.status.node_info.kubelet_version);
         if standing.kubelet_version.is_empty() && self.kubelet.flags.version.is_none() {
             basis.assume(Assumption::new(
-                "the newest kubelet that kq knows: the Node object does not say which it is"
-                    .to_owned(),
+                "the newest kubelet that kq knows: the Node object has no version".to_owned(),
                 ["--kubelet-version"],
             ));
         }
@@ -150,7 +146,7 @@ impl Question<'_> {
             ..Snapshot::default()
         };
         basis.warn_all(snapshot.pods.value().into_iter().flat_map(|it| it.notes.clone()));
-        // What decides about defaults is the kubelet's version, and that is described first.
+        // The kubelet's version decides about defaults, so it is described first.
         let loaded = std::mem::take(&mut snapshot.pods);
         let mut node = KubeletNode::describe(snapshot, self.kubelet, false)?;
         node.snapshot.pods = loaded;
@@ -169,15 +165,15 @@ impl Question<'_> {
         let mut answer = NodeAnswer::new(standing, preemption, &victims, basis);
         if answer.victims.iter().any(|victim| !victim.ties.is_empty()) {
             answer.basis.assume(
-                "among equals the pods are in the order of their names; the kubelet's is random"
+                "equal pods are in the order of their names; the kubelet's order is random"
                     .to_owned(),
             );
         }
         Ok(answer)
     }
 
-    /// Asks the API server for the pods of each node, and each node what becomes of the pod.
-    fn ask_each(
+    /// Queries the API server for the pods of each node, and answers for each.
+    fn query_each(
         &self,
         server: &ApiServer,
         nodes: &[ListedNode],

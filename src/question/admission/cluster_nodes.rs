@@ -1,4 +1,4 @@
-//! Where the nodes of a cluster and their pods are read: files that are named, else the API server.
+//! The nodes of a cluster and their pods, read from files or else from the API server.
 
 use super::AdmissionOptions;
 use crate::answer::{Basis, Failure};
@@ -18,13 +18,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The pods of all nodes, from files.
 pub(super) struct FiledPods {
-    /// The files.
     pub(super) source: String,
     recorded: RecordedPods,
 }
 
 impl FiledPods {
-    /// Shares the pods out among their nodes, and says which are on none of them.
+    /// Assigns the pods to their nodes, and reports those on none of them.
     pub(super) fn by_node(
         &mut self,
         nodes: &[ListedNode],
@@ -48,12 +47,12 @@ impl FiledPods {
         }
         if bound_nowhere > 0 {
             basis.assume(format!(
-                "{bound_nowhere} of the pods without spec.nodeName: on no node, so that they do not count"
+                "{bound_nowhere} of the pods without spec.nodeName: on no node, so not counted"
             ));
         }
         if let Some(first) = elsewhere.first() {
             basis.warn(format!(
-                "nodes that have pods and are not in the list of nodes: {}, such as {first}",
+                "nodes with pods that are not in the list of nodes: {}, such as {first}",
                 elsewhere.len()
             ));
         }
@@ -65,19 +64,19 @@ impl FiledPods {
     }
 }
 
-/// Where nodes and pods are read.
+/// The source of nodes and pods.
 pub(super) struct Cluster<'a> {
     options: &'a AdmissionOptions,
     server: Option<ApiServer>,
 }
 
 impl<'a> Cluster<'a> {
-    /// Nothing is read yet.
+    /// Returns a source that has read nothing yet.
     pub(super) fn new(options: &'a AdmissionOptions) -> Self {
         Self { options, server: None }
     }
 
-    /// Returns the API server, which is asked for what no file says.
+    /// Returns the API server, the source of everything that no file has.
     pub(super) fn server(&mut self) -> Result<&ApiServer, Failure> {
         let server = match self.server.take() {
             Some(server) => server,
@@ -113,13 +112,13 @@ impl<'a> Cluster<'a> {
         }
         let mut names = BTreeSet::new();
         if let Some(twice) = nodes.iter().find(|node| !names.insert(&node.name)) {
-            let error = anyhow!("{source}: node {} is there twice", twice.name);
+            let error = anyhow!("{source}: node {} is listed twice", twice.name);
             return Err(Failure::usage(error));
         }
         Ok(nodes)
     }
 
-    /// Reads the pods of the files that are named; `None`: there are none.
+    /// Reads the pods of the given files; `None`: there are no files.
     pub(super) fn pods_of_files(&self) -> Result<Option<FiledPods>, Failure> {
         let spec = &self.options.node;
         if spec.pods.is_empty() {
@@ -131,7 +130,7 @@ impl<'a> Cluster<'a> {
         Ok(Some(FiledPods { source, recorded: value }))
     }
 
-    /// Returns the pod of a name: of the files, else of the API server.
+    /// Returns the pod of a name: from the files, else from the API server.
     pub(super) fn pod(
         &mut self,
         name: &str,
@@ -146,8 +145,8 @@ impl<'a> Cluster<'a> {
         let asked = match filed {
             Some(_) => Loaded::default(),
             None if is_uid(name) => {
-                let error = anyhow!("{name} is a UID, and the API server is asked by name");
-                return Err(Failure::usage(error).hint("say NAMESPACE/NAME"));
+                let error = anyhow!("{name} is a UID, and the API server is queried by name");
+                return Err(Failure::usage(error).hint("use NAMESPACE/NAME"));
             }
             None => {
                 let timeout = self.options.node.timeout;
@@ -164,10 +163,10 @@ impl<'a> Cluster<'a> {
         let mut meant = filed.chain(&asked.pods).map(|loaded| &loaded.pod).filter(is_meant);
         match (meant.next(), meant.next()) {
             (Some(pod), None) => Ok(pod.clone()),
-            (Some(_), Some(_)) => Err(Failure::usage(anyhow!("{name} means more than one pod"))
-                .hint("say NAMESPACE/NAME")),
+            (Some(_), Some(_)) => Err(Failure::usage(anyhow!("{name} matches more than one pod"))
+                .hint("use NAMESPACE/NAME")),
             (None, _) => Err(Failure::not_found(anyhow!("no pod {name} in this cluster"), None)
-                .hint("a file is named by its path, such as ./pod.yaml")),
+                .hint("for a file, give its path, such as ./pod.yaml")),
         }
     }
 }

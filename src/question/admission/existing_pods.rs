@@ -1,4 +1,4 @@
-//! Who is on the node, and counts.
+//! The existing pods of a node, and whether they count.
 
 use super::AdmissionNode;
 use crate::admission::{NodePod, qualified};
@@ -16,21 +16,20 @@ use anyhow::anyhow;
 
 /// The other pods of a node.
 pub struct ExistingPods<'n> {
-    /// Each, and whether it counts.
+    /// Every pod, and whether it counts.
     pub pods: Vec<NodePod<'n>>,
-    /// Of those that count, who might not.
+    /// The pods that count, although they may have ended.
     pub doubtful: Vec<UnknownActivity>,
 }
 
-/// A pod that counts, and might not, as nobody could say: nobody is to be evicted for what it may have.
+/// A pod that counts, although it may have ended: no pod may be evicted for its share.
 pub struct UnknownActivity {
-    /// Its UID.
     pub uid: String,
-    /// What is not known, and the flag that supplies it.
+    /// The missing fact, and the flag that supplies it.
     pub missing: String,
 }
 
-/// What of the pods is told together.
+/// The pods that share an assumption.
 #[derive(Default)]
 struct Skipped<'n> {
     without_uid: usize,
@@ -41,7 +40,7 @@ struct Skipped<'n> {
     doubtful: Vec<UnknownActivity>,
 }
 
-/// What decides whether a pod counts.
+/// The rules that decide whether a pod counts.
 struct CountPolicy<'q, 'n> {
     new: Option<&'q Pod>,
     node: &'n str,
@@ -51,7 +50,7 @@ struct CountPolicy<'q, 'n> {
 }
 
 impl AdmissionNode {
-    /// Returns the other pods of the node, and whether they count. Says what that rests on.
+    /// Returns the other pods of the node, and whether they count. Adds the assumptions to `basis`.
     pub fn others(
         &self,
         new: Option<&Pod>,
@@ -79,10 +78,8 @@ impl AdmissionNode {
         if let Some(first) =
             skipped.elsewhere.first().filter(|_| skipped.elsewhere.len() == pods.len())
         {
-            let error = anyhow!(
-                "no pod of node {} was read: all are on others, such as {first}",
-                policy.node
-            );
+            let error =
+                anyhow!("no pods of node {}: all are on other nodes, such as {first}", policy.node);
             return Err(Failure::missing(error).hint("--pods FILE with the pods of that node"));
         }
         skipped.tell(basis);
@@ -94,7 +91,7 @@ impl AdmissionNode {
         Ok(ExistingPods { pods, doubtful: skipped.doubtful })
     }
 
-    /// Returns who is taken for gone, and is there.
+    /// Returns the selectors of `--without`; each must match a pod.
     fn without(&self, pods: &[LoadedPod]) -> Result<Vec<PodSelector>, Failure> {
         let selector = |name: &String| {
             let selector = PodSelector::new(name);
@@ -106,7 +103,7 @@ impl AdmissionNode {
                 return Ok(selector);
             }
             let pods = pods.iter().map(|loaded| &loaded.pod);
-            let error = Failure::usage(anyhow!("--without {name}: no such pod on this node"));
+            let error = Failure::usage(anyhow!("--without: no pod {name} on this node"));
             Err(match nearest_pod(name, pods) {
                 Some(nearest) => error.hint(format!("did you mean {nearest}?")),
                 None => error,
@@ -150,7 +147,7 @@ impl<'n> CountPolicy<'_, 'n> {
         }
     }
 
-    /// The same, of a pod of this node that has a UID.
+    /// Returns the same for a pod of this node with a UID.
     fn stands(&self, pod: &Pod, uid: &str, skipped: &mut Skipped<'_>) -> (bool, StandingReason) {
         let depends_on_runtime = self.standings.depends_on_runtime(uid);
         let doubt = |why: &str| {
@@ -163,7 +160,7 @@ impl<'n> CountPolicy<'_, 'n> {
                 if depends_on_runtime {
                     skipped.leaving += 1;
                     if self.should_be_gone(pod) {
-                        skipped.doubtful.push(doubt("its time to stop is over"));
+                        skipped.doubtful.push(doubt("its termination grace period is over"));
                     }
                 }
                 (true, why)
@@ -180,7 +177,7 @@ impl<'n> CountPolicy<'_, 'n> {
         }
     }
 
-    /// Tells whether the time is over that a deleted pod had to stop.
+    /// Returns true if the termination grace period of a deleted pod is over.
     fn should_be_gone(&self, pod: &Pod) -> bool {
         let until = pod.metadata.deletion_timestamp.as_deref();
         until.is_some_and(|until| until.parse().is_ok_and(|until: Timestamp| until < self.now))
@@ -201,27 +198,25 @@ impl Skipped<'_> {
         );
         assume(
             self.ended,
-            "pod in a final phase counts no more: the container runtime did not say whether it still stops it",
-            "pods in a final phase count no more: the container runtime did not say whether it still stops \
+            "pod in a final phase does not count: the container runtime did not report whether it still stops it",
+            "pods in a final phase do not count: the container runtime did not report whether it still stops \
              them",
         );
         assume(
             self.leaving,
-            "deleted pod still counts: the container runtime did not say whether it still stops it",
-            "deleted pods still count: the container runtime did not say whether it still stops them",
+            "deleted pod still counts: the container runtime did not report whether it still stops it",
+            "deleted pods still count: the container runtime did not report whether it still stops them",
         );
         basis.assumptions.splice(0..0, self.unknown.iter().cloned().map(Into::into));
     }
 }
 
-/// Says which pods of the node were not read.
+/// Returns notes about pods of the node that were not read.
 fn not_all(recorded: &RecordedPods) -> Vec<String> {
     let mut missing = Vec::new();
     if let PodSource::StaticManifests | PodSource::Runtime = recorded.source {
-        missing.push(
-            "the pods of the API server: what they use is not in the sums (--pods, --kubeconfig)"
-                .to_owned(),
-        );
+        missing
+            .push("the pods of the API server: not in the sums (--pods, --kubeconfig)".to_owned());
     }
     let unread = recorded.left_out.iter();
     missing.extend(unread.map(|problem| format!("a pod that could not be read: {problem}")));

@@ -1,4 +1,4 @@
-//! Admission and preemption: a pod that is to come to a node, the node, and its other pods.
+//! Admission and preemption: a new pod, a node, and its other pods.
 
 mod answers;
 mod cluster;
@@ -23,8 +23,8 @@ use replan::{has_ended, settled};
 pub use start_pressure::start_pressure;
 
 use super::devices::admission::DeviceQuestion;
-use super::kubelet_pods::{as_of_kubelet, put_allocations};
-use crate::admission::{CheckReason, NodePod, PressureException, Refusal, ResourceLedger};
+use super::kubelet_pods::{apply_allocations, as_of_kubelet};
+use crate::admission::{CheckReason, EarlierCheck, NodePod, PressureException, Refusal};
 use crate::answer::Failure;
 use crate::answer::{Basis, Missing};
 use crate::eviction::{Admission, admit_under_pressure};
@@ -36,21 +36,20 @@ use crate::node::KubeletNode;
 use anyhow::anyhow;
 use std::collections::BTreeSet;
 
-/// The node that a pod is to come to.
+/// The node of the question.
 pub struct AdmissionNode {
     /// The node.
     pub node: KubeletNode,
-    /// The pods that are taken for gone.
+    /// The pods that do not count.
     pub(super) without: Vec<String>,
-    /// The flags that say which devices there are; `None`: there are none for this question.
+    /// The flags with the sources of devices; `None`: the question has none.
     device_flags: Option<&'static str>,
-    /// What the answer rests on.
+    /// The basis of the answer.
     pub basis: Basis,
 }
 
 impl AdmissionNode {
-    /// Takes a gathered node. `without`: pods that count as gone; `device_flags`: the flags that say which devices
-    /// there are.
+    /// Wraps a gathered node. `without`: pods that do not count; `device_flags`: the flags with the sources of devices.
     pub fn with_flags(
         mut node: KubeletNode,
         without: Vec<String>,
@@ -65,18 +64,18 @@ impl AdmissionNode {
             pods.for_each(|pod| as_of_kubelet(pod, *source, &node.kubelet.rules));
         }
         basis.assume_all(node.assumed());
-        put_allocations(&mut node, &mut basis);
+        apply_allocations(&mut node, &mut basis);
         basis.warn_all(node.notes.iter().cloned());
         Self { node, without, device_flags, basis }
     }
 
-    /// Takes a node that was gathered elsewhere, with all of its pods; its own files are not there.
+    /// Wraps a node that was gathered elsewhere, with all of its pods, and without its own files.
     pub fn of(mut node: KubeletNode, mut basis: Basis) -> Self {
-        put_allocations(&mut node, &mut basis);
+        apply_allocations(&mut node, &mut basis);
         Self { node, without: Vec::new(), device_flags: None, basis }
     }
 
-    /// Returns what is asked of the device manager, among these pods.
+    /// Returns the question for the device manager, with these pods.
     pub fn device_question<'q>(
         &'q self,
         others: &'q [NodePod<'q>],
@@ -89,14 +88,14 @@ impl AdmissionNode {
         })
     }
 
-    /// Returns the Node object, which must say what it has.
+    /// Returns the Node object, which must have a name and allocatable resources.
     pub fn object(&self) -> Result<&NodeObject, Failure> {
         const HINT: &str = "kubectl get node NAME -o json > node.json; --node-file node.json";
-        let sought = &self.node.snapshot.node;
-        let Some(found) = &sought.found else {
-            let reason = match sought.was_not_queried() {
-                true => "nobody was asked for it, as no kubeconfig was named or found".to_owned(),
-                false => sought.reason(),
+        let lookup = &self.node.snapshot.node;
+        let Some(found) = &lookup.found else {
+            let reason = match lookup.was_not_queried() {
+                true => "no kubeconfig was named or found".to_owned(),
+                false => lookup.reason(),
             };
             let error = anyhow!("the Node object is unknown: {reason}");
             return Err(Failure::missing(error).hint(HINT));
@@ -104,17 +103,17 @@ impl AdmissionNode {
         let (source, status) = (&found.source, &found.value.status);
         if found.value.metadata.name.is_empty() {
             let error =
-                anyhow!("{source}: metadata.name is not set, so whose pods count is not known");
+                anyhow!("{source}: metadata.name is not set, so the pods of the node are unknown");
             return Err(Failure::usage(error).hint(HINT));
         }
         if let Some(os) = found.value.metadata.labels.get(OS_LABEL).filter(|os| *os != "linux") {
             let error =
-                anyhow!("{source}: label {OS_LABEL} is {os}: kq knows the kubelet on linux");
+                anyhow!("{source}: label {OS_LABEL} is {os}: kq supports the kubelet on linux");
             return Err(Failure::missing(error));
         }
         if status.allocatable.is_empty() {
             let error = anyhow!(
-                "{source}: status.allocatable: nothing is in it, so what the node has for pods is not known"
+                "{source}: status.allocatable is empty, so the amounts for pods are unknown"
             );
             return Err(Failure::missing(error).hint(HINT));
         }
@@ -122,7 +121,7 @@ impl AdmissionNode {
         {
             if let Some((name, amount)) = list.iter().find(|(_, amount)| amount.sign() < 0) {
                 return Err(Failure::usage(anyhow!(
-                    "{source}: status.{field}.{name}: {amount}: no node has less than nothing"
+                    "{source}: status.{field}.{name}: {amount}: must not be negative"
                 ))
                 .hint(HINT));
             }
@@ -134,27 +133,27 @@ impl AdmissionNode {
         Ok(&found.value)
     }
 
-    /// Asks what the kubelet asks first: whether the node is short of something.
-    pub fn pressure(&self, pod: &Pod, basis: &mut Basis) -> Result<ResourceLedger, Failure> {
+    /// Returns the kubelet's first check: pressure on the node.
+    pub fn pressure(&self, pod: &Pod, basis: &mut Basis) -> Result<EarlierCheck, Failure> {
         let (short, unknown) = self.object()?.status.pressure();
         let names = |conditions: &[PressureCondition]| {
             conditions.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ")
         };
         if !unknown.is_empty() {
             let unknown = names(&unknown);
-            basis.assume(format!("no {unknown}: the Node object does not say"));
+            basis.assume(format!("no {unknown}: not in the Node object"));
         }
         let admission = admit_under_pressure(&short, pod, &self.node.kubelet.rules);
         let exception = match &admission {
             Admission::NoPressure | Admission::Refused(_) => None,
             Admission::Critical => Some(PressureException::Critical),
-            Admission::AsksForMemory(class) => Some(PressureException::RequestsMemory {
+            Admission::RequestsMemory(class) => Some(PressureException::RequestsMemory {
                 qos_class: class.map_or(&*pod.status.qos_class, |class| class.as_str()).to_owned(),
             }),
             Admission::ToleratesMemoryPressure => Some(PressureException::ToleratesTaint),
         };
         let conditions = || short.iter().map(|it| it.as_str().to_owned()).collect();
-        Ok(ResourceLedger {
+        Ok(EarlierCheck {
             check: "pressure",
             because: match &admission {
                 Admission::NoPressure => CheckReason::NoPressure,
@@ -168,14 +167,14 @@ impl AdmissionNode {
         })
     }
 
-    /// Says what is taken for granted in every answer about these pods.
+    /// Adds the assumptions of every answer about these pods.
     pub fn assume<'p>(&self, pods: impl Iterator<Item = &'p Pod>, basis: &mut Basis) {
         basis.assume(
-            "what is not looked at does not refuse the pod: sysctls, CPUs, memory and their topology \
+            "checks that kq does not make do not refuse the pod: sysctls, CPUs, memory and their topology \
              before the predicates, AppArmor, declared features and node shutdown after them"
                 .to_owned(),
         );
-        basis.assume("the kubelet has the node and its pods in mind as they were read".to_owned());
+        basis.assume("the kubelet's cache has the node and its pods as they were read".to_owned());
         let containers = |pod: &'p Pod| pod.spec.containers.iter().chain(&pod.spec.init_containers);
         let names: BTreeSet<&ResourceName> = pods
             .flat_map(containers)

@@ -1,4 +1,4 @@
-//! Which pod is to come to which node, and from where the facts about both are.
+//! The options of a question about admission: the pod, the node, and the sources of facts.
 
 use super::AdmissionNode;
 use super::target_pod::{bind_static, pod_of_node};
@@ -11,29 +11,29 @@ use crate::node::{KubeletOptions, NamedFiles, Needs, NodeSpec};
 use crate::question::kubelet_pods::as_of_kubelet;
 use anyhow::anyhow;
 
-/// Which pod is to come to which node. A pod is named by NAMESPACE/NAME, by UID, or by the path of a manifest.
+/// The pod and the node of a question. A pod is named by NAMESPACE/NAME, by UID, or by the path of a manifest.
 #[derive(Clone, Debug, Default)]
 pub struct AdmissionOptions {
     /// The node.
     pub node: NodeSpec,
     /// Its kubelet.
     pub kubelet: KubeletOptions,
-    /// Files that stand for facts of the node.
+    /// Files that replace facts of the node.
     pub files: NamedFiles,
     /// The pod of the manifest is a static pod.
     pub is_static: bool,
-    /// The priority of the pod; `None`: as its spec says.
+    /// The priority of the pod; `None`: by its spec.
     pub priority: Option<i32>,
-    /// The pods of the node that are taken for gone, as NAMESPACE/NAME.
+    /// The pods of the node that do not count, as NAMESPACE/NAME.
     pub without: Vec<String>,
 }
 
 impl AdmissionOptions {
-    /// Gathers the node and the pod of a name. `observe` is called with the facts, before the answer can fail for them.
+    /// Gathers the node and the named pod. `observe` is called with the facts, before the answer can fail for them.
     ///
     /// # Errors
     ///
-    /// Fails where the pod or a fact that decides is unknown, and for files that cannot be read.
+    /// Fails where the pod or a decisive fact is unknown, and for files that cannot be read.
     pub fn gather(
         &self,
         name: &str,
@@ -43,8 +43,8 @@ impl AdmissionOptions {
         let pod = match is_file(name) {
             true => Some(self.pod_of_file(name, &mut of_file)?),
             false if self.is_static => {
-                let refused = anyhow!("--static: {name} is a pod of the node, and is what it is");
-                return Err(Failure::usage(refused).hint("--static is about the pod of a file"));
+                let refused = anyhow!("--static: {name} is already a pod of the node");
+                return Err(Failure::usage(refused).hint("--static applies to the pod of a file"));
             }
             false => None,
         };
@@ -63,8 +63,7 @@ impl AdmissionOptions {
         };
         if !is_file(name) && pod.status.phase == "Running" {
             about.basis.assume(
-                "the pod runs on the node already: the answer is about one that comes anew"
-                    .to_owned(),
+                "the pod already runs on the node: the answer is for a new copy of it".to_owned(),
             );
         }
         self.set_priority(&mut pod, &mut about.basis);
@@ -106,7 +105,7 @@ impl AdmissionOptions {
         Ok(AdmissionNode::with_flags(node, self.without.clone(), device_flags))
     }
 
-    /// Returns the flag with which the question is not about the node as it is now.
+    /// Returns the first flag that makes the answer differ from the node's current state.
     pub fn stored(&self) -> Option<&'static str> {
         let given = [
             (self.node.snapshot.is_some(), "--snapshot"),

@@ -1,4 +1,4 @@
-//! The order in which the kubelet has the pods of a node, where it is known.
+//! The kubelet's order of a node's pods, where it is known.
 
 use crate::admission::{NodePod, qualified};
 use crate::answer::Failure;
@@ -7,18 +7,18 @@ use crate::preemption::PreemptionExplanation;
 use anyhow::anyhow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns what is to be said where the order of pods decided that nobody told.
+/// Returns an assumption if the unknown order of equal pods decided.
 pub fn random_order(preemption: &PreemptionExplanation, order: &[String]) -> Option<String> {
     let order: BTreeSet<&str> = order.iter().map(String::as_str).collect();
-    let is_told = |pod: &str| order.contains(pod);
+    let is_listed = |pod: &str| order.contains(pod);
     let mut tied = preemption.victims.iter().filter(|it| !it.ties.is_empty());
-    tied.any(|it| !is_told(&it.pod) || !it.ties.iter().all(|tie| is_told(tie))).then(|| {
-        "among equals the pods are in the order of their names; the kubelet's is random (--order)".to_owned()
+    tied.any(|it| !is_listed(&it.pod) || !it.ties.iter().all(|tie| is_listed(tie))).then(|| {
+        "equal pods are in the order of their names; the kubelet's order is random (--order)"
+            .to_owned()
     })
 }
 
-/// Puts the pods in the order that is known, and those that are not named in that of their
-/// names.
+/// Sorts the pods by the known order, and the others after them by their names.
 pub fn sort(pods: &mut [NodePod<'_>], order: &[String]) -> Result<(), Failure> {
     let mut places = BTreeMap::new();
     if !order.is_empty() {
@@ -33,7 +33,7 @@ pub fn sort(pods: &mut [NodePod<'_>], order: &[String]) -> Result<(), Failure> {
                 }));
             }
             if places.insert(name.as_str(), place).is_some() {
-                return Err(Failure::usage(anyhow!("--order: {name} is there twice")));
+                return Err(Failure::usage(anyhow!("--order: {name} is listed twice")));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What becomes of the pod, and of those on the node.
+//! The plan for a pod on a node: its admission, and the victims.
 
 use super::AdmissionNode;
 use super::existing_pods::{ExistingPods, UnknownActivity};
@@ -17,35 +17,35 @@ use crate::preemption::{
 };
 use anyhow::anyhow;
 
-/// What the kubelet does with a pod.
+/// The kubelet's actions for a pod.
 pub struct Planned<'n> {
-    /// Every check, the sums, and what becomes of it.
+    /// Every check, the sums, and the result.
     pub admission: Explanation,
-    /// Whom it kills for it.
+    /// The victims, explained.
     pub preemption: PreemptionExplanation,
-    /// The same, in the order in which they are killed.
+    /// The victims, in the order in which they are killed.
     pub victims: Vec<&'n Pod>,
     /// The pods that count.
     pub counted: Vec<&'n Pod>,
-    /// Of these, who might not, as nobody could say.
+    /// The counted pods that may have ended.
     pub doubtful: Vec<UnknownActivity>,
-    /// Why it is not known which devices there are, where the pod asks for some.
+    /// Why the devices are unknown; `None`: they are known, or the pod requests none.
     pub unknown_devices: Option<String>,
-    /// What it rests on.
+    /// The basis of the answer.
     pub basis: Basis,
 }
 
-/// How much of it is told.
+/// The level of detail.
 pub struct Detail {
-    /// What is kept of the search for victims.
+    /// The kept part of the search for victims.
     pub trace: Trace,
-    /// What each pod of the node requests, and how that comes about.
+    /// Whether to explain the requests of each pod of the node.
     pub ledger: bool,
 }
 
 impl Planned<'_> {
-    /// Returns what is not known of pods for which others would be killed; those that are meant to go, and are
-    /// waited for, are not among them.
+    /// Returns the unknown facts about pods that other pods would be killed for. The targets, whose end is
+    /// expected, are not among them.
     pub fn doubts(&self, targets: &[Target]) -> Vec<String> {
         if self.preemption.result != PreemptionResult::Preempts {
             return Vec::new();
@@ -57,22 +57,22 @@ impl Planned<'_> {
 }
 
 impl Detail {
-    /// Who goes is all that counts.
+    /// Only the victims.
     pub const BRIEF: Self = Self { trace: Trace::Chosen, ledger: false };
 }
 
-/// Refuses to look for victims among more pods than a node has.
-pub(super) fn few_enough(pods: usize) -> Result<(), Failure> {
+/// Refuses a search for victims among more pods than a node has.
+pub(super) fn check_pod_count(pods: usize) -> Result<(), Failure> {
     if pods <= MOST_PODS {
         return Ok(());
     }
     let error =
-        anyhow!("{pods} pods on one node: victims are looked for among at most {MOST_PODS}");
+        anyhow!("{pods} pods on one node: kq searches for victims among at most {MOST_PODS}");
     Err(Failure::usage(error)
         .hint("a kubelet runs a few hundred pods; give those of one node: --pods FILE"))
 }
 
-/// Plans for a pod on a node; the pods are put in an order first.
+/// Plans for a pod on a node; `arrange` sorts the pods first.
 pub fn plan<'n>(
     about: &'n AdmissionNode,
     pod: &Pod,
@@ -96,14 +96,14 @@ pub fn plan<'n>(
     let before = [pressure, decided.check()];
     let counted: Vec<&Pod> = others.iter().filter(|it| it.counts).map(|it| it.pod).collect();
     if is_critical_pod(pod) {
-        few_enough(counted.len())?;
+        check_pod_count(counted.len())?;
     }
     let rules = &about.node.kubelet.rules;
     let facts = Facts {
         others: &Occupancy::of(counted.iter().copied(), rules),
         cached: Ok(object),
         fresh: Ok(object),
-        given_devices: Ok(&decided.allocated),
+        allocated_devices: Ok(&decided.allocated),
     };
     let listed = if detail.ledger { others.as_slice() } else { &[] };
     let (admission, examined) = explain(pod, listed, &before, &facts, rules);
@@ -126,8 +126,8 @@ pub fn plan<'n>(
         && matches!(preemption.result, PreemptionResult::Preempts | PreemptionResult::NotEnough)
     {
         basis.assume(
-            "devices, huge pages and the like are missing in the order of their names; the kubelet's \
-             is random, and so are its message and how it rounds distances"
+            "extended resources and huge pages are in the order of their names; the kubelet's order is \
+             random, and so are its message and its rounding of distances"
                 .to_owned(),
         );
     }

@@ -1,4 +1,4 @@
-//! What `kq preempt apply` would do: the victims of a pod as steps, before anything is asked or done.
+//! The plan of `kq preempt apply`: the victims of a pod as steps, before a confirmation.
 
 use super::{AdmissionNode, Detail, Settled, has_ended, plan, random_order, settled, sort};
 use crate::answer::Failure;
@@ -9,20 +9,20 @@ use crate::preemption::apply::{
 };
 use crate::preemption::{PodPreemption, PreemptionResult};
 
-/// The plan, as it is shown before the question.
+/// The plan, as shown before the confirmation.
 pub struct PreemptionPlan {
     /// The answer of `kq preempt explain`.
     pub answer: PodPreemption,
-    /// What became of the pod already, where it is on the node.
+    /// The state of the pod, if it needs no victims any more.
     pub settled: Option<Settled>,
-    /// The victims, and why the API server cannot be asked about one.
+    /// The victims, and why the API server cannot evict one.
     pub victims: Vec<(Target, Option<String>)>,
     /// The steps, of which none is done.
     pub report: PreemptionApply,
 }
 
-/// Plans the removal of the pods that the kubelet would kill for a pod. `order`: the kubelet's order of the pods, as
-/// far as it is known.
+/// Plans the removal of the pods that the kubelet would kill for a pod. `order` is the known part of the kubelet's
+/// order of the pods.
 ///
 /// # Errors
 ///
@@ -68,12 +68,12 @@ pub fn plan_removals(
     Ok(PreemptionPlan { answer, settled, victims, report })
 }
 
-/// Says what is not as the kubelet does it, and what may follow.
+/// Returns the differences from the kubelet's preemption, and possible consequences.
 fn notes(how: Removal, successors: &[String], pod: &Pod) -> Vec<String> {
     let budgets = match how {
-        Removal::Deletion => "disruption budgets are not asked, as the kubelet does not ask them",
+        Removal::Deletion => "disruption budgets are not checked; nor does the kubelet check them",
         Removal::Eviction => {
-            "disruption budgets are asked; the kubelet would not ask them (--like-kubelet deletes \
+            "disruption budgets are checked; the kubelet would not check them (--like-kubelet deletes \
              without)"
         }
     };
@@ -86,9 +86,7 @@ fn notes(how: Removal, successors: &[String], pod: &Pod) -> Vec<String> {
     notes.extend_from_slice(successors);
     let phase = &pod.status.phase;
     if has_ended(phase) {
-        notes.push(format!(
-            "the pod's phase is {phase}: it stays so, and room is made for another one"
-        ));
+        notes.push(format!("the pod's phase stays {phase}: the room is for another pod"));
     }
     notes
 }

@@ -1,4 +1,4 @@
-//! The node once more, and the plan anew, before each step.
+//! Reads the node and plans again before each step.
 
 use super::order::sort;
 use super::{AdmissionNode, AdmissionOptions, Detail, plan};
@@ -10,11 +10,11 @@ use crate::k8s::pod::Pod;
 use crate::preemption::apply::{Refreshed, ReplanResult, Target, planned_last};
 use std::collections::BTreeSet;
 
-/// Reads the node again and plans anew, in favour of the victims that were shown.
+/// Reads the node and plans again, preferring the victims of the confirmed plan.
 ///
 /// # Errors
 ///
-/// Fails with the reason where not all that counts is known.
+/// Fails with the reason where a fact that counts is unknown.
 pub fn replan(
     options: &AdmissionOptions,
     name: &str,
@@ -40,7 +40,7 @@ pub fn replan(
     let phase = new.status.phase.as_str();
     let fresh = match settled(&about, new) {
         _ if found.is_none() => {
-            ReplanResult::Helpless(format!("{} is not on this node any more", qualified(pod)))
+            ReplanResult::Helpless(format!("{} is no longer on this node", qualified(pod)))
         }
         Some(Settled::Deleted) => ReplanResult::Helpless(Settled::Deleted.because().to_owned()),
         _ if has_ended(phase) && !has_ended(&pod.status.phase) => {
@@ -62,8 +62,8 @@ pub fn replan(
     })
 }
 
-/// Says why nobody has to go for a pod that is on the node, whatever it lacks; that of a file is the same where
-/// it has the same UID.
+/// Returns why no pod has to be evicted for a pod that is already on the node, whatever it lacks. The pod of a
+/// file is on the node if its UID is.
 pub fn settled(about: &AdmissionNode, pod: &Pod) -> Option<Settled> {
     let uid = effective_uid(pod);
     let is_same = |it: &&Pod| {
@@ -74,29 +74,29 @@ pub fn settled(about: &AdmissionNode, pod: &Pod) -> Option<Settled> {
     if now.metadata.deletion_timestamp.is_some() {
         return Some(Settled::Deleted);
     }
-    // That it starts is written when it was taken in, before its containers run.
+    // The kubelet writes the start time when it admits the pod, before the containers run.
     let is_taken =
         status.phase == "Running" || status.phase == "Pending" && status.start_time.is_some();
     is_taken.then_some(Settled::Taken)
 }
 
-/// What became of a pod already.
+/// The state of a pod that needs no victims any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settled {
-    /// The kubelet took it in.
+    /// The kubelet admitted it.
     Taken,
     /// It is being deleted.
     Deleted,
 }
 
 impl Settled {
-    /// Says why nobody goes for it.
+    /// Returns why no pod is evicted for it.
     pub fn because(self) -> &'static str {
         match self {
             Self::Taken => {
-                "it runs on the node already: the kubelet kills nobody for a pod that it took in"
+                "it already runs on the node: the kubelet kills no pods for an admitted pod"
             }
-            Self::Deleted => "it is being deleted: nobody is to go for it",
+            Self::Deleted => "it is being deleted: no pod is evicted for it",
         }
     }
 }
@@ -105,12 +105,12 @@ fn uids<'p>(pods: impl Iterator<Item = &'p Pod>) -> impl Iterator<Item = &'p str
     pods.map(|pod| pod.metadata.uid.as_str())
 }
 
-/// Tells whether a pod stays as it is in a phase.
+/// Returns true if a phase is final.
 pub fn has_ended(phase: &str) -> bool {
     matches!(phase, "Succeeded" | "Failed")
 }
 
-/// Returns the UIDs of the pods of which the runtime runs containers, also where their objects are gone.
+/// Returns the UIDs of the pods with running containers, also of pods whose objects are gone.
 fn running(about: &AdmissionNode) -> BTreeSet<&str> {
     let runtime = about.node.snapshot.runtime.value().into_iter();
     let containers = runtime.filter_map(|facts| facts.containers.value()).flatten();

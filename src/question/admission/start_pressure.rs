@@ -1,4 +1,4 @@
-//! The pressure that the eviction manager of a kubelet finds when it starts, before the pods come.
+//! The pressure that the eviction manager of a starting kubelet finds before its pods are admitted.
 
 use super::AdmissionNode;
 use crate::admission::Refusal;
@@ -8,8 +8,8 @@ use crate::facts::kubelet_config::{EvictionThreshold, PressureCondition};
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::Pod;
 
-/// Returns the conditions that the first look of the eviction manager gives. A kubelet that starts remembers none of
-/// before; a soft threshold decides only after its grace period.
+/// Returns the conditions of the eviction manager's first cycle. A starting kubelet has no earlier observations;
+/// a soft threshold decides only after its grace period.
 ///
 /// # Errors
 ///
@@ -22,11 +22,14 @@ pub fn start_pressure(
     let Some(summary) = node.snapshot.stats_summary.value() else {
         let (short, _) = about.object()?.status.pressure();
         basis.assume(match short.as_slice() {
-            [] => "a kubelet that starts finds no pressure, as the Node object has none: what it measures is not known".to_owned(),
+            [] => {
+                "a starting kubelet finds no pressure, like the Node object: its stats are unknown"
+                    .to_owned()
+            }
             short => {
                 let names: Vec<&str> = short.iter().map(|it| it.as_str()).collect();
                 format!(
-                    "a kubelet that starts finds {}, as the Node object has it: what it measures is not known",
+                    "a starting kubelet finds {}, like the Node object: its stats are unknown",
                     names.join(", ")
                 )
             }
@@ -41,7 +44,7 @@ pub fn start_pressure(
     let found = node_conditions(met);
     if !found.is_empty() {
         basis.assume(
-            "the eviction manager looks at the node before the pods come (0.24 s before in a start that was measured)"
+            "the eviction manager measures the node before the pods are admitted (0.24 s before in a recorded start)"
                 .to_owned(),
         );
     }

@@ -1,4 +1,4 @@
-//! The pod that is to come to a node, as the kubelet gets it.
+//! The pod of the question, as the kubelet gets it.
 
 use super::{AdmissionNode, AdmissionOptions};
 use crate::admission::qualified;
@@ -35,7 +35,7 @@ impl AdmissionOptions {
         basis.warn_all(odd_priority(&pod));
         let Source { workload, item, .. } = &one.source;
         if let Some(one_pod) = workload.as_ref().and_then(Workload::one_pod) {
-            basis.assume(format!("{one_pod} is asked about"));
+            basis.assume(format!("the answer is for {one_pod}"));
         }
         if self.is_static {
             let kind = match workload {
@@ -56,15 +56,15 @@ impl AdmissionOptions {
         Ok(pod)
     }
 
-    /// Gives the pod the priority that it has in the cluster. A static pod has the one of its manifest, or
-    /// none: the kubelet knows no classes.
+    /// Sets the priority that the pod has in the cluster. A static pod has the one of its manifest, or none: the
+    /// kubelet has no priority classes.
     pub(super) fn set_priority(&self, pod: &mut Pod, basis: &mut Basis) {
         let is_static = is_static_pod(pod) || is_mirror_pod(pod);
         let spec = &mut pod.spec;
         if let Some(priority) = self.priority {
             if let Some(own) = spec.priority.filter(|own| *own != priority) {
                 let text =
-                    format!("the pod's own priority {own} does not count (--priority {priority})");
+                    format!("the pod's own priority {own} is ignored (--priority {priority})");
                 basis.warn(text);
             }
             spec.priority = Some(priority);
@@ -77,12 +77,12 @@ impl AdmissionOptions {
         if spec.priority.is_none() {
             basis.assume(Assumption::new(match class.as_str() {
                 "" => {
-                    "priority 0: the pod names no class; the cluster's default can be another one"
+                    "priority 0: the pod names no class; the cluster's default class may differ"
                         .to_owned()
                 }
                 class => format!(
-                    "priority 0: only the cluster knows the value of class {class} (--priority); no \
-                     class but Kubernetes' own two makes a pod critical"
+                    "priority 0: only the cluster has the value of class {class} (--priority); only \
+                     Kubernetes' own two classes make a pod critical"
                 ),
             }, ["--priority"]));
             spec.priority = Some(0);
@@ -90,7 +90,7 @@ impl AdmissionOptions {
     }
 }
 
-/// Says what of a pod's priority the API server would not take, or hardly anybody means.
+/// Returns a warning about a priority that the API server would refuse, or that is probably a mistake.
 fn odd_priority(pod: &Pod) -> Option<String> {
     let class = pod.spec.priority_class_name.as_str();
     let field = "spec.priorityClassName";
@@ -102,28 +102,26 @@ fn odd_priority(pod: &Pod) -> Option<String> {
         (None, None) if class.starts_with("system-") => {
             let near = nearest(class, [SYSTEM_NODE_CRITICAL, SYSTEM_CLUSTER_CRITICAL]);
             let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-            Some(format!(
-                "{field}: {class}: no class but Kubernetes' own begins with system-{near}"
-            ))
+            Some(format!("{field}: {class}: only Kubernetes' own classes begin with system-{near}"))
         }
         _ => None,
     }
 }
 
-/// Says what is in a file instead of one pod.
+/// Returns the failure for a file without exactly one pod, with its content.
 fn not_one(name: &str, file: &str, loaded: &Loaded) -> Failure {
     let names: Vec<String> = loaded.pods.iter().take(3).map(|it| qualified(&it.pod)).collect();
     if names.is_empty() {
         let notes: Vec<String> = loaded.notes.iter().map(ToString::to_string).collect();
         let what =
-            if notes.is_empty() { format!("{name}: no pod is in it") } else { notes.join("; ") };
+            if notes.is_empty() { format!("{name}: contains no pod") } else { notes.join("; ") };
         return Failure::usage(anyhow!("{what}"))
             .hint("a Pod, or a workload with a pod template, is expected");
     }
     let more = if loaded.pods.len() > names.len() { ", ..." } else { "" };
     let (count, names) = (loaded.pods.len(), names.join(", "));
     Failure::usage(anyhow!("{name}: {count} pods, expected one: {names}{more}"))
-        .hint(format!("pods of the node are named: NAMESPACE/NAME --pods {file}"))
+        .hint(format!("to name a pod of the node: NAMESPACE/NAME --pods {file}"))
 }
 
 /// Names a static pod as the kubelet does, and binds it to its node (`applyDefaults` and `generatePodName` of
@@ -154,8 +152,8 @@ pub(super) fn pod_of_node(node: &KubeletNode, name: &str) -> Result<Pod, Failure
     match (meant.next(), meant.next()) {
         (Some(pod), None) => Ok(pod.clone()),
         (Some(_), Some(_)) => {
-            let hint = if name.contains('/') { "say its UID" } else { "say NAMESPACE/NAME" };
-            Err(Failure::usage(anyhow!("{name} means more than one pod")).hint(hint))
+            let hint = if name.contains('/') { "use its UID" } else { "use NAMESPACE/NAME" };
+            Err(Failure::usage(anyhow!("{name} matches more than one pod")).hint(hint))
         }
         (None, _) => {
             let error = anyhow!("no pod {name} on this node");
@@ -165,7 +163,7 @@ pub(super) fn pod_of_node(node: &KubeletNode, name: &str) -> Result<Pod, Failure
                 None if Path::new(name).is_dir() => {
                     format!("{name} is a folder: name a file in it")
                 }
-                None => "a file is named by its path, such as ./pod.yaml".to_owned(),
+                None => "for a file, give its path, such as ./pod.yaml".to_owned(),
             }))
         }
     }

@@ -252,7 +252,7 @@ fn pods_of_node(
                 .map(|(uid, pod)| (&*pod.metadata.namespace, &*pod.metadata.name, uid))
                 .collect();
             Err(unknown_pod(node, &PodSelector::new(name), &known)
-                .hint("a file is named by its path, such as ./pod.yaml"))
+                .hint("for a file, give its path, such as ./pod.yaml"))
         }
         (Some(name), several @ 2..) => {
             let uids: Vec<&str> = meant.iter().map(|it| &*it.pod.metadata.uid).collect();

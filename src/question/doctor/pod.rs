@@ -123,7 +123,7 @@ fn find<'c>(compared: &'c Compared, named: &str) -> Result<&'c Pod, Failure> {
     match (meant.next(), meant.next()) {
         (Some(pod), None) => Ok(pod),
         (Some(_), Some(_)) => Err(Failure::usage(anyhow!("{named} is the name of several pods"))
-            .hint("name it NAMESPACE/NAME")),
+            .hint("use NAMESPACE/NAME")),
         (None, _) => {
             let unknown = live.snapshot.pods.found.is_none().then(|| live.snapshot.pods.reason());
             let failure = Failure::not_found(

@@ -197,7 +197,7 @@ fn plan_under(
 }
 
 impl ImageFsUsage {
-    /// Returns the image file system: as it is said to be, else as it is.
+    /// Returns the image file system: as assumed by a flag, else as it is.
     pub fn image_fs(&self, node: &KubeletNode) -> Result<(ImageFs, String), String> {
         let folder = node.snapshot.folders.get(&FolderRole::Images);
         let found = folder.and_then(|folder| {

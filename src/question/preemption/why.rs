@@ -22,7 +22,7 @@ pub fn preemption_cause(traces: &PodTraces, pod: &PodSelector) -> Result<Preempt
         are_current: traces.are_current,
     };
     why_killed(pod, &left, traces.basis.clone()).map_err(|error| match &error {
-        NoTraces::Ambiguous { .. } => Failure::usage(error).hint("say NAMESPACE/NAME"),
+        NoTraces::Ambiguous { .. } => Failure::usage(error).hint("use NAMESPACE/NAME"),
         NoTraces::Nothing { near: Some(near), .. } => {
             let hint = format!("did you mean {near}?");
             Failure::missing(error).hint(hint)

@@ -198,7 +198,7 @@ pub fn named(
         several => {
             let names: Vec<String> = several.iter().map(|(pod, _)| display_name(pod)).collect();
             Err(Failure::usage(anyhow!("{name} means {} pods: {}", names.len(), names.join(", ")))
-                .hint("say NAMESPACE/NAME"))
+                .hint("use NAMESPACE/NAME"))
         }
     }
 }

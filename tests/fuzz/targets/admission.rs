@@ -49,7 +49,7 @@ fn ask(pods: &[Pod], node: &NodeObject, rules: &KubeletRules) {
         others: &Occupancy::of(others.iter().copied(), rules),
         cached: Ok(node),
         fresh: Ok(node),
-        given_devices: Ok(&nothing),
+        allocated_devices: Ok(&nothing),
     };
     let (explanation, examined) = explain(new, &node_pods, &[], &facts, rules);
     assert_eq!(explanation.admitted, explanation.refusals.is_empty());

@@ -17,7 +17,7 @@ use std::sync::Arc;
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     for loaded in kq::k8s::manifest::load("fuzz", bytes).pods {
         let mut stored = loaded.pod.clone();
-        stored.withhold();
+        stored.redact();
         let text = serde_json::to_string(&stored).expect("a pod can be written");
         assert_eq!(serde_json::from_str::<Pod>(&text).expect("it can be read again"), stored);
         let mut pod = loaded.pod;

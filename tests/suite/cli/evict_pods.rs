@@ -120,7 +120,7 @@ fn pods_and_what_was_measured_are_of_one_node() {
             "no pods",
             &[],
             measured(known("n1"), &of_both),
-            "missing: the pods of the node: none is given, and 2 were measured (--pods)",
+            "missing: the pods of the node: 0 given, 2 measured (--pods)",
         ),
         (
             "other pods",
@@ -174,8 +174,7 @@ fn a_node_object_says_whose_pods_count_and_what_it_reports() {
     for of_n2 in ["--node-file n2.json", "--node-name n2"] {
         let ran = run(&format!("--stats of-n1.json {of_n2}"));
         assert_eq!((ran.code, &*ran.stdout), (3, ""), "{}", ran.text());
-        let said =
-            "kq: what the kubelet of n2 measured is missing: of-n1.json is of node n1\nhint: ";
+        let said = "kq: of-n1.json has the stats of node n1, not of n2\nhint: ";
         assert!(ran.stderr.starts_with(said), "{}", ran.stderr);
     }
 }
@@ -201,8 +200,8 @@ fn who_was_measured_and_was_not_read_is_missing() {
     let both = [("one", "u-one", 1 << 20), ("two", "u-two", 2 << 20)];
     for (measured_pods, missing) in [
         (&both[..1], None),
-        (&both[..], Some("pods that were measured and are not in the files: a/two (--pods)")),
-        (&[], Some("what the pods use: no pod is in what was measured (--stats)")),
+        (&both[..], Some("measured pods that are not in the files: a/two (--pods)")),
+        (&[], Some("the pods' usage: the stats have no pods (--stats)")),
     ] {
         let (shown, told) = of_values(&pods, &measured(known("n"), measured_pods), "");
         assert_eq!(shown.code, if missing.is_some() { 3 } else { 0 }, "{}", shown.text());

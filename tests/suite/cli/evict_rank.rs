@@ -66,7 +66,7 @@ memory.available              hard   100Mi       80Mi        -20Mi    yes       
 allocatableMemory.available   hard   100Mi       600Mi       500Mi    no        nothing
 
 RANK   POD               PRIORITY     REQUEST   USAGE     OVER      EXCEEDS   CRITICAL   WHY THERE
-1      shop/new          1000         64Mi      unknown   unknown   unknown   no         no stats: goes before what was measured
+1      shop/new          1000         64Mi      unknown   unknown   unknown   no         no stats: before pods that were measured
 2      shop/cache        0            0         200Mi     200Mi     yes       no         more over its request: 200Mi, then 26Mi
 3      shop/batch        0            64Mi      90Mi      26Mi      yes       no         lower priority: 0, then 1000
 4      shop/web          1000         256Mi     300Mi     44Mi      yes       no         lower priority: 1000, then 2000001000
@@ -92,12 +92,12 @@ fn disks_are_cleared_first_and_shown_part_by_part() {
     asked(&folder, "disk").arg("-owide").shows(str![[r#"
 SIGNAL     nodefs.available (DiskPressure)
 USAGE      as the kubelet measured it: made up
-DISKS      one for everything: the kubelet measures imagefs and nodefs as equally large; where the runtime keeps writable layers is not known: taken to be with the images
+DISKS      one for everything: the kubelet measures imagefs and nodefs as equally large; the folder of writable layers is unknown: assumed to be with the images
 COUNTED    writable layers, logs, local volumes
 NOW        crossed: nodefs.available 8Gi, threshold 10% of 100Gi = 10Gi; once crossed, it counts as crossed until 500Mi more than the threshold are left
-NOW        crossed: nodefs.available 8Gi, threshold 15% of 100Gi = 15Gi; soft: a pod goes once that was so for 1m30s, which one look cannot tell; once crossed, it counts as crossed until 500Mi more than the threshold are left
+NOW        crossed: nodefs.available 8Gi, threshold 15% of 100Gi = 15Gi; soft: a pod is evicted once crossed for 1m30s, which kq cannot know; once crossed, it counts as crossed until 500Mi more than the threshold are left
 BEFORE     memory comes before nodefs.available, and is crossed: memory.available 80Mi, threshold 100Mi
-BEFORE     dead containers are removed, then unused images; no pod goes if that is enough (kq gc dry-run --trigger eviction)
+BEFORE     dead containers are removed, then unused images; no pod is evicted if that is enough (kq gc dry-run --trigger eviction)
 FIRST      shop/new
 
 SIGNAL             KIND         THRESHOLD             AVAILABLE   MARGIN   CROSSED   WOULD-RECLAIM
@@ -105,7 +105,7 @@ nodefs.available   hard         10% of 100Gi = 10Gi   8Gi         -2Gi     yes  
 nodefs.available   soft 1m30s   15% of 100Gi = 15Gi   8Gi         -7Gi     yes       containers, images
 
 RANK   POD               PRIORITY     REQUEST   USAGE     OVER      EXCEEDS   CRITICAL   LAYERS    LOGS      VOLUMES   SOFT-GRACE   COUNTED-AS-0   UID          WHY THERE
-1      shop/new          1000         0         unknown   unknown   unknown   no         unknown   unknown   unknown   10s          -              u-new        no stats: goes before what was measured
+1      shop/new          1000         0         unknown   unknown   unknown   no         unknown   unknown   unknown   10s          -              u-new        no stats: before pods that were measured
 2      shop/cache        0            0         906Mi     906Mi     yes       no         5Mi       1Mi       900Mi     10s          -              u-cache      more over its request: 906Mi, then 21Mi
 3      shop/batch        0            0         21Mi      21Mi      yes       no         20Mi      1Mi       0         10s          -              u-batch      lower priority: 0, then 1000
 4      shop/web          1000         0         160Mi     160Mi     yes       no         40Mi      120Mi     0         5s           -              u-web        lower priority: 1000, then 2000001000
@@ -134,7 +134,7 @@ RANK   POD               PRIORITY     REQUEST   USAGE     OVER   EXCEEDS   CRITI
 2      shop/batch        0            -         4         -      -         no         lower priority: 0, then 100
 3-4    shop/worker-1     100          -         40        -      -         no         equal to one other: any order; lower priority: 100, then 1000
 3-4    shop/worker-2     100          -         40        -      -         no         equal to one other: any order; lower priority: 100, then 1000
-5      shop/new          1000         -         unknown   -      -         no         no stats: goes before what was measured
+5      shop/new          1000         -         unknown   -      -         no         no stats: before pods that were measured
 6      shop/web          1000         -         25        -      -         no         lower priority: 1000, then 2000001000
 7      kube-system/dns   2000001000   -         3         -      -         spared     the last
 --- stderr
@@ -167,7 +167,7 @@ layout:
   - code: sameSize
     text: the kubelet measures imagefs and nodefs as equally large
   - code: folderOfLayersUnknown
-    text: "where the runtime keeps writable layers is not known: taken to be with the images"
+    text: "the folder of writable layers is unknown: assumed to be with the images"
   sources:
     containerfs: the kubelet's stats summary
     imagefs: the kubelet's stats summary
@@ -229,7 +229,7 @@ before:
   - deleteAllUnusedContainers
   - deleteUnusedImages
   text: >-
-    dead containers are removed, then unused images; no pod goes if that is enough
+    dead containers are removed, then unused images; no pod is evicted if that is enough
     (kq gc dry-run --trigger eviction)
 first:
   oneOf:
@@ -326,7 +326,7 @@ fn only_what_may_be_evicted_is_ranked() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     for said in [
         "assumed: 1 pod on other nodes than node-a: not counted",
-        "assumed: 1 pod that no node has yet: not counted",
+        "assumed: 1 pod not bound to a node: not counted",
         "assumed: 1 pod with a class and no priority",
         "warning: measured, and no pod that may be evicted: shop/batch and one other",
     ] {
@@ -355,8 +355,7 @@ fn a_kubelet_knows_its_name_better_than_its_machine() {
     std::fs::write(folder.path().join("sum.json"), summary.to_string()).expect("a file");
     let ran = asked(&folder, "memory").arg("--stats=sum.json").run();
     assert_eq!(ran.code, 3, "{}", ran.text());
-    let said =
-        "what the kubelet of node-a measured is missing: sum.json is of node node-a.internal";
+    let said = "sum.json has the stats of node node-a.internal, not of node-a";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
 }
 
@@ -417,9 +416,9 @@ fn without_the_kubelet_cgroups_are_counted() {
     }
     node.with_pods("evict rank --signal memory").shows(str![[r#"
 SIGNAL     memory.available (MemoryPressure)
-USAGE      counted in cgroups, as the kubelet could not be asked: /sys/fs/cgroup
-NOW        not known whether it is crossed: memory.available ?, threshold 100Mi
-NOW        not known whether it is crossed: allocatableMemory.available ?, threshold 100Mi
+USAGE      counted in cgroups: the kubelet did not answer: /sys/fs/cgroup
+NOW        unknown whether it is crossed: memory.available ?, threshold 100Mi
+NOW        unknown whether it is crossed: allocatableMemory.available ?, threshold 100Mi
 BEFORE     nothing is reclaimed for memory.available: a pod is evicted
 FIRST      shop/web
 
@@ -502,7 +501,7 @@ fn what_cannot_be_understood_is_refused() {
         (
             "--signal memory --stats blind.json",
             3,
-            "missing: what is left of memory.available: blind.json does not tell",
+            "missing: the available amount of memory.available: not in blind.json",
         ),
     ] {
         let ran = kq(&format!("evict rank --pods pods.json {line}")).within(folder.path()).run();
@@ -563,7 +562,7 @@ fn static_pods_of_the_folder_are_known_and_the_others_are_missed() {
     let ran =
         kq(&format!("evict rank --signal memory --host-root {root} --kubelet-url {url}")).run();
     assert_eq!(ran.code, 3, "{}", ran.text());
-    let first = "FIRST      not known: all pods that are known are critical, and not all are known";
+    let first = "FIRST      unknown: all known pods are critical, and others are unknown";
     assert!(ran.stdout.contains(first), "{}", ran.text());
     assert!(ran.stdout.contains("kube-system/proxy-worker-1"), "{}", ran.text());
     let missing = "the specifications of shop/web are not known";

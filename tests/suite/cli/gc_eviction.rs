@@ -238,7 +238,7 @@ fn pressure_says_what_is_reclaimed_and_who_goes() {
             "removedForSpace",
             true,
             0,
-            "imagefs.available: whether reclaiming is enough is not known (images free between 0 and",
+            "imagefs.available: unknown whether reclaiming is enough (images free between 0 and",
         ),
         (
             "enough without any doubt",
@@ -274,7 +274,7 @@ fn pressure_says_what_is_reclaimed_and_who_goes() {
             "removedForSpace",
             true,
             1,
-            "the pod that would be evicted is unknown: what the pods use is not known: https://127.0.0.1:10250",
+            "the pod that would be evicted is unknown: the pods' usage is unknown: https://127.0.0.1:10250",
         ),
         (
             "only the kubelet's disk, images apart",
@@ -344,7 +344,7 @@ fn pressure_says_what_is_reclaimed_and_who_goes() {
             "",
             "crossed (soft, grace period 2m0s): imagefs.available 17Gi, threshold 20% of 100Gi = 20Gi; \
              dead containers are removed, then unused images, once it has been crossed for its grace \
-             period, which one look cannot tell",
+             period, which kq cannot know",
             "removedForSpace",
             true,
             0,
@@ -368,7 +368,7 @@ fn pressure_says_what_is_reclaimed_and_who_goes() {
             "removedForSpace",
             true,
             0,
-            "(images free at least 0 bytes, and how many more is not known, counted as 2147483648;",
+            "(images free at least 0 bytes, with no known upper bound, counted as 2147483648;",
         ),
         (
             "nothing is known",

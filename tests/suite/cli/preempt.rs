@@ -61,7 +61,7 @@ fn what_is_no_resource_refuses_a_critical_pod_in_both_commands() {
         let ran = ask(line, &new, &pods, &node("n", "2"));
         assert_eq!(ran.code, 1, "{}", ran.text());
         assert!(ran.stdout.contains("NodeAffinity: "), "{}", ran.text());
-        let because = "nodeSelector a=b: the node has no such label";
+        let because = "nodeSelector a=b: the node does not have the label";
         assert!(ran.stdout.contains(because), "{}", ran.text());
         assert!(!ran.stdout.contains("OutOfcpu"), "{}", ran.text());
     }
@@ -129,7 +129,7 @@ fn a_pod_can_be_taken_away_in_thought() {
     assert!(ran.stdout.contains("taken away (--without)"), "{}", ran.stdout);
     let ran = ask("admit explain new.json --without default/c");
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
-    assert!(ran.stderr.contains("--without default/c: no such pod on this node"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("--without: no pod default/c on this node"), "{}", ran.stderr);
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn what_cannot_be_understood_is_named() {
             }]),
             node("n", "2"),
             2,
-            &["a means more than one pod", "hint: say NAMESPACE/NAME"],
+            &["a means more than one pod", "hint: use NAMESPACE/NAME"],
         ),
         (
             "an order with a misspelt name",

@@ -81,7 +81,7 @@ dear       kills 1      1 Burstable   1000               45s     lacks cpu 500m
 critical   not enough   -             -                  -       still missing without all of them: cpu 500m
 tainted    refused      -             -                  -       TaintToleration: Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate
 broken     MISSING      -             -                  -       status.allocatable.cpu: \"much\": not a number of a quantity
-unknown    MISSING      -             -                  -       node unknown: status.allocatable: nothing is in it, so what the node has for pods is not known
+unknown    MISSING      -             -                  -       node unknown: status.allocatable is empty, so the amounts for pods are unknown
 ";
     let (table, rest) = ran.stdout.split_once("\n\n").expect("a table, and what is said of it");
     for (line, expected) in table.lines().zip(expected.lines()) {
@@ -101,10 +101,10 @@ unknown    MISSING      -             -                  -       node unknown: s
     );
     assert_eq!(ran.code, 3, "{}", ran.text());
     for said in [
-        "assumed: each node is asked as if the pod were bound to it\n",
+        "assumed: the pod counts as bound to each node in turn\n",
         "assumed: every kubelet has the feature gates and the configuration that are the default",
         "assumed: 1 of the pods without spec.nodeName: on no node",
-        "warning: nodes that have pods and are not in the list of nodes: 1, such as elsewhere",
+        "warning: nodes with pods that are not in the list of nodes: 1, such as elsewhere",
     ] {
         assert!(ran.stderr.contains(said), "{said}: {}", ran.stderr);
     }
@@ -243,7 +243,7 @@ fn a_pod_that_was_read_twice_counts_once_and_windows_is_not_known() {
     );
     assert_eq!(answer["nodes"][1]["result"], "missing");
     let because = answer["nodes"][1]["because"].to_string();
-    assert!(because.contains("kq knows the kubelet on linux"), "{because}");
+    assert!(because.contains("kq supports the kubelet on linux"), "{because}");
 }
 
 #[test]

@@ -187,8 +187,7 @@ fn nobody_goes_for_a_pod_that_may_be_gone() {
         let world = World::new("1600m", [going, pod("shop/b", "600m")]);
         let ran = world.run("--yes");
         assert_eq!(ran.code, code, "{}", ran.text());
-        let said =
-            "missing: whether shop/going still runs: its time to stop is over (--runtime-endpoint)";
+        let said = "missing: whether shop/going still runs: its termination grace period is over (--runtime-endpoint)";
         assert_eq!(ran.stderr.contains(said), code == 4, "{}", ran.text());
         let left = if code == 4 { 2 } else { 1 };
         assert_eq!(world.cluster.pods().len(), left, "{}", ran.text());
@@ -299,7 +298,7 @@ fn a_pod_that_runs_already_costs_no_victim() {
     deleted["metadata"]["deletionTimestamp"] = json!("2026-11-22T00:00:00Z");
     world.cluster.state().pods.insert("kube-system/waits".to_owned(), deleted);
     let ran = kq(&line).run();
-    let because = "kube-system/waits on worker-1: it is being deleted: nobody is to go for it\n";
+    let because = "kube-system/waits on worker-1: it is being deleted: no pod is evicted for it\n";
     assert_eq!((ran.code, &*ran.stdout), (1, because), "{}", ran.text());
     assert_eq!(world.cluster.changes(), [""; 0]);
 }
@@ -307,9 +306,9 @@ fn a_pod_that_runs_already_costs_no_victim() {
 #[test]
 fn a_pod_that_nobody_can_help_any_more_costs_no_victim() {
     for (change, stopped) in [
-        ("gone", "kube-system/waits is not on this node any more"),
+        ("gone", "kube-system/waits is no longer on this node"),
         ("failed", "its phase is Failed now"),
-        ("deleted", "it is being deleted: nobody is to go for it"),
+        ("deleted", "it is being deleted: no pod is evicted for it"),
         ("mighty", "killing everybody whom it may take the place of is not enough"),
     ] {
         let mut waits = pod("kube-system/waits", "1");

@@ -298,7 +298,11 @@ fn a_pod_of_the_cluster_is_asked_for_by_its_name() {
     let of_namespace = "/api/v1/namespaces/default/pods?";
     assert!(server.seen().iter().any(|seen| seen.line.contains(of_namespace)), "no more is read");
     let ran = ask(&authority, "53840580-5c35-41ae-83ae-ae6cef7fce0d", "");
-    assert!(ran.stderr.contains("is a UID, and the API server is asked by name"), "{}", ran.text());
+    assert!(
+        ran.stderr.contains("is a UID, and the API server is queried by name"),
+        "{}",
+        ran.text()
+    );
     assert_eq!(ran.code, 2);
     let ran = ask(&authority, "new", "");
     assert!(ran.stderr.contains("new means more than one pod"), "{}", ran.text());

@@ -211,7 +211,7 @@ fn what_claims_account_to_a_pod_counts_where_the_gate_is_on() {
         (
             "--feature-gates DRANodeAllocatableResources=true",
             1500,
-            "container 500m; with what claims account to it 1500m",
+            "container 500m; with its resource claims 1500m",
         ),
     ] {
         let answer = ask(&format!("admit explain new.json {flags}"), &snapshot, &new);

@@ -91,7 +91,7 @@ fn pods_of_other_nodes_are_none_of_this_one() {
         let line = format!("{command} explain new.json --node-file node.json --pods");
         let ran = ask(&format!("{line} elsewhere.json"), &files);
         assert_eq!((ran.code, &*ran.stdout), (3, ""), "{}", ran.text());
-        let said = "no pod of node n1 was read: all are on others, such as n2";
+        let said = "no pods of node n1: all are on other nodes, such as n2";
         assert!(ran.stderr.contains(said), "{}", ran.text());
         let ran = ask(&format!("{line} empty.json"), &files);
         assert_eq!(ran.code, 0, "{}", ran.text());

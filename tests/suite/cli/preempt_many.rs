@@ -78,7 +78,7 @@ fn more_pods_are_refused_with_their_number_and_the_limit() {
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert_eq!(
         ran.stderr,
-        "kq: 100000 pods on one node: victims are looked for among at most 10000\n\
+        "kq: 100000 pods on one node: kq searches for victims among at most 10000\n\
          hint: a kubelet runs a few hundred pods; give those of one node: --pods FILE\n"
     );
     assert_eq!(ran.stdout, "");

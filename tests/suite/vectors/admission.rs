@@ -23,7 +23,7 @@ pub fn answer(case: &Value) -> Value {
         others: &others,
         cached: error("cached_node_error").map_or(Ok(&node), Err),
         fresh: error("fresh_node_error").map_or(Ok(fresh), Err),
-        given_devices: error("plugin_resource_update_error").map_or(Ok(&nothing), Err),
+        allocated_devices: error("plugin_resource_update_error").map_or(Ok(&nothing), Err),
     };
     out(&examine(&pod, &facts, &rules))
 }

@@ -98,8 +98,12 @@ fn admit(case: &Value) -> Value {
     let others = Occupancy::of(&pods, &rules);
     let node: NodeObject = input::read(&case["node"]);
     let nothing = BTreeMap::new();
-    let facts =
-        Facts { others: &others, cached: Ok(&node), fresh: Ok(&node), given_devices: Ok(&nothing) };
+    let facts = Facts {
+        others: &others,
+        cached: Ok(&node),
+        fresh: Ok(&node),
+        allocated_devices: Ok(&nothing),
+    };
     let (verdict, _, handled) = admit_with_preemption(&pod, &facts, Trace::Chosen, &rules);
     let victims = match handled.map(|handled| handled.outcome) {
         Some(Outcome::Kills(victims)) => victims,
