@@ -60,9 +60,7 @@ fn a_name_tells_whose_it_is_and_no_uid_is_not_no_stats() {
     let (shown, answer) = of_values(&pods, &summary, "");
     assert_eq!((shown.code, places(&answer)), (3, vec!["1 manifest".to_owned(), "2 a".to_owned()]));
     assert!(
-        shown
-            .stderr
-            .contains("missing: the UID of a/stranger: by its name nothing that was measured"),
+        shown.stderr.contains("missing: the UID of a/stranger: no stats under its name"),
         "{}",
         shown.stderr
     );
@@ -98,7 +96,7 @@ fn pods_of_other_nodes_are_told_from_those_without_stats() {
     let (shown, answer) = of_values(&pods, &both, "");
     assert_eq!((shown.code, places(&answer)), (3, vec!["1 other".to_owned(), "2 a".to_owned()]));
     assert!(
-        shown.stderr.contains("missing: a/new: whether n1, its node, is the one in question"),
+        shown.stderr.contains("missing: a/new: unknown whether its node n1 is the one measured"),
         "{}",
         shown.stderr
     );
@@ -113,8 +111,7 @@ fn pods_and_what_was_measured_are_of_one_node() {
             "the summary is of another node",
             &pods[..],
             measured(known("n2"), &of_both),
-            "missing: the pods of n2: all that are given, 2, are on n1 (--pods with those of n2, or \
-             --stats with what the kubelet of n1 measured)",
+            "missing: the pods of n2: all 2 given are on n1 (--pods of n2, or --stats of n1)",
         ),
         (
             "no pods",
@@ -126,7 +123,7 @@ fn pods_and_what_was_measured_are_of_one_node() {
             "other pods",
             &pods[..],
             measured(known(""), &[("x", "9", 5)]),
-            "missing: the pods that were measured, 1: none of the 2 that are given is one of them",
+            "missing: the 1 measured pods: none of the 2 pods given is one of them",
         ),
     ] {
         let (shown, answer) = of_values(pods, &summary, "");
@@ -188,8 +185,8 @@ fn what_is_beyond_64_bits_is_shown_as_measured_and_counts_as_the_kubelet_counts_
     let last = &answer["items"][1];
     assert_eq!((&last["name"], &last["usage"]), (&json!("much"), &json!(much)));
     assert_eq!((&last["over"], &last["exceeds"]), (&json!(much as i64), &json!(false)));
-    let said = "warning: a/much: 9223372036854775813 was measured, which is 2^63 or more: the kubelet takes it \
-                for -9223372036854775803";
+    let said = "warning: a/much: the measured 9223372036854775813 is 2^63 or more: the kubelet reads it \
+                as -9223372036854775803";
     assert!(shown.stderr.contains(said), "{}", shown.stderr);
 }
 

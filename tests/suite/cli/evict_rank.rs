@@ -286,7 +286,7 @@ facts: {}
 assumptions: []
 missing: []
 warnings:
-- text: "measured, and no pod that may be evicted: shop/worker-1 and 3 others; the kubelet does not rank what ended or is not its own"
+- text: "stats of pods that cannot be evicted: shop/worker-1 and 3 others; the kubelet ranks only its own active pods"
 --- exit 0
 
 "#]]);
@@ -328,7 +328,7 @@ fn only_what_may_be_evicted_is_ranked() {
         "assumed: 1 pod on other nodes than node-a: not counted",
         "assumed: 1 pod not bound to a node: not counted",
         "assumed: 1 pod with a class and no priority",
-        "warning: measured, and no pod that may be evicted: shop/batch and one other",
+        "warning: stats of pods that cannot be evicted: shop/batch and one other",
     ] {
         assert!(ran.stderr.contains(said), "{said}: {}", ran.stderr);
     }
@@ -409,7 +409,7 @@ fn without_the_kubelet_cgroups_are_counted() {
     let (web, batch) = ("/kubepods/burstable/podaaaa-1", "/kubepods/besteffort/podbbbb-2");
     let none = node.with_pods("evict rank --signal memory").run();
     assert_eq!(none.code, 3, "{}", none.stdout);
-    assert!(none.stderr.contains("what 2 pods use is not in their cgroups"), "{}", none.stderr);
+    assert!(none.stderr.contains("2 pods have no usage in their cgroups"), "{}", none.stderr);
     for (pod, current) in [(web, "104857600"), (batch, "20971520")] {
         node.set(pod, "memory.current", current);
         node.set(pod, "memory.stat", "anon 1\ninactive_file 10485760");
@@ -432,7 +432,7 @@ RANK   POD          PRIORITY   REQUEST   USAGE   OVER   EXCEEDS   CRITICAL   WHY
 --- stderr
 assumed: the kubelet is of version 1.36, the newest that kq knows (--kubelet-version)
 warning: the container runtime could not be asked; name it with --runtime-endpoint (unix:///run/containerd/containerd.sock (containerd's usual socket): no such file or directory; unix:///run/crio/crio.sock (CRI-O's usual socket): no such file or directory; unix:///var/run/crio/crio.sock (CRI-O's usual socket): no such file or directory; unix:///run/cri-dockerd.sock (cri-dockerd's usual socket): no such file or directory; unix:///run/k3s/containerd/containerd.sock (the usual socket of k3s and rke2): no such file or directory; unix:///var/snap/microk8s/common/run/containerd.sock (the usual socket of microk8s): no such file or directory; unix:///run/k0s/containerd.sock (the usual socket of k0s): no such file or directory)
-missing: what the kubelet itself measured, so it may rank by other numbers, and what is left on the node is not known; limits of local storage are taken not to be exceeded: http://127.0.0.1:1/stats/summary: 127.0.0.1:1 refused the connection
+missing: the kubelet's own stats, so it may rank by other numbers; the node's available amounts are unknown; limits of local storage are assumed not to be exceeded: http://127.0.0.1:1/stats/summary: 127.0.0.1:1 refused the connection
 --- exit 3
 
 "#]]);

@@ -206,7 +206,7 @@ ORDER   IMAGE              ID              SIZE   VERDICT        CERTAINTY   REA
 kubelet start: 2026-11-19T00:00:00Z (--kubelet-start)
 missing: when images were first found and last used: only the kubelet knows; kq gc record keeps records of its own
 missing: not all pods are known, so the dead containers of the others are taken to stay: nobody who knows all of them was asked
-missing: what the kubelet measures is not known, so memory and processes, which come before disks or beside them, are taken not to be short, and limits of local storage not to be exceeded: https://127.0.0.1:10250/stats/summary: refused
+missing: the kubelet's stats are unknown: memory and processes are assumed not to be short, and limits of local storage not to be exceeded: https://127.0.0.1:10250/stats/summary: refused
 missing: folders of logs: the kubelet removes those of pods that are gone along with dead containers; kq does not look at them, and kq gc apply leaves them
 hint: to keep an image, pin it: ctr -n k8s.io images label IMAGE io.cri-containerd.pinned=pinned
 --- exit 0
@@ -348,13 +348,13 @@ fn pressure_says_what_is_reclaimed_and_who_goes() {
             "removedForSpace",
             true,
             0,
-            "imagefs.available: whether reclaiming is enough is not known",
+            "imagefs.available: unknown whether reclaiming is enough",
         ),
         (
             "a limit of its own",
             Node { disks: full(50), stats: Some(stats(5, 61)), ..Node::default() },
             "",
-            "pods that exceed limits of local storage of their own are evicted first (1)",
+            "pods that exceed their limits of local storage are evicted first (1)",
             "removedForSpace",
             true,
             0,
@@ -374,7 +374,7 @@ fn pressure_says_what_is_reclaimed_and_who_goes() {
             "nothing is known",
             Node { disks: [None; 3], ..Node::default() },
             "",
-            "whether anything would be reclaimed now is not known",
+            "unknown whether anything would be reclaimed now",
             "removedForSpace",
             true,
             3,

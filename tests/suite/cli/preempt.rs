@@ -316,7 +316,7 @@ fn a_priority_that_only_the_cluster_knows_is_assumed() {
     let pods = list([pod("a", "1")]);
     let ran = ask("preempt explain new.json", &unknown, &pods, &node("n", "2"));
     assert!(
-        ran.stderr.contains("assumed: priority 0: only the cluster knows the value of class gold")
+        ran.stderr.contains("assumed: priority 0: only the cluster has the value of class gold")
     );
     assert_eq!(ran.code, 1, "{}", ran.text());
     let ran =

@@ -73,7 +73,7 @@ fn victims_go_until_the_pod_fits() {
     assert!(ran.stdout.contains("1/1 shop/c: evicted, gone after "), "{}", ran.text());
     assert!(ran.stdout.contains("kube-system/dns fits on worker-1: 1 gone"), "{}", ran.text());
     assert!(
-        ran.stderr.contains("disruption budgets are asked; the kubelet would not"),
+        ran.stderr.contains("disruption budgets are checked; the kubelet would not"),
         "{}",
         ran.text()
     );
@@ -177,7 +177,7 @@ fn like_the_kubelet_no_budget_is_asked() {
     assert!(changes.iter().all(|line| line.starts_with("DELETE ")), "{changes:?}");
     assert!(ran.stdout.contains(": deleted, gone after "), "{}", ran.text());
     assert!(world.cluster.state().log[0].starts_with("DELETE shop/"), "asked before");
-    assert!(ran.stderr.contains("disruption budgets are not asked"), "{}", ran.text());
+    assert!(ran.stderr.contains("disruption budgets are not checked"), "{}", ran.text());
 }
 
 #[test]
