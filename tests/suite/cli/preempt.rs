@@ -218,7 +218,7 @@ fn what_cannot_be_understood_is_named() {
             }]),
             node("n", "2"),
             2,
-            &["a means more than one pod", "hint: use NAMESPACE/NAME"],
+            &["a matches more than one pod", "hint: use NAMESPACE/NAME"],
         ),
         (
             "an order with a misspelt name",

@@ -134,7 +134,7 @@ fn a_name_that_nobody_has_was_another_one() {
         ("deployment/web", "did you mean shop/web-7d9f?"),
         ("default/db-0", "did you mean shop/db-0?"),
         ("db-1", "did you mean shop/db-0?"),
-        ("something", "a file is named by its path"),
+        ("something", "for a file, give its path"),
         (".", ". is a folder: name a file in it"),
     ] {
         let line = format!("preempt explain {asked} --node-file node.json --pods pods.json");
