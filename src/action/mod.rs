@@ -3,7 +3,7 @@
 //! An action joins a domain's pure plan with `edge/` and `node/`. It takes plain options and reports its progress as
 //! data; flags, confirmation, rendering and exit codes stay in the binary.
 
-/// Probes, sent once, repeatedly, or in several ways.
-pub mod probes;
 pub mod cgroup;
 pub mod fleet;
+/// Probes, sent once, repeatedly, or in several ways.
+pub mod probes;

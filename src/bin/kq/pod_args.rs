@@ -41,11 +41,6 @@ impl NamespaceArgs {
         Ok(within.to_string())
     }
 
-    /// Returns true if pods of a namespace are selected.
-    pub fn has(&self, namespace: &str) -> bool {
-        self.name().is_none_or(|name| name == namespace)
-    }
-
     /// Refuses a namespace for the pods of a file, which say their own.
     fn check_file(&self, file: &str) -> Result<(), Failure> {
         match self.name() {

@@ -3,11 +3,11 @@
 use crate::exit::Failure;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
 use crate::pod_args::{LabelArgs, NamespaceArgs};
-use kq::question::pod_selectors::PodSelectors;
 use kq::action::probes::{FactSource, PodChoice, ProbeNode};
 use kq::facts::pod_selector::Selection;
 use kq::k8s::pod::ProbeType;
 use kq::node::Needs;
+use kq::question::pod_selectors::PodSelectors;
 use kq::question::probes::{ProbeChanges, ProbedPods, Purpose};
 use std::net::IpAddr;
 
