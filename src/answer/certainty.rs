@@ -1,4 +1,4 @@
-//! How sure an answer is.
+//! The certainty of an answer.
 
 use schemars::JsonSchema;
 use serde::Serialize;

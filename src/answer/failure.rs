@@ -1,4 +1,4 @@
-//! Why a question has no answer, and what to do about it.
+//! Failures: why a question has no answer, and hints.
 
 use std::error::Error;
 use std::fmt;

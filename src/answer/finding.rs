@@ -1,4 +1,4 @@
-//! What a lint, a verification or a check finds.
+//! Findings of lints, verifications and checks.
 
 use schemars::JsonSchema;
 use serde::Serialize;

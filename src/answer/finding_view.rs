@@ -1,4 +1,4 @@
-//! Findings for people.
+//! Findings as text.
 
 use super::{Finding, Severity, Subject};
 use crate::output::table::{Column, Rows, Table, or_dash};

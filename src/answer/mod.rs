@@ -1,10 +1,10 @@
-//! What every answer has in common.
+//! The parts that all answers share.
 
 /// Facts, assumptions, missing facts, warnings.
 mod basis;
 /// How sure an answer is.
 mod certainty;
-/// Why there is no answer.
+/// Why a question has no answer.
 mod failure;
 /// Results of rules, with one severity.
 mod finding;

@@ -1,4 +1,4 @@
-//! A reason as JSON and YAML have it: its code and its facts, and the sentence made of them.
+//! Reasons in JSON and YAML: the code, the facts, and the sentence.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};

@@ -1,4 +1,4 @@
-//! What of a node's resources is for pods.
+//! The part of a node's resources that is available to pods.
 //!
 //! Mirrors `GetNodeAllocatableReservation`, `getNodeAllocatableAbsolute` and `validateNodeAllocatable`
 //! of `pkg/kubelet/cm/node_container_manager_linux.go`, `hardEvictionReservation` of
@@ -96,7 +96,7 @@ pub struct NodeAllocatable {
     pub reservation: ResourceList,
     /// Capacity without reserved resources; eviction thresholds are not taken off.
     pub absolute: ResourceList,
-    /// As the node's status says it.
+    /// As in the node's status.
     pub status: ResourceList,
 }
 

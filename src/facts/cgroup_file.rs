@@ -17,7 +17,7 @@ pub struct Row {
     pub v2: Option<&'static str>,
     /// The controller; on cgroup v1 it has its own hierarchy.
     pub controller: &'static str,
-    /// Who uses it.
+    /// Its use.
     pub used_for: FileUse,
     /// Its unit.
     pub holds: Holds,
@@ -31,7 +31,7 @@ pub struct Row {
     pub in_plan: bool,
     /// The tables of the live tree that have a column for it.
     pub in_show: Option<Width>,
-    /// What its text rests on in every container, beside the pod.
+    /// What its text rests on in every container, besides the pod.
     pub rests_on: &'static [Premise],
     /// What it is for; `None`: kq has no explanation.
     pub purpose: Option<&'static str>,
@@ -39,7 +39,7 @@ pub struct Row {
     pub set_by_runtime: bool,
 }
 
-/// Who uses a file, and for what.
+/// The use of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileUse {
     /// The kubelet sets it, or in a container the runtime.
@@ -82,7 +82,7 @@ pub enum Width {
     Wide,
 }
 
-/// Something that the text of a file rests on beside the pods.
+/// Something that the text of a file rests on, besides the pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Premise {
     /// A fact about the node.
@@ -93,7 +93,7 @@ pub enum Premise {
     Gate(Gate),
     /// A rule that kubelets have since a minor version.
     Since(u32),
-    /// Who rounds quotas.
+    /// The component that rounds quotas.
     Rounding,
 }
 
@@ -163,7 +163,7 @@ files! {
     MemoryLow = Row {
         v2: Some("memory.low"), untouched: Some("0"), properties: &["MemoryLow"], in_plan: true,
         in_show: Some(Width::Wide),
-        purpose: Some("memory that is reclaimed from it only when nobody else has any to give"),
+        purpose: Some("memory that is reclaimed from it only when no other cgroup has any"),
         ..setting("memory", Holds::Bytes)
     },
     MemoryHigh = Row {
@@ -233,7 +233,7 @@ const WEIGHT: &str =
 const QUOTA: &str = "CPU time that may be used in each period, over all CPUs";
 const QUOTA_PROPERTIES: &[&str] = &["CPUQuotaPeriodUSec", "CPUQuotaPerSecUSec"];
 
-/// A file in which something is set, without its names; untouched it is no limit.
+/// A file with a setting, without its names; its default is no limit.
 const fn setting(controller: &'static str, holds: Holds) -> Row {
     Row {
         v1: None,
@@ -335,12 +335,12 @@ impl CgroupFile {
         }
     }
 
-    /// Tells whether it holds bytes.
+    /// Returns true if it holds bytes.
     pub fn is_bytes(self) -> bool {
         matches!(self.row().holds, Holds::Bytes | Holds::HugePages)
     }
 
-    /// Tells whether its name has a page size in it.
+    /// Returns true if its name has a page size in it.
     pub fn has_size(self) -> bool {
         self.row().holds == Holds::HugePages
     }

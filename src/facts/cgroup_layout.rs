@@ -1,4 +1,4 @@
-//! Where the kernel's cgroup hierarchies are mounted, read from `mountinfo`.
+//! The mount points of the kernel's cgroup hierarchies, read from `mountinfo`.
 //!
 //! The format is that of `Documentation/filesystems/proc.rst` of Linux, section 3.5.
 
@@ -6,7 +6,7 @@ use crate::facts::cgroup_mode::CgroupVersion;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The place where everybody looks for cgroups, the kubelet among them.
+/// The usual mount point of cgroups, which the kubelet uses too.
 const USUAL_PLACE: &str = "/sys/fs/cgroup";
 
 /// The controllers of cgroup v1. Among the options of a file system, nothing else is one: the kernel
@@ -57,14 +57,14 @@ struct Mount<'a> {
     options: &'a str,
 }
 
-/// Where a kubelet looks for the unified hierarchy.
+/// The kubelet's path of the unified hierarchy.
 const UNIFIED: &str = "/sys/fs/cgroup";
 
 impl CgroupLayout {
     /// Returns which interface the kubelet uses: the unified hierarchy when it is mounted at the place
-    /// where the kubelet looks for it, and no v1 controller is in use. (A hybrid layout, with v1
-    /// controllers and the unified hierarchy beside them, is v1 to the kubelet: `IsCgroup2UnifiedMode`
-    /// of `opencontainers/cgroups` looks at the file system type of `/sys/fs/cgroup`.)
+    /// where the kubelet expects it, and no v1 controller is in use. (A hybrid layout, with v1
+    /// controllers and the unified hierarchy, is v1 to the kubelet: `IsCgroup2UnifiedMode`
+    /// of `opencontainers/cgroups` reads the file system type of `/sys/fs/cgroup`.)
     pub fn version(&self) -> Option<CgroupVersion> {
         let is_v1 = self.controllers.keys().any(|name| !name.starts_with("name="));
         match (is_v1, self.unified.as_deref()) {
@@ -87,7 +87,7 @@ impl CgroupLayout {
         rest.min_by_key(|rest| rest.len()).unwrap_or(path).to_owned()
     }
 
-    /// Tells whether v1 controllers and the unified hierarchy are mounted at the same time.
+    /// Returns true if v1 controllers and the unified hierarchy are mounted at the same time.
     pub fn is_hybrid(&self) -> bool {
         self.version() == Some(CgroupVersion::V1) && self.unified.is_some()
     }
@@ -100,7 +100,7 @@ impl CgroupLayout {
     ///
     /// # Errors
     ///
-    /// Fails for a line that is no mount.
+    /// Fails for a line that is not a mount.
     pub fn parse(mountinfo: &str) -> Result<Self, ParseMountInfoError> {
         let mut mounts: Vec<Mount<'_>> = Vec::new();
         let mut last_at: BTreeMap<String, usize> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Which cgroup interface a node has, and who creates cgroups there.
+//! The cgroup version of a node, and its cgroup driver.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -26,7 +26,7 @@ pub enum CgroupVersion {
     V2,
 }
 
-/// Who creates cgroups for the kubelet.
+/// The creator of the kubelet's cgroups.
 #[derive(
     Clone,
     Copy,
@@ -44,7 +44,7 @@ pub enum CgroupVersion {
 pub enum CgroupDriver {
     /// The kubelet writes the cgroup file system itself.
     Cgroupfs,
-    /// systemd is asked for slices, then the files are written too.
+    /// systemd creates slices, then the kubelet writes the files too.
     Systemd,
 }
 

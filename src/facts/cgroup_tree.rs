@@ -1,4 +1,4 @@
-//! The cgroups of a machine with the texts of their files, as the kernel gave them.
+//! The cgroups of a machine, with the texts of their files.
 
 use crate::facts::cgroup_file::{CgroupFile, FileUse};
 use crate::facts::cgroup_layout::CgroupLayout;
@@ -42,7 +42,7 @@ impl CgroupPath {
         Self("/".to_owned())
     }
 
-    /// Returns the path for a text; what is not below the root by its text is put there.
+    /// Returns the path for a text; a path outside of the root is put below it.
     pub fn new(text: &str) -> Self {
         let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty()).collect();
         Self(format!("/{}", parts.join("/")))
@@ -79,7 +79,7 @@ impl CgroupPath {
         self.parts().count()
     }
 
-    /// Tells whether this is the other cgroup or one in it.
+    /// Returns true if this is the other cgroup or one in it.
     pub fn is_within(&self, other: &Self) -> bool {
         let rest = self.0.strip_prefix(other.0.trim_end_matches('/'));
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

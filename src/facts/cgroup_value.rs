@@ -1,4 +1,4 @@
-//! What the kernel holds in a cgroup file, read from its text.
+//! The value of a cgroup file, read from its text.
 //!
 //! The kernel's rounding and its largest amounts as in `mm/page_counter.c` and `mm/hugetlb_cgroup.c` of
 //! Linux 6.12.
@@ -14,7 +14,7 @@ pub enum Value {
     Unlimited,
     /// A number in the unit of the file.
     Number(u64),
-    /// Microseconds of CPU time per period; no quota is no limit.
+    /// Microseconds of CPU time per period; without a quota there is no limit.
     Quota {
         /// The CPU time.
         quota_us: Option<u64>,
@@ -84,7 +84,7 @@ impl Value {
         }
     }
 
-    /// Tells whether it grants less than another value; a set, nothing else than the other one.
+    /// Returns true if it grants less than another value; of two sets, if they differ.
     pub fn is_below(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Set(own), Self::Set(other)) => own.is_subset(other),

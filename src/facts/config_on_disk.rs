@@ -1,5 +1,5 @@
-//! What the next start of a kubelet reads: its command line, the file of its configuration and the drop-ins, each
-//! as it is on the disk. The configuration that runs may be an older one.
+//! The input of a kubelet's next start: its command line, its configuration file and the drop-ins, each
+//! as it is on the disk. The running configuration may be older.
 
 use crate::facts::kubelet_process::KubeletProcess;
 use serde::{Deserialize, Serialize};
@@ -35,11 +35,11 @@ pub enum ConfigContent {
     Absent,
     /// Nothing.
     Empty,
-    /// It could not be read, and why; also where it is no document.
+    /// It could not be read, or is not a document; with the reason.
     Unreadable(String),
     /// A document.
     Document {
-        /// What it says.
+        /// The text.
         value: Value,
         /// Its text, which the kubelet quotes where the kind is missing; `None`: not known. It may hold secrets.
         #[serde(skip)]

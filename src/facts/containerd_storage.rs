@@ -1,7 +1,7 @@
-//! What containerd's own lists say of how images are stored, and what follows: which pieces there are,
-//! and which images hold each.
+//! The storage of images by containerd's own lists: the pieces,
+//! and the images that hold each.
 //!
-//! containerd removes what nothing leads to any more. Where it begins and how it goes on is in `scanRoots`
+//! containerd removes unreachable pieces. The roots and references are in `scanRoots`
 //! and `references` of `core/metadata/gc.go` in containerd (`metadata/gc.go` before 2.0): the name of
 //! an image leads to its target, labels of a blob to other blobs and to the snapshot that was unpacked
 //! from it, a snapshot to its parent. What expires, or is held under a condition, is taken to be held:
@@ -56,7 +56,7 @@ pub struct Snapshot {
     /// The name of the one below it; empty: there is none.
     pub parent: String,
     /// What it takes beyond its parent, as the snapshotter counts, if it is a finished layer; `None`:
-    /// somebody writes or looks into it.
+    /// a process writes or reads it.
     pub bytes: Option<u64>,
     pub labels: Labels,
 }
@@ -127,7 +127,7 @@ pub fn image_storage(storage: &ContainerdStorage, images: &[Image]) -> ImageStor
         let is_elsewhere = storage.elsewhere.contains(&blob.digest);
         piece(Node::Blob(&blob.digest), blob.digest.clone(), blob.bytes, is_elsewhere)
     });
-    // What a container writes is no part of an image.
+    // The writable layer of a container is not part of an image.
     let snapshots = storage.snapshots.iter().filter_map(|snapshot| {
         let name = format!("{}/{}", snapshot.snapshotter, snapshot.name);
         Some(piece(snapshot.node(), name, snapshot.bytes?, false))
@@ -156,7 +156,7 @@ fn names_of<'a>(
     names_of
 }
 
-/// Returns what is held by something that is no image of the CRI.
+/// Returns the pieces that something other than an image of the CRI holds.
 fn held_otherwise<'a>(
     storage: &'a ContainerdStorage,
     graph: &Graph<'a>,
@@ -222,7 +222,7 @@ impl<'a> Graph<'a> {
         graph
     }
 
-    /// Adds what the labels of something say. Behind most keys comes a name that has no meaning.
+    /// Adds the references in the labels of an object. Most keys end with a name without meaning.
     fn add_labels(&mut self, node: Node<'a>, labels: &'a Labels) {
         for (key, value) in labels {
             let Some(key) = key.strip_prefix("containerd.io/gc.") else { continue };
@@ -348,7 +348,7 @@ mod tests {
         (storage, vec![image("c2", "two:1"), image("c1", "one:1")])
     }
 
-    /// Returns who holds a piece: ids, and `!` for something else.
+    /// Returns the holders of a piece: ids, and `!` for something else.
     fn holders(storage: &ImageStorage, name: &str) -> String {
         let piece = storage.pieces.iter().find(|piece| piece.name == name);
         let piece = piece.unwrap_or_else(|| panic!("no piece {name}: {storage:?}"));

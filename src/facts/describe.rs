@@ -1,7 +1,7 @@
-//! From what was given to a described node: which source wins over which, and what is taken for
-//! granted where none speaks.
+//! Turns flags and files into a described node: the precedence of the sources, and the assumptions
+//! without one.
 //!
-//! A flag wins over the kubelet's configuration and over the Node object; what nobody gives is the
+//! A flag wins over the kubelet's configuration and over the Node object; without a source, the value is the
 //! kubelet's default for its version.
 
 use crate::facts::allocatable::{OverReserved, ReservationError, node_allocatable, reservations};
@@ -50,14 +50,14 @@ pub struct NodeSources {
     pub live: Option<LiveSources>,
 }
 
-/// The kubelet's configuration as one object, and who set each of its fields.
+/// The kubelet's configuration as one object, and the setter of each of its fields.
 #[derive(Clone, Debug, Default)]
 pub struct ConfigSource {
     /// The object; null when there is none.
     pub value: Value,
     /// Whether it came from a file or from a running kubelet.
     pub source: Option<Source>,
-    /// Who set a field last.
+    /// The last setter of a field.
     pub origins: BTreeMap<String, Origin>,
 }
 
@@ -69,7 +69,7 @@ pub enum DescribeError {
     Config {
         /// The first problem.
         error: ConfigError,
-        /// Who set the field.
+        /// The setter of the field.
         origin: Option<Origin>,
     },
     /// A feature gate.
@@ -78,7 +78,7 @@ pub enum DescribeError {
         /// What is wrong.
         #[source]
         error: FeatureGateError,
-        /// Who set them.
+        /// Their setter.
         origin: Option<Origin>,
     },
     /// The kubelet refuses its configuration.
@@ -86,7 +86,7 @@ pub enum DescribeError {
     Invalid {
         /// The rules that are broken.
         errors: Vec<ValidationError>,
-        /// Who set anything.
+        /// All setters.
         origins: Vec<String>,
     },
     /// The kubelet refuses what is reserved.
@@ -97,7 +97,7 @@ pub enum DescribeError {
         error: Box<ReservationError>,
         /// The field's value as JSON.
         value: String,
-        /// Who set it.
+        /// Its setter.
         origin: Option<Origin>,
     },
     /// More is reserved than there is.
@@ -109,7 +109,7 @@ pub enum DescribeError {
         /// What is wrong.
         #[source]
         error: ParseCgroupError,
-        /// Who set it.
+        /// Its setter.
         origin: Option<Origin>,
     },
     /// The Node object has a version that cannot be read.
@@ -265,7 +265,7 @@ fn kubelet_version(
 }
 
 /// Refuses what the kubelet refuses; that it does not like cgroup v1 any more is a warning, because
-/// an operator can still ask what it would do there.
+/// a what-if is still possible.
 fn check(
     given: &KubeletConfiguration,
     gates: &FeatureGates,
@@ -340,7 +340,7 @@ fn capacity(sources: &NodeSources, live: &mut Live<'_>, facts: &mut Facts) -> Re
     capacity
 }
 
-/// Tells whether a resource is of the machine, not of a device plugin.
+/// Returns true if a resource is of the machine, not of a device plugin.
 fn is_machine(name: &ResourceName) -> bool {
     matches!(name.as_str(), "cpu" | "memory" | "ephemeral-storage")
         || name.hugepage_size().is_some()
@@ -377,7 +377,7 @@ fn add_configuration(
         ("systemReserved", json!(config.system_reserved)),
     ];
     for (name, value) in fields {
-        // Kubelets ask the runtime for its driver; the field is what they fall back to.
+        // Kubelets query the runtime for its driver; the field is the fallback.
         let otherwise = if name == "cgroupDriver" { Origin::Assumed } else { Origin::Default };
         let origin = origins.get(name).cloned().unwrap_or(otherwise);
         let flag = match name {

@@ -1,4 +1,4 @@
-//! What is known of a node's devices, and where from.
+//! The known facts about a node's devices, with their origins.
 
 use crate::facts::checkpoint::device::{
     ContainerAllocateResponse, DeviceCheckpoint, Loaded, PodDevicesEntry, Salvage, salvage,
@@ -23,7 +23,7 @@ pub struct DeviceFacts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct CheckpointFact {
-    /// There is no file: no pod got a device since the kubelet's folder was made. It starts with nothing.
+    /// No file: no pod got a device since the kubelet's folder was made. The kubelet starts without entries.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub absent: bool,
     /// Why the kubelet does not take it and starts with nothing, in its own words; what could be read all
@@ -34,11 +34,11 @@ pub struct CheckpointFact {
     pub is_partial: bool,
     /// It has the layout of a kubelet of 1.19 or older, which none of today reads.
     pub is_old_layout: bool,
-    /// The checksum that it says.
+    /// Its checksum.
     pub checksum_in_file: Option<u64>,
     /// The checksum that it has.
     pub checksum_computed: Option<u32>,
-    /// Who has what.
+    /// The devices of each container.
     pub entries: Vec<CheckpointEntry>,
     /// The ids of each resource that were healthy when it was written.
     pub registered: BTreeMap<String, Vec<String>>,
@@ -70,13 +70,13 @@ pub enum PluginAnswer {
     Decoded(ContainerAllocateResponse),
 }
 
-/// Says that the kubelet's folder of plugins is not there: a kubelet makes it when it starts.
+/// The message that the kubelet's folder of plugins does not exist: a kubelet makes it when it starts.
 pub fn no_folder(folder: &str) -> String {
-    format!("there is no folder {folder}: no kubelet ran with it")
+    format!("{folder} does not exist: no kubelet ran with it")
 }
 
 impl DeviceFacts {
-    /// Tells whether the checkpoint was looked for, and not even its folder is there.
+    /// Returns true if the checkpoint was queried and even its folder does not exist.
     pub fn has_no_folder(&self) -> bool {
         let tried = &self.checkpoint.tried;
         self.checkpoint.found.is_none()

@@ -1,6 +1,6 @@
 //! Where the distributions of Kubernetes and the container runtimes keep what kq reads. Pure.
 //!
-//! One row for each path, with the file of the project that says so. Every reader takes its paths from here. The
+//! One row for each path, with the project's source file that defines it. Every reader takes its paths from here. The
 //! projects were read in August 2026: k3s 1.36, rke2 1.36 (`6ce1a8019`), MicroK8s 1.36 (`d099c907`), k0s
 //! (`dff90cee9a`) and CRI-O 1.36.
 
@@ -8,7 +8,7 @@ use crate::facts::kubelet_process::{DEFAULT_CERT_DIR, DEFAULT_ROOT_DIR};
 use crate::facts::kubelet_unit::KUBEADM_CONFIG;
 use std::fmt;
 
-/// Who decides on a path.
+/// The project that decides on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     Containerd,
@@ -118,7 +118,7 @@ pub enum Place {
     Unit,
 }
 
-/// A path, and the file that says so.
+/// A path, and the source file that defines it.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     pub owner: Owner,

@@ -1,4 +1,4 @@
-//! What systemd's drop-ins set for the units that are cgroups of pods.
+//! The settings of systemd's drop-ins for the units that are cgroups of pods.
 //!
 //! `systemctl set-property` writes one below `system.control`; for units that the kubelet and the runtime made over
 //! D-Bus, systemd keeps all drop-ins below `/run/systemd/transient` (`unit_drop_in_dir` in its `src/core/unit.c`).
@@ -6,7 +6,7 @@
 use crate::facts::cgroup_file::CgroupFile;
 use serde::{Deserialize, Serialize};
 
-/// The folders with drop-ins, and who writes them.
+/// The folders with drop-ins, and their writers.
 pub const FOLDERS: [&str; 4] = [
     "/etc/systemd/system.control",
     "/run/systemd/system.control",
@@ -45,7 +45,7 @@ impl UnitProperty {
         found
     }
 
-    /// Tells whether the kernel has this value in a file of the unit.
+    /// Returns true if the kernel has this value in a file of the unit.
     pub fn explains(&self, file: CgroupFile, actual: &str) -> bool {
         if !files_of(&self.property).contains(&file) {
             return false;
@@ -114,8 +114,8 @@ fn bytes(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
-/// Tells whether the drop-ins of a folder apply to a unit: its own, those of a prefix that ends with a dash, and those
-/// of its type.
+/// Returns true if the drop-ins of a folder apply to a unit: its own, those of a prefix that ends with a dash,
+/// and those of its type.
 pub fn applies(folder: &str, unit: &str) -> bool {
     let Some(name) = folder.strip_suffix(".d") else { return false };
     let Some((stem, kind)) = unit.rsplit_once('.') else { return false };

@@ -1,4 +1,4 @@
-//! Pods that were read twice, as from two files: a kubelet has one pod of a UID.
+//! Pods that were read twice, for example from two files: a kubelet has one pod of a UID.
 
 use crate::facts::snapshot::RecordedPods;
 use crate::facts::workloads::effective_uid;
@@ -62,9 +62,8 @@ impl RecordedPods {
                 1 => " and one other are".to_owned(),
                 count => format!(" and {count} others are"),
             };
-            renamed.push(format!(
-                "{first}{others} there more than once: what was read last is taken, and counts once"
-            ));
+            renamed
+                .push(format!("{first}{others} listed more than once: the last one counts, once"));
         }
         renamed
     }
@@ -111,9 +110,7 @@ mod tests {
                 "the last in the place of the first",
                 &[("a", "1", None, "Pending"), ("b", "2", None, ""), ("a", "1", None, "Running")],
                 &["a Running", "b "],
-                &[
-                    "default/a is there more than once: what was read last is taken, and counts once",
-                ],
+                &["default/a is listed more than once: the last one counts, once"],
             ),
             (
                 "many",
@@ -125,10 +122,7 @@ mod tests {
                     ("a", "1", None, ""),
                 ],
                 &["b ", "a "],
-                &[
-                    "default/a and one other are there more than once: what was read last is taken, \
-                   and counts once",
-                ],
+                &["default/a and one other are listed more than once: the last one counts, once"],
             ),
             (
                 "two names",
@@ -141,33 +135,25 @@ mod tests {
                 "a static pod and its mirror",
                 &[("a", "1", None, "Running"), ("a", "m", Some("1"), "Failed")],
                 &["a Running"],
-                &[
-                    "default/a is there more than once: what was read last is taken, and counts once",
-                ],
+                &["default/a is listed more than once: the last one counts, once"],
             ),
             (
                 "a manifest and the mirror of its pod",
                 &[("a", "1", None, ""), ("a", "m", Some("1"), "Failed")],
                 &["a Failed"],
-                &[
-                    "default/a is there more than once: what was read last is taken, and counts once",
-                ],
+                &["default/a is listed more than once: the last one counts, once"],
             ),
             (
                 "a mirror before its static pod",
                 &[("a", "m", Some("1"), "Failed"), ("a", "1", None, "Running")],
                 &["a Running"],
-                &[
-                    "default/a is there more than once: what was read last is taken, and counts once",
-                ],
+                &["default/a is listed more than once: the last one counts, once"],
             ),
             (
                 "no UID",
                 &[("a", "", None, ""), ("b", "", None, ""), ("a", "", None, "Running")],
                 &["a Running", "b "],
-                &[
-                    "default/a is there more than once: what was read last is taken, and counts once",
-                ],
+                &["default/a is listed more than once: the last one counts, once"],
             ),
         ];
         for (name, given, kept, told) in rows {

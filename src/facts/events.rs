@@ -1,9 +1,9 @@
 //! Events about pods, as the API server keeps them.
 //!
 //! Both spellings are read: core/v1 (`involvedObject`, `message`, `source`, `firstTimestamp`, `count`), which
-//! is what `kubectl get events` asks for, and events.k8s.io/v1 (`regarding`, `note`, `reportingController`,
-//! `deprecated*`, `series`). Who writes through the new interface, as the scheduler does, leaves the old
-//! times empty, so a moment is the last of all that are said.
+//! is what `kubectl get events` requests, and events.k8s.io/v1 (`regarding`, `note`, `reportingController`,
+//! `deprecated*`, `series`). Writers through the new API, such as the scheduler, leave the old
+//! times empty, so the time of an event is the last of all its times.
 
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::pod::{null_as_default, object, optional_object};
@@ -22,11 +22,11 @@ pub struct PodEvent {
     pub reason: String,
     /// Why, as a sentence.
     pub message: String,
-    /// Who wrote it: `kubelet`, `default-scheduler`.
+    /// The component that wrote it: `kubelet`, `default-scheduler`.
     pub reporter: String,
-    /// The node on which who wrote it runs; empty for others than the kubelet.
+    /// The node of the writer; empty for writers other than the kubelet.
     pub host: String,
-    /// When it was seen last; `None`: it does not say.
+    /// When it was seen last; `None`: not recorded.
     pub at: Option<Timestamp>,
     /// How often it was seen.
     pub count: i64,
@@ -52,12 +52,12 @@ impl PodReference {
 }
 
 impl PodEvent {
-    /// Returns the preemptor and the node that the scheduler's message names: `Preempted by WHOM on node NODE`.
+    /// Returns the preemptor and the node that the scheduler's message names: `Preempted by PREEMPTOR on node NODE`.
     ///
-    /// | scheduler | whom |
+    /// | scheduler | preemptor |
     /// |---|---|
     /// | the oldest | NAMESPACE/NAME |
-    /// | older | `a pod`, as not everybody may know of it |
+    /// | older | `a pod`, as not every reader may know its name |
     /// | 1.36 | `pod UID` |
     /// | for a group of pods | `podgroup UID` |
     pub fn preempted_by(&self) -> Option<(&str, &str)> {
@@ -72,14 +72,14 @@ impl PodEvent {
     }
 }
 
-/// Why something is no list of events.
+/// Why something is not a list of events.
 #[derive(Debug, thiserror::Error)]
 pub enum EventsError {
     /// There is nothing in it.
-    #[error("nothing is in it, expected events")]
+    #[error("it is empty, expected events")]
     Empty,
     /// It holds no object at all, as the table that kubectl prints.
-    #[error("this is no JSON or YAML{reason}; expected what kubectl get events -A -o json writes")]
+    #[error("not JSON or YAML{reason}; expected the output of kubectl get events -A -o json")]
     NoObject {
         /// `: ` and where it stops being any; empty: it has no fields.
         reason: String,
@@ -275,12 +275,12 @@ impl<'de> Deserialize<'de> for Item {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw: Option<Raw> = optional_object(deserializer)?;
         let raw = raw.unwrap_or_default();
-        // The items of an EventList need not say what they are.
+        // The items of an EventList may have no kind.
         let is_event = raw.kind == "Event"
             || (raw.kind.is_empty() && (raw.involved_object.is_some() || raw.regarding.is_some()));
         Ok(Self(match is_event {
             true => Ok(raw.of_pod()),
-            false if raw.kind.is_empty() => Err("things that do not say what they are".to_owned()),
+            false if raw.kind.is_empty() => Err("items without a kind".to_owned()),
             false => Err(format!("{}s", raw.kind)),
         }))
     }
@@ -346,7 +346,7 @@ fn of_value<'v, T: Deserialize<'v>>(value: &'v serde_json::Value) -> Result<T, E
 
 fn wrong_field(error: serde_path_to_error::Error<serde_json::Error>) -> EventsError {
     let path = match error.path().to_string() {
-        // Text that is no JSON has no fields yet.
+        // Text that is not JSON has no fields yet.
         path if path == "." || path == "?" => String::new(),
         path => format!("{path}: "),
     };
@@ -410,9 +410,9 @@ mod tests {
     #[test]
     fn what_is_no_event_is_refused_by_name() {
         for (text, expected) in [
-            ("", "nothing is in it, expected events"),
-            (" \n", "nothing is in it, expected events"),
-            ("---\n# nothing\n", "nothing is in it, expected events"),
+            ("", "it is empty, expected events"),
+            (" \n", "it is empty, expected events"),
+            ("---\n# nothing\n", "it is empty, expected events"),
             (r#"{"kind":"PodList","items":[]}"#, "kind \"PodList\", expected List"),
             ("{}", "kind \"\", expected List"),
             (
@@ -433,12 +433,12 @@ mod tests {
                 r#"{"kind":"List","items":[{"kind":"Event","reason":7}]}"#,
                 "items[0].reason: invalid type: integer `7`",
             ),
-            ("kind: [", "this is no JSON or YAML: "),
-            ("[]", "this is no JSON or YAML; expected"),
-            ("No resources found", "this is no JSON or YAML; expected"),
+            ("kind: [", "not JSON or YAML: "),
+            ("[]", "not JSON or YAML; expected"),
+            ("No resources found", "not JSON or YAML; expected"),
             (
                 "NAMESPACE   LAST SEEN   TYPE\nshop   5m   Normal   pod/web   Stopping c\n",
-                "this is no JSON or YAML; expected what kubectl get events -A -o json writes",
+                "not JSON or YAML; expected the output of kubectl get events -A -o json",
             ),
             ("LAST SEEN\n5m   Error: a\n", "YAML: mapping values are not allowed"),
         ] {

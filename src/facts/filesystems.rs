@@ -1,4 +1,4 @@
-//! What the kernel says of the file systems on which a node keeps images, containers, logs and volumes.
+//! The kernel's data on the file systems with the images, containers, logs and volumes of a node.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -17,7 +17,7 @@ pub struct Filesystem {
     pub capacity_bytes: u64,
     /// What is free for root.
     pub free_bytes: u64,
-    /// What is free for everybody else, by which the kubelet judges.
+    /// Free for unprivileged processes; the kubelet uses this amount.
     pub available_bytes: u64,
     /// All inodes; 0 on file systems that do not count them.
     pub inodes: u64,
@@ -33,7 +33,7 @@ pub struct FolderUsage {
     pub bytes: u64,
     /// Files and folders.
     pub inodes: u64,
-    /// What lies beneath folders on which something else is mounted: it takes space, and nobody sees it.
+    /// Files hidden below mount points: they take space, and no path leads to them.
     pub hidden: Vec<HiddenFolder>,
     /// Why what is hidden could not be counted.
     #[serde(skip_serializing_if = "Option::is_none")]

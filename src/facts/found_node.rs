@@ -1,4 +1,4 @@
-//! What a live node says of itself, on its way into a description.
+//! Facts of a live node that become part of a description.
 
 use crate::facts::cgroup_mode::CgroupDriver;
 use crate::facts::describe::ConfigSource;
@@ -9,29 +9,29 @@ use crate::k8s::pod::ResourceName;
 use crate::k8s::quantity::{Format, Quantity};
 use crate::k8s::version::KubeletVersion;
 
-/// What was found on a live node. Everything that was said of it by hand wins over this.
+/// Facts of a live node. Flags take precedence over them.
 #[derive(Clone, Debug, Default)]
 pub struct LiveSources {
-    /// What the machine says of itself.
+    /// The machine's facts.
     pub host: HostFacts,
-    /// What the kubelet's own program says, and where it is.
+    /// The answer of the kubelet's own program, and its path.
     pub kubelet_version: Option<(String, String)>,
-    /// The driver that the runtime tells the kubelet to use, and how it told.
+    /// The driver that the runtime reports to the kubelet, and the call that reports it.
     pub runtime_driver: Option<(CgroupDriver, String)>,
-    /// The driver that made the tree, judging by its names, and the cgroup that says so.
+    /// The driver that made the tree, judging by its names, and the cgroup that shows it.
     pub tree_driver: Option<(CgroupDriver, String)>,
-    /// Whether the cgroups of the tree have a limit of swap, and the cgroup that says so.
+    /// Whether the cgroups of the tree have a limit of swap, and the cgroup that shows it.
     pub tree_swap: Option<(bool, String)>,
 }
 
-/// What a live node said, and what could not be understood of it.
+/// The facts of a live node, and the problems in them.
 pub(super) struct Live<'a> {
     pub(super) sources: Option<&'a LiveSources>,
     pub(super) warnings: Vec<String>,
 }
 
 impl Live<'_> {
-    /// Reads a fact of the host; one that cannot be had is said.
+    /// Reads a fact of the host; a failure becomes a problem.
     pub(super) fn host<T>(
         &mut self,
         source: &str,
@@ -74,10 +74,10 @@ impl Live<'_> {
         found
     }
 
-    /// Returns the driver that the kubelet uses, and who says so when it is not its configuration.
+    /// Returns the kubelet's driver, and its source if other than the configuration.
     ///
-    /// A kubelet asks the runtime (gate KubeletCgroupDriverFromCRI, on since 1.31) and goes by its
-    /// configuration when the runtime cannot tell. Without either, the tree shows what it is.
+    /// A kubelet queries the runtime (gate KubeletCgroupDriverFromCRI, on since 1.31) and uses its
+    /// configuration if the runtime does not report it. Without either, the tree shows the driver.
     pub(super) fn driver(
         &mut self,
         configured: CgroupDriver,

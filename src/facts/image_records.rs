@@ -1,7 +1,7 @@
-//! What kq recorded of the images of a node in the course of time.
+//! kq's records of the images of a node over time.
 //!
-//! The kubelet has such records in memory only and tells nobody. These are kept in a file, with what
-//! is needed to say how far the kubelet's own can be from them: when an image was last seen to be
+//! The kubelet has such records in memory only and does not report them. These are kept in a file, with what
+//! bounds the difference from the kubelet's own: when an image was last seen to be
 //! absent, and since when it has been seen in use, or unused.
 
 use crate::facts::timestamp::Timestamp;
@@ -13,7 +13,7 @@ pub const API_VERSION: &str = "kq/v1";
 /// What the value calls itself.
 pub const KIND: &str = "ImageRecords";
 
-/// Where the file is when nobody says otherwise, on the node.
+/// The default path of the file, on the node.
 pub const DEFAULT_PATH: &str = "/var/lib/kq/image-records.json";
 
 /// A file that is larger is none of kq's.
@@ -62,13 +62,13 @@ pub struct ImageRecord {
     pub unused_at: Option<Timestamp>,
 }
 
-/// Why a text is no file of records.
+/// Why a text is not a record file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordsError {
     /// It is larger than any.
     #[error("more than {} MiB", LARGEST >> 20)]
     Large,
-    /// It is no JSON, or a field is missing, or has another type.
+    /// Not JSON, or a field is missing or has another type.
     #[error("{path}: {message}")]
     Field {
         /// The field.
@@ -90,7 +90,7 @@ pub enum RecordsError {
         /// Which record.
         index: usize,
         field: &'static str,
-        /// What it says.
+        /// The text.
         time: Timestamp,
         /// What it must not be after.
         after: Timestamp,
@@ -105,7 +105,7 @@ pub enum RecordsError {
         detected_at: Timestamp,
     },
     /// A time that never comes without another.
-    #[error("images[{index}].{field}: there is no {other}")]
+    #[error("images[{index}].{field}: {other} is missing")]
     Alone {
         /// Which record.
         index: usize,
@@ -114,7 +114,7 @@ pub enum RecordsError {
         other: &'static str,
     },
     /// Two records of one image.
-    #[error("images[{index}].id: {id:?} is there twice, or not in order")]
+    #[error("images[{index}].id: {id:?} is a duplicate, or out of order")]
     Twice {
         /// Which record.
         index: usize,
@@ -127,7 +127,7 @@ impl ImageRecords {
     ///
     /// # Errors
     ///
-    /// Fails for everything that kq does not write, with the field that is wrong.
+    /// Fails for everything that kq does not write, with the wrong field.
     pub fn parse(bytes: &[u8]) -> Result<Self, RecordsError> {
         if bytes.len() > LARGEST {
             return Err(RecordsError::Large);
@@ -174,12 +174,12 @@ impl ImageRecords {
 }
 
 impl ImageRecord {
-    /// Returns by what records are told apart and kept in order.
+    /// Returns the key that identifies and orders records.
     pub fn key(&self) -> (&str, &str) {
         (&self.id, &self.runtime_handler)
     }
 
-    /// Tells whether its times follow each other: it came, was used, rested, and all that before the
+    /// Returns true if its times follow each other: it came, was used, rested, and all that before the
     /// last detection.
     fn check(&self, index: usize, detected_at: Timestamp) -> Result<(), RecordsError> {
         let alone = |field, other| Err(RecordsError::Alone { index, field, other });

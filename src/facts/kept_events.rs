@@ -14,7 +14,7 @@ const OF_ALL: usize = 2000;
 /// The longest message that is kept, in characters: as many bytes as the API server takes.
 const LONGEST: usize = 1024;
 
-/// Tells whether an event is about this node: about one of its pods, by its kubelet, or of a preemption on it.
+/// Returns true if an event is about this node: about one of its pods, by its kubelet, or of a preemption on it.
 pub fn is_of_node(event: &PodEvent, pods: &BTreeSet<(String, String)>, node: Option<&str>) -> bool {
     let PodReference { namespace, name, .. } = &event.pod;
     pods.contains(&(namespace.clone(), name.clone()))
@@ -65,7 +65,7 @@ mod tests {
         let all = kept(many);
         assert_eq!(all.len(), OF_ALL);
         assert_eq!(all[0].pod.name, "pod-2999");
-        // Who says no time comes last.
+        // Events without a time come last.
         let mut silent = event("a", 0);
         silent.at = None;
         let two = kept(vec![silent, event("a", 1)]);

@@ -18,14 +18,14 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub struct Kubelet {
     pub version: KubeletVersion,
-    /// Who says so; what nobody says is the newest that kq knows.
+    /// Its origin; an unknown version is the newest that kq knows.
     pub version_origin: Origin,
     pub rules: KubeletRules,
     /// Its configuration as it was given.
     pub given: KubeletConfiguration,
     /// Its configuration after every default.
     pub config: EffectiveConfiguration,
-    /// Who set a field.
+    /// The setter of a field.
     pub origins: BTreeMap<String, Origin>,
     /// Why it would not start with this configuration, in the kubelet's words.
     pub errors: Vec<ValidationError>,
@@ -42,7 +42,7 @@ pub struct KubeletSources<'a> {
     pub version: Option<KubeletVersion>,
     /// A Node object, and where it is from.
     pub object: Option<&'a (String, NodeObject)>,
-    /// What the kubelet's own program says, and where it is.
+    /// The answer of the kubelet's own program, and its path.
     pub program: Option<&'a (String, String)>,
 }
 
@@ -52,12 +52,12 @@ pub struct KubeletSources<'a> {
 pub struct KubeletStart {
     /// The moment.
     pub at: Timestamp,
-    /// Who says so.
+    /// Its source.
     pub source: String,
 }
 
 impl Kubelet {
-    /// Returns who set a field of the configuration.
+    /// Returns the setter of a field of the configuration.
     pub fn origin(&self, field: &str) -> Origin {
         self.origins.get(field).cloned().unwrap_or(Origin::Default)
     }
@@ -75,7 +75,7 @@ pub fn describe_kubelet(sources: KubeletSources<'_>) -> Result<Kubelet, Describe
     warn_of_version(version, &mut warnings);
     let given = configuration(sources.config, version, &mut warnings)?;
     let gates = gates(&given, version, sources.config)?;
-    // That it does not like cgroup v1 is none of the business of those who do not ask about cgroups.
+    // Rejecting cgroup v1 matters only for questions about cgroups.
     let errors = validate(&given, &gates, CgroupMode::V2);
     Ok(Kubelet {
         version,
@@ -89,7 +89,7 @@ pub fn describe_kubelet(sources: KubeletSources<'_>) -> Result<Kubelet, Describe
     })
 }
 
-/// Returns the version that somebody says, and who: a flag, the Node object, the kubelet's own program.
+/// Returns the version and its source: a flag, the Node object, the kubelet's own program.
 pub(super) fn given_version(
     flag: Option<KubeletVersion>,
     object: Option<&(String, NodeObject)>,
@@ -143,7 +143,7 @@ pub(super) fn configuration(
     if source.value.is_null() {
         return Ok(KubeletConfiguration::default());
     }
-    // What a kubelet says of itself may be newer than kq; what is typed may not be misspelt.
+    // A kubelet's own version may be newer than kq; a typed one may not be misspelt.
     let fields = source.value.as_object().into_iter().flatten();
     let typed = fields
         .filter(|(field, _)| matches!(source.origins.get(field.as_str()), Some(Origin::Flag(_))));

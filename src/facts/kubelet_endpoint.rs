@@ -1,9 +1,9 @@
-//! Which endpoints of a kubelet to ask, and in which order.
+//! The endpoints of a kubelet, in the order of the queries.
 //!
-//! The authenticated port answers everything and wants to know who asks; the read-only port answers
-//! anybody and is off unless the kubelet was told otherwise. What the running kubelet is configured
-//! with decides where they are; what is not known falls back to the kubelet's own defaults, and every
-//! endpoint says which it was.
+//! The authenticated port answers everything and needs credentials; the read-only port answers
+//! without them and is off by default. The configuration of the running kubelet
+//! decides where they are; an unknown one falls back to the kubelet's own defaults, and every
+//! endpoint has its source.
 
 use crate::facts::distribution::{Place, rows};
 use std::fmt;
@@ -23,7 +23,7 @@ pub fn control_plane_files() -> impl Iterator<Item = (&'static str, &'static str
     rows(Place::ApiServerCertificate).map(|row| row.path).zip(keys)
 }
 
-/// How to say who asks.
+/// The credentials of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Credentials {
     /// Not at all.
@@ -40,12 +40,12 @@ pub enum Credentials {
     },
 }
 
-/// What was asked for and what is known of the running kubelet. What is `None` is not known.
+/// The flags, and what is known of the running kubelet; `None` is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownKubelet {
-    /// A kubelet that is believed runs on the node.
+    /// A trusted kubelet runs on the node.
     pub runs: bool,
-    /// `--kubelet-certificate-authority` or `--kubelet-insecure-skip-tls-verify` says which server with TLS is believed.
+    /// `--kubelet-certificate-authority` or `--kubelet-insecure-skip-tls-verify` decides which TLS server is trusted.
     pub has_server_flag: bool,
     /// `--kubelet-url`
     pub url: Option<String>,
@@ -61,42 +61,42 @@ pub struct KnownKubelet {
     pub port: Option<u16>,
     /// `readOnlyPort` of its configuration; 0 is off.
     pub read_only_port: Option<u16>,
-    /// `authentication.x509.clientCAFile` of its configuration is set: it looks at client
+    /// `authentication.x509.clientCAFile` of its configuration is set: it checks client
     /// certificates.
     pub accepts_certificates: Option<bool>,
     /// Which credential files exist on the node.
     pub files: Vec<PathBuf>,
 }
 
-/// An endpoint to ask.
+/// An endpoint to query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KubeletEndpoint {
     /// `https://127.0.0.1:10250`
     pub url: String,
-    /// Who said that it is there.
+    /// The source of its address.
     pub origin: EndpointOrigin,
-    /// How to say who asks.
+    /// The credentials of a request.
     pub credentials: Credentials,
-    /// Who said so.
+    /// Their source.
     pub credentials_origin: CredentialsOrigin,
 }
 
-/// Who said where an endpoint is.
+/// The source of an endpoint's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndpointOrigin {
     /// `--kubelet-url`
     Flag,
     /// `port` of the kubelet's configuration.
     Port,
-    /// Nobody: the default port.
+    /// None: the default port.
     DefaultPort,
     /// `readOnlyPort` of the kubelet's configuration.
     ReadOnlyPort,
-    /// Nobody: the read-only port that many kubelets have, as a last try.
+    /// None: the read-only port that many kubelets have, as a last try.
     CustomaryReadOnlyPort,
 }
 
-/// Who said which credentials to use.
+/// The source of the credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CredentialsOrigin {
     /// `--kubelet-token-file`
@@ -105,7 +105,7 @@ pub enum CredentialsOrigin {
     CertificateFlag,
     /// The files of a control plane node: the certificate.
     ControlPlane(&'static str),
-    /// None are needed: the endpoint asks for none, or could not keep them secret.
+    /// None are needed: the endpoint needs none, or could not keep them secret.
     NotNeeded,
     /// None are known.
     NotFound,
@@ -135,12 +135,12 @@ impl fmt::Display for CredentialsOrigin {
     }
 }
 
-/// Returns the endpoints to ask, the best one first.
+/// Returns the endpoints to query, the best one first.
 ///
 /// Credentials that were given are used and no others are guessed; with a token and a certificate,
 /// the token is tried first. Nothing secret goes to an endpoint without TLS.
 ///
-/// Where no kubelet runs, whoever listens on its ports is somebody else, unless a flag says how to know the server.
+/// Without a running kubelet, its ports belong to another process, unless a flag identifies the server.
 pub fn kubelet_endpoints(known: &KnownKubelet) -> Vec<KubeletEndpoint> {
     if let Some(url) = &known.url {
         return authenticated(known, url, EndpointOrigin::Flag);
@@ -164,7 +164,7 @@ pub fn kubelet_endpoints(known: &KnownKubelet) -> Vec<KubeletEndpoint> {
     endpoints
 }
 
-/// Returns an endpoint that asks for no credentials.
+/// Returns an endpoint without credentials.
 fn open(url: &str, origin: EndpointOrigin) -> KubeletEndpoint {
     KubeletEndpoint {
         url: url.to_owned(),
@@ -200,7 +200,7 @@ fn candidates(known: &KnownKubelet) -> Vec<(Credentials, CredentialsOrigin)> {
         let credentials = Credentials::ClientCertificate { certificate, key };
         candidates.push((credentials, CredentialsOrigin::CertificateFlag));
     }
-    // A kubelet without an authority for client certificates takes everybody who shows one for anonymous.
+    // A kubelet without an authority for client certificates treats their owners as anonymous.
     if candidates.is_empty() && known.accepts_certificates != Some(false) {
         let exists = |path: &str| known.files.iter().any(|file| file == Path::new(path));
         for (certificate, key) in control_plane_files() {
@@ -233,7 +233,7 @@ fn host(address: Option<&str>) -> String {
             None => bracketed(address),
         },
         Ok(IpAddr::V4(address)) => address.to_string(),
-        // The kubelet takes nothing but addresses and would not run with it; the URL will say so.
+        // The kubelet accepts only addresses and would not run with it; the URL shows it.
         Err(_) => address.to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! What a kubelet's log says of the end of pods.
+//! The ends of pods in a kubelet's log.
 //!
 //! Lines of klog, as `journalctl -u kubelet` writes them in any of its forms that keep the message, or of the
 //! format `json`. The texts are those of Kubernetes 1.36 (`pkg/kubelet/preemption/preemption.go`,
@@ -7,7 +7,7 @@
 
 use serde_json::Value;
 
-/// What a log says.
+/// The contents of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KubeletLog {
     /// The lines about the end of pods.
@@ -22,17 +22,17 @@ pub struct LogLine {
     pub stamp: String,
     /// The pod, as NAMESPACE/NAME.
     pub pod: String,
-    /// Its UID; empty: the line does not say.
+    /// Its UID; empty: not in the line.
     pub uid: String,
     pub says: LogEntry,
 }
 
-/// What a line says of its pod.
+/// The event of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogEntry {
     /// It is killed to make room.
     Preempting {
-        /// The pod that it is for; `None`: an older kubelet, which does not say.
+        /// The preemptor; `None`: an older kubelet, which does not log it.
         requester: Option<String>,
         /// What that pod lacks, in the kubelet's words.
         missing: String,
@@ -45,11 +45,11 @@ pub enum LogEntry {
     Evicted,
     /// It is stopped, as the node shuts down.
     Shutdown,
-    /// It is refused, or a resize of it is: kubelets up to 1.36 do not say which.
+    /// The pod or a resize of it is rejected: kubelets up to 1.36 do not log which.
     Denied {
         reason: String,
         message: String,
-        /// It says that the pod itself is refused.
+        /// The line shows that the pod itself is rejected.
         is_addition: bool,
     },
     /// An event was written.
@@ -67,26 +67,26 @@ const MESSAGES: [&str; 7] = [
     "Event occurred",
 ];
 
-/// The events that tell of the end of a pod, or of its containers.
+/// Events about the end of a pod or of its containers.
 const REASONS: [&str; 4] = ["Preempting", "Evicted", "ExceededGracePeriod", "Killing"];
 
-/// Why a file is no log of a kubelet.
+/// Why a file is not a kubelet's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KubeletLogError {
     /// There is nothing in it.
-    #[error("nothing is in it, expected the log of a kubelet")]
+    #[error("it is empty, expected the log of a kubelet")]
     Empty,
     /// No line looks like one of a kubelet.
-    #[error("none of its lines is one of a kubelet's log")]
+    #[error("no line is from a kubelet's log")]
     NoKubelet,
 }
 
 impl KubeletLog {
-    /// Reads a log. Lines that say nothing of the end of pods, and what is no text, are passed over.
+    /// Reads a log. Lines that are not about the end of pods, or not text, are skipped.
     ///
     /// # Errors
     ///
-    /// Fails for what is no log of a kubelet at all: else "nothing was found" would be said of any file.
+    /// Fails for a file that is not a kubelet's log: else any file would result in "nothing was found".
     pub fn read(bytes: &[u8]) -> Result<Self, KubeletLogError> {
         let mut log = Self::default();
         let mut is_log = false;
@@ -117,9 +117,9 @@ enum Fields<'l> {
 }
 
 impl<'l> Fields<'l> {
-    /// Takes a line apart; `None`: it is no line of a log.
+    /// Parses a line; `None`: not a log line.
     fn of(line: &'l str) -> Option<Self> {
-        // What ends the head of a line is looked for once: else each of many starts would look to the end.
+        // The end of a line's head is searched once: else each of many starts would search to the end.
         let head = line.rfind("] ").unwrap_or_default();
         let start = line.char_indices().map(|(at, _)| at).take_while(|at| *at < head);
         let mut starts = start.filter(|at| *at == 0 || line[..*at].ends_with([' ', ':', '\t']));
@@ -171,7 +171,7 @@ impl<'l> Fields<'l> {
         }
     }
 
-    /// Returns what the line says, where that is about the end of a pod.
+    /// Returns the event of the line, if it is about the end of a pod.
     fn entry(&self) -> Option<LogLine> {
         let message = self.message();
         if !MESSAGES.contains(&message) {

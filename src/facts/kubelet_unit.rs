@@ -1,5 +1,5 @@
-//! How systemd starts the kubelet: its unit with the drop-ins, and the command line that follows. It tells the
-//! configuration of a kubelet that does not run. Pure.
+//! How systemd starts the kubelet: its unit with the drop-ins, and the resulting command line. It has the
+//! configuration of a stopped kubelet. Pure.
 //!
 //! `systemd.unit(5)`, `systemd.service(5)` and `systemd.exec(5)` of systemd 257 say how units are put together and
 //! how variables are expanded; `10-kubeadm.conf` of the Kubernetes packages is what most nodes have.
@@ -110,7 +110,7 @@ fn settings(text: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Returns the lines that say something, those that end in a backslash together with the next.
+/// Returns the lines that are not empty or comments; a backslash at the end joins the next.
 fn joined_lines(text: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut open: Option<String> = None;

@@ -1,5 +1,5 @@
-//! How much kq takes from the world, and why not more. A limit follows from what a node can have; a reader that
-//! meets one says which, and what to do.
+//! The limits of kq's inputs, and their reasons. A limit follows from the size of a node; a reader that
+//! exceeds one reports it with a hint.
 //!
 //! | what | limit | because |
 //! |---|---|---|
@@ -15,8 +15,7 @@ pub use crate::k8s::manifest::{MAX_JSON_BYTES, MAX_YAML_BYTES};
 /// The largest snapshot that is read, unpacked.
 pub const MAX_SNAPSHOT_BYTES: u64 = 512 << 20;
 
-/// The largest window of a packed snapshot: what a decoder is asked to take. `zstd` takes larger ones with `--long`
-/// and `--ultra` only.
+/// The largest window of a packed snapshot. `zstd` uses larger ones with `--long` and `--ultra` only.
 pub const MAX_ZSTD_WINDOW: u64 = 8 << 20;
 
 /// The largest kubeconfig that is read.

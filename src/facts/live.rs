@@ -1,4 +1,4 @@
-//! From what was gathered about a node to what describes it.
+//! Turns the gathered facts of a node into its description.
 
 use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::cgroup_mode::CgroupDriver;
@@ -25,12 +25,12 @@ pub fn config_source(snapshot: &Snapshot) -> ConfigSource {
     ConfigSource { origins: origins.collect(), value: config.value.clone(), source: config.read_as }
 }
 
-/// Returns what the machine, the runtime and the tree say. `roots` are where the cgroup of all pods is
+/// Returns the facts of the machine, the runtime and the tree. `roots` are where the cgroup of all pods is
 /// under either driver.
 pub fn live_sources(snapshot: &Snapshot, roots: &[(CgroupDriver, CgroupPath)]) -> LiveSources {
     let version = snapshot.kubelet_version.found.as_ref();
     let told = snapshot.runtime.value().and_then(|runtime| runtime.cgroup_driver.found.as_ref());
-    // What a runtime tells by other means does not reach the kubelet.
+    // A driver that the runtime reports by other means does not reach the kubelet.
     let told = told.filter(|told| told.source.ends_with("RuntimeConfig"));
     let tree = snapshot.cgroups.value();
     let made: Vec<_> = roots
@@ -43,14 +43,14 @@ pub fn live_sources(snapshot: &Snapshot, roots: &[(CgroupDriver, CgroupPath)]) -
         runtime_driver: told.map(|found| (found.value, found.source.clone())),
         tree_driver: match made.as_slice() {
             [(driver, root)] => Some((*driver, format!("the cgroup {}", root.as_str()))),
-            // None, or one of each: that tells nothing.
+            // None, or one of each: that proves nothing.
             _ => None,
         },
         tree_swap: tree.and_then(swap_limit),
     }
 }
 
-/// Tells whether the kernel limits swap per cgroup: by a cgroup with the memory controller, other than
+/// Returns true if the kernel limits swap per cgroup: by a cgroup with the memory controller, other than
 /// the root, which has no limits on cgroup v2.
 fn swap_limit(tree: &CgroupTree) -> Option<(bool, String)> {
     let version = tree.layout.version()?;
@@ -88,7 +88,7 @@ pub fn missing(snapshot: &Snapshot, has_config: bool) -> Vec<String> {
     }
     match &snapshot.runtime {
         Lookup { found: None, tried } if !tried.is_empty() => missing.push(format!(
-            "the container runtime could not be asked; name it with --runtime-endpoint ({})",
+            "the container runtime did not answer; name it with --runtime-endpoint ({})",
             snapshot.runtime.reason()
         )),
         Lookup { found: Some(found), .. } => missing.extend(silent(&found.value)),
@@ -127,7 +127,7 @@ pub fn missing_of_snapshot(snapshot: &Snapshot, has_config: bool) -> Vec<String>
     missing
 }
 
-/// Returns what a runtime that answers did not tell.
+/// Returns the facts that an answering runtime did not report.
 fn silent(runtime: &RuntimeFacts) -> Vec<String> {
     let (sandboxes, containers) = (&runtime.sandboxes, &runtime.containers);
     let lists = [
@@ -141,7 +141,7 @@ fn silent(runtime: &RuntimeFacts) -> Vec<String> {
     let silent = lists.into_iter().filter(|(_, is_silent, _)| *is_silent);
     silent
         .map(|(what, _, reason)| {
-            format!("the container runtime does not tell its {what} ({reason})")
+            format!("the container runtime does not report its {what} ({reason})")
         })
         .collect()
 }
@@ -167,7 +167,7 @@ pub fn incomplete(
         if source.is_complete() {
             return None;
         }
-        return Some(format!("{source} may not have all pods, and no runtime tells of others"));
+        return Some(format!("{source} may not have all pods, and no runtime lists others"));
     };
     let is_known = |uid: &str| known.iter().any(|pod| effective_uid(pod) == uid);
     let mut unknown = sandboxes.iter().filter(|sandbox| sandbox.ready && !is_known(&sandbox.uid));

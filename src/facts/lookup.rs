@@ -1,15 +1,15 @@
-//! A fact that was looked for: what a source said, or why none did.
+//! The result of querying sources for a fact: the value and its source, or why each source failed.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What became of looking for a fact. Sources are asked in order until one answers.
+/// The result of querying sources in order until one answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Lookup<T> {
-    /// What the first source that answered said; `None`: none did.
+    /// The answer of the first source that answered; `None`: none did.
     pub found: Option<Sourced<T>>,
-    /// The sources that did not answer, in the order in which they were asked.
+    /// The sources that did not answer, in the order of the queries.
     pub tried: Vec<FailedSource>,
 }
 
@@ -27,7 +27,7 @@ pub struct Sourced<T> {
 pub struct FailedSource {
     /// The source, as it is shown.
     pub source: String,
-    /// Why there is no answer: a lowercase fragment.
+    /// The reason, as a lowercase fragment.
     pub reason: String,
 }
 
@@ -49,7 +49,7 @@ impl<T> Lookup<T> {
         Self { found: Some(Sourced { source: source.into(), value }), tried: Vec::new() }
     }
 
-    /// Returns a fact that a source could not tell.
+    /// Returns a fact for which a source failed.
     pub fn failed(source: impl Into<String>, reason: impl Into<String>) -> Self {
         Self {
             found: None,
@@ -57,7 +57,7 @@ impl<T> Lookup<T> {
         }
     }
 
-    /// Tells whether nobody looked for it.
+    /// Returns true if no source was queried.
     pub fn was_not_queried(&self) -> bool {
         self.found.is_none() && self.tried.is_empty()
     }
@@ -67,7 +67,7 @@ impl<T> Lookup<T> {
         self.found.as_ref().map(|found| &found.value)
     }
 
-    /// Returns why nothing was said, in one line: `SOURCE: REASON; SOURCE: REASON`.
+    /// Returns the failures in one line: `SOURCE: REASON; SOURCE: REASON`.
     pub fn reason(&self) -> String {
         let tried: Vec<String> = self.tried.iter().map(ToString::to_string).collect();
         if tried.is_empty() { "not looked for".to_owned() } else { tried.join("; ") }

@@ -1,4 +1,4 @@
-//! Facts that nobody could supply.
+//! Facts that no source could supply.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ pub enum MissingFact {
     CgroupVersion,
     /// The kubelet's version, where the rules of the known versions differ.
     KubeletVersion,
-    /// Who creates cgroups.
+    /// The creator of cgroups.
     CgroupDriver,
     /// A field of the kubelet's configuration.
     Configuration(&'static str),

@@ -1,4 +1,4 @@
-//! What is known about a node, and where each fact came from. Pure.
+//! The facts of a node, each with its origin. Pure.
 
 pub mod allocatable;
 pub mod certificates;

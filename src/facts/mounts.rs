@@ -1,4 +1,4 @@
-//! What is mounted where on the node, read from `mountinfo`.
+//! The mounts of the node, read from `mountinfo`.
 
 use crate::facts::cgroup_layout::unescape;
 
@@ -17,7 +17,7 @@ pub struct Mount {
 }
 
 impl Mounts {
-    /// Reads the text of `/proc/PID/mountinfo`. A line that is no mount is passed over: what is said of
+    /// Reads the text of `/proc/PID/mountinfo`. A line that is not a mount is skipped: what is said of
     /// the others stays true.
     pub fn parse(mountinfo: &str) -> Self {
         Self(mountinfo.lines().filter_map(parse_line).collect())
@@ -26,7 +26,7 @@ impl Mounts {
     /// Returns the mount on which a folder is, given its path without links and its device.
     ///
     /// That is the one with the longest path, and the last of those. One that was covered later by a
-    /// mount above it can have a longer path; its device tells.
+    /// mount above it can have a longer path; the device identifies it.
     pub fn of(&self, path: &str, device: &str) -> Option<&Mount> {
         let above: Vec<&Mount> = self
             .0
@@ -61,7 +61,7 @@ impl Mounts {
     }
 }
 
-/// Tells whether a path is beneath a folder, and not the folder.
+/// Returns true if a path is beneath a folder, and not the folder.
 fn is_beneath(path: &str, folder: &str) -> bool {
     let folder = folder.trim_end_matches('/');
     path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/') && rest.len() > 1)

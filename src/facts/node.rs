@@ -1,4 +1,4 @@
-//! A node, described: every fact that an answer rests on, with its origin.
+//! A described node: every fact that an answer rests on, with its origin.
 
 use crate::facts::allocatable::{NodeAllocatable, Reservations};
 use crate::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
@@ -32,7 +32,7 @@ pub struct Node {
     pub cpus: Option<CpuSet>,
     /// The kernel's cgroup interface.
     pub cgroup_version: CgroupVersion,
-    /// Who creates cgroups.
+    /// The creator of cgroups.
     pub cgroup_driver: CgroupDriver,
     /// The machine's swap in bytes; `None` is unknown.
     pub swap_capacity: Option<i64>,
@@ -59,7 +59,7 @@ pub struct NodeFact {
     pub value: Value,
     /// Where it came from.
     pub origin: Origin,
-    /// The flag that says otherwise.
+    /// The flag that overrides it.
     pub flag: String,
 }
 
@@ -81,7 +81,7 @@ impl NodeFact {
 }
 
 impl NodeFacts {
-    /// Returns what nobody said and was taken for granted.
+    /// Returns the assumptions: facts without a source.
     pub fn assumptions(&self) -> impl Iterator<Item = &NodeFact> {
         self.0.iter().filter(|fact| !fact.origin.is_given() && !fact.value.is_null())
     }

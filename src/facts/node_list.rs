@@ -14,7 +14,7 @@ pub struct ListedNode {
     pub name: String,
     /// It is cordoned: the scheduler gives it no more pods.
     pub unschedulable: bool,
-    /// Whether it says that it is ready; `None`: nobody knows.
+    /// Whether its status is ready; `None`: unknown.
     pub ready: Option<bool>,
     /// The object, or why it cannot be read.
     pub object: Result<NodeObject, String>,
@@ -28,7 +28,7 @@ struct List<'a> {
     items: Option<Vec<&'a RawValue>>,
 }
 
-/// What the kubelet does not look at, and the scheduler does.
+/// Ignored by the kubelet, but not by the scheduler.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Standing {
@@ -68,7 +68,7 @@ struct Condition {
 ///
 /// # Errors
 ///
-/// Fails on what is no list of nodes, and on a node without a name: no pod could be said to be on it.
+/// Fails on anything other than a list of nodes, and on a node without a name: no pod could be matched with it.
 pub fn read_node_list(text: &[u8]) -> Result<Vec<ListedNode>, String> {
     const EXPECTED: &str = "expected a list of nodes, as from kubectl get nodes -o json";
     let text = std::str::from_utf8(text).map_err(|_| format!("not text in UTF-8, {EXPECTED}"))?;
@@ -89,7 +89,7 @@ fn node(text: &str, at: Option<usize>) -> Result<ListedNode, String> {
     let place = at.map(|at| format!("items[{at}].")).unwrap_or_default();
     let standing: Standing =
         serde_json::from_str(text).map_err(|error| format!("{place}{error}"))?;
-    // The items of the API server's own lists do not say what they are.
+    // The items of the API server's own lists have no kind.
     if let Some(kind) = standing.kind.filter(|kind| kind != "Node") {
         return Err(format!("{place}kind: {kind:?}, expected Node"));
     }
@@ -119,7 +119,7 @@ fn object(text: &str) -> Result<NodeObject, String> {
             _ => None,
         });
         let (path, inner) = (error.path(), error.inner().to_string());
-        // Where it is in the text of one item says nothing to the reader of the file.
+        // The place in the text of one item is useless to the reader of the file.
         let inner = inner.split(" at line ").next().unwrap_or_default();
         match at {
             Some(Value::String(text)) if !inner.contains(text.as_str()) => {

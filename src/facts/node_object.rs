@@ -14,7 +14,7 @@ pub struct NodeObject {
     pub kind: String,
     /// The name and the labels.
     pub metadata: NodeMeta,
-    /// Who may be on it.
+    /// The users of the node.
     #[serde(skip_serializing_if = "NodeSpec::is_empty")]
     pub spec: NodeSpec,
     /// What the kubelet reported.
@@ -30,7 +30,7 @@ pub struct NodeMeta {
     pub labels: BTreeMap<String, String>,
 }
 
-/// Who may be on a node.
+/// The users of a node.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeSpec {
@@ -76,7 +76,7 @@ pub struct NodeStatus {
     /// Whether the node is ready, and what it is short of; the other conditions are dropped while reading.
     #[serde(deserialize_with = "pressure", skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<NodeCondition>,
-    /// What the runtime can do beyond the minimum; absent where it did not say.
+    /// The runtime's features beyond the minimum; absent if it did not report them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub features: Option<NodeFeatures>,
 }
@@ -99,7 +99,7 @@ pub struct NodeCondition {
 }
 
 impl NodeObject {
-    /// Tells whether this is the object of a machine, by its number; `None`: one of the two does not say.
+    /// Returns true if this is the object of a machine, by its ID; `None`: one of the two is unknown.
     pub fn is_of_machine(&self, host: &HostFacts) -> Option<bool> {
         let own = &self.status.node_info.machine_id;
         let number = host.machine_id().ok().filter(|_| !own.is_empty())?;
@@ -108,7 +108,7 @@ impl NodeObject {
 }
 
 impl NodeStatus {
-    /// Returns what the node is short of, and what nobody knows whether it is.
+    /// Returns the pressures of the node, and those that are unknown.
     pub fn pressure(&self) -> (Vec<PressureCondition>, Vec<PressureCondition>) {
         let all = [PressureCondition::Memory, PressureCondition::Disk, PressureCondition::Pid];
         let status = |kind: &PressureCondition| {

@@ -1,6 +1,6 @@
 //! Which pods of the node are active, so that the device manager keeps their devices, and why.
 //!
-//! The kubelet asks `GetActivePods` (`filterOutInactivePods` in `pkg/kubelet/kubelet_pods.go`): the pods
+//! The kubelet uses `GetActivePods` (`filterOutInactivePods` in `pkg/kubelet/kubelet_pods.go`): the pods
 //! that it knows, without those whose containers have all been stopped for good, and without those in a
 //! final phase that it is not stopping at the moment. What its pod workers know is seen from outside by
 //! the containers that run.
@@ -67,22 +67,22 @@ pub enum StandingReason {
     },
     /// The runtime was not reached.
     RuntimeUnknown {
-        /// Why the lists of pods do not tell.
+        /// Why the lists of pods do not show it.
         pods: PodsUnknown,
     },
     /// The runtime has no sandbox of it.
     NoSandbox {
-        /// Why the lists of pods do not tell.
+        /// Why the lists of pods do not show it.
         pods: PodsUnknown,
     },
     /// Its sandbox runs.
     SandboxRuns {
-        /// Why the lists of pods do not tell.
+        /// Why the lists of pods do not show it.
         pods: PodsUnknown,
     },
     /// Its sandbox does not run.
     SandboxStopped {
-        /// Why the lists of pods do not tell.
+        /// Why the lists of pods do not show it.
         pods: PodsUnknown,
     },
     /// It is the pod in question.
@@ -100,7 +100,7 @@ pub enum StandingReason {
     NoStatus,
 }
 
-/// Why the lists of pods do not tell whether a pod is active.
+/// Why the lists of pods do not show whether a pod is active.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum PodsUnknown {
@@ -119,7 +119,7 @@ pub enum PodsUnknown {
 pub struct NodePods<'a> {
     pods: BTreeMap<&'a str, &'a Pod>,
     recorded: &'a Lookup<RecordedPods>,
-    /// What the runtime has of each pod; `None`: it could not be asked.
+    /// The runtime's record of each pod; `None`: the runtime did not answer.
     running: Option<BTreeMap<&'a str, Running<'a>>>,
 }
 
@@ -154,7 +154,7 @@ impl<'a> NodePods<'a> {
         self.pods.iter().map(|(uid, pod)| (*uid, *pod))
     }
 
-    /// Returns namespace and name of a pod, from whoever knows them.
+    /// Returns namespace and name of a pod, from any source that has them.
     pub fn name(&self, uid: &str) -> Option<(&'a str, &'a str)> {
         let of_pod = |pod: &&'a Pod| (&*pod.metadata.namespace, &*pod.metadata.name);
         let known = self.pods.get(uid).map(of_pod);
@@ -174,12 +174,12 @@ impl<'a> NodePods<'a> {
         })
     }
 
-    /// Tells whether the runtime could say what runs.
+    /// Returns true if the runtime listed its containers.
     pub fn knows_what_runs(&self) -> bool {
         self.running.is_some()
     }
 
-    /// Returns what the runtime says that a container does; the one that runs, of several.
+    /// Returns the runtime's state of a container; of several, that of the running one.
     pub fn container(&self, uid: &str, name: &str) -> Option<ContainerState> {
         self.running.as_ref()?.get(uid)?.containers.get(name).copied()
     }
@@ -190,7 +190,7 @@ impl<'a> NodePods<'a> {
         uids.map(|uid| (*uid).to_owned()).collect()
     }
 
-    /// Tells whether the runtime, which could not be asked, might have said that a pod stands otherwise.
+    /// Returns true if an answer of the runtime, which is missing, might change the activity of a pod.
     pub fn depends_on_runtime(&self, uid: &str) -> bool {
         if self.running.is_some() {
             return false;
@@ -204,7 +204,7 @@ impl<'a> NodePods<'a> {
         }
     }
 
-    /// Tells whether a pod is active.
+    /// Returns true if a pod is active.
     pub fn standing(&self, uid: &str) -> Standing {
         match self.pods.get(uid) {
             Some(pod) => self.standing_of(uid, pod),
@@ -266,7 +266,7 @@ impl<'a> NodePods<'a> {
     }
 }
 
-/// Returns what the runtime alone can tell.
+/// Returns the activity that follows from the runtime alone.
 fn of_runtime(running: Option<Option<&Running<'_>>>, pods: PodsUnknown) -> Standing {
     match running {
         None => Standing::Unknown(StandingReason::RuntimeUnknown { pods }),
@@ -304,7 +304,7 @@ impl fmt::Display for StandingReason {
                 }
                 if *runs { f.write_str(", and the runtime still runs it") } else { Ok(()) }
             }
-            Self::RuntimeUnknown { pods } => write!(f, "{pods}, nor could the runtime be asked"),
+            Self::RuntimeUnknown { pods } => write!(f, "{pods}, and the runtime did not answer"),
             Self::NoSandbox { pods } => write!(f, "the runtime has nothing of it ({pods})"),
             Self::SandboxRuns { pods } => write!(f, "its sandbox runs ({pods})"),
             Self::SandboxStopped { pods } => write!(f, "its sandbox does not run, and {pods}"),
@@ -320,9 +320,9 @@ impl fmt::Display for StandingReason {
 impl fmt::Display for PodsUnknown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotQueried => f.write_str("the pods of the node were not looked for"),
+            Self::NotQueried => f.write_str("the pods of the node were not queried"),
             Self::Unavailable => f.write_str("the pods of the node are unknown"),
-            Self::MayLack { source } => write!(f, "{source} need not have all pods"),
+            Self::MayLack { source } => write!(f, "{source} may not have all pods"),
         }
     }
 }
@@ -341,7 +341,7 @@ fn running(runtime: &RuntimeFacts) -> Option<BTreeMap<&str, Running<'_>>> {
         running.name = Some((&sandbox.namespace, &sandbox.name));
         running.ready |= sandbox.ready;
     }
-    // Without them nobody knows what still runs.
+    // Without them, the running containers are unknown.
     for container in runtime.containers.value()? {
         let running = all.entry(&container.pod_uid).or_default();
         let state = running.containers.entry(&container.name).or_insert(container.state);

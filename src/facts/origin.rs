@@ -1,4 +1,4 @@
-//! Where a fact came from.
+//! The origin of a fact.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -10,14 +10,14 @@ pub enum Origin {
     Flag(&'static str),
     /// A file, or another source by its name: a path, a URL, an endpoint.
     Source(String),
-    /// The kubelet's default; nobody said otherwise.
+    /// The kubelet's default.
     Default,
-    /// What kq takes for granted because nobody said anything and the kubelet reads it from the host.
+    /// An assumption of kq, for a fact without a source that the kubelet reads from the host.
     Assumed,
 }
 
 impl Origin {
-    /// Tells whether somebody said so.
+    /// Returns true if a source has it.
     pub fn is_given(&self) -> bool {
         matches!(self, Self::Flag(_) | Self::Source(_))
     }

@@ -1,6 +1,6 @@
-//! What the kubelet tells on its pod-resources socket (`k8s.io/kubelet/pkg/apis/podresources/v1`).
+//! The answers of the kubelet's pod-resources socket (`k8s.io/kubelet/pkg/apis/podresources/v1`).
 //!
-//! What the kubelet told on its pod-resources socket, as JSON: the form in which `grpcurl` and protobuf
+//! Also read as JSON, the form in which `grpcurl` and protobuf
 //! libraries print it. Pure.
 //!
 //! Numbers of 64 bits may be texts there, and what is zero is left out, so that `{}` is NUMA node 0.
@@ -69,10 +69,10 @@ pub struct AllocatableResources {
     pub memory: Vec<ContainerMemory>,
 }
 
-/// Why a text is no answer of the kubelet.
+/// Why a text is not an answer of the kubelet.
 #[derive(Debug, thiserror::Error)]
 pub enum AnswersError {
-    /// It is no JSON, or a field has another type.
+    /// Not JSON, or a field has another type.
     #[error("{path}: {message}")]
     Field {
         /// The field; `the answer`: the whole.
@@ -81,12 +81,12 @@ pub enum AnswersError {
         message: String,
     },
     /// It has none of the fields.
-    #[error("neither podResources nor List is in it")]
+    #[error("neither podResources nor List is present")]
     Other,
 }
 
 /// Reads answers: an object with `List` and `GetAllocatableResources`, or the one to `List` alone.
-/// `name` is the file, to say so where it has no second answer. The answers to `Get` repeat the list.
+/// `name` is the file, for the error where it has no second answer. The answers to `Get` repeat the list.
 ///
 /// # Errors
 ///
@@ -300,8 +300,8 @@ mod tests {
     fn other_texts_are_refused_by_field() {
         for (text, expected) in [
             ("", "the answer: EOF while parsing a value at line 1 column 0"),
-            ("{}", "neither podResources nor List is in it"),
-            (r#"{"kind": "PodList"}"#, "neither podResources nor List is in it"),
+            ("{}", "neither podResources nor List is present"),
+            (r#"{"kind": "PodList"}"#, "neither podResources nor List is present"),
             (
                 r#"{"podResources": [{"containers": [{"cpuIds": ["x"]}]}]}"#,
                 "podResources[0].containers[0].cpuIds[0]: invalid value: string \"x\", expected a \

@@ -1,4 +1,4 @@
-//! Which pods an answer is about.
+//! The pods that an answer is about.
 
 use super::workloads::effective_uid;
 use crate::k8s::label_selector::LabelSelector;
@@ -69,12 +69,12 @@ impl PodSelector {
         self.name.as_deref()
     }
 
-    /// Tells whether all pods of a namespace are meant.
+    /// Returns true if it selects all pods of a namespace.
     pub fn is_namespace(&self) -> bool {
         self.name.is_none()
     }
 
-    /// Tells whether a pod is meant. Hexadecimal digits of a UID may be large ones.
+    /// Returns true if it selects a pod. Hexadecimal digits of a UID may be in upper case.
     pub fn matches(&self, namespace: &str, name: &str, uid: &str) -> bool {
         let Some(wanted) = &self.name else {
             return self.namespace.as_deref() == Some(namespace);
@@ -89,7 +89,7 @@ impl PodSelector {
     }
 }
 
-/// Tells whether a name has the form of a UID.
+/// Returns true if a name has the form of a UID.
 pub fn is_uid(name: &str) -> bool {
     name.len() == 36 && name.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
@@ -131,7 +131,7 @@ impl fmt::Display for PodSelector {
     }
 }
 
-/// The pods that were asked for; none is all.
+/// The selected pods; none selects all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     pub pods: Vec<PodSelector>,
@@ -180,12 +180,12 @@ impl Selection {
         selection
     }
 
-    /// Tells whether every pod is meant, and the node with them.
+    /// Returns true if it selects every pod, and the node with them.
     pub fn is_all(&self) -> bool {
         self.pods.is_empty()
     }
 
-    /// Tells whether a pod is meant.
+    /// Returns true if it selects a pod.
     pub fn has(&self, namespace: &str, name: &str, uid: &str) -> bool {
         self.is_all() || self.pods.iter().any(|pod| pod.matches(namespace, name, uid))
     }

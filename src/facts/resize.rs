@@ -1,4 +1,4 @@
-//! What a pod had before a resize: resources that the kubelet allocated, and those in effect.
+//! The resources of a pod during a resize: those that the kubelet allocated, and those in effect.
 //!
 //! The kubelet keeps both in files of its own (`allocated_pods_state`, `actuated_pods_state`,
 //! `pkg/kubelet/allocation/state`), and reports them in the pod's status, read in 1.36.2.
@@ -27,11 +27,11 @@ impl RecordedResources {
             Some(Text::Unreadable(reason)) => return Err(reason.clone()),
             Some(Text::Read(text)) => text,
         };
-        // What the file says is of use even where its checksum is wrong, and kq devices verify tells that.
+        // The contents are useful even if the checksum is wrong, which kq devices verify reports.
         Ok(Self(load(text.as_bytes()).shown?))
     }
 
-    /// Tells whether something is recorded of a pod.
+    /// Returns true if a pod is recorded.
     fn knows(&self, pod: &Pod) -> bool {
         self.0.contains_key(effective_uid(pod))
     }
@@ -60,13 +60,13 @@ impl RecordedResources {
 /// Where it is known from what the kubelet allocated to a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allocation {
-    /// It is what the spec asks for, or nobody resizes the pod.
+    /// The amounts of the spec, or the pod is not being resized.
     AsAsked,
     /// It is something else, from the kubelet's file.
     Recorded,
     /// It is something else, from the pod's status.
     Reported,
-    /// A resize waits, and nobody says what the pod has until then.
+    /// A resize is pending, and the amounts until then are unknown.
     Unknown,
 }
 
@@ -92,16 +92,16 @@ pub fn put_allocated(
     }
 }
 
-/// Tells whether the kubelet has not granted a resize yet.
+/// Returns true if the kubelet has not granted a resize yet.
 fn waits_for_resize(pod: &Pod) -> bool {
     let mut conditions = pod.status.conditions.iter();
     conditions.any(|it| it.kind == "PodResizePending" && it.status != "False")
 }
 
-/// Tells whether a resize of a pod is not finished, as far as its status says it: a condition, the field of
-/// kubelets before 1.33, or an allocation that is not what the spec asks for.
+/// Returns true if a resize of a pod is not finished according to its status: a condition, the field of
+/// kubelets before 1.33, or an allocation other than the spec.
 ///
-/// `resources` in the status is no sign of it where conditions are: the kubelet reads amounts back from the
+/// `resources` in the status is no evidence where conditions are: the kubelet reads amounts back from the
 /// runtime and the kernel, which round them (30m as 40m) and hold overhead
 /// (`convertToAPIContainerStatuses`, `pkg/kubelet/kubelet_pods.go`). API servers that count the generations
 /// of pods have kubelets that set conditions.
@@ -130,10 +130,10 @@ pub fn is_resizing(pod: &Pod) -> bool {
         || pod.spec.resources.as_ref().is_some_and(|it| differs(it, of_pod))
 }
 
-/// What a status says was allocated, and what is in effect.
+/// The allocated amounts of a status, and those in effect.
 type Reported<'p> = (Option<&'p ResourceList>, Option<&'p ResourceRequirements>);
 
-/// Tells whether other amounts of CPU or memory are reported than asked for.
+/// Returns true if the reported amounts of CPU or memory differ from the requested ones.
 fn is_other(asked: &ResourceList, reported: Option<&ResourceList>) -> bool {
     let reported = reported.into_iter().flat_map(ResourceList::iter);
     reported
@@ -141,7 +141,7 @@ fn is_other(asked: &ResourceList, reported: Option<&ResourceList>) -> bool {
         .any(|(name, amount)| asked.get(name).is_some_and(|asked| asked.compare(amount).is_ne()))
 }
 
-/// What the kubelet's files say of resizes.
+/// The kubelet's records of resizes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordedResizes {
     /// `allocated_pods_state`
@@ -151,7 +151,7 @@ pub struct RecordedResizes {
 }
 
 impl RecordedResizes {
-    /// Tells whether a resize of a pod is not finished, by its status or by the files.
+    /// Returns true if a resize of a pod is not finished, by its status or by the files.
     pub fn is_resizing(&self, pod: &Pod, rules: &KubeletRules) -> bool {
         if is_resizing(pod) {
             return true;
@@ -164,7 +164,7 @@ impl RecordedResizes {
     }
 }
 
-/// Tells whether two states of a pod differ in amounts that can be resized.
+/// Returns true if two states of a pod differ in amounts that can be resized.
 fn differ(one: &Pod, other: &Pod) -> bool {
     let differs = |one: &ResourceList, other: &ResourceList| {
         [ResourceName::Cpu, ResourceName::Memory].iter().any(|name| {
@@ -189,7 +189,7 @@ fn differ(one: &Pod, other: &Pod) -> bool {
     in_containers || in_pod.is_some_and(|(one, other)| differ(one, other))
 }
 
-/// Puts the requests that the status says were allocated into a pod, and tells whether that changes
+/// Puts the allocated requests of the status into a pod, and returns true if that changes
 /// anything.
 fn put_reported(pod: &mut Pod) -> bool {
     let statuses = pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
@@ -209,7 +209,7 @@ fn put_reported(pod: &mut Pod) -> bool {
     changed
 }
 
-/// Puts allocated requests over those that were asked for. What can be resized was asked for before.
+/// Puts allocated requests over those of the spec. Only resources of the spec can be resized.
 fn put_requests(own: &mut ResourceRequirements, allocated: &ResourceList) -> bool {
     let mut changed = false;
     for (name, amount) in allocated.iter() {
@@ -226,7 +226,7 @@ fn requirements(recorded: &Resources) -> ResourceRequirements {
     ResourceRequirements { requests: recorded.requests.clone(), limits: recorded.limits.clone() }
 }
 
-/// Puts what the status says is in effect into a pod, and tells whether that changes anything.
+/// Puts the amounts in effect of the status into a pod, and returns true if that changes anything.
 pub fn put_effective(pod: &mut Pod) -> bool {
     let statuses = pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
     let effective: BTreeMap<&str, &ResourceRequirements> = statuses

@@ -1,10 +1,10 @@
-//! What a container runtime said over the CRI.
+//! The answers of a container runtime over the CRI.
 
 use crate::facts::cgroup_mode::CgroupDriver;
 use crate::facts::lookup::Lookup;
 use serde::{Deserialize, Serialize};
 
-/// Everything that was asked of a runtime. Lists have an order of their own, so that two readings of
+/// The answers of a runtime to all queries. Lists have an order of their own, so that two readings of
 /// an unchanged node are equal: sandboxes by namespace, name, attempt and id; containers by pod UID,
 /// name, attempt and id; images by first tag and id.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ pub struct RuntimeFacts {
     /// `ListContainerStats`, by id.
     #[serde(default, skip_serializing_if = "Lookup::was_not_queried")]
     pub writable_layers: Lookup<Vec<WritableLayer>>,
-    /// What the images are made of, from runtimes that tell it beside the CRI.
+    /// The storage of the images, from runtimes that report it by an API other than the CRI.
     #[serde(default, skip_serializing_if = "Lookup::was_not_queried")]
     pub image_storage: Lookup<ImageStorage>,
     /// The name of the image of sandboxes, which no container uses.
@@ -57,7 +57,7 @@ pub struct RuntimeVersion {
 }
 
 impl RuntimeVersion {
-    /// Tells whether this runtime can mount images as volumes; `None`: it is not known to kq.
+    /// Returns true if this runtime can mount images as volumes; `None`: unknown to kq.
     ///
     /// containerd has them since 2.1, CRI-O since 1.31.
     pub fn has_image_volumes(&self) -> Option<bool> {
@@ -144,11 +144,11 @@ pub struct Container {
     pub attempt: u32,
     /// What it does.
     pub state: ContainerState,
-    /// The image as it was asked for.
+    /// The image as it was requested.
     pub image: String,
     /// The image as the runtime names it.
     pub image_ref: String,
-    /// The [`Image::id`] of its image, from runtimes that tell it (the field is younger than the API).
+    /// The [`Image::id`] of its image, from runtimes that report it (the field is newer than the API).
     pub image_id: Option<String>,
     /// The class of runtime for which its image was pulled; empty is the default.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -157,7 +157,7 @@ pub struct Container {
     pub created_at: i64,
 }
 
-/// What only a question for one container tells.
+/// Facts that only the status of a single container has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerStatus {

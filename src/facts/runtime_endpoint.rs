@@ -1,7 +1,7 @@
-//! Where the container runtime of a node may listen, and who says so. Pure.
+//! The possible endpoints of a node's container runtime, with their sources. Pure.
 //!
 //! An endpoint that a person gave (a flag, the environment, crictl's configuration, in crictl's order)
-//! is the only one: guessing around it would answer for another runtime than the one that was meant.
+//! is the only one: a fallback would answer for another runtime.
 //! Without one, the kubelet's own configuration comes first and the usual sockets after it.
 
 use crate::facts::distribution::{Place, rows};
@@ -63,7 +63,7 @@ pub struct CrictlConfig {
 pub struct Endpoint {
     /// As it was written: `unix:///run/containerd/containerd.sock`.
     pub address: String,
-    /// Who says so, as it is shown.
+    /// The source, as it is displayed.
     pub said_by: String,
     /// A person gave it: when it does not answer, no other one is tried.
     pub only: bool,
@@ -132,7 +132,7 @@ fn written(text: Option<&str>) -> Option<String> {
 }
 
 /// Returns the path of an endpoint, to see that two are one. `/var/run` is `/run` on every
-/// distribution that runs a kubelet, but CRI-O's socket is looked for in both for the odd one.
+/// distribution that runs a kubelet, except that CRI-O's socket is tried in both.
 fn path(address: &str) -> &str {
     let address = address.strip_prefix("unix:").unwrap_or(address);
     address.strip_prefix("//").unwrap_or(address)

@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// Sets a field by its path, such as `memorySwap.swapBehavior` or `evictionHard.memory.available`, from
-/// text. What is no text by its type is read as YAML.
+/// text. A value of another type is read as YAML.
 ///
 /// # Errors
 ///
-/// Fails for what is no YAML.
+/// Fails for invalid YAML.
 pub fn assign(
     config: &mut ConfigSource,
     path: &str,
@@ -29,7 +29,7 @@ pub fn assign(
 ///
 /// # Errors
 ///
-/// Fails for an entry that is no pair.
+/// Fails for an entry that is not a pair.
 pub fn assign_list(
     config: &mut ConfigSource,
     field: &str,

@@ -1,4 +1,4 @@
-//! Everything that was found out about a node, as one value that can be stored.
+//! All gathered facts of a node, as one value that can be stored.
 //!
 //! A command answers from this value alone, whether it was gathered a moment ago or read from a file;
 //! so both answers are the same. What the kernel and the kubelet wrote is kept as it was read and
@@ -33,7 +33,7 @@ pub const API_VERSION: &str = "kq/v1";
 /// What the value calls itself.
 pub const KIND: &str = "NodeSnapshot";
 
-/// Everything that was found out about a node. What is not there was not looked for.
+/// All gathered facts of a node. An absent one was not gathered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Snapshot {
@@ -47,7 +47,7 @@ pub struct Snapshot {
     pub taken_by: String,
     /// Where the node's root folder was, and why there.
     pub host_root: HostRoot,
-    /// What the machine says of itself.
+    /// The machine's facts.
     pub host: HostFacts,
     /// The name of the node, as its kubelet takes it.
     pub node_name: Lookup<String>,
@@ -67,7 +67,7 @@ pub struct Snapshot {
     /// The newest events about the pods of the node.
     #[serde(skip_serializing_if = "Lookup::was_not_queried")]
     pub events: Lookup<Vec<PodEvent>>,
-    /// What the container runtime says.
+    /// The container runtime's answers.
     pub runtime: Lookup<RuntimeFacts>,
     /// The kubelet's own files.
     pub state_files: Option<StateFiles>,
@@ -88,7 +88,7 @@ pub struct Snapshot {
     /// What drop-ins of systemd set for the cgroups of pods.
     #[serde(skip_serializing_if = "Lookup::was_not_queried")]
     pub drop_ins: Lookup<Vec<UnitProperty>>,
-    /// The devices of plugins; `None`: not looked for.
+    /// The devices of plugins; `None`: not gathered.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "crate::facts::devices::without_secrets"
@@ -114,7 +114,7 @@ pub struct RecordedConfig {
     pub value: Value,
     /// How it is to be read.
     pub read_as: Option<Source>,
-    /// Who set a field last, where it was not the source as a whole.
+    /// The last setter of a field, if other than the source as a whole.
     pub origins: BTreeMap<String, String>,
     /// What was odd.
     pub notes: Vec<String>,
@@ -166,7 +166,7 @@ fn without_secrets<S: Serializer>(pods: &[LoadedPod], serializer: S) -> Result<S
 }
 
 impl PodSource {
-    /// Tells whether a list from here holds every pod of the node.
+    /// Returns true if a list from here holds every pod of the node.
     pub fn is_complete(self) -> bool {
         match self {
             Self::Files | Self::ApiServer | Self::Kubelet => true,

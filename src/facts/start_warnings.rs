@@ -1,5 +1,5 @@
-//! What stands against a kubelet starting, or running as described, without making the question
-//! senseless: said, and computed all the same.
+//! Warnings about settings with which a kubelet would not start or not run as described: the answer is
+//! still computed.
 
 use crate::facts::allocatable::{NodeAllocatable, Reservations};
 use crate::facts::cgroup_mode::CgroupVersion;
@@ -92,8 +92,8 @@ pub fn status_warnings(
             || name.hugepage_size().is_some();
         (counts && said.compare(computed).is_ne()).then(|| {
             format!(
-                "{file} says that {said} of {name} are allocatable, and {computed} follow from what was \
-                 given: its kubelet reserves something else (--kubelet-config FILE)"
+                "{file} reports {said} of {name} as allocatable, and {computed} follow from the input: \
+                 its kubelet reserves something else (--kubelet-config FILE)"
             )
         })
     });

@@ -1,4 +1,4 @@
-//! What the kubelet remembers in files below its own folder, as it was read.
+//! The state files in the kubelet's root folder, as they were read.
 //!
 //! The names are those of `pkg/kubelet/cm` and `pkg/kubelet/allocation` of Kubernetes; which of them
 //! there are depends on the version and on what is turned on.
@@ -30,7 +30,7 @@ pub struct StateFiles {
 }
 
 impl StateFiles {
-    /// Returns what became of reading a file; `None`: nobody tried.
+    /// Returns the result of reading a file; `None`: not read.
     pub fn get(&self, name: &str) -> Option<&Text> {
         self.files.get(name)
     }

@@ -1,8 +1,8 @@
-//! The part of the kubelet's `/stats/summary` that eviction looks at.
+//! The part of the kubelet's `/stats/summary` that eviction uses.
 //!
 //! Field names are those of `staging/src/k8s.io/kubelet/pkg/apis/stats/v1alpha1/types.go`, read in
 //! 1.36.2. Read from a live kubelet and stored in snapshots; everything else in the answer is skipped.
-//! What the kubelet leaves out is `None`: it does not know, which is not zero.
+//! What the kubelet leaves out is `None`: unknown, which is not zero.
 
 use crate::facts::workloads::effective_uid;
 use crate::k8s::pod::{Pod, null_as_default, object, objects, optional_object};
@@ -252,7 +252,7 @@ impl<'s> StatsByPod<'s> {
     /// Returns what was measured of a pod.
     ///
     /// The kubelet measures a static pod under its own UID, while the API server knows the mirror. Where
-    /// either side has no UID, as a manifest, the name tells, unless several pods of it were measured.
+    /// either side has no UID, as a manifest, by name, unless several pods of that name were measured.
     pub fn of(&self, pod: &Pod) -> Option<&'s PodStats> {
         let own = [pod.metadata.uid.as_str(), effective_uid(pod)];
         if let Some(found) = own.into_iter().find_map(|uid| self.by_uid.get(uid)) {

@@ -1,4 +1,4 @@
-//! Moments, as runtimes count them and as people read them.
+//! Timestamps, as runtimes count them and in RFC 3339.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -8,9 +8,9 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timestamp(pub i64);
 
-/// Why a text is no moment.
+/// Why a text is not a timestamp.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is no time: expected RFC 3339, such as 2026-11-20T12:04:25Z")]
+#[error("{text:?} is not a time: expected RFC 3339, such as 2026-11-20T12:04:25Z")]
 pub struct ParseTimestampError {
     text: String,
 }

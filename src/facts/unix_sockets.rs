@@ -1,8 +1,8 @@
 //! The unix sockets of a node, as `/proc/net/unix` lists them: who listens, and how many are connected.
 //!
 //! The kernel writes a line per socket: address, references, protocol, flags, type, state, inode and, where
-//! it has one, the path by which it was bound. The socket that `accept` returns bears the path of the one
-//! that listens, so connections to a plugin can be counted without making one.
+//! it has one, the path to which it was bound. The socket that `accept` returns has the path of the one
+//! that listens, so connections to a plugin can be counted without opening one.
 
 /// A line.
 #[derive(Clone, Debug, PartialEq, Eq)]

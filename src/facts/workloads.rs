@@ -1,4 +1,4 @@
-//! Whose a cgroup, a container or a sandbox is: names for ids, from every source that knows some.
+//! The owners of cgroups, containers and sandboxes: names for IDs, from every source.
 
 use crate::facts::runtime::{Container, ContainerState, RuntimeFacts};
 use crate::k8s::pod::{ContainerStatus, Pod};
@@ -19,7 +19,7 @@ pub struct PodName {
     pub name: String,
     /// Its specification is known, not only that the runtime has a sandbox of it.
     pub known: bool,
-    /// A sandbox of it is ready, or nobody could be asked.
+    /// A sandbox of it is ready, or no source answered.
     pub alive: bool,
 }
 
@@ -39,7 +39,7 @@ pub fn effective_uid(pod: &Pod) -> &str {
 }
 
 impl Workloads {
-    /// Collects the names: what pods say of themselves, and what the runtime says of its own.
+    /// Collects the names from pods and from the runtime.
     pub fn of<'p>(pods: impl IntoIterator<Item = &'p Pod>, runtime: Option<&RuntimeFacts>) -> Self {
         let mut workloads = Self::default();
         for pod in pods {
@@ -103,7 +103,7 @@ impl Workloads {
 
     fn add_runtime(&mut self, runtime: &RuntimeFacts) {
         if runtime.sandboxes.found.is_some() {
-            // Who asks the runtime need not believe a list.
+            // The runtime's answer takes precedence over a list.
             self.pods.values_mut().for_each(|pod| pod.alive = false);
         }
         for sandbox in runtime.sandboxes.value().into_iter().flatten() {
@@ -131,7 +131,7 @@ impl Workloads {
 }
 
 /// Puts into a pod's status the containers that the runtime has for it: the newest of each name, a
-/// running one first. What the runtime says is newer than any list of pods.
+/// running one first. The runtime's data is newer than any list of pods.
 pub fn add_container_ids(pod: &mut Pod, runtime: &RuntimeFacts) {
     let Some(containers) = runtime.containers.value() else { return };
     let scheme = match runtime.version.runtime_name.as_str() {

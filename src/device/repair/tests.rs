@@ -88,7 +88,7 @@ fn what_is_whole_is_kept() {
             "the same twice",
             good.replace("u3", "u2").replace("\"c\"", "\"b\"").into(),
             &["d1", "d3"],
-            &["u2: a later entry about the same replaces it"],
+            &["u2: a later entry for the same resource replaces it"],
         ),
         (
             "an old layout",
@@ -100,7 +100,7 @@ fn what_is_whole_is_kept() {
             "a name that is no text",
             good.replace("\"d2\"", "\"d\u{fffd}\"").into(),
             &["d1", "d3"],
-            &["u2: a name in it was not text in UTF-8: nobody knows which was meant"],
+            &["u2: a name in it is not UTF-8: the original is unknown"],
         ),
     ];
     for (name, bytes, kept, dropped) in cases {

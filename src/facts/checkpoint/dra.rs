@@ -2,8 +2,8 @@
 //!
 //! Followed is `pkg/kubelet/cm/dra/state` of Kubernetes 1.36; `state_files.jsonl` pins it.
 //!
-//! What a kubelet that starts makes of it follows `GetOrCreate` in `state/checkpointer.go` and `newClaimInfoCache`,
-//! and what it writes `NewCheckpoint` in `state/checkpoint`.
+//! Reading by a starting kubelet follows `GetOrCreate` in `state/checkpointer.go` and `newClaimInfoCache`,
+//! and writing `NewCheckpoint` in `state/checkpoint`.
 
 use crate::facts::checkpoint::Encoded;
 use crate::facts::checkpoint::go_dump::crc32;
@@ -136,7 +136,7 @@ impl From<ClaimRead> for ClaimInfo {
     }
 }
 
-/// What the text says of itself, and its claims; `None` is Go's nil.
+/// The text's type, and its claims; `None` is Go's nil.
 type Claims = (String, String, Option<Vec<ClaimInfo>>);
 
 /// Reads the envelope over what is in it already.
@@ -170,7 +170,7 @@ fn read_data(data: &str) -> Result<Claims, String> {
 /// The text in the file calls itself so.
 pub const KIND: &str = "DRACheckpoint";
 
-/// The version of the text in the file; the kubelet does not look at it.
+/// The version of the text in the file; the kubelet ignores it.
 pub const API_VERSION: &str = "checkpoint.dra.kubelet.k8s.io/v1";
 
 /// A claim that was prepared (`ClaimInfoState`).
@@ -197,7 +197,7 @@ pub struct DraDevice {
     /// The requests of the claim that it serves.
     #[serde(rename = "RequestNames")]
     pub request_names: Option<Vec<String>>,
-    /// What the runtime is told.
+    /// The input of the runtime.
     #[serde(rename = "CDIDeviceIDs")]
     pub cdi_device_ids: Option<Vec<String>>,
 }
@@ -271,13 +271,13 @@ fn claim(info: &ClaimInfo) -> Claim<'_> {
 /// What became of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DraLoad {
-    /// The text in the file; `None`: the file is no envelope.
+    /// The text in the file; `None`: the file is not an envelope.
     pub data: Option<String>,
-    /// The checksum that the file says.
+    /// The checksum in the file.
     pub checksum_in_file: u32,
     /// The checksum of the text.
     pub checksum_computed: u32,
-    /// What the text calls itself: kind and version. The kubelet does not look at them.
+    /// The text's kind and version, which the kubelet ignores.
     pub calls_itself: Option<(String, String)>,
     /// The claims that the kubelet goes on with, `None` being Go's nil; else it does not start.
     pub outcome: Result<Option<Vec<ClaimInfo>>, DraRefusal>,
@@ -288,7 +288,7 @@ pub struct DraLoad {
 /// Why the kubelet does not start, in its words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DraRefusal {
-    /// The file is no envelope.
+    /// The file is not an envelope.
     #[error("failed to get checkpoint dra_manager_state: {0}")]
     Json(String),
     /// The checksum is wrong.
@@ -327,7 +327,7 @@ pub fn load(bytes: &[u8]) -> DraLoad {
 }
 
 impl DraLoad {
-    /// Tells whether the checksum is that of the text.
+    /// Returns true if the checksum is that of the text.
     pub fn is_checksum_right(&self) -> bool {
         self.data.is_some() && self.checksum_in_file == self.checksum_computed
     }

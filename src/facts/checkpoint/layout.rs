@@ -1,4 +1,4 @@
-//! Files that a kubelet tries in one layout after the other: the first that can be read and whose checksum is right
+//! Files that a kubelet tries to read in several layouts: the first readable one with the right checksum
 //! counts.
 
 use super::go_dump::{Fnv32, GoDump, PreImage};
@@ -16,7 +16,7 @@ pub trait Layered {
     /// as well.
     const LEGACY_TYPE_NAME: &'static str;
 
-    /// Returns the checksum that the file says.
+    /// Returns the checksum in the file.
     fn checksum_in_file(&self) -> u64;
 
     /// Adds the text that is hashed.
@@ -83,12 +83,12 @@ impl<C: Layered> Attempt<C> {
         }
     }
 
-    /// Returns the checksum that the file says.
+    /// Returns the checksum in the file.
     pub fn checksum_in_file(&self) -> u64 {
         self.content.checksum_in_file()
     }
 
-    /// Tells whether the kubelet takes the file in this layout.
+    /// Returns true if the kubelet accepts the file in this layout.
     pub fn is_accepted(&self) -> bool {
         let in_file = self.checksum_in_file();
         let is_right = |sum: u32| u64::from(sum) == in_file;
@@ -143,12 +143,12 @@ pub(super) fn dump_checkpoint<P: PreImage + ?Sized>(
     dump.mark("}");
 }
 
-/// Reads a file into what the kubelet has made ready for it, and tells why it is not whole.
+/// Reads a file into the kubelet's prepared value, and returns why it is incomplete.
 pub(super) fn read_file<T: GoValue + Default>(bytes: &[u8]) -> (T, Option<String>) {
     let mut value = T::default();
     match decode(bytes, &mut value) {
         Ok(()) => (value, None),
-        // Go looks at the whole text before it touches the value.
+        // Go checks the whole text before it changes the value.
         Err(GoJsonError::Syntax(error)) => (T::default(), Some(error.to_string())),
         Err(error) => (value, Some(error.to_string())),
     }

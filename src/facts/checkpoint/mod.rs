@@ -1,4 +1,4 @@
-//! The files in which a kubelet remembers what it gave to whom: their formats, exactly. Pure.
+//! The kubelet's checkpoints and state files: their exact formats. Pure.
 //!
 //! Followed are `pkg/kubelet/checkpointmanager` of Kubernetes and the packages that write through it;
 //! `checkpoint.jsonl` and `state_files.jsonl` in `tests/vectors` pin them.
@@ -31,5 +31,5 @@ pub struct Encoded {
     pub checksum: u32,
 }
 
-/// What the kubelet says of a file whose checksum is wrong.
+/// The kubelet's message about a file whose checksum is wrong.
 pub const CORRUPT: &str = "checkpoint is corrupted";

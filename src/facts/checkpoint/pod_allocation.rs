@@ -4,7 +4,7 @@
 //! Followed is `pkg/kubelet/allocation/state` of Kubernetes 1.36; `state_files.jsonl` pins it. Kubernetes
 //! 1.32 had one file, `pod_status_manager_state`, in the same envelope.
 //!
-//! What a kubelet that starts makes of them, and what it writes, follows `restoreState` and `storeState` in
+//! Reading by a starting kubelet and writing follow `restoreState` and `storeState` in
 //! `state_checkpoint.go`.
 
 use crate::facts::checkpoint::Encoded;
@@ -139,7 +139,7 @@ fn containers(read: Containers) -> BTreeMap<String, Resources> {
     read.into_iter().flatten().map(|(name, resources)| (name, resources.into())).collect()
 }
 
-/// Reads the envelope, and tells why it is not whole.
+/// Reads the envelope, and returns why it is incomplete.
 fn read_envelope(bytes: &[u8]) -> (Envelope, Option<String>) {
     read_file(bytes)
 }
@@ -181,7 +181,7 @@ pub struct PodAllocation {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resources {
-    /// What is not to be exceeded.
+    /// The limits.
     #[serde(skip_serializing_if = "ResourceList::is_empty")]
     pub limits: ResourceList,
     /// What is set aside.
@@ -223,7 +223,7 @@ pub fn encode(pods: &PodAllocations) -> Encoded {
 pub struct PodsLoad {
     /// The text in the envelope; `None`: the envelope is none.
     pub data: Option<String>,
-    /// The checksum that the file says.
+    /// The checksum in the file.
     pub checksum_in_file: u64,
     /// The checksum of the text.
     pub checksum_computed: u32,
@@ -236,10 +236,10 @@ pub struct PodsLoad {
 /// Why the kubelet does not start, in its words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PodsRefusal {
-    /// The file is no envelope.
+    /// The file is not an envelope.
     #[error("{0}")]
     Json(String),
-    /// The checksum is wrong; 0 is no exception.
+    /// The checksum is wrong; 0 is wrong as well.
     #[error("checkpoint is corrupted")]
     Corrupt,
     /// The text in the envelope cannot be read.
@@ -261,7 +261,7 @@ impl PodsLoad {
         self.data.as_ref().map(|data| hashed(data).0)
     }
 
-    /// Tells whether the checksum is right.
+    /// Returns true if the checksum is right.
     pub fn is_checksum_right(&self) -> bool {
         self.data.is_some() && self.checksum_in_file == u64::from(self.checksum_computed)
     }

@@ -1,4 +1,4 @@
-//! Which files there are, what their kubelet calls them, and how it says that it does not start.
+//! The state files, the kubelet's names for them, and its messages for not starting.
 
 use crate::k8s::go_text::quote;
 use serde::{Serialize, Serializer};
@@ -65,7 +65,7 @@ impl StateFile {
         Self::ALL.into_iter().find(|file| file.name() == name)
     }
 
-    /// Returns what the kubelet says of a file that it does not take, in full. `folder` is its root folder.
+    /// Returns the kubelet's full message about a file that it rejects. `folder` is its root folder.
     pub fn refusal(self, cause: &str, folder: &str) -> String {
         let owner = match self {
             Self::Cpu => "the CPU manager",

@@ -1,4 +1,4 @@
-//! What the node's kernel and files say about the machine.
+//! Facts of the machine, from the node's kernel and files.
 //!
 //! The texts are kept as they were read and parsed on use, so that stored facts answer like the live
 //! node, also to a kq that reads more out of them. Pure.
@@ -54,12 +54,12 @@ pub const THREADS_MAX: &str = "/proc/sys/kernel/threads-max";
 pub const HUGEPAGES: &str = "/sys/kernel/mm/hugepages";
 /// The folder of NUMA nodes.
 pub const NUMA_NODES: &str = "/sys/devices/system/node";
-/// The mounts of the node's first process: what is mounted on the node, whoever asks.
+/// The mounts of the node's first process, which are those of the node.
 pub const INIT_MOUNTINFO: &str = "/proc/1/mountinfo";
 /// The mounts that kq itself sees: where the node's root is its own, these are what it can open.
 pub const OWN_MOUNTINFO: &str = "/proc/self/mountinfo";
 /// cgroup v2: groups of a node that have the memory controller when anything has it. The root has no
-/// `memory.swap.max`, so that one must be asked below it.
+/// `memory.swap.max`, so that a group below it is read.
 pub const SWAP_GROUPS: [&str; 6] =
     ["init.scope", "kubelet", "kubelet.slice", "kubepods", "kubepods.slice", "system.slice"];
 

@@ -1,6 +1,6 @@
 //! The facts that the texts hold, read as cadvisor and the kubelet read them.
 //!
-//! The texts, and why one cannot be had or used.
+//! The texts, and why one is unavailable or invalid.
 
 use super::{
     BOOT_ID, CGROUP_CONTROLLERS, CPUS_ONLINE, DBUS_MACHINE_ID, HUGEPAGES, INIT_MOUNTINFO,
@@ -31,7 +31,7 @@ impl HostFacts {
     ///
     /// # Errors
     ///
-    /// Fails for a text that was not read or is no list of CPUs.
+    /// Fails for a text that was not read or is not a list of CPUs.
     pub fn cpus(&self) -> Answer<CpuSet> {
         let cpus = self.cpu_list(CPUS_ONLINE)?;
         if cpus.is_empty() {
@@ -44,7 +44,7 @@ impl HostFacts {
     ///
     /// # Errors
     ///
-    /// Fails for a text that was not read or does not say it.
+    /// Fails for a text that was not read or does not contain it.
     pub fn memory_bytes(&self) -> Answer<i64> {
         kilobytes(MEMINFO, self.text(MEMINFO)?, "MemTotal:")
     }
@@ -53,7 +53,7 @@ impl HostFacts {
     ///
     /// # Errors
     ///
-    /// Fails for a text that was not read or does not say it.
+    /// Fails for a text that was not read or does not contain it.
     pub fn swap_bytes(&self) -> Answer<i64> {
         kilobytes(MEMINFO, self.text(MEMINFO)?, "SwapTotal:")
     }
@@ -63,7 +63,7 @@ impl HostFacts {
     ///
     /// # Errors
     ///
-    /// Fails for a text that was not read or is no number.
+    /// Fails for a text that was not read or is not a number.
     pub fn hugepages(&self) -> Answer<BTreeMap<String, i64>> {
         let mut pages = BTreeMap::new();
         let names = match self.text(&listing(HUGEPAGES)) {
@@ -93,7 +93,7 @@ impl HostFacts {
     ///
     /// # Errors
     ///
-    /// Fails for a text that was not read or is no number, and where neither file is there.
+    /// Fails for a text that was not read or is not a number, and if neither file exists.
     pub fn pid_limit(&self) -> Answer<i64> {
         match (self.number(PID_MAX), self.number(THREADS_MAX)) {
             (Ok(pids), Ok(threads)) => Ok(pids.min(threads)),
@@ -107,7 +107,7 @@ impl HostFacts {
     ///
     /// # Errors
     ///
-    /// Fails for a text that was not read, and for one that does not say what it should.
+    /// Fails for a text that was not read, and for one of another format.
     pub fn numa_nodes(&self) -> Answer<Vec<NumaNode>> {
         let mut nodes = Vec::new();
         for name in self.text(&listing(NUMA_NODES))?.lines() {
@@ -127,7 +127,7 @@ impl HostFacts {
     ///
     /// # Errors
     ///
-    /// Fails for a text that was not read or is no word.
+    /// Fails for a text that was not read or is not a word.
     pub fn kernel_release(&self) -> Answer<&str> {
         self.word(KERNEL_RELEASE)
     }
@@ -136,7 +136,7 @@ impl HostFacts {
     ///
     /// # Errors
     ///
-    /// Fails where neither can be read, and for a text that is no word.
+    /// Fails if neither can be read, and for a text that is not a word.
     pub fn machine_id(&self) -> Answer<&str> {
         match (self.text(MACHINE_ID), self.text(DBUS_MACHINE_ID)) {
             (Ok(_), _) => self.word(MACHINE_ID),
@@ -149,7 +149,7 @@ impl HostFacts {
     ///
     /// # Errors
     ///
-    /// Fails for a text that was not read or is no word.
+    /// Fails for a text that was not read or is not a word.
     pub fn boot_id(&self) -> Answer<&str> {
         self.word(BOOT_ID)
     }
@@ -158,7 +158,7 @@ impl HostFacts {
     ///
     /// # Errors
     ///
-    /// Fails for a text that was not read or does not say it.
+    /// Fails for a text that was not read or does not contain it.
     pub fn boot_time(&self) -> Answer<i64> {
         let text = self.text(PROC_STAT)?;
         let line = text.lines().find_map(|line| line.strip_prefix("btime "));
@@ -181,7 +181,7 @@ impl HostFacts {
     }
 
     /// Returns the table of mounts that was read: where the node's root is not kq's own, only the first
-    /// process's says something about the node.
+    /// process's describes the node.
     fn mountinfo(&self) -> &'static str {
         if self.text(OWN_MOUNTINFO).is_ok() { OWN_MOUNTINFO } else { INIT_MOUNTINFO }
     }
@@ -205,7 +205,7 @@ impl HostFacts {
     ///
     /// # Errors
     ///
-    /// Fails for a text that was not read or is no list of controllers.
+    /// Fails for a text that was not read or is not a list of controllers.
     pub fn enabled_controllers(&self) -> Answer<BTreeSet<String>> {
         match self.text(CGROUP_CONTROLLERS) {
             Err(error) if error.is_absent() => {}
@@ -228,14 +228,14 @@ impl HostFacts {
         Ok(enabled)
     }
 
-    /// Tells whether the kernel can limit swap by cgroup, by the rule of `isSwapControllerAvailable` in
+    /// Returns true if the kernel can limit swap by cgroup, by the rule of `isSwapControllerAvailable` in
     /// the kubelet's runtime manager: the file of the limit exists. On cgroup v2 the kubelet looks into
     /// its own group; kq looks into the groups that a node has, of which one with the memory controller
     /// decides.
     ///
     /// # Errors
     ///
-    /// Fails where the mounts cannot be told, and where no group could be asked.
+    /// Fails if the mounts are unknown, or no group could be read.
     pub fn swap_controller(&self) -> Answer<bool> {
         let version = self.cgroup_layout()?.version();
         if version == Some(CgroupVersion::V1) {
@@ -353,7 +353,7 @@ pub enum Text {
     Unreadable(String),
 }
 
-/// What the node's kernel and files say, unparsed.
+/// The texts of the node's kernel and files, unparsed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HostFacts {
@@ -367,7 +367,7 @@ pub struct HostFacts {
 /// Why a fact cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HostFactError {
-    /// Nobody tried to read the file: the facts are from a kq that did not need it.
+    /// The file was not read: the facts are from a kq that did not need it.
     #[error("{path}: was not read")]
     NotRead {
         /// The file on the node.
@@ -387,12 +387,12 @@ pub enum HostFactError {
         /// Why.
         reason: String,
     },
-    /// It says something else than such a file does.
+    /// Its text is not that of such a file.
     #[error("{path}: {value:?}: {problem}")]
     Invalid {
         /// The file on the node.
         path: String,
-        /// What it says, shortened.
+        /// The text, shortened.
         value: String,
         /// What is wrong.
         problem: String,
@@ -419,7 +419,7 @@ impl HostFacts {
 }
 
 impl HostFactError {
-    /// Tells whether the file is not there, which for some files is an answer.
+    /// Returns true if the file does not exist, which for some files is an answer.
     pub fn is_absent(&self) -> bool {
         matches!(self, Self::Absent { .. })
     }

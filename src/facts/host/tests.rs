@@ -8,7 +8,7 @@ fn facts(texts: &[(&str, &str)]) -> HostFacts {
     HostFacts { texts: texts.collect(), page_size: Some(4096) }
 }
 
-/// Everything that can be asked, as text.
+/// Every fact, as text.
 fn answers(facts: &HostFacts) -> Vec<(&'static str, Result<String, HostFactError>)> {
     vec![
         ("cpus", facts.cpus().map(|cpus| cpus.to_string())),

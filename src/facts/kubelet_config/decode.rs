@@ -1,4 +1,4 @@
-//! What Go says of a configuration whose fields have the wrong type, and which fields it does not know
+//! Go's errors for a configuration whose fields have the wrong type, and the fields that it does not know
 //! (`sigs.k8s.io/json`, `encoding/json`).
 
 use super::schema::{self, Kind, below, kind};
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 pub struct DecodeProblem {
     /// The field of the configuration that it is in.
     pub field: String,
-    /// What Go says.
+    /// Go's error.
     pub text: String,
 }
 
@@ -67,7 +67,7 @@ fn strangers(
     }
 }
 
-/// Looks at a field; `known` is its path in the table, `structure` is what it is a field of, `path` are the
+/// Checks a field; `known` is its path in the table, `structure` is what it is a field of, `path` are the
 /// names of the fields that lead there.
 fn in_field(
     value: &Value,

@@ -1,8 +1,8 @@
-//! What holds when the configuration says nothing, by version.
+//! The kubelet's defaults by version.
 //!
 //! The defaults are those of the table of fields; for the hard eviction thresholds they are in
 //! `pkg/kubelet/eviction/defaults_linux.go`.
-//! For most fields the kubelet cannot tell an empty text or a zero from an absent field.
+//! For most fields, the kubelet cannot distinguish an empty text or a zero from an absent field.
 
 use super::fields::FIELDS;
 use super::read::KubeletConfiguration;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// A configuration with every default filled in; compare with the original to tell them apart.
+/// A configuration with every default filled in; compare it with the original to find the defaults.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "the names are the kubelet's")]
 pub struct EffectiveConfiguration {
@@ -66,7 +66,7 @@ pub struct EffectiveConfiguration {
     pub topology_manager_scope: String,
 }
 
-/// Returns the hard eviction thresholds of a kubelet that was told none.
+/// Returns the default hard eviction thresholds.
 pub fn default_eviction_hard() -> BTreeMap<String, String> {
     [
         ("imagefs.available", "15%"),
@@ -166,7 +166,7 @@ pub fn effective(config: &KubeletConfiguration, version: KubeletVersion) -> Effe
             .or(absent.image_gc_low_threshold_percent)
             .unwrap_or_default(),
         image_maximum_gc_age: config.image_maximum_gc_age.unwrap_or_default(),
-        // No minimum age at all cannot be configured: a zero is taken for nothing said.
+        // A minimum age of zero cannot be configured: zero counts as unset.
         image_minimum_gc_age: duration(config.image_minimum_gc_age, absent.image_minimum_gc_age),
         kube_reserved: config.kube_reserved.clone().unwrap_or_default(),
         kube_reserved_cgroup: text(&config.kube_reserved_cgroup, &absent.kube_reserved_cgroup),

@@ -37,7 +37,7 @@ impl ThresholdValue {
         }
     }
 
-    /// Tells whether two values are the same to the kubelet, whatever their texts.
+    /// Returns true if two values are equal to the kubelet, whatever their texts.
     pub fn same_as(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Quantity(left), Self::Quantity(right)) => left.compare(right) == Ordering::Equal,
@@ -47,7 +47,7 @@ impl ThresholdValue {
     }
 }
 
-/// Cuts a float to 64 bits as amd64 does: what does not fit, and what is no number, becomes the least
+/// Cuts a float to 64 bits as amd64 does: what does not fit, and NaN, becomes the least
 /// number there is.
 fn truncated(value: f64) -> i64 {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
@@ -88,12 +88,12 @@ pub struct EvictionThreshold {
 }
 
 impl EvictionThreshold {
-    /// Tells whether the kubelet evicts at once.
+    /// Returns true if the kubelet evicts at once.
     pub fn is_hard(&self) -> bool {
         self.grace_period == GoDuration(0)
     }
 
-    /// Tells whether two thresholds are the same to the kubelet, which does not look at the minimum
+    /// Returns true if two thresholds are equal to the kubelet, which ignores the minimum
     /// reclaim here (`hasThreshold`).
     pub fn same_as(&self, other: &Self) -> bool {
         self.grace_period == other.grace_period
@@ -120,13 +120,13 @@ pub enum EvictionError {
     /// A signal that does not exist.
     #[error("unsupported eviction signal {0}")]
     Signal(String),
-    /// A percentage that is no number.
+    /// A percentage that is not a number.
     #[error(transparent)]
     Percentage(#[from] NumError),
-    /// An amount that is no quantity.
+    /// An amount that is not a quantity.
     #[error(transparent)]
     Quantity(#[from] ParseQuantityError),
-    /// A grace period that is no duration.
+    /// A grace period that is not a duration.
     #[error(transparent)]
     Duration(#[from] ParseDurationError),
     /// A percentage below zero.
@@ -161,7 +161,7 @@ pub struct RefusedEntry {
     pub signal: String,
     /// The value as it stands there.
     pub text: String,
-    /// What the kubelet says of it.
+    /// The kubelet's error.
     pub error: EvictionError,
 }
 
@@ -198,7 +198,7 @@ pub fn possible_eviction_errors(settings: EvictionSettings<'_>) -> Vec<EvictionE
 
 /// Returns the thresholds that a kubelet with this configuration has.
 ///
-/// A kubelet that is told `--experimental-allocatable-ignore-eviction` does not watch the memory of the
+/// A kubelet with `--experimental-allocatable-ignore-eviction` does not watch the memory of the
 /// pods as a whole (`NewMainKubelet`, `pkg/kubelet/kubelet.go`).
 ///
 /// # Errors

@@ -14,7 +14,7 @@ use serde::Serialize;
 /// A rule about image garbage collection that a configuration breaks; the texts are the kubelet's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "id", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-#[expect(missing_docs, reason = "each variant is told by its text")]
+#[expect(missing_docs, reason = "the text of each variant describes it")]
 pub enum ImageGcConfigError {
     #[error(
         "invalid configuration: imageGCHighThresholdPercent (--image-gc-high-threshold) {high_percent} must be between 0 and 100, inclusive"

@@ -1,4 +1,4 @@
-//! What stands against the settings of the log.
+//! Validation of the log settings.
 //!
 //! Order and texts: `Validate` in `staging/src/k8s.io/component-base/logs/api/v1/options.go` of Kubernetes.
 
@@ -6,7 +6,7 @@ use super::read::KubeletConfiguration;
 use crate::k8s::feature_gates::{FeatureGates, Gate};
 use crate::k8s::go_text::quote;
 
-/// Returns what the kubelet says when it sets its log up.
+/// Returns the kubelet's errors from setting up its log.
 pub fn logging_errors(config: &KubeletConfiguration, gates: &FeatureGates) -> Vec<String> {
     let Some(logging) = &config.logging else { return Vec::new() };
     let mut errors = Vec::new();

@@ -13,7 +13,7 @@
 //! * Each must say `apiVersion` and `kind`. It is applied as a JSON merge patch: maps
 //!   (`featureGates`, `evictionHard`, `kubeReserved`, ...) merge entry by entry, lists are replaced,
 //!   `null` removes.
-//! * Unknown fields of a drop-in are dropped without a word.
+//! * Unknown fields of a drop-in are dropped silently.
 //! * The hard eviction thresholds of the base file get their defaults *before* the drop-ins, the rest
 //!   after. So `evictionHard` in a drop-in keeps the default thresholds that it does not name;
 //!   `mergeDefaultEvictionSettings` acts only in the base file; and a drop-in with
@@ -250,7 +250,7 @@ pub enum ConfigError {
     #[error("{field} is {found:?}, expected {expected}")]
     OtherType {
         field: &'static str,
-        /// What it says.
+        /// The text.
         found: String,
         /// Its only value.
         expected: &'static str,
@@ -449,7 +449,7 @@ pub enum MergeError {
         /// The drop-in.
         name: String,
     },
-    /// The drop-in is of another kind or version, or does not say.
+    /// The drop-in is of another kind or version, or has none.
     #[error("drop-in {name}: {error}")]
     Type {
         /// The drop-in.

@@ -1,4 +1,4 @@
-//! What the fields of a KubeletConfiguration may hold.
+//! The types of the fields of a KubeletConfiguration.
 //!
 //! The lists of reserved resources, which the configuration holds as text.
 //!
@@ -43,7 +43,7 @@ pub(super) fn field(path: &str) -> Option<&'static Field> {
     FIELDS.binary_search_by_key(&path, |(known, ..)| known).ok().map(|at| &FIELDS[at])
 }
 
-/// Tells whether a field exists in any of the known versions.
+/// Returns true if a field exists in any of the known versions.
 #[cfg(test)]
 pub(in crate::facts) fn field_exists(path: &str) -> bool {
     field(path).is_some()
@@ -65,7 +65,7 @@ pub(super) fn below(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// Tells what a field of a type in Go may hold.
+/// Returns the values that a field of a type in Go may hold.
 pub(super) fn kind(go_type: &str) -> Kind {
     match go_type.trim_start_matches('*') {
         "string"
@@ -104,12 +104,12 @@ pub(super) fn default(field: &Field, version: KubeletVersion) -> Option<&'static
     }
 }
 
-/// Tells whether a version has a field.
+/// Returns true if a version has a field.
 pub(super) fn exists(field: &Field, version: KubeletVersion) -> bool {
     field.2[version.column()] == b'+'
 }
 
-/// Tells from and to which version a field exists.
+/// Returns the first and the last version that has a field.
 pub(super) fn lifetime(field: &Field) -> String {
     let minor = |at: Option<usize>| at.map_or(0, |at| KubeletVersion::OLDEST.minor as usize + at);
     let first = minor(field.2.iter().position(|state| *state == b'+'));
@@ -152,7 +152,7 @@ pub fn path_parts(path: &str) -> (Vec<&str>, bool) {
                 parts.push(name);
                 rest = further;
                 known = below(&known, name);
-                // Unknown: the strict reader will say so, whatever the parts are.
+                // Unknown: the strict reader reports it, whatever the parts are.
                 kind_here = field(&known).map_or(Kind::Object, |(_, go_type, ..)| kind(go_type));
             }
             Kind::Map(of) => {
@@ -164,7 +164,7 @@ pub fn path_parts(path: &str) -> (Vec<&str>, bool) {
         }
     }
     if !rest.is_empty() {
-        // Below a field that has nothing below it: the strict reader will say so.
+        // Below a field that has nothing below it: the strict reader reports it.
         parts.push(rest);
     }
     let is_text =
@@ -188,7 +188,7 @@ pub enum ReservedProblem {
     /// A resource that cannot be reserved.
     #[error("cannot reserve {} resource", quote(.0))]
     Resource(String),
-    /// An amount that is no quantity.
+    /// An amount that is not a quantity.
     #[error("failed to parse quantity {} for {} resource: {error}", quote(text), quote(name))]
     Quantity {
         /// The resource.

@@ -132,7 +132,7 @@ impl Signal {
 }
 
 impl StarvedResource {
-    /// Returns the name as events tell it.
+    /// Returns the name in events.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Memory => "memory",

@@ -56,7 +56,7 @@ fn recorded_configuration_errors_are_reproduced() {
             Some(1) => CgroupMode::V1,
             _ => CgroupMode::V2,
         };
-        // What is no quantity is for the quantity's own vectors to say.
+        // Invalid quantities have vectors of their own.
         if expected.is_some_and(|text| text.contains("failed to parse quantity")) {
             continue;
         }

@@ -289,8 +289,8 @@ fn pull_credentials(given: &KubeletConfiguration, gates: &FeatureGates, broken: 
     }
 }
 
-/// Tells why a pattern of images is refused (`getAllowlistImagePattern` of `pkg/kubelet/images/pullmanager`).
-/// Whether the rest is the name of an image is not looked at.
+/// Returns why a pattern of images is rejected (`getAllowlistImagePattern` of `pkg/kubelet/images/pullmanager`).
+/// The rest is not checked to be an image name.
 fn image_pattern_error(pattern: &str) -> Option<ImagePatternError> {
     if pattern.trim() != pattern {
         return Some(ImagePatternError::Spaces(pattern.to_owned()));
@@ -327,7 +327,7 @@ fn reserved_memory(reservations: &[MemoryReservation], broken: &mut Broken) {
     }
 }
 
-/// Returns the only rule about the operating system that the kubelet tells.
+/// Returns the only rule about the operating system that the kubelet reports.
 fn of_the_system(
     given: &KubeletConfiguration,
     version: KubeletVersion,
@@ -407,7 +407,7 @@ fn logs(
     broken.check(!folder.is_ascii(), ValidationError::PodLogsAscii(folder.to_owned()));
 }
 
-/// Tells whether a path is as `filepath.Clean` leaves it.
+/// Returns true if a path is as `filepath.Clean` leaves it.
 fn is_clean(path: &str) -> bool {
     let parts = path.strip_prefix('/').unwrap_or(path);
     path == "/" || parts.split('/').all(|part| !matches!(part, "" | "." | ".."))

@@ -7,7 +7,7 @@ use crate::k8s::go_text::{float, quote};
 
 /// A rule that a configuration breaks; the texts are the kubelet's.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[expect(missing_docs, reason = "each variant is told by its text")]
+#[expect(missing_docs, reason = "the text of each variant describes it")]
 pub enum ValidationError {
     #[error("invalid configuration: nodeLeaseDurationSeconds must be greater than 0")]
     NodeLease,
@@ -204,7 +204,7 @@ pub enum ValidationError {
 
 /// Why a pattern of images is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "each variant is told by its text")]
+#[expect(missing_docs, reason = "the text of each variant describes it")]
 pub enum ImagePatternError {
     #[error("leading/trailing spaces are not allowed: {0}")]
     Spaces(String),

@@ -13,7 +13,7 @@ fn gates_of(config: &Value, minor: u32) -> FeatureGates {
     gates.with_overrides(&set).expect("gates that the version takes")
 }
 
-/// Returns what a kubelet says of a configuration, without the words that nearly all of it has.
+/// Returns a kubelet's error about a configuration, without the words that nearly all of them have.
 fn said(config: &Value, minor: u32) -> String {
     let version = KubeletVersion::new(1, minor);
     let given = read(config, Source::Flags, version).expect("a configuration").config;

@@ -15,7 +15,7 @@ use crate::facts::kubelet_unit::unit_command_line;
 use crate::k8s::yaml;
 use serde_json::Value;
 
-/// The files of a node, those that are believed.
+/// The trusted files of a node.
 pub trait NodeFiles {
     /// Returns a file's text.
     fn text(&self, path: &str) -> Option<String>;
@@ -23,7 +23,7 @@ pub trait NodeFiles {
     fn names(&self, folder: &str) -> Option<Vec<String>>;
 }
 
-/// No files: of a node whose process is not believed.
+/// No files, for a node whose process is not trusted.
 pub struct NoFiles;
 
 impl NodeFiles for NoFiles {
@@ -42,7 +42,7 @@ pub struct Arguments {
     pub arguments: Vec<String>,
     /// The files that they are from; empty: not all of them are known.
     pub files: Vec<String>,
-    /// What could not be told: sentences.
+    /// Unknown parts: sentences.
     pub notes: Vec<String>,
 }
 

@@ -149,7 +149,7 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("volume-stats-agg-period", "volumeStatsAggPeriod", Plain),
 ];
 
-/// Tells whether the value of a flag is kept: kq uses it, and it is no secret.
+/// Returns true if the value of a flag is kept: kq uses it, and it is not a secret.
 fn is_kept(name: &str) -> bool {
     OTHERS.contains(&name) || process::FLAGS.contains(&name) || field(name).is_some()
 }
@@ -158,7 +158,7 @@ fn field(name: &str) -> Option<&'static (&'static str, &'static str, Form)> {
     FIELDS.iter().find(|(flag, ..)| *flag == name)
 }
 
-/// What a kubelet's flags say, with paths as they are on the node.
+/// The settings of a kubelet's flags, with paths as they are on the node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KubeletFlags {
     /// `--config`: its configuration.
@@ -212,7 +212,7 @@ pub enum Assignment {
 }
 
 impl KubeletProcess {
-    /// Returns what its flags say. As in the kubelet, the last one of a flag counts, and lists and maps
+    /// Returns the settings of its flags. As in the kubelet, the last one of a flag counts, and lists and maps
     /// that are given more than once add up.
     pub fn interpreted(&self) -> KubeletFlags {
         let mut said = KubeletFlags {
@@ -383,12 +383,12 @@ pub(super) fn kubelet_flags(arguments: &[String], notes: &mut Vec<String>) -> Ve
     while let Some(argument) = rest.next() {
         let Some(long) = argument.strip_prefix("--") else {
             if let Some(short) = argument.strip_prefix('-').filter(|short| !short.is_empty()) {
-                // `-v` is the only one with a value, which nobody needs.
+                // `-v` is the only one with a value, which kq does not need.
                 if short == "v" {
                     rest.next();
                 }
             } else {
-                notes.push("an argument that is no flag was left out".to_owned());
+                notes.push("an argument that is not a flag was left out".to_owned());
             }
             continue;
         };

@@ -11,7 +11,7 @@ pub struct KnownFlag {
     states: &'static [u8; 5],
 }
 
-/// What a version says of a flag that it has.
+/// A flag as a version has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlagState {
     /// Nothing.
@@ -34,7 +34,7 @@ pub fn flag_names(version: KubeletVersion) -> impl Iterator<Item = &'static str>
 }
 
 impl KnownFlag {
-    /// Tells what a version says of it; `None`: the version does not have it.
+    /// Returns the flag as a version has it; `None`: the version does not have it.
     pub fn state(&self, version: KubeletVersion) -> Option<FlagState> {
         match self.states[version.column()] {
             b'.' => None,
@@ -52,7 +52,7 @@ impl KnownFlag {
             .then(|| KubeletVersion::OLDEST.minor + u32::try_from(last).unwrap_or_default())
     }
 
-    /// Tells whether it means true where it is given without a value.
+    /// Returns true if it is true when set without a value.
     pub fn is_switch(&self) -> bool {
         matches!(self.value_type, "bool" | "version")
     }

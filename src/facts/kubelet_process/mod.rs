@@ -1,4 +1,4 @@
-//! The kubelet that runs on the node: its process and what its command line says.
+//! The running kubelet of the node: its process and its command line.
 //!
 //! A command line can hold secrets. Only the values of the flags that kq knows are kept; of every other
 //! one its name. Pure.
@@ -16,10 +16,10 @@ pub use process::{ContainerGcFlags, ProcessTexts, as_started, recognise, start_t
 
 use serde::{Deserialize, Serialize};
 
-/// The folder of a kubelet that was told none.
+/// The kubelet's default root folder.
 pub const DEFAULT_ROOT_DIR: &str = "/var/lib/kubelet";
 
-/// The folder of the certificates of a kubelet that was told none, whatever its other folder.
+/// The kubelet's default certificate folder, independent of its root folder.
 pub const DEFAULT_CERT_DIR: &str = "/var/lib/kubelet/pki";
 
 /// A kubelet that runs.
@@ -43,14 +43,14 @@ pub struct KubeletProcess {
     /// The files that the flags of a kubelet in another program are from; empty: not all of its flags are known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flag_files: Vec<String>,
-    /// Other kubelets that run, which kq does not look at.
+    /// Other running kubelets, which kq ignores.
     pub others: Vec<i32>,
-    /// What cannot be told from the command line: sentences.
+    /// Facts that the command line does not show: sentences.
     pub notes: Vec<String>,
 }
 
 impl KubeletProcess {
-    /// Tells whether it has flags that neither its command line nor a file shows.
+    /// Returns true if it has flags that are neither on its command line nor in a file.
     pub fn hides_flags(&self) -> bool {
         self.program != Program::Kubelet && self.flag_files.is_empty()
     }

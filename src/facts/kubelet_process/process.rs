@@ -10,7 +10,7 @@ use super::flags::kubelet_flags;
 use super::{KubeletProcess, Program};
 use crate::k8s::duration::GoDuration;
 
-/// What the kernel says about a process.
+/// The kernel's data about a process.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessTexts<'a> {
     /// The number of the process.
@@ -115,7 +115,7 @@ const IN_ALL: &str = "maximum-dead-containers";
 /// Their names.
 pub(super) const FLAGS: [&str; 3] = [MINIMUM_AGE, PER_CONTAINER, IN_ALL];
 
-/// What the flags of container garbage collection say; `None`: nothing.
+/// The flags of container garbage collection; `None`: not set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContainerGcFlags {
     /// `--minimum-container-ttl-duration`: how old a dead container is at least when it goes.

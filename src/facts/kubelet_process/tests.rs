@@ -1,4 +1,4 @@
-//! Command lines as they are found on nodes, and what nobody would write.
+//! Tests: command lines of nodes, and malformed ones.
 
 use super::*;
 use crate::facts::describe::ConfigSource;

@@ -1,4 +1,4 @@
-//! What a kubelet that starts makes of the file (`restoreState` in `state_checkpoint.go`).
+//! How a starting kubelet reads the file (`restoreState` in `state_checkpoint.go`).
 //!
 //! | gate PodLevelResourceManagers | layouts, in order | checksum 0 or none is accepted |
 //! |-------------------------------|-------------------|--------------------------------|
@@ -32,14 +32,14 @@ pub struct CpuState {
     pub default_cpu_set: CpuSet,
     /// The exclusive CPUs by pod and container.
     pub containers: BTreeMap<String, BTreeMap<String, CpuSet>>,
-    /// The CPUs of pods as a whole; `None`: without the gate nobody looks.
+    /// The CPUs of pods as a whole; `None`: ignored without the gate.
     pub pods: Option<BTreeMap<String, CpuSet>>,
 }
 
 /// Why the kubelet does not start, in its words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CpuRefusal {
-    /// The text is no such file.
+    /// The text is not such a file.
     #[error("{0}")]
     Json(String),
     /// The checksum is wrong.
@@ -51,7 +51,7 @@ pub enum CpuRefusal {
     )]
     UnknownContainer(String),
     /// A v1 file, and it is not known which containers the runtime has.
-    #[error("containers have to be found by their ids, and the container runtime was not asked")]
+    #[error("container IDs are needed, and the container runtime was not queried")]
     ContainersNotKnown,
     /// Another policy.
     #[error(
@@ -68,7 +68,7 @@ pub enum CpuRefusal {
     /// The shared CPUs are no list.
     #[error("could not parse default cpu set {}: {error}", quote(text))]
     Default {
-        /// What the file says.
+        /// The file's text.
         text: String,
         /// Why that is none.
         error: ParseCpuSetError,
@@ -81,7 +81,7 @@ pub enum CpuRefusal {
         quote(pod)
     )]
     Container {
-        /// What the file says.
+        /// The file's text.
         text: String,
         container: String,
         pod: String,

@@ -1,4 +1,4 @@
-//! `cpu_manager_state`: which containers have CPUs of their own.
+//! `cpu_manager_state`: the exclusive CPUs of containers.
 //!
 //! Followed is `pkg/kubelet/cm/cpumanager/state` of Kubernetes 1.36; `state_files.jsonl` pins it.
 

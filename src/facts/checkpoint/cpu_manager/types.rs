@@ -1,5 +1,5 @@
-//! What the layouts of the file hold, the text that their checksums are made of, and how the file is read, with Go's
-//! errors, and written (`storeState` in `state_checkpoint.go`).
+//! The layouts of the file, the texts of their checksums, and reading the file, with Go's
+//! errors, and writing it (`storeState` in `state_checkpoint.go`).
 
 use super::load::CpuState;
 use crate::facts::checkpoint::Encoded;
@@ -48,7 +48,7 @@ pub struct CpuCheckpoint {
     pub entries: Option<CpuEntries>,
     /// v3: the CPUs of pods.
     pub pod_entries: Option<BTreeMap<String, CpuSet>>,
-    /// What the file says.
+    /// The file's text.
     pub checksum: u64,
 }
 
@@ -61,7 +61,7 @@ pub struct CpuCheckpointV1 {
     pub default_cpu_set: String,
     /// The exclusive CPUs by container id.
     pub entries: Option<BTreeMap<String, String>>,
-    /// What the file says.
+    /// The file's text.
     pub checksum: u64,
 }
 
@@ -225,7 +225,7 @@ impl GoValue for PodCpus {
     }
 }
 
-/// Returns the error of a pod's CPUs as the document around it tells it: with its own place in front.
+/// Returns the error of a pod's CPUs as the surrounding document reports it: with its own place in front.
 fn at_pods(error: &GoJsonError) -> String {
     let text = error.to_string();
     let place = "CPUManagerCheckpoint.podEntries";
@@ -241,7 +241,7 @@ fn at_pods(error: &GoJsonError) -> String {
     }
 }
 
-/// Reads a file in layout v2 or v3, and tells why it is not whole.
+/// Reads a file in layout v2 or v3, and returns why it is incomplete.
 pub(super) fn read_checkpoint(bytes: &[u8], layout: CpuLayout) -> (CpuCheckpoint, Option<String>) {
     if layout != CpuLayout::V3 {
         let (read, error) = read_file::<V2>(bytes);
@@ -252,7 +252,7 @@ pub(super) fn read_checkpoint(bytes: &[u8], layout: CpuLayout) -> (CpuCheckpoint
     (CpuCheckpoint { pod_entries: pods, ..read.checkpoint }, error)
 }
 
-/// Reads a file in layout v1, and tells why it is not whole.
+/// Reads a file in layout v1, and returns why it is incomplete.
 pub(super) fn read_v1(bytes: &[u8]) -> (CpuCheckpointV1, Option<String>) {
     read_file(bytes)
 }

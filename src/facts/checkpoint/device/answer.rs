@@ -1,4 +1,4 @@
-//! What a plugin answered to Allocate for one container: `ContainerAllocateResponse` of the device
+//! A plugin's answer to Allocate for one container: `ContainerAllocateResponse` of the device
 //! plugin API v1beta1, in protobuf.
 //!
 //! The wire format of protobuf, as strict as Go's library is: what the kubelet takes for a plugin's
@@ -185,7 +185,7 @@ fn push_bytes(number: u8, bytes: &[u8], message: &mut Vec<u8>) {
 /// The largest number of a field.
 const MAX_FIELD: u64 = (1 << 29) - 1;
 
-/// The largest number of a field within a group, which nobody looks into.
+/// The largest number of a field within a group, whose contents are ignored.
 const MAX_FIELD_IN_GROUP: u64 = i32::MAX as u64;
 
 /// How deep groups may be nested.
@@ -274,7 +274,7 @@ fn take<'a>(rest: &mut &'a [u8], length: u64) -> Result<&'a [u8], DecodeError> {
     Ok(taken)
 }
 
-/// Skips a value that is no group.
+/// Skips a value other than a group.
 fn skip_plain(rest: &mut &[u8], kind: u8) -> Result<(), DecodeError> {
     match kind {
         0 => varint(rest).map(drop),

@@ -1,4 +1,4 @@
-//! `kubelet_internal_checkpoint`: which container has which devices, and what the plugins answered.
+//! `kubelet_internal_checkpoint`: the devices of containers, and the answers of their plugins.
 //!
 //! Followed are `checkpoint/checkpoint.go` and `pod_devices.go` in `pkg/kubelet/cm/devicemanager`.
 

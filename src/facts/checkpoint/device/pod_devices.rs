@@ -1,4 +1,4 @@
-//! What a running kubelet holds of the entries (`podDevices` in `pod_devices.go`).
+//! The entries in memory of a running kubelet (`podDevices` in `pod_devices.go`).
 
 use super::answer::ContainerAllocateResponse;
 use super::types::{DeviceCheckpoint, DevicesPerNuma, PodDevicesEntry};
@@ -19,7 +19,7 @@ pub struct PodDeviceKey {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodDevice {
     /// The devices per NUMA node; a device with several nodes stands under each, one with none under -1.
-    /// What a file says twice is kept twice, as the kubelet does.
+    /// A duplicate in a file is kept twice, as the kubelet does.
     pub devices: BTreeMap<i64, Vec<String>>,
     /// What the plugin answered, in protobuf; one without is neither written nor counted as allocated.
     pub answer: Option<Vec<u8>>,
@@ -84,7 +84,7 @@ impl PodDevices {
         self.entries.range(first..).take_while(move |(key, _)| key.pod_uid == pod_uid)
     }
 
-    /// Takes over what a checkpoint says (`fromCheckpointData`): an entry whose answer does not decode is
+    /// Takes over the entries of a checkpoint (`fromCheckpointData`): an entry whose answer does not decode is
     /// skipped, and of several about the same the last one counts.
     pub fn restore(checkpoint: &DeviceCheckpoint) -> Restored {
         let mut restored = Restored::default();

@@ -1,6 +1,6 @@
-//! Which parts of a damaged file are whole, and which of them are sound.
+//! The readable parts of a damaged file, and the valid ones among them.
 //!
-//! What comes before the damage is read as it stands. After it, a new entry is looked for: a text that
+//! The part before the damage is read as it is. After it, a new entry is searched: a text that
 //! begins as the kubelet begins one cannot stand within another text, where its quotes have backslashes.
 
 use super::{ContainerAllocateResponse, DeviceCheckpoint, PodDeviceKey, PodDevicesEntry};
@@ -12,20 +12,20 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Salvage {
     /// Why the kubelet does not take the file, in its words.
     pub error: Option<String>,
-    /// Its entries in their order; the reason says why one goes.
+    /// Its entries in their order, with the reason for each removal.
     pub entries: Vec<(PodDevicesEntry, Option<String>)>,
     /// The resources.
     pub registered: BTreeMap<String, Option<Vec<String>>>,
     /// At least so many entries were there and cannot be read at all.
     pub lost: usize,
-    /// All can be read, and the checksum is another: something was changed, and nothing tells what.
+    /// Everything can be read, but the checksum differs: an unknown part was changed.
     pub is_changed: bool,
     /// What is odd about what was found.
     pub notes: Vec<String>,
 }
 
 impl Salvage {
-    /// Tells whether there is nothing to mend.
+    /// Returns true if there is nothing to repair.
     pub fn is_sound(&self) -> bool {
         self.error.is_none() && self.entries.iter().all(|(_, why_not)| why_not.is_none())
     }
@@ -65,13 +65,13 @@ pub fn salvage(bytes: &[u8]) -> Salvage {
 }
 
 /// Why an entry goes that has no effect.
-pub const REPLACED: &str = "a later entry about the same replaces it";
+pub const REPLACED: &str = "a later entry for the same resource replaces it";
 
-const UNPROVEN: &str = "what is whole is taken as it stands: without the rest, the checksum cannot tell whether \
-                        anything in it was changed";
+const UNPROVEN: &str = "complete entries stay as they are: without the rest, the checksum cannot show whether one \
+                        was changed";
 
-const OLD: &str = "the layout of a kubelet of 1.19 or older, which knew no NUMA nodes: its devices are \
-                   taken as without one";
+const OLD: &str =
+    "the layout of a kubelet of 1.19 or older, without NUMA nodes: its devices get none";
 
 fn of_content(checkpoint: &DeviceCheckpoint) -> Salvage {
     Salvage {
@@ -123,7 +123,7 @@ fn of_pieces(pieces: &Pieces) -> Salvage {
     salvage
 }
 
-/// Returns what can be read of an entry that goes, to tell whose it is.
+/// Returns the readable part of a removed entry, to identify its container.
 fn readable(text: &[u8]) -> PodDevicesEntry {
     let text = String::from_utf8_lossy(text);
     let fields: serde_json::Map<String, serde_json::Value> =
@@ -140,7 +140,7 @@ fn readable(text: &[u8]) -> PodDevicesEntry {
     }
 }
 
-/// Says why an entry cannot be kept.
+/// Returns why an entry cannot be kept.
 fn unsound(entry: &PodDevicesEntry, is_damaged: bool) -> Option<String> {
     for (text, what) in [
         (&entry.pod_uid, "pod"),
@@ -148,14 +148,14 @@ fn unsound(entry: &PodDevicesEntry, is_damaged: bool) -> Option<String> {
         (&entry.resource_name, "resource"),
     ] {
         if text.is_empty() {
-            return Some(format!("it names no {what}"));
+            return Some(format!("it has no {what}"));
         }
     }
     let ids = entry.device_ids.iter().flatten().flat_map(|(_, ids)| ids).flatten();
     let mut texts =
         [&entry.pod_uid, &entry.container_name, &entry.resource_name].into_iter().chain(ids);
     if is_damaged && texts.any(|text| text.contains(char::REPLACEMENT_CHARACTER)) {
-        return Some("a name in it was not text in UTF-8: nobody knows which was meant".to_owned());
+        return Some("a name in it is not UTF-8: the original is unknown".to_owned());
     }
     let answer = entry.alloc_resp.as_deref().unwrap_or_default();
     let error = ContainerAllocateResponse::decode(answer).err()?;
@@ -290,9 +290,9 @@ pub(super) fn pieces(bytes: &[u8]) -> Pieces {
     pieces
 }
 
-/// Looks for entries and resources after the last entry that could be read.
+/// Searches for entries and resources after the last readable entry.
 fn look_further(bytes: &[u8], from: usize, pieces: &mut Pieces) {
-    // Entries that begin over and over and never end must not make this take for ever.
+    // Many entries that begin and never end must not make this quadratic.
     let mut budget = bytes.len().saturating_mul(8);
     let mut at = from;
     while let Some(name) = find(bytes, at, POD) {

@@ -1,7 +1,7 @@
-//! What the file holds, how the kubelet reads it (`Unmarshal` into the object of `NewDevicesCheckpoint`), the text
+//! The contents of the file, how the kubelet reads it (`Unmarshal` into the object of `NewDevicesCheckpoint`), the text
 //! that is hashed, and the bytes that are written.
 //!
-//! The layouts that kubelets wrote long ago are refused or ignored by those of today, so they are only shown.
+//! Today's kubelets reject or ignore the layouts of old ones, so those are only displayed.
 
 use crate::facts::checkpoint::CORRUPT;
 use crate::facts::checkpoint::go_dump::{Fnv32, GoDump, PreImage};
@@ -19,7 +19,7 @@ pub type DevicesPerNuma = BTreeMap<i64, Option<Vec<String>>>;
 /// The content of the file (`checkpointData`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceCheckpoint {
-    /// Who has what.
+    /// The devices of each container.
     pub entries: Option<Vec<PodDevicesEntry>>,
     /// The healthy ids of each resource at the time of writing.
     pub registered: Option<BTreeMap<String, Option<Vec<String>>>>,
@@ -42,14 +42,14 @@ pub struct PodDevicesEntry {
 pub struct Loaded {
     /// What it holds.
     pub checkpoint: DeviceCheckpoint,
-    /// The checksum that it says; 0 when it says none.
+    /// Its checksum; 0 if absent.
     pub checksum_in_file: u64,
     /// The checksum that it has.
     pub checksum_computed: u32,
 }
 
 impl Loaded {
-    /// Tells whether the kubelet takes it.
+    /// Returns true if the kubelet accepts it.
     pub fn is_valid(&self) -> bool {
         self.checksum_in_file == u64::from(self.checksum_computed)
     }
@@ -137,7 +137,7 @@ impl DeviceCheckpoint {
         Ok(Loaded { checkpoint, checksum_in_file: file.checksum, checksum_computed })
     }
 
-    /// Tells whether the kubelet takes the bytes of a file.
+    /// Returns true if the kubelet accepts the bytes of a file.
     pub fn is_taken(bytes: &[u8]) -> bool {
         Self::parse(bytes).is_ok_and(|loaded| loaded.is_valid())
     }
@@ -200,7 +200,7 @@ go_struct!(OldEntry = "checkpoint.PodDevicesEntry" {
 
 impl DeviceCheckpoint {
     /// Reads a file of a kubelet of 1.19 or older; its devices stand under -1, since it knew no NUMA
-    /// nodes. `None`: it is no such file.
+    /// nodes. `None`: not such a file.
     pub fn parse_old_layout(bytes: &[u8]) -> Option<Self> {
         let mut file = OldFile::default();
         decode(bytes, &mut file).ok()?;

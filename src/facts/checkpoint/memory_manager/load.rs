@@ -1,4 +1,4 @@
-//! What a kubelet that starts makes of the file (`restoreState` in `state_checkpoint.go`).
+//! How a starting kubelet reads the file (`restoreState` in `state_checkpoint.go`).
 //!
 //! Without the gate PodLevelResourceManagers it knows layout v1 only, and accepts a checksum of 0 or none.
 //! With it, v2 is tried first, which needs a checksum; the memory of pods that v2 read stays when v1 is
@@ -25,14 +25,14 @@ pub struct MemoryState {
     pub machine_state: BTreeMap<i64, Option<NumaNodeState>>,
     /// The memory of containers, by pod.
     pub containers: BTreeMap<String, BTreeMap<String, Vec<Block>>>,
-    /// The memory of pods; `None`: without the gate nobody looks.
+    /// The memory of pods; `None`: ignored without the gate.
     pub pods: Option<PodMemory>,
 }
 
 /// Why the kubelet does not start, in its words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryRefusal {
-    /// The text is no such file.
+    /// The text is not such a file.
     #[error("{0}")]
     Json(String),
     /// The checksum is wrong.

@@ -1,4 +1,4 @@
-//! `memory_manager_state`: which containers have memory of which NUMA nodes.
+//! `memory_manager_state`: the memory and NUMA nodes of containers.
 //!
 //! Followed is `pkg/kubelet/cm/memorymanager/state` of Kubernetes 1.36; `state_files.jsonl` pins it.
 

@@ -1,5 +1,5 @@
-//! What the layouts of the file hold, the text that their checksums are made of, and how the file is read, with Go's
-//! errors, and written (`storeState` in `state_checkpoint.go`).
+//! The layouts of the file, the texts of their checksums, and reading the file, with Go's
+//! errors, and writing it (`storeState` in `state_checkpoint.go`).
 
 use super::load::MemoryState;
 use crate::facts::checkpoint::Encoded;
@@ -91,7 +91,7 @@ pub struct MemoryCheckpoint {
     pub entries: Option<MemoryEntries>,
     /// v2: the memory of pods.
     pub pod_entries: Option<PodMemory>,
-    /// What the file says.
+    /// The file's text.
     pub checksum: u64,
 }
 
@@ -337,7 +337,7 @@ impl From<Fields> for MemoryCheckpoint {
     }
 }
 
-/// Reads a file in a layout, and tells why it is not whole.
+/// Reads a file in a layout, and returns why it is incomplete.
 pub(super) fn read_checkpoint(
     bytes: &[u8],
     layout: MemoryLayout,
