@@ -152,7 +152,7 @@ impl Missing {
     }
 }
 
-/// How many pods a missing fact names.
+/// The number of pods that a missing fact names.
 const NAMED_PODS: usize = 5;
 
 impl Assumption {

@@ -12,7 +12,7 @@ pub enum FailureKind {
     Usage,
     /// A fact is missing.
     Missing,
-    /// A change was refused; nothing was written.
+    /// A change was rejected; nothing was written.
     Refused,
 }
 
@@ -69,7 +69,7 @@ impl Failure {
         self.kind
     }
 
-    /// Returns the ways out.
+    /// Returns the hints.
     pub fn hints(&self) -> &[String] {
         &self.hints
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Severity {
@@ -56,7 +56,7 @@ pub struct Finding {
     pub severity: Severity,
     /// The rule; it does not change from version to version of kq.
     pub id: String,
-    /// What the finding is about.
+    /// The subject of the finding.
     pub subject: Subject,
     /// The numbers and names in the text, by name; their meaning depends on the rule.
     pub facts: Map<String, Value>,
@@ -74,7 +74,7 @@ pub struct Finding {
     pub source: Option<String>,
 }
 
-/// What rules of a domain found, as data: an enum of which each variant is a rule with its facts.
+/// The findings of a domain's rules, as data: an enum in which each variant is a rule with its facts.
 ///
 /// It is written with `#[serde(tag = "id")]`: the variant is the [`Finding::id`], its fields are the [`Finding::facts`].
 pub trait Rule: Serialize {
@@ -186,7 +186,7 @@ impl Finding {
     }
 }
 
-/// What a finding is about.
+/// The subject of a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub enum Subject {

@@ -2,7 +2,7 @@
 
 /// Facts, assumptions, missing facts, warnings.
 mod basis;
-/// How sure an answer is.
+/// The certainty of an answer.
 mod certainty;
 /// Why a question has no answer.
 mod failure;

@@ -14,7 +14,7 @@ use crate::k8s::cpuset::CpuSet;
 use crate::k8s::pod::{ResourceList, ResourceName};
 use crate::k8s::quantity::{Format, Quantity};
 
-/// What a kubelet keeps from pods.
+/// The reservations of a kubelet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reservations {
     /// `systemReserved`
@@ -89,10 +89,10 @@ pub fn reservations(
     Ok(Reservations { system, kube, hard, qos_memory_percent: qos.map(i64::from) })
 }
 
-/// What is left for pods, in the three ways in which the kubelet counts.
+/// The amounts available to pods, in the kubelet's three ways of counting.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeAllocatable {
-    /// What is kept from the scheduler: reserved and below the eviction thresholds.
+    /// Reserved, and below the eviction thresholds: not available to the scheduler.
     pub reservation: ResourceList,
     /// Capacity without reserved resources; eviction thresholds are not taken off.
     pub absolute: ResourceList,

@@ -10,7 +10,7 @@ use std::fmt;
 pub struct Certificate {
     /// The file, below the node's root.
     pub path: String,
-    /// What the kubelet uses it for.
+    /// The kubelet's use of it.
     pub usage: CertificateUsage,
     /// The distinguished name of its subject.
     pub subject: String,
@@ -20,7 +20,7 @@ pub struct Certificate {
     pub not_after: Timestamp,
 }
 
-/// What the kubelet uses a certificate for.
+/// The kubelet's use of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CertificateUsage {

@@ -31,22 +31,21 @@ pub struct Row {
     pub in_plan: bool,
     /// The tables of the live tree that have a column for it.
     pub in_show: Option<Width>,
-    /// What its text rests on in every container, besides the pod.
+    /// The premises of its text in every container, besides the pod.
     pub rests_on: &'static [Premise],
-    /// What it is for; `None`: kq has no explanation.
+    /// Its purpose; `None`: kq has no explanation.
     pub purpose: Option<&'static str>,
     /// Runtimes set it in containers by their own configuration.
     pub set_by_runtime: bool,
 }
 
-/// The use of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileUse {
     /// The kubelet sets it, or in a container the runtime.
     Setting,
     /// The kernel counts in it.
     Usage,
-    /// The kernel counts in it at length, and takes its time for that. Read down to the pods only.
+    /// The kernel computes detailed counters for it, which takes time. Read down to the pods only.
     Statistics,
     /// It names the processes.
     Processes,
@@ -69,16 +68,13 @@ pub enum Holds {
     QuotaAndPeriod,
     /// CPUs, or memory nodes.
     Set,
-    /// Lines.
     Text,
 }
 
 /// The tables that have a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
-    /// All.
     Every,
-    /// Wide ones.
     Wide,
 }
 
@@ -105,7 +101,6 @@ macro_rules! files {
         pub enum CgroupFile { $($file),* }
 
         impl CgroupFile {
-            /// All files.
             pub const ALL: &[Self] = &[$(Self::$file),*];
         }
 

@@ -26,7 +26,7 @@ pub enum CgroupVersion {
     V2,
 }
 
-/// The creator of the kubelet's cgroups.
+/// The component that creates the kubelet's cgroups.
 #[derive(
     Clone,
     Copy,

@@ -19,7 +19,7 @@ pub struct CgroupTree {
     /// `oom_score_adj` of the processes in the containers, by pid.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub oom_score_adj: BTreeMap<i32, String>,
-    /// What was there and could not be read.
+    /// Existing files that could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<FailedSource>,
 }
@@ -37,7 +37,6 @@ pub struct CgroupTexts(pub BTreeMap<String, String>);
 pub struct CgroupPath(String);
 
 impl CgroupPath {
-    /// Returns the root.
     pub fn root() -> Self {
         Self("/".to_owned())
     }
@@ -144,7 +143,6 @@ impl CgroupTexts {
 }
 
 impl CgroupTree {
-    /// Returns a cgroup.
     pub fn get(&self, path: &CgroupPath) -> Option<&CgroupTexts> {
         self.cgroups.get(path)
     }

@@ -7,7 +7,7 @@ use crate::facts::cgroup_file::{CgroupFile, Holds};
 use crate::facts::cgroup_mode::CgroupVersion;
 use crate::k8s::cpuset::CpuSet;
 
-/// What a file holds.
+/// The value of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// No limit: `max`; on cgroup v1 also -1, or the largest amount that the kernel has.

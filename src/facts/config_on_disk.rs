@@ -5,13 +5,12 @@ use crate::facts::kubelet_process::KubeletProcess;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What the next start reads.
+/// The input of the next start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ConfigOnDisk {
     /// Its command line: that of its unit, or else of the kubelet that runs.
     pub process: Option<KubeletProcess>,
-    /// The file of `--config`.
     pub file: Option<ConfigText>,
     /// The files of `--config-dir` that it reads, in its order.
     pub drop_ins: Vec<ConfigText>,
@@ -23,23 +22,21 @@ pub struct ConfigOnDisk {
 pub struct ConfigText {
     /// Where it is on the node.
     pub path: String,
-    /// What is in it.
+    /// Its contents.
     pub content: ConfigContent,
 }
 
-/// What is in a file with configuration.
+/// The contents of a configuration file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ConfigContent {
     /// There is no such file.
     Absent,
-    /// Nothing.
+    /// An empty file.
     Empty,
     /// It could not be read, or is not a document; with the reason.
     Unreadable(String),
-    /// A document.
     Document {
-        /// The text.
         value: Value,
         /// Its text, which the kubelet quotes where the kind is missing; `None`: not known. It may hold secrets.
         #[serde(skip)]

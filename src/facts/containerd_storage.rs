@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The labels of something, by key.
 pub type Labels = BTreeMap<String, String>;
 
-/// What is in the namespace of Kubernetes, and what other namespaces have of it.
+/// The contents of the namespace of Kubernetes, and those that other namespaces share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContainerdStorage {
     /// The names of images.
@@ -21,7 +21,7 @@ pub struct ContainerdStorage {
     pub blobs: Vec<Blob>,
     /// The snapshots of all snapshotters that something leads to.
     pub snapshots: Vec<Snapshot>,
-    /// What leases hold.
+    /// The objects that leases hold.
     pub leased: Vec<Leased>,
     /// The blobs that another namespace has too: their bytes are stored once for all.
     pub elsewhere: BTreeSet<String>,
@@ -55,7 +55,7 @@ pub struct Snapshot {
     pub name: String,
     /// The name of the one below it; empty: there is none.
     pub parent: String,
-    /// What it takes beyond its parent, as the snapshotter counts, if it is a finished layer; `None`:
+    /// Its size beyond its parent, as the snapshotter counts, if it is a finished layer; `None`:
     /// a process writes or reads it.
     pub bytes: Option<u64>,
     pub labels: Labels,
@@ -81,14 +81,14 @@ enum Node<'a> {
     Snapshot(&'a str, &'a str),
 }
 
-/// What leads from where to where.
+/// The graph of references.
 #[derive(Default)]
 struct Graph<'a> {
     /// By labels, and from names to targets.
     references: BTreeMap<Node<'a>, Vec<Node<'a>>>,
     /// From snapshots to parents, which is followed even where labels are not.
     parents: BTreeMap<Node<'a>, Node<'a>>,
-    /// What nothing needs to lead to.
+    /// The roots.
     roots: Vec<Node<'a>>,
 }
 
@@ -191,7 +191,7 @@ impl Leased {
         match self.kind.as_str() {
             "content" => Some(Node::Blob(&self.id)),
             "images" => Some(Node::Name(&self.id)),
-            // What is still being fetched is not in the lists.
+            // Images that are still being fetched are not in the lists.
             kind => Some(Node::Snapshot(kind.strip_prefix("snapshots/")?, &self.id)),
         }
     }

@@ -27,10 +27,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use crate::facts::found_node::LiveSources;
 
-/// Everything that can speak about a node.
+/// The sources of facts about a node.
 #[derive(Clone, Debug, Default)]
 pub struct NodeSources {
-    /// The kubelet's configuration with its drop-ins and the flags that speak of its fields.
+    /// The kubelet's configuration with its drop-ins and the flags that set its fields.
     pub config: ConfigSource,
     /// A Node object and the file that it came from.
     pub object: Option<(String, NodeObject)>,
@@ -46,7 +46,7 @@ pub struct NodeSources {
     pub swap_controller: Option<bool>,
     /// `--page-size` in bytes.
     pub page_size: Option<i64>,
-    /// What was found on a live node, or in a snapshot of it.
+    /// The facts of a live node, or of a snapshot of it.
     pub live: Option<LiveSources>,
 }
 
@@ -75,13 +75,12 @@ pub enum DescribeError {
     /// A feature gate.
     #[error("invalid feature gates{}", said_by(origin.as_ref()))]
     Gates {
-        /// What is wrong.
         #[source]
         error: FeatureGateError,
         /// Their setter.
         origin: Option<Origin>,
     },
-    /// The kubelet refuses its configuration.
+    /// The kubelet rejects its configuration.
     #[error("the kubelet refuses this configuration ({}): {}", origins.join(", "), aggregate(errors))]
     Invalid {
         /// The rules that are broken.
@@ -89,10 +88,9 @@ pub enum DescribeError {
         /// All setters.
         origins: Vec<String>,
     },
-    /// The kubelet refuses what is reserved.
+    /// The kubelet rejects the reservations.
     #[error("the kubelet refuses {} {value}{}", error.field(), said_by(origin.as_ref()))]
     Reservation {
-        /// What is wrong.
         #[source]
         error: Box<ReservationError>,
         /// The field's value as JSON.
@@ -106,7 +104,6 @@ pub enum DescribeError {
     /// An unknown driver.
     #[error("invalid kubelet configuration{}", said_by(origin.as_ref()))]
     Driver {
-        /// What is wrong.
         #[source]
         error: ParseCgroupError,
         /// Its setter.
@@ -114,11 +111,7 @@ pub enum DescribeError {
     },
     /// The Node object has a version that cannot be read.
     #[error("{file}: status.nodeInfo.kubeletVersion: {error}")]
-    NodeVersion {
-        file: String,
-        /// What is wrong.
-        error: crate::k8s::version::ParseVersionError,
-    },
+    NodeVersion { file: String, error: crate::k8s::version::ParseVersionError },
 }
 
 fn said_by(origin: Option<&Origin>) -> String {
@@ -230,7 +223,7 @@ pub fn describe(sources: &NodeSources) -> Result<Node, DescribeError> {
 struct Facts(Vec<NodeFact>);
 
 impl Facts {
-    /// Adds what was given, else what is taken for granted, and returns it.
+    /// Adds the configured value, else the assumed one, and returns it.
     fn add<T: serde::Serialize>(
         &mut self,
         name: &'static str,
@@ -264,7 +257,7 @@ fn kubelet_version(
     Ok(version)
 }
 
-/// Refuses what the kubelet refuses; that it does not like cgroup v1 any more is a warning, because
+/// Rejects what the kubelet rejects; that it does not start on cgroup v1 is a warning, because
 /// a what-if is still possible.
 fn check(
     given: &KubeletConfiguration,

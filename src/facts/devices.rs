@@ -9,7 +9,7 @@ use crate::k8s::go_json::GoJsonError;
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 
-/// What is known of the devices.
+/// The facts about devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DeviceFacts {
@@ -19,7 +19,7 @@ pub struct DeviceFacts {
     pub pod_resources: Lookup<PodResources>,
 }
 
-/// The checkpoint, as a kubelet that starts takes it.
+/// The checkpoint, as a starting kubelet reads it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct CheckpointFact {
@@ -34,7 +34,6 @@ pub struct CheckpointFact {
     pub is_partial: bool,
     /// It has the layout of a kubelet of 1.19 or older, which none of today reads.
     pub is_old_layout: bool,
-    /// Its checksum.
     pub checksum_in_file: Option<u64>,
     /// The checksum that it has.
     pub checksum_computed: Option<u32>,
@@ -53,11 +52,11 @@ pub struct CheckpointEntry {
     pub resource_name: String,
     /// The ids per NUMA node; -1 is none.
     pub device_ids: BTreeMap<i64, Vec<String>>,
-    /// What the plugin answered.
+    /// The plugin's answer.
     pub answer: PluginAnswer,
 }
 
-/// What a plugin answered for a container.
+/// A plugin's answer for a container.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PluginAnswer {

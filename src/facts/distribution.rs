@@ -81,7 +81,7 @@ impl fmt::Display for Owner {
     }
 }
 
-/// What a path is for.
+/// The purpose of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The socket of the container runtime.
@@ -104,11 +104,9 @@ pub enum Place {
     StaticPods,
     /// The certificate of the kubelet's server, where no configuration names it.
     ServingCertificate,
-    /// Its key.
     ServingKey,
     /// The certificate that the API server of a control plane node shows to kubelets.
     ApiServerCertificate,
-    /// Its key.
     ApiServerKey,
     /// The file with the kubelet's arguments.
     Arguments,

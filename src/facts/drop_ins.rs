@@ -23,7 +23,6 @@ pub struct UnitProperty {
     /// The property, as `CPUQuota`.
     pub property: String,
     pub value: String,
-    /// The drop-in.
     pub path: String,
 }
 

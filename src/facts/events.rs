@@ -28,7 +28,7 @@ pub struct PodEvent {
     pub host: String,
     /// When it was seen last; `None`: not recorded.
     pub at: Option<Timestamp>,
-    /// How often it was seen.
+    /// The number of times that it was seen.
     pub count: i64,
 }
 
@@ -75,7 +75,7 @@ impl PodEvent {
 /// Why something is not a list of events.
 #[derive(Debug, thiserror::Error)]
 pub enum EventsError {
-    /// There is nothing in it.
+    /// It is empty.
     #[error("it is empty, expected events")]
     Empty,
     /// It holds no object at all, as the table that kubectl prints.
@@ -89,15 +89,11 @@ pub enum EventsError {
     Syntax {
         /// The field, and `: `; empty is the whole.
         path: String,
-        /// What is wrong.
         message: String,
     },
-    /// It is something else.
+    /// It is of another kind.
     #[error("kind {kind:?}, expected List, EventList or Event")]
-    Kind {
-        /// What it calls itself.
-        kind: String,
-    },
+    Kind { kind: String },
     /// A list of other things.
     #[error("a list of {kind}, with no event among them")]
     OtherItems {
@@ -106,7 +102,7 @@ pub enum EventsError {
     },
 }
 
-/// What something calls itself.
+/// The kind of an object.
 #[derive(Default, serde::Deserialize)]
 #[serde(default)]
 struct Head {
@@ -427,7 +423,7 @@ mod tests {
             (r#"{"kind":"List","items":[]} x"#, "trailing characters"),
             (
                 r#"{"kind":"List","items":[{"kind":"Event","lastTimestamp":"now"}]}"#,
-                "items[0].lastTimestamp: \"now\" is no time",
+                "items[0].lastTimestamp: \"now\" is not a time",
             ),
             (
                 r#"{"kind":"List","items":[{"kind":"Event","reason":7}]}"#,

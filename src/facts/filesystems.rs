@@ -15,7 +15,7 @@ pub struct Filesystem {
     pub kind: String,
     /// The size of all blocks.
     pub capacity_bytes: u64,
-    /// What is free for root.
+    /// Free for root.
     pub free_bytes: u64,
     /// Free for unprivileged processes; the kubelet uses this amount.
     pub available_bytes: u64,
@@ -25,7 +25,7 @@ pub struct Filesystem {
     pub inodes_free: u64,
 }
 
-/// What a folder holds.
+/// The usage of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct FolderUsage {
@@ -40,7 +40,7 @@ pub struct FolderUsage {
     pub hidden_unknown: Option<String>,
 }
 
-/// A folder on which something is mounted, with what it holds itself.
+/// A mount point, with its hidden contents.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct HiddenFolder {
@@ -81,7 +81,7 @@ impl fmt::Display for FolderRole {
     }
 }
 
-/// One of these folders, as it was found.
+/// One of these folders.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeFolder {
@@ -89,6 +89,6 @@ pub struct NodeFolder {
     pub path: String,
     /// The file system that it is on.
     pub filesystem: crate::facts::lookup::Lookup<Filesystem>,
-    /// What it holds, where that was counted.
+    /// Its usage, if counted.
     pub usage: crate::facts::lookup::Lookup<FolderUsage>,
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// The version of the format.
 pub const API_VERSION: &str = "kq/v1";
 
-/// What the value calls itself.
+/// The kind of the value.
 pub const KIND: &str = "ImageRecords";
 
 /// The default path of the file, on the node.
@@ -36,7 +36,7 @@ pub struct ImageRecords {
     pub images: Vec<ImageRecord>,
 }
 
-/// What is recorded of one image.
+/// The record of one image.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImageRecord {
@@ -65,7 +65,7 @@ pub struct ImageRecord {
 /// Why a text is not a record file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordsError {
-    /// It is larger than any.
+    /// It is too large.
     #[error("more than {} MiB", LARGEST >> 20)]
     Large,
     /// Not JSON, or a field is missing or has another type.
@@ -73,26 +73,22 @@ pub enum RecordsError {
     Field {
         /// The field.
         path: String,
-        /// What is wrong.
         message: String,
     },
-    /// It is something else.
+    /// It is of another kind.
     #[error("kind {kind:?} of apiVersion {version:?}, expected {KIND} of {API_VERSION}")]
     Kind {
-        /// What it calls itself.
         kind: String,
         /// The version of its format.
         version: String,
     },
-    /// Times that cannot be.
+    /// Times that contradict each other.
     #[error("images[{index}].{field}: {time} is after {after}, {what}")]
     Order {
-        /// Which record.
         index: usize,
         field: &'static str,
-        /// The text.
         time: Timestamp,
-        /// What it must not be after.
+        /// The time that it must not exceed.
         after: Timestamp,
         what: &'static str,
     },
@@ -107,19 +103,14 @@ pub enum RecordsError {
     /// A time that never comes without another.
     #[error("images[{index}].{field}: {other} is missing")]
     Alone {
-        /// Which record.
         index: usize,
         field: &'static str,
-        /// What is missing.
+        /// The missing field.
         other: &'static str,
     },
     /// Two records of one image.
     #[error("images[{index}].id: {id:?} is a duplicate, or out of order")]
-    Twice {
-        /// Which record.
-        index: usize,
-        id: String,
-    },
+    Twice { index: usize, id: String },
 }
 
 impl ImageRecords {
@@ -148,7 +139,6 @@ impl ImageRecords {
         Ok(records)
     }
 
-    /// Returns the record of an image.
     pub fn get(&self, id: &str, runtime_handler: &str) -> Option<&ImageRecord> {
         let place = self.images.binary_search_by(|record| record.key().cmp(&(id, runtime_handler)));
         place.ok().and_then(|index| self.images.get(index))
@@ -246,7 +236,7 @@ mod tests {
                 "used without an end",
                 "\"lastUsed\":\"2026-11-20T12:05:00Z\",",
                 "",
-                "images[1].usedSince: there is no lastUsed",
+                "images[1].usedSince: lastUsed is missing",
             ),
             (
                 "used before it came",

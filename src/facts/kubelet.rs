@@ -21,7 +21,7 @@ pub struct Kubelet {
     /// Its origin; an unknown version is the newest that kq knows.
     pub version_origin: Origin,
     pub rules: KubeletRules,
-    /// Its configuration as it was given.
+    /// Its configuration, without defaults.
     pub given: KubeletConfiguration,
     /// Its configuration after every default.
     pub config: EffectiveConfiguration,
@@ -29,14 +29,14 @@ pub struct Kubelet {
     pub origins: BTreeMap<String, Origin>,
     /// Why it would not start with this configuration, in the kubelet's words.
     pub errors: Vec<ValidationError>,
-    /// What an operator should know.
+    /// Warnings.
     pub warnings: Vec<String>,
 }
 
-/// Everything that can speak about a kubelet.
+/// The sources of facts about a kubelet.
 #[derive(Clone, Copy, Debug)]
 pub struct KubeletSources<'a> {
-    /// Its configuration with the flags that speak of its fields.
+    /// Its configuration with the flags that set its fields.
     pub config: &'a ConfigSource,
     /// `--kubelet-version`
     pub version: Option<KubeletVersion>,

@@ -26,7 +26,7 @@ pub fn control_plane_files() -> impl Iterator<Item = (&'static str, &'static str
 /// The credentials of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Credentials {
-    /// Not at all.
+    /// No credentials.
     #[default]
     None,
     /// With the bearer token in a file.
@@ -137,7 +137,7 @@ impl fmt::Display for CredentialsOrigin {
 
 /// Returns the endpoints to query, the best one first.
 ///
-/// Credentials that were given are used and no others are guessed; with a token and a certificate,
+/// Configured credentials are used without a fallback; with a token and a certificate,
 /// the token is tried first. Nothing secret goes to an endpoint without TLS.
 ///
 /// Without a running kubelet, its ports belong to another process, unless a flag identifies the server.

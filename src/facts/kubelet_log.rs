@@ -12,7 +12,7 @@ use serde_json::Value;
 pub struct KubeletLog {
     /// The lines about the end of pods.
     pub lines: Vec<LogLine>,
-    /// How many lines there are of all.
+    /// The number of lines of the log.
     pub read: usize,
 }
 
@@ -34,14 +34,13 @@ pub enum LogEntry {
     Preempting {
         /// The preemptor; `None`: an older kubelet, which does not log it.
         requester: Option<String>,
-        /// What that pod lacks, in the kubelet's words.
+        /// The resources that this pod lacks, in the kubelet's words.
         missing: String,
     },
     /// It is gone, and there is room.
     Preempted,
     /// It could not be killed.
     NotPreempted,
-    /// It was evicted.
     Evicted,
     /// It is stopped, as the node shuts down.
     Shutdown,
@@ -53,10 +52,13 @@ pub enum LogEntry {
         is_addition: bool,
     },
     /// An event was written.
-    Event { reason: String, message: String },
+    Event {
+        reason: String,
+        message: String,
+    },
 }
 
-/// What a line is recognized by.
+/// The texts that identify a line.
 const MESSAGES: [&str; 7] = [
     "Preempting pod to free up resources",
     "Pod evicted successfully",
@@ -73,7 +75,7 @@ const REASONS: [&str; 4] = ["Preempting", "Evicted", "ExceededGracePeriod", "Kil
 /// Why a file is not a kubelet's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KubeletLogError {
-    /// There is nothing in it.
+    /// It is empty.
     #[error("it is empty, expected the log of a kubelet")]
     Empty,
     /// No line looks like one of a kubelet.

@@ -16,13 +16,12 @@ pub const UNIT_FOLDERS: [&str; 5] = [
     "/lib/systemd/system",
 ];
 
-/// The unit of the kubelet.
 pub const UNIT: &str = "kubelet.service";
 
 /// The configuration that kubeadm writes.
 pub const KUBEADM_CONFIG: &str = "/var/lib/kubelet/config.yaml";
 
-/// How the packages of Kubernetes start a kubelet of kubeadm, for a node whose unit was not found.
+/// The unit of the Kubernetes packages for kubeadm, for a node whose unit was not found.
 pub const KUBEADM_UNIT: &str = "[Service]
 Environment=\"CONFIG=--config=/var/lib/kubelet/config.yaml\"
 EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env

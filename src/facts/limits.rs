@@ -21,11 +21,11 @@ pub const MAX_ZSTD_WINDOW: u64 = 8 << 20;
 /// The largest kubeconfig that is read.
 pub const MAX_KUBECONFIG_BYTES: u64 = 16 << 20;
 
-/// The memory that is never too much, and the most that is taken for each byte that was received.
+/// The memory that is always allowed, and the limit for each received byte.
 const MEMORY_BASE: u64 = 144 << 20;
 const MEMORY_PER_BYTE: u64 = 96;
 
-/// The most memory that is taken: below 1 GiB even where much is filled between two looks.
+/// The limit of memory: below 1 GiB even if much is allocated between two checks.
 const MEMORY_MOST: u64 = 896 << 20;
 
 /// Returns how much memory may be taken for so many bytes that were received. A pod of 150 bytes, the shortest that

@@ -186,7 +186,7 @@ pub fn incomplete(
     ))
 }
 
-/// Gives a pod without UID that of the pod of its name on the node.
+/// Sets the UID of a pod without one to that of the pod of its name on the node.
 pub fn adopt_uid(pod: &mut Pod, workloads: &Workloads) {
     if !effective_uid(pod).is_empty() {
         return;

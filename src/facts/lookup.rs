@@ -13,19 +13,19 @@ pub struct Lookup<T> {
     pub tried: Vec<FailedSource>,
 }
 
-/// What a source said.
+/// The answer of a source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sourced<T> {
-    /// The source, as it is shown: a path, a URL, an endpoint.
+    /// The source, as it is displayed: a path, a URL, an endpoint.
     pub source: String,
-    /// What it said.
+    /// The value.
     pub value: T,
 }
 
 /// A source that did not answer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FailedSource {
-    /// The source, as it is shown.
+    /// The source, as it is displayed.
     pub source: String,
     /// The reason, as a lowercase fragment.
     pub reason: String,
@@ -62,7 +62,7 @@ impl<T> Lookup<T> {
         self.found.is_none() && self.tried.is_empty()
     }
 
-    /// Returns what was said.
+    /// Returns the value.
     pub fn value(&self) -> Option<&T> {
         self.found.as_ref().map(|found| &found.value)
     }

@@ -8,13 +8,13 @@ use std::fmt;
 )]
 #[serde(rename_all = "camelCase")]
 pub enum MissingFact {
-    /// How many CPUs the machine has.
+    /// The number of CPUs.
     CpuCapacity,
-    /// How much memory the machine has.
+    /// The memory of the machine.
     MemoryCapacity,
-    /// How much swap the machine has.
+    /// The swap of the machine.
     SwapCapacity,
-    /// How many processes the machine can have.
+    /// The largest number of processes.
     PidCapacity,
     /// Which sizes of huge pages the machine has.
     HugepageCapacity,
@@ -22,15 +22,15 @@ pub enum MissingFact {
     SwapController,
     /// The size of a page of memory.
     PageSize,
-    /// The kernel's cgroup interface.
+    /// The cgroup version.
     CgroupVersion,
     /// The kubelet's version, where the rules of the known versions differ.
     KubeletVersion,
-    /// The creator of cgroups.
+    /// The cgroup driver.
     CgroupDriver,
     /// A field of the kubelet's configuration.
     Configuration(&'static str),
-    /// How the runtime turns shares into a weight.
+    /// The runtime's conversion of shares into a weight.
     RuntimeFormula,
     /// Every pod of the node, for what is added up over all of them.
     Pods,

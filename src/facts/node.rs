@@ -14,25 +14,25 @@ use serde_json::Value;
 /// A node and its kubelet after every default.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Its name, if it was given.
+    /// Its name, if known.
     pub name: Option<String>,
-    /// The kubelet's version as it was given.
+    /// The kubelet's version, as reported.
     pub kubelet_version: KubeletVersion,
     /// The kubelet's rules.
     pub rules: KubeletRules,
     /// The kubelet's configuration.
     pub config: EffectiveConfiguration,
-    /// What is reserved.
+    /// The reservations.
     pub reservations: Reservations,
     /// CPUs, memory, huge pages, `pid` and `ephemeral-storage`, as far as they are known.
     pub capacity: ResourceList,
-    /// What is left for pods.
+    /// The amounts available to pods.
     pub allocatable: NodeAllocatable,
     /// All CPUs; `None` is unknown.
     pub cpus: Option<CpuSet>,
-    /// The kernel's cgroup interface.
+    /// The cgroup version.
     pub cgroup_version: CgroupVersion,
-    /// The creator of cgroups.
+    /// The cgroup driver.
     pub cgroup_driver: CgroupDriver,
     /// The machine's swap in bytes; `None` is unknown.
     pub swap_capacity: Option<i64>,
@@ -42,7 +42,7 @@ pub struct Node {
     pub page_size: i64,
     /// The facts as they are shown.
     pub facts: NodeFacts,
-    /// What an operator should know about this description.
+    /// Warnings about this description.
     pub warnings: Vec<String>,
 }
 
@@ -57,7 +57,7 @@ pub struct NodeFact {
     pub name: &'static str,
     /// The value; null is unknown.
     pub value: Value,
-    /// Where it came from.
+    /// Its origin.
     pub origin: Origin,
     /// The flag that overrides it.
     pub flag: String,

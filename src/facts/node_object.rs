@@ -17,7 +17,7 @@ pub struct NodeObject {
     /// The users of the node.
     #[serde(skip_serializing_if = "NodeSpec::is_empty")]
     pub spec: NodeSpec,
-    /// What the kubelet reported.
+    /// The kubelet's report.
     pub status: NodeStatus,
 }
 
@@ -34,7 +34,7 @@ pub struct NodeMeta {
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeSpec {
-    /// What pods have to bear.
+    /// The taints.
     pub taints: Vec<NodeTaint>,
 }
 
@@ -44,7 +44,7 @@ impl NodeSpec {
     }
 }
 
-/// What pods have to bear, as the API server has it.
+/// A taint, as the API server has it.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeTaint {
@@ -63,13 +63,13 @@ impl NodeTaint {
     }
 }
 
-/// What the kubelet reported.
+/// The kubelet's report.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeStatus {
-    /// All there is.
+    /// The total.
     pub capacity: ResourceList,
-    /// What is for pods.
+    /// The amounts available to pods.
     pub allocatable: ResourceList,
     /// Versions.
     pub node_info: NodeInfo,
@@ -128,7 +128,7 @@ fn pressure<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<NodeCondit
     Ok(conditions)
 }
 
-/// What the runtime can do beyond the minimum.
+/// The runtime's features beyond the minimum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeFeatures {
@@ -141,10 +141,10 @@ pub struct NodeFeatures {
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeInfo {
-    /// The number of the machine.
+    /// The ID of the machine.
     #[serde(rename = "machineID")]
     pub machine_id: String,
-    /// The number of the boot.
+    /// The ID of the boot.
     #[serde(rename = "bootID")]
     pub boot_id: String,
     /// `v1.36.2`

@@ -23,7 +23,6 @@ pub enum Standing {
     Ended(StandingReason),
     /// It is not on the node.
     Gone(StandingReason),
-    /// Unknown.
     Unknown(StandingReason),
 }
 

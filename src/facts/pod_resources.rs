@@ -8,7 +8,7 @@
 use crate::facts::lookup::Lookup;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What the kubelet tells.
+/// The answers of the kubelet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodResources {
@@ -58,7 +58,7 @@ pub struct ContainerMemory {
     pub numa_nodes: Option<Vec<i64>>,
 }
 
-/// What can be allocated.
+/// The allocatable resources.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AllocatableResources {
@@ -77,7 +77,6 @@ pub enum AnswersError {
     Field {
         /// The field; `the answer`: the whole.
         path: String,
-        /// What is wrong.
         message: String,
     },
     /// It has none of the fields.

@@ -7,7 +7,7 @@ use crate::k8s::pod::Pod;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// How kubectl names the kind of a pod before its name.
+/// kubectl's names of the kind pod, before a name.
 const KINDS: [&str; 3] = ["pod", "pods", "po"];
 
 /// A pod as a person names it: `NAME`, `NAMESPACE/NAME` or a UID; `pod/NAME` as kubectl writes it. Or all
@@ -45,7 +45,6 @@ impl PodSelector {
         is_one.then(|| Self::new(text)).ok_or(NoPodName)
     }
 
-    /// Returns the selector for all pods of a namespace.
     pub fn of_namespace(namespace: &str) -> Self {
         Self { namespace: Some(namespace.to_owned()), name: None }
     }

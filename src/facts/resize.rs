@@ -36,9 +36,9 @@ impl RecordedResources {
         self.0.contains_key(effective_uid(pod))
     }
 
-    /// Puts what is recorded of a pod into it, and tells whether that changes anything
+    /// Puts the recorded amounts into a pod, and returns true if that changes anything
     /// (`updatePodFromAllocation`, `pkg/kubelet/allocation/allocation_manager.go`). What the pod has as a whole
-    /// goes by the file alone where it can be resized: a file that has none of it takes it away.
+    /// is that of the file alone where it can be resized: one that the file lacks is removed.
     pub fn put_into(&self, pod: &mut Pod, rules: &KubeletRules) -> bool {
         let Some(recorded) = self.0.get(effective_uid(pod)) else { return false };
         let mut changed = false;
@@ -170,7 +170,7 @@ fn differ(one: &Pod, other: &Pod) -> bool {
         [ResourceName::Cpu, ResourceName::Memory].iter().any(|name| {
             match (one.get(name), other.get(name)) {
                 (Some(one), Some(other)) => one.compare(other).is_ne(),
-                // What a container takes from its pod is recorded as its own.
+                // A container's share of the pod's resources is recorded as its own.
                 _ => false,
             }
         })

@@ -118,7 +118,7 @@ pub struct Sandbox {
     pub namespace: String,
     /// The pod's UID.
     pub uid: String,
-    /// How often the kubelet made one before.
+    /// The number of earlier sandboxes of the pod.
     pub attempt: u32,
     /// It runs.
     pub ready: bool,
@@ -140,9 +140,9 @@ pub struct Container {
     /// that something else made may have none; the UID of its sandbox stands in when sandboxes were
     /// asked for as well, and otherwise this is empty.
     pub pod_uid: String,
-    /// How often it was started before.
+    /// The number of earlier starts.
     pub attempt: u32,
-    /// What it does.
+    /// Its state.
     pub state: ContainerState,
     /// The image as it was requested.
     pub image: String,
@@ -161,7 +161,6 @@ pub struct Container {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerStatus {
-    /// The id of the container.
     pub id: String,
     /// When it ended, in nanoseconds since 1970; `None`: it has not.
     pub finished_at: Option<i64>,
@@ -173,7 +172,7 @@ pub struct ContainerStatus {
     pub error: Option<String>,
 }
 
-/// What a container wrote over its image.
+/// The writable layer of a container.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WritableLayer {
@@ -185,7 +184,7 @@ pub struct WritableLayer {
     pub inodes_used: Option<u64>,
 }
 
-/// What images are made of: pieces that several of them may share. A piece is freed when nothing holds
+/// The pieces of images, which several images may share. A piece is freed when nothing holds
 /// it any more.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -200,7 +199,7 @@ pub struct ImageStorage {
 pub struct StoragePiece {
     /// The runtime's name for it.
     pub name: String,
-    /// What it takes, in bytes.
+    /// Its size in bytes.
     pub bytes: u64,
     /// The [`Image::id`]s that hold it, in order.
     pub images: Vec<String>,
@@ -209,7 +208,7 @@ pub struct StoragePiece {
     pub held_otherwise: bool,
 }
 
-/// What a container does.
+/// The state of a container.
 #[derive(
     Clone,
     Copy,

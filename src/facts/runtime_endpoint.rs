@@ -1,6 +1,6 @@
 //! The possible endpoints of a node's container runtime, with their sources. Pure.
 //!
-//! An endpoint that a person gave (a flag, the environment, crictl's configuration, in crictl's order)
+//! An endpoint that the user set (a flag, the environment, crictl's configuration, in crictl's order)
 //! is the only one: a fallback would answer for another runtime.
 //! Without one, the kubelet's own configuration comes first and the usual sockets after it.
 
@@ -34,7 +34,7 @@ fn known() -> Vec<(String, String)> {
     known
 }
 
-/// What is known about the endpoint before anything is tried.
+/// The input for finding the endpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EndpointHints {
     /// `--runtime-endpoint`
@@ -54,7 +54,7 @@ pub struct CrictlConfig {
     pub path: String,
     /// [`CRICTL_CONFIG_VARIABLE`] names it, without which it is [`CRICTL_CONFIG`].
     pub is_named: bool,
-    /// What is in it, or why that could not be read.
+    /// Its contents, or why it could not be read.
     pub text: Result<String, String>,
 }
 
@@ -65,7 +65,7 @@ pub struct Endpoint {
     pub address: String,
     /// The source, as it is displayed.
     pub said_by: String,
-    /// A person gave it: when it does not answer, no other one is tried.
+    /// Set by the user: if it does not answer, no other one is tried.
     pub only: bool,
 }
 
@@ -74,7 +74,7 @@ pub struct Endpoint {
 pub struct Endpoints {
     /// Empty where a configuration that a person named cannot be used: crictl stops there too.
     pub candidates: Vec<Endpoint>,
-    /// What should have named an endpoint and could not be understood.
+    /// Sources of an endpoint that could not be parsed.
     pub skipped: Vec<FailedSource>,
 }
 

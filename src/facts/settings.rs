@@ -46,7 +46,7 @@ pub fn assign_list(
     Ok(())
 }
 
-/// Puts feature gates over those of the configuration, gate by gate.
+/// Overrides feature gates of the configuration, gate by gate.
 pub fn assign_gates(config: &mut ConfigSource, gates: BTreeMap<String, bool>, origin: &Origin) {
     for (gate, on) in gates {
         set(config, &["featureGates", &gate], on.into(), origin.clone());

@@ -30,7 +30,7 @@ use std::fmt;
 /// The version of the format.
 pub const API_VERSION: &str = "kq/v1";
 
-/// What the value calls itself.
+/// The kind of the value.
 pub const KIND: &str = "NodeSnapshot";
 
 /// All gathered facts of a node. An absent one was not gathered.
@@ -49,7 +49,7 @@ pub struct Snapshot {
     pub host_root: HostRoot,
     /// The machine's facts.
     pub host: HostFacts,
-    /// The name of the node, as its kubelet takes it.
+    /// The name of the node, as its kubelet derives it.
     pub node_name: Lookup<String>,
     /// The running kubelet.
     pub kubelet: Lookup<KubeletProcess>,
@@ -57,7 +57,7 @@ pub struct Snapshot {
     pub kubelet_version: Lookup<String>,
     /// Its configuration.
     pub kubelet_config: Lookup<RecordedConfig>,
-    /// What its next start reads.
+    /// The input of its next start.
     #[serde(skip_serializing_if = "Lookup::was_not_queried")]
     pub kubelet_config_on_disk: Lookup<ConfigOnDisk>,
     /// The Node object.
@@ -76,16 +76,16 @@ pub struct Snapshot {
     /// The folders that the kubelet and its runtime fill, and what they are on.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub folders: BTreeMap<FolderRole, NodeFolder>,
-    /// What kq recorded of the images in the course of time.
+    /// kq's records of the images over time.
     #[serde(skip_serializing_if = "Lookup::was_not_queried")]
     pub image_records: Lookup<ImageRecords>,
-    /// What the kubelet measured.
+    /// The kubelet's measurements.
     #[serde(skip_serializing_if = "Lookup::was_not_queried")]
     pub stats_summary: Lookup<StatsSummary>,
     /// The kubelet's certificates.
     #[serde(skip_serializing_if = "Lookup::was_not_queried")]
     pub certificates: Lookup<Vec<Certificate>>,
-    /// What drop-ins of systemd set for the cgroups of pods.
+    /// The settings of systemd's drop-ins for the cgroups of pods.
     #[serde(skip_serializing_if = "Lookup::was_not_queried")]
     pub drop_ins: Lookup<Vec<UnitProperty>>,
     /// The devices of plugins; `None`: not gathered.
@@ -112,11 +112,11 @@ pub struct HostRoot {
 pub struct RecordedConfig {
     /// The object, with drop-ins merged and the fields that the command line sets.
     pub value: Value,
-    /// How it is to be read.
+    /// The way to read it.
     pub read_as: Option<Source>,
     /// The last setter of a field, if other than the source as a whole.
     pub origins: BTreeMap<String, String>,
-    /// What was odd.
+    /// Oddities.
     pub notes: Vec<String>,
 }
 
@@ -152,7 +152,7 @@ pub struct RecordedPods {
     pub with_labels: bool,
     /// Pods that could not be read, and why.
     pub left_out: Vec<String>,
-    /// What was odd.
+    /// Oddities.
     pub notes: Vec<String>,
 }
 
@@ -203,15 +203,11 @@ pub enum SnapshotError {
     Field {
         /// The field; empty is the whole.
         path: String,
-        /// What is wrong.
         message: String,
     },
-    /// It is something else.
+    /// It is of another kind.
     #[error("kind {kind:?}, expected {KIND}")]
-    Kind {
-        /// What it calls itself.
-        kind: String,
-    },
+    Kind { kind: String },
     /// It was written by another generation of kq.
     #[error("apiVersion {version:?}, and this kq reads {API_VERSION}")]
     Version { version: String },

@@ -19,7 +19,7 @@ pub const STATE_FILES: [&str; 6] = [
     "pod_status_manager_state",
 ];
 
-/// What the kubelet remembers.
+/// The kubelet's state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StateFiles {

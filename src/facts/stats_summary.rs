@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What the kubelet measured.
+/// The kubelet's measurements.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct StatsSummary {
@@ -22,7 +22,7 @@ pub struct StatsSummary {
     pub pods: Vec<PodStats>,
 }
 
-/// What was measured of the node.
+/// The measurements of the node.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeStats {
@@ -46,7 +46,7 @@ pub struct NodeStats {
     pub rlimit: Option<RlimitStats>,
 }
 
-/// What was measured of the container runtime's filesystems.
+/// The measurements of the container runtime's filesystems.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RuntimeStats {
@@ -58,22 +58,22 @@ pub struct RuntimeStats {
     pub container_fs: Option<FsStats>,
 }
 
-/// What was measured of the node's processes.
+/// The measurements of the node's processes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RlimitStats {
     /// When.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<Timestamp>,
-    /// How many there may be.
+    /// The largest number.
     #[serde(rename = "maxpid", skip_serializing_if = "Option::is_none")]
     pub max_pid: Option<i64>,
-    /// How many there are.
+    /// The current number.
     #[serde(rename = "curproc", skip_serializing_if = "Option::is_none")]
     pub running_processes: Option<i64>,
 }
 
-/// What was measured of a filesystem or of what lies on it.
+/// The measurements of a filesystem, or of files on it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names are the kubelet's")]
@@ -94,7 +94,7 @@ pub struct FsStats {
     pub inodes_used: Option<u64>,
 }
 
-/// What was measured of memory.
+/// The measurements of memory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names are the kubelet's")]
@@ -111,7 +111,7 @@ pub struct MemoryStats {
     pub rss_bytes: Option<u64>,
 }
 
-/// What was measured of swap.
+/// The measurements of swap.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names are the kubelet's")]
@@ -124,7 +124,7 @@ pub struct SwapStats {
     pub swap_usage_bytes: Option<u64>,
 }
 
-/// What was measured of a container, or of a part of the system that is listed like one.
+/// The measurements of a container, or of a part of the system that is listed like one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerStats {
@@ -141,7 +141,7 @@ pub struct ContainerStats {
     pub logs: Option<FsStats>,
 }
 
-/// Which pod was measured.
+/// The measured pod.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodReference {
@@ -154,7 +154,7 @@ pub struct PodReference {
     pub uid: String,
 }
 
-/// What was measured of a pod.
+/// The measurements of a pod.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodStats {
@@ -190,7 +190,7 @@ pub struct PodStats {
     pub process_stats: Option<ProcessStats>,
 }
 
-/// What was measured of a volume. The numbers are those of [`FsStats`], on the same level.
+/// The measurements of a volume. The numbers are those of [`FsStats`], on the same level.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names are the kubelet's")]
@@ -213,7 +213,7 @@ pub struct VolumeStats {
     pub inodes_used: Option<u64>,
 }
 
-/// How many processes a pod has.
+/// The number of processes of a pod.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProcessStats {
@@ -222,7 +222,7 @@ pub struct ProcessStats {
     pub process_count: Option<u64>,
 }
 
-/// What was measured, by pod.
+/// The measurements by pod.
 #[derive(Clone, Debug, Default)]
 pub struct StatsByPod<'s> {
     by_uid: BTreeMap<&'s str, &'s PodStats>,

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 /// The state `TCP_LISTEN`.
 const LISTENS: &str = "0A";
 
-/// How closely a socket's address fits; the first one that there is gets the connection.
+/// The match of a socket's address; the first existing kind gets the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
     /// Of the very address.

@@ -29,7 +29,7 @@ pub struct ContainerName {
     pub pod_uid: String,
     /// The name; `None`: the sandbox itself.
     pub name: Option<String>,
-    /// What it does.
+    /// Its state.
     pub state: ContainerState,
 }
 

@@ -17,7 +17,6 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 struct Envelope {
-    /// The text.
     pub data: String,
     pub checksum: u32,
 }
@@ -27,7 +26,6 @@ go_struct!(Envelope = "checkpoint.Checkpoint" {
     "Checksum" => checksum,
 });
 
-/// The text.
 #[derive(Default)]
 struct Data {
     kind: String,
@@ -268,18 +266,17 @@ fn claim(info: &ClaimInfo) -> Claim<'_> {
     }
 }
 
-/// What became of the file.
+/// The result of reading the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DraLoad {
     /// The text in the file; `None`: the file is not an envelope.
     pub data: Option<String>,
-    /// The checksum in the file.
     pub checksum_in_file: u32,
     /// The checksum of the text.
     pub checksum_computed: u32,
     /// The text's kind and version, which the kubelet ignores.
     pub calls_itself: Option<(String, String)>,
-    /// The claims that the kubelet goes on with, `None` being Go's nil; else it does not start.
+    /// The claims with which the kubelet starts, `None` being Go's nil; else it does not start.
     pub outcome: Result<Option<Vec<ClaimInfo>>, DraRefusal>,
     /// The claims, whether the checksum is right or not.
     pub shown: Result<Option<Vec<ClaimInfo>>, String>,

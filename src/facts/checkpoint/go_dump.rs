@@ -122,7 +122,7 @@ impl<'o, P: PreImage + ?Sized> GoDump<'o, P> {
     }
 
     fn print(&mut self, value: impl Display) {
-        // A pre-image takes everything.
+        // A pre-image accepts everything.
         let _ = write!(Printed(&mut *self.out), "{value}");
     }
 
@@ -136,7 +136,7 @@ impl<'o, P: PreImage + ?Sized> GoDump<'o, P> {
     }
 }
 
-/// Where such a text goes to: a text that can be shown, or the checksum alone.
+/// The output of such a text: a text for display, or only the checksum.
 pub trait PreImage {
     /// Adds a piece.
     fn push(&mut self, piece: &str);

@@ -16,7 +16,6 @@ pub trait Layered {
     /// as well.
     const LEGACY_TYPE_NAME: &'static str;
 
-    /// Returns the checksum in the file.
     fn checksum_in_file(&self) -> u64;
 
     /// Adds the text that is hashed.
@@ -37,7 +36,7 @@ pub trait Layered {
     }
 }
 
-/// What reading the file in one layout gave.
+/// The result of reading the file in one layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt<C: Layered> {
     pub layout: C::Layout,
@@ -52,16 +51,16 @@ pub struct Attempt<C: Layered> {
     needs_checksum: bool,
 }
 
-/// What became of the file.
+/// The result of reading the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Load<C: Layered, S, E> {
-    /// Every layout that this kubelet knows, in its order; also those after the one that it took.
+    /// Every layout that this kubelet knows, in its order; also those after the accepted one.
     pub attempts: Vec<Attempt<C>>,
     /// The layout that it took.
     pub taken: Option<C::Layout>,
-    /// What it goes on with; else it does not start.
+    /// The state with which it starts; `None`: it does not start.
     pub outcome: Result<S, E>,
-    /// What the file holds, whatever the kubelet thinks of its checksum and policy.
+    /// The contents of the file, whether or not the kubelet accepts its checksum and policy.
     pub shown: Option<S>,
 }
 
@@ -83,7 +82,6 @@ impl<C: Layered> Attempt<C> {
         }
     }
 
-    /// Returns the checksum in the file.
     pub fn checksum_in_file(&self) -> u64 {
         self.content.checksum_in_file()
     }
@@ -105,7 +103,7 @@ impl<C: Layered> Attempt<C> {
 }
 
 impl<C: Layered, S, E> Load<C, S, E> {
-    /// Takes the first layout that is accepted. `restore` makes what the kubelet goes on with of the attempt at a
+    /// Uses the first accepted layout. `restore` makes the kubelet's state of the attempt at a
     /// place, for the configured policy if there is one; of none, its refusal.
     pub(super) fn new(
         attempts: Vec<Attempt<C>>,

@@ -26,7 +26,7 @@ pub const LARGEST: u64 = 256 << 20;
 pub struct Encoded {
     /// Its bytes.
     pub text: String,
-    /// What its checksum is made of.
+    /// The input of its checksum.
     pub pre_image: String,
     pub checksum: u32,
 }

@@ -20,7 +20,6 @@ use std::collections::BTreeMap;
 /// The envelope (`Checkpoint`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 struct Envelope {
-    /// The text.
     pub data: String,
     pub checksum: u64,
 }
@@ -89,7 +88,7 @@ go_struct!(ClaimRead = "v1.ResourceClaim" {
     "request" => request,
 });
 
-/// A quantity, which reads itself: it sees the text as it stands, escapes and all.
+/// A quantity that parses the raw text, with its escapes.
 #[derive(Default)]
 struct Amount(Quantity);
 
@@ -181,10 +180,9 @@ pub struct PodAllocation {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resources {
-    /// The limits.
     #[serde(skip_serializing_if = "ResourceList::is_empty")]
     pub limits: ResourceList,
-    /// What is set aside.
+    /// The requests.
     #[serde(skip_serializing_if = "ResourceList::is_empty")]
     pub requests: ResourceList,
     /// Claims of dynamic resource allocation.
@@ -218,18 +216,17 @@ pub fn encode(pods: &PodAllocations) -> Encoded {
     Encoded { text, pre_image, checksum }
 }
 
-/// What became of a file.
+/// The result of reading a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PodsLoad {
     /// The text in the envelope; `None`: the envelope is none.
     pub data: Option<String>,
-    /// The checksum in the file.
     pub checksum_in_file: u64,
     /// The checksum of the text.
     pub checksum_computed: u32,
-    /// What the kubelet goes on with; else it does not start.
+    /// The state with which the kubelet starts; `None`: it does not start.
     pub outcome: Result<PodAllocations, PodsRefusal>,
-    /// What the text holds, whether the checksum is right or not.
+    /// The contents of the text, whether the checksum is right or not.
     pub shown: Result<PodAllocations, String>,
 }
 

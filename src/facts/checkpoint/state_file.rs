@@ -34,7 +34,6 @@ impl StateFile {
         Self::PodStatus,
     ];
 
-    /// Returns the name of the file.
     pub fn name(self) -> &'static str {
         match self {
             Self::Devices => "kubelet_internal_checkpoint",

@@ -26,7 +26,7 @@ pub const FILES: [&str; 12] = [
     THREADS_MAX,
 ];
 
-/// The number of the boot.
+/// The ID of the boot.
 pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 /// The controllers of the unified hierarchy.
 pub const CGROUP_CONTROLLERS: &str = "/sys/fs/cgroup/cgroup.controllers";

@@ -341,11 +341,11 @@ fn page_size_name(bytes: i64) -> String {
     bytes.to_string()
 }
 
-/// What became of reading a file.
+/// The result of reading a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Text {
-    /// The text, exactly as it was read.
+    /// The text as it was read.
     Read(String),
     /// There is no such file.
     Absent,
@@ -364,7 +364,7 @@ pub struct HostFacts {
     pub page_size: Option<i64>,
 }
 
-/// Why a fact cannot be had.
+/// Why a fact is unavailable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HostFactError {
     /// The file was not read: the facts are from a kq that did not need it.
@@ -394,7 +394,6 @@ pub enum HostFactError {
         path: String,
         /// The text, shortened.
         value: String,
-        /// What is wrong.
         problem: String,
     },
 }

@@ -54,7 +54,7 @@ fn truncated(value: f64) -> i64 {
     if (-LIMIT..LIMIT).contains(&value) { value as i64 } else { i64::MIN }
 }
 
-/// How a threshold is compared.
+/// The operator of a threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThresholdOperator {
     /// Met when less than the threshold is available.
@@ -77,13 +77,12 @@ impl ThresholdOperator {
 #[derive(Clone, Debug, PartialEq)]
 pub struct EvictionThreshold {
     pub signal: Signal,
-    /// How it is compared.
+    /// The comparison.
     pub operator: ThresholdOperator,
-    /// The threshold.
     pub value: ThresholdValue,
-    /// How long it may be crossed; zero makes a threshold hard, also one that was configured as soft.
+    /// The grace period; zero makes a threshold hard, also one that was configured as soft.
     pub grace_period: GoDuration,
-    /// How much to reclaim at least.
+    /// The minimum reclaim.
     pub min_reclaim: Option<ThresholdValue>,
 }
 
@@ -113,7 +112,7 @@ pub struct EvictionSettings<'a> {
     pub minimum_reclaim: &'a BTreeMap<String, String>,
 }
 
-/// Why eviction thresholds are refused; the texts are the kubelet's.
+/// Why eviction thresholds are rejected; the texts are the kubelet's.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "signal and text are what they are")]
 pub enum EvictionError {
@@ -152,14 +151,14 @@ pub enum EvictionError {
     NegativeReclaim(Signal),
 }
 
-/// An entry of the four maps that the kubelet refuses.
+/// A rejected entry of the four maps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RefusedEntry {
     /// The map, such as `evictionHard`.
     pub field: &'static str,
     /// The name in it.
     pub signal: String,
-    /// The value as it stands there.
+    /// The value as configured.
     pub text: String,
     /// The kubelet's error.
     pub error: EvictionError,
@@ -176,7 +175,7 @@ pub fn parse_hard_thresholds(
 ///
 /// # Errors
 ///
-/// Of several mistakes in one map the one whose signal comes first; the kubelet takes any, see
+/// Of several errors in one map, the one of the first signal; the kubelet reports any of them, see
 /// [`possible_eviction_errors`].
 pub fn parse_eviction_thresholds(
     settings: EvictionSettings<'_>,
@@ -240,7 +239,7 @@ pub fn with_allocatable_thresholds(
     thresholds
 }
 
-/// The first entry of a map that is refused, and the others.
+/// The first rejected entry of a map, and the others.
 type Mistakes = Box<(RefusedEntry, Vec<RefusedEntry>)>;
 
 /// An entry of a map: the signal and the text.

@@ -45,7 +45,7 @@ pub enum ImageGcConfigError {
 /// Returns every rule about image garbage collection that the configuration breaks, in the kubelet's
 /// order.
 ///
-/// A negative minimum age is refused since 1.36 only. The gate of the maximum age can be off until it
+/// A negative minimum age is rejected since 1.36 only. The gate of the maximum age can be off until it
 /// was locked in 1.35.
 pub fn image_gc_errors(
     config: &EffectiveConfiguration,

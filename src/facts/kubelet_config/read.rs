@@ -33,7 +33,7 @@ pub(super) const API_VERSION: &str = "kubelet.config.k8s.io/v1beta1";
 /// The only kind that configures a kubelet.
 pub(super) const KIND: &str = "KubeletConfiguration";
 
-/// What is expected of a field such as `evictionHard`.
+/// The expected type of a field such as `evictionHard`.
 pub const A_MAP: &str = "a map of names to values";
 
 /// The part of the configuration that kq computes with; an absent field is `None`.
@@ -143,14 +143,14 @@ pub struct KubeletConfiguration {
     pub user_namespaces: Option<UserNamespaces>,
 }
 
-/// How long a container that crashes waits at most.
+/// The largest backoff of a crashing container.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct CrashLoopBackOff {
     pub max_container_restart_period: Option<GoDuration>,
 }
 
-/// How the kubelet logs.
+/// The log settings of the kubelet.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Logging {
@@ -197,7 +197,7 @@ pub struct Tracing {
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct UserNamespaces {
-    /// How many user ids a pod gets.
+    /// The number of user IDs of a pod.
     #[serde(rename = "idsPerPod")]
     pub ids_per_pod: Option<i64>,
 }
@@ -229,11 +229,11 @@ pub enum Source {
 pub struct Reading {
     /// The configuration.
     pub config: KubeletConfiguration,
-    /// What is odd but no error, such as a field that is newer than the kubelet.
+    /// Oddities that are not errors, such as a field that is newer than the kubelet.
     pub notes: Vec<String>,
 }
 
-/// What is wrong with a configuration.
+/// An error in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// Not a map of fields.
@@ -250,7 +250,6 @@ pub enum ConfigError {
     #[error("{field} is {found:?}, expected {expected}")]
     OtherType {
         field: &'static str,
-        /// The text.
         found: String,
         /// Its only value.
         expected: &'static str,
@@ -270,7 +269,7 @@ pub enum ConfigError {
         path: String,
         /// The value as JSON.
         value: String,
-        /// What it should be.
+        /// The expected value.
         expected: &'static str,
     },
 }
@@ -445,14 +444,10 @@ pub enum MergeError {
     Base,
     /// The drop-in is not a map of fields.
     #[error("drop-in {name} is not a map of fields")]
-    DropIn {
-        /// The drop-in.
-        name: String,
-    },
+    DropIn { name: String },
     /// The drop-in is of another kind or version, or has none.
     #[error("drop-in {name}: {error}")]
     Type {
-        /// The drop-in.
         name: String,
         /// The first problem.
         error: ConfigError,
@@ -491,7 +486,7 @@ pub fn merge(base: Value, drop_ins: Vec<(String, Value)>) -> Result<Value, Merge
     Ok(Value::Object(merged))
 }
 
-/// Gives the base its default thresholds, as the kubelet does when it has read the file.
+/// Adds the default thresholds to the base, as the kubelet does after reading the file.
 fn default_thresholds(base: &mut Map<String, Value>) {
     let fill = base.get("mergeDefaultEvictionSettings") == Some(&Value::Bool(true));
     let given = base.get("evictionHard").filter(|value| !value.is_null()).is_some();

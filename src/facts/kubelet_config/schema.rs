@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// 1.36 that has it, and its defaults as JSON: one for each of these versions, one for all, or none.
 pub(super) type Field = (&'static str, &'static str, &'static [u8; 5], &'static [&'static str]);
 
-/// What a field may hold; `null` always means absent.
+/// The type of a field; `null` always means absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Text,
@@ -30,7 +30,6 @@ pub(super) enum Kind {
     DurationOrNumber,
     /// A quantity, as text or number.
     Amount,
-    /// A list of one kind.
     List(&'static Kind),
     /// Free names, values of one kind.
     Map(&'static Kind),
@@ -172,17 +171,16 @@ pub fn path_parts(path: &str) -> (Vec<&str>, bool) {
     (parts, is_text && rest.is_empty())
 }
 
-/// Why a list of reserved resources is refused.
+/// Why a list of reserved resources is rejected.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("--{flag} value failed to parse: {problem}")]
 pub struct ReservedError {
     /// The flag that the kubelet names: `kube-reserved` or `system-reserved`.
     pub flag: String,
-    /// What is wrong.
     pub problem: ReservedProblem,
 }
 
-/// What is wrong with a list of reserved resources.
+/// An error in a list of reserved resources.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ReservedProblem {
     /// A resource that cannot be reserved.
@@ -195,7 +193,7 @@ pub enum ReservedProblem {
         name: String,
         /// The amount.
         text: String,
-        /// Why it is none.
+        /// The reason.
         error: ParseQuantityError,
     },
     /// An amount below zero.
@@ -233,7 +231,7 @@ pub fn parse_reserved_list(
     Ok(parsed)
 }
 
-/// Why `qosReserved` is refused.
+/// Why `qosReserved` is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QosReservedError {
     /// A resource other than memory.

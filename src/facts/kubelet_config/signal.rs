@@ -28,7 +28,7 @@ pub enum Signal {
     PidAvailable,
 }
 
-/// What a node runs out of.
+/// A scarce resource of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StarvedResource {
     /// `memory`

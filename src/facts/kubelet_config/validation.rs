@@ -16,12 +16,10 @@ use crate::k8s::validation::{is_label_value, is_qualified_name};
 use crate::k8s::version::KubeletVersion;
 use std::collections::BTreeSet;
 
-/// What the host's cgroup version is, as far as it is known.
+/// The host's cgroup version, if known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CgroupMode {
-    /// Version 1.
     V1,
-    /// Version 2.
     V2,
     /// Not known: the rules about it are not applied.
     Unknown,

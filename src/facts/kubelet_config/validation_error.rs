@@ -202,7 +202,7 @@ pub enum ValidationError {
     PodLogsAscii(String),
 }
 
-/// Why a pattern of images is refused.
+/// Why a pattern of images is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the text of each variant describes it")]
 pub enum ImagePatternError {

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 /// The trusted files of a node.
 pub trait NodeFiles {
-    /// Returns a file's text.
+    /// Returns the text of a file.
     fn text(&self, path: &str) -> Option<String>;
     /// Returns the names in a folder, in order; `None`: there is none.
     fn names(&self, folder: &str) -> Option<Vec<String>>;

@@ -1,4 +1,4 @@
-//! What the kubelet's flags mean.
+//! The meaning of the kubelet's flags.
 //!
 //! Which field a flag sets was read in `cmd/kubelet/app/options/options.go` of Kubernetes (1.27, with the
 //! flags that came later); the formats in `k8s.io/component-base/cli/flag`.
@@ -11,7 +11,7 @@ use super::{DEFAULT_CERT_DIR, DEFAULT_ROOT_DIR, Flag, KubeletProcess};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// How the text of a flag becomes a field.
+/// The conversion of a flag's text into a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// As it is; the last one counts.
@@ -185,7 +185,7 @@ pub struct KubeletFlags {
     pub container_gc: ContainerGcFlags,
     /// The fields of its configuration that flags set.
     pub settings: Vec<Setting>,
-    /// What could not be used: lowercase fragments that name the flag.
+    /// Unusable values: lowercase fragments that name the flag.
     pub problems: Vec<String>,
 }
 
@@ -196,13 +196,13 @@ pub struct Setting {
     pub field: &'static str,
     /// The value as text.
     pub text: String,
-    /// How the text is put there.
+    /// The way to set it.
     pub assignment: Assignment,
     /// The flag with its dashes.
     pub flag: String,
 }
 
-/// How a text is put into a field.
+/// The way to set a field from a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assignment {
     /// As it is, or as YAML: [`assign`](crate::facts::settings::assign).
@@ -375,7 +375,7 @@ fn go_bool(text: &str) -> Option<bool> {
 /// The longest name of a flag that is kept.
 const LONGEST_NAME: usize = 64;
 
-/// Takes the arguments after the program's name apart. What is odd becomes a note, which never holds a
+/// Parses the arguments after the program's name. Odd ones become notes, which never hold a
 /// value.
 pub(super) fn kubelet_flags(arguments: &[String], notes: &mut Vec<String>) -> Vec<Flag> {
     let mut flags = Vec::new();

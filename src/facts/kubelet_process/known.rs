@@ -14,7 +14,7 @@ pub struct KnownFlag {
 /// A flag as a version has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlagState {
-    /// Nothing.
+    /// An empty file.
     Current,
     /// It is deprecated, and why.
     Deprecated(&'static str),

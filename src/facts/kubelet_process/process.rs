@@ -1,6 +1,6 @@
 //! Recognising a kubelet among the processes of a node.
 //!
-//! The flags that say when a kubelet removes dead containers.
+//! The flags of the kubelet's removal of dead containers.
 //!
 //! Names and defaults: `AddFlags` and `NewKubeletFlags` in `cmd/kubelet/app/options/options.go`. The
 //! kubelet has called them deprecated for years, but they never became fields of its configuration.
@@ -118,7 +118,7 @@ pub(super) const FLAGS: [&str; 3] = [MINIMUM_AGE, PER_CONTAINER, IN_ALL];
 /// The flags of container garbage collection; `None`: not set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContainerGcFlags {
-    /// `--minimum-container-ttl-duration`: how old a dead container is at least when it goes.
+    /// `--minimum-container-ttl-duration`: the minimum age of a dead container at its removal.
     pub minimum_age: Option<GoDuration>,
     /// `--maximum-dead-containers-per-container`: how many of one container stay; negative: all.
     pub max_per_container: Option<i32>,
@@ -127,7 +127,7 @@ pub struct ContainerGcFlags {
 }
 
 impl ContainerGcFlags {
-    /// Takes the value of one of [`FLAGS`], or returns what was expected.
+    /// Sets the value of one of [`FLAGS`], or returns the expected format.
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
         let number = || value.parse().map_err(|_| "a whole number of 32 bits");
         match name {

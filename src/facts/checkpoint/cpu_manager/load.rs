@@ -18,12 +18,12 @@ use std::collections::BTreeMap;
 /// The pod and the name of containers, by the id that the runtime gave them.
 pub type KnownContainers = BTreeMap<String, (String, String)>;
 
-/// What became of the file.
+/// The result of reading the file.
 pub type CpuLoad = Load<Parsed, CpuState, CpuRefusal>;
 
 type CpuAttempt = Attempt<Parsed>;
 
-/// What the kubelet goes on with.
+/// The state with which the kubelet starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuState {
     /// The policy of the file.
@@ -68,7 +68,6 @@ pub enum CpuRefusal {
     /// The shared CPUs are no list.
     #[error("could not parse default cpu set {}: {error}", quote(text))]
     Default {
-        /// The file's text.
         text: String,
         /// Why that is none.
         error: ParseCpuSetError,
@@ -81,7 +80,6 @@ pub enum CpuRefusal {
         quote(pod)
     )]
     Container {
-        /// The file's text.
         text: String,
         container: String,
         pod: String,
@@ -131,7 +129,7 @@ fn content(
         Parsed::V1(checkpoint) => migrated(checkpoint, known)?,
     };
     match attempts.first() {
-        // What the newest layout read is still there, and what comes after is put over it.
+        // The values of the newest layout stay, and those of older ones overwrite them.
         Some(CpuAttempt { layout: CpuLayout::V3, content: Parsed::Later(read), .. })
             if taken.layout != CpuLayout::V3 =>
         {
@@ -164,7 +162,7 @@ fn migrated(
     })
 }
 
-/// Puts an older layout over what the newest read; what the older does not have stays
+/// Puts an older layout over the values of the newest; values that the older lacks stay
 /// (`migrateV2CheckpointToV3Checkpoint`).
 fn put(content: &mut CpuCheckpoint, older: CpuCheckpoint) {
     if !older.policy_name.is_empty() {

@@ -48,7 +48,6 @@ pub struct CpuCheckpoint {
     pub entries: Option<CpuEntries>,
     /// v3: the CPUs of pods.
     pub pod_entries: Option<BTreeMap<String, CpuSet>>,
-    /// The file's text.
     pub checksum: u64,
 }
 
@@ -61,7 +60,6 @@ pub struct CpuCheckpointV1 {
     pub default_cpu_set: String,
     /// The exclusive CPUs by container id.
     pub entries: Option<BTreeMap<String, String>>,
-    /// The file's text.
     pub checksum: u64,
 }
 
@@ -175,7 +173,7 @@ impl Default for V3 {
 #[derive(Default)]
 struct PodCpus(CpuSet);
 
-/// What a pod's CPUs are read from (`podEntryJSON`).
+/// The JSON of a pod's CPUs (`podEntryJSON`).
 #[derive(Default)]
 struct PodEntryJson {
     cpu_set: String,

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a container gets with its devices.
+/// The effects of devices on a container.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerAllocateResponse {
@@ -188,7 +188,7 @@ const MAX_FIELD: u64 = (1 << 29) - 1;
 /// The largest number of a field within a group, whose contents are ignored.
 const MAX_FIELD_IN_GROUP: u64 = i32::MAX as u64;
 
-/// How deep groups may be nested.
+/// The largest nesting of groups.
 const MAX_GROUPS: usize = 10_001;
 
 /// The value of a field.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A set of device ids.
 pub type DeviceSet = BTreeSet<String>;
 
-/// Whose devices they are.
+/// The owner of devices.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PodDeviceKey {
     pub pod_uid: String,
@@ -18,17 +18,17 @@ pub struct PodDeviceKey {
 /// Devices of one resource in one container.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodDevice {
-    /// The devices per NUMA node; a device with several nodes stands under each, one with none under -1.
+    /// The devices per NUMA node; a device with several nodes is listed under each, one with none under -1.
     /// A duplicate in a file is kept twice, as the kubelet does.
     pub devices: BTreeMap<i64, Vec<String>>,
-    /// What the plugin answered, in protobuf; one without is neither written nor counted as allocated.
+    /// The plugin's answer, in protobuf; an entry without one is neither written nor counted as allocated.
     pub answer: Option<Vec<u8>>,
 }
 
-/// What a kubelet that starts makes of a checkpoint.
+/// A starting kubelet's reading of a checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Restored {
-    /// What it holds from then on.
+    /// The entries in its memory.
     pub pod_devices: PodDevices,
     /// The entries that it skips, by their place in the file: why.
     pub skipped: Vec<(usize, String)>,

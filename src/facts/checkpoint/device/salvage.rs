@@ -7,7 +7,7 @@ use super::{ContainerAllocateResponse, DeviceCheckpoint, PodDeviceKey, PodDevice
 use crate::k8s::go_json::{Field, GoJsonError, GoStruct, GoValue, Kind, Reader, Stop, decode};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What can be kept of a file.
+/// The usable part of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Salvage {
     /// Why the kubelet does not take the file, in its words.
@@ -20,7 +20,7 @@ pub struct Salvage {
     pub lost: usize,
     /// Everything can be read, but the checksum differs: an unknown part was changed.
     pub is_changed: bool,
-    /// What is odd about what was found.
+    /// Oddities in the readable part.
     pub notes: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ impl Salvage {
     }
 }
 
-/// Looks through a file, whatever its state is. Nothing is made up: what cannot be read is left out.
+/// Reads a file in any state. Unreadable parts are left out; nothing is invented.
 pub fn salvage(bytes: &[u8]) -> Salvage {
     let mut salvage = match DeviceCheckpoint::parse(bytes) {
         Ok(loaded) => {
@@ -64,7 +64,7 @@ pub fn salvage(bytes: &[u8]) -> Salvage {
     salvage
 }
 
-/// Why an entry goes that has no effect.
+/// Why an entry without effect is removed.
 pub const REPLACED: &str = "a later entry for the same resource replaces it";
 
 const UNPROVEN: &str = "complete entries stay as they are: without the rest, the checksum cannot show whether one \
@@ -178,7 +178,7 @@ const POD: &[u8] = b"\"PodUID\"";
 /// The name that the list of resources begins with.
 const REGISTERED: &[u8] = b"\"RegisteredDevices\"";
 
-/// What was found of a file, as texts in JSON.
+/// The parts found in a file, as JSON texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pieces {
     pub entries: Vec<Vec<u8>>,
@@ -186,13 +186,13 @@ pub(super) struct Pieces {
     pub registered: Vec<(String, Vec<u8>)>,
     /// The list of resources begins in what could be read.
     pub has_registered: bool,
-    /// How often an entry begins, whole or not.
+    /// The number of entries, complete or not.
     pub begun: usize,
-    /// The file cannot be read from this byte on, and where it goes on is a guess.
+    /// The file is unreadable from this byte on, and the place where it continues is a guess.
     pub broken_at: Option<usize>,
 }
 
-/// A file, or what stands in `Data` of it; files of long ago have no `Data`.
+/// A file, or its `Data`; old files have no `Data`.
 #[derive(Default)]
 struct Content {
     entries: Entries,
@@ -320,7 +320,7 @@ fn look_further(bytes: &[u8], from: usize, pieces: &mut Pieces) {
     if let Some(found) = find(bytes, from, REGISTERED) {
         let mut registered = Registered::default();
         let after = skip_space(bytes, found + REGISTERED.len());
-        // What was read before it ends is kept.
+        // The part before the end is kept.
         let _ = registered.read(&mut Reader::new(&bytes[(after + 1).min(bytes.len())..]));
         pieces.has_registered = registered.is_there;
         pieces.registered = registered.list;

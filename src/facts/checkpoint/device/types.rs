@@ -40,7 +40,7 @@ pub struct PodDevicesEntry {
 /// A file that could be parsed; its checksum may be wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded {
-    /// What it holds.
+    /// Its contents.
     pub checkpoint: DeviceCheckpoint,
     /// Its checksum; 0 if absent.
     pub checksum_in_file: u64,
@@ -250,7 +250,6 @@ impl DeviceCheckpoint {
         dump.mark("}");
     }
 
-    /// Returns the checksum.
     pub fn checksum(&self) -> u32 {
         let mut sum = Fnv32::default();
         self.pre_image(&mut sum);

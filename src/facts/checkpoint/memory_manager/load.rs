@@ -11,12 +11,12 @@ use crate::facts::checkpoint::layout::{Attempt, Load};
 use crate::k8s::go_text::quote;
 use std::collections::BTreeMap;
 
-/// What became of the file.
+/// The result of reading the file.
 pub type MemoryLoad = Load<MemoryCheckpoint, MemoryState, MemoryRefusal>;
 
 type MemoryAttempt = Attempt<MemoryCheckpoint>;
 
-/// What the kubelet goes on with.
+/// The state with which the kubelet starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemoryState {
     /// The policy of the file.
@@ -90,7 +90,7 @@ fn content(
     if let Some(MemoryAttempt { layout: MemoryLayout::V2, content: read, .. }) = attempts.first()
         && taken.layout == MemoryLayout::V1
     {
-        // What the newest layout read is still there, and what comes after is put over it.
+        // The values of the newest layout stay, and those of older ones overwrite them.
         content.pod_entries.clone_from(&read.pod_entries);
         if content.policy_name.is_empty() {
             content.policy_name.clone_from(&read.policy_name);

@@ -38,11 +38,11 @@ pub struct MemoryTable {
     pub total: u64,
     /// Set aside for the system.
     pub system_reserved: u64,
-    /// What containers may have.
+    /// The amount available to containers.
     pub allocatable: u64,
-    /// What containers have.
+    /// The amount allocated to containers.
     pub reserved: u64,
-    /// What is left.
+    /// The rest.
     pub free: u64,
 }
 
@@ -50,7 +50,7 @@ pub struct MemoryTable {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NumaNodeState {
-    /// How many allocations there are, each kind of memory counted by itself.
+    /// The number of allocations, counted by kind of memory.
     pub number_of_assignments: i64,
     /// By kind: `memory`, `hugepages-2Mi`.
     pub memory_map: Option<BTreeMap<String, Option<MemoryTable>>>,
@@ -91,7 +91,6 @@ pub struct MemoryCheckpoint {
     pub entries: Option<MemoryEntries>,
     /// v2: the memory of pods.
     pub pod_entries: Option<PodMemory>,
-    /// The file's text.
     pub checksum: u64,
 }
 
