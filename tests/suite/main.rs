@@ -8,7 +8,7 @@
 
 /// The command line as an operator sees it: answers, notes, exit codes.
 mod cli;
-/// A port on which nobody listens.
+/// A port without a listener.
 #[path = "../support/closed_port.rs"]
 mod closed_port;
 /// No file of this suite is left out.
@@ -31,7 +31,7 @@ mod nodes;
 #[path = "../support/objects.rs"]
 #[expect(dead_code, reason = "some of it is for unit tests")]
 mod objects;
-/// kq foresees whom a recorded kubelet killed to take in a pod.
+/// kq predicts the victims of a recorded kubelet.
 mod preemption;
 /// Pods run on a real containerd and runc, and the kernel has what kq planned.
 #[cfg(feature = "cri")]

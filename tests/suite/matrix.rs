@@ -14,7 +14,7 @@ use snapbox::Data;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// A command, and what it is asked. CONTAINER, POD and NEW are those of the recording: the beginning of a container's
+/// A command and its arguments. CONTAINER, POD and NEW are those of the recording: the beginning of a container's
 /// id, a pod, and the file of a pod that is to come.
 const LINES: &[(&str, &str)] = &[
     ("cgroup plan", ""),
@@ -79,14 +79,14 @@ spec:
     livenessProbe: {httpGet: {path: /healthz, port: 8080}}
 ";
 
-/// A line that is asked besides: the name of its golden file, the line, and the formats; the empty one is no `-o`.
+/// A further line: the name of its golden file, the line, and the formats; the empty one is no `-o`.
 type More<'m> = (&'m str, &'m str, &'m [&'m str]);
 
 /// A recorded node at a moment.
 struct Recording {
     /// The folder of its golden files.
     golden: PathBuf,
-    /// What tells moments of one folder apart.
+    /// The name of a moment, among those of one folder.
     moment: Option<&'static str>,
     /// The files that commands read; `snapshot.json` is one of them.
     files: Vec<(&'static str, String)>,
@@ -124,7 +124,7 @@ impl Recording {
         LINES.iter().map(line).collect()
     }
 
-    /// Asks every line, and returns the names of the golden files.
+    /// Runs every line, and returns the names of the golden files.
     fn compare(&self) -> BTreeSet<String> {
         let folder = folder_with(&self.files);
         let ask =

@@ -1,4 +1,4 @@
-//! A TCP port on which nobody listens, and which nobody else can get meanwhile.
+//! A TCP port without a listener that no other process can bind meanwhile.
 //!
 //! A port that was bound and given back is soon another test's: the kernel hands it out again.
 

@@ -1,5 +1,5 @@
 //! A device plugin: real gRPC on a real socket, devices on two NUMA nodes, health that flips, a preference,
-//! and a PreStartContainer. It registers, dies and comes back as it is told.
+//! and a PreStartContainer. It registers, dies and comes back on request.
 
 use super::background::Background;
 use hyper_util::rt::TokioIo;
@@ -42,7 +42,7 @@ pub struct Behaviour {
     pub pre_start_fails: Option<String>,
     /// Lists are sent without a pause, each with other health.
     pub floods: bool,
-    /// Devices that it prefers before all others, whatever it is asked for.
+    /// Devices that it prefers over all others, whatever the request.
     pub prefers: Vec<String>,
     /// GetPreferredAllocation and Allocate are answered for a second container, which is not the first one's.
     pub answers_twice: bool,
@@ -165,7 +165,7 @@ impl DevicePlugin for Served {
         Ok(Response::new(stream))
     }
 
-    /// Prefers the last ones: nobody would take them for an accident.
+    /// Prefers the last ones: no accidental choice.
     async fn get_preferred_allocation(
         &self,
         request: Request<PreferredAllocationRequest>,

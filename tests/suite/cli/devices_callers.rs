@@ -63,7 +63,7 @@ fn register_as_c_core(folder: &Path, authority: &str) -> Vec<u8> {
     answer
 }
 
-/// Tells whether frames hold one that ends the first stream.
+/// Returns true if frames hold one that ends the first stream.
 fn ends(mut frames: &[u8]) -> bool {
     while let Some((head, rest)) = frames.split_at_checked(9) {
         let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;

@@ -6,14 +6,14 @@ use super::{Ran, folder_with, kq, repository};
 use serde_json::{Value, json};
 use std::fs;
 
-/// A command, and what to give it beside its sources.
+/// A command, and its arguments besides the sources.
 struct Row {
     command: &'static str,
     /// What it needs in any case.
     arguments: &'static str,
-    /// It can be asked of a folder in which no node is, and ends with this code.
+    /// Runs on a folder without a node, and ends with this code.
     nowhere: Option<i32>,
-    /// It can be asked of a snapshot in which every source failed, and ends with this code.
+    /// Runs on a snapshot in which every source failed, and ends with this code.
     unknown: Option<i32>,
     /// Arguments that name what the node of the example does not have.
     absent: Option<&'static str>,
@@ -29,7 +29,7 @@ impl Row {
         Self { absent: Some(arguments), ..self }
     }
 
-    /// Cannot be asked of a snapshot: it looks at the node itself, or changes it.
+    /// Does not run on a snapshot: it reads the node itself, or changes it.
     const fn live_only(self) -> Self {
         Self { unknown: None, ..self }
     }
@@ -213,7 +213,7 @@ fn a_dry_run_on_a_guess_is_refused_where_it_would_change_something() {
     assert!(ran.stderr.contains("refused: the kubelet's whole configuration"), "{}", ran.text());
 }
 
-/// Asks what would be changed on the node of a snapshot.
+/// Shows the changes on the node of a snapshot.
 fn dry_run(snapshot: &str) -> Ran {
     let folder = folder_with(&[("node.json", snapshot.to_owned())]);
     let file = folder.path().join("node.json");

@@ -1,4 +1,4 @@
-//! Questions about given files, asked on a machine that is somebody else's node: nothing of that machine
+//! Questions about files, on a machine that is another node: nothing of that machine
 //! may show.
 //!
 //! The machine is made up: a root folder of its own with a kubelet that runs, its configuration, checkpoint,
@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What shows where the machine was asked.
+/// The traces of facts of the machine.
 const POISON: [&str; 4] = ["poison", "66666", "127.0.0.1", "10250"];
 
 /// The questions: of each command that answers something about a node at least one. `COPY` is the root
@@ -137,7 +137,7 @@ ip link set lo up
 exec chroot "$ROOT" /bin/sh /ask
 "#;
 
-/// Asks everything within it.
+/// Runs every command in it.
 const ASK: &str = r#"
 cd /files
 /opt/kubelet -c 'while :; do sleep 60; done' --config=/var/lib/kubelet/config.yaml \
@@ -237,14 +237,14 @@ fn machine() -> tempfile::TempDir {
     machine
 }
 
-/// What was said to a question.
+/// The output of a command.
 struct Said {
     line: String,
     code: String,
     text: String,
 }
 
-/// Asks on the machine; `None`, after saying why, where it cannot be made.
+/// Runs a command on the machine; `None`, after printing why, where the machine cannot be made.
 fn ask(lines: &[&str]) -> Option<Vec<Said>> {
     if !rustix::process::geteuid().is_root() {
         let _ = writeln!(std::io::stderr(), "skipped: a machine can only be made up by root");

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// How to make the files anew.
+/// How to regenerate the files.
 const AGAIN: &str = "run scripts/generate.sh and commit what changed";
 
 /// The completions: shell and file.
@@ -72,7 +72,7 @@ fn every_example_is_a_command_line() {
         });
         for example in examples {
             // What is wrong with the arguments comes before the help; nothing is done. What follows -- is
-            // somebody else's command line.
+            // another program's command line.
             let example = example.split(" -- ").next().unwrap_or_default();
             let ran = kq(example).arg("--help").run();
             assert_eq!(ran.code, 0, "kq {example}: {}", ran.stderr);
@@ -80,7 +80,7 @@ fn every_example_is_a_command_line() {
     }
 }
 
-/// Tells whether what follows is typed, at the start of a line or after a pipe.
+/// Returns true if what follows is typed, at the start of a line or after a pipe.
 fn is_command(before: &str) -> bool {
     matches!(before.trim_end(), "" | "$") || before.trim_end().ends_with('|')
 }

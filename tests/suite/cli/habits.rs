@@ -177,7 +177,7 @@ fn a_new_snapshot_is_not_the_named_one() {
         )
     );
     assert!(!file.exists());
-    // The flag is what the operator said just now.
+    // The flag is the most recent input.
     let ran = store(&format!("--snapshot {NODE}"));
     assert_eq!((ran.code, file.exists()), (0, true), "{}", ran.text());
     assert!(!ran.stderr.contains("KQ_SNAPSHOT"), "{}", ran.stderr);

@@ -1,5 +1,5 @@
 //! A hint names only what is there: each command that kq speaks of exists, and each flag is one of the command that it
-//! is said of. Outputs are those of every command about every recorded node; sentences are also read in the source.
+//! is about. Outputs are those of every command about every recorded node; sentences are also read in the source.
 
 use super::generate::visible_commands;
 use super::{kq, repository};
@@ -72,7 +72,7 @@ const OTHERS: [&str; 8] = [
     "a kubelet with ",
 ];
 
-/// Returns what is wrong in a text that a command wrote; `None`: nobody knows which one.
+/// Returns the errors in the text of a command; `None`: the command is unknown.
 fn wrong(flags: &Flags, own: Option<&str>, text: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     for sentence in text.split(['\n', ';', '"']) {
@@ -129,7 +129,7 @@ fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
 }
 
 /// The answers of every command about every recorded node, as `matrix` compares them: those in JSON, whose texts are
-/// whole, and all that was said on standard error.
+/// whole, and all of standard error.
 #[test]
 fn answers_name_commands_and_flags_that_exist() {
     let flags = Flags::read();

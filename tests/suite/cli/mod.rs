@@ -1,8 +1,8 @@
-//! The harness of the command line: runs the real binary and shows everything that it said.
+//! The harness of the command line: runs the real binary and shows its whole output.
 //!
 //! A run has no environment but a width, no input unless one is given, and the repository as its
 //! folder, so that what it prints is the same everywhere. What is printed on both streams and the
-//! exit code become one text, which is compared with a snapshot beside the test or in a file;
+//! exit code become one text, which is compared with a snapshot next to the test or in a file;
 //! `SNAPSHOTS=overwrite cargo test` writes what is there now.
 
 use snapbox::IntoData;
@@ -44,14 +44,14 @@ mod devices_allocate;
 mod devices_callers;
 /// `kq devices capacity`
 mod devices_capacity;
-/// The same beside those that listen and mean no good.
+/// The same next to hostile listeners.
 #[cfg(feature = "cri")]
 mod devices_foreign;
 /// `kq devices list`
 mod devices_list;
 /// `kq devices plan`
 mod devices_plan;
-/// The same with plugins that are asked what they prefer
+/// The same with plugins that have preferences
 #[cfg(feature = "cri")]
 mod devices_preference;
 /// `kq devices repair`
@@ -126,7 +126,7 @@ mod moving;
 mod node_args;
 /// What is shown of the texts of others.
 mod output;
-/// Inputs that are pipes: of a shell, and with a name and nobody at the other end.
+/// Inputs that are pipes: of a shell, and a named one without a writer.
 mod pipes;
 /// `kq cgroup plan`: what pods get.
 mod plan;
@@ -169,7 +169,7 @@ mod set_by;
 mod shares;
 /// `kq snapshot`
 mod snapshot;
-/// What a made-up node can be asked.
+/// The commands on a fake node.
 mod sources;
 /// A kubelet that does not run is described as its unit would start it.
 mod stopped_kubelet;
@@ -179,7 +179,7 @@ mod terminal;
 mod throttling;
 /// `kq version`
 mod version;
-/// What is said beside an answer that rests on something odd.
+/// The warnings of answers that rest on odd sources.
 mod warnings;
 /// Help texts and documents are in plain words, and fit a terminal.
 mod words;
@@ -294,7 +294,7 @@ impl Run {
         ran
     }
 
-    /// Runs it and compares all that it said with a snapshot.
+    /// Runs it and compares its whole output with a snapshot.
     #[track_caller]
     pub fn shows(self, expected: impl IntoData) {
         matches(self.run().text(), expected);

@@ -72,7 +72,7 @@ fn add(value: &mut Value, of: &str, key: &str, text: &str) {
     }
 }
 
-/// Asks every question with the texts of each key in a file changed in turn, in one format after the other.
+/// Runs every command with the texts of each key in a file changed in turn, in one format after the other.
 fn ask_with(
     text: &str,
     files: &[&str],

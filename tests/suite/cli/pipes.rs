@@ -1,4 +1,4 @@
-//! Inputs that are pipes: of a shell, and with a name and nobody at the other end; an output that is full.
+//! Inputs that are pipes: of a shell, and a named one without a writer; an output that is full.
 
 use super::{folder_with, kq};
 use std::process::{Command, Stdio};

@@ -1,7 +1,7 @@
 //! The sessions of the README and of docs/examples.md are real: every command that they show with an answer gives
 //! that answer, as text or as a picture of a terminal.
 //!
-//! `SNAPSHOTS=overwrite cargo test` draws the pictures anew, which is what `scripts/generate.sh` does.
+//! `SNAPSHOTS=overwrite cargo test` redraws the pictures, as `scripts/generate.sh` does.
 
 use super::terminal::{at_terminal, without_colours};
 use super::{kq, matches, repository};

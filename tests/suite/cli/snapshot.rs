@@ -12,7 +12,7 @@ const KERNELS: [Kernel; 2] = [Kernel::V1, Kernel::V2];
 
 const FORMATS: [&str; 5] = ["table", "wide", "json", "yaml", "name"];
 
-/// Runs a command on a node. Those that answer about described nodes as well must be told so.
+/// Runs a command on a node. Those that answer about described nodes as well need a flag for that.
 #[track_caller]
 fn live(node: &Node, flags: &str, line: &str) -> Ran {
     let is_told = ["cgroup plan", "cgroup shares"].iter().any(|start| line.starts_with(start));
@@ -25,7 +25,7 @@ fn live(node: &Node, flags: &str, line: &str) -> Ran {
 fn store(node: &Node, flags: &str, name: &str) -> String {
     let file = node.beside().join(name).display().to_string();
     let ran = live(node, flags, &format!("snapshot -o {file}"));
-    // 3: it is stored, and tells of no node.
+    // 3: it is stored, and has no node.
     assert!(matches!(ran.code, 0 | 3) && ran.stdout.is_empty(), "{}", ran.text());
     file
 }
@@ -47,7 +47,7 @@ fn questions(node: &Node) -> Vec<String> {
     .map(str::to_owned)
     .into();
     questions.push(format!("cgroup which --path {app}"));
-    // Commands that learn to ask a node are asked as well.
+    // Commands that read a node are run as well.
     let described =
         ["cgroup plan", "cgroup shares", "doctor", "cgroup doctor"].into_iter().filter(|command| {
             visible_commands().iter().any(|visible| visible == command)
@@ -57,7 +57,7 @@ fn questions(node: &Node) -> Vec<String> {
     questions
 }
 
-/// Asks everything in every format, live and of the snapshot, and finds no difference.
+/// Runs every command in every format, live and on the snapshot, and finds no difference.
 #[track_caller]
 fn answers_alike(node: &Node, flags: &str) {
     answers_alike_in(node, flags, &FORMATS);

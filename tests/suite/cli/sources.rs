@@ -67,7 +67,7 @@ impl Api {
         Self { server, authority: Some(authority) }
     }
 
-    /// Returns the flags with which a kubelet is asked.
+    /// Returns the flags for querying a kubelet.
     pub fn flags(&self) -> String {
         format!("--kubelet-url {}", self.server.url("http"))
     }

@@ -1,4 +1,4 @@
-//! Answers on a terminal: lines fit its width, words stay whole, and colours are there only where they are wanted.
+//! Answers on a terminal: lines fit its width, words stay whole, and colours appear only where they are enabled.
 
 use super::{PATIENCE, folder_with, kq, split};
 use crate::matrix::one_of_each_kind;
@@ -26,7 +26,7 @@ pub struct Shown {
     pub stderr: String,
 }
 
-/// Makes a terminal; what is written to it is sent once nobody can write any more.
+/// Makes a terminal; its output is sent once all writers are closed.
 fn terminal(columns: u16) -> (File, mpsc::Receiver<String>) {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal can be had");
     grantpt(&master).and_then(|()| unlockpt(&master)).expect("it can be opened");

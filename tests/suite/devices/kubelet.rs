@@ -1,4 +1,4 @@
-//! What the kubelet itself said: in the statuses of pods, and in the node's.
+//! The kubelet's own records: the statuses of pods and of the node.
 
 use super::stored::{MOMENTS, json, snapshot, text};
 use kq::device::list::{Asked, DeviceList, Health, State};
@@ -66,7 +66,7 @@ fn the_node_has_as_many_as_it_says() {
                 text.parse::<usize>().expect("a number")
             };
             assert_eq!(resource.healthy, Some(told("allocatable")), "{moment}");
-            // Pods keep the gadgets whose plugin is gone; that is told, and nothing else.
+            // Pods keep the gadgets whose plugin is gone; only that is reported.
             let is_odd = resource.resource.ends_with("gadget");
             assert_eq!(resource.notes.len(), usize::from(is_odd), "{moment}");
             let rows = list.items.iter().filter(|row| row.resource == resource.resource);

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `kubelet_internal_checkpoint`, `cpu_manager_state`, `memory_manager_state` | byte for byte |
 //! | `pod-resources.json` | the answers of the pod-resources API |
-//! | `pods.json`, `node-resources.json` | what the API server said |
+//! | `pods.json`, `node-resources.json` | the answers of the API server |
 //! | `note.txt` | what had happened, and when it was taken |
 //! | `golden/` | what kq answers |
 //!
@@ -21,7 +21,7 @@ mod kubelet;
 /// The recordings as snapshots.
 pub mod stored;
 
-/// What else is asked of each.
+/// Further commands for each.
 pub const MORE: &[(&str, &str, &[&str])] = &[
     (
         "devices-list-checkpoint",

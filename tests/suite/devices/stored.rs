@@ -113,7 +113,7 @@ pub fn snapshot(moment: &str) -> Snapshot {
     }
 }
 
-/// Returns what the runtime had, as the statuses of the pods tell it.
+/// Returns the runtime's facts, from the statuses of the pods.
 fn runtime<'p>(pods: impl Iterator<Item = &'p Pod>) -> RuntimeFacts {
     let (mut sandboxes, mut containers) = (Vec::new(), Vec::new());
     for pod in pods {

@@ -1,4 +1,4 @@
-//! Single files of cgroups: of the kernel, and of trees that somebody planted traps in.
+//! Single files of cgroups: of the kernel, and of trees with planted traps.
 
 use super::fake_tree::{FakeTree, cgroup_tree};
 use super::own_cgroups::OwnCgroups;
@@ -109,7 +109,7 @@ fn only_files_from_the_table_are_touched() {
 
 #[test]
 fn a_copied_node_does_not_say_where_its_cgroups_are_outside_of_it() {
-    // The mount point is a link to a tree beside the root, which only the root of the copy may lead to.
+    // The mount point is a link to a tree next to the root, which only the root of the copy may lead to.
     let node = node(CgroupVersion::V2);
     let root = node.folder.path().join("copy");
     for (name, link, mount) in [

@@ -117,7 +117,7 @@ fn a_thousand_pods_are_read_to_the_last_file() {
     }
 }
 
-/// The kernel adds up statistics while they are read, and those of containers are nobody's question.
+/// The kernel sums statistics while they are read, and those of containers are not needed.
 #[test]
 fn statistics_are_read_down_to_the_pods() {
     let node = node(2, 1, CgroupVersion::V2);
@@ -403,7 +403,7 @@ fn hierarchies_of_v1_may_differ() {
     let pod = node.made.pods[0].path.clone();
     let container = node.container().to_owned();
     fs::remove_dir_all(node.place(&format!("/cpuset{pod}"))).expect("it can be removed");
-    // Beside v1, the unified hierarchy is nothing to the kubelet.
+    // The kubelet ignores the unified hierarchy on cgroup v1.
     let unified = format!("/unified{pod}");
     fs::create_dir_all(node.place(&unified)).expect("a folder can be made");
     fs::write(node.place(&format!("{unified}/memory.max")), "1\n").expect("written");

@@ -1,6 +1,6 @@
-//! The gRPC clients and servers in `src/edge` are what is generated from the .proto beside each.
+//! The gRPC clients and servers in `src/edge` match the .proto next to each.
 //!
-//! `SNAPSHOTS=overwrite cargo test` writes them anew, which is what `scripts/generate.sh` does.
+//! `SNAPSHOTS=overwrite cargo test` rewrites them, as `scripts/generate.sh` does.
 
 use crate::cli::{matches, repository};
 use snapbox::Data;

@@ -28,7 +28,7 @@ fn mounts() -> Mounts {
 struct Mounted(PathBuf);
 
 impl Mounted {
-    /// Mounts; `None`: this machine does not let it, which is said.
+    /// Mounts; `None`: this machine does not permit it, which is printed.
     fn new(arguments: &[&str], point: &Path) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             eprintln!("skipped: mounting wants root");
@@ -167,7 +167,7 @@ fn what_mounts_hide_is_counted_beside_the_rest() {
     fs::create_dir(at("hiding/deeper")).expect("a folder can be made");
     let _deeper = Mounted::new(&options, &at("hiding/deeper"));
     let _nothing = Mounted::new(&options, &at("hiding nothing"));
-    // Of the same device: only the kernel's word that it is a mount tells them from a folder.
+    // Of the same device: only the kernel's list of mounts distinguishes them from a folder.
     let _bound = Mounted::new(&["--bind", text(&at("a"))], &at("bound"));
     let _bound_file = Mounted::new(&["--bind", text(&at("a/b/empty"))], &at("bound file"));
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// The smallest time between two bytes of a server that drips.
 const DRIP: Duration = Duration::from_millis(50);
 
-/// Asks a server, through TLS or not, and trusts whoever answers.
+/// Queries a server, through TLS or not, and trusts every certificate.
 fn get(url: String, deadline: Duration) -> Result<Vec<u8>, HttpError> {
     KubeletApi { url, credentials: Credentials::None, server: ServerTrust::Insecure }
         .get("/pods", deadline)
@@ -371,7 +371,7 @@ fn a_connection_that_ends_in_the_handshake_is_an_error_of_tls() {
 #[test]
 fn a_server_that_ends_without_saying_so_cut_its_answer_off() {
     // Without a length the end of the connection is the end of the answer; without the farewell of
-    // TLS anybody on the way could have ended it.
+    // TLS any host on the path could have ended it.
     let authority = Authority::new();
     let config = authority.sign(&["127.0.0.1"]).server();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");

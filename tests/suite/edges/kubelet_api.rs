@@ -46,7 +46,7 @@ fn a_certificate_from_elsewhere_is_not_believed() {
         let reason = tls_reason(strict.get("/pods", AMPLE));
         assert!(reason.contains(expected), "{name}: {reason}");
         assert!(server.seen().is_empty(), "{name}: nothing is asked of a stranger");
-        // The same server is asked when the caller says so.
+        // The same server is queried if the caller allows it.
         let lax = api(&server, Credentials::None, ServerTrust::Insecure);
         assert_eq!(lax.get("/pods", AMPLE).expect(name), PODS.as_bytes(), "{name}");
     }
@@ -173,7 +173,7 @@ fn a_token_is_sent_and_never_shown() {
     let server = Server::start(wire, |_, seen, to| {
         let said = match seen.header("authorization") {
             Some(header) if header == format!("Bearer {TOKEN}") => json(PODS),
-            // A server that tells the client what it sent.
+            // A server that returns the client's request.
             Some(header) => failure("401 Unauthorized", &[], "Unauthorized", header),
             None => failure("401 Unauthorized", &[], "Unauthorized", "Unauthorized"),
         };

@@ -39,7 +39,7 @@ fn a_time_that_is_over_already_says_where_it_would_have_gone() {
 
 #[test]
 fn a_host_that_does_not_answer_is_given_up_in_time() {
-    // 192.0.2.0/24 belongs to nobody; where there is no way to it at all, the kernel says so.
+    // 192.0.2.0/24 is reserved for documentation; without a route to it, the kernel reports an error.
     let begin = Instant::now();
     let attempt = probe("192.0.2.1:80", ProbeTimeout::After(Duration::from_secs(1)));
     assert!(begin.elapsed() < Duration::from_secs(1) + GRACE, "{:?}", begin.elapsed());
@@ -56,7 +56,7 @@ fn names_are_looked_up() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let port = listener.local_addr().expect("it has a port").port();
     let second = ProbeTimeout::After(Duration::from_secs(5));
-    // It may be ::1 first, where nobody listens.
+    // It may be ::1 first, without a listener.
     let attempt = probe(&format!("localhost:{port}"), second);
     assert_eq!(attempt, Attempt { phases: attempt.phases.clone(), ..Attempt::success("") });
     let phases: Vec<Phase> = attempt.phases.iter().map(|part| part.phase).collect();

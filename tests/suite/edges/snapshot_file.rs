@@ -51,7 +51,7 @@ fn skip(reason: &str) {
     eprintln!("skipped: {reason}");
 }
 
-/// Packs with the program that everybody uses; `None` where it is not installed.
+/// Packs with the `zstd` program; `None` where it is not installed.
 fn zstd(arguments: &[&str], input: &[u8]) -> Option<Vec<u8>> {
     let mut child = Command::new("zstd")
         .args(arguments)

@@ -1,7 +1,7 @@
 //! The tables of feature gates, of fields of the configuration and of flags are what the recorded sources
 //! of the kubelets say (`tests/vectors/versions`).
 //!
-//! `SNAPSHOTS=overwrite cargo test` writes them anew, which is what `scripts/generate.sh` does.
+//! `SNAPSHOTS=overwrite cargo test` rewrites them, as `scripts/generate.sh` does.
 
 use crate::cli::{matches, repository};
 use serde_json::Value;

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const NOBODY: u32 = 65_534;
 const SECRET: &[u8] = b"{\"what\": \"root's snapshot\"}";
 
-/// A folder that everybody writes, as `/tmp`; `None`: this is not root.
+/// A world-writable folder, as `/tmp`; `None`: this is not root.
 fn shared() -> Option<tempfile::TempDir> {
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: only root is attacked");
@@ -46,7 +46,7 @@ fn plant(folder: &Path, script: &str) {
     assert!(attacker(folder, script).status().expect("sh runs").success(), "{script}");
 }
 
-/// A file of root's that nobody else may touch.
+/// A file that only root may access.
 fn victim() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let path = folder.path().join("victim");

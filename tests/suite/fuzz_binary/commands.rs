@@ -45,7 +45,7 @@ impl Driven {
     }
 }
 
-/// Asks a program for all its commands.
+/// Lists all commands of a program.
 pub fn commands(program: &Path) -> Vec<Driven> {
     let mut found = Vec::new();
     collect(program, &[], &mut found);
@@ -86,13 +86,13 @@ fn read(words: &[String], help: &str) -> Driven {
     let arguments = section(help, "Arguments:")
         .filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     let names = arguments.filter_map(|line| line.trim_start().split("  ").next());
-    // What follows `--` is somebody else's command line.
+    // The arguments after `--` are another program's command line.
     let positionals = names.filter(|name| !name.contains("COMMAND")).map(|name| Positional {
         name: name.trim_matches(['<', '>', '[', ']', '.']).to_owned(),
         is_optional: name.starts_with('['),
         is_repeated: name.ends_with("..."),
     });
-    // A flag and what is said of it, each in one text.
+    // A flag and its help, each in one text.
     let mut entries: Vec<String> = Vec::new();
     for line in help.lines() {
         let said = line.trim_start();

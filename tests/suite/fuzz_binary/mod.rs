@@ -185,7 +185,7 @@ impl Corpus {
         names.sort();
         names.dedup();
         let mut commands = commands(program);
-        // What it sends would reach somebody.
+        // Its requests would reach a real server.
         commands.retain(|driven| is_alone() || driven.words != ["probe", "run"]);
         Self { commands, seeds, values, names }
     }
@@ -209,7 +209,7 @@ impl Corpus {
         }
     }
 
-    /// Changes a command line that was refused before a file was read; tells whether it did.
+    /// Changes a command line that was rejected before a file was read; returns true if it did.
     fn repair(&self, random: &mut Random, case: &mut Case, stderr: &str) -> bool {
         let Some(driven) = self.commands.iter().find(|driven| driven.words == case.words) else {
             return false;
@@ -245,7 +245,7 @@ impl Corpus {
         if !said.contains("cannot be used with") {
             return false;
         }
-        // The snapshot stays, as most of what is there to be asked is in it.
+        // The snapshot stays, as most facts are in it.
         let Some(flag) = named.iter().find(|flag| flag.long != "--snapshot") else { return false };
         let own = |argument: &String| {
             let (name, _) = argument.split_once('=').unwrap_or((argument, ""));

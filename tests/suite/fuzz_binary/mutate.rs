@@ -35,7 +35,7 @@ impl Random {
         usize::try_from(self.next() % end).expect("it is below a usize")
     }
 
-    /// Tells whether something happens that happens so often in a hundred times.
+    /// Returns true with a probability in percent.
     pub fn percent(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
@@ -287,7 +287,7 @@ fn tweak(random: &mut Random, value: &mut Value) {
     }
 }
 
-/// Returns a value that nobody expects.
+/// Returns an unexpected value.
 pub fn odd(random: &mut Random) -> Value {
     match random.below(24) {
         0 => Value::Null,

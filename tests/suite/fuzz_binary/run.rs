@@ -27,7 +27,7 @@ const STUCK: Duration = Duration::from_secs(120);
 pub struct Ran {
     /// How it ended.
     pub status: ExitStatus,
-    /// It was asked to end while it waited.
+    /// It was terminated while it waited.
     pub was_stopped: bool,
     /// What it wrote.
     pub stdout: Vec<u8>,
@@ -39,7 +39,7 @@ pub struct Ran {
     pub memory: u64,
 }
 
-/// Runs the program in a folder. Nothing that it sends reaches anybody, where the system lets namespaces be made.
+/// Runs the program in a folder, without a network where the system permits namespaces.
 pub fn run(program: &Path, arguments: &[String], folder: &Path, stdin: Option<&Path>) -> Ran {
     let (out, err) = (folder.join(".stdout"), folder.join(".stderr"));
     let create = |path: &PathBuf| File::create(path).expect("a file can be made");
@@ -67,7 +67,7 @@ pub fn run(program: &Path, arguments: &[String], folder: &Path, stdin: Option<&P
     Ran { stdout: read(&out), stderr: read(&err), ..watched }
 }
 
-/// Tells whether runs have a network of their own: what is sent then reaches nobody.
+/// Returns true if runs have a network of their own, without other hosts.
 pub fn is_alone() -> bool {
     alone().is_some()
 }
@@ -153,7 +153,7 @@ impl Ran {
             wrong.push(format!("{} MiB of memory", self.memory >> 20));
         }
         if !matches!(self.status.code(), Some(0 | 1)) {
-            // What failed has said nothing that could be half an answer.
+            // A failed run has no output that could be half an answer.
         } else if wants_json && !self.was_stopped && !self.is_plain_no() {
             match serde_json::from_slice::<serde::de::IgnoredAny>(&self.stdout) {
                 Ok(_) => {}
@@ -172,7 +172,7 @@ impl Ran {
 }
 
 impl Ran {
-    /// Tells whether the answer is "no" and nothing else: nothing of that name was found.
+    /// Returns true if the answer is "no" and nothing else: nothing of that name was found.
     fn is_plain_no(&self) -> bool {
         // With `-v` the sources come first.
         let stderr = String::from_utf8_lossy(&self.stderr);
@@ -181,7 +181,7 @@ impl Ran {
     }
 }
 
-/// Tells whether a character does something on a terminal: controls, and what changes the direction of text.
+/// Returns true if a character does something on a terminal: controls, and what changes the direction of text.
 fn plays(c: char) -> bool {
     let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     turns || c.is_control() && !matches!(c, '\n' | '\t')

@@ -156,7 +156,7 @@ fn young_and_used_images_stay() {
             let removed = ids(&plan, is_removal);
             let in_use = named(&plan, &["bulk-01"]);
             assert!(in_use.iter().all(|id| !removed.contains(id.as_str())), "{flags}: {plan:#}");
-            // Without records nobody knows that they came just now.
+            // Without records, their recent arrival is unknown.
             for id in named(&plan, &["bulk-08", "bulk-09"]).iter().filter(|_| has_records) {
                 assert!(!removed.contains(id.as_str()), "{flags}: {plan:#}");
             }

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `NN-before-*.json`, `NN-after-*.json` | images, containers and the image file system around a pass |
 //! | `kubelet-config-changes.yaml` | what is set in the kubelet's configuration |
-//! | `kubelet-log.txt`, `events.txt` | what the kubelet said that it did, image by image |
+//! | `kubelet-log.txt`, `events.txt` | the kubelet's log of its actions, image by image |
 //! | `golden/` | what kq answers before each pass |
 //!
 //! They have no cgroups, so they are no recorded nodes like those of `tests/nodes/`: other commands can
@@ -21,7 +21,7 @@ mod kubelet;
 /// The recording as snapshots.
 pub mod stored;
 
-/// What else is asked at the moment at which there is something to free; of `records.json` with the records.
+/// Further commands for the moment with something to free; those for `records.json` with the records.
 pub const MORE: &[(&str, &str, &[&str])] = &[
     ("records", "gc dry-run --snapshot records.json", &["table", "wide", "json"]),
     ("eviction", "gc dry-run --trigger eviction --snapshot records.json", &[""]),

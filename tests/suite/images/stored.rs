@@ -123,7 +123,7 @@ pub fn snapshot(name: &str, records: Option<ImageRecords>) -> String {
 }
 
 /// Returns the records that `kq gc record` would have kept, from detections at some times of that day.
-/// Between the states nothing happened but what the notes of the recording tell.
+/// Between the states, only the changes in the notes of the recording happened.
 pub fn records(times: &[&str]) -> ImageRecords {
     let step = |before: Option<ImageRecords>, time: &&str| {
         let now = at(&format!("2026-11-20T{time}Z"));

@@ -4,7 +4,7 @@ use super::{ask, json, recorded};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What the kernel has in a file that nobody writes. A cpuset is that of the parent.
+/// The kernel's value of a file that is never written. A cpuset is that of the parent.
 const UNTOUCHED: &[(&str, &str)] = &[
     ("cpu.cfs_period_us", "100000"),
     ("cpu.cfs_quota_us", "-1"),

@@ -1,4 +1,4 @@
-//! What the kubelet itself said: what it asked of the runtime, and what it left for pods.
+//! The kubelet's own records: its requests to the runtime, and the amounts that it left for pods.
 
 use super::{json, recorded};
 use kq::cgroup::container::{RuntimeResources, container_cgroups, sandbox_resources};
@@ -108,7 +108,7 @@ fn find<'v>(list: &'v Value, pod: &str, container: Option<&str>) -> Option<&'v V
     })
 }
 
-/// Returns what is asked in the words of the runtime's interface, without what is not set.
+/// Returns a request in the fields of the CRI, without unset ones.
 fn requested(resources: &RuntimeResources) -> Value {
     let mut asked = json!({});
     put(&mut asked, "cpu_shares", resources.cpu_shares.value);

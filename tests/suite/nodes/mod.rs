@@ -2,10 +2,10 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `pods.json`, `node.json`, `configz.json` | what the API server and the kubelet said |
-//! | `args` | what else kq must be told about that node |
+//! | `pods.json`, `node.json`, `configz.json` | the answers of the API server and the kubelet |
+//! | `args` | further flags for that node |
 //! | `cgroup-tree.json` | the kernel's values of every cgroup, a minute after the pods ran |
-//! | `cri.json` | what the kubelet asked of the runtime |
+//! | `cri.json` | the kubelet's requests to the runtime |
 //! | `cpu_manager_state.json`, `memory_manager_state.json` | what the kubelet remembered |
 //! | `golden/` | what kq answers, command by command and format by format |
 //!
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 /// What the kernel had in every file.
 mod kernel;
-/// What the kubelet asked of the runtime, and what it left for pods.
+/// The kubelet's requests to the runtime, and the amounts that it left for pods.
 mod kubelet;
 /// What kq says when something about a node is otherwise than it was.
 mod otherwise;

@@ -55,7 +55,7 @@ impl Node {
         tree.retain(|path, _| !path.starts_with(cgroup));
     }
 
-    /// Asks about the node.
+    /// Runs a command on the node.
     fn ask(&self, line: &str) -> Ran {
         let folder = folder_with(&[("node.json", self.0.to_string())]);
         kq(&format!("{line} --snapshot node.json")).within(folder.path()).run()
@@ -83,7 +83,7 @@ impl Node {
     }
 }
 
-/// What a comparison says beside MATCH and ROUNDED.
+/// The lines of a comparison other than MATCH and ROUNDED.
 struct Differences {
     found: Vec<String>,
     reasons: Vec<String>,
@@ -293,7 +293,7 @@ fn a_resize_that_is_not_finished_is_pending() {
         expected("RESIZE-PENDING")
     );
     assert!(by_file.reasons[0].contains("allocated and in the kernel"), "{:?}", by_file.reasons);
-    // A file that nobody can read is no reason to be silent.
+    // An unreadable file must not hide the rest.
     node.0["stateFiles"]["files"]["allocated_pods_state"] = json!({"read": "{"});
     let broken = node.differences();
     assert_eq!(broken.count("DRIFT"), 4);
@@ -306,7 +306,7 @@ fn a_resize_that_is_not_finished_is_pending() {
 
 #[test]
 fn a_class_counts_what_pods_ask_for() {
-    // 17m more are asked for and not allocated: the sum is of what is asked for all the same.
+    // 17m more are requested and not allocated: the sum is still that of the requests.
     let mut node = Node::recorded();
     let asked = json!({"requests": {"cpu": "34m", "memory": "33Mi"}});
     node.pod("only-requests")["spec"]["containers"][0]["resources"] = asked;
@@ -339,7 +339,7 @@ fn what_a_resize_leaves_behind_is_named() {
         "{:?}",
         answer.reasons
     );
-    // Whoever has a request of its own is not spared.
+    // A container with a request of its own is not spared.
     let other = node.path("podlevel-all", Some("b"));
     node.cgroups()[&container]["cpu.shares"] = "10\n".into();
     node.cgroups()[&other]["cpu.shares"] = "2\n".into();
@@ -386,7 +386,7 @@ fn a_pod_in_the_tree_of_the_other_driver_says_so() {
         let path = format!("/kubepods.slice{}", path.replace("POD", &pod));
         node.cgroups()[&path] = json!({"cpu.shares": "2\n"});
     }
-    // Both trees are there: what the kubelet uses has to be said.
+    // Both trees exist: a flag must name the kubelet's one.
     let config = &mut node.0["kubeletConfig"]["found"]["value"]["value"];
     config["cgroupDriver"] = json!("cgroupfs");
     let answer = node.differences();

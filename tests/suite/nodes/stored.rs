@@ -1,6 +1,6 @@
 //! The recording of a node as `kq snapshot` would have stored it.
 //!
-//! Nothing is added that the recording does not tell, but for what a snapshot cannot be without: the
+//! Everything is from the recording, except the parts that a snapshot cannot be without: the
 //! numbers of processes, which the recording left out, and the places of the hierarchies' mounts.
 
 use super::{json, text};
@@ -201,7 +201,7 @@ fn pods(folder: &Path) -> RecordedPods {
     }
 }
 
-/// Returns what the runtime would have told: what the kubelet asked it for, and what came of it.
+/// Returns the runtime's answers, made of the kubelet's requests and their results.
 fn runtime(folder: &Path, is_there: &dyn Fn(&str) -> bool) -> RuntimeFacts {
     let cri = json(folder, "cri.json");
     let pods = json(folder, "pods.json");
@@ -259,7 +259,7 @@ fn runtime(folder: &Path, is_there: &dyn Fn(&str) -> bool) -> RuntimeFacts {
             runtime_version: "1.6.20".to_owned(),
             runtime_api_version: "v1".to_owned(),
         },
-        // As containerd tells it that knows no RuntimeConfig.
+        // As of a containerd without RuntimeConfig.
         cgroup_driver: Lookup {
             found: Some(Sourced {
                 source: format!("{ENDPOINT} Status"),

@@ -7,10 +7,10 @@ use crate::cli::kq;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Who killed whom.
+/// Preemptors and victims.
 mod why;
 
-/// What is asked of each from files alone.
+/// Commands for each, from files alone.
 pub const MORE: &[(&str, &str, &[&str])] = &[
     (
         "admit-explain-of-files",

@@ -1,4 +1,4 @@
-//! Who killed the pods of the recordings, and for whom, from what was left of them.
+//! The killers of the recordings' pods, and the preemptors, from the traces that they left.
 
 use super::folder;
 use crate::cli::kq;

@@ -36,7 +36,7 @@ fn a_pod_counts_until_the_runtime_has_stopped_it() {
     let answer = json_of(&ran);
     assert_eq!((ran.code, &answer["result"]), (0, &json!("preempts")), "{}", ran.stderr);
     assert_eq!(answer["requirements"], json!([{"resource": "cpu", "quantity": 200}]));
-    // Both are enough; the one that asks for less memory goes.
+    // Both are enough; the one with the smaller memory request is killed.
     let victims = answer["victims"].as_array().expect("a list");
     assert_eq!(victims.len(), 1, "{}", ran.stdout);
     assert_eq!(victims[0]["pod"], "real/leaves");
@@ -60,7 +60,7 @@ fn a_pod_counts_until_the_runtime_has_stopped_it() {
     assert!(counts(&ran, "real/stays").0, "{}", ran.stdout);
 }
 
-/// Asks about a critical pod that comes to a node with these pods.
+/// Runs kq about a critical pod that comes to a node with these pods.
 fn ask(running: &Running<'_>, line: &str) -> Ran {
     let folder = &running.node.folder;
     let has = json!({"cpu": "1500m", "memory": "4Gi", "pods": "10"});

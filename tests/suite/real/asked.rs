@@ -1,4 +1,4 @@
-//! What the runtime says of pods that run: which containers there are, and what was asked for them.
+//! The runtime's answers about running pods: their containers, and the requests for them.
 
 use super::Running;
 use kq::edge::cri::{RuntimeNeeds, read_runtime};

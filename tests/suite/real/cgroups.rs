@@ -43,7 +43,7 @@ impl Hierarchies {
         Ok(Self { version, mounted })
     }
 
-    /// Tells whether a controller is to be had.
+    /// Returns true if a controller is available.
     pub fn has(&self, controller: &str) -> bool {
         self.used().any(|hierarchy| hierarchy.controls(controller))
     }

@@ -90,7 +90,7 @@ fn pods_that_come_and_go_are_no_drift() {
     assert!(made > 3, "{made} pods came and went");
     assert_eq!(wrong, Vec::<String>::new());
     everything_matches(&running);
-    // What stays wrong is said all the same.
+    // A remaining drift is still reported.
     let container = running.container("burstable", "one-cpu");
     let file = if is_v2(&running) { "cpu.weight" } else { "cpu.shares" };
     node.cgroups.write(&container.cgroup, file, "77");
@@ -105,7 +105,7 @@ fn pods_that_come_and_go_are_no_drift() {
     assert_eq!(differing(&ran), expected, "{}", ran.stderr);
 }
 
-/// Says at its end, however that comes, that no more pods are wanted.
+/// Signals at its end, in any case, that no more pods are needed.
 struct Over<'o>(&'o AtomicBool);
 
 impl Drop for Over<'_> {
@@ -114,7 +114,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// How often somebody looks at a node on which pods come and go.
+/// The number of readings of a node on which pods come and go.
 const LOOKS: usize = 12;
 
 /// Every value of every pod, class and of the node is as planned.

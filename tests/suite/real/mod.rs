@@ -16,7 +16,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 pub use node::Node;
 pub use pods::{Runc, Running};
 
-/// Whom the kubelet takes in, and whom it kills for that, among pods that run.
+/// Admission and preemption among running pods.
 mod admission;
 /// What the runtime says of pods that run.
 mod asked;
@@ -106,7 +106,7 @@ fn is_required() -> bool {
     std::env::var_os(VARIABLE).is_some()
 }
 
-/// Tells whether the tests run in the emulated machine.
+/// Returns true if the tests run in the emulated machine.
 fn is_guest() -> bool {
     std::env::var_os(VARIABLE).is_some_and(|value| value == "v2")
 }

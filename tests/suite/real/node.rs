@@ -141,7 +141,7 @@ impl Node {
         formula.unwrap_or_else(|| panic!("runc {version}: which formula?"))
     }
 
-    /// Tells whether pods can run with a runc.
+    /// Returns true if pods can run with a runc.
     pub fn has(&self, runc: Runc) -> bool {
         self.versions.contains_key(&runc)
     }

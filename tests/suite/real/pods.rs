@@ -56,12 +56,12 @@ pub struct Container {
     pub id: String,
     /// Its cgroup below the root of each hierarchy.
     pub cgroup: String,
-    /// What the runtime was asked for.
+    /// The request to the runtime.
     pub asked: v1::LinuxContainerResources,
 }
 
 impl<'n> Running<'n> {
-    /// Starts pods beside those that run already.
+    /// Starts pods in addition to the running ones.
     #[track_caller]
     pub fn beside(node: &'n Node, manifest: &str) -> Self {
         Self::begin(node, manifest, Runc::System, true)
@@ -361,7 +361,7 @@ impl<'n> Running<'n> {
             .unwrap_or_else(|error| panic!("{pod}: {error}"));
     }
 
-    /// Forgets the sandbox of a pod that somebody else has removed.
+    /// Forgets the sandbox of a pod that was removed elsewhere.
     #[cfg(feature = "apiserver")]
     #[track_caller]
     pub fn forget(&mut self, pod: &str) {

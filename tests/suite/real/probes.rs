@@ -292,7 +292,7 @@ fn connections_are_made_in_the_network_of_the_pod() {
     let (address, listener) = inside.expect("it has a port");
     let within = in_network_namespace(&network.path(), || connect(&address));
     assert_eq!(within.expect("it can be entered").result, ProbeResult::Success);
-    // Out here nobody listens there, unless somebody does by chance.
+    // Out here, this port normally has no listener.
     let outside = bind();
     let outside_address = outside.local_addr().expect("it has a port").to_string();
     if outside_address != address {
@@ -304,7 +304,7 @@ fn connections_are_made_in_the_network_of_the_pod() {
     drop(listener);
 }
 
-/// A pod with a network of its own, and two servers in it: one for everybody, one for itself.
+/// A pod with a network of its own, and two servers in it: one on all addresses, one on localhost.
 const SERVED: &str = "
 metadata: {name: served, namespace: real, uid: 11111111-0000-4000-8000-000000000022}
 spec:

@@ -41,7 +41,7 @@ fn kubeconfig(url: &str, authority: &str) -> String {
     .to_string()
 }
 
-/// An API server that only counts who asks.
+/// An API server that only counts requests.
 struct Counting {
     server: Server,
     authority: Authority,

@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 
-/// A kubeconfig in a folder, with files beside it, and the server that it names.
+/// A kubeconfig in a folder with other files, and the server that it names.
 struct Setting {
     folder: tempfile::TempDir,
     authority: Authority,
@@ -81,7 +81,7 @@ fn another_users_kubeconfig_does_not_send_roots_files_away() {
         // Which of the two files is read first does not matter.
         assert!(reason.contains(refused) || reason.contains("is not PEM"), "{user}: {reason}");
     }
-    // Root's own one, into which everybody may write.
+    // Root's own one, which is world-writable.
     let path = setting.kubeconfig(0, 0o666, "{tokenFile: secret}");
     let reason = setting.ask(KubeconfigPlace::Named(&path)).expect_err("anybody wrote it");
     assert!(reason.contains("others can write the kubeconfig that names it"), "{reason}");

@@ -26,7 +26,7 @@ mod kubeconfig;
 mod port;
 /// Processes that call themselves kubelet.
 mod process;
-/// Runtimes whose socket is somebody else's.
+/// Runtimes whose socket belongs to another user.
 #[cfg(feature = "cri")]
 mod runtime;
 
@@ -99,7 +99,7 @@ impl Node {
         self.folder.path().join("host")
     }
 
-    /// Returns the folder beside the root, which only root may enter.
+    /// Returns the folder next to the root, which only root may enter.
     fn secret(&self, content: &str) -> PathBuf {
         let path = self.folder.path().join("secret");
         fs::write(&path, content).expect("a file can be written");
@@ -123,7 +123,7 @@ impl Node {
         as_eve(|| fs::write(self.path(path), content).expect("it is the attacker's home"));
     }
 
-    /// Writes a script that everybody can run, and that leaves a mark where somebody does.
+    /// Writes an executable script that leaves a mark when it runs.
     #[cfg(feature = "cri")]
     fn write_marker(&self, path: &str) {
         let script =
@@ -173,7 +173,7 @@ impl Node {
         process
     }
 
-    /// Runs kq on the node and returns all that it said.
+    /// Runs kq on the node and returns its output.
     #[track_caller]
     fn kq(&self, line: &str) -> String {
         let line = format!("{line} --host-root {} --timeout 2s", self.root().display());
@@ -205,7 +205,7 @@ impl Drop for Process {
     }
 }
 
-/// Asserts that a server was never asked anything.
+/// Asserts that a server got no request.
 #[track_caller]
 fn never_asked(server: &Server) {
     assert!(server.seen().is_empty(), "{:?}", server.seen());
@@ -223,7 +223,7 @@ fn says(text: &str, other: &str) {
     assert!(text.contains(other), "{other:?} is not said: {text}");
 }
 
-/// Tells whether nobody has connected to a socket.
+/// Returns true if a socket had no connection.
 fn is_untouched(listener: &std::os::unix::net::UnixListener) -> bool {
     listener.set_nonblocking(true).expect("it can be set");
     listener.accept().is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)

@@ -7,7 +7,7 @@ use std::process::Command;
 
 const CONFIGZ: &str = r#"{"kubeletconfig":{"maxPods":66,"staticPodPath":"/home/eve","containerRuntimeEndpoint":"unix:///home/eve/a.sock"}}"#;
 
-/// A program that says the same to everybody on a port, and is the kubelet.
+/// A program that gives the same answer to every request on a port, and is the kubelet.
 const LISTENER: &str = r#"
 use IO::Socket::INET;
 my $s = IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => 8077, Listen => 9, ReuseAddr => 1) or die;
@@ -124,7 +124,7 @@ fn the_certificate_in_the_kubelets_folder_is_trusted() {
         let said = node.kq(&format!("snapshot -v {flags}"));
         says(&said, "a token is not sent to a server without a verified certificate");
         never_asked(&server);
-        // Somebody else's certificate is not the kubelet's, wherever it lies.
+        // Another process's certificate is not the kubelet's, wherever it is stored.
         std::os::unix::fs::chown(
             node.path("var/lib/kubelet/pki/kubelet.crt"),
             Some(super::EVE),

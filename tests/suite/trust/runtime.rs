@@ -1,4 +1,4 @@
-//! A runtime whose socket is somebody else's is not asked, and no runtime decides what is executed.
+//! A runtime whose socket belongs to another user is not queried, and no runtime decides what is executed.
 
 use super::{EVE, Node, as_eve, in_own_namespaces, lacks, says};
 use crate::edges::cri::fake::{Answers, Server};

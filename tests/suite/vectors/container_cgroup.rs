@@ -1,4 +1,4 @@
-//! What the runtime is asked to set for containers and the sandbox.
+//! The kubelet's requests to the runtime for containers and the sandbox.
 
 use super::{input, kubelet_cgroup};
 use kq::cgroup::container::{RuntimeResources, container_cgroups, sandbox_resources};

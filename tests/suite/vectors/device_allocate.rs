@@ -27,7 +27,7 @@ pub fn answer(case: &Value) -> Value {
         .containers
         .iter()
         .map(|step| {
-            // A resource has one turn per container: what the plugin prefers, then what it is told.
+            // A resource has one turn per container: the plugin's preference, then its allocation.
             let mut own = Vec::new();
             for resource in &step.allocation.resources {
                 if matches!(resource.outcome, Outcome::Allocated(_) | Outcome::Refused { .. }) {
@@ -63,7 +63,7 @@ pub fn answer(case: &Value) -> Value {
     })
 }
 
-/// Tells whether an answer is the recorded one. For large requests not every outcome is listed: which
+/// Returns true if an answer is the recorded one. For large requests not every outcome is listed: which
 /// devices are sure, and from which the others are chosen, is.
 pub fn agrees(got: &Value, expected: &Value) -> bool {
     let mut got = got.clone();
@@ -118,7 +118,7 @@ fn pod_devices_after(state: &ManagerState) -> Value {
         .collect()
 }
 
-/// Plugins that say what the case tells them to.
+/// Plugins with the answers of the case.
 struct Told<'a> {
     resources: &'a Value,
     calls: Vec<Value>,

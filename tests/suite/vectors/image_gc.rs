@@ -99,7 +99,7 @@ fn run(step: &Value, state: &mut State, records: &mut Records, cycle: Cycle<'_>)
         failure.map_or(Ok(()), |text| Err(text.to_owned()))
     };
     let action = step["action"].as_str().expect("an action");
-    // Handlers are only told where they tell images apart.
+    // Handlers are only recorded where they distinguish images.
     let shows_handlers = cycle.rules.gates.enabled(Gate::RuntimeClassInImageCriApi);
     let mut out = Map::new();
     out.insert("action".to_owned(), action.into());

@@ -38,7 +38,7 @@ pub fn float(number: f64) -> Value {
     if whole as f64 == number { whole.into() } else { number.into() }
 }
 
-/// Reads pods, defaulted if the case asks for it.
+/// Reads pods, with defaults if the case requires them.
 pub fn pod_defaulted(value: &Value, case: &Value) -> Pod {
     let mut pod = pod(value);
     if case["apply_api_defaulting_first"] == true {

@@ -119,7 +119,7 @@ fn every_recorded_answer_is_reproduced() {
     assert_eq!(failed, 0, "{failed} cases failed");
 }
 
-/// Tells whether an answer is the recorded one; where the kubelet goes by the order of a hash map, several
+/// Returns true if an answer is the recorded one; where the kubelet follows the order of a hash map, several
 /// are right and listed in `one_of`; where two of its timers race, several messages in `message_one_of`.
 fn agrees(got: &Value, expected: &Value) -> bool {
     match expected.get("one_of").and_then(Value::as_array) {

@@ -1,4 +1,4 @@
-//! What a pod gives back, how near that is, and who asks for less.
+//! The amounts that a pod frees, their distance, and the order by request.
 
 use super::input;
 use kq::k8s::kubelet_rules::KubeletRules;
@@ -9,7 +9,7 @@ use kq::preemption::{
 };
 use serde_json::{Map, Value, json};
 
-/// The resources that every request is asked for.
+/// The resources of every request.
 const RESOURCES: [&str; 8] = [
     "cpu",
     "memory",

@@ -41,7 +41,7 @@ impl Listener {
         listener
     }
 
-    /// One that somebody else has started.
+    /// A server started elsewhere.
     pub fn at(address: SocketAddr) -> Self {
         let done = Arc::new(AtomicBool::new(false));
         Self { address: Some(address), done, thread: None, closed: None, held: Vec::new() }

@@ -1,4 +1,4 @@
-//! The fatal messages of a kubelet, asked from the command line.
+//! The fatal messages of a kubelet, from the command line.
 
 use crate::cli::{folder_with, kq, repository};
 use serde_json::{Value, json};

@@ -100,7 +100,7 @@ fn prepare(scenario: &str, node: &mut NodeState) {
     }
 }
 
-/// Asks what the change of a scenario would do.
+/// Runs what-if with the change of a scenario.
 fn ask(scenario: &str) -> (Recording, WhatIf) {
     let recording = Recording::of(scenario);
     let mut node = recording.node();
@@ -129,7 +129,7 @@ fn start_text(answer: &WhatIf) -> String {
     start.and_then(fact).unwrap_or_default()
 }
 
-/// Tells the last kubelet of this tree apart from that of Kubernetes, which refuses unknown gates.
+/// Distinguishes the last kubelet of this tree from that of Kubernetes, which rejects unknown gates.
 fn is_of_other_tree(scenario: &str) -> bool {
     ["05-unknown-gate", "06c-removed-gate"].contains(&scenario)
 }
@@ -195,7 +195,7 @@ fn differs(said: Option<&PodOutcome>, was: &Value) -> Option<String> {
         "preempted" => it == PodResult::Preempted,
         "evicted" => it == PodResult::Evicted,
         "containers changed" => it == PodResult::Restarts,
-        // It ended, and nobody wrote how.
+        // It ended, and no record shows how.
         "ended" => it.is_lost(),
         "replaced" => true,
         _ => matches!(it, PodResult::Kept | PodResult::Restarts),

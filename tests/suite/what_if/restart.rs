@@ -65,7 +65,7 @@ fn the_commands_of_one_domain_give_the_same_answer() {
             let (is_lost, reason, message) = &whole[&pod_name];
             let planned = pod["outlook"]["verdict"] == "refused";
             with_devices += 1;
-            // Without capacity the pod is refused before its devices are asked for.
+            // Without capacity, the pod is rejected before its devices are requested.
             assert!(
                 planned == *is_lost || reason.starts_with("OutOf"),
                 "{name}: {pod_name}: {reason}"

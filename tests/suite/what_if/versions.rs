@@ -58,7 +58,7 @@ fn every_gate_that_a_version_refuses_stops_it_and_no_other_does() {
                     ),
                     (true, false) => String::new(),
                 };
-                // A gate that needs others is told of by the test of dependencies.
+                // A gate that needs others is covered by the test of dependencies.
                 if expected.is_empty() {
                     continue;
                 }
@@ -132,7 +132,7 @@ fn a_field_that_a_version_lacks_is_passed_over_with_a_warning() {
     assert!(compared >= 8, "{compared}");
 }
 
-/// What changed between two versions and can cost something: each is told of, or this says why not.
+/// Changes between two versions that can do harm: each is reported, or has a reason here.
 const OTHERWISE: [(&str, &str); 21] = [
     ("ready-on-restart", "readiness at the start"),
     ("failcgroupv1", "start"),

@@ -9,7 +9,7 @@ use kq::edge::http::HttpError;
 use std::path::Path;
 use std::process::Command;
 
-/// Writes a kubeconfig, asks for pods with it, and returns what the server saw.
+/// Writes a kubeconfig, requests pods with it, and returns the server's view of the requests.
 fn ask(folder: &Path, server: &Server, cluster: &str, user: &str) -> Result<Seen, ApiError> {
     let cluster = format!("server: {}\n{cluster}", server.url("https"));
     let path = write_kubeconfig(folder, &cluster, user);

@@ -281,7 +281,7 @@ fn a_containerd_that_is_stopped_does_not_hold_kq() {
     assert!(error.to_string().ends_with("no answer within 500ms"), "{error}");
 }
 
-/// Tells whether every thread of a process has stopped: on a busy machine some go on for a while after
+/// Returns true if every thread of a process has stopped: on a busy machine some go on for a while after
 /// the signal, long enough to answer.
 fn is_stopped(id: u32) -> bool {
     let threads = std::fs::read_dir(format!("/proc/{id}/task")).expect("it is there");

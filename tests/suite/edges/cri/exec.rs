@@ -1,4 +1,4 @@
-//! Commands of probes over a runtime that is made up: what is asked, what is too large, what never ends.
+//! Commands of probes over a fake runtime: requests, oversized output, commands that never end.
 
 use super::fake::{Answers, Server};
 use kq::edge::cri::{CriSession, ExecRuntime, v1};

@@ -1,4 +1,4 @@
-//! Runtimes that are made up: a gRPC server that answers what it is told, and sockets that misbehave.
+//! Fake runtimes: a gRPC server with given answers, and sockets that misbehave.
 
 use super::world::Changing;
 use hyper::body::Incoming;
@@ -61,7 +61,7 @@ fn answer<T: Clone>(known: &Option<T>) -> Answer<T> {
 }
 
 impl Answers {
-    /// Takes note of a call, and refuses it where that is what was told.
+    /// Records a call, and rejects it if configured so.
     async fn take(&self, call: String) -> Result<(), Status> {
         let told = self.world.as_ref().map(|world| world.turn(&call));
         let refusal = told.flatten().or_else(|| self.refusals.get(&call).cloned());

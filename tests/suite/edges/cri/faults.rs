@@ -73,7 +73,7 @@ fn an_endpoint_is_a_unix_socket() {
     assert!(matches!(error, CriError::Connect { .. }), "{error:?}");
 }
 
-/// What listens and is no runtime: what it does with a connection, and what is said of it.
+/// Listeners other than runtimes: their behaviour, and kq's message.
 #[test]
 fn somebody_else_is_there() {
     type Handle = fn(UnixStream);
@@ -134,7 +134,7 @@ fn a_queue_that_is_full_ends_in_time() {
         .enable_io()
         .build()
         .expect("a runtime can be made");
-    // Nobody accepts; the kernel keeps some connections and then lets no more begin.
+    // Connections are not accepted; the kernel keeps some and then rejects more.
     let (_listener, kept) = runtime.block_on(async {
         let socket = tokio::net::UnixSocket::new_stream().expect("a socket can be made");
         socket.bind(&path).expect("a socket can be bound");

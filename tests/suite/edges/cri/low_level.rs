@@ -1,4 +1,4 @@
-//! The program that creates containers is found beneath the node's root and asked for its version.
+//! The program that creates containers is found beneath the node's root and queried for its version.
 
 use super::fake::{Answers, Server};
 use kq::edge::cri::{RuntimeNeeds, read_runtime, v1};

@@ -6,7 +6,7 @@ mod containerd;
 /// Without the feature there is an error that says so.
 #[cfg(not(feature = "cri"))]
 mod disabled;
-/// Commands of probes: what is asked, what is too large, what never ends.
+/// Commands of probes: requests, oversized output, commands that never end.
 #[cfg(feature = "cri")]
 mod exec;
 /// Runtimes that are made up, on real sockets.
@@ -18,16 +18,16 @@ mod faults;
 /// What is answered is understood and put in order.
 #[cfg(feature = "cri")]
 mod lists;
-/// The program that creates containers is found and asked.
+/// The program that creates containers is found and queried.
 #[cfg(feature = "cri")]
 mod low_level;
 /// What is removed, and what stands in the way.
 #[cfg(feature = "cri")]
 mod session;
-/// Statuses of containers are asked for where they are wanted, and each may fail.
+/// Statuses of containers are queried where they are needed, and each may fail.
 #[cfg(feature = "cri")]
 mod statuses;
-/// What images share, as a made-up containerd tells it.
+/// The pieces that images share, as a fake containerd reports them.
 #[cfg(feature = "cri")]
 mod storage;
 /// What the removal of images frees, as a real containerd does it.

@@ -1,4 +1,4 @@
-//! A session tells a runtime what to remove, and outlives one that dies.
+//! A session removes images through a runtime, and outlives one that dies.
 
 use super::fake::{Answers, Server};
 use kq::edge::cri::{CriError, CriSession, RuntimeNeeds, v1};

@@ -1,4 +1,4 @@
-//! Statuses of containers are asked for where they are wanted, and each may fail alone.
+//! Statuses of containers are queried where they are needed, and each may fail alone.
 
 use super::fake::{Answers, Server};
 use kq::edge::cri::{RuntimeNeeds, StatusNeeds, read_runtime, v1};

@@ -1,4 +1,4 @@
-//! What images share, as a made-up containerd tells it.
+//! The pieces that images share, as a fake containerd reports them.
 
 use super::fake::Server;
 use hyper::body::Incoming;
@@ -43,7 +43,7 @@ struct Made {
     size: i64,
     /// How many finished snapshots there are.
     layers: usize,
-    /// How many sizes are being asked for, and the most at a time.
+    /// The number of current queries for sizes, and its maximum.
     asked: AtomicUsize,
     most: AtomicUsize,
 }
@@ -51,7 +51,7 @@ struct Made {
 type Answer<T> = Result<Response<T>, Status>;
 
 impl Made {
-    /// Returns the namespace that is asked about.
+    /// Returns the namespace of a request.
     fn asked<T>(&self, name: &str, request: &Request<T>) -> Result<String, Status> {
         if self.missing == name {
             return Err(Status::unimplemented("not by this one"));
@@ -217,7 +217,7 @@ fn serve(stream: UnixStream, made: &Arc<Made>) {
     });
 }
 
-/// Asks a made-up containerd about one image.
+/// Queries a fake containerd about one image.
 fn asked(runtime_name: &str, made: Arc<Made>) -> Lookup<ImageStorage> {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let path = folder.path().join("c.sock");

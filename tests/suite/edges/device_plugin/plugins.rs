@@ -41,7 +41,7 @@ fn what_is_no_plugin_is_told_in_time() {
     let garbage = UnixListener::bind(path("garbage.sock")).expect("a socket can be made");
     let closes = UnixListener::bind(path("closes.sock")).expect("a socket can be made");
     std::thread::spawn(move || {
-        // The second hangs up before it was asked anything.
+        // The second hangs up before the first request.
         for (at, stream) in garbage.incoming().flatten().enumerate() {
             let mut stream = stream;
             let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");

@@ -32,7 +32,7 @@ const GRACE: Duration = Duration::from_secs(5);
 pub enum Wire {
     Plain,
     Tls(Arc<ServerConfig>),
-    /// Nothing is ever said, not even a handshake.
+    /// Sends nothing, not even a handshake.
     Silent,
 }
 

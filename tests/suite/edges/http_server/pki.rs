@@ -1,4 +1,4 @@
-//! Authorities, certificates and keys, made anew for each test, in memory and in files.
+//! Authorities, certificates and keys, created for each test, in memory and in files.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::ServerConfig;

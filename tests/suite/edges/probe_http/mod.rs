@@ -26,7 +26,7 @@ const TOLERANCE: Duration = Duration::from_secs(10);
 /// How long a server holds a connection whose probe is over before.
 const LONG: Duration = Duration::from_secs(30);
 
-/// Starts a server that does this with everybody who connects, and returns its port.
+/// Starts a server that does this with every connection, and returns its port.
 fn serve(each: impl Fn(usize, TcpStream) + Send + Sync + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port on loopback");
     let port = listener.local_addr().expect("an address").port();
@@ -89,7 +89,7 @@ fn unread(client: SocketAddr, server: SocketAddr) -> u64 {
     u64::from_str_radix(received, 16).expect("a number")
 }
 
-/// Closes so that the other side is told at once.
+/// Closes so that the other side is notified at once.
 fn reset(stream: &TcpStream) {
     // What was sent must have been read by then: the kernel drops the rest.
     let (Ok(client), Ok(own)) = (stream.peer_addr(), stream.local_addr()) else { return };
@@ -97,7 +97,7 @@ fn reset(stream: &TcpStream) {
     while unread(client, own) > 0 && begun.elapsed() < LONG {
         sleep(Duration::from_millis(5));
     }
-    // What it has read it must have looked at as well, which nobody else sees.
+    // The parts that it read must have been checked too, which is not visible from outside.
     sleep(Duration::from_millis(100));
     rustix::net::sockopt::set_socket_linger(stream, Some(Duration::ZERO)).expect("a socket");
 }

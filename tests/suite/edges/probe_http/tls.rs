@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 const GET: &str = "failure: Get \"https://127.0.0.1:PORT/x\": ";
 
-/// Starts a server that says this, whatever it is asked.
+/// Starts a server that gives this answer to every request.
 fn say(bytes: &'static [u8]) -> u16 {
     serve(move |_, mut stream| {
         let _ = stream.read(&mut [0; 4096]);

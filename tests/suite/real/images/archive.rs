@@ -1,4 +1,4 @@
-//! An archive of images in the OCI layout, which every containerd imports; no registry is asked.
+//! An archive of images in the OCI layout, which every containerd imports; no registry is contacted.
 //!
 //! What is in the layers cannot be compressed, so an image takes the room that its size says.
 

@@ -1,4 +1,4 @@
-//! The versions of containerd: the system's, and later ones that are only unpacked beside it.
+//! The versions of containerd: the system's, and later ones that are only unpacked.
 
 use crate::cli::repository;
 use crate::real::node::script;

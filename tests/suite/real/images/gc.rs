@@ -7,7 +7,7 @@ use kq::edge::cri::v1;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the file system itself may use for its own, beside what is stored.
+/// The file system's own overhead.
 const OWN: u64 = 128 << 10;
 
 /// The kubelet has been up for long enough for every image.
@@ -17,7 +17,7 @@ const LONG_UP: &str = "--kubelet-start 1h --set imageMinimumGCAge=10m";
 const PODS: &[(&str, &str)] =
     &[("serving", "Running"), ("done", "Succeeded"), ("starting", "Pending")];
 
-/// What the kubelet of these nodes is told.
+/// The kubelet's configuration on these nodes.
 const CONFIG: &str =
     r#"{"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}"#;
 

@@ -19,7 +19,7 @@ mod catalogue;
 mod containerd;
 /// How full the file system of the images is.
 mod disk;
-/// `kq gc`: what is said goes, and nothing else.
+/// `kq gc` removes exactly the announced images.
 mod gc;
 /// The runtime lists what was made.
 mod listed;

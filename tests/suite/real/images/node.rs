@@ -140,7 +140,7 @@ impl ImageNode {
         images
     }
 
-    /// Tells whether the runtime lists an image of the catalogue.
+    /// Returns true if the runtime lists an image of the catalogue.
     #[track_caller]
     pub fn has(&self, name: &str) -> bool {
         self.images().contains_key(&self.made(name).id)
@@ -204,7 +204,7 @@ impl ImageNode {
         });
     }
 
-    /// Tells whether this containerd knows of pinned images; Debian's 1.6 has the field and never sets it.
+    /// Returns true if this containerd knows of pinned images; Debian's 1.6 has the field and never sets it.
     pub fn can_pin(&self) -> bool {
         self.version >= (1, 7)
     }

@@ -47,7 +47,7 @@ impl ImageNode {
     }
 }
 
-/// Tells whether the part of the runtime that speaks the CRI is ready.
+/// Returns true if the part of the runtime that speaks the CRI is ready.
 fn answers(runtime: &Runtime) -> bool {
     // In containerd 2 these are two parts.
     runtime.call(runtime.images().list_images(v1::ListImagesRequest {})).is_ok()

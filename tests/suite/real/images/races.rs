@@ -19,7 +19,7 @@ fn an_image_that_comes_into_use_stays() {
     });
 }
 
-/// Somebody else makes room while the question is open.
+/// Another process frees space while kq waits for the confirmation.
 fn no_more_than_is_wanted_by_then(node: &ImageNode) {
     let before = node.images();
     node.fill(90);

@@ -1,5 +1,5 @@
 //! What becomes of an image that is to be removed, and of those who use it: no version of containerd
-//! refuses anything. Whoever removes images must know by himself which ones are needed.
+//! refuses anything. A client that removes images must know which ones are needed.
 
 use super::volumes::a_volume_does_not_keep_its_image;
 use super::{ImageNode, User, UserState, on_each};

@@ -113,7 +113,7 @@ fn refuse(respond: &mut SendResponse<Bytes>, code: u64, message: &str) -> Option
     respond.send_response(head.body(()).ok()?, true).ok().map(drop)
 }
 
-/// Returns the service that is asked for.
+/// Returns the requested service.
 fn service(body: &[u8]) -> String {
     let message = body.get(5..).unwrap_or_default();
     let Some((10, rest)) = message.split_first() else { return String::new() };

@@ -213,7 +213,7 @@ fn repeated(reply: &Value) -> Vec<u8> {
     text.repeat(reply["then_repeat_count"].as_u64().unwrap_or_default() as usize).into_bytes()
 }
 
-/// Makes a server's certificate, for another name than is asked for, and its settings.
+/// Makes a server's certificate, for another name than the requested one, and its settings.
 fn config(kind: &str) -> Arc<ServerConfig> {
     let mut params =
         rcgen::CertificateParams::new(vec!["other.example".to_owned()]).expect("a name");
