@@ -131,13 +131,14 @@ pub fn describe(sources: &NodeSources) -> Result<Node, DescribeError> {
     let given = configuration(&sources.config, version, &mut warnings)?;
     let gates = gates(&given, version, &sources.config)?;
     let mut live = Live { sources: sources.live.as_ref(), warnings: Vec::new() };
-    let said = sources.cgroup_version.map(|version| (version, Origin::Flag("--cgroup-version")));
-    let said = said.or_else(|| {
+    let configured =
+        sources.cgroup_version.map(|version| (version, Origin::Flag("--cgroup-version")));
+    let configured = configured.or_else(|| {
         let layout = live.host("the mounted cgroup hierarchies", HostFacts::cgroup_layout)?;
         Some((layout.0.version()?, layout.1))
     });
     let cgroup_version =
-        facts.add("cgroupVersion", said, || Some(CgroupVersion::V2), "--cgroup-version");
+        facts.add("cgroupVersion", configured, || Some(CgroupVersion::V2), "--cgroup-version");
     let cgroup_version = cgroup_version.unwrap_or(CgroupVersion::V2);
     check(&given, &gates, cgroup_version, &sources.config, &mut warnings)?;
     let mut config = effective(&given, version);

@@ -156,9 +156,9 @@ mod tests {
                 &["default/a is listed more than once: the last one counts, once"],
             ),
         ];
-        for (name, given, kept, told) in rows {
+        for (name, given, kept, warnings) in rows {
             let mut recorded = read(given);
-            assert_eq!(recorded.keep_one_of_a_uid(), *told, "{name}");
+            assert_eq!(recorded.keep_one_of_a_uid(), *warnings, "{name}");
             let left = recorded.pods.iter().map(|it| &it.pod);
             let left: Vec<String> =
                 left.map(|it| format!("{} {}", it.metadata.name, it.status.phase)).collect();

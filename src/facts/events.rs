@@ -236,8 +236,8 @@ impl Raw {
 impl<'de> Deserialize<'de> for Items {
     /// Keeps what is about pods, one by one: a cluster has a hundred thousand others.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Kept;
-        impl<'de> Visitor<'de> for Kept {
+        struct EventItems;
+        impl<'de> Visitor<'de> for EventItems {
             type Value = Items;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -260,7 +260,7 @@ impl<'de> Deserialize<'de> for Items {
                 Ok(items)
             }
         }
-        deserializer.deserialize_seq(Kept)
+        deserializer.deserialize_seq(EventItems)
     }
 }
 

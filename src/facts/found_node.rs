@@ -53,9 +53,9 @@ impl Live<'_> {
     pub(super) fn capacity(&mut self) -> Vec<(ResourceName, Quantity, Origin)> {
         let mut found = Vec::new();
         let number = |cpus: CpuSet| i64::try_from(cpus.len()).unwrap_or(i64::MAX);
-        let mut add = |name: ResourceName, format, said: Option<(i64, Origin)>| {
+        let mut add = |name: ResourceName, format, sourced: Option<(i64, Origin)>| {
             found.extend(
-                said.map(|(units, origin)| (name, Quantity::from_units(units, format), origin)),
+                sourced.map(|(units, origin)| (name, Quantity::from_units(units, format), origin)),
             );
         };
         let cpus = self.host(CPUS_ONLINE, HostFacts::cpus);
@@ -89,12 +89,12 @@ impl Live<'_> {
         if matches!(origin, Some(Origin::Flag(_))) {
             return (configured, None);
         }
-        let said = |(driver, source): &(CgroupDriver, String)| {
+        let sourced = |(driver, source): &(CgroupDriver, String)| {
             (*driver, Some(Origin::Source(source.clone())))
         };
         match (&sources.runtime_driver, origin, &sources.tree_driver) {
-            (Some(runtime), ..) if version.at_least(31) => said(runtime),
-            (_, None, Some(tree)) => said(tree),
+            (Some(runtime), ..) if version.at_least(31) => sourced(runtime),
+            (_, None, Some(tree)) => sourced(tree),
             _ => (configured, None),
         }
     }

@@ -105,9 +105,9 @@ pub(super) fn given_version(
             return Ok(Some((text.parse().map_err(refuse)?, Origin::Source(file.clone()))));
         }
     }
-    let said = program
+    let from_program = program
         .and_then(|(text, source)| Some((text.parse().ok()?, Origin::Source(source.clone()))));
-    Ok(said)
+    Ok(from_program)
 }
 
 pub(super) fn warn_of_version(version: KubeletVersion, warnings: &mut Vec<String>) {

@@ -286,7 +286,7 @@ mod tests {
     fn each_end_of_a_pod_is_recognized() {
         let line = |text: &str| format!("E1120 11:25:45.429928       1 a.go:1] {text}");
         let text = str::to_owned;
-        for (said, expected) in [
+        for (message, expected) in [
             (
                 r#""Preempting pod to free up resources" pod="a/b" podUID="u" insufficientResources=[{"x":1}]"#,
                 LogEntry::Preempting { requester: None, missing: String::new() },
@@ -319,8 +319,8 @@ mod tests {
                 LogEntry::Event { reason: text("Preempting"), message: text("m") },
             ),
         ] {
-            let found = only(&line(said));
-            assert_eq!((&*found.pod, &found.says), ("a/b", &expected), "{said}");
+            let found = only(&line(message));
+            assert_eq!((&*found.pod, &found.says), ("a/b", &expected), "{message}");
         }
         for other in [
             r#""Event occurred" object="a/b" kind="Pod" reason="Pulled" message="m""#,

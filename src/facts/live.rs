@@ -29,9 +29,10 @@ pub fn config_source(snapshot: &Snapshot) -> ConfigSource {
 /// under either driver.
 pub fn live_sources(snapshot: &Snapshot, roots: &[(CgroupDriver, CgroupPath)]) -> LiveSources {
     let version = snapshot.kubelet_version.found.as_ref();
-    let told = snapshot.runtime.value().and_then(|runtime| runtime.cgroup_driver.found.as_ref());
+    let reported =
+        snapshot.runtime.value().and_then(|runtime| runtime.cgroup_driver.found.as_ref());
     // A driver that the runtime reports by other means does not reach the kubelet.
-    let told = told.filter(|told| told.source.ends_with("RuntimeConfig"));
+    let reported = reported.filter(|reported| reported.source.ends_with("RuntimeConfig"));
     let tree = snapshot.cgroups.value();
     let made: Vec<_> = roots
         .iter()
@@ -40,7 +41,7 @@ pub fn live_sources(snapshot: &Snapshot, roots: &[(CgroupDriver, CgroupPath)]) -
     LiveSources {
         host: snapshot.host.clone(),
         kubelet_version: version.map(|found| (found.value.clone(), found.source.clone())),
-        runtime_driver: told.map(|found| (found.value, found.source.clone())),
+        runtime_driver: reported.map(|found| (found.value, found.source.clone())),
         tree_driver: match made.as_slice() {
             [(driver, root)] => Some((*driver, format!("the cgroup {}", root.as_str()))),
             // None, or one of each: that proves nothing.

@@ -149,9 +149,10 @@ mod tests {
                 {"metadata":{"name":"c"},"spec":null,"status":{"conditions":null}},
                 {"metadata":{"name":"d"},"status":{"conditions":[{"type":"Ready","status":"Unknown"}]}}]}"#,
         );
-        let told: Vec<_> = nodes.iter().map(|it| (&*it.name, it.unschedulable, it.ready)).collect();
+        let fields: Vec<_> =
+            nodes.iter().map(|it| (&*it.name, it.unschedulable, it.ready)).collect();
         assert_eq!(
-            told,
+            fields,
             [
                 ("a", true, Some(true)),
                 ("b", false, Some(false)),

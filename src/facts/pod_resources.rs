@@ -105,12 +105,12 @@ pub fn read_answers(name: &str, json: &[u8]) -> Result<PodResources, AnswersErro
         (None, None) => return Err(AnswersError::Other),
     };
     let allocatable = match answers.allocatable {
-        Some(told) => Lookup::found(
+        Some(reported) => Lookup::found(
             format!("{name} GetAllocatableResources"),
             AllocatableResources {
-                devices: told.devices.into_iter().map(ContainerDevices::from).collect(),
-                cpu_ids: told.cpu_ids.into_iter().map(|number| number.0).collect(),
-                memory: told.memory.into_iter().map(ContainerMemory::from).collect(),
+                devices: reported.devices.into_iter().map(ContainerDevices::from).collect(),
+                cpu_ids: reported.cpu_ids.into_iter().map(|number| number.0).collect(),
+                memory: reported.memory.into_iter().map(ContainerMemory::from).collect(),
             },
         ),
         None => Lookup::failed(name, "GetAllocatableResources is not in it"),
@@ -246,21 +246,21 @@ impl From<Pod> for PodResourcesPod {
 }
 
 impl From<Devices> for ContainerDevices {
-    fn from(told: Devices) -> Self {
+    fn from(reported: Devices) -> Self {
         Self {
-            resource_name: told.resource_name,
-            device_ids: told.device_ids,
-            numa_nodes: numa_nodes(told.topology),
+            resource_name: reported.resource_name,
+            device_ids: reported.device_ids,
+            numa_nodes: numa_nodes(reported.topology),
         }
     }
 }
 
 impl From<Memory> for ContainerMemory {
-    fn from(told: Memory) -> Self {
+    fn from(reported: Memory) -> Self {
         Self {
-            memory_type: told.memory_type,
-            size: told.size.0.cast_unsigned(),
-            numa_nodes: numa_nodes(told.topology),
+            memory_type: reported.memory_type,
+            size: reported.size.0.cast_unsigned(),
+            numa_nodes: numa_nodes(reported.topology),
         }
     }
 }
@@ -279,18 +279,18 @@ mod tests {
                     {"deviceIds": ["b"], "resourceName": "r"}]}]}]},
             "GetAllocatableResources": {"cpuIds": ["1", 3],
                 "memory": [{"memoryType": "memory", "size": "24768999424"}]}}"#;
-        let told = read_answers("f", both.as_bytes()).expect("it can be read");
-        let devices = &told.pods[0].containers[0].devices;
+        let reported = read_answers("f", both.as_bytes()).expect("it can be read");
+        let devices = &reported.pods[0].containers[0].devices;
         assert_eq!(devices[0].numa_nodes, Some(vec![0, 1, 2]));
         assert_eq!(devices[1].numa_nodes, None);
-        let allocatable = told.allocatable.value().expect("it is there");
+        let allocatable = reported.allocatable.value().expect("it is there");
         assert_eq!(allocatable.cpu_ids, [1, 3]);
         assert_eq!(allocatable.memory[0].size, 24_768_999_424);
 
         let alone = r#"{"pod_resources": [{"name": "p"}]}"#;
-        let told = read_answers("f", alone.as_bytes()).expect("it can be read");
+        let reported = read_answers("f", alone.as_bytes()).expect("it can be read");
         assert_eq!(
-            (told.pods.len(), &*told.allocatable.reason()),
+            (reported.pods.len(), &*reported.allocatable.reason()),
             (1, "f: GetAllocatableResources is not in it")
         );
     }

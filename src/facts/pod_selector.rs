@@ -75,15 +75,15 @@ impl PodSelector {
 
     /// Returns true if it selects a pod. Hexadecimal digits of a UID may be in upper case.
     pub fn matches(&self, namespace: &str, name: &str, uid: &str) -> bool {
-        let Some(wanted) = &self.name else {
+        let Some(selected) = &self.name else {
             return self.namespace.as_deref() == Some(namespace);
         };
         match &self.namespace {
-            Some(of) if of == namespace => wanted == name,
+            Some(of) if of == namespace => selected == name,
             // A namespace may have that name as well.
-            Some(of) if KINDS.contains(&of.as_str()) => wanted == name,
+            Some(of) if KINDS.contains(&of.as_str()) => selected == name,
             Some(_) => false,
-            None => wanted == name || (!uid.is_empty() && wanted.eq_ignore_ascii_case(uid)),
+            None => selected == name || (!uid.is_empty() && selected.eq_ignore_ascii_case(uid)),
         }
     }
 }
@@ -96,26 +96,26 @@ pub fn is_uid(name: &str) -> bool {
 /// Returns the pod, as NAMESPACE/NAME, that was probably meant by a name that none has: one of that name in
 /// another namespace, one whose name goes on where this one ends, as a workload's pods do, or one that is
 /// spelt alike.
-pub fn nearest_pod<'p>(asked: &str, pods: impl IntoIterator<Item = &'p Pod>) -> Option<String> {
+pub fn nearest_pod<'p>(query: &str, pods: impl IntoIterator<Item = &'p Pod>) -> Option<String> {
     let names = |pod: &'p Pod| (pod.metadata.namespace.as_str(), pod.metadata.name.as_str());
-    nearest_pod_name(asked, pods.into_iter().map(names))
+    nearest_pod_name(query, pods.into_iter().map(names))
 }
 
 /// Returns the same of pods that are known by namespace and name alone.
 pub fn nearest_pod_name<'p>(
-    asked: &str,
+    query: &str,
     pods: impl IntoIterator<Item = (&'p str, &'p str)>,
 ) -> Option<String> {
-    let asked = asked.rsplit('/').next().unwrap_or(asked);
+    let query = query.rsplit('/').next().unwrap_or(query);
     let pods: Vec<(&str, &str)> = pods.into_iter().collect();
     let names = || pods.iter().map(|(_, name)| *name);
     let goes_on = |name: &&str| {
-        !asked.is_empty() && name.strip_prefix(asked).is_some_and(|rest| rest.starts_with('-'))
+        !query.is_empty() && name.strip_prefix(query).is_some_and(|rest| rest.starts_with('-'))
     };
     let found = names()
-        .find(|name| *name == asked)
+        .find(|name| *name == query)
         .or_else(|| names().find(goes_on))
-        .or_else(|| nearest(asked, names()))?;
+        .or_else(|| nearest(query, names()))?;
     let (namespace, _) = pods.iter().find(|(_, name)| *name == found)?;
     Some(format!("{namespace}/{found}"))
 }
@@ -228,7 +228,7 @@ mod tests {
         };
         let names = [("shop", "checkout-6d5f7"), ("shop", "cart-0"), ("ml", "trainer-0")];
         let pods = names.map(pod);
-        for (asked, expected) in [
+        for (query, expected) in [
             ("default/cart-0", Some("shop/cart-0")),
             ("checkout", Some("shop/checkout-6d5f7")),
             ("deployment/checkout", Some("shop/checkout-6d5f7")),
@@ -237,7 +237,7 @@ mod tests {
             ("default/nope", None),
             ("", None),
         ] {
-            assert_eq!(nearest_pod(asked, &pods).as_deref(), expected, "{asked}");
+            assert_eq!(nearest_pod(query, &pods).as_deref(), expected, "{query}");
         }
     }
 

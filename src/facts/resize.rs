@@ -134,11 +134,13 @@ pub fn is_resizing(pod: &Pod) -> bool {
 type Reported<'p> = (Option<&'p ResourceList>, Option<&'p ResourceRequirements>);
 
 /// Returns true if the reported amounts of CPU or memory differ from the requested ones.
-fn is_other(asked: &ResourceList, reported: Option<&ResourceList>) -> bool {
+fn is_other(requested: &ResourceList, reported: Option<&ResourceList>) -> bool {
     let reported = reported.into_iter().flat_map(ResourceList::iter);
-    reported
-        .filter(|(name, _)| matches!(name, ResourceName::Cpu | ResourceName::Memory))
-        .any(|(name, amount)| asked.get(name).is_some_and(|asked| asked.compare(amount).is_ne()))
+    reported.filter(|(name, _)| matches!(name, ResourceName::Cpu | ResourceName::Memory)).any(
+        |(name, amount)| {
+            requested.get(name).is_some_and(|requested| requested.compare(amount).is_ne())
+        },
+    )
 }
 
 /// The kubelet's records of resizes.
@@ -214,7 +216,7 @@ fn put_requests(own: &mut ResourceRequirements, allocated: &ResourceList) -> boo
     let mut changed = false;
     for (name, amount) in allocated.iter() {
         // The same amount can be written in many ways.
-        if own.requests.get(name).is_some_and(|asked| asked.compare(amount).is_ne()) {
+        if own.requests.get(name).is_some_and(|requested| requested.compare(amount).is_ne()) {
             own.requests.insert(name.clone(), amount.clone());
             changed = true;
         }

@@ -313,12 +313,12 @@ mod tests {
             ("containerd", "main", None),
             ("made-up", "9.9.9", None),
         ] {
-            let said = RuntimeVersion {
+            let runtime = RuntimeVersion {
                 runtime_name: name.to_owned(),
                 runtime_version: version.to_owned(),
                 ..RuntimeVersion::default()
             };
-            assert_eq!(said.has_image_volumes(), expected, "{name} {version}");
+            assert_eq!(runtime.has_image_volumes(), expected, "{name} {version}");
         }
     }
 }

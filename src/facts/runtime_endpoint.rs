@@ -81,7 +81,7 @@ pub struct Endpoints {
 /// Returns the endpoints to try, in order.
 pub fn endpoints(hints: &EndpointHints) -> Endpoints {
     let mut skipped = Vec::new();
-    if let Some(only) = given(hints, &mut skipped) {
+    if let Some(only) = configured(hints, &mut skipped) {
         return Endpoints { candidates: vec![only], skipped };
     }
     if !skipped.is_empty() && hints.crictl_config.as_ref().is_some_and(|config| config.is_named) {
@@ -103,7 +103,7 @@ pub fn endpoints(hints: &EndpointHints) -> Endpoints {
 }
 
 /// Returns the endpoint that a person gave.
-fn given(hints: &EndpointHints, skipped: &mut Vec<FailedSource>) -> Option<Endpoint> {
+fn configured(hints: &EndpointHints, skipped: &mut Vec<FailedSource>) -> Option<Endpoint> {
     let only =
         |address, said_by: &str| Endpoint { address, said_by: said_by.to_owned(), only: true };
     if let Some(address) = written(hints.flag.as_deref()) {
@@ -257,13 +257,13 @@ mod tests {
             let addresses: Vec<&str> =
                 found.candidates.iter().map(|endpoint| endpoint.address.as_str()).collect();
             assert_eq!(addresses, expected.into_iter().collect::<Vec<_>>(), "{name}");
-            let said: Vec<&str> = found
+            let sources: Vec<&str> = found
                 .candidates
                 .iter()
                 .map(|endpoint| endpoint.said_by.as_str())
                 .chain(found.skipped.iter().map(|tried| tried.source.as_str()))
                 .collect();
-            assert_eq!(said, ["CRI_CONFIG_FILE=/home/a/crictl.yaml"], "{name}");
+            assert_eq!(sources, ["CRI_CONFIG_FILE=/home/a/crictl.yaml"], "{name}");
         }
     }
 

@@ -86,13 +86,13 @@ pub fn status_warnings(
     object: &NodeObject,
     allocatable: &NodeAllocatable,
 ) -> Vec<String> {
-    let differing = object.status.allocatable.iter().filter_map(|(name, said)| {
+    let differing = object.status.allocatable.iter().filter_map(|(name, reported)| {
         let computed = allocatable.status.get(name)?;
         let counts = matches!(name, ResourceName::Cpu | ResourceName::Memory)
             || name.hugepage_size().is_some();
-        (counts && said.compare(computed).is_ne()).then(|| {
+        (counts && reported.compare(computed).is_ne()).then(|| {
             format!(
-                "{file} reports {said} of {name} as allocatable, and {computed} follow from the input: \
+                "{file} reports {reported} of {name} as allocatable, and {computed} follow from the input: \
                  its kubelet reserves something else (--kubelet-config FILE)"
             )
         })

@@ -36,7 +36,7 @@ fn fit(listens: SocketAddr, to: SocketAddr) -> Option<Fit> {
         return None;
     }
     match (listens.ip(), to.ip()) {
-        (own, asked) if own.to_canonical() == asked.to_canonical() => Some(Fit::Same),
+        (own, queried) if own.to_canonical() == queried.to_canonical() => Some(Fit::Same),
         (IpAddr::V4(own), IpAddr::V4(_)) if own.is_unspecified() => Some(Fit::All),
         (IpAddr::V6(own), IpAddr::V6(_)) if own.is_unspecified() => Some(Fit::All),
         (IpAddr::V6(own), IpAddr::V4(_)) if own.is_unspecified() => Some(Fit::Both),

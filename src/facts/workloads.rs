@@ -160,8 +160,8 @@ pub fn add_container_ids(pod: &mut Pod, runtime: &RuntimeFacts) {
         (&spec.init_containers, &mut pod.status.init_container_statuses),
         (&spec.ephemeral_containers, &mut pod.status.ephemeral_container_statuses),
     ];
-    for (asked, statuses) in kinds {
-        for container in asked {
+    for (declared, statuses) in kinds {
+        for container in declared {
             let Some(found) = newest.get(container.name.as_str()) else { continue };
             let id = format!("{scheme}://{}", found.id);
             match statuses.iter_mut().find(|status| status.name == container.name) {

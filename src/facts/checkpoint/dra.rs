@@ -301,7 +301,7 @@ pub enum DraRefusal {
 pub fn load(bytes: &[u8]) -> DraLoad {
     let empty = encode(None);
     let prepared = Envelope { data: empty.pre_image, checksum: empty.checksum };
-    let (said, _) = read_envelope(bytes, Envelope::default());
+    let (envelope, _) = read_envelope(bytes, Envelope::default());
     let (read, error) = read_envelope(bytes, prepared);
     let is_right = |envelope: &Envelope| envelope.checksum == crc32(envelope.data.as_bytes());
     let content = read_data(&read.data);
@@ -314,11 +314,11 @@ pub fn load(bytes: &[u8]) -> DraLoad {
         (None, true) => content.clone().map(claims).map_err(DraRefusal::Data),
     };
     DraLoad {
-        checksum_in_file: said.checksum,
-        checksum_computed: crc32(said.data.as_bytes()),
+        checksum_in_file: envelope.checksum,
+        checksum_computed: crc32(envelope.data.as_bytes()),
         calls_itself,
         shown: error.as_ref().map_or_else(|| content.map(claims), |error| Err(error.clone())),
-        data: error.is_none().then_some(said.data),
+        data: error.is_none().then_some(envelope.data),
         outcome,
     }
 }

@@ -58,7 +58,7 @@ fn single_texts_are_read() {
             Some(r#"{"cpu", "memory"}"#),
         ),
     ] {
-        let answer = answers(&facts(texts)).into_iter().find(|(asked, _)| *asked == what);
+        let answer = answers(&facts(texts)).into_iter().find(|(fact, _)| *fact == what);
         let answer = answer.expect("it is asked").1;
         assert_eq!(answer.as_deref().ok(), expected, "{name}: {answer:?}");
     }
@@ -156,16 +156,16 @@ fn what_is_not_known_is_never_a_number() {
                 facts.texts.insert(path, text.clone());
             }
         }
-        for (asked, answer) in answers(&facts) {
+        for (fact, answer) in answers(&facts) {
             // A kernel without huge pages has none; what has other names in a folder has no nodes; and
             // any words can be those of controllers.
             let is_answer = matches!(
-                (name, asked),
+                (name, fact),
                 ("absent", "hugepages") | ("garbage", "hugepages" | "numa" | "controllers")
             );
             match answer {
-                Ok(_) => assert!(is_answer, "{name}: {asked} was answered"),
-                Err(error) => assert!(error.to_string().contains(word), "{name}: {asked}: {error}"),
+                Ok(_) => assert!(is_answer, "{name}: {fact} was answered"),
+                Err(error) => assert!(error.to_string().contains(word), "{name}: {fact}: {error}"),
             }
         }
     }

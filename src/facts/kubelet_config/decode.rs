@@ -107,7 +107,7 @@ fn take(
         }
         (Kind::Int64, Value::Number(number)) if number.is_i64() => None,
         (Kind::Int32 | Kind::Int64, Value::Number(number)) => {
-            Some(said(&format!("number {number}"), Some(at), go_type))
+            Some(type_error(&format!("number {number}"), Some(at), go_type))
         }
         // These read themselves, so that Go does not know where they are.
         (Kind::DurationOrNumber, Value::Number(_)) => None,
@@ -158,10 +158,10 @@ fn mismatch(value: &Value, at: Option<&Place<'_>>, go_type: &str) -> String {
         Value::Array(_) => "array",
         Value::Object(_) => "object",
     };
-    said(found, at, go_type)
+    type_error(found, at, go_type)
 }
 
-fn said(found: &str, at: Option<&Place<'_>>, go_type: &str) -> String {
+fn type_error(found: &str, at: Option<&Place<'_>>, go_type: &str) -> String {
     match at {
         Some(Place { structure, path, .. }) => format!(
             "json: cannot unmarshal {found} into Go struct field {structure}.{path} of type {go_type}"

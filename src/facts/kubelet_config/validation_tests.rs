@@ -14,7 +14,7 @@ fn gates_of(config: &Value, minor: u32) -> FeatureGates {
 }
 
 /// Returns a kubelet's error about a configuration, without the words that nearly all of them have.
-fn said(config: &Value, minor: u32) -> String {
+fn reported(config: &Value, minor: u32) -> String {
     let version = KubeletVersion::new(1, minor);
     let given = read(config, Source::Flags, version).expect("a configuration").config;
     let errors = validate(&given, &gates_of(config, minor), CgroupMode::V2);
@@ -75,9 +75,9 @@ fn numbers_have_bounds() {
         ("containerLogMaxWorkers", 0, "containerLogMaxWorkers must be greater than or equal to 1"),
         ("containerLogMaxFiles", 1, "containerLogMaxFiles must be greater than 1"),
     ] {
-        assert_eq!(said(&json!({ field: value }), 36), expected, "{field}");
+        assert_eq!(reported(&json!({ field: value }), 36), expected, "{field}");
     }
-    assert_eq!(said(&json!({"containerLogMaxFiles": 1}), 32), "", "a rule since 1.33");
+    assert_eq!(reported(&json!({"containerLogMaxFiles": 1}), 32), "", "a rule since 1.33");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn fields_have_values() {
             "pod logs path \"/vär\" mut contains ASCII characters only",
         ),
     ] {
-        assert_eq!(said(&config, 36), expected, "{config}");
+        assert_eq!(reported(&config, 36), expected, "{config}");
     }
 }
 
@@ -206,21 +206,24 @@ fn fields_have_values() {
 fn rules_come_and_go_with_versions() {
     let tracing = json!({"tracing": {}, "featureGates": {"KubeletTracing": false}});
     let expected = "tracing should not be configured if KubeletTracing feature flag is disabled.";
-    assert_eq!(said(&tracing, 33), expected);
-    assert_eq!(said(&json!({"tracing": {}}), 33), "");
+    assert_eq!(reported(&tracing, 33), expected);
+    assert_eq!(reported(&json!({"tracing": {}}), 33), "");
     let period = json!({"crashLoopBackOff": {"maxContainerRestartPeriod": "60s"}});
     let expected = "FeatureGate KubeletCrashLoopBackOffMax not enabled, \
                     CrashLoopBackOff.MaxContainerRestartPeriod must not be set";
-    assert_eq!(said(&period, 34), expected);
-    assert_eq!(said(&period, 35), "");
+    assert_eq!(reported(&period, 34), expected);
+    assert_eq!(reported(&period, 35), "");
     let policy = json!({"imagePullCredentialsVerificationPolicy": "NeverVerify"});
     let expected = "`imagePullCredentialsVerificationPolicy` must not be set if \
                     KubeletEnsureSecretPulledImages feature gate is not enabled";
-    assert_eq!(said(&policy, 34), expected);
-    assert_eq!((said(&policy, 32), said(&policy, 35)), (String::new(), String::new()));
+    assert_eq!(reported(&policy, 34), expected);
+    assert_eq!((reported(&policy, 32), reported(&policy, 35)), (String::new(), String::new()));
     let query = json!({"enableSystemLogQuery": true});
-    assert_eq!(said(&query, 35), "NodeLogQuery feature gate is required for enableSystemLogQuery");
-    assert_eq!(said(&query, 36), "");
+    assert_eq!(
+        reported(&query, 35),
+        "NodeLogQuery feature gate is required for enableSystemLogQuery"
+    );
+    assert_eq!(reported(&query, 36), "");
 }
 
 #[test]

@@ -215,7 +215,7 @@ impl KubeletProcess {
     /// Returns the settings of its flags. As in the kubelet, the last one of a flag counts, and lists and maps
     /// that are given more than once add up.
     pub fn interpreted(&self) -> KubeletFlags {
-        let mut said = KubeletFlags {
+        let mut parsed = KubeletFlags {
             root_dir: Some(DEFAULT_ROOT_DIR.to_owned()),
             cert_dir: Some(DEFAULT_CERT_DIR.to_owned()),
             ..KubeletFlags::default()
@@ -225,25 +225,25 @@ impl KubeletProcess {
             let (name, Some(value)) = (flag.name.as_str(), &flag.value) else { continue };
             let path = |problems: &mut Vec<String>| self.resolve(name, value, problems);
             match name {
-                "cert-dir" => said.cert_dir = path(&mut said.problems),
-                "config" => said.config = path(&mut said.problems),
-                "config-dir" => said.config_dir = path(&mut said.problems),
-                "kubeconfig" => said.kubeconfig = path(&mut said.problems),
-                "bootstrap-kubeconfig" => said.bootstrap_kubeconfig = path(&mut said.problems),
-                "root-dir" => said.root_dir = path(&mut said.problems),
+                "cert-dir" => parsed.cert_dir = path(&mut parsed.problems),
+                "config" => parsed.config = path(&mut parsed.problems),
+                "config-dir" => parsed.config_dir = path(&mut parsed.problems),
+                "kubeconfig" => parsed.kubeconfig = path(&mut parsed.problems),
+                "bootstrap-kubeconfig" => parsed.bootstrap_kubeconfig = path(&mut parsed.problems),
+                "root-dir" => parsed.root_dir = path(&mut parsed.problems),
                 "hostname-override" => {
                     // `GetHostname` of `pkg/util/node`, in whose words the kubelet refuses it too.
                     let name = value.trim().to_lowercase();
                     if name.is_empty() && !value.is_empty() {
                         let refused = "--hostname-override: empty hostname is invalid";
-                        said.problems.push(refused.to_owned());
+                        parsed.problems.push(refused.to_owned());
                     }
-                    said.hostname_override = Some(name).filter(|name| !name.is_empty());
+                    parsed.hostname_override = Some(name).filter(|name| !name.is_empty());
                 }
-                "feature-gates" => read_gates(value, &mut said),
+                "feature-gates" => read_gates(value, &mut parsed),
                 _ if process::FLAGS.contains(&name) => {
-                    if let Err(expected) = said.container_gc.set(name, value) {
-                        said.problems.push(format!("--{name}: expected {expected}"));
+                    if let Err(expected) = parsed.container_gc.set(name, value) {
+                        parsed.problems.push(format!("--{name}: expected {expected}"));
                     }
                 }
                 _ => {
@@ -263,7 +263,7 @@ impl KubeletProcess {
         }
         for (name, (form, field, text)) in fields {
             let read = match form {
-                Path => match self.resolve(name, &text, &mut said.problems) {
+                Path => match self.resolve(name, &text, &mut parsed.problems) {
                     Some(path) => Ok((path, Assignment::Value)),
                     None if text.is_empty() => Ok((text, Assignment::Value)),
                     None => continue,
@@ -272,23 +272,23 @@ impl KubeletProcess {
             };
             match read {
                 Ok((text, assignment)) => {
-                    said.settings.push(Setting {
+                    parsed.settings.push(Setting {
                         field,
                         text,
                         assignment,
                         flag: format!("--{name}"),
                     });
                 }
-                Err(expected) => said.problems.push(format!("--{name}: expected {expected}")),
+                Err(expected) => parsed.problems.push(format!("--{name}: expected {expected}")),
             }
         }
         let given = |flag: &str| {
-            let setting = said.settings.iter().find(|setting| setting.flag == flag)?;
+            let setting = parsed.settings.iter().find(|setting| setting.flag == flag)?;
             Some(setting.text.clone()).filter(|text| !text.is_empty())
         };
-        said.container_runtime_endpoint = given("--container-runtime-endpoint");
-        said.pod_manifest_path = given("--pod-manifest-path");
-        said
+        parsed.container_runtime_endpoint = given("--container-runtime-endpoint");
+        parsed.pod_manifest_path = given("--pod-manifest-path");
+        parsed
     }
 
     /// Returns a path as it is on the node; an empty one means none.
@@ -349,16 +349,16 @@ fn read_value(form: Form, text: &str) -> Result<(String, Assignment), &'static s
     }
 }
 
-fn read_gates(text: &str, said: &mut KubeletFlags) {
+fn read_gates(text: &str, parsed: &mut KubeletFlags) {
     for entry in text.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
         let gate = entry.split_once('=');
         match gate.and_then(|(name, value)| Some((name.trim(), go_bool(value.trim())?))) {
             Some((name, on)) => {
-                said.feature_gates.insert(name.to_owned(), on);
+                parsed.feature_gates.insert(name.to_owned(), on);
             }
-            None => {
-                said.problems.push(format!("--feature-gates {entry}: expected GATE=true or false"))
-            }
+            None => parsed
+                .problems
+                .push(format!("--feature-gates {entry}: expected GATE=true or false")),
         }
     }
 }

@@ -135,18 +135,18 @@ fn the_name_of_the_node_is_trimmed_and_in_small_letters() {
         ("--hostname-override=\tn1\n", Some("n1")),
         ("--hostname-override=", None),
     ] {
-        let said = kubelet(&[flag]).interpreted();
-        assert_eq!(said.hostname_override.as_deref(), expected, "{flag:?}");
-        assert_eq!(said.problems, [""; 0], "{flag:?}");
+        let parsed = kubelet(&[flag]).interpreted();
+        assert_eq!(parsed.hostname_override.as_deref(), expected, "{flag:?}");
+        assert_eq!(parsed.problems, [""; 0], "{flag:?}");
     }
-    let said = kubelet(&["--hostname-override=  "]).interpreted();
-    assert_eq!(said.hostname_override, None);
-    assert_eq!(said.problems, ["--hostname-override: empty hostname is invalid"]);
+    let parsed = kubelet(&["--hostname-override=  "]).interpreted();
+    assert_eq!(parsed.hostname_override, None);
+    assert_eq!(parsed.problems, ["--hostname-override: empty hostname is invalid"]);
 }
 
 #[test]
 fn paths_and_gates_are_found() {
-    let said = kubelet(&[
+    let parsed = kubelet(&[
         "--config=conf/kubelet.yaml",
         "--kubeconfig=/etc/kubernetes/kubelet.conf",
         "--root-dir=/data/kubelet/",
@@ -158,19 +158,19 @@ fn paths_and_gates_are_found() {
         "--feature-gates=B=T,C=perhaps",
     ])
     .interpreted();
-    assert_eq!(said.config.as_deref(), Some("/srv/node/conf/kubelet.yaml"));
-    assert_eq!(said.kubeconfig.as_deref(), Some("/etc/kubernetes/kubelet.conf"));
-    assert_eq!(said.root_dir.as_deref(), Some("/data/kubelet/"));
-    assert_eq!(said.config_dir.as_deref(), Some("/srv/node/drop-ins"));
-    assert_eq!(said.hostname_override.as_deref(), Some("node-1"));
-    assert_eq!(said.pod_manifest_path.as_deref(), Some("/srv/node/manifests"));
+    assert_eq!(parsed.config.as_deref(), Some("/srv/node/conf/kubelet.yaml"));
+    assert_eq!(parsed.kubeconfig.as_deref(), Some("/etc/kubernetes/kubelet.conf"));
+    assert_eq!(parsed.root_dir.as_deref(), Some("/data/kubelet/"));
+    assert_eq!(parsed.config_dir.as_deref(), Some("/srv/node/drop-ins"));
+    assert_eq!(parsed.hostname_override.as_deref(), Some("node-1"));
+    assert_eq!(parsed.pod_manifest_path.as_deref(), Some("/srv/node/manifests"));
     assert_eq!(
-        said.container_runtime_endpoint.as_deref(),
+        parsed.container_runtime_endpoint.as_deref(),
         Some("unix:///run/containerd/containerd.sock")
     );
     let gates = [("A".to_owned(), true), ("B".to_owned(), true)];
-    assert_eq!(said.feature_gates, gates.into());
-    assert_eq!(said.problems, ["--feature-gates C=perhaps: expected GATE=true or false"]);
+    assert_eq!(parsed.feature_gates, gates.into());
+    assert_eq!(parsed.problems, ["--feature-gates C=perhaps: expected GATE=true or false"]);
     assert_eq!(kubelet(&[]).interpreted().root_dir.as_deref(), Some(DEFAULT_ROOT_DIR));
 }
 
@@ -178,9 +178,9 @@ fn paths_and_gates_are_found() {
 fn a_relative_path_without_a_folder_is_not_known() {
     let mut process = kubelet(&["--root-dir=data", "--pod-manifest-path=x"]);
     process.working_folder = None;
-    let said = process.interpreted();
-    assert_eq!((said.root_dir, said.pod_manifest_path), (None, None));
-    assert_eq!(said.problems.len(), 2, "{:?}", said.problems);
+    let parsed = process.interpreted();
+    assert_eq!((parsed.root_dir, parsed.pod_manifest_path), (None, None));
+    assert_eq!(parsed.problems.len(), 2, "{:?}", parsed.problems);
 }
 
 #[test]
@@ -229,10 +229,10 @@ fn flags_become_fields() {
             ] }),
         ),
     ] {
-        let said = kubelet(arguments).interpreted();
-        assert_eq!(said.problems, [] as [&str; 0], "{name}");
+        let parsed = kubelet(arguments).interpreted();
+        assert_eq!(parsed.problems, [] as [&str; 0], "{name}");
         let mut config = ConfigSource::default();
-        for setting in said.settings {
+        for setting in parsed.settings {
             let origin = Origin::Source(setting.flag);
             match setting.assignment {
                 Assignment::Value => {
@@ -259,9 +259,9 @@ fn what_a_flag_cannot_mean_is_a_problem() {
         ),
         ("--register-with-taints=a", "--register-with-taints: expected KEY=VALUE:EFFECT"),
     ] {
-        let said = kubelet(&[argument]).interpreted();
-        assert_eq!(said.problems, [expected]);
-        assert_eq!(said.settings, [], "{argument}");
+        let parsed = kubelet(&[argument]).interpreted();
+        assert_eq!(parsed.problems, [expected]);
+        assert_eq!(parsed.settings, [], "{argument}");
     }
 }
 
@@ -297,10 +297,10 @@ fn flags_of_container_garbage_collection_are_read() {
             ],
         ),
     ] {
-        let said = kubelet(arguments).interpreted();
-        assert_eq!(said.container_gc, expected, "{name}");
-        assert_eq!(said.problems, problems, "{name}");
-        assert_eq!(said.settings, [], "{name}");
+        let parsed = kubelet(arguments).interpreted();
+        assert_eq!(parsed.container_gc, expected, "{name}");
+        assert_eq!(parsed.problems, problems, "{name}");
+        assert_eq!(parsed.settings, [], "{name}");
     }
 }
 
@@ -311,8 +311,8 @@ fn flags_of_image_garbage_collection_set_fields() {
         ("--image-gc-low-threshold=70", "imageGCLowThresholdPercent"),
         ("--minimum-image-ttl-duration=5m", "imageMinimumGCAge"),
     ] {
-        let said = kubelet(&[flag]).interpreted();
-        let fields: Vec<&str> = said.settings.iter().map(|setting| setting.field).collect();
+        let parsed = kubelet(&[flag]).interpreted();
+        let fields: Vec<&str> = parsed.settings.iter().map(|setting| setting.field).collect();
         assert_eq!(fields, [field], "{flag}");
     }
 }

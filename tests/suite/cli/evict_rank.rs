@@ -367,8 +367,8 @@ fn a_pod_that_is_read_twice_is_ranked_once() {
     assert_eq!(
         twice["warnings"],
         json!([{
-            "text": "kube-system/dns and 6 others are there more than once: what was read last is taken, \
-                     and counts once"
+            "text": "kube-system/dns and 6 others are listed more than once: the last one counts, \
+                     once"
         }])
     );
 }

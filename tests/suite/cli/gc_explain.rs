@@ -480,7 +480,7 @@ imagefs.inodesFree       ?             hard 5%      ?
 containerfs.available    ?             ?            ?
 containerfs.inodesFree   ?             ?            ?
 --- stderr
-warning: the container runtime could not be asked; name it with --runtime-endpoint (a socket: absent)
+warning: the container runtime did not answer; name it with --runtime-endpoint (a socket: absent)
 missing: the image file system: a socket: absent
 missing: images: a socket: absent
 missing: writable layers: a socket: absent

@@ -234,7 +234,7 @@ fn a_runtime_that_does_not_answer_is_named() {
             "",
             &[
                 "source: runtime: unix:///run/containerd/containerd.sock",
-                "the container runtime could not be asked; name it with --runtime-endpoint",
+                "the container runtime did not answer; name it with --runtime-endpoint",
             ],
         );
         // One that a person named is another matter.
@@ -253,12 +253,12 @@ fn a_runtime_that_does_not_answer_is_named() {
         (
             "tells nothing",
             Answers::default(),
-            ["does not tell its sandboxes", "does not tell its containers"],
+            ["does not report its sandboxes", "does not report its containers"],
         ),
         (
             "is stuck",
             Answers { is_stuck: true, ..Answers::default() },
-            ["does not tell its sandboxes", "does not tell its containers"],
+            ["does not report its sandboxes", "does not report its containers"],
         ),
     ] {
         let node = Node::new(Kernel::V2);

@@ -105,7 +105,7 @@ fn what_would_give_a_false_yes_is_missing() {
             list([here.clone(), here]),
             node("n", "2"),
             0,
-            "warning: default/a is there more than once",
+            "warning: default/a is listed more than once",
         ),
     ];
     for (what, pods, node, code, said) in rows {

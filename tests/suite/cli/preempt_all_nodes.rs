@@ -238,7 +238,7 @@ fn a_pod_that_was_read_twice_counts_once_and_windows_is_not_known() {
         (&json!("n"), &json!("fits"))
     );
     assert!(
-        answer["warnings"].to_string().contains("default/a is there more than once"),
+        answer["warnings"].to_string().contains("default/a is listed more than once"),
         "{answer}"
     );
     assert_eq!(answer["nodes"][1]["result"], "missing");

@@ -176,7 +176,7 @@ fn what_cannot_be_understood_is_named() {
         ("none", "No resources found\n".to_owned()),
     ];
     for (line, code, said) in [
-        ("web --events empty", 2, "--events empty: nothing is in it, expected events"),
+        ("web --events empty", 2, "--events empty: it is empty, expected events"),
         (
             "web --events pods.json",
             2,
@@ -186,15 +186,15 @@ fn what_cannot_be_understood_is_named() {
         (
             "web --events time.json",
             2,
-            "--events time.json: items[0].lastTimestamp: \"now\" is no time",
+            "--events time.json: items[0].lastTimestamp: \"now\" is not a time",
         ),
         ("web --events nowhere.json", 3, "cannot read nowhere.json: no such file"),
         (
             "web --events table",
             2,
-            "--events table: this is no JSON or YAML; expected what kubectl get events -A -o json writes",
+            "--events table: not JSON or YAML; expected the output of kubectl get events -A -o json",
         ),
-        ("web --events none", 2, "--events none: this is no JSON or YAML; expected what kubectl"),
+        ("web --events none", 2, "--events none: not JSON or YAML; expected the output of kubectl"),
         (
             "'' --pods pods.json",
             2,
@@ -204,12 +204,8 @@ fn what_cannot_be_understood_is_named() {
         ("shop/ --pods pods.json", 2, "expected NAME, NAMESPACE/NAME or a UID"),
         ("third/web --pods pods.json", 3, "hint: did you mean other/web?"),
         ("shop/wbe --pods pods.json", 3, "hint: did you mean shop/web?"),
-        ("web --kubelet-log empty", 2, "--kubelet-log empty: nothing is in it"),
-        (
-            "web --kubelet-log log",
-            2,
-            "--kubelet-log log: none of its lines is one of a kubelet's log",
-        ),
+        ("web --kubelet-log empty", 2, "--kubelet-log empty: it is empty"),
+        ("web --kubelet-log log", 2, "--kubelet-log log: no line is from a kubelet's log"),
         ("web --kubelet-log /dev/zero", 3, "/dev/zero has more than 268435456 bytes"),
         ("web --kubelet-log .", 3, "cannot read .: is a directory"),
         ("web --pods pods.json", 2, "web means more than one pod: other/web, shop/web"),

@@ -15,7 +15,7 @@ fn what_is_odd_is_said() {
             "a node that reserves more than was given",
             PLAIN,
             "--node-file node.json",
-            Some("says that 6Gi of memory are allocatable"),
+            Some("reports 6Gi of memory as allocatable"),
         ),
         (
             "more requested than there is",

@@ -231,8 +231,8 @@ fn at_pods(error: &GoJsonError) -> String {
         Some((what, at)) => match at.split_once("struct field podEntryJSON") {
             Some((_, field)) => format!("{what} into Go struct field {place}{field}"),
             None => {
-                let wanted = at.trim_start_matches("value of type ");
-                format!("{what} into Go struct field {place} of type {wanted}")
+                let expected = at.trim_start_matches("value of type ");
+                format!("{what} into Go struct field {place} of type {expected}")
             }
         },
         None => text,

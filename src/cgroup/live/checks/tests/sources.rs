@@ -100,7 +100,7 @@ fn the_sources_are_checked() {
                     );
                 },
                 Warn,
-                "says that 3 of cpu are allocatable",
+                "reports 3 of cpu as allocatable",
                 "restart the kubelet",
             ),
         ],
