@@ -7,3 +7,4 @@ pub mod cgroup;
 pub mod fleet;
 /// Probes, sent once, repeatedly, or in several ways.
 pub mod probes;
+pub mod devices;

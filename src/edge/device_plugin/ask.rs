@@ -2,9 +2,9 @@
 //! answered from what it knows of itself; it notices nothing but a connection that comes and goes.
 
 use super::MAX_PLUGIN_MESSAGE_BYTES;
-use super::asked::{AskedPlugin, Asking};
 use super::client::PluginClient;
 use super::pluginregistration::{InfoRequest, registration_client::RegistrationClient};
+use super::query::{PluginAnswer, PluginQuery};
 use crate::device::manager::PluginOptions;
 use crate::device::plugins::PluginInfo;
 use crate::edge::cri::connect::dial;
@@ -62,27 +62,27 @@ pub fn ask_info(socket: &Path, deadline: Duration) -> Result<PluginInfo, String>
 
 /// Asks many plugins side by side; all of them have one deadline. Those of `plugins_registry` are asked who they
 /// are, and what they can do where they are device plugins: a path that one names is beneath `root`.
-pub fn ask_all(plugins: &[Asking], root: &Path, deadline: Duration) -> Vec<AskedPlugin> {
+pub fn ask_all(plugins: &[PluginQuery], root: &Path, deadline: Duration) -> Vec<PluginAnswer> {
     let late = format!("no answer within {deadline:?}");
     let runtime = match Builder::new_current_thread().enable_io().enable_time().build() {
         Ok(runtime) => runtime,
         Err(error) => {
             let error = crate::edge::input::plain(&error);
-            return plugins.iter().map(|plugin| AskedPlugin::failed(plugin, &error)).collect();
+            return plugins.iter().map(|plugin| PluginAnswer::failed(plugin, &error)).collect();
         }
     };
     // One that is asked who it is, and what it can do, has one connection after the other.
     let at_once = Arc::new(Semaphore::new(connections_at_once(AT_ONCE)));
     runtime.block_on(async {
         let end = Instant::now() + deadline;
-        let ask = |plugin: &Asking| {
+        let ask = |plugin: &PluginQuery| {
             let (plugin, root, late) = (plugin.clone(), root.to_owned(), late.clone());
             let at_once = at_once.clone();
             tokio::spawn(async move {
                 let Ok(Ok(_permit)) = timeout_at(end, at_once.acquire()).await else {
-                    return AskedPlugin::failed(&plugin, "not asked in time: too many others are");
+                    return PluginAnswer::failed(&plugin, "not asked in time: too many others are");
                 };
-                let mut asked = AskedPlugin::default();
+                let mut asked = PluginAnswer::default();
                 if plugin.in_registry {
                     let info = timeout_at(end, info(&plugin.socket)).await;
                     asked.info = Some(info.unwrap_or_else(|_| Err(late.clone())));
@@ -97,7 +97,7 @@ pub fn ask_all(plugins: &[Asking], root: &Path, deadline: Duration) -> Vec<Asked
         let asked: Vec<_> = plugins.iter().map(|plugin| (plugin, ask(plugin))).collect();
         let mut answers = Vec::new();
         for (plugin, asked) in asked {
-            let failed = |_| AskedPlugin::failed(plugin, "it could not be asked");
+            let failed = |_| PluginAnswer::failed(plugin, "it could not be asked");
             answers.push(asked.await.unwrap_or_else(failed));
         }
         answers

@@ -1,6 +1,6 @@
 //! What is left without the feature `cri`: answers that say so.
 
-use super::asked::{AskedPlugin, Asking};
+use super::query::{PluginAnswer, PluginQuery};
 use crate::device::manager::PluginOptions;
 use crate::device::plugins::PluginInfo;
 use crate::facts::checkpoint::device::DeviceSet;
@@ -43,6 +43,6 @@ pub fn ask_preferred(
 }
 
 /// Says of each that kq was built without it.
-pub fn ask_all(plugins: &[Asking], _root: &Path, _deadline: Duration) -> Vec<AskedPlugin> {
-    plugins.iter().map(|plugin| AskedPlugin::failed(plugin, NOT_BUILT)).collect()
+pub fn ask_all(plugins: &[PluginQuery], _root: &Path, _deadline: Duration) -> Vec<PluginAnswer> {
+    plugins.iter().map(|plugin| PluginAnswer::failed(plugin, NOT_BUILT)).collect()
 }

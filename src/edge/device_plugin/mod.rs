@@ -7,15 +7,15 @@
 //!
 //! Followed are `pkg/kubelet/cm/devicemanager/plugin/v1beta1` and `endpoint.go` beside it.
 
-mod asked;
 pub mod folder;
+mod query;
 pub mod socket_registry;
 pub mod unix_sockets;
 
 /// The largest message that the kubelet takes from a plugin: what grpc-go takes where nobody says otherwise.
 pub const MAX_PLUGIN_MESSAGE_BYTES: usize = 4 << 20;
 
-pub use asked::{AskedPlugin, Asking};
+pub use query::{PluginAnswer, PluginQuery};
 
 #[cfg(not(feature = "cri"))]
 mod disabled;

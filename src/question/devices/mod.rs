@@ -2,14 +2,20 @@
 
 /// Decisions about single pods.
 pub mod admission;
+/// The device capacity of a node.
+pub mod capacity;
 /// The devices of a node and their holders.
 pub mod list;
+/// The pods of a manifest.
+mod manifest;
 /// The devices that pods would get.
 pub mod plan;
 /// The topology manager.
 pub mod topology;
 /// The state files of a kubelet.
 pub mod verify;
+
+pub use manifest::manifest_pods;
 
 use crate::answer::Failure;
 use crate::facts::pod_selector::PodSelector;

@@ -59,7 +59,7 @@ pub enum Subject {
 }
 
 /// Plugins whose options and preferences are asked for.
-pub trait AskedPlugins: Plugins {
+pub trait PlanPlugins: Plugins {
     /// Returns the options of each plugin, by resource.
     ///
     /// # Errors
@@ -81,7 +81,7 @@ pub fn device_plan_needs() -> Needs {
 /// # Errors
 ///
 /// Fails where a fact is missing without which there is no plan, and for what the node does not have.
-pub fn device_plan<P: AskedPlugins>(
+pub fn device_plan<P: PlanPlugins>(
     node: &KubeletNode,
     options: DevicePlanOptions,
     mut basis: Basis,

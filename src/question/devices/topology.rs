@@ -25,6 +25,29 @@ pub struct TopologyOptions {
     pub scope: Option<String>,
 }
 
+/// Parses the number of a NUMA node.
+///
+/// # Errors
+///
+/// Fails for anything but a whole number.
+pub fn parse_numa_node(text: &str) -> Result<i64, String> {
+    let number = text.parse::<u32>().map_err(
+        |_| "a NUMA node is a whole number from 0 on; nodes are separated by commas, such as 0,1",
+    )?;
+    Ok(number.into())
+}
+
+/// Refuses a list that names a NUMA node twice.
+#[cfg(feature = "cri")]
+pub(crate) fn refuse_twice(nodes: &[i64]) -> Result<(), Failure> {
+    let mut seen = BTreeSet::new();
+    match nodes.iter().find(|node| !seen.insert(**node)) {
+        Some(twice) => Err(Failure::usage(anyhow!("--numa-nodes: {twice} is named twice"))
+            .hint("name each NUMA node of the machine once")),
+        None => Ok(()),
+    }
+}
+
 impl TopologyOptions {
     /// Returns the topology manager of the node, and what is not sure about it.
     pub fn manager(

@@ -1,10 +1,10 @@
 //! `kq devices allocate`
 
-use super::serve::request::{Answer, Request};
 use crate::exit::{Code, Failure};
 use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::NamespaceArgs;
 use kq::device::manager::topology::{TopologyPolicy, TopologyScope};
+use kq::question::devices::topology::parse_numa_node;
 use std::path::PathBuf;
 
 /// Allocate devices to a pod through the fake kubelet
@@ -75,7 +75,7 @@ pub struct Args {
         long,
         value_name = "NODES",
         value_delimiter = ',',
-        value_parser = super::topology::parse_node,
+        value_parser = parse_numa_node,
         allow_hyphen_values = true,
         conflicts_with = "remove"
     )]
@@ -92,102 +92,52 @@ pub struct Args {
 
 #[cfg(not(feature = "cri"))]
 impl Args {
-    /// Says that kq was built without.
+    /// Fails, since kq was built without gRPC.
     pub fn run(self) -> Result<Code, Failure> {
-        let Self { dir, .. } = self;
-        let _: Option<(Request, Answer)> = None;
-        Err(super::serve::not_built(&dir))
+        Err(super::serve::not_built(&self.dir))
     }
 }
 
 #[cfg(feature = "cri")]
-pub use asked::ask;
-
-#[cfg(feature = "cri")]
-mod asked {
-    use super::{Answer, Args, Code, Failure, Request};
-    use crate::devices::topology::refuse_twice;
+mod run {
+    use super::{Args, Code, Failure};
     use crate::exit::{note, tell, tell_all, warn};
     use crate::output_format::OutputFormat;
     use anyhow::anyhow;
+    use kq::action::devices::{AllocationOptions, allocate, end_pod};
     use kq::device::fake_kubelet::{
         DeviceAllocation, DeviceAllocationList, DevicePodEnded, TopologyConfig, table, wide,
     };
-    use kq::edge::device_plugin::folder::{check_length, resolve};
-    use kq::edge::device_plugin::{ControlError, MAX_CONTROL_BYTES, ask_stand_in};
-    use kq::edge::input::{read_input, shown};
-    use kq::k8s::manifest::load;
-    use std::io::ErrorKind::PermissionDenied;
-    use std::path::Path;
-    use std::time::Duration;
 
     impl Args {
-        /// Asks the stand-in, and shows what came of it.
+        /// Sends the request, and shows the result.
         pub fn run(self) -> Result<Code, Failure> {
             tell_all();
-            match (&self.remove, self.file.as_ref().or(self.filename.as_ref())) {
-                (Some(pod), _) => self.end(&self.namespace.qualify(pod)?),
-                (None, Some(file)) => self.allocate(file),
-                (None, None) => Err(Failure::usage(anyhow!("no manifest is named"))),
+            if let Some(pod) = &self.remove {
+                let uid = end_pod(&self.dir, &self.namespace.qualify(pod)?)?;
+                let ended =
+                    |_: &_| format!("{uid} has ended; its devices are free for the next pod\n");
+                let answer = DevicePodEnded::new(uid.clone());
+                unseen(self.output.write(&answer, ended, ended), || format!("{uid} has ended"));
+                return Ok(Code::Answered);
             }
-        }
-
-        fn end(&self, pod: &str) -> Result<Code, Failure> {
-            match ask(&self.dir, &Request::End { pod: pod.to_owned() }, None)? {
-                Answer::Ended(uid) => {
-                    let ended = format!("{uid} has ended; its devices are free for the next pod\n");
-                    let written = self.output.write(
-                        &DevicePodEnded::new(uid.clone()),
-                        |_| ended.clone(),
-                        |_| ended.clone(),
-                    );
-                    unseen(written, || format!("{uid} has ended"));
-                    Ok(Code::Answered)
-                }
-                Answer::Refused(reason) => Err(Failure::usage(anyhow!("{reason}"))),
-                other => Err(unexpected(&other)),
-            }
-        }
-
-        fn allocate(&self, file: &str) -> Result<Code, Failure> {
-            refuse_twice(&self.numa_nodes)?;
-            let content = read_input(file).map_err(Failure::missing)?;
-            let loaded = load(shown(file), &content);
-            if let Some(problem) = loaded.problems.first() {
-                return Err(Failure::usage(anyhow!("{problem}")));
-            }
-            if loaded.pods.is_empty() {
-                return Err(Failure::usage(anyhow!("{}: no pods", shown(file)))
-                    .hint("a Pod, a list of pods, or a workload with a pod template is expected"));
-            }
-            let count = loaded.pods.len();
-            loaded.notes.iter().for_each(|it| warn(&it.to_string()));
-            let text = String::from_utf8(content)
-                .map_err(|error| Failure::usage(anyhow!("{}: not UTF-8: {error}", shown(file))))?;
-            let terms = TopologyConfig {
+            let file = self.file.as_ref().or(self.filename.as_ref());
+            let file = file.ok_or_else(|| Failure::usage(anyhow!("no manifest is named")))?;
+            let topology = TopologyConfig {
                 policy: self.topology_manager_policy,
                 scope: self.topology_manager_scope,
                 numa_nodes: self.numa_nodes.clone(),
                 start: !self.no_start,
             };
-            let request = Request::Allocate { file: shown(file).to_owned(), text, terms };
-            match ask(&self.dir, &request, None)? {
-                Answer::Allocated(reports) if reports.len() < count => {
-                    self.show(&reports);
-                    let (done, file) = (reports.len(), shown(file));
-                    note(
-                        "stopped",
-                        &format!("the stand-in ended after {done} of {count} pods of {file}"),
-                    );
-                    Ok(Code::Stopped)
-                }
-                Answer::Allocated(reports) => Ok(self.show(&reports)),
-                Answer::Refused(reason) => Err(Failure::usage(anyhow!("{reason}"))),
-                other => Err(unexpected(&other)),
-            }
+            let options = AllocationOptions { folder: &self.dir, file, topology };
+            let allocation = allocate(options, &mut warn)?;
+            let code = self.show(&allocation.reports);
+            let Some(reason) = allocation.stopped else { return Ok(code) };
+            note("stopped", &reason);
+            Ok(Code::Stopped)
         }
 
-        /// Shows what came of the pods. They have their devices, whether or not anybody reads it.
+        /// Shows the results. The pods have their devices, so a failed write changes no exit code.
         fn show(&self, reports: &[DeviceAllocation]) -> Code {
             unseen(self.write(reports), || {
                 let of_one = |report: &DeviceAllocation| {
@@ -216,63 +166,19 @@ mod asked {
                     form.write(&list, |_| String::new(), |_| String::new())?;
                 }
             }
-            for report in reports {
-                if self.output.is_for_people() {
-                    self.output.write(report, table, wide)?;
-                }
-                if self.output.is_for_people() {
-                    tell(&report.basis);
-                }
+            for report in reports.iter().filter(|_| self.output.is_for_people()) {
+                self.output.write(report, table, wide)?;
+                tell(&report.basis);
             }
             Ok(())
         }
     }
 
-    /// Says what was done where it could not be shown.
+    /// Reports a change whose answer could not be written.
     fn unseen(written: Result<(), Failure>, done: impl FnOnce() -> String) {
         if let Some(failure) = written.err().filter(|failure| !crate::exit::is_closed_pipe(failure))
         {
             warn(&format!("the answer could not be written: {}; {}", failure.reason(), done()));
         }
-    }
-
-    /// Asks the stand-in of a folder. Each plugin has its own time, so there need be no limit: one that does
-    /// not say that it is at it is given up soon.
-    pub fn ask(
-        folder: &Path,
-        request: &Request,
-        limit: Option<Duration>,
-    ) -> Result<Answer, Failure> {
-        // As the stand-in, which has it without links.
-        let folder = &resolve(folder).unwrap_or_else(|_| folder.to_owned());
-        check_length(folder).map_err(Failure::usage)?;
-        let request = serde_json::to_vec(request).map_err(Failure::missing)?;
-        if request.len() as u64 > MAX_CONTROL_BYTES {
-            let length = request.len();
-            return Err(Failure::usage(anyhow!(
-                "the request is {length} bytes long, and may have {MAX_CONTROL_BYTES}"
-            ))
-            .hint("split the file, and allocate to fewer pods at once"));
-        }
-        let answer = ask_stand_in(folder, &request, limit).map_err(|error| {
-            let hint = match &error {
-                ControlError::Absent { error, .. } if error.kind() == PermissionDenied => {
-                    "run kq as the user who runs kq devices serve, or as root".to_owned()
-                }
-                ControlError::Absent { .. } => format!(
-                    "start one with kq devices serve --dir {}, and keep it running",
-                    folder.display()
-                ),
-                ControlError::Broken { .. } => "look at what it wrote last".to_owned(),
-            };
-            Failure::missing(error).hint(hint)
-        })?;
-        serde_json::from_slice(&answer)
-            .map_err(|error| Failure::missing(anyhow!("the stand-in is not understood: {error}")))
-    }
-
-    /// Says that a stand-in broke a promise of its own.
-    fn unexpected(answer: &Answer) -> Failure {
-        Failure::missing(anyhow!("the stand-in answered something else: {answer:?}"))
     }
 }

@@ -1,13 +1,10 @@
 //! `kq devices capacity`
 
-use super::node::DeviceNodeArgs;
+use super::node_args::DeviceNodeArgs;
 use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats_with};
-use kq::answer::{Basis, Missing};
-use kq::device::capacity::{Around, CapacityReport, capacity, table, wide};
-use kq::device::reconstruct::assemble;
-use kq::facts::node_pods::NodePods;
-use kq::node::{FactKey, Needs};
+use kq::device::capacity::{CapacityReport, table, wide};
+use kq::question::devices::capacity::{device_capacity, device_capacity_needs};
 
 /// Show the node's device capacity as the kubelet counts it
 ///
@@ -54,29 +51,9 @@ impl Args {
     pub fn run(self) -> Result<Code, Failure> {
         let given =
             self.devices.as_deref().map(kq::node::read_devices).transpose()?.unwrap_or_default();
-        // Whose the devices are does not matter.
-        let needs =
-            Needs::DEVICE_LIST.without(&[FactKey::Pods, FactKey::Sandboxes, FactKey::Containers]);
-        let node = self.node.gather(self.node.beside_given(!given.is_empty(), needs))?;
-        let pods = NodePods::of(&node.snapshot);
-        let mut basis = Basis::default();
-        let assembled = assemble(node.snapshot.devices.as_ref(), &given, &pods, &mut basis)
-            .map_err(|error| {
-                Failure::missing(error).hint(
-                    "run as root on the node, or take a snapshot there and pass it with --snapshot",
-                )
-            })?;
-        let around = Around {
-            node: node.snapshot.node.value(),
-            kubelet_start: node.kubelet_start.as_ref().map(|start| start.at),
-            now: node.now,
-        };
-        basis.warnings.splice(0..0, node.notes.iter().cloned().map(Into::into));
-        if let Some(reason) = &assembled.unknown_devices {
-            let text = format!("which devices there are: {reason}");
-            basis.lack(Missing::new(text, ["--pod-resources", "--devices"]));
-        }
-        let report = capacity(&assembled, around, basis);
+        let needs = self.node.needs_with_given(!given.is_empty(), device_capacity_needs());
+        let node = self.node.gather(needs)?;
+        let report = device_capacity(&node, &given)?;
         let names = |report: &CapacityReport| report.resources.keys().cloned().collect();
         self.output.write_or_names(&report, table, wide, names)?;
         if self.output.is_for_people() {

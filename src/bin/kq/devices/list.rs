@@ -1,6 +1,6 @@
 //! `kq devices list`
 
-use super::node::DeviceNodeArgs;
+use super::node_args::DeviceNodeArgs;
 use crate::exit::{Code, Failure, note, tell, warn};
 use crate::kubelet_node::KubeletNode;
 use crate::output_format::{OutputFormat, formats_with};

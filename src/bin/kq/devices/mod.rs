@@ -3,15 +3,11 @@
 mod allocate;
 mod capacity;
 mod list;
-mod manifest;
-mod node;
+mod node_args;
 mod plan;
 mod plugins;
-mod preference;
 mod repair;
 mod serve;
-mod stopped;
-pub mod topology;
 mod verify;
 
 use crate::exit::{Code, Failure};

@@ -1,16 +1,16 @@
 //! `kq devices plan`
 
-use super::manifest::pods_of_file;
-use super::node::DeviceNodeArgs;
-use super::preference::{AskPlugin, AskedPlugins, find};
-use super::topology::TopologyArgs;
+use super::node_args::{DeviceNodeArgs, TopologyArgs};
 use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::PodArgs;
 use anyhow::anyhow;
+use kq::action::devices::{PluginSearch, QueriedPlugins};
 use kq::answer::Basis;
 use kq::device::plan::{table, wide};
+use kq::edge::input::{read_input, shown};
 use kq::facts::pod_selector::is_file;
+use kq::question::devices::manifest_pods;
 use kq::question::devices::plan::{DevicePlanOptions, Subject, device_plan, device_plan_needs};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -102,6 +102,30 @@ pub struct Args {
     node: DeviceNodeArgs,
 }
 
+/// A value of `--ask-plugin`.
+#[derive(Clone, Debug)]
+enum AskPlugin {
+    /// No value: the plugins are to be found.
+    Found,
+    /// A resource, and the socket of its plugin.
+    Named(String, PathBuf),
+    /// Not a value of the flag: the pod that follows it on the command line.
+    Other(String),
+}
+
+impl From<&str> for AskPlugin {
+    /// Parses the value of the flag, which may be empty.
+    fn from(text: &str) -> Self {
+        match text.split_once('=') {
+            Some((resource, socket)) if !resource.is_empty() && !socket.is_empty() => {
+                Self::Named(resource.to_owned(), PathBuf::from(socket))
+            }
+            _ if text.is_empty() => Self::Found,
+            _ => Self::Other(text.to_owned()),
+        }
+    }
+}
+
 impl Args {
     /// Gathers, decides and shows.
     pub fn run(mut self) -> Result<Code, Failure> {
@@ -111,12 +135,15 @@ impl Args {
             self.devices.as_deref().map(kq::node::read_devices).transpose()?.unwrap_or_default();
         let mut basis = Basis::default();
         let from_file = match self.pod.as_deref().filter(|pod| is_file(pod)) {
-            Some(file) => Some(pods_of_file(file, &mut basis)?),
+            Some(file) => {
+                let content = read_input(file).map_err(Failure::missing)?;
+                Some(manifest_pods(shown(file), &content, &mut basis)?)
+            }
             None => None,
         };
         // For a pod of the node they stand beside what the node says.
         let stand_alone = !given.is_empty() && from_file.is_some();
-        let needs = self.node.beside_given(stand_alone, device_plan_needs());
+        let needs = self.node.needs_with_given(stand_alone, device_plan_needs());
         let node = self.node.gather(needs)?;
         let subject = match (from_file, &self.pod) {
             (Some(pods), _) => Subject::Manifest(pods),
@@ -176,7 +203,7 @@ impl Args {
         runs_here: bool,
         resources: &BTreeSet<&str>,
         basis: &mut Basis,
-    ) -> Result<AskedPlugins, Failure> {
+    ) -> Result<QueriedPlugins, Failure> {
         let sources = &self.node.kubelet.sources;
         let mut named = Vec::new();
         let mut finds = false;
@@ -198,9 +225,13 @@ impl Args {
             }
             let is_named = |resource: &&str| named.iter().any(|(name, _)| name == resource);
             let open = resources.iter().copied().filter(|resource| !is_named(resource)).collect();
-            let folder = (self.dir.clone(), sources.host_root.clone());
-            named.extend(find(&open, folder, sources.timeout, basis)?);
+            let search = PluginSearch {
+                folder: self.dir.clone(),
+                host_root: sources.host_root.clone(),
+                call_timeout: sources.timeout,
+            };
+            named.extend(search.find(&open, basis)?);
         }
-        Ok(AskedPlugins::new(named, sources.timeout))
+        Ok(QueriedPlugins::new(named, sources.timeout))
     }
 }

@@ -1,6 +1,5 @@
 //! `kq devices repair`
 
-use super::stopped::{check_socket, check_stopped, elsewhere, is_kubelets};
 use crate::confirm::ask;
 use crate::exit::{self, Code, Failure, note, tell, tell_all, warn};
 use crate::kubelet_node::KubeletNodeArgs;
@@ -8,18 +7,10 @@ use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::NamespaceArgs;
 use crate::write;
 use anyhow::anyhow;
-use kq::device::repair::{
-    DeviceRepair, Done, RepairPlan, Request, entries, kept as why_kept, plan, table, wide,
-};
-use kq::edge::checkpoint_file::{CheckpointFile, CheckpointFileError};
-use kq::edge::clock::now;
-use kq::edge::host::{ReadError, host_root};
-use kq::facts::checkpoint::device::DeviceCheckpoint;
-use kq::facts::node_pods::NodePods;
+use kq::action::devices::{PreparedRepair, RepairOptions};
+use kq::device::repair::{DeviceRepair, Request, entries, kept as why_kept, table, wide};
 use kq::facts::pod_selector::is_uid;
-use kq::facts::snapshot::Snapshot;
-use kq::node::{FactKey, Needs};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Repair the device checkpoint of a stopped kubelet
 ///
@@ -109,34 +100,62 @@ pub struct Args {
     kubelet: KubeletNodeArgs,
 }
 
-/// The file that is mended.
-struct Target {
-    /// The folder that its path begins at.
-    root: PathBuf,
-    file: CheckpointFile,
-}
-
-/// Opens the checkpoint of the node.
-fn of_node(snapshot: &Snapshot) -> Result<Target, Failure> {
-    let sought = snapshot.devices.as_ref().map(|devices| &devices.checkpoint);
-    let found = sought.and_then(|sought| sought.found.as_ref());
-    let tried = sought.and_then(|sought| sought.tried.first());
-    let path = found.map(|found| &found.source).or(tried.map(|tried| &tried.source));
-    let path = path.ok_or_else(|| {
-        Failure::missing(anyhow!("where the checkpoint is could not be found out"))
-            .hint("name it with --checkpoint")
-    })?;
-    open(PathBuf::from(&snapshot.host_root.path), path)
-}
-
-fn open(root: PathBuf, path: &str) -> Result<Target, Failure> {
-    let file = CheckpointFile::open(&root, path)
-        .map_err(|error| Failure::missing(error).hint("name the file with --checkpoint"))?;
-    Ok(Target { root, file })
-}
-
 impl Args {
-    /// Returns the name of an entry with the namespace; a UID stands for its pod alone.
+    /// Prepares, shows, confirms and executes.
+    pub fn run(self) -> Result<Code, Failure> {
+        tell_all();
+        self.check_flags()?;
+        let root = self.kubelet.sources.host_root.as_deref();
+        let mut repair =
+            PreparedRepair::prepare(self.options(), root, |needs| self.kubelet.gather(needs))?;
+        if self.output.is_for_people() {
+            self.show(&repair.report)?;
+        }
+        if let Some(refusal) = repair.check_kubelet()? {
+            note("refused", &refusal);
+        }
+        if !repair.will_write() {
+            if !self.output.is_for_people() {
+                self.write(&repair.report)?;
+            }
+            let is_refused = !repair.report.refusals.is_empty();
+            return Ok(if is_refused { Code::Refused } else { Code::Answered });
+        }
+        if !self.yes {
+            repair.confirm(ask)?;
+        }
+        exit::changes_begin();
+        let trouble = repair.execute()?;
+        Ok(self.end(&repair.report, trouble.as_deref()))
+    }
+
+    fn check_flags(&self) -> Result<(), Failure> {
+        if self.kubelet.sources.snapshot.is_some() {
+            return Err(Failure::usage(anyhow!("a snapshot has no file to repair")).hint(
+                "name a copy of the file with --checkpoint, with --dry-run to see the plan",
+            ));
+        }
+        if !self.output.is_for_people() && !self.yes && !self.dry_run {
+            return Err(Failure::usage(anyhow!(
+                "-o json and yaml cannot show a plan before the confirmation"
+            ))
+            .hint("use --dry-run to see the plan, or --yes to execute it"));
+        }
+        Ok(())
+    }
+
+    fn options(&self) -> RepairOptions {
+        let request = Request {
+            rebuild: self.rebuild,
+            remove_stale: self.remove_stale,
+            remove: self.remove.iter().map(|entry| self.qualify(entry)).collect(),
+            force: self.force,
+        };
+        let (checkpoint, backup) = (self.checkpoint.clone(), self.backup.clone());
+        RepairOptions { request, checkpoint, backup, dry_run: self.dry_run }
+    }
+
+    /// Adds the namespace to the name of an entry; a UID names its pod without one.
     fn qualify(&self, entry: &str) -> String {
         let pod = entry.split('/').next().unwrap_or_default();
         match self.namespace.name() {
@@ -145,208 +164,16 @@ impl Args {
         }
     }
 
-    /// Gathers, plans, shows, asks and writes.
-    pub fn run(self) -> Result<Code, Failure> {
-        tell_all();
-        if self.kubelet.sources.snapshot.is_some() {
-            return Err(Failure::usage(anyhow!("a snapshot has no file that could be mended"))
-                .hint("name a copy of the file with --checkpoint, and say --dry-run to look"));
-        }
-        if !self.output.is_for_people() && !self.yes && !self.dry_run {
-            return Err(Failure::usage(anyhow!("-o json and yaml show no plan before they ask"))
-                .hint("say --dry-run to look, or --yes to do it"));
-        }
-        let named = self.named()?;
-        let (root, _) = host_root(self.kubelet.sources.host_root.as_deref());
-        let is_copy = match &named {
-            Some(target) => !is_kubelets(&target.file, &root)?,
-            None => false,
-        };
-        let node = self.kubelet.gather(self.needs(is_copy))?;
-        let target = match named {
-            Some(target) => target,
-            None => of_node(&node.snapshot)?,
-        };
-        let bytes = target.file.read().map_err(|error| of_read(error, &target))?;
-        let request = Request {
-            rebuild: self.rebuild,
-            remove_stale: self.remove_stale,
-            remove: self.remove.iter().map(|entry| self.qualify(entry)).collect(),
-            force: self.force,
-        };
-        let plan = plan(&bytes, &request, &NodePods::of(&node.snapshot));
-        let mut notes = node.notes.clone();
-        if is_copy {
-            notes.push(
-                "the file is a copy: it is in no kubelet's folder, so a kubelet may run".to_owned(),
-            );
-        }
-        self.check_backup(&target, is_copy)?;
-        if !is_copy {
-            notes.extend(elsewhere(&target.file, &root));
-        }
-        let mut report = DeviceRepair::new(target.file.path(), &plan, self.dry_run, &notes);
-        let stopped = || match is_copy {
-            true => check_socket(&target.folder()),
-            false => check_stopped(&target.file, &root, &target.folder()),
-        };
-        self.carry_out(&plan, &target, &bytes, &stopped, &mut report)
-    }
-
-    /// A copy may be of another node than this machine: then its pods are in files too.
-    fn needs(&self, is_copy: bool) -> Needs {
-        let finds_file = self.checkpoint.is_none();
-        let needs = Needs::DEVICE_LIST
-            .without(&[FactKey::Node, FactKey::PodResources])
-            .with_if(finds_file, &[FactKey::KubeletConfig, FactKey::DeviceCheckpoint]);
-        Needs { files: is_copy, ..needs }
-    }
-
-    /// Opens the file that is named.
-    fn named(&self) -> Result<Option<Target>, Failure> {
-        let Some(path) = &self.checkpoint else { return Ok(None) };
-        let path = std::path::absolute(path).map_err(Failure::usage)?;
-        open(PathBuf::from("/"), &path.to_string_lossy()).map(Some)
-    }
-
-    fn carry_out(
-        &self,
-        plan: &RepairPlan,
-        target: &Target,
-        bytes: &[u8],
-        stopped: &dyn Fn() -> Result<(), Failure>,
-        report: &mut DeviceRepair,
-    ) -> Result<Code, Failure> {
-        if self.output.is_for_people() {
-            self.show(report)?;
-        }
-        let refuse_running = plan.refusals.is_empty() && plan.is_change;
-        if refuse_running && let Err(refused) = stopped() {
-            if !self.dry_run {
-                return Err(refused);
-            }
-            report.refusals.push(refused.reason());
-            note("refused", &refused.reason());
-        }
-        if !plan.refusals.is_empty() || !plan.is_change || self.dry_run {
-            if !self.output.is_for_people() {
-                self.write(report)?;
-            }
-            return Ok(if report.refusals.is_empty() { Code::Answered } else { Code::Refused });
-        }
-        let (kept, gone) = report.counts();
-        if !self.yes {
-            let counts = format!("{} stay, {gone} go", entries(kept));
-            ask(&format!("Replace {} ({counts})?", target.file.path()))?;
-            // A person may take long.
-            stopped()?;
-        }
-        exit::changes_begin();
-        let (copy, backup) = self.keep(target, bytes)?;
-        let content = &plan.content;
-        let mut trouble = None;
-        // Right before it is written.
-        let failed = match stopped().map(|()| target.file.replace(bytes, content)) {
-            Err(refused) => Some(refused),
-            Ok(Ok(())) => None,
-            Ok(Err(error @ CheckpointFileError::NotSynced { .. })) => {
-                trouble = Some(error.to_string());
-                None
-            }
-            Ok(Err(error)) => Some(Failure::refused(error)),
-        };
-        if let Some(failure) = failed {
-            // What plugins answered is not left about for nothing.
-            let left = copy.remove(bytes).err().map(|_| format!("; a copy is in {backup}"));
-            let hint = format!("nothing was changed{}", left.unwrap_or_default());
-            return Err(failure.hint(hint));
-        }
-        // A unit that was not stopped is started again at any moment.
-        if let Err(started) = stopped() {
-            trouble = Some(format!(
-                "after the file was replaced: {}; stop its unit and look at the file again",
-                started.reason()
-            ));
-        }
-        let verified = target.file.read().is_ok_and(|read| read == *content)
-            && DeviceCheckpoint::parse(content)
-                .is_ok_and(|loaded| loaded.is_valid() && loaded.checkpoint == plan.after);
-        let undo = format!("mv {} {}", quoted(&backup), quoted(&target.shown()));
-        report.done = Some(Done { backup, undo, verified });
-        report.basis.warn_all(trouble.clone());
-        self.end(report, trouble.as_deref())
-    }
-
-    /// Refuses to keep the old file where there is no folder, and where a kubelet that starts removes it.
-    fn check_backup(&self, target: &Target, is_copy: bool) -> Result<(), Failure> {
-        let Some(path) = &self.backup else { return Ok(()) };
-        let path = std::path::absolute(path).map_err(Failure::usage)?;
-        let backup = CheckpointFile::open(Path::new("/"), &path.to_string_lossy());
-        let backup = backup.map_err(|error| {
-            let folder = path.parent().unwrap_or(Path::new("/")).display();
-            let why = match error {
-                CheckpointFileError::Read { error: ReadError::Absent, .. } => {
-                    format!("there is no folder {folder}")
-                }
-                CheckpointFileError::Read { error, .. } => format!("{folder}: {error}"),
-                other => other.to_string(),
-            };
-            Failure::refused(anyhow!("--backup {}: {why}", path.display()))
-                .hint("name a file in a folder that is there")
-        })?;
-        let folder = backup.folder_identity();
-        match !is_copy && folder.is_some() && folder == target.file.folder_identity() {
-            false => Ok(()),
-            true => Err(Failure::refused(anyhow!(
-                "--backup {}: a kubelet that starts removes it from this folder",
-                path.display()
-            ))
-            .hint("name a place in another folder")),
-        }
-    }
-
-    /// Keeps the old file; returns the copy, and where it is.
-    fn keep(&self, target: &Target, bytes: &[u8]) -> Result<(CheckpointFile, String), Failure> {
-        let (root, path) = match &self.backup {
-            Some(path) => {
-                let path = std::path::absolute(path).map_err(Failure::usage)?;
-                (PathBuf::from("/"), path.to_string_lossy().into_owned())
-            }
-            None => (target.root.clone(), target.backup_path(&now())),
-        };
-        let refuse = |error: CheckpointFileError| {
-            Failure::refused(anyhow!("the old file cannot be kept, so nothing is changed: {error}"))
-                .hint("name another place with --backup")
-        };
-        // Two repairs can be within one second.
-        let mut place = path.clone();
-        let mut attempt = 1;
-        loop {
-            attempt += 1;
-            let copy = CheckpointFile::open(&root, &place).map_err(refuse)?;
-            match copy.create_like(&target.file, bytes) {
-                Err(CheckpointFileError::Exists(_)) if self.backup.is_none() && attempt < 100 => {
-                    place = format!("{path}-{attempt}");
-                }
-                kept => {
-                    kept.map_err(refuse)?;
-                    return Ok((copy, joined(&root, &place)));
-                }
-            }
-        }
-    }
-
-    /// Shows what would be done.
     fn show(&self, report: &DeviceRepair) -> Result<(), Failure> {
         if let Some(error) = &report.error {
-            warn(&format!("the kubelet does not take {}: {error}", report.checkpoint));
+            warn(&format!("the kubelet rejects {}: {error}", report.checkpoint));
         }
         let (kept, gone) = report.counts();
         match (kept + gone, gone) {
             (0, _) if report.error.is_some() => write::lines(["no entry can be saved".to_owned()])?,
             (_, 0) if report.error.is_none() && self.output == OutputFormat::Table => {
-                let is_asked = self.remove_stale || !self.remove.is_empty();
-                let what = if is_asked { "nothing to remove" } else { "nothing to mend" };
+                let removes = self.remove_stale || !self.remove.is_empty();
+                let what = if removes { "nothing to remove" } else { "nothing to repair" };
                 write::lines([format!("{}: {what}", entries(kept))])?;
             }
             _ => self.write(report)?,
@@ -355,9 +182,7 @@ impl Args {
             why_kept(report).iter().for_each(|text| note("kept", text));
         }
         tell(&report.basis);
-        for refusal in &report.refusals {
-            note("refused", refusal);
-        }
+        report.refusals.iter().for_each(|refusal| note("refused", refusal));
         Ok(())
     }
 
@@ -365,10 +190,9 @@ impl Args {
         self.output.write(report, table, wide)
     }
 
-    /// Tells what was done.
-    fn end(&self, report: &DeviceRepair, trouble: Option<&str>) -> Result<Code, Failure> {
-        let Some(done) = &report.done else { return Ok(Code::Answered) };
-        // What was done was done, whether or not anybody reads it.
+    /// Shows the result. The file is replaced, so a failed write of it changes no exit code.
+    fn end(&self, report: &DeviceRepair, trouble: Option<&str>) -> Code {
+        let Some(done) = &report.done else { return Code::Answered };
         if self.output.is_for_people() {
             let _ = write::lines([format!("replaced {}", report.checkpoint)]);
             note("backup", &done.backup);
@@ -380,57 +204,11 @@ impl Args {
             note("stopped", trouble);
         }
         if !done.verified {
-            note(
-                "stopped",
-                "the file is not what was written; look at it before the kubelet starts",
-            );
-        } else if trouble.is_none() {
-            return Ok(Code::Answered);
+            note("stopped", "the file differs from the plan; check it before the kubelet starts");
         }
-        Ok(Code::Stopped)
-    }
-}
-
-impl Target {
-    /// Returns the file's folder as this machine names it.
-    fn folder(&self) -> PathBuf {
-        PathBuf::from(self.shown()).parent().map(Path::to_owned).unwrap_or_default()
-    }
-
-    fn shown(&self) -> String {
-        joined(&self.root, self.file.path())
-    }
-
-    /// Returns where the old file is kept: not where a kubelet that starts removes it.
-    fn backup_path(&self, at: &str) -> String {
-        let path = Path::new(self.file.path());
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let name = format!("{name}.kq-{}", at.replace([':', '-'], ""));
-        let folder = path.parent().unwrap_or(Path::new("/"));
-        let is_swept = folder.file_name().is_some_and(|name| name == "device-plugins");
-        let folder = folder.parent().filter(|_| is_swept).unwrap_or(folder);
-        folder.join(name).to_string_lossy().into_owned()
-    }
-}
-
-fn of_read(error: CheckpointFileError, target: &Target) -> Failure {
-    let is_absent = matches!(&error, CheckpointFileError::Read { error: ReadError::Absent, .. });
-    let failure = Failure::missing(error);
-    match is_absent {
-        true => failure.hint("a kubelet that starts without it begins with nothing"),
-        false => failure.hint(format!("kq mends a regular file: {}", target.shown())),
-    }
-}
-
-fn joined(root: &Path, path: &str) -> String {
-    root.join(path.trim_start_matches('/')).to_string_lossy().into_owned()
-}
-
-/// Returns a path as a shell takes it.
-fn quoted(path: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@,".contains(c);
-    match path.chars().all(is_plain) {
-        true => path.to_owned(),
-        false => format!("'{}'", path.replace('\'', r"'\''")),
+        match (trouble, done.verified) {
+            (None, true) => Code::Answered,
+            _ => Code::Stopped,
+        }
     }
 }

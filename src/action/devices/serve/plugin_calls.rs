@@ -1,12 +1,12 @@
-//! Asking plugins while something is allocated. What comes in meanwhile is taken, and what was said is kept.
+//! Calls to plugins during an allocation, recorded. The loop continues during a call.
 
-use super::serve_loop::ServeLoop;
-use crate::exit::Failure;
-use kq::device::fake_kubelet::{Call, gets};
-use kq::device::manager::{Allocated, ManagerState, Plugins};
-use kq::edge::clock::steady;
-use kq::edge::device_plugin::{PluginClient, in_time};
-use kq::facts::checkpoint::device::{ContainerAllocateResponse, DeviceSet};
+use super::ServeLoop;
+use crate::answer::Failure;
+use crate::device::fake_kubelet::{Call, gets};
+use crate::device::manager::{Allocated, ManagerState, Plugins};
+use crate::edge::clock::steady;
+use crate::edge::device_plugin::{PluginClient, in_time};
+use crate::facts::checkpoint::device::{ContainerAllocateResponse, DeviceSet};
 use std::fmt::Debug;
 use std::future::Future;
 use std::ops::ControlFlow;
@@ -16,36 +16,35 @@ use std::time::Duration;
 /// `KubeletPreStartContainerRPCTimeoutInSecs`
 const PRE_START: Duration = Duration::from_secs(30);
 
-/// The plugins of a stand-in, which goes on turning while it waits for one.
-pub struct Asking<'t> {
-    turning: &'t mut ServeLoop,
-    /// What was asked, in order.
-    pub calls: Vec<Call>,
-    /// Why the stand-in cannot go on; then nothing more is asked.
-    pub failure: Option<Failure>,
+/// The plugins of a fake kubelet.
+pub(super) struct PluginCalls<'t, 'e> {
+    serving: &'t mut ServeLoop<'e>,
+    /// The calls, in order.
+    pub(super) calls: Vec<Call>,
+    /// Why the fake kubelet cannot continue; then no plugin is called.
+    pub(super) failure: Option<Failure>,
 }
 
-impl<'t> Asking<'t> {
-    /// Begins with nothing asked.
-    pub fn new(turning: &'t mut ServeLoop) -> Self {
-        Self { turning, calls: Vec::new(), failure: None }
+impl<'t, 'e> PluginCalls<'t, 'e> {
+    pub(super) fn new(serving: &'t mut ServeLoop<'e>) -> Self {
+        Self { serving, calls: Vec::new(), failure: None }
     }
 
-    fn ask<T, F>(
+    fn call<T, F>(
         &mut self,
         state: &mut ManagerState,
         (method, resource, request): (&str, &str, String),
         call: impl FnOnce(PluginClient) -> F,
-        tell: impl FnOnce(&T) -> String,
+        show: impl FnOnce(&T) -> String,
     ) -> Result<T, String>
     where
         F: Future<Output = Result<T, String>>,
     {
         let began = steady();
         let longest = if method == "PreStartContainer" { PRE_START } else { Duration::MAX };
-        let patience = self.turning.call_timeout.min(longest);
-        let answer = match self.turning.plugin(resource) {
-            Some(plugin) => self.wait(state, in_time(patience, call(plugin))),
+        let limit = self.serving.call_timeout.min(longest);
+        let answer = match self.serving.plugin(resource) {
+            Some(plugin) => self.wait(state, in_time(limit, call(plugin))),
             None => Err("rpc error: code = Canceled desc = grpc: the client connection is closing"
                 .to_owned()),
         };
@@ -54,15 +53,15 @@ impl<'t> Asking<'t> {
             method: method.to_owned(),
             resource: resource.to_owned(),
             request,
-            answer: answer.as_ref().ok().map(tell),
+            answer: answer.as_ref().ok().map(show),
             error: answer.as_ref().err().cloned(),
             took_us,
         });
         answer
     }
 
-    /// Waits for an answer. As in the kubelet, which holds no lock then, plugins register, list and go all
-    /// the while; so the state is handed to the loop, and taken back with what changed.
+    /// Waits for an answer. As in the kubelet, which holds no lock then, plugins register, list and end meanwhile, so
+    /// the loop has the state during the wait.
     fn wait<T>(
         &mut self,
         state: &mut ManagerState,
@@ -70,22 +69,22 @@ impl<'t> Asking<'t> {
     ) -> Result<T, String> {
         let canceled = || Err("rpc error: code = Canceled desc = context canceled".to_owned());
         let mut call = pin!(call);
-        std::mem::swap(state, &mut self.turning.manager.state);
+        std::mem::swap(state, &mut self.serving.manager.state);
         let answer = loop {
-            if self.failure.is_some() || self.turning.is_stopping {
+            if self.failure.is_some() || self.serving.is_stopping {
                 break canceled();
             }
-            match self.turning.next_or(call.as_mut()) {
+            match self.serving.next_or(call.as_mut()) {
                 ControlFlow::Break(answer) => break answer,
-                ControlFlow::Continue(incoming) => self.failure = self.turning.take(incoming).err(),
+                ControlFlow::Continue(incoming) => self.failure = self.serving.take(incoming).err(),
             }
         };
-        std::mem::swap(state, &mut self.turning.manager.state);
+        std::mem::swap(state, &mut self.serving.manager.state);
         answer
     }
 }
 
-impl Plugins for Asking<'_> {
+impl Plugins for PluginCalls<'_, '_> {
     fn preferred_allocation(
         &mut self,
         state: &mut ManagerState,
@@ -99,7 +98,7 @@ impl Plugins for Asking<'_> {
             shown(available),
             shown(must_include)
         );
-        self.ask(
+        self.call(
             state,
             ("GetPreferredAllocation", resource, request),
             |mut plugin| async move {
@@ -115,7 +114,7 @@ impl Plugins for Asking<'_> {
         resource: &str,
         devices: &DeviceSet,
     ) -> Result<Allocated, String> {
-        self.ask(
+        self.call(
             state,
             ("Allocate", resource, shown(devices)),
             |mut plugin| async move { plugin.allocate(devices).await },
@@ -138,7 +137,7 @@ impl Plugins for Asking<'_> {
         resource: &str,
         devices: &DeviceSet,
     ) -> Result<(), String> {
-        self.ask(
+        self.call(
             state,
             ("PreStartContainer", resource, shown(devices)),
             |mut plugin| async move { plugin.pre_start(devices).await },
@@ -147,7 +146,7 @@ impl Plugins for Asking<'_> {
     }
 
     fn write_checkpoint(&mut self, state: &ManagerState) -> Result<(), String> {
-        self.turning.save(state).unwrap_or_else(|failure| {
+        self.serving.save(state).unwrap_or_else(|failure| {
             let reason = failure.reason();
             self.failure.get_or_insert(failure);
             Err(reason)

@@ -1,20 +1,20 @@
-//! Whether the kubelet is stopped.
+//! The check that no kubelet runs that would overwrite a checkpoint.
 
-use crate::exit::Failure;
+use crate::answer::Failure;
+use crate::edge::checkpoint_file::CheckpointFile;
+use crate::edge::device_plugin::folder::KUBELET_SOCKET;
+use crate::edge::kubelet_process::{FindKubeletError, Suspect, suspects};
+use crate::edge::listener::listens;
+use crate::facts::distribution::{Place, rows};
 use anyhow::anyhow;
-use kq::edge::checkpoint_file::CheckpointFile;
-use kq::edge::device_plugin::folder::KUBELET_SOCKET;
-use kq::edge::kubelet_process::{FindKubeletError, Suspect, suspects};
-use kq::edge::listener::listens;
-use kq::facts::distribution::{Place, rows};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Makes sure that no kubelet runs that has the file, by the node's processes and by the socket for plugins.
+/// Checks the node's processes and the plugin socket for a kubelet that owns the file.
 ///
 /// # Errors
 ///
-/// Refuses where one runs, and where nobody can tell.
+/// Refuses if one runs, and if that is unknown.
 pub fn check_stopped(
     file: &CheckpointFile,
     host_root: &Path,
@@ -23,7 +23,7 @@ pub fn check_stopped(
     let own = file.folder_identity();
     let mut found = suspects(host_root).map_err(|error| unknown(&words(error)))?;
     found.retain(|process| !process.is_elsewhere(own));
-    // One that is known for sure is the clearer reason.
+    // A process that is certainly a kubelet is the clearer reason.
     if let Some(process) = found.iter().find(|it| it.doubt.is_none() || it.owns(own)) {
         return Err(running(&format!("process {}", process.pid)));
     }
@@ -33,39 +33,39 @@ pub fn check_stopped(
     check_socket(plugins)
 }
 
-/// Says which kubelets are passed over, because they are other nodes'.
+/// Returns a note for each kubelet of another node, which may run.
 pub fn elsewhere(file: &CheckpointFile, host_root: &Path) -> Vec<String> {
     let own = file.folder_identity();
     let found = suspects(host_root).unwrap_or_default();
     let others = found.iter().filter(|process| process.is_elsewhere(own));
-    let said = |process: &Suspect| {
+    let note = |process: &Suspect| {
         let pid = process.pid;
         format!("process {pid} is the kubelet of another node: it serves plugins in another folder")
     };
-    others.map(said).collect()
+    others.map(note).collect()
 }
 
-/// Makes sure that no kubelet waits for plugins in a folder.
+/// Checks that no kubelet serves plugins in a folder.
 ///
 /// # Errors
 ///
-/// Refuses where one does, and where nobody can tell.
+/// Refuses if one does, and if that is unknown.
 pub fn check_socket(plugins: &Path) -> Result<(), Failure> {
     let socket = plugins.join(KUBELET_SOCKET);
     match listens(&socket) {
         Ok(false) => Ok(()),
-        // One in another namespace of processes is not to be seen otherwise.
+        // The socket is the only trace of a kubelet in another PID namespace.
         Ok(true) => Err(running(&format!("something listens on {}", socket.display()))),
         Err(why) => Err(unknown(&format!("{}: {why}", socket.display()))),
     }
 }
 
-/// Tells whether a file is in the folder of plugins of a kubelet: of a usual one, or of one that runs.
-/// Folders are compared by device and inode, so no link and no mount hides them.
+/// Returns true if a file is in the plugin folder of a kubelet: a usual one, or that of a running kubelet.
+/// Folders are compared by device and inode, so links and mounts do not hide them.
 ///
 /// # Errors
 ///
-/// Refuses where nobody can tell which kubelets run.
+/// Refuses if the running kubelets are unknown.
 pub fn is_kubelets(file: &CheckpointFile, host_root: &Path) -> Result<bool, Failure> {
     let found = suspects(host_root).map_err(|error| unknown(&words(error)))?;
     let own = file.folder_identity();
@@ -88,11 +88,11 @@ fn words(error: FindKubeletError) -> String {
 }
 
 fn unknown(why: &str) -> Failure {
-    Failure::refused(anyhow!("whether the kubelet is stopped cannot be told: {why}"))
+    Failure::refused(anyhow!("it is unknown whether the kubelet is stopped: {why}"))
         .hint("run kq on the node as root, where it sees the node's processes")
 }
 
 fn running(how: &str) -> Failure {
-    Failure::refused(anyhow!("the kubelet runs ({how}), and would write over the file"))
+    Failure::refused(anyhow!("the kubelet runs ({how}), and would overwrite the file"))
         .hint("stop its unit first, for instance with systemctl stop kubelet")
 }

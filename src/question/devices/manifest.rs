@@ -1,14 +1,13 @@
-//! The pods of a manifest that devices are for.
+//! The pods of a manifest that a plan allocates devices to.
 
-use crate::exit::Failure;
+use crate::answer::Basis;
+use crate::answer::Failure;
+use crate::device::plan::PodToPlan;
+use crate::k8s::manifest::{Loaded, LoadedPod, Note, load};
 use anyhow::anyhow;
-use kq::answer::Basis;
-use kq::device::plan::PodToPlan;
-use kq::edge::input::{read_input, shown};
-use kq::k8s::manifest::{Loaded, LoadedPod, Note, load};
 use std::collections::BTreeMap;
 
-/// Refuses a file in which a pod is twice. Pods of two workloads of one name get names of their own.
+/// Refuses a file that contains a pod twice. Pods of two workloads with the same name get distinct names.
 fn refuse_twice(file: &str, loaded: &Loaded) -> Result<(), Failure> {
     let mut seen: BTreeMap<_, &LoadedPod> = BTreeMap::new();
     for pod in loaded.pods.iter().filter(|pod| !pod.pod.metadata.name.is_empty()) {
@@ -16,19 +15,19 @@ fn refuse_twice(file: &str, loaded: &Loaded) -> Result<(), Failure> {
         let kind = pod.source.workload.as_ref().map(|workload| &workload.kind);
         if let Some(first) = seen.insert((kind, &metadata.namespace, &metadata.name), pod) {
             return Err(Failure::usage(anyhow!(
-                "{file}: pod {}/{} is there twice: {} and {}",
+                "{file}: pod {}/{} occurs twice: {} and {}",
                 metadata.namespace,
                 metadata.name,
                 place(first),
                 place(pod)
             ))
-            .hint("there is one pod of a name in a namespace; name one of them otherwise"));
+            .hint("pod names are unique in a namespace; rename one of the pods"));
         }
     }
     Ok(())
 }
 
-/// Says where in its file a pod is.
+/// Returns the place of a pod in its file.
 fn place(pod: &LoadedPod) -> String {
     let document = pod.source.document;
     match pod.source.item {
@@ -37,18 +36,25 @@ fn place(pod: &LoadedPod) -> String {
     }
 }
 
-/// Reads the pods of a file; those without a UID get one.
-pub fn pods_of_file(file: &str, basis: &mut Basis) -> Result<Vec<PodToPlan>, Failure> {
-    let content = read_input(file).map_err(Failure::missing)?;
-    let loaded = load(shown(file), &content);
+/// Parses the pods of a manifest; a pod without a UID gets one.
+///
+/// # Errors
+///
+/// Fails for a file without valid pods, and for one that contains a pod twice.
+pub fn manifest_pods(
+    file: &str,
+    content: &[u8],
+    basis: &mut Basis,
+) -> Result<Vec<PodToPlan>, Failure> {
+    let loaded = load(file, content);
     if loaded.pods.is_empty() {
         if let Some(problem) = loaded.problems.first() {
             return Err(Failure::usage(anyhow!("{problem}")));
         }
-        return Err(Failure::usage(anyhow!("{}: no pods", shown(file)))
+        return Err(Failure::usage(anyhow!("{}: no pods", file))
             .hint("a Pod, a list of pods, or a workload with a pod template is expected"));
     }
-    refuse_twice(shown(file), &loaded)?;
+    refuse_twice(file, &loaded)?;
     basis.warn_all(loaded.notes.iter().map(Note::to_string));
     basis.lack_all(loaded.problems.iter().map(ToString::to_string));
     let one = loaded.pods.iter().filter_map(|pod| pod.source.workload.as_ref()?.one_pod());
@@ -60,7 +66,7 @@ pub fn pods_of_file(file: &str, basis: &mut Basis) -> Result<Vec<PodToPlan>, Fai
         if pod.metadata.uid.is_empty() {
             pod.metadata.uid = format!("kq-{}", at + 1);
         }
-        PodToPlan { pod, source: shown(file).to_owned() }
+        PodToPlan { pod, source: file.to_owned() }
     });
     Ok(pods.collect())
 }

@@ -1,21 +1,13 @@
 //! `kq devices plugins`
 
-mod look;
-mod offers;
-
-pub use offers::offers;
-
 use super::serve::parse_timeout;
 use crate::exit::{Code, Failure, note, tell};
 use crate::output_format::{OutputFormat, formats};
 use anyhow::anyhow;
-use kq::device::plugins::{DevicePlugins, missing_for, table, wide};
-use kq::edge::clock::steady;
+use kq::action::devices::{InspectOptions, inspect, wait_for};
+use kq::device::plugins::{DevicePlugins, table, wide};
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// How long to wait before looking again.
-const PAUSE: Duration = Duration::from_millis(500);
 
 /// Show the device plugins, and whether the kubelet is connected to them
 ///
@@ -84,33 +76,30 @@ pub struct Args {
 }
 
 impl Args {
-    /// Looks, and looks again where it is to wait.
+    /// Inspects once, or until the resource can be allocated, and shows the last inspection.
     pub fn run(self) -> Result<Code, Failure> {
-        let began = steady();
-        let mut report = look::look(&self)?;
-        let Some(resource) = &self.wait else {
-            return self.show(&report).map(|()| Code::Answered);
+        let options = InspectOptions {
+            folder: self.dir.clone(),
+            host_root: self.host_root.clone(),
+            call_timeout: self.call_timeout,
+            calls_plugins: !self.no_ask,
         };
-        loop {
-            let missing = missing_for(&report, resource);
-            let is_over = began.elapsed() + PAUSE > self.timeout;
-            if missing.is_empty() || is_over {
-                self.show(&report)?;
-                missing.iter().for_each(|it| note("missing", &it.text));
-                if missing.is_empty() {
-                    return Ok(Code::Answered);
-                }
-                let after = self.timeout;
-                return Err(match missing.iter().all(|it| it.is_unknown) {
-                    true => Failure::missing(anyhow!(
-                        "whether {resource} can be allocated is not known after {after:?}"
-                    ))
-                    .hint("run as root on the node, where kq can ask the kubelet"),
-                    false => Failure::no(anyhow!("{resource} cannot be allocated after {after:?}")),
-                });
+        let Some(resource) = &self.wait else {
+            return self.show(&inspect(&options)?).map(|()| Code::Answered);
+        };
+        let (report, missing) = wait_for(&options, resource, self.timeout)?;
+        self.show(&report)?;
+        missing.iter().for_each(|it| note("missing", &it.text));
+        let after = self.timeout;
+        match (missing.is_empty(), missing.iter().all(|it| it.is_unknown)) {
+            (true, _) => Ok(Code::Answered),
+            (false, true) => Err(Failure::missing(anyhow!(
+                "it is unknown whether {resource} can be allocated after {after:?}"
+            ))
+            .hint("run as root on the node, where kq can query the kubelet")),
+            (false, false) => {
+                Err(Failure::no(anyhow!("{resource} cannot be allocated after {after:?}")))
             }
-            std::thread::sleep(PAUSE);
-            report = look::look(&self)?;
         }
     }
 

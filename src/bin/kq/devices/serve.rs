@@ -1,18 +1,12 @@
 //! `kq devices serve`
 
-#[cfg(feature = "cri")]
-mod event_writer;
-#[cfg(feature = "cri")]
-mod plugin_calls;
-#[cfg(feature = "cri")]
-mod pods;
-pub mod request;
-#[cfg(feature = "cri")]
-mod restore;
-#[cfg(feature = "cri")]
-mod serve_loop;
-
 use crate::exit::{Code, Failure};
+#[cfg(feature = "cri")]
+use crate::write;
+#[cfg(feature = "cri")]
+use kq::action::devices::{ServeOptions, serve};
+#[cfg(feature = "cri")]
+use kq::device::fake_kubelet::TimedEvent;
 use kq::k8s::duration::GoDuration;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -83,22 +77,36 @@ pub enum Lines {
     Json,
 }
 
+#[cfg(feature = "cri")]
 impl Args {
     /// Serves until it is interrupted.
-    #[cfg(feature = "cri")]
     pub fn run(self) -> Result<Code, Failure> {
-        serve_loop::run(&self)
-    }
-
-    /// Says that kq was built without.
-    #[cfg(not(feature = "cri"))]
-    pub fn run(self) -> Result<Code, Failure> {
-        let Self { dir, .. } = self;
-        Err(not_built(&dir))
+        let Self { dir: folder, call_timeout, grace_period, host_root, output } = self;
+        let options = ServeOptions { folder, call_timeout, grace_period, host_root };
+        let mut emit = |event: &TimedEvent| match output {
+            Lines::Text => write::text(format!("{event}\n")),
+            Lines::Json => write::line(event),
+        };
+        serve(&options, &mut emit, give_up).map(|()| Code::Answered)
     }
 }
 
-/// Says that kq was built without gRPC.
+/// Ends at once, after a second interrupt.
+#[cfg(feature = "cri")]
+#[expect(clippy::disallowed_methods, reason = "there is nothing left to do in order")]
+fn give_up() {
+    std::process::exit(130);
+}
+
+#[cfg(not(feature = "cri"))]
+impl Args {
+    /// Fails, since kq was built without gRPC.
+    pub fn run(self) -> Result<Code, Failure> {
+        Err(not_built(&self.dir))
+    }
+}
+
+/// Returns the failure of a build without gRPC.
 #[cfg(not(feature = "cri"))]
 pub fn not_built(folder: &std::path::Path) -> Failure {
     let folder = folder.display();
@@ -108,7 +116,7 @@ pub fn not_built(folder: &std::path::Path) -> Failure {
     .hint("build kq with `--features cri`")
 }
 
-/// Reads a duration that something can be waited for.
+/// Parses a duration above 0.
 pub fn parse_timeout(text: &str) -> Result<Duration, String> {
     let duration: GoDuration = text.parse().map_err(|error| format!("{error}"))?;
     match u64::try_from(duration.0) {

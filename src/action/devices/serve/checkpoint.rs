@@ -1,23 +1,23 @@
-//! The checkpoint of a stand-in: taken over when it starts, written after each change.
+//! The checkpoint of a fake kubelet: restored at its start, written after each change.
 
-use crate::exit::Failure;
+use crate::answer::Failure;
+use crate::device::fake_kubelet::Event;
+use crate::device::manager::ManagerState;
+use crate::edge::clock::moment;
+use crate::edge::device_plugin::folder::{CHECKPOINT, keep_beside, read_checkpoint};
+use crate::edge::device_plugin::socket_registry::Held;
+use crate::edge::host::ReadError;
+use crate::facts::checkpoint::device::{DeviceCheckpoint, Loaded, PodDevices};
 use anyhow::Context;
-use kq::device::fake_kubelet::Event;
-use kq::device::manager::ManagerState;
-use kq::edge::clock::moment;
-use kq::edge::device_plugin::folder::{CHECKPOINT, keep_beside, read_checkpoint};
-use kq::edge::device_plugin::socket_registry::Held;
-use kq::edge::host::ReadError;
-use kq::facts::checkpoint::device::{DeviceCheckpoint, Loaded, PodDevices};
 use std::collections::BTreeSet;
 
-/// Takes over what the file says, as a kubelet that starts does. One that is damaged is put aside, and one
-/// that no stand-in wrote is kept as well.
+/// Restores the state from the file, as a starting kubelet does. A copy is kept of a damaged file, and of a file that no
+/// fake kubelet wrote.
 ///
 /// # Errors
 ///
-/// Fails for a file that cannot be read at all.
-pub fn restore(folder: &Held, is_own: bool) -> Result<(ManagerState, Vec<Event>), Failure> {
+/// Fails for a file that cannot be read.
+pub(super) fn restore(folder: &Held, is_own: bool) -> Result<(ManagerState, Vec<Event>), Failure> {
     let path = folder.path.join(CHECKPOINT);
     let bytes = match read_checkpoint(&folder.inside()) {
         Ok(bytes) => bytes,
@@ -36,7 +36,7 @@ pub fn restore(folder: &Held, is_own: bool) -> Result<(ManagerState, Vec<Event>)
     });
     let keep = |mark: &str| {
         keep_beside(&folder.inside(), mark)
-            .with_context(|| format!("cannot keep {} beside", path.display()))
+            .with_context(|| format!("cannot keep a copy of {}", path.display()))
             .map_err(Failure::missing)
     };
     let checkpoint = match sound {
@@ -66,23 +66,23 @@ pub fn restore(folder: &Held, is_own: bool) -> Result<(ManagerState, Vec<Event>)
     Ok((ManagerState::restore(restored.pod_devices, names, moment()), events))
 }
 
-/// Writes the file after each change; whoever looks finds the old one or the new one.
-pub struct Saver {
+/// Replaces the file after each change, atomically.
+pub(super) struct CheckpointWriter {
     folder: Held,
-    /// What it wrote last; `None`: nothing yet.
+    /// The content that was written last; `None`: none yet.
     last: Option<Vec<u8>>,
-    /// Why what changed is not in the file yet.
-    pub failed: Option<String>,
+    /// Why the last change is not in the file yet.
+    pub(super) failed: Option<String>,
 }
 
-impl Saver {
-    /// Begins with nothing written: what was taken over may have been written otherwise.
-    pub fn new(folder: &Held) -> Self {
+impl CheckpointWriter {
+    /// Returns a writer that writes at the first change, since a restored file may differ in its format.
+    pub(super) fn new(folder: &Held) -> Self {
         Self { folder: folder.clone(), last: None, failed: None }
     }
 
-    /// Writes what changed, and tells where that fails for a new reason, or does not fail any more.
-    pub fn save(&mut self, state: &ManagerState) -> Option<Event> {
+    /// Writes a changed state. Returns the event of a failure for a new reason, and of the first success after one.
+    pub(super) fn write(&mut self, state: &ManagerState) -> Option<Event> {
         let bytes = state.checkpoint().to_bytes();
         if self.last.as_ref() == Some(&bytes) && self.failed.is_none() {
             return None;

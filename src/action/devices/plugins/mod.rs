@@ -1,0 +1,197 @@
+//! The plugins of a node: sockets, connections, options and resources.
+//!
+//! Plugins are called for their options only. Connections are read from the kernel before any plugin is called.
+
+mod connections;
+mod resources;
+
+use crate::answer::Failure;
+use crate::device::plugins::{
+    DevicePlugins, Missing, Place, PluginSocket, SocketKind, assign_resources, missing_for,
+};
+use crate::edge::clock::{pause, steady};
+use crate::edge::device_plugin::folder::{BELOW_ROOT, CHECKPOINT, Entry, entries};
+use crate::edge::device_plugin::{PluginAnswer, PluginQuery, ask_all};
+use crate::edge::host::host_root;
+use crate::edge::input::plain;
+use crate::edge::kubelet_process::find_kubelet;
+use crate::facts::kubelet_process::DEFAULT_ROOT_DIR;
+use crate::facts::lookup::Lookup;
+use anyhow::anyhow;
+use connections::SocketTable;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The folder of the kubelet's plugin watcher.
+const REGISTRY: &str = "plugins_registry";
+
+/// The depth to which `plugins_registry` is searched.
+const DEPTH: usize = 4;
+
+/// The pause between two inspections of a wait.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// The options of an inspection.
+#[derive(Clone, Debug)]
+pub struct InspectOptions {
+    /// The plugin folder; `None`: that of the running kubelet, or the default.
+    pub folder: Option<PathBuf>,
+    pub host_root: Option<PathBuf>,
+    /// The time limit for each plugin's answer.
+    pub call_timeout: Duration,
+    /// Plugins are called for their options.
+    pub calls_plugins: bool,
+}
+
+/// Inspects the plugins until a resource can be allocated or the time is over. Returns the last inspection with the
+/// conditions that it does not meet. An absent folder is waited for.
+///
+/// # Errors
+///
+/// Fails for a folder that cannot be read.
+pub fn wait_for(
+    options: &InspectOptions,
+    resource: &str,
+    timeout: Duration,
+) -> Result<(DevicePlugins, Vec<Missing>), Failure> {
+    let began = steady();
+    loop {
+        let report = inspect_folder(options, true)?;
+        let missing = missing_for(&report, resource);
+        if missing.is_empty() || began.elapsed() + PAUSE > timeout {
+            return Ok((report, missing));
+        }
+        pause(PAUSE);
+    }
+}
+
+/// Inspects the plugins once.
+///
+/// # Errors
+///
+/// Fails for a folder that cannot be read.
+pub fn inspect(options: &InspectOptions) -> Result<DevicePlugins, Failure> {
+    inspect_folder(options, false)
+}
+
+fn inspect_folder(options: &InspectOptions, may_be_absent: bool) -> Result<DevicePlugins, Failure> {
+    let (root, _) = host_root(options.host_root.as_deref());
+    let mut report = DevicePlugins::default();
+    let kubelet = find_kubelet(&root).unwrap_or_else(|error| {
+        report.basis.warn(format!("the kubelet's process was not found: {error}"));
+        Lookup::default()
+    });
+    let kubelet = kubelet.value();
+    report.kubelet = kubelet.map(|kubelet| kubelet.pid);
+    let root_dir = kubelet.and_then(|kubelet| kubelet.interpreted().root_dir);
+    let root_dir = match (&options.folder, root_dir) {
+        (Some(_), _) => None,
+        (None, Some(said)) => Some(said),
+        (None, None) => {
+            report.basis.assume(format!(
+                "no running kubelet is visible: its root folder is {DEFAULT_ROOT_DIR}"
+            ));
+            Some(DEFAULT_ROOT_DIR.to_owned())
+        }
+    };
+    // A named folder is a path of kq's own; the kubelet's folder is below the node's root.
+    let base = root_dir.as_ref().map(|dir| root.join(dir.trim_start_matches('/')));
+    let folder = match (&options.folder, &base) {
+        (Some(dir), _) => std::fs::canonicalize(dir).unwrap_or_else(|_| dir.clone()),
+        (None, Some(base)) => base.join(BELOW_ROOT),
+        (None, None) => PathBuf::from(BELOW_ROOT),
+    };
+    report.folder = folder.display().to_string();
+    let listed = match entries(&folder) {
+        // A booting node has no kubelet yet.
+        Err(error) if error.kind() == ErrorKind::NotFound && may_be_absent => {
+            report.basis.warn(format!("there is no {}: no kubelet has started", report.folder));
+            Vec::new()
+        }
+        listed => listed.map_err(|error| {
+            let error = anyhow!("cannot read {}: {}", folder.display(), plain(&error));
+            Failure::missing(error).hint("run as root on the node, or name the folder with --dir")
+        })?,
+    };
+    let table = SocketTable::read(&root, &folder, report.kubelet, &mut report.basis);
+    let mut found = Vec::new();
+    for entry in listed.into_iter().filter(is_shown) {
+        found.push(table.socket(&folder, entry, Place::DevicePlugins));
+    }
+    if let Some(base) = &base {
+        add_registry(&table, &base.join(REGISTRY), 0, &mut found);
+    }
+    let query = |(socket, path): &(PluginSocket, PathBuf)| {
+        let is_called = options.calls_plugins
+            && socket.kind == SocketKind::Plugin
+            && socket.listening == Ok(true);
+        let in_registry = socket.place == Place::PluginsRegistry;
+        is_called.then(|| PluginQuery { socket: path.clone(), in_registry })
+    };
+    let queries: Vec<Option<PluginQuery>> = found.iter().map(query).collect();
+    let sent: Vec<PluginQuery> = queries.iter().flatten().cloned().collect();
+    report.sockets.extend(found.into_iter().map(|(socket, _)| socket));
+    // The plugins and the kubelet are queried in parallel, so that time limits do not add up.
+    let (answers, endpoints) = std::thread::scope(|scope| {
+        let answers = scope.spawn(|| ask_all(&sent, &root, options.call_timeout));
+        let endpoints = resources::add(
+            options.call_timeout,
+            &folder,
+            (&root, root_dir.as_deref()),
+            &mut report,
+        );
+        (answers.join().unwrap_or_default(), endpoints)
+    });
+    let mut answers = answers.into_iter();
+    for (socket, query) in report.sockets.iter_mut().zip(queries) {
+        add_answer(
+            socket,
+            query.map(|_| answers.next().unwrap_or_default()),
+            options.calls_plugins,
+        );
+    }
+    assign_resources(&mut report, &endpoints);
+    for socket in report.sockets.iter().filter(|socket| socket.hangs()) {
+        let why = socket.options.as_ref().err().map_or("", String::as_str);
+        report.basis.warn(format!("{} listens and does not answer: {why}", socket.name));
+    }
+    Ok(report)
+}
+
+fn is_shown(entry: &Entry) -> bool {
+    !entry.is_folder && !entry.shown().starts_with(CHECKPOINT) && entry.name != "DEPRECATION"
+}
+
+fn add_registry(
+    table: &SocketTable,
+    folder: &Path,
+    depth: usize,
+    found: &mut Vec<(PluginSocket, PathBuf)>,
+) {
+    for entry in entries(folder).unwrap_or_default() {
+        if entry.is_folder && depth < DEPTH {
+            add_registry(table, &folder.join(&entry.name), depth + 1, found);
+        } else if !entry.is_folder {
+            found.push(table.socket(folder, entry, Place::PluginsRegistry));
+        }
+    }
+}
+
+/// Adds the answer of a plugin; `None`: it was not called.
+fn add_answer(socket: &mut PluginSocket, answer: Option<PluginAnswer>, calls_plugins: bool) {
+    let is_called = answer.is_some();
+    let PluginAnswer { info, options } = answer.unwrap_or_default();
+    let why = info.as_ref().and_then(|info| info.as_ref().err().cloned());
+    socket.info = info.and_then(Result::ok);
+    socket.options = options.unwrap_or_else(|| {
+        Err(match (&socket.listening, why) {
+            _ if !calls_plugins => "not called".to_owned(),
+            (Ok(_), Some(reason)) => reason,
+            (Err(reason), _) => reason.clone(),
+            (Ok(false), None) => "not listening".to_owned(),
+            (Ok(true), None) => "not called".to_owned(),
+        })
+    });
+    socket.answers = is_called.then(|| socket.info.is_some() || socket.options.is_ok());
+}
