@@ -1,4 +1,4 @@
-//! The one bit that explains why bytes are not what was written.
+//! The single flipped bit that explains a wrong checksum.
 
 use crate::k8s::go_json::check_syntax;
 use serde::Serialize;
@@ -25,7 +25,7 @@ pub struct FlippedBit {
 }
 
 /// Returns the bit that makes the bytes right when it is turned around. `None`: no bit does, more than one
-/// does, so that nobody knows which, or there are too many to try.
+/// does, so that they are unknown, or there are too many to try.
 pub fn flipped_bit(bytes: &[u8], is_right: impl Fn(&[u8]) -> bool) -> Option<FlippedBit> {
     let size = bytes.len();
     let places = match check_syntax(bytes) {

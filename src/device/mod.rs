@@ -1,16 +1,16 @@
-//! Devices of plugins: who has which, what the kubelet would do next. The domain of `kq devices`. Pure.
+//! Devices of plugins: their holders, and the next steps of the kubelet. The domain of `kq devices`. Pure.
 //!
-//! * [`reconstruct`]: the manager of a node, put together from what is known of it from outside.
-//! * [`capacity`]: what the node offers.
+//! * [`reconstruct`]: the manager of a node, reconstructed from outside.
+//! * [`capacity`]: the node's capacity.
 //! * [`flipped_bit`](mod@flipped_bit): the one bit that explains damage.
-//! * [`list`]: who has which device, from every source that tells.
-//! * [`manager`]: the kubelet's device manager: what it holds, allocates, offers.
-//! * [`plugins`]: the sockets of plugins, looked at from outside.
-//! * [`plan`](mod@plan): what would happen to the devices of pods.
-//! * [`repair`]: a checkpoint without what is stale or damaged in it.
-//! * [`run_options`]: what a container gets from the answers of its plugins.
-//! * [`fake_kubelet`]: the manager with plugins that come and go, for those who write one.
-//! * [`verify`]: the files in which the kubelet remembers all that: sound, damaged, contradictory.
+//! * [`list`]: allocated devices, from every source.
+//! * [`manager`]: the kubelet's device manager: its state, allocations and capacity.
+//! * [`plugins`]: the sockets of plugins, inspected from outside.
+//! * [`plan`](mod@plan): the devices that pods would get.
+//! * [`repair`]: a checkpoint without stale or damaged entries.
+//! * [`run_options`]: the settings of a container from the answers of its plugins.
+//! * [`fake_kubelet`]: the manager with plugins that come and go, for plugin developers.
+//! * [`verify`]: the kubelet's state files: sound, damaged, contradictory.
 
 pub mod capacity;
 pub mod fake_kubelet;

@@ -1,8 +1,8 @@
-//! What a container gets with its devices: the answers of its plugins, put together.
+//! The settings that a container gets with its devices, merged from the answers of its plugins.
 //!
 //! Followed is `deviceRunContainerOptions` in `pkg/kubelet/cm/devicemanager/pod_devices.go`;
 //! `device_run_options.jsonl` pins it. The kubelet goes through the resources in a random order, and of two
-//! values for one thing the first wins. Here it is the order of their names, and what loses is told.
+//! values for one thing the first wins. Here it is the order of their names, and the dropped values are reported.
 
 use crate::facts::checkpoint::device::{ContainerAllocateResponse, DeviceSpec, Mount};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! A checkpoint of the kubelet that is read, kept beside and replaced.
+//! A checkpoint of the kubelet that is read, copied and replaced.
 //!
 //! Everything happens in a folder that is opened once, beneath the node's root. The file itself is never
 //! followed as a link and never opened as a device. It is replaced as [`crate::edge::replace`] does it, by one
@@ -43,7 +43,7 @@ pub enum CheckpointFileError {
     #[error("{0} is not any more what the plan was made from")]
     Changed(String),
     /// Another kq writes in the same folder.
-    #[error("another kq writes beside {0} right now")]
+    #[error("another kq is writing next to {0}")]
     Busy(String),
     /// There is a file already where a new one was to be.
     #[error("{0} is there already")]
@@ -76,7 +76,7 @@ impl CheckpointFile {
         let fail = |error| CheckpointFileError::Read { path: path.to_owned(), error };
         let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
         if name.is_empty() || name == "." || name == ".." {
-            return Err(fail(ReadError::System("it is no name of a file".to_owned())));
+            return Err(fail(ReadError::System("it is not the name of a file".to_owned())));
         }
         let folder = if folder.is_empty() { "/" } else { folder };
         let folder = folder_to_write(root, folder).map_err(fail)?;
@@ -178,7 +178,7 @@ impl CheckpointFile {
             .map_err(|error| self.cannot_write(&error.into()))
     }
 
-    /// Keeps other runs of kq from writing in the folder, and removes what those left beside the file that
+    /// Keeps other runs of kq from writing in the folder, and removes what those left next to the file that
     /// were killed.
     fn lock(&self) -> Result<Alone<'_>, CheckpointFileError> {
         match flock(&self.folder, FlockOperation::NonBlockingLockExclusive) {
@@ -210,7 +210,7 @@ impl CheckpointFile {
         Ok((file, status))
     }
 
-    /// Tells which folder it is in, whatever the path: by device and inode.
+    /// Returns the device and inode of its folder.
     pub fn folder_identity(&self) -> Option<(u64, u64)> {
         let status = fstat(&self.folder).ok()?;
         Some((status.st_dev, status.st_ino))

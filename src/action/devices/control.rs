@@ -44,7 +44,7 @@ mod client {
     use crate::answer::Failure;
     use crate::device::fake_kubelet::{DeviceAllocation, TopologyConfig};
     use crate::edge::device_plugin::folder::{check_length, resolve};
-    use crate::edge::device_plugin::{ControlError, MAX_CONTROL_BYTES, ask_stand_in};
+    use crate::edge::device_plugin::{ControlError, MAX_CONTROL_BYTES, send_request};
     use crate::edge::input::{read_input, shown};
     use crate::k8s::manifest::load;
     use crate::question::devices::topology::refuse_twice;
@@ -148,7 +148,7 @@ mod client {
             ))
             .hint("split the file, and allocate to fewer pods at once"));
         }
-        let answer = ask_stand_in(folder, &request, limit).map_err(|error| {
+        let answer = send_request(folder, &request, limit).map_err(|error| {
             let hint = match &error {
                 ControlError::Absent { error, .. } if error.kind() == PermissionDenied => {
                     "run kq as the user who runs kq devices serve, or as root".to_owned()

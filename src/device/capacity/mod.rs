@@ -1,4 +1,4 @@
-//! What the node offers of the resources of plugins, as its status says: `kq devices capacity`. Pure.
+//! The node's capacity of plugin resources, as its status states it: `kq devices capacity`. Pure.
 
 mod view;
 
@@ -33,7 +33,7 @@ pub struct Offered {
     pub capacity: Option<Count>,
     /// The healthy ones.
     pub allocatable: Option<Count>,
-    /// The devices in use; `None`: nobody told.
+    /// The devices in use; `None`: unknown.
     pub allocated: Option<usize>,
     /// What the Node object says; `None`: there is none, or it does not name the resource.
     pub node: Option<NodeSays>,
@@ -83,7 +83,7 @@ pub enum State {
     OnlyInNode,
     /// What is known is from the time when the checkpoint was written.
     AsRecorded,
-    /// Nobody told of its devices.
+    /// Its devices are unknown.
     Unknown,
 }
 
@@ -105,7 +105,7 @@ pub fn capacity(
     basis: Basis,
 ) -> CapacityReport {
     let mut state = assembled.state.clone();
-    // A resource of the checkpoint that nobody lists had a plugin before the kubelet started, at the
+    // A resource of the checkpoint that no plugin lists had a plugin before the kubelet started, at the
     // latest; whether it came back since is not to be seen.
     let silent = silent(assembled);
     if let Some(start) = around.kubelet_start {
@@ -167,7 +167,7 @@ fn offered(
             State::Unknown,
             None,
             None,
-            "which devices there are is not known: neither the kubelet nor a sound checkpoint tells"
+            "the devices are unknown: neither the kubelet nor a sound checkpoint lists them"
                 .to_owned(),
         ),
         (None, _) if allocated > 0 || state.allocated.contains_key(name) => (
@@ -179,7 +179,7 @@ fn offered(
         (None, _) => {
             let reason = match node_has {
                 true => {
-                    "only the Node object names it: no plugin of this kubelet, or somebody set it"
+                    "only the Node object names it: no plugin of this kubelet does, or it was set by hand"
                 }
                 false => "the Node object keeps it at 0: it had a plugin once",
             };
@@ -295,11 +295,11 @@ impl Offered {
                 differs(self.capacity, says.capacity) || differs(self.allocatable, says.allocatable)
             });
         if self.capacity.is_some_and(|count| count.at_least) && self.state != State::AsRecorded {
-            self.reason += "; whether there are more that are not healthy is not known: the kubelet \
+            self.reason += "; the number of unhealthy devices is unknown: the kubelet \
                             does not list those, and ";
             self.reason += match says {
-                None => "no Node object tells the capacity (--node-file)",
-                Some(_) => "the Node object tells of fewer devices than it lists",
+                None => "no Node object states the capacity (--node-file)",
+                Some(_) => "the Node object states fewer devices than it lists",
             };
         }
         self
@@ -323,7 +323,7 @@ fn says(node: &NodeObject, name: &str) -> Option<NodeSays> {
 }
 
 impl CapacityReport {
-    /// Tells whether the Node object says something else of a resource.
+    /// Returns true if the Node object contradicts the count of a resource.
     pub fn has_contradictions(&self) -> bool {
         self.resources.values().any(|offered| offered.contradicts)
     }

@@ -1,4 +1,4 @@
-//! What the node offers, as tables.
+//! The tables of the capacity.
 
 use super::{CapacityReport, Count, Offered, State};
 use crate::output::table::{Column, Rows, Table, or_dash};

@@ -1,4 +1,4 @@
-//! A pod that asks a stand-in for devices. The device manager decides; this tells what came of it.
+//! The admission of a pod by the fake kubelet: the device manager decides, and this module reports.
 
 use super::event::Event;
 use super::report::{
@@ -99,7 +99,7 @@ fn topology(state: &ManagerState, terms: &TopologyConfig, basis: &mut Basis) -> 
         );
     } else {
         basis.assume(
-            "the managers of CPUs and memory have no NUMA hints of their own: only devices are looked at"
+            "the managers of CPUs and memory give no NUMA hints: only devices are considered"
                 .to_owned(),
         );
         if nodes.is_empty() {
@@ -116,7 +116,7 @@ fn topology(state: &ManagerState, terms: &TopologyConfig, basis: &mut Basis) -> 
     TopologyManager::new(terms.policy, terms.scope, nodes, HintNodes::OfDevices)
 }
 
-/// Tells what came of it, with the devices that are recorded by the end: what is reused is shown with each
+/// Reports the result, with the devices that are recorded by the end: what is reused is shown with each
 /// container that has it.
 fn tell(state: &ManagerState, admission: PodAdmission, report: &mut DeviceAllocation) {
     report.admitted = admission.admitted;
@@ -146,7 +146,7 @@ fn tell(state: &ManagerState, admission: PodAdmission, report: &mut DeviceAlloca
     let lacks = report.containers.iter().any(|container| !container.unregistered.is_empty());
     if report.admitted && !asks && !lacks {
         let text =
-            "the pod asks for no devices: no limit of its containers names a plugin's resource";
+            "the pod requests no devices: no limit of its containers names a plugin's resource";
         report.basis.warnings.insert(0, text.into());
     }
 }
@@ -222,7 +222,7 @@ fn given(resource: &str, device: &PodDevice) -> GivenResource {
     GivenResource { resource: resource.to_owned(), devices: devices.collect() }
 }
 
-/// Returns what a container asks for and nobody offers; what is no plugin's by its name is none of ours.
+/// Returns the requested resources that no plugin offers, except those whose name is not a plugin's.
 fn unregistered(state: &ManagerState, resources: &[ResourceAllocation]) -> Vec<Unregistered> {
     let is_missing = |asked: &&ResourceAllocation| {
         asked.outcome == Outcome::NotOfPlugin
@@ -246,7 +246,7 @@ fn kind_name(kind: ContainerKind) -> &'static str {
 }
 
 impl DeviceAllocation {
-    /// Returns what is told of it beside.
+    /// Returns the notes about it.
     pub fn event(&self) -> Event {
         let failure = self.failure.as_ref().map(|failure| &failure.message);
         Event::Allocated {

@@ -1,10 +1,10 @@
-//! What a new list changes, and what is odd about it.
+//! The changes between two device lists, and irregularities in the new one.
 
 use super::event::Event;
 use crate::device::manager::{Device, HEALTHY, ManagerState};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Changes of one list that are told one by one.
+/// Changes of one list that are reported one by one.
 const SHOWN: usize = 50;
 
 /// The other text that the API has for health.
@@ -106,7 +106,7 @@ pub(super) fn oddities(list: &[Device]) -> Vec<String> {
     let nameless = list.iter().filter(|device| device.id.is_empty()).count();
     if nameless > 0 {
         odd.push(format!(
-            "{nameless} of its devices have no id; the kubelet takes them for one device whose id is empty"
+            "{nameless} of its devices have no id; the kubelet treats them as one device with an empty id"
         ));
     }
     let twice: Vec<&str> = twice.into_iter().filter(|id| !id.is_empty()).collect();

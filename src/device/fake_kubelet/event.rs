@@ -1,4 +1,4 @@
-//! What happened, one line each.
+//! Events, one line each.
 
 use crate::device::manager::PluginOptions;
 use crate::facts::timestamp::Timestamp;
@@ -30,7 +30,7 @@ pub enum Event {
         /// Where it is now; a kubelet leaves it where it is and writes over it.
         kept: Option<String>,
     },
-    /// A file that no stand-in wrote is kept, because it is written anew.
+    /// A file that no fake kubelet wrote is kept, because it is overwritten.
     Kept {
         name: String,
         /// The name of what is kept.
@@ -52,7 +52,7 @@ pub enum Event {
         resource: String,
         /// Its socket.
         endpoint: String,
-        /// What it was told, in the kubelet's words.
+        /// The answer to it, in the kubelet's words.
         reason: String,
         /// What the kubelet does not tell.
         detail: Option<String>,
@@ -184,7 +184,7 @@ pub struct TimedEvent {
 }
 
 impl Event {
-    /// Tells whether there may be any number of them.
+    /// Returns true if their number is unlimited.
     pub fn may_flood(&self) -> bool {
         !matches!(
             self,
@@ -230,7 +230,7 @@ impl fmt::Display for Event {
                 listed(resources, "resource"),
             ),
             Self::Kept { name, kept } => {
-                write!(f, "KEPT {name}, which no stand-in wrote, as {kept}: it is written anew")
+                write!(f, "KEPT {name}, which no fake kubelet wrote, as {kept}: it is replaced")
             }
             Self::Damaged { error, kept: Some(kept) } => write!(
                 f,
@@ -242,7 +242,7 @@ impl fmt::Display for Event {
             Self::StaleRemoved { name } => write!(f, "REMOVED stale {name}"),
             Self::LeftAlone { name } => write!(
                 f,
-                "LEFT {name}: somebody listens there who never registered here; a kubelet that starts \
+                "LEFT {name}: a process listens there that never registered here; a starting kubelet \
                  removes it. A plugin registers when it notices that there is a new kubelet.sock"
             ),
             Self::Refused { resource, endpoint, reason, detail } => {
@@ -253,7 +253,7 @@ impl fmt::Display for Event {
                 }
             }
             Self::NotUnderstood { reason } => {
-                write!(f, "REFUSED a caller of kubelet.sock that speaks no gRPC: {reason}")
+                write!(f, "REFUSED a caller of kubelet.sock that does not use gRPC: {reason}")
             }
             Self::Registered { resource, endpoint, options, replaces } => {
                 write!(

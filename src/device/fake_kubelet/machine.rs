@@ -13,11 +13,11 @@ use std::collections::{BTreeMap, BTreeSet};
 struct Connection {
     resource: String,
     endpoint: String,
-    /// What was odd about its last list; told again only when it changes.
+    /// What was odd about its last list; reported again only when it changes.
     odd: Vec<String>,
 }
 
-/// The device manager of a stand-in.
+/// The device manager of a fake kubelet.
 #[derive(Clone, Debug)]
 pub struct Manager {
     /// What the kubelet holds.
@@ -44,8 +44,8 @@ impl Manager {
         self.active.insert(uid.to_owned());
     }
 
-    /// Ends a pod, and forgets its devices: a kubelet does that when the next pod asks. A stand-in that
-    /// starts again has nobody to tell it that the pod has ended. `None`: there is no such pod.
+    /// Ends a pod, and forgets its devices: a kubelet does that when the next pod asks. A fake kubelet that
+    /// starts again does not learn that the pod has ended. `None`: there is no such pod.
     pub fn end(&mut self, uid: &str) -> Option<Event> {
         let entries = &mut self.state.pod_devices.entries;
         let before = entries.len();
@@ -117,7 +117,7 @@ impl Manager {
         events
     }
 
-    /// Takes the end of a stream for the disconnection of its resource, whoever has registered since: the
+    /// Takes the end of a stream for the disconnection of its resource, even after another registration: the
     /// kubelet does not tell them apart.
     pub fn ended(&mut self, id: u64, reason: String, now: Timestamp) -> Vec<Event> {
         let Some(Connection { resource, endpoint, .. }) = self.connections.remove(&id) else {
@@ -249,7 +249,7 @@ mod tests {
         assert!(told[0].contains("; new.sock has registered since"), "{told:?}");
         assert!(manager.state.endpoints["r"].stopped_at.is_some());
         assert!(!manager.plugins()[0].is_registered);
-        // What it lists is healthy all the same; only nothing can be allocated.
+        // What it lists is healthy anyway; only nothing can be allocated.
         manager.listed(2, devices(&["a"]));
         assert_eq!(manager.plugins()[0].healthy, 1);
     }

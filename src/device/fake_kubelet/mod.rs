@@ -1,6 +1,6 @@
-//! What a stand-in for the kubelet holds while plugins come and go, and what it tells of it.
+//! The state of a fake kubelet while plugins come and go, and its events.
 //!
-//! [`Manager`] is the device manager with its connections; each step returns what happened as [`Event`]s.
+//! [`Manager`] is the device manager with its connections; each step returns [`Event`]s.
 //! Sockets, files and the clock are the caller's. Followed are `PluginConnected`, `PluginDisconnected` and
 //! `PluginListAndWatchReceiver` in `pkg/kubelet/cm/devicemanager/manager.go` (v1.36).
 

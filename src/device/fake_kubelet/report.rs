@@ -1,11 +1,11 @@
-//! What came of an allocation, as it is told.
+//! The report of an allocation by the fake kubelet.
 
 use crate::answer::{Basis, answer};
 use crate::device::manager::PluginOptions;
 use crate::facts::checkpoint::device::ContainerAllocateResponse;
 use serde::{Deserialize, Serialize};
 
-/// What a pod got from a stand-in.
+/// What a pod got from a fake kubelet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceAllocation {
@@ -56,7 +56,7 @@ pub struct ContainerAllocation {
     pub unregistered: Vec<Unregistered>,
     /// Why it got none, in the kubelet's words.
     pub error: Option<String>,
-    /// What the runtime is told; `None`: the plugins told nothing of it.
+    /// The settings for the runtime; `None`: the plugins gave none.
     pub gets: Option<ContainerAllocateResponse>,
     /// The calls before it starts.
     pub pre_start: Vec<PreStart>,
@@ -121,7 +121,7 @@ pub struct Call {
     pub took_us: u64,
 }
 
-/// A resource and its plugin, as a stand-in has them.
+/// A resource and its plugin, as a fake kubelet has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginState {
@@ -173,14 +173,14 @@ pub struct DevicePodEnded {
 answer!("DevicePodEnded", DevicePodEnded);
 
 impl DevicePodEnded {
-    /// Tells of one pod.
+    /// Returns the event of one pod.
     pub fn new(uid: String) -> Self {
         Self { uid, basis: Basis::default() }
     }
 }
 
 impl DeviceAllocation {
-    /// Tells whether everything went as the pod asked: it is admitted, and each container may start, with
+    /// Returns true if everything went as the pod asked: it is admitted, and each container may start, with
     /// all that it asked for.
     pub fn is_good(&self) -> bool {
         let is_good = |container: &ContainerAllocation| {

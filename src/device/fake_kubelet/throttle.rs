@@ -1,4 +1,4 @@
-//! How much is told: a plugin that floods must not drown the terminal, or the disk that takes the lines.
+//! The rate limit of events: a flooding plugin must fill neither the terminal nor the disk.
 
 use crate::facts::timestamp::Timestamp;
 
@@ -17,9 +17,9 @@ pub struct Throttle {
 }
 
 impl Throttle {
-    /// Tells whether one more may be told now.
+    /// Returns true if one more event may be written now.
     pub fn admits(&mut self, now: Timestamp) -> bool {
-        // A clock that was set back begins anew.
+        // A clock that was set back begins again.
         let fresh = self.began.is_none_or(|began| !(0..WINDOW).contains(&now.since(began)));
         if fresh {
             (self.began, self.told) = (Some(now), 0);
@@ -40,7 +40,7 @@ impl Throttle {
         (over && self.held_back > 0).then(|| std::mem::take(&mut self.held_back))
     }
 
-    /// Tells whether something is to be said when the second is over.
+    /// Returns true if held-back events are to be counted when the second is over.
     pub fn owes(&self) -> bool {
         self.held_back > 0
     }

@@ -1,4 +1,4 @@
-//! An allocation as people read it.
+//! The tables of an allocation.
 
 use super::report::{
     Affinity, AllocatedDevice, ContainerAllocation, DeviceAllocation, GivenResource, Unregistered,

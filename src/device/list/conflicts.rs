@@ -20,7 +20,7 @@ pub(super) struct Sharing<'h> {
 }
 
 impl<'h> Sharing<'h> {
-    /// Finds out who shares with whom.
+    /// Finds the containers that share devices.
     pub fn of(holdings: &'h Holdings<'_>) -> Self {
         let mut by_device: BTreeMap<&str, BTreeMap<&str, Vec<&'h Key>>> = BTreeMap::new();
         for key in holdings.devices.keys() {
@@ -53,7 +53,7 @@ impl<'h> Sharing<'h> {
         Self { by_device, doubles }
     }
 
-    /// Returns with whom a device is shared that may not be.
+    /// Returns the containers that a device must not be shared with.
     pub fn double(&self, key: &Key) -> Option<&Reason> {
         self.doubles.get(key)
     }
@@ -65,7 +65,7 @@ impl<'h> Sharing<'h> {
     }
 }
 
-/// Returns who of the containers of one pod shares with whom it may not.
+/// Returns the containers of one pod that must not share.
 fn of_one_pod<'h>(holdings: &Holdings<'_>, keys: &[&'h Key]) -> Vec<(&'h Key, Reason)> {
     let holder = &holdings.holders[&keys[0].pod];
     let mut ordered: Vec<(usize, Role, &'h Key)> = Vec::new();

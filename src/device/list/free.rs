@@ -1,4 +1,4 @@
-//! The answer of `--free`: the devices that are left.
+//! The answer of `--free`: the devices that no pod holds.
 
 use super::reason::CheckpointDamage;
 use super::report::DeviceList;
@@ -13,9 +13,9 @@ pub struct FreeDevices {
     pub at: String,
     /// A device each.
     pub items: Vec<FreeOf>,
-    /// The resources of which nobody told what is healthy.
+    /// The resources whose healthy devices are unknown.
     pub unknown: Vec<String>,
-    /// What is wrong with the checkpoint, where the kubelet does not take it.
+    /// What is wrong with the checkpoint, where the kubelet rejects it.
     pub damage: Option<Worded<CheckpointDamage>>,
     /// What the answer rests on.
     #[serde(flatten)]

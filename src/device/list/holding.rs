@@ -27,7 +27,7 @@ pub enum Role {
     Unknown,
 }
 
-/// Whose a device is: of a pod by its UID, or, where nobody knows that, by its name.
+/// The holder of a device: a pod by its UID, or by its name if the UID is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PodKey {
     /// The UID under which the kubelet runs it.
@@ -83,7 +83,7 @@ pub(super) struct Holder<'a> {
 pub(super) struct Holdings<'a> {
     pub devices: BTreeMap<Key, Holding>,
     pub holders: BTreeMap<PodKey, Holder<'a>>,
-    /// What only a checkpoint says that the kubelet does not take, where the kubelet itself tells.
+    /// What only a checkpoint says that the kubelet rejects, where the kubelet itself tells.
     pub only_in_damaged: BTreeSet<Key>,
 }
 
@@ -95,7 +95,7 @@ impl<'a> Holdings<'a> {
         pods: &NodePods<'a>,
     ) -> Self {
         let mut all = Self::default();
-        // What the kubelet does not take decides nothing where it tells itself.
+        // What the kubelet rejects decides nothing where it tells itself.
         let (decides, damaged) = match checkpoint.filter(|read| read.error.is_some()) {
             Some(damaged) if told.is_some() => (None, Some(damaged)),
             _ => (checkpoint, None),
@@ -170,7 +170,7 @@ impl<'a> Holdings<'a> {
         all
     }
 
-    /// Returns the UID in the checkpoint under which the devices of a pod stand that nobody else knows.
+    /// Returns the UID in the checkpoint of devices whose pod no other source knows.
     /// What its containers have must be the same to the last device, and the same of no other pod.
     fn uid_by_devices(&self, told: &PodResourcesPod) -> Option<String> {
         let mut devices: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();

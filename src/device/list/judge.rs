@@ -1,4 +1,4 @@
-//! What is the matter with a device in a container.
+//! The state of a device in a container.
 
 use super::conflicts::Sharing;
 use super::holding::{Holder, Holding, Key, Role};
@@ -13,12 +13,12 @@ use crate::facts::timestamp::Timestamp;
 use crate::k8s::pod::{ContainerStatus, Pod, ResourceName};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is known beside the device itself.
+/// The facts other than the device.
 pub(super) struct DeviceSources<'a> {
     pub asked: Asked,
     pub facts: &'a DeviceFacts,
     pub pods: &'a NodePods<'a>,
-    /// The healthy devices per resource; `None`: nobody told.
+    /// The healthy devices per resource; `None`: unknown.
     pub healthy: Option<BTreeMap<&'a str, BTreeSet<&'a str>>>,
     /// Those that were healthy when the checkpoint was written, where it was asked for.
     pub registered: Option<BTreeMap<&'a str, BTreeSet<&'a str>>>,
@@ -35,7 +35,7 @@ impl<'a> DeviceSources<'a> {
         let allocatable = told.and_then(|told| told.allocatable.value());
         let healthy = allocatable.map(healthy);
         let checkpoint = asked.checkpoint().then(|| facts.checkpoint.value()).flatten();
-        // What the kubelet does not take says of no device that it was healthy.
+        // What the kubelet rejects says of no device that it was healthy.
         let decides = checkpoint.filter(|read| read.error.is_none());
         let registered = decides.map(registered);
         Self { asked, facts, pods, healthy, registered, kubelet_start: None, now: None }
@@ -159,7 +159,7 @@ pub(super) fn judge(
     reasons
 }
 
-/// Tells whether a container's limits name a resource; requests do not count to the device manager.
+/// Returns true if a container's limits name a resource; requests do not count to the device manager.
 fn asks(holder: &Holder<'_>, key: &Key) -> bool {
     let container = holder.container(&key.container);
     let limit = container
@@ -204,7 +204,7 @@ fn in_one_source(
     }
 }
 
-/// Tells whether an ordinary init container ended: by the runtime, else by the pod's status, else because
+/// Returns true if an ordinary init container ended: by the runtime, else by the pod's status, else because
 /// what comes after it was started.
 fn has_ended(holder: &Holder<'_>, key: &Key, pods: &NodePods<'_>) -> bool {
     let runtime = holder.uid.as_deref().and_then(|uid| pods.container(uid, &key.container));
@@ -229,7 +229,7 @@ fn ended_by_status(pod: &Pod, name: &str) -> bool {
     exit.is_some_and(|exit| exit.exit_code == 0) || runs_later(pod)
 }
 
-/// Tells whether a regular container was started, which is after all init containers.
+/// Returns true if a regular container was started, which is after all init containers.
 fn runs_later(pod: &Pod) -> bool {
     let mut statuses = pod.status.container_statuses.iter();
     statuses.any(|status| status.state.running.is_some() || status.restart_count > 0)

@@ -1,11 +1,11 @@
-//! Who has which device, and in what state: the kubelet's checkpoint, what it tells on its
-//! pod-resources socket, the node's status and the active pods, held against each other.
+//! Allocated devices with their holders and states: the kubelet's checkpoint, the pod-resources API, the node's
+//! status and the active pods, compared with each other.
 //!
 //! * `holding`: a device in a container, from either source;
 //! * `conflicts`: devices in two containers that may not share;
-//! * `judge`: what is the matter with a holding;
-//! * `free`: the devices that are left;
-//! * `resources`: what there is of each resource, and what is left.
+//! * `judge`: the state of a holding;
+//! * `free`: the devices that no pod holds;
+//! * `resources`: the devices of each resource.
 
 mod conflicts;
 mod free;

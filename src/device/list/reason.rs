@@ -1,5 +1,4 @@
-//! What can be the matter with a device in a container, with a resource and with the sources: facts, and the
-//! sentences made of them.
+//! The states of devices, resources and sources, and their sentences.
 
 use super::holding::Role;
 use crate::device::manager::NoneHealthy;
@@ -128,7 +127,7 @@ pub enum Reason {
     },
     /// Only the checkpoint has it, and the pod-resources API was not queried or is unavailable.
     OnlyInCheckpoint {
-        /// The kubelet does not take the checkpoint.
+        /// The kubelet rejects the checkpoint.
         is_damaged: bool,
         /// Null: the API was not queried.
         why: Option<SourceGap>,
@@ -214,7 +213,7 @@ pub enum ResourceNote {
     },
 }
 
-/// What is wrong with a checkpoint that the kubelet does not take, by what is shown in its place.
+/// What is wrong with a checkpoint that the kubelet rejects, by what is shown in its place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum CheckpointDamage {
@@ -289,7 +288,7 @@ impl fmt::Display for Reason {
                  starts again",
             ),
             Self::NoCheckpoint => f.write_str(
-                "the kubelet tells of it, but there is no checkpoint: forgotten when the kubelet \
+                "the kubelet reports it, but there is no checkpoint: forgotten when the kubelet \
                  starts again",
             ),
             Self::Damaged => f.write_str(
@@ -307,11 +306,11 @@ impl fmt::Display for Reason {
             ),
             Self::PodGone { why } => write!(
                 f,
-                "the pod is gone ({why}); the entry stays until a pod asks for devices again"
+                "the pod is gone ({why}); the entry stays until a pod requests devices again"
             ),
             Self::PodEnded { why } => write!(
                 f,
-                "the pod ended ({why}); the entry stays until a pod asks for devices again"
+                "the pod ended ({why}); the entry stays until a pod requests devices again"
             ),
             Self::InitEnded { used_by } if used_by.is_empty() => {
                 f.write_str("the init container ended; kept, unused, until the pod ends")
@@ -321,7 +320,7 @@ impl fmt::Display for Reason {
             }
             Self::PodUnknown { why } => why.fmt(f),
             Self::SpecUnknown => f.write_str(
-                "the pod's specification is not known, so neither is what its containers ask for",
+                "the pod's specification is unknown, so its containers' requests are too",
             ),
             Self::HealthUnknown { why } => why.fmt(f),
             Self::OnlyInCheckpoint { is_damaged, why } => {
@@ -335,9 +334,9 @@ impl fmt::Display for Reason {
                 }
             }
             Self::MayBeInit => f.write_str(
-                "in the checkpoint, and not told by the kubelet, as it is with init containers",
+                "in the checkpoint, but not reported by the kubelet, as for init containers",
             ),
-            Self::OnlyTold { why } => write!(f, "the kubelet tells of it; {why}"),
+            Self::OnlyTold { why } => write!(f, "the kubelet reports it; {why}"),
             Self::Held { role, why } => {
                 f.write_str(match role {
                     Role::Init => "init container, ",
@@ -358,7 +357,7 @@ impl fmt::Display for SourceGap {
                 write!(f, "the pod-resources API is unavailable ({error})")
             }
             Self::HealthyDevices { error } => {
-                write!(f, "the kubelet does not tell its healthy devices ({error})")
+                write!(f, "the kubelet does not report its healthy devices ({error})")
             }
         }
     }
@@ -418,7 +417,7 @@ impl fmt::Display for CheckpointDamage {
              of it and hands the devices out again: do not restart it before kq devices verify; "
         )?;
         match self {
-            Self::KubeletShown { .. } => f.write_str("what is shown is what the kubelet tells"),
+            Self::KubeletShown { .. } => f.write_str("the values are the kubelet's"),
             Self::WholeEntriesShown { entries: 0, .. } => f.write_str("no entry in it is whole"),
             Self::WholeEntriesShown { entries: 1, .. } => {
                 f.write_str("the one entry that is whole is shown")

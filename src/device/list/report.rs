@@ -1,4 +1,4 @@
-//! The answer: every device that a container has, and every resource.
+//! The report: every allocated device and every resource.
 
 use super::conflicts::Sharing;
 use super::holding::{Holder, Holding, Holdings, Key, PodKey, Role, in_effect};
@@ -30,12 +30,12 @@ pub enum Asked {
 }
 
 impl Asked {
-    /// Tells whether the checkpoint is asked.
+    /// Returns true if the checkpoint is a source.
     pub fn checkpoint(self) -> bool {
         self != Self::PodResources
     }
 
-    /// Tells whether the pod-resources API is asked.
+    /// Returns true if the pod-resources API is a source.
     pub fn pod_resources(self) -> bool {
         self != Self::Checkpoint
     }
@@ -57,7 +57,7 @@ pub struct DeviceList {
     #[serde(serialize_with = "by_name")]
     #[schemars(with = "BTreeMap<String, ResourceSummary>")]
     pub resources: Vec<ResourceSummary>,
-    /// What is wrong with the checkpoint, where the kubelet does not take it.
+    /// What is wrong with the checkpoint, where the kubelet rejects it.
     pub damage: Option<Worded<CheckpointDamage>>,
     /// What the answer rests on.
     #[serde(flatten)]
@@ -74,7 +74,7 @@ pub struct PodRef {
     pub namespace: String,
     /// The name; empty: not known.
     pub name: String,
-    /// The UID under which the kubelet runs it; `None`: not known.
+    /// The UID under which the kubelet runs it; `None`: unknown.
     pub uid: Option<String>,
 }
 
@@ -136,7 +136,7 @@ pub enum Health {
     Healthy,
     /// The kubelet does not offer it.
     Unhealthy,
-    /// Nobody told.
+    /// Unknown.
     Unknown,
 }
 
@@ -211,7 +211,7 @@ impl DeviceList {
         }
     }
 
-    /// Tells whether every source was there that decides, and so every state is known.
+    /// Returns true if every state is known.
     pub fn is_complete(&self) -> bool {
         self.basis.is_complete()
             && self.damage.is_none()
@@ -315,7 +315,7 @@ fn given(holdings: &Holdings<'_>, known: &DeviceSources<'_>) -> Vec<Given> {
     given.collect()
 }
 
-/// Returns what is wrong with a checkpoint that the kubelet does not take.
+/// Returns what is wrong with a checkpoint that the kubelet rejects.
 fn damage(read: &CheckpointFact, is_told: bool) -> Option<CheckpointDamage> {
     let (error, entries) = (read.error.clone()?, read.entries.len());
     Some(match (is_told, read.is_partial) {
@@ -325,7 +325,7 @@ fn damage(read: &CheckpointFact, is_told: bool) -> Option<CheckpointDamage> {
     })
 }
 
-/// Says what stands in a checkpoint that the kubelet does not take, and the kubelet does not tell.
+/// Reports the entries of a rejected checkpoint that the kubelet does not report.
 fn only_in_damaged(holdings: &Holdings<'_>, pods: &NodePods<'_>) -> Option<String> {
     let said: Vec<String> = holdings
         .only_in_damaged
@@ -350,7 +350,7 @@ fn only_in_damaged(holdings: &Holdings<'_>, pods: &NodePods<'_>) -> Option<Strin
     })
 }
 
-/// Says that the runtime could not be asked, where it would have decided something.
+/// Adds the missing answer of the runtime, if it matters.
 fn without_runtime(
     snapshot: &Snapshot,
     holdings: &Holdings<'_>,
@@ -379,7 +379,7 @@ fn without_runtime(
     ))
 }
 
-/// Says what the kubelet makes of a number that no NUMA node has.
+/// Adds the kubelet's treatment of a number that no NUMA node has.
 fn odd_nodes(rows: &[DeviceRow]) -> Option<String> {
     let odd = |row: &DeviceRow| row.numa_nodes.iter().copied().find(|node| *node < 0);
     let mut odd = rows.iter().filter_map(|row| Some((row, odd(row)?)));
@@ -411,7 +411,7 @@ fn missing(snapshot: &Snapshot, asked: Asked) -> Vec<String> {
     };
     let mut missing = Vec::new();
     if asked.checkpoint() {
-        // What is wrong with one that is there is told on its own.
+        // The damage of an existing one is reported separately.
         let gap = SourceGap::of_checkpoint(facts);
         missing
             .extend(gap.map(|gap| format!("{gap}; kq devices list --checkpoint FILE reads one")));

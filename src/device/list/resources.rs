@@ -1,4 +1,4 @@
-//! What there is of each resource, who has how many, and what is left.
+//! Each resource with its devices, holders and free devices.
 
 use super::judge::DeviceSources;
 use super::reason::{ResourceNote, State};
@@ -20,7 +20,7 @@ pub struct ResourceSummary {
     pub capacity: Option<i64>,
     /// What the node's status says that pods may have; `None`: it does not, or is not known.
     pub allocatable: Option<i64>,
-    /// How many devices are healthy; `None`: nobody told.
+    /// How many devices are healthy; `None`: unknown.
     pub healthy: Option<usize>,
     /// How many devices active pods have.
     pub allocated: usize,
@@ -102,14 +102,14 @@ pub(super) fn summaries(
     let summaries = summaries.collect();
     if guessed {
         assumptions.push(
-            "devices are taken for healthy that were so when the checkpoint was last written"
+            "devices that were healthy when the checkpoint was last written count as healthy"
                 .to_owned(),
         );
     }
     summaries
 }
 
-/// Returns the NUMA nodes of the devices that are offered; `None`: nobody told.
+/// Returns the NUMA nodes of the devices that are offered; `None`: unknown.
 fn places<'a>(known: &DeviceSources<'a>) -> Option<BTreeMap<(&'a str, &'a str), BTreeSet<i64>>> {
     let healthy = known.healthy.as_ref()?;
     let told = known.facts.pod_resources.value()?.allocatable.value()?;

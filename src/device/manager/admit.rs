@@ -47,7 +47,7 @@ pub struct Step {
     pub allocation: ContainerAllocation,
     /// What is recorded for it afterwards, by resource.
     pub devices_after: BTreeMap<String, DeviceSet>,
-    /// What is left to the next container, by resource; nothing is not told.
+    /// The devices left to the next container, by resource; empty sets are omitted.
     pub reusable_after: BTreeMap<String, DeviceSet>,
 }
 

@@ -1,4 +1,4 @@
-//! What the node offers (`GetCapacity`), pinned by `device_capacity.jsonl`.
+//! The node's capacity (`GetCapacity`), pinned by `device_capacity.jsonl`.
 
 use super::state::{Endpoint, ManagerState};
 use crate::facts::timestamp::Timestamp;
@@ -24,7 +24,7 @@ pub struct Capacity {
 pub struct ResourceCapacity {
     /// All devices.
     pub capacity: usize,
-    /// The healthy ones; not told where only unhealthy ones were ever known.
+    /// The healthy ones; absent where only unhealthy ones were ever known.
     pub allocatable: Option<usize>,
     /// Why.
     pub reason: CapacityReason,
@@ -63,7 +63,7 @@ impl CapacityReason {
         }
     }
 
-    /// Tells whether the kubelet forgets the resource.
+    /// Returns true if the kubelet forgets the resource.
     pub fn deletes(self) -> bool {
         matches!(self, Self::GraceOver { .. } | Self::NoPlugin)
     }

@@ -1,4 +1,4 @@
-//! On which NUMA nodes devices could be had (`topology_hints.go`), pinned by `topology_hints.jsonl`.
+//! The NUMA nodes on which devices are available (`topology_hints.go`), pinned by `topology_hints.jsonl`.
 
 use super::allocate::has_topology;
 use super::numa::{NumaNodes, has_bit};
@@ -63,7 +63,7 @@ pub enum HintError {
 }
 
 impl HintError {
-    /// Tells whether the kubelet does not survive.
+    /// Returns true if the kubelet crashes.
     pub fn is_crash(&self) -> bool {
         !matches!(self, Self::TooManyNodes { .. })
     }
@@ -72,7 +72,7 @@ impl HintError {
 /// How many NUMA nodes are gone through: each doubles the work.
 pub const MAX_NODES: usize = 16;
 
-/// What hints depend on beside the devices.
+/// The inputs of hints other than the devices.
 #[derive(Clone, Debug, Default)]
 pub struct Machine {
     /// The NUMA nodes, as they were discovered.

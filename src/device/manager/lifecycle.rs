@@ -1,4 +1,4 @@
-//! What comes and goes: a kubelet that starts, plugins that register, list and stop.
+//! The start of a kubelet; plugins that register, list and stop.
 
 use super::plugins::PluginOptions;
 use super::state::{Device, Endpoint, HEALTHY, ManagerState};
@@ -63,7 +63,7 @@ impl ManagerState {
         DeviceCheckpoint::of(&self.pod_devices, &self.healthy)
     }
 
-    /// Tells whether the resource is one of plugins: it is known, or something of it is or was allocated
+    /// Returns true if the resource is one of plugins: it is known, or something of it is or was allocated
     /// (`isDevicePluginResource`).
     pub fn is_device_resource(&self, resource: &str) -> bool {
         self.healthy.contains_key(resource) || self.allocated.contains_key(resource)

@@ -1,10 +1,10 @@
 //! The kubelet's device manager (`pkg/kubelet/cm/devicemanager/manager.go`) as a value and its steps.
 //!
 //! * `lifecycle`: plugins come, list, and go; what is written to the checkpoint.
-//! * `registration`: what a plugin is refused for.
-//! * `capacity`: what the node offers.
+//! * `registration`: the checks of a registration.
+//! * `capacity`: the node's capacity.
 //! * [`allocate`]: the devices of a container. `admit`: those of a pod. `start`: before a container starts.
-//! * [`hints`] and [`topology`]: the NUMA nodes that are wished for, and what is made of it.
+//! * [`hints`] and [`topology`]: the preferred NUMA nodes, and their merge.
 
 mod admit;
 pub mod allocate;

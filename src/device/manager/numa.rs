@@ -12,7 +12,7 @@ impl NumaNodes {
         Self(nodes.into_iter().fold(0, |mask, node| mask | bit(node)))
     }
 
-    /// Tells whether a node is in it.
+    /// Returns true if it contains a node.
     pub fn contains(self, node: i64) -> bool {
         self.0 & bit(node) != 0
     }
@@ -22,7 +22,7 @@ impl NumaNodes {
         self.0.count_ones() as usize
     }
 
-    /// Tells whether no node is in it.
+    /// Returns true if it is empty.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -39,12 +39,12 @@ impl NumaNodes {
         Self(self.0 | other.0)
     }
 
-    /// Tells whether a node is in both.
+    /// Returns true if a node is in both.
     pub fn touches(self, other: Self) -> bool {
         !self.and(other).is_empty()
     }
 
-    /// Tells whether it has fewer nodes, or as many and lower ones (`IsNarrowerThan`).
+    /// Returns true if it has fewer nodes, or as many and lower ones (`IsNarrowerThan`).
     pub fn is_narrower_than(self, other: Self) -> bool {
         (self.len(), self.0) < (other.len(), other.0)
     }
@@ -55,7 +55,7 @@ impl NumaNodes {
     }
 }
 
-/// Tells whether the kubelet's masks have a bit for a node.
+/// Returns true if the kubelet's masks have a bit for a node.
 pub fn has_bit(node: i64) -> bool {
     bit(node) != 0
 }

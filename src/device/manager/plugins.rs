@@ -1,4 +1,4 @@
-//! What the device manager asks plugins while it allocates.
+//! The calls to plugins during an allocation.
 
 use super::state::ManagerState;
 use crate::facts::checkpoint::device::DeviceSet;
@@ -35,7 +35,7 @@ pub enum Allocated {
 /// The plugins, as the device manager asks them. Errors are texts as gRPC tells them.
 ///
 /// The kubelet holds no lock while it waits for an answer: plugins register, list and go meanwhile. So each
-/// question comes with the state, for whoever lets that happen.
+/// call comes with the state, for a caller that lets that happen.
 pub trait Plugins {
     /// Asks which devices a plugin prefers; `None` is an answer without a container.
     ///
@@ -51,7 +51,7 @@ pub trait Plugins {
         size: usize,
     ) -> Result<Option<Vec<String>>, String>;
 
-    /// Tells a plugin which devices a container gets.
+    /// Calls a plugin for the devices of a container.
     ///
     /// # Errors
     ///

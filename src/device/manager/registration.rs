@@ -1,4 +1,4 @@
-//! What the kubelet checks before it takes a plugin in, pinned by `device_register.jsonl`.
+//! The checks of a plugin at its registration, pinned by `device_register.jsonl`.
 
 use crate::k8s::duration::GoDuration;
 use crate::k8s::go_text::quote;
@@ -77,7 +77,7 @@ pub fn check_plugin(versions: &[String], resource: &str) -> Result<(), Registrat
     Ok(())
 }
 
-/// Tells whether a name is that of an extended resource
+/// Returns true if a name is that of an extended resource
 /// (`IsExtendedResourceName` in `pkg/apis/core/v1/helper`).
 pub fn is_extended_resource(name: &str) -> bool {
     // What stands before names of resources in a quota has to fit as well.

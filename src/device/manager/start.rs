@@ -1,4 +1,4 @@
-//! What comes before a container starts (`callPreStartContainerIfNeeded`).
+//! The calls before a container starts (`callPreStartContainerIfNeeded`).
 
 use super::allocate::AllocateError;
 use super::plugins::Plugins;

@@ -1,4 +1,4 @@
-//! What the device manager holds in memory (`ManagerImpl`).
+//! The in-memory state of the device manager (`ManagerImpl`).
 
 use super::plugins::PluginOptions;
 use crate::facts::checkpoint::device::{DeviceSet, PodDevices};

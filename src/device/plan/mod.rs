@@ -1,12 +1,13 @@
-//! What would happen to the devices of pods: `kq devices plan`. Pure.
+//! The devices that pods would get: `kq devices plan`. Pure.
 
 mod outlook;
-mod unhealthy;
 mod unknown_facts;
 mod view;
 
-pub use outlook::{Change, Fate, HeldDevices, Now, RestartEffect, Verdict, changes, foresee};
-pub use unhealthy::{UnhealthyDevice, unhealthy};
+pub use outlook::{
+    Change, Fate, HeldDevices, Now, RestartEffect, UnhealthyDevice, Verdict, changes, foresee,
+    unhealthy,
+};
 pub use unknown_facts::UnknownFacts;
 pub use view::{table, wide};
 
@@ -28,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DevicePlan {
-    /// The kubelet starts anew.
+    /// The kubelet starts again.
     pub kubelet_restart: bool,
     /// No pod was named.
     #[serde(skip)]
@@ -56,7 +57,7 @@ answer!("DevicePlan", DevicePlan);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NotOffered {
-    /// The Node object has it all the same: somebody else put it there.
+    /// The Node object has it for another reason: it was set from outside.
     pub in_node_status: bool,
     /// A resource of the node with nearly the same name.
     pub did_you_mean: Option<String>,
@@ -84,7 +85,7 @@ pub struct ResourceBefore {
     pub unhealthy: usize,
     /// Devices in use.
     pub allocated: usize,
-    /// Healthy devices that nobody uses.
+    /// Healthy devices that are not in use.
     pub free: usize,
 }
 
@@ -124,7 +125,7 @@ impl Failure {
         Self { kubelet_crashes: false, not_reached: false, message }
     }
 
-    /// Tells whether kq does not know what happens.
+    /// Returns true if the result is unknown.
     pub fn is_undetermined(&self) -> bool {
         !self.kubelet_crashes && !self.not_reached
     }
@@ -133,7 +134,7 @@ impl Failure {
     fn for_later(&self, namespace: &str, name: &str) -> Self {
         let message = match self.kubelet_crashes {
             true => format!("not reached: the kubelet crashes at pod {namespace}/{name}"),
-            false => format!("not known, as what becomes of pod {namespace}/{name} is not"),
+            false => format!("not known, as the result of pod {namespace}/{name} is not"),
         };
         Self { kubelet_crashes: false, not_reached: self.kubelet_crashes, message }
     }
@@ -152,7 +153,7 @@ pub struct PodToPlan {
 pub struct WhatIf {
     /// Ids that are taken to be unhealthy, perhaps behind the name of their resource and `=`.
     pub unhealthy: Vec<String>,
-    /// The kubelet starts anew.
+    /// The kubelet starts again.
     pub kubelet_restart: bool,
     /// No pod is named: it is about those of the node that it concerns.
     pub of_node: bool,
@@ -182,7 +183,7 @@ pub enum QuestionError {
         known: String,
     },
     /// Devices of several resources have the id.
-    #[error("--unhealthy {text}: devices of {resources} have this id: say RESOURCE={text}")]
+    #[error("--unhealthy {text}: devices of {resources} have this id: use RESOURCE={text}")]
     Ambiguous {
         /// What was said.
         text: String,
@@ -372,7 +373,7 @@ impl InTurn {
     }
 }
 
-/// Says that nothing is known of a pod as earlier choices decide.
+/// Returns the failure of a pod whose result depends on earlier choices.
 fn depends(resource: &str, policy: TopologyPolicy) -> Failure {
     Failure::unknown(format!(
         "not known: on which NUMA nodes {resource} is left depends on what is chosen before, and with \
@@ -408,7 +409,7 @@ pub fn asked_resources(pod: &Pod) -> impl Iterator<Item = &str> {
         .map(|(name, _)| name.as_str())
 }
 
-/// Tells whether a pod asks for something that the device manager looks after.
+/// Returns true if a pod requests a resource of the device manager.
 pub fn asks_for_devices(state: &ManagerState, pod: &Pod) -> bool {
     in_order(pod)
         .flat_map(|(_, container)| container.resources.limits.iter())
@@ -416,7 +417,7 @@ pub fn asks_for_devices(state: &ManagerState, pod: &Pod) -> bool {
 }
 
 impl DevicePlan {
-    /// Tells whether all pods get what they ask for, and keep what they have.
+    /// Returns true if all pods get their requested devices, and keep those that they have.
     pub fn all_admitted(&self) -> bool {
         let keeps = |pod: &PlannedPod| {
             pod.outlook.as_ref().is_none_or(|outlook| outlook.verdict != Verdict::Forgotten)
@@ -425,7 +426,7 @@ impl DevicePlan {
             && self.not_offered.values().all(|resource| resource.in_node_status)
     }
 
-    /// Looks up the resources that pods ask for and no plugin offers, among those of the node.
+    /// Looks up the requested resources that no plugin offers, among those of the node.
     pub fn look_up_resources(&mut self, node: Option<&NodeObject>) {
         let steps = self.pods.iter().flat_map(|pod| &pod.admission.containers);
         let asked = steps.flat_map(|step| &step.allocation.resources).filter(|resource| {
@@ -438,7 +439,7 @@ impl DevicePlan {
             .flat_map(|outlook| &outlook.held)
             .map(|held| held.resource.as_str())
             .collect();
-        // What somebody has is offered; the kubelet forgot it.
+        // A device that a pod holds is offered; the kubelet forgot it.
         let asked = asked.filter(|resource| !held.contains(resource.resource.as_str()));
         let asked: BTreeSet<String> = asked.map(|resource| resource.resource.clone()).collect();
         let lookup = |name: String| {
@@ -454,7 +455,7 @@ impl DevicePlan {
         self.not_offered = asked.into_iter().map(lookup).collect();
     }
 
-    /// Tells whether there is a pod of which nothing can be said.
+    /// Returns true if the result of a pod is unknown.
     pub fn is_undetermined(&self) -> bool {
         self.pods.iter().filter_map(|pod| pod.failure.as_ref()).any(Failure::is_undetermined)
     }

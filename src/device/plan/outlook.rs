@@ -1,6 +1,6 @@
-//! What becomes of the pods that are on the node already, and of the devices that they have.
+//! The effect of a restart or of unhealthy devices on the pods of the node.
 
-use super::{DevicePlan, PlannedPod, PodToPlan};
+use super::{DevicePlan, PlannedPod, PodToPlan, WhatIf, device_named};
 use crate::device::manager::ManagerState;
 use crate::device::manager::allocate::{ContainerKind, in_order};
 use crate::facts::checkpoint::device::{DeviceSet, PodDevices};
@@ -23,7 +23,7 @@ pub struct RestartEffect {
 pub enum Verdict {
     /// Nothing happens to it.
     Keeps,
-    /// It keeps running; if it were admitted anew (a container does not run when the kubelet starts), it
+    /// It keeps running; if it were admitted again (a container does not run when the kubelet starts), it
     /// would be refused.
     RefusedAnew,
     /// It survives the start of the kubelet.
@@ -32,9 +32,9 @@ pub enum Verdict {
     Forgotten,
     /// The kubelet that starts refuses it: its phase is Failed, and what runs of it is stopped.
     Refused,
-    /// It keeps running; the kubelet crashes when it is admitted anew, or at a pod before it.
+    /// It keeps running; the kubelet crashes when it is admitted again, or at a pod before it.
     CrashesAnew,
-    /// It keeps running; what happens when it is admitted anew is not known.
+    /// It keeps running; what happens when it is admitted again is unknown.
     Unknown,
 }
 
@@ -62,7 +62,7 @@ pub struct HeldDevices {
 pub enum Fate {
     /// The container keeps them.
     Keeps,
-    /// The kubelet does not know any more that they are in use, and gives them to somebody else.
+    /// The kubelet no longer knows that they are in use, and allocates them to another pod.
     Forgotten,
     /// The pod is refused: its containers are stopped, and the devices are free.
     Lost,
@@ -184,4 +184,41 @@ pub fn changes(before: &ManagerState, after: &ManagerState) -> Vec<Change> {
         })
     });
     changes.collect()
+}
+
+/// A device that is assumed to be unhealthy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UnhealthyDevice {
+    pub resource: String,
+    /// Its id.
+    pub device: String,
+    /// Its NUMA nodes; none where none are known.
+    pub numa_nodes: Vec<i64>,
+    /// It was healthy before.
+    pub was_healthy: bool,
+    /// The UIDs of the pods for which it is recorded.
+    pub pods: BTreeSet<String>,
+}
+
+/// Returns the devices that a question assumes to be unhealthy, as they were before.
+pub fn unhealthy(before: &ManagerState, question: &WhatIf) -> Vec<UnhealthyDevice> {
+    let named: BTreeSet<(String, String)> =
+        question.unhealthy.iter().filter_map(|text| device_named(before, text).ok()).collect();
+    let device = |(resource, device): (String, String)| {
+        let listed = before.devices.get(&resource).and_then(|devices| devices.get(&device));
+        let nodes = listed.and_then(|device| device.numa_nodes.as_ref());
+        let healthy = before.healthy.get(&resource);
+        let has_it = before.pod_devices.entries.iter().filter(|(key, record)| {
+            key.resource_name == resource && record.ids().contains(&device)
+        });
+        UnhealthyDevice {
+            numa_nodes: nodes.into_iter().flatten().copied().collect(),
+            was_healthy: healthy.is_some_and(|healthy| healthy.contains(&device)),
+            pods: has_it.map(|(key, _)| key.pod_uid.clone()).collect(),
+            resource,
+            device,
+        }
+    };
+    named.into_iter().map(device).collect()
 }

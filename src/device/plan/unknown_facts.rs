@@ -1,4 +1,4 @@
-//! What is not sure about a node, and how far a pod can be planned all the same.
+//! Unknown facts of a node, and the parts of a plan that do not depend on them.
 
 use super::{AdmissionContext, Failure, asked_resources};
 use crate::device::manager::allocate::AllocationContext;
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 /// What is not sure about a node, where it can decide everything.
 #[derive(Clone, Debug, Default)]
 pub struct UnknownFacts {
-    /// Why nobody can say which devices there are, beside those that are known.
+    /// Why other devices than the known ones may exist.
     pub devices: Option<String>,
     /// The NUMA nodes of the machine are taken for granted.
     pub numa_nodes: bool,
@@ -31,14 +31,14 @@ impl UnknownFacts {
         if let Some(reason) = &self.devices {
             let unknown = asked_resources(pod).find(|name| !state.healthy.contains_key(*name))?;
             return Some(Failure::unknown(format!(
-                "which devices of {unknown} there are is not known: {reason}"
+                "the devices of {unknown} are unknown: {reason}"
             )));
         }
         let (resource, id) = perhaps_vanished(state, pod, turn.manager, turn.circumstances)?;
         Some(Failure::unknown(format!(
             "not known: {id} of {resource} is recorded for the pod and is not among the healthy devices; \
-             where its plugin does not list it any more the kubelet crashes (GetTopologyHints, nil \
-             pointer), where it lists it as unhealthy the kubelet does not; --devices says what the \
+             if its plugin does not list it any more, the kubelet crashes (GetTopologyHints, nil \
+             pointer), if it lists it as unhealthy, the kubelet does not; --devices says what the \
              plugin lists, --unhealthy {resource}={id} that it does"
         )))
     }
@@ -86,7 +86,7 @@ fn perhaps_vanished(
     for devices in without.devices.values_mut() {
         let known = devices.values().find_map(|device| device.numa_nodes.clone());
         devices.retain(|_, device| device.health != NOT_LISTED);
-        // A plugin that gave one device a NUMA node gives others one; of those nobody may have told.
+        // A plugin that gave one device a NUMA node gives others one, which may be unreported.
         let has_none = devices.values().all(|device| device.numa_nodes.is_none());
         if let Some(device) = devices.values_mut().next().filter(|_| has_none) {
             device.numa_nodes = known;
@@ -105,7 +105,7 @@ fn not_listed<'a>(state: &'a ManagerState, resource: &str) -> Vec<&'a str> {
     devices.map(|(id, _)| id.as_str()).collect()
 }
 
-/// Says which devices are counted into NUMA hints though nobody lists them.
+/// Returns the devices that are counted into NUMA hints though no source lists them.
 pub(super) fn assume_listed<'a>(
     state: &ManagerState,
     manager: &TopologyManager,

@@ -1,18 +1,18 @@
-//! Which socket offers which resource. The device plugin API does not tell: a plugin says it once, to the
-//! kubelet, when it registers.
+//! The resource of each socket. The device plugin API does not report it: a plugin sends it only to the kubelet, when
+//! it registers.
 
 use super::report::{DevicePlugins, PluginSocket, SocketKind};
 
-/// Assigns the resources to the sockets as well as it can be known. `endpoints` are what a stand-in says: a
+/// Assigns the resources to the sockets as well as it can be known. `endpoints` are what a fake kubelet says: a
 /// resource and the name of its socket.
 pub fn assign_resources(report: &mut DevicePlugins, endpoints: &[(String, String)]) {
     for socket in report.sockets.iter_mut().filter(|it| it.kind == SocketKind::Plugin) {
         let told = endpoints.iter().find(|(_, endpoint)| *endpoint == socket.name);
         if let Some((resource, _)) = told {
-            know(socket, resource, "the stand-in says so");
+            know(socket, resource, "from the fake kubelet");
         } else if let Some(info) = socket.info.clone() {
             match info.kind.as_str() {
-                "DevicePlugin" => know(socket, &info.name, "it says so (GetInfo)"),
+                "DevicePlugin" => know(socket, &info.name, "from the plugin (GetInfo)"),
                 other => socket.resource = Err(format!("it is a {other}, not a device plugin")),
             }
         }
@@ -41,7 +41,7 @@ pub fn assign_resources(report: &mut DevicePlugins, endpoints: &[(String, String
                 socket.resource = Err(match &first {
                     None => "the checkpoint names no resource that is left".to_owned(),
                     Some(_) => {
-                        "the plugin API does not tell, and several sockets or resources are left"
+                        "the plugin API does not report it, and several sockets or resources remain"
                             .to_owned()
                     }
                 });

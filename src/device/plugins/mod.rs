@@ -1,5 +1,5 @@
-//! The device plugins of a node, looked at without disturbing them: who listens, who is connected, what can
-//! be allocated.
+//! The device plugins of a node, inspected without disturbing them: listeners, connections, and resources that can be
+//! allocated.
 
 mod guess;
 mod report;

@@ -1,4 +1,4 @@
-//! What was seen, as it is told.
+//! The report of an inspection.
 
 use crate::answer::{Basis, answer};
 use crate::device::manager::PluginOptions;
@@ -78,7 +78,7 @@ pub enum SocketKind {
     Plugin,
     /// The kubelet's own.
     Kubelet,
-    /// The socket of a stand-in.
+    /// The socket of a fake kubelet.
     RegistrationServer,
     NoSocket,
 }
@@ -89,7 +89,7 @@ pub enum SocketKind {
 pub struct Connections {
     /// How many there are.
     pub count: usize,
-    /// Whether the kubelet is among them; `None`: nobody knows whose they are.
+    /// The kubelet is among them; `None`: their processes are unknown.
     pub kubelet: Option<bool>,
     /// Who holds the other ends, as far as it can be seen.
     pub peers: Vec<Process>,
@@ -127,9 +127,9 @@ pub struct PluginInfo {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceState {
-    /// It has been registered: its name is in the checkpoint, or a stand-in says so.
+    /// It has been registered: its name is in the checkpoint, or a fake kubelet says so.
     pub is_registered: bool,
-    /// How many devices are healthy; `None`: nobody told.
+    /// How many devices are healthy; `None`: unknown.
     pub healthy: Option<usize>,
     /// That is what is now; a file says what was when it was written.
     pub is_live: bool,
@@ -139,7 +139,7 @@ pub struct ResourceState {
 
 impl Default for PluginSocket {
     fn default() -> Self {
-        let unknown = || "not looked at".to_owned();
+        let unknown = || "not inspected".to_owned();
         Self {
             name: String::new(),
             place: Place::default(),
@@ -190,17 +190,17 @@ fn known<T: Serialize, S: Serializer>(
 }
 
 impl PluginSocket {
-    /// Tells whether somebody is known to listen.
+    /// Returns true if a process is known to listen.
     pub fn listens(&self) -> bool {
         self.listening == Ok(true)
     }
 
-    /// Tells whether it listens and never answers: a kubelet that asks it waits for ever.
+    /// Returns true if it listens and never answers: a kubelet that calls it waits forever.
     pub fn hangs(&self) -> bool {
         self.listens() && self.answers == Some(false)
     }
 
-    /// Tells whether the kubelet, or what stands in for it, is connected; `None`: not known.
+    /// Returns true if the kubelet or a fake kubelet is connected; `None`: unknown.
     pub fn is_connected(&self) -> Option<bool> {
         let connections = self.connections.as_ref().ok()?;
         match (connections.count, connections.kubelet) {

@@ -1,4 +1,4 @@
-//! Plugins as people read them.
+//! The tables of the plugins.
 
 use super::report::{DevicePlugins, PluginSocket, Process, ResourceState, SocketKind};
 use crate::output::table::{Column, Rows, or_dash};

@@ -1,4 +1,4 @@
-//! Whether a resource can be allocated yet.
+//! The conditions under which a resource can be allocated.
 
 use super::report::{DevicePlugins, PluginSocket, SocketKind};
 
@@ -6,16 +6,15 @@ use super::report::{DevicePlugins, PluginSocket, SocketKind};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
     pub text: String,
-    /// It may be there: nobody can tell.
+    /// It is unknown, so it may be there.
     pub is_unknown: bool,
 }
 
-/// Returns what is missing until pods can get devices of a resource: nothing when it is there. Not to know is
-/// not to have.
+/// Returns the unmet conditions for allocating a resource. Unknown
+/// counts as missing.
 ///
-/// Whoever serves the plugins must count a healthy device now: a kubelet does only while it is connected to
-/// the plugin. A file of it does not tell, it may be from before. A socket that is known to be the plugin's
-/// must not say otherwise.
+/// The kubelet must count a healthy device now, which it does only while it is connected to the plugin. A
+/// checkpoint is no proof, since it may be old. A socket that is known to be the plugin's must not contradict it.
 pub fn missing_for(report: &DevicePlugins, resource: &str) -> Vec<Missing> {
     let no = |text: String| vec![Missing { text, is_unknown: false }];
     let unknown = |text: String| Missing { text, is_unknown: true };
@@ -35,10 +34,10 @@ pub fn missing_for(report: &DevicePlugins, resource: &str) -> Vec<Missing> {
             state.source
         ))),
         (None, _) => missing.push(unknown(format!(
-            "nobody tells how many devices of {resource} are healthy"
+            "the number of healthy devices of {resource} is unknown"
         ))),
     }
-    // Where nobody knows which socket it is, none says otherwise.
+    // If the socket is unknown, no socket contradicts it.
     let own: Vec<&PluginSocket> = report
         .sockets
         .iter()
@@ -55,10 +54,10 @@ pub fn missing_for(report: &DevicePlugins, resource: &str) -> Vec<Missing> {
             let text = format!("there is no socket of a plugin that could offer {resource}");
             missing.extend(no(text));
         } else if !state.is_live {
-            missing.push(unknown(format!("which socket offers {resource} is not known")));
+            missing.push(unknown(format!("the socket of {resource} is unknown")));
         }
     } else if own.iter().all(|socket| socket.listening == Ok(false)) {
-        missing.extend(no(format!("nobody listens on {names}")));
+        missing.extend(no(format!("no process listens on {names}")));
     } else if own.iter().all(|socket| socket.is_connected() == Some(false)) {
         missing.extend(no(format!("the kubelet is not connected to {names}")));
     } else if own.iter().all(|socket| socket.hangs()) {
@@ -97,9 +96,14 @@ mod tests {
             ("unknown", None, Some(good()), &["no plugin has registered"]),
             ("gone", state(false, Some(1)), Some(good()), &["the plugin of a/x is gone"]),
             ("unhealthy", state(true, Some(0)), Some(good()), &["no device of a/x is healthy"]),
-            ("untold", state(true, None), Some(good()), &["nobody tells how many"]),
+            ("no count", state(true, None), Some(good()), &["the number of healthy devices of"]),
             ("no socket", state(true, Some(1)), None, &["there is no socket"]),
-            ("dead", state(true, Some(1)), Some(socket(false, 0, Ok("a/x"))), &["nobody listens"]),
+            (
+                "dead",
+                state(true, Some(1)),
+                Some(socket(false, 0, Ok("a/x"))),
+                &["no process listens"],
+            ),
             (
                 "not connected",
                 state(true, Some(1)),
@@ -138,7 +142,7 @@ mod tests {
         let rows: [Row<'_>; 7] = [
             ("the kubelet counts it", true, Some(1), known(), &[]),
             (
-                "it does, and nobody sees who is connected",
+                "it does, and its connections are unknown",
                 true,
                 Some(1),
                 socket(None, Ok("a/x"), false),
@@ -157,7 +161,7 @@ mod tests {
                 false,
                 Some(4),
                 socket(Some(true), Ok("a/x"), true),
-                &["whether the 4", "which socket"],
+                &["whether the 4", "the socket of"],
             ),
             (
                 "a file, and a stranger",
@@ -166,7 +170,7 @@ mod tests {
                 socket(None, Ok("a/x"), false),
                 &["whether the 4", "whether the kubelet"],
             ),
-            ("nobody", false, None, known(), &["nobody tells"]),
+            ("no count", false, None, known(), &["the number of healthy"]),
         ];
         for (name, is_live, healthy, socket, expected) in rows {
             let state =

@@ -1,4 +1,4 @@
-//! The devices in use of which the running kubelet tells.
+//! Allocated devices from the pod-resources API of the running kubelet.
 
 use super::{ReconstructedManager, some};
 use crate::answer::{Assumption, Basis, Missing};
@@ -101,7 +101,7 @@ pub(super) fn add_told(
     assembled.state.allocated = assembled.state.pod_devices.allocated();
 }
 
-/// Returns what the kubelet tells of as records; a pod of which nobody knows the UID has its name for it.
+/// Returns the kubelet's answer as records; a pod with an unknown UID has its name instead.
 fn records(told: &PodResources, pods: &NodePods<'_>) -> BTreeMap<PodDeviceKey, PodDevice> {
     let mut records: BTreeMap<PodDeviceKey, PodDevice> = BTreeMap::new();
     for pod in &told.pods {

@@ -1,4 +1,4 @@
-//! The device manager of a node, put together from what is known of it from outside.
+//! The device manager of a node, reconstructed from the checkpoint, the pod-resources API and the Node object.
 
 mod from_pod_resources;
 mod of_node;
@@ -47,7 +47,7 @@ pub struct ReconstructedManager {
     pub restored: PodDevices,
     /// Where the devices of each resource are from.
     pub sources: BTreeMap<String, DeviceSource>,
-    /// Why nobody can say which devices there are, beside those that are given; `None`: somebody can.
+    /// Why the devices are unknown, except those from `--devices`; `None`: they are known.
     pub unknown_devices: Option<String>,
     /// Nobody can say which devices are in use.
     pub unknown_use: bool,
@@ -69,16 +69,16 @@ pub enum DeviceSource {
     Checkpoint,
 }
 
-/// Why there is no device manager: nobody knows any device. A lowercase fragment.
+/// Why there is no device manager: no device is known. A lowercase fragment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the devices of the node are not known: {0}")]
+#[error("the devices of the node are unknown: {0}")]
 pub struct NoDevices(pub String);
 
 /// Puts a device manager together.
 ///
 /// # Errors
 ///
-/// Fails when nobody knows any device.
+/// Fails if no device is known.
 pub fn assemble(
     facts: Option<&DeviceFacts>,
     given: &[DeviceOverride],
@@ -162,7 +162,7 @@ impl ReconstructedManager {
     }
 }
 
-/// Says why neither source is one.
+/// Returns the reason why neither source is usable.
 fn neither(checkpoint: &str, pod_resources: &str) -> String {
     format!("the checkpoint: {checkpoint}; the pod-resources API: {pod_resources}")
 }
@@ -171,7 +171,7 @@ fn unsound(error: &str) -> String {
     format!("it is not sound ({error})")
 }
 
-/// Takes the records of the checkpoint; those of one that the kubelet does not take only where nobody else
+/// Takes the records of the checkpoint; those of a rejected one only where no other source
 /// tells.
 fn restore(
     fact: &CheckpointFact,
@@ -342,7 +342,7 @@ fn by_hand(given: &[DeviceOverride], assembled: &mut ReconstructedManager) {
     }
 }
 
-/// Returns which pods keep their devices: those that are active, and those of which nobody knows.
+/// Returns the pods that keep their devices: those that are active, and those of unknown state.
 pub fn keeping(pods: &NodePods<'_>, state: &ManagerState, basis: &mut Basis) -> BTreeSet<String> {
     let mut keeping = pods.active();
     let owners: BTreeSet<&str> =
@@ -350,7 +350,7 @@ pub fn keeping(pods: &NodePods<'_>, state: &ManagerState, basis: &mut Basis) -> 
     for uid in owners {
         let why = match pods.standing(uid) {
             // No UID: the kubelet alone knows the pod.
-            _ if uid.contains('/') => "the kubelet lists it, and nobody else knows it".to_owned(),
+            _ if uid.contains('/') => "only the kubelet lists it".to_owned(),
             Standing::Unknown(why) => why.to_string(),
             Standing::Active(_) | Standing::Ended(_) | Standing::Gone(_) => continue,
         };

@@ -1,5 +1,5 @@
-//! The device manager of a node of which nothing is known but the Node object and the pods: how many devices
-//! there are, and not which.
+//! The device manager of a node of which only the Node object and the pods are known: the devices are counted, not
+//! identified.
 
 use crate::device::manager::allocate::{AllocationContext, in_order};
 use crate::device::manager::{
@@ -25,7 +25,7 @@ struct Counted {
 /// they ask for; what resource claims provide (gate `DRAExtendedResource`) they do not. `asked` is what the pods
 /// in question ask for; which device is which is made up. `None`: too many devices would have to be.
 ///
-/// Devices that are not healthy are taken to be nobody's as long as there are enough others. What the Node
+/// Devices that are not healthy are taken to be free as long as there are enough others. What the Node
 /// object keeps at 0 of 0 has no plugin any more (`MachineInfo` of `pkg/kubelet/nodestatus/setters.go`, read in
 /// 1.36.2).
 pub fn of_node(
@@ -196,7 +196,7 @@ mod tests {
             ("none is healthy", Some((0, 4)), vec![], 1, none_healthy),
             ("removed", Some((0, 0)), vec![], 1, Ok(0)),
             (
-                "removed, and somebody holds one",
+                "removed, and a container holds one",
                 Some((0, 0)),
                 vec![pod(&[], &[1])],
                 1,

@@ -1,4 +1,4 @@
-//! Who is believed.
+//! Tests of the precedence of sources.
 
 use super::*;
 use crate::facts::checkpoint::device::DeviceSet;

@@ -1,8 +1,8 @@
-//! A checkpoint without what is stale or damaged in it: what would be written in place of a file, and
-//! why each part of it stays or goes. Pure; `src/edge/checkpoint_file.rs` writes it.
+//! A checkpoint without stale or damaged entries, with the reason why each entry stays or goes. Pure;
+//! `src/edge/checkpoint_file.rs` writes it.
 //!
-//! * `plan`: what a request makes of the entries that are sound.
-//! * `report`, `view`: the plan, and what came of it.
+//! * `plan`: the entries that stay and go.
+//! * `report`, `view`: the plan and its result.
 
 mod plan;
 mod report;

@@ -1,4 +1,4 @@
-//! What a request makes of a checkpoint.
+//! The plan of a repair: each entry with the reason why it stays or goes.
 
 use crate::device::flipped_bit::{FlippedBit, flipped_bit};
 use crate::device::reconstruct::some;
@@ -54,7 +54,7 @@ pub struct Item {
 /// What would be written, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepairPlan {
-    /// Why the kubelet does not take the file as it is, in its words.
+    /// Why the kubelet rejects the file as it is, in its words.
     pub error: Option<String>,
     /// The entries in their order.
     pub items: Vec<Item>,
@@ -86,7 +86,7 @@ pub fn plan(bytes: &[u8], request: &Request, pods: &NodePods<'_>) -> RepairPlan 
     }
     if let (Some(error), false) = (&error, request.rebuild) {
         refusals.push(format!(
-            "the kubelet does not take this file ({error}); --rebuild makes a sound one of it"
+            "the kubelet rejects this file ({error}); --rebuild makes a sound one of it"
         ));
     }
     let targets: Vec<Target<'_>> =
@@ -103,12 +103,12 @@ pub fn plan(bytes: &[u8], request: &Request, pods: &NodePods<'_>) -> RepairPlan 
         let standing = pods.standing(&entry.pod_uid);
         let runs = pods.container(&entry.pod_uid, &entry.container_name);
         let (action, reason) = match damage {
-            // What is skipped by the kubelet anyway does no harm where nobody wants it to go.
+            // What is skipped by the kubelet anyway does no harm unless it is to be removed.
             Some(damage) if request.rebuild => {
                 let holder = match entry.pod_uid.is_empty() {
                     _ if damage == REPLACED => None,
-                    // In a file that it takes, such an entry is nobody's.
-                    true => found.error.as_ref().map(|_| "whose it is is not known".to_owned()),
+                    // In a file that it takes, such an entry belongs to no pod.
+                    true => found.error.as_ref().map(|_| "its pod is unknown".to_owned()),
                     false => in_use(&standing, runs, pods),
                 };
                 let Some(holder) = holder else {
@@ -183,7 +183,7 @@ pub fn plan(bytes: &[u8], request: &Request, pods: &NodePods<'_>) -> RepairPlan 
     RepairPlan { error, items, lost, restored, after, content, refusals, notes, is_change }
 }
 
-const CHANGED: &str = "the checksum tells that something was changed, not what";
+const CHANGED: &str = "the checksum shows that something was changed, not what";
 
 /// Returns the one bit that makes a damaged file what the kubelet wrote, and the bytes with it.
 fn flipped_bit_of(bytes: &[u8], error: &Option<String>) -> Option<(FlippedBit, Vec<u8>)> {
@@ -192,7 +192,7 @@ fn flipped_bit_of(bytes: &[u8], error: &Option<String>) -> Option<(FlippedBit, V
     Some((bit, bit.put_back(bytes)))
 }
 
-/// Refuses to write less than there was: nobody knows whose the lost entries were.
+/// Refuses to write fewer entries than before: the holders of the lost ones are unknown.
 fn refuse_loss(lost: usize, items: &[Item]) -> Option<String> {
     if lost > 0 {
         let entries = if lost == 1 { "1 entry" } else { &format!("{lost} entries") };
@@ -244,28 +244,28 @@ impl<'t> Target<'t> {
         Self { text, of_name: of_name.collect() }
     }
 
-    /// Says why no entry is meant, and what could have been.
+    /// Returns the reason why no entry matches, with similar names.
     fn unknown(&self, items: &[Item]) -> String {
         let text = self.text;
         if self.of_name.len() > 1 {
             let named: Vec<String> =
                 self.of_name.iter().map(|(uid, name)| format!("{name} ({uid})")).collect();
             let (count, named) = (named.len(), some(&named));
-            return format!("--remove {text}: {count} pods have that name: {named}; say which");
+            return format!("--remove {text}: {count} pods have that name: {named}; use a UID");
         }
         let names: BTreeSet<&str> =
             items.iter().map(|item| item.pod.as_deref().unwrap_or(&item.pod_uid)).collect();
         let names: Vec<&str> = names.into_iter().collect();
         match names.is_empty() {
-            true => format!("--remove {text}: no entry is of that name, and there is no other"),
+            true => format!("--remove {text}: no entry has that name, and there is no other"),
             false => format!(
-                "--remove {text}: no entry is of that name; there are those of {}",
+                "--remove {text}: no entry has that name; there are those of {}",
                 some(&names)
             ),
         }
     }
 
-    /// Tells whether an entry is meant. A resource has a slash itself.
+    /// Returns true if an entry is meant. A resource has a slash itself.
     fn names(&self, entry: &PodDevicesEntry, pods: &NodePods<'_>) -> bool {
         let of_pod = |rest: &str| {
             let mut parts = rest.splitn(2, '/').filter(|part| !part.is_empty());
@@ -286,7 +286,7 @@ impl<'t> Target<'t> {
     }
 }
 
-/// Says why what is named should not go.
+/// Returns the reason why a named entry should not go.
 fn in_use(
     standing: &Standing,
     runs: Option<ContainerState>,

@@ -1,4 +1,4 @@
-//! A repair as a value.
+//! The report of a repair.
 
 use super::plan::{Action, Item, RepairPlan};
 use crate::answer::{Basis, answer};
@@ -13,7 +13,7 @@ pub struct DeviceRepair {
     pub checkpoint: String,
     /// It was only planned.
     pub dry_run: bool,
-    /// Why the kubelet does not take the file as it was, in its words.
+    /// Why the kubelet rejects the file as it was, in its words.
     pub error: Option<String>,
     /// Why it is not done.
     pub refusals: Vec<String>,

@@ -226,7 +226,7 @@ fn a_request_removes_what_it_names_and_nothing_in_use() {
             &known,
             remove(&["u3/x"]),
             &[],
-            Some("no entry is of that name"),
+            Some("no entry has that name"),
         ),
         (
             "another resource",
@@ -234,9 +234,9 @@ fn a_request_removes_what_it_names_and_nothing_in_use() {
             &known,
             remove(&["u3/c/x"]),
             &[],
-            Some("no entry is of that name"),
+            Some("no entry has that name"),
         ),
-        ("a part of a UID", &good, &known, remove(&["u"]), &[], Some("no entry is of that name")),
+        ("a part of a UID", &good, &known, remove(&["u"]), &[], Some("no entry has that name")),
         (
             "active",
             &good,
@@ -262,7 +262,7 @@ fn a_request_removes_what_it_names_and_nothing_in_use() {
             &known,
             stale.clone(),
             &["u2", "u3"],
-            Some("the kubelet does not take this file (checkpoint is corrupted)"),
+            Some("the kubelet rejects this file (checkpoint is corrupted)"),
         ),
         (
             "both",
@@ -356,7 +356,7 @@ fn a_name_that_two_pods_have_is_none() {
     let request = Request { remove: vec!["web".to_owned()], force: true, ..Request::default() };
     let found = plan(&three().to_bytes(), &request, &NodePods::of(&snapshot));
     let expected =
-        "--remove web: 2 pods have that name: default/web (u1), default/web (u2); say which";
+        "--remove web: 2 pods have that name: default/web (u1), default/web (u2); use a UID";
     assert_eq!(found.refusals, [expected]);
     assert!(!found.is_change);
 }

@@ -1,4 +1,4 @@
-//! A repair for people.
+//! The tables of a repair.
 
 use super::plan::{Action, Item};
 use super::report::DeviceRepair;
@@ -15,7 +15,7 @@ pub fn wide(report: &DeviceRepair) -> Table {
     lines(report, |_| true)
 }
 
-/// Says why entries stay, once for each reason.
+/// Returns the reason why entries stay, once for each reason.
 pub fn kept(report: &DeviceRepair) -> Vec<String> {
     const SHOWN: usize = 8;
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
@@ -57,7 +57,7 @@ fn lines(report: &DeviceRepair, is_shown: impl Fn(&Item) -> bool) -> Table {
         Column::new("DEVICES", |(_, item)| known(*item, devices)),
         Column::new("REASON", |(lost, item)| match item {
             Some(item) => item.reason.clone(),
-            None => format!("at least {lost} that cannot be read at all"),
+            None => format!("at least {lost} that cannot be read"),
         }),
     ])
 }

@@ -1,7 +1,6 @@
-//! The files against each other and against the pods of the node.
+//! Contradictions between the files, and with the pods of the node.
 
-use super::file::{StateFileContent, VerifyContext};
-use super::finding::Findings;
+use super::file::{Findings, StateFileContent, VerifyContext};
 use super::report::{Examined, Held};
 use super::rule::StateFileRule;
 use crate::answer::Finding;

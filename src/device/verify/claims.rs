@@ -2,15 +2,14 @@
 
 use super::cpu::beginning;
 use super::damage::Damage;
-use super::file::StateFileContent;
-use super::finding::Findings;
+use super::file::{Findings, StateFileContent};
 use super::report::{Examined, FileVerdict, Held};
 use super::rule::StateFileRule;
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::dra::{ClaimInfo, DraRefusal, load};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Looks at the file.
+/// Checks the file.
 pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8]) -> Examined {
     let found = load(bytes);
     let mut verdict = FileVerdict::of(file);

@@ -2,8 +2,7 @@
 //! `policy_static.go` of `pkg/kubelet/cm/cpumanager`.
 
 use super::damage::Damage;
-use super::file::{StateFileContent, VerifyContext};
-use super::finding::Findings;
+use super::file::{Findings, StateFileContent, VerifyContext};
 use super::next_start::NextStart;
 use super::report::{Examined, FileVerdict, Held, Verdict, policy_for};
 use super::rule::{CpuContradiction, CpuRule, StateFileRule};
@@ -14,7 +13,7 @@ use crate::facts::checkpoint::layout::{Layered, Load};
 use crate::k8s::cpuset::CpuSet;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Looks at the file.
+/// Checks the file.
 pub(super) fn examine(
     file: &StateFileContent<'_>,
     bytes: &[u8],
@@ -71,7 +70,7 @@ pub(super) fn examine(
     Examined::of(verdict, findings, held)
 }
 
-/// Says what was read, layout by layout.
+/// Reports the checksums, layout by layout.
 pub(super) fn describe<C: Layered, S, E>(verdict: &mut FileVerdict, found: &Load<C, S, E>) {
     let whole = found.attempts.iter().find(|attempt| attempt.error.is_none());
     if let Some(attempt) = found.taken().or(whole) {
@@ -104,7 +103,7 @@ pub(super) fn beginning(text: &str) -> String {
     }
 }
 
-/// Says that nobody checks a file without a checksum.
+/// Reports that a file without a checksum is not checked.
 pub(super) fn unchecked<C: Layered, S, E>(found: &Load<C, S, E>, findings: &mut Findings<'_>) {
     if found.taken().is_some_and(|attempt| attempt.checksum_in_file() == 0) {
         findings.add("checksum", &StateFileRule::NoChecksum);

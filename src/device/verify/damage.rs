@@ -1,6 +1,6 @@
-//! In which way bytes are not what the kubelet wrote.
+//! The kind of damage: how bytes differ from the kubelet's.
 
-use super::recognise::{is_alike, recognise};
+use super::file::{is_alike, recognise};
 use crate::device::flipped_bit::{FlippedBit, flipped_bit};
 use crate::facts::checkpoint::StateFile;
 use crate::k8s::go_json::check_syntax;
@@ -63,7 +63,7 @@ pub enum Damage {
     NoData,
     /// JSON as it should be, without a checksum.
     NoChecksum,
-    /// JSON as it should be, with another checksum: somebody changed it, or something else wrote it.
+    /// JSON as it should be, with another checksum: it was changed, or another program wrote it.
     Edited,
 }
 
@@ -73,7 +73,7 @@ impl Damage {
         Self::Type { problem: problem.to_owned() }
     }
 
-    /// Tells what is wrong with bytes that the kubelet does not take. `error`: why they cannot be read, where
+    /// Returns the damage of bytes that the kubelet rejects. `error`: why they cannot be read, where
     /// not all in them has the type that it should have. `is_right` tells whether the kubelet would take
     /// others.
     pub(super) fn of(
@@ -95,7 +95,7 @@ impl Damage {
                 if let Some(bit) = flipped_bit(bytes, is_right) {
                     return Self::Bit(bit);
                 }
-                // A text that ends within a word is told as if a blank came next.
+                // A text that ends within a word is reported as if a blank came next.
                 let is_end = error.offset >= bytes.len();
                 if is_end || error.to_string() == "unexpected end of JSON input" {
                     return Self::Cut { offset: bytes.len() };

@@ -2,8 +2,7 @@
 
 use super::cpu::beginning;
 use super::damage::Damage;
-use super::file::{StateFileContent, VerifyContext};
-use super::finding::Findings;
+use super::file::{Findings, StateFileContent, VerifyContext};
 use super::next_start::NextStart;
 use super::report::{Examined, FileVerdict, Held, Verdict};
 use super::rule::{DeviceRule, Holders};
@@ -15,7 +14,7 @@ use crate::facts::node_pods::Standing;
 use crate::k8s::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What to do with a file that the kubelet does not take, and that has entries.
+/// What to do with a file that the kubelet rejects, and that has entries.
 const DISCARDED: &str = "a kubelet that runs has it all in memory, and nothing is lost as long as it is not restarted: \
                          the next pod that gets a device makes it write a sound file; for one that is stopped: \
                          kq devices repair --rebuild";
@@ -24,10 +23,10 @@ const DISCARDED: &str = "a kubelet that runs has it all in memory, and nothing i
 const LOST: &str = "nothing in it can be saved: a kubelet that starts begins with nothing; one that runs has it all in \
                     memory, and the next pod that gets a device makes it write a sound file";
 
-/// How many names are told of a long list.
+/// The number of names that are shown of a long list.
 const TOLD: usize = 8;
 
-/// Looks at the bytes of the file.
+/// Checks the bytes of the file.
 pub(super) fn examine(
     file: &StateFileContent<'_>,
     bytes: &[u8],
@@ -95,7 +94,7 @@ impl crate::facts::checkpoint::go_dump::PreImage for Beginning {
     }
 }
 
-/// Looks at what is known of the file.
+/// Checks a valid file.
 pub(super) fn examine_stored(
     file: &StateFileContent<'_>,
     fact: &CheckpointFact,
@@ -109,7 +108,7 @@ pub(super) fn examine_stored(
     }
     verdict.checksum_in_file = fact.checksum_in_file;
     verdict.checksum_computed = fact.checksum_computed;
-    // What is nobody's content has no layout.
+    // Unrecognised content has no layout.
     let has_any = !fact.entries.is_empty() || !fact.registered.is_empty();
     verdict.layout = match fact.is_old_layout {
         true => Some("up to 1.19".to_owned()),
@@ -272,7 +271,7 @@ fn doubles(fact: &CheckpointFact, known: &VerifyContext<'_>, findings: &mut Find
     }
 }
 
-/// Tells whether a container keeps its devices: a container, or a sidecar. One that is not in the pod does
+/// Returns true if a container keeps its devices: a container, or a sidecar. One that is not in the pod does
 /// not count.
 fn keeps(pod: &Pod, name: &str) -> bool {
     let sidecars = pod.spec.init_containers.iter().filter(|it| it.restarts_always());

@@ -1,26 +1,29 @@
-//! A file, and what is known beside it.
+//! A state file: its content, its kind by the names of its fields, and its findings.
 
+use super::rule::doubt;
+use crate::answer::{Finding, Rule, Severity, Subject};
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::cpu_manager::KnownContainers;
 use crate::facts::devices::CheckpointFact;
 use crate::facts::node_pods::NodePods;
 use crate::k8s::cpuset::CpuSet;
+use crate::k8s::go_json::{Kind, Reader};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-/// A file of state.
+/// A state file.
 #[derive(Clone, Debug)]
 pub struct StateFileContent<'a> {
-    /// Which one; `None`: neither its name nor its content tells.
+    /// Its kind; `None`: neither its name nor its content shows it.
     pub file: Option<StateFile>,
-    /// Where it is, as it was named.
+    /// Its path, as it was named.
     pub path: String,
-    /// The kubelet's root folder, which it names when it does not start.
+    /// The kubelet's root folder, which the kubelet's errors name.
     pub folder: String,
-    /// What became of reading it.
     pub content: Content<'a>,
 }
 
-/// What became of reading a file.
+/// The result of reading a file.
 #[derive(Clone, Debug)]
 pub enum Content<'a> {
     /// Its bytes.
@@ -29,20 +32,20 @@ pub enum Content<'a> {
     Stored(&'a CheckpointFact),
     /// There is none.
     Absent,
-    /// Nobody looked for it when the facts were stored.
+    /// The stored facts do not include it.
     Unrecorded,
     /// Why it could not be read.
     Unreadable(String),
 }
 
-/// What is known beside the files.
+/// The facts other than the files.
 #[derive(Clone, Debug, Default)]
 pub struct VerifyContext<'a> {
-    /// `cpuManagerPolicy`; `None`: the configuration is not known.
+    /// `cpuManagerPolicy`; `None`: the configuration is unknown.
     pub cpu_policy: Option<&'a str>,
     /// The policy leaves reserved CPUs out of what is shared.
     pub strict_cpu_reservation: bool,
-    /// `memoryManagerPolicy`; `None`: the configuration is not known.
+    /// `memoryManagerPolicy`; `None`: the configuration is unknown.
     pub memory_policy: Option<&'a str>,
     /// The gate PodLevelResourceManagers.
     pub pod_level: bool,
@@ -54,4 +57,85 @@ pub struct VerifyContext<'a> {
     pub cpus: Option<CpuSet>,
     /// The pods, for files that are this node's.
     pub pods: Option<&'a NodePods<'a>>,
+}
+
+/// The findings in one file.
+#[derive(Debug)]
+pub(super) struct Findings<'p> {
+    path: &'p str,
+    found: Vec<Finding>,
+}
+
+impl<'p> Findings<'p> {
+    pub fn of(path: &'p str) -> Self {
+        Self { path, found: Vec::new() }
+    }
+
+    /// Adds the finding of a rule at a place of the file.
+    pub fn add(&mut self, place: impl Into<String>, rule: &impl Rule) {
+        let subject = Subject::File { path: self.path.to_owned(), place: place.into() };
+        self.found.push(Finding::of(subject, rule));
+    }
+
+    /// Marks each as a possible result of damage.
+    pub fn doubt(&mut self) {
+        self.found.iter_mut().for_each(doubt);
+    }
+
+    /// Returns true if one of them is an error.
+    pub fn have_error(&self) -> bool {
+        self.found.iter().any(|finding| finding.severity == Severity::Error)
+    }
+
+    pub fn into_vec(self) -> Vec<Finding> {
+        self.found
+    }
+}
+
+/// Returns the kind of file whose content this is. `allocated_pods_state` and
+/// `actuated_pods_state` have the same content.
+pub fn recognise(bytes: &[u8]) -> Option<StateFile> {
+    let mut reader = Reader::new(bytes);
+    let mut fields = BTreeMap::new();
+    let mut data = String::new();
+    if reader.kind().ok()? != Kind::Object {
+        return None;
+    }
+    // A file that is cut is recognised by its beginning.
+    let _ = reader.object(|reader, key| {
+        let kind = reader.kind()?;
+        if fields.len() < 16 {
+            fields.insert(key.to_ascii_lowercase(), kind);
+        }
+        if kind == Kind::String && key.eq_ignore_ascii_case("data") {
+            data = reader.string()?.into_owned();
+            return Ok(());
+        }
+        reader.skip()
+    });
+    let has = |name: &str| fields.contains_key(name);
+    if has("defaultcpuset") {
+        return Some(StateFile::Cpu);
+    }
+    if has("machinestate") {
+        return Some(StateFile::Memory);
+    }
+    match fields.get("data")? {
+        Kind::Object => Some(StateFile::Devices),
+        // A cut text is not in `data`, and says nothing.
+        Kind::String if data.contains("\"ClaimInfoStateList\"") => Some(StateFile::Dra),
+        Kind::String if data.contains("\"allocationEntries\"") => Some(StateFile::PodStatus),
+        Kind::String if data.starts_with('{') => Some(StateFile::AllocatedPods),
+        _ => None,
+    }
+}
+
+/// Returns true if content of one kind is what a file of another name holds.
+pub(super) fn is_alike(named: StateFile, found: StateFile) -> bool {
+    let is_pods = |file| matches!(file, StateFile::AllocatedPods | StateFile::ActuatedPods);
+    named == found
+        || (is_pods(named) && is_pods(found))
+        // The layout of 1.32 under its later names, and an empty file of either.
+        || (is_pods(named) && found == StateFile::PodStatus)
+        || (named == StateFile::PodStatus && is_pods(found))
 }

@@ -3,8 +3,7 @@
 
 use super::cpu::{describe, unchecked};
 use super::damage::Damage;
-use super::file::{StateFileContent, VerifyContext};
-use super::finding::Findings;
+use super::file::{Findings, StateFileContent, VerifyContext};
 use super::next_start::NextStart;
 use super::report::{Examined, FileVerdict, Held, policy_for};
 use super::rule::{MemoryContradiction, MemoryRule};
@@ -15,7 +14,7 @@ use crate::facts::checkpoint::memory_manager::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Looks at the file.
+/// Checks the file.
 pub(super) fn examine(
     file: &StateFileContent<'_>,
     bytes: &[u8],

@@ -1,13 +1,12 @@
-//! `kq devices verify`: the files in which the kubelet remembers things, one by one and against each
-//! other: their format, their checksum, what is damaged and how, what contradicts itself, and what the
-//! kubelet does with them at its next start.
+//! `kq devices verify`: the kubelet's state files, one by one and compared with each other: format,
+//! checksum, damage, contradictions, and their effect on the next start.
 //!
-//! * `file`: a file, and what is known beside it.
-//! * `damage`: in which way bytes are not what the kubelet wrote; `recognise`: whose content they are.
+//! * `file`: a file, its kind and its findings, and the facts that it is compared with.
+//! * `damage`: the kind of damage.
 //! * `devices`, `cpu`, `memory`, `pods`, `claims`: each kind of file.
-//! * `between`: the files against each other and the pods.
-//! * `rule`: what can be found; `next_start`: what the kubelet does with a file.
-//! * `finding`, `report`, `view`: the answer.
+//! * `between`: contradictions between the files and with the pods.
+//! * `rule`: the rules; `next_start`: the effect on the next start.
+//! * `report`, `view`: the answer.
 
 mod between;
 mod claims;
@@ -15,11 +14,9 @@ mod cpu;
 mod damage;
 mod devices;
 mod file;
-mod finding;
 mod memory;
 mod next_start;
 mod pods;
-mod recognise;
 mod report;
 mod rule;
 #[cfg(test)]
@@ -27,7 +24,6 @@ mod tests;
 pub mod view;
 
 pub use damage::Damage;
-pub use file::{Content, StateFileContent, VerifyContext};
+pub use file::{Content, StateFileContent, VerifyContext, recognise};
 pub use next_start::NextStart;
-pub use recognise::recognise;
 pub use report::{FileVerdict, Verdict, Verification};

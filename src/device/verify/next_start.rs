@@ -1,4 +1,4 @@
-//! What the kubelet does with a file at its next start.
+//! The effect of a file on the next start of the kubelet.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -57,7 +57,7 @@ impl fmt::Display for NextStart {
             Self::DependsOnContainers => {
                 "depends on whether the runtime still has the containers of this file of layout v1"
             }
-            Self::Ignores => "does not look at it: only a kubelet 1.32 does",
+            Self::Ignores => "does not read it: only a kubelet 1.32 does",
             Self::Unknown => "is not known",
         })
     }

@@ -2,8 +2,7 @@
 
 use super::cpu::beginning;
 use super::damage::Damage;
-use super::file::{StateFileContent, VerifyContext};
-use super::finding::Findings;
+use super::file::{Findings, StateFileContent, VerifyContext};
 use super::next_start::NextStart;
 use super::report::{Examined, FileVerdict, Held, Verdict};
 use super::rule::StateFileRule;
@@ -13,7 +12,7 @@ use crate::facts::checkpoint::pod_allocation::{
 };
 use std::cmp::Ordering;
 
-/// Looks at a file.
+/// Checks a file.
 pub(super) fn examine(
     file: &StateFileContent<'_>,
     kind: StateFile,

@@ -1,9 +1,8 @@
-//! The answer.
+//! The report of a verification.
 
 use super::between::between;
 use super::damage::Damage;
-use super::file::{Content, StateFileContent, VerifyContext};
-use super::finding::Findings;
+use super::file::{Content, Findings, StateFileContent, VerifyContext};
 use super::next_start::NextStart;
 use super::rule::DELETE;
 use super::{claims, cpu, devices, memory, pods};
@@ -65,7 +64,7 @@ pub struct FileVerdict {
     pub damage: Option<Worded<Damage>>,
     /// What the kubelet does at its next start.
     pub at_next_start: Worded<NextStart>,
-    /// What to do about a file that the kubelet does not take.
+    /// What to do about a file that the kubelet rejects.
     pub advice: Option<String>,
     /// What it says then.
     pub kubelet_error: Option<String>,
@@ -114,7 +113,7 @@ impl FileVerdict {
         }
     }
 
-    /// Says that the kubelet does not start.
+    /// Reports that the kubelet does not start.
     pub(super) fn refuse(&mut self, file: &StateFileContent<'_>, kind: StateFile, cause: &str) {
         self.verdict = Verdict::Refused;
         let error = kind.refusal(cause, &file.folder);
@@ -125,7 +124,7 @@ impl FileVerdict {
         self.kubelet_error = Some(error);
     }
 
-    /// Says that the kubelet reads the file, and does not start with what is in it.
+    /// Reports that the kubelet reads the file, and does not start with its content.
     pub(super) fn not_started_with(&mut self, error: Option<String>) {
         if self.verdict == Verdict::Ok {
             self.verdict = Verdict::Refused;
@@ -134,12 +133,12 @@ impl FileVerdict {
         }
     }
 
-    /// Says what is wrong with the bytes.
+    /// Reports the damage of the bytes.
     pub(super) fn damaged(&mut self, damage: Damage) {
         self.damage = Some(damage.into());
     }
 
-    /// Tells whether something is wrong with the file.
+    /// Returns true if something is wrong with the file.
     pub fn is_bad(&self) -> bool {
         matches!(self.verdict, Verdict::Discarded | Verdict::Refused)
     }
@@ -154,7 +153,7 @@ pub(super) struct Examined {
 
 impl Examined {
     /// Puts together what was found. Where the bytes are damaged, nothing that they say is certain: what
-    /// contradicts something may follow from the damage, and nobody is to act on it.
+    /// contradicts something may follow from the damage, and is no reason to act.
     pub fn of(mut verdict: FileVerdict, mut findings: Findings<'_>, held: Held) -> Self {
         let is_damaged = verdict.damage.is_some() || verdict.verdict == Verdict::Discarded;
         if is_damaged {
@@ -177,7 +176,7 @@ pub(super) enum Held {
 }
 
 impl Verification {
-    /// Looks at files.
+    /// Checks files.
     pub fn of(files: &[StateFileContent<'_>], known: &VerifyContext<'_>) -> Self {
         let mut basis = Basis::default();
         let of_one = |file| examine(file, known, &mut basis);
@@ -206,7 +205,7 @@ impl Verification {
         }
     }
 
-    /// Returns a file that nobody recognises, where no other could be judged.
+    /// Returns an unrecognised file, if no other could be judged.
     pub fn none_judged(&self) -> Option<&FileVerdict> {
         let judged = |file: &FileVerdict| {
             !matches!(file.verdict, Verdict::Unrecognised | Verdict::Unreadable)
@@ -215,8 +214,8 @@ impl Verification {
         unrecognised.next().filter(|_| !self.files.iter().any(judged))
     }
 
-    /// Tells whether something is wrong: a file that the kubelet does not take, an error in one, or a file
-    /// that nobody recognises. Warnings are not.
+    /// Returns true if something is wrong: a file that the kubelet rejects, an error in one, or a file
+    /// that is not recognised. Warnings are not.
     pub fn is_wrong(&self) -> bool {
         let has_error = self.findings.iter().any(|finding| finding.severity == Severity::Error);
         has_error || self.files.iter().any(|it| it.is_bad() || it.verdict == Verdict::Unrecognised)
@@ -227,7 +226,7 @@ impl Verification {
         self.files.iter().all(|file| file.verdict == Verdict::Absent)
     }
 
-    /// Tells whether every file could be read. Facts that were stored need not have all of them, as long as
+    /// Returns true if every file could be read. Facts that were stored need not have all of them, as long as
     /// there is one.
     pub fn is_complete(&self) -> bool {
         let unread =

@@ -1,4 +1,4 @@
-//! The answer for people.
+//! The tables of a verification.
 
 use super::next_start::NextStart;
 use super::report::{FileVerdict, Verdict, Verification};
@@ -6,7 +6,7 @@ use crate::answer::{Finding, Severity, finding_view};
 use crate::facts::checkpoint::StateFile;
 use crate::output::table::{Column, Rows, or_dash};
 
-/// More of a text, which is somebody else's, is cut off in a table; `wide` has all of it.
+/// A longer text from another program is cut in a table; `wide` has all of it.
 const SHOWN: usize = 2_000;
 
 const FILES: &[Column<FileVerdict>] = &[
@@ -76,7 +76,7 @@ pub fn advice(answer: &Verification) -> Vec<String> {
     advice
 }
 
-/// Says how many notes there are, which a table does not show.
+/// Returns the number of notes that a table does not show.
 pub fn notes(answer: &Verification) -> Option<String> {
     let notes = answer.findings.iter().filter(|finding| finding.severity == Severity::Info);
     match notes.count() {

@@ -1,8 +1,8 @@
 //! Requests with an `:authority` that is not one of RFC 3986: h2 refuses them, and the kubelet's server does not.
 //!
 //! gRPC's C core, and so Python and C++, sends the path of the unix socket, percent-encoded; older clients of
-//! Go send it as it is. Blocks of headers are read here, and written again with another authority, which nobody
-//! looks at. What cannot be read is passed on as it came: h2 knows what to answer.
+//! Go send it as it is. Blocks of headers are read here, and written again with another authority, which is not
+//! read. What cannot be read is passed on as it came: h2 knows what to answer.
 
 use crate::edge::http2::{
     CONTINUATION, Decoder, END_HEADERS, FRAME_HEAD_BYTES, Field, HEADERS, PREFACE_BYTES,
@@ -106,7 +106,7 @@ enum State {
     Preface(usize),
     /// The beginning of the head of a frame.
     Head(Vec<u8>),
-    /// So much of a payload that is not looked at is still to come.
+    /// So much of a payload that is not inspected is still to come.
     Payload(usize),
     /// A frame with headers, and what came of it.
     Headers { open: Open, head: [u8; FRAME_HEAD_BYTES], left: usize, payload: Vec<u8> },

@@ -1,5 +1,5 @@
-//! The questions that a plugin which serves a kubelet stands: what it can do, and who it is. Both are
-//! answered from what it knows of itself; it notices nothing but a connection that comes and goes.
+//! Calls that a plugin which serves a kubelet tolerates: its options and its registration info. The plugin answers from
+//! its own data, and notices only a connection that opens and closes.
 
 use super::MAX_PLUGIN_MESSAGE_BYTES;
 use super::client::PluginClient;
@@ -51,7 +51,7 @@ pub fn ask_preferred(
 }
 
 /// Asks a plugin of `plugins_registry` who it is (`GetInfo`), as the kubelet's watcher does each time when
-/// it finds its socket. Nobody is told that it is registered.
+/// it finds its socket. The plugin gets no registration status.
 ///
 /// # Errors
 ///
@@ -97,7 +97,7 @@ pub fn ask_all(plugins: &[PluginQuery], root: &Path, deadline: Duration) -> Vec<
         let asked: Vec<_> = plugins.iter().map(|plugin| (plugin, ask(plugin))).collect();
         let mut answers = Vec::new();
         for (plugin, asked) in asked {
-            let failed = |_| PluginAnswer::failed(plugin, "it could not be asked");
+            let failed = |_| PluginAnswer::failed(plugin, "kq could not call it");
             answers.push(asked.await.unwrap_or_else(failed));
         }
         answers

@@ -1,4 +1,4 @@
-//! One plugin, as the kubelet's client talks to it (`client.go`, `endpoint.go`).
+//! One plugin, called as by the kubelet's client (`client.go`, `endpoint.go`).
 
 use super::http2_preface::{Greeted, Greeting};
 use super::{MAX_PLUGIN_MESSAGE_BYTES, v1beta1};
@@ -16,7 +16,7 @@ use tonic::transport::{Channel, Endpoint, Uri};
 use tonic::{Response, Status, Streaming};
 use v1beta1::device_plugin_client::DevicePluginClient;
 
-/// How long to wait before a socket on which nobody speaks HTTP/2 is tried again; grpc-go waits a second.
+/// How long to wait before a socket without HTTP/2 is tried again; grpc-go waits a second.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// A plugin that is connected to; to clone it is to share the connection.
@@ -35,7 +35,7 @@ impl PluginClient {
     /// is what was in the way.
     pub async fn dial(socket: &Path, patience: Duration) -> Result<Self, (String, String)> {
         let end = Instant::now() + patience;
-        let mut reason = "nobody greeted".to_owned();
+        let mut reason = "no HTTP/2 greeting came".to_owned();
         loop {
             match timeout_at(end, dial_once(socket.to_owned())).await {
                 Ok(Ok(plugin)) => return Ok(plugin),
@@ -49,7 +49,7 @@ impl PluginClient {
         }
     }
 
-    /// Connects once: whoever looks at a plugin does not wait for it to come. It waits for the greeting as
+    /// Connects once: an inspection does not wait for a plugin. It waits for the greeting as
     /// long as it takes; the caller sets the time.
     ///
     /// # Errors
@@ -72,7 +72,7 @@ impl PluginClient {
         })
     }
 
-    /// Opens the stream of its lists (`ListAndWatch`). Only for a plugin that serves nobody else.
+    /// Opens the stream of its lists (`ListAndWatch`). Only for a plugin without another client.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl PluginClient {
         Ok(answer.container_responses.into_iter().next().map(|first| first.device_i_ds))
     }
 
-    /// Tells it which devices a container gets (`Allocate`).
+    /// Calls `Allocate` for the devices of a container.
     ///
     /// # Errors
     ///
@@ -180,11 +180,11 @@ async fn dial_once(socket: PathBuf) -> Result<PluginClient, String> {
         let seen = *greeting.borrow_and_update();
         match seen {
             Greeting::Given => break,
-            Greeting::Wrong => return Err("what listens there does not speak HTTP/2".to_owned()),
+            Greeting::Wrong => return Err("the listener does not speak HTTP/2".to_owned()),
             Greeting::Awaited => {}
         }
         if greeting.changed().await.is_err() && *greeting.borrow() == Greeting::Awaited {
-            return Err("it closed the connection before it said anything".to_owned());
+            return Err("it closed the connection without an answer".to_owned());
         }
     }
     let client =

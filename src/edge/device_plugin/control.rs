@@ -1,4 +1,4 @@
-//! How `kq devices allocate` asks a stand-in: one line of JSON each way, on a socket of their own.
+//! The requests of `kq devices allocate` to a fake kubelet: one line of JSON each way, on a socket of their own.
 
 use super::folder::CONTROL_SOCKET;
 use super::places::{Places, Seat};
@@ -21,7 +21,7 @@ use tokio::time::timeout;
 /// The longest line; a manifest is part of it.
 pub const MAX_CONTROL_BYTES: u64 = 16 << 20;
 
-/// How long somebody may take to say all that they want.
+/// The time limit for a complete request.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What each caller may say; more than that few say at once.
@@ -33,24 +33,24 @@ pub(super) const CALLERS: usize = 16;
 /// How long to wait for a descriptor.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How often a caller is told that its answer is still to come: a plugin may take long.
+/// How often a caller gets a sign of life: a plugin may take long.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// How long a stand-in that works can be silent.
+/// How long a fake kubelet that works can be silent.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// Why a stand-in could not be asked.
+/// Why a request to a fake kubelet failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
-    /// Nobody is there.
-    #[error("nobody stands in for a kubelet in {folder}: {}", plain(error))]
+    /// No fake kubelet listens.
+    #[error("no fake kubelet runs in {folder}: {}", plain(error))]
     Absent {
         folder: String,
         /// What the system said.
         error: io::Error,
     },
-    /// It broke off.
-    #[error("the stand-in in {folder} did not answer: {reason}")]
+    /// The connection ended.
+    #[error("the fake kubelet in {folder} did not answer: {reason}")]
     Broken {
         folder: String,
         /// What happened.
@@ -58,13 +58,13 @@ pub enum ControlError {
     },
 }
 
-/// Asks the stand-in of a folder, and waits for its answer: as long as it says that it is at it, but no
-/// longer than a limit where there is one.
+/// Sends a request to the fake kubelet of a folder, and waits for its answer while it sends signs of life, at most
+/// for the limit.
 ///
 /// # Errors
 ///
-/// Fails when nobody is there, and when it does not answer in that time.
-pub fn ask_stand_in(
+/// Fails without a fake kubelet, and if it does not answer in that time.
+pub fn send_request(
     folder: &Path,
     request: &[u8],
     limit: Option<Duration>,
@@ -139,7 +139,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Tells whether it has hung up: nothing is to be done for it then.
+    /// Returns true if it has closed the connection.
     pub fn has_gone(&self) -> bool {
         // A blank before a value of JSON is nothing.
         let sent = send(&*self.stream, b" ", SendFlags::DONTWAIT | SendFlags::NOSIGNAL);

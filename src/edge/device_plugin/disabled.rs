@@ -1,4 +1,4 @@
-//! What is left without the feature `cri`: answers that say so.
+//! Stubs for a build without the feature `cri`.
 
 use super::query::{PluginAnswer, PluginQuery};
 use crate::device::manager::PluginOptions;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const NOT_BUILT: &str = "kq was built without the feature `cri`, which brings gRPC";
 
-/// Says that kq was built without it.
+/// Fails, since kq was built without the feature.
 ///
 /// # Errors
 ///
@@ -18,7 +18,7 @@ pub fn ask_options(_socket: &Path, _deadline: Duration) -> Result<PluginOptions,
     Err(NOT_BUILT.to_owned())
 }
 
-/// Says that kq was built without it.
+/// Fails, since kq was built without the feature.
 ///
 /// # Errors
 ///
@@ -27,7 +27,7 @@ pub fn ask_info(_socket: &Path, _deadline: Duration) -> Result<PluginInfo, Strin
     Err(NOT_BUILT.to_owned())
 }
 
-/// Says that kq was built without it.
+/// Fails, since kq was built without the feature.
 ///
 /// # Errors
 ///
@@ -42,7 +42,7 @@ pub fn ask_preferred(
     Err(NOT_BUILT.to_owned())
 }
 
-/// Says of each that kq was built without it.
+/// Returns a failure for each plugin.
 pub fn ask_all(plugins: &[PluginQuery], _root: &Path, _deadline: Duration) -> Vec<PluginAnswer> {
     plugins.iter().map(|plugin| PluginAnswer::failed(plugin, NOT_BUILT)).collect()
 }

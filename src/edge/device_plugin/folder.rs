@@ -1,4 +1,4 @@
-//! The folder of a kubelet's device plugins, or that of a stand-in for it.
+//! The folder of device plugins, of a kubelet or of a fake kubelet.
 
 use super::socket_registry::refuse_foreign;
 use crate::edge::checkpoint_file::{CheckpointFile, CheckpointFileError};
@@ -19,7 +19,7 @@ pub const CHECKPOINT: &str = "kubelet_internal_checkpoint";
 /// The socket on which plugins register (`KubeletSocket`).
 pub const KUBELET_SOCKET: &str = "kubelet.sock";
 
-/// The socket of a stand-in, on which `kq devices allocate` speaks.
+/// The socket of a fake kubelet, on which `kq devices allocate` speaks.
 pub const CONTROL_SOCKET: &str = "kq.sock";
 
 /// What only a kubelet leaves in its folder of plugins, or in its root folder.
@@ -60,7 +60,7 @@ impl Entry {
     }
 }
 
-/// Why a stand-in may not work in a folder.
+/// Why a fake kubelet may not work in a folder.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     #[error("{folder} belongs to a kubelet: {reason}")]
@@ -70,20 +70,20 @@ pub enum FolderError {
         reason: String,
     },
     /// Somebody else stands in already.
-    #[error("somebody listens on {socket} already")]
+    #[error("another process listens on {socket}")]
     Taken { socket: String },
-    /// Another stand-in works there.
+    /// Another fake kubelet works there.
     #[error("another kq devices serve works in {folder}")]
     Locked { folder: String },
-    /// What is there is somebody else's.
+    /// The folder has foreign files.
     #[error("{folder} is in use by something else than kq devices serve: {what}")]
     Foreign {
         folder: String,
         /// What is there.
         what: String,
     },
-    /// Whether a kubelet lives there cannot be told.
-    #[error("whether a kubelet lives in {folder} cannot be told: {reason}")]
+    /// It is unknown whether a kubelet uses it.
+    #[error("it is unknown whether a kubelet uses {folder}: {reason}")]
     Unknown {
         folder: String,
         /// Why.
@@ -127,7 +127,7 @@ pub fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// Makes a folder for a stand-in where there is none, and refuses one where a kubelet lives: such a kubelet
+/// Makes a folder for a fake kubelet where there is none, and refuses one where a kubelet lives: such a kubelet
 /// would lose its plugins, and its checkpoint. Nothing is made where it refuses.
 ///
 /// `host_root` is where the node's root is: a kubelet that runs there is looked for.
@@ -148,7 +148,7 @@ pub fn claim(folder: &Path, host_root: &Path) -> Result<PathBuf, FolderError> {
     if !folder_path.is_dir() {
         return Err(system(io::Error::from(io::ErrorKind::NotADirectory)));
     }
-    // Again: somebody may have put something else there meanwhile.
+    // Again: the path may have been replaced meanwhile.
     refuse_kubelets(&folder_path, folder, host_root)?;
     refuse_foreign(&folder_path)?;
     Ok(folder_path)
@@ -189,7 +189,7 @@ pub fn resolve(folder: &Path) -> io::Result<PathBuf> {
     Ok(real)
 }
 
-/// Refuses a folder where a kubelet lives, or may live: by where it is, and by what is in and beside it.
+/// Refuses a folder that a kubelet uses, or may use: by its path, its content and its neighbours.
 fn refuse_kubelets(real: &Path, folder: &Path, host_root: &Path) -> Result<(), FolderError> {
     refuse_below_kubelets(real, folder, host_root)?;
     for place in [Some(real), beside(real)].into_iter().flatten() {
@@ -268,7 +268,7 @@ pub(super) fn read_in(folder: &Path, name: &str) -> Result<Vec<u8>, ReadError> {
 }
 
 /// Keeps the checkpoint under another name, which is returned: the next one is written in its place, and
-/// somebody may want to see it. One that is damaged has that name alone.
+/// it may be needed. One that is damaged has that name alone.
 ///
 /// # Errors
 ///
@@ -373,7 +373,7 @@ mod tests {
             assert!(error.contains(expected), "{folder}: {error}");
             assert_eq!(entries(&root).expect("it can be read").len(), 1, "{folder}: /proc alone");
         }
-        let claimed = claim(&root.join("no/../own"), &root).expect("nobody lives there");
+        let claimed = claim(&root.join("no/../own"), &root).expect("no kubelet uses it");
         assert_eq!(claimed, root.join("own"));
         assert!(!root.join("no").exists());
     }

@@ -1,7 +1,7 @@
-//! Whether a server has greeted: its first frame must be SETTINGS (RFC 9113, 3.4).
+//! Detects whether a server has sent its first frame, which must be SETTINGS (RFC 9113, 3.4).
 //!
-//! The kubelet's `grpc.WithBlock` takes a connection for made only then; hyper is done as soon as the socket
-//! is open, and would take one that never says a word for a plugin.
+//! The kubelet's `grpc.WithBlock` waits for it; hyper is done as soon as the socket is open, and would accept a silent
+//! listener as a plugin.
 
 use std::io;
 use std::pin::Pin;

@@ -1,18 +1,18 @@
 //! Device plugins over the device plugin API, on unix sockets: as the kubelet talks to them.
 //!
-//! [`folder`] looks at the folder of their sockets, [`unix_sockets`] at who is connected to them; both open
-//! nothing. The rest speaks gRPC and needs the feature `cri`: [`ask_options`] asks a plugin what it can do
-//! and nothing else, which plugins that serve a kubelet stand; `StandIn` is the kubelet's side of
+//! [`folder`] lists the folder of their sockets, [`unix_sockets`] the connected processes; both open no
+//! connection. The rest speaks gRPC and needs the feature `cri`: [`ask_options`] calls a plugin for its options
+//! only, which plugins that serve a kubelet tolerate; `RegistrationServer` is the kubelet's side of
 //! registration, and each plugin that registered is a `PluginClient`.
 //!
-//! Followed are `pkg/kubelet/cm/devicemanager/plugin/v1beta1` and `endpoint.go` beside it.
+//! Followed are `pkg/kubelet/cm/devicemanager/plugin/v1beta1` and its `endpoint.go`.
 
 pub mod folder;
 mod query;
 pub mod socket_registry;
 pub mod unix_sockets;
 
-/// The largest message that the kubelet takes from a plugin: what grpc-go takes where nobody says otherwise.
+/// The largest message that the kubelet takes from a plugin: grpc-go's default.
 pub const MAX_PLUGIN_MESSAGE_BYTES: usize = 4 << 20;
 
 pub use query::{PluginAnswer, PluginQuery};
@@ -44,7 +44,7 @@ pub use ask::{ask_all, ask_info, ask_options, ask_preferred};
 #[cfg(feature = "cri")]
 pub use client::{PluginClient, wire_devices};
 #[cfg(feature = "cri")]
-pub use control::{Caller, ControlError, MAX_CONTROL_BYTES, ask_stand_in};
+pub use control::{Caller, ControlError, MAX_CONTROL_BYTES, send_request};
 #[cfg(feature = "cri")]
 pub use registration_server::{Incoming, RegistrationServer, Timeouts, in_time};
 

@@ -1,6 +1,6 @@
-//! Places for connections: when all are taken, a newcomer gets the place of whoever has been silent for longest.
+//! A limit on connections: when all places are taken, a new connection replaces the one that was silent for longest.
 //!
-//! So those who only connect keep nobody out, however many they are, and those who speak are not disturbed.
+//! So silent connections keep no other out, however many there are, and active ones are not disturbed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! What plugins are asked side by side, and what they answered.
+//! Queries to plugins that run in parallel, and their answers.
 
 use crate::device::manager::PluginOptions;
 use crate::device::plugins::PluginInfo;

@@ -28,10 +28,10 @@ use tonic::{Request, Response, Status};
 const STREAMS: u32 = 1_024;
 
 /// How often a silent connection is asked whether it is still there, and how long that may take: one that is
-/// forgotten must not hold its place for ever.
+/// forgotten must not hold its place forever.
 const PING: Duration = Duration::from_secs(60);
 
-/// How long somebody may be connected who has said nothing.
+/// How long a silent connection is kept.
 const SILENCE: Duration = Duration::from_secs(10);
 
 /// What registers plugins.
@@ -154,7 +154,7 @@ impl Registrar {
                 watch(id, plugin, sender).await;
             }
         });
-        answered.await.map_err(|_| ("the stand-in for the kubelet is stopping".to_owned(), None))
+        answered.await.map_err(|_| ("the fake kubelet is stopping".to_owned(), None))
     }
 }
 

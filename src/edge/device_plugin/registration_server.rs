@@ -1,5 +1,5 @@
-//! The sockets of a stand-in for the kubelet: plugins register on one, `kq devices allocate` speaks on
-//! another. What comes in is told one thing after the other to whoever holds the state.
+//! The sockets of a fake kubelet: plugins register on one, `kq devices allocate` connects to another. Everything that
+//! comes in is passed on in order to the holder of the state.
 
 use super::client::PluginClient;
 use super::control::{CALLERS, Caller, serve_control};
@@ -51,7 +51,7 @@ const SOON: Duration = Duration::from_millis(5);
 pub struct Timeouts {
     /// Until they are connected to; the kubelet waits ten seconds.
     pub dial: Duration,
-    /// Each call; the kubelet waits for ever, but for PreStartContainer.
+    /// Each call; the kubelet waits forever, except for PreStartContainer.
     pub call: Duration,
 }
 
@@ -69,7 +69,7 @@ pub enum Incoming {
         /// What it can do.
         options: PluginOptions,
         plugin: PluginClient,
-        /// To be told when it is known.
+        /// Notified when it is known.
         taken: oneshot::Sender<()>,
     },
     /// A plugin was refused.
@@ -78,7 +78,7 @@ pub enum Incoming {
         resource: String,
         /// The name of its socket.
         endpoint: String,
-        /// What it was told, in the kubelet's words.
+        /// The answer to it, in the kubelet's words.
         reason: String,
         /// What a kubelet does not tell.
         detail: Option<String>,
@@ -220,7 +220,7 @@ impl RegistrationServer {
         next.unwrap_or(ControlFlow::Continue(None))
     }
 
-    /// Returns the name of a socket that is not the one that was made: nobody can reach it any more.
+    /// Returns the name of a socket that is not the one that was made: it is no longer reachable.
     pub fn lost(&self) -> Option<&'static str> {
         let Sockets { folder, made } = &self.sockets;
         let is_lost = |(name, made): &&(&str, _)| identity(&folder.path.join(name)) != Some(*made);
@@ -243,7 +243,7 @@ pub async fn in_time<T>(
 
 impl Drop for RegistrationServer {
     fn drop(&mut self) {
-        // What waits to be taken is let go, so that nothing waits for ever.
+        // Waiting items are dropped, so that nothing waits forever.
         self.receiver.close();
         self.asked.close();
         while self.asked.try_recv().is_ok() {}
@@ -261,7 +261,7 @@ impl Drop for RegistrationServer {
     }
 }
 
-/// Tells whether whoever started this had it ignore SIGHUP.
+/// Returns true if SIGHUP was ignored at the start.
 fn ignores_hangup() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,8 +1,7 @@
-//! What in a folder is a stand-in's own, and may be removed by the next one.
+//! The sockets that belong to a fake kubelet and may be removed by the next one.
 //!
-//! A kubelet removes every socket in its folder when it starts, whoever listens there. A person can name any
-//! folder: so a stand-in keeps a list of the sockets of plugins that registered with it, and removes those
-//! and its own.
+//! A starting kubelet removes every socket in its folder, also one with a listener. The folder of a fake kubelet can be
+//! any, so it keeps a list of the sockets of plugins that registered with it, and removes only those and its own.
 
 use super::folder::{
     CHECKPOINT, CONTROL_SOCKET, Entry, FolderError, KUBELET_SOCKET, entries, read_in,
@@ -21,13 +20,13 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The list of sockets of plugins that registered, beside the checkpoint.
+/// The list of sockets of plugins that registered, next to the checkpoint.
 pub const REGISTERED: &str = "kubelet_internal_checkpoint.plugins";
 
-/// How many names are told.
+/// The number of names that are shown.
 const SHOWN: usize = 5;
 
-/// The folder of a stand-in, which is held open: whoever moves it away or puts a link in its place does not lead kq
+/// The folder of a fake kubelet, which is held open: whoever moves it away or puts a link in its place does not lead kq
 /// to another folder.
 #[derive(Clone, Debug)]
 pub struct Held {
@@ -68,19 +67,19 @@ impl Held {
     }
 }
 
-/// The list of the sockets of plugins that registered with a stand-in.
+/// The list of the sockets of plugins that registered with a fake kubelet.
 #[derive(Debug)]
 pub struct Registered {
     folder: Held,
     names: BTreeSet<String>,
-    /// A stand-in before this one wrote it.
+    /// A fake kubelet before this one wrote it.
     pub is_there: bool,
-    /// Why the sockets in it are not known; it is written anew.
+    /// Why the sockets in it are unknown; the file is replaced.
     pub unreadable: Option<String>,
 }
 
 impl Registered {
-    /// Reads the list of a stand-in before this one; where there is none, or none that can be read, it is
+    /// Reads the list of a fake kubelet before this one; where there is none, or none that can be read, it is
     /// empty.
     pub fn read(folder: &Held) -> Self {
         let (is_there, names) = match read_in(&folder.inside(), REGISTERED) {
@@ -88,7 +87,7 @@ impl Registered {
             Err(error) => (true, Err(format!("cannot be read: {error}"))),
             Ok(bytes) => {
                 let names = serde_json::from_slice(&bytes);
-                (true, names.map_err(|error| format!("is no list of names: {error}")))
+                (true, names.map_err(|error| format!("is not a list of names: {error}")))
             }
         };
         let (names, unreadable) = match names {
@@ -98,7 +97,7 @@ impl Registered {
         Self { folder: folder.clone(), names, is_there, unreadable }
     }
 
-    /// Writes the list where there is none: from then on the folder is a stand-in's.
+    /// Writes the list where there is none: from then on the folder is a fake kubelet's.
     ///
     /// # Errors
     ///
@@ -136,14 +135,14 @@ impl Registered {
 }
 
 /// Refuses a folder in which something else lives: where there is anything but sockets in a folder without the
-/// files of a stand-in, and a socket of which nobody can tell whether somebody listens. A plugin that was
+/// files of a fake kubelet, and a socket whose listener is unknown. A plugin that was
 /// started first listens on its own; that is fine.
 pub(super) fn refuse_foreign(folder: &Path) -> Result<(), FolderError> {
     let shown = || folder.display().to_string();
     let listed = entries(folder).map_err(|error| FolderError::System { folder: shown(), error })?;
     let registered = Registered::read(&Held::open(folder)?);
     let taken = listed.iter().filter(|entry| is_stand_ins(entry) && !entry.is_socket);
-    let taken = taken.map(|entry| format!("{} is there, and is no socket", entry.shown()));
+    let taken = taken.map(|entry| format!("{} exists, and is not a socket", entry.shown()));
     let mut foreign: Vec<String> = taken.collect();
     for entry in listed.iter().filter(|entry| entry.is_socket && !registered.has(entry)) {
         let socket = folder.join(&entry.name);
@@ -153,7 +152,7 @@ pub(super) fn refuse_foreign(folder: &Path) -> Result<(), FolderError> {
             }
             Ok(_) => {}
             Err(why) => foreign.push(format!(
-                "whether somebody listens on {} cannot be told: {why}",
+                "it is unknown whether a process listens on {}: {why}",
                 entry.shown()
             )),
         }
@@ -176,7 +175,7 @@ pub(super) fn refuse_foreign(folder: &Path) -> Result<(), FolderError> {
     Err(FolderError::Foreign { folder: shown(), what: foreign.join(", ") })
 }
 
-/// Keeps a folder for one stand-in, until what is returned is let go: of two that start at once, one would
+/// Keeps a folder for one fake kubelet, until what is returned is let go: of two that start at once, one would
 /// take the other's socket for a stale one before it listens.
 ///
 /// # Errors
@@ -193,12 +192,12 @@ pub fn lock(folder: &Path) -> Result<Held, FolderError> {
     }
 }
 
-/// Tells whether it is one of the two sockets that a stand-in makes.
+/// Returns true if it is one of the two sockets of a fake kubelet.
 fn is_stand_ins(entry: &Entry) -> bool {
     entry.name == KUBELET_SOCKET || entry.name == CONTROL_SOCKET
 }
 
-/// Tells whether a stand-in wrote it, by its name.
+/// Returns true if a fake kubelet wrote it, by its name.
 fn is_own(entry: &Entry) -> bool {
     let is_own = |name: &str| {
         let numbered = ["damaged", "before"].into_iter().any(|mark| {
@@ -215,11 +214,11 @@ fn is_own(entry: &Entry) -> bool {
 pub struct Cleared {
     /// What was removed.
     pub removed: Vec<String>,
-    /// The sockets of others on which somebody listens.
+    /// The sockets of other programs with a listener.
     pub listening: Vec<String>,
 }
 
-/// Removes what a stand-in before this one left: its own sockets, those of plugins that registered with it,
+/// Removes what a fake kubelet before this one left: its own sockets, those of plugins that registered with it,
 /// and files that it left half-written. A plugin that watches its socket notices, and registers again. The
 /// kubelet removes whatever it finds when it starts (`CleanupPluginDirectory`); here the sockets of others
 /// stay.
@@ -312,11 +311,11 @@ mod tests {
     #[test]
     fn one_stand_in_has_a_folder_and_knows_the_sockets_that_are_there() {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
-        let lock_of_first = lock(folder.path()).expect("nobody has it");
+        let lock_of_first = lock(folder.path()).expect("the lock is free");
         let second = lock(folder.path()).expect_err("it is taken").to_string();
         assert!(second.starts_with("another kq devices serve works in "), "{second}");
         drop(lock_of_first);
-        lock(folder.path()).expect("it was let go");
+        lock(folder.path()).expect("the lock was released");
         let mut registered = Registered::read(&held(folder.path()));
         for number in 0..3 {
             let name = format!("gpu-{number}.sock");
@@ -337,7 +336,7 @@ mod tests {
         let path = folder.path().join(REGISTERED);
         fs::write(&path, "gpu.sock").expect("a file can be written");
         let unreadable = Registered::read(&held(folder.path())).unreadable.unwrap_or_default();
-        assert!(unreadable.starts_with("is no list of names"), "{unreadable}");
+        assert!(unreadable.starts_with("is not a list of names"), "{unreadable}");
         fs::remove_file(&path).expect("it is there");
         fs::create_dir(&path).expect("a folder can be made");
         let mut registered = Registered::read(&held(folder.path()));

@@ -1,4 +1,4 @@
-//! Who is connected to a socket right now, seen without connecting to it.
+//! The processes that are connected to a socket, found without connecting to it.
 
 use crate::device::plugins::Process;
 use crate::edge::input::plain;
@@ -67,7 +67,7 @@ pub fn holders(host_root: &Path, inodes: &[u64]) -> BTreeMap<u64, Process> {
     found
 }
 
-/// What the kernel tells of a socket beside the table.
+/// What the kernel reports of a socket in addition to the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Diagnosis {
     /// The inode of the socket at the other end.

@@ -1,4 +1,4 @@
-//! What is left without the feature `cri`: an answer that says so.
+//! A stub for a build without the feature `cri`.
 
 use crate::edge::trust::NamedBy;
 use crate::facts::lookup::Lookup;
@@ -6,7 +6,7 @@ use crate::facts::pod_resources::PodResources;
 use std::path::Path;
 use std::time::Duration;
 
-/// Says that kq was built without it.
+/// Fails, since kq was built without the feature.
 pub fn read_pod_resources(
     _host_root: &Path,
     socket: &str,

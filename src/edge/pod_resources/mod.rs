@@ -1,7 +1,7 @@
-//! The kubelet's pod-resources API, on its unix socket: which container has which devices, CPUs and
-//! memory, and what could be allocated.
+//! The kubelet's pod-resources API, on its unix socket: the devices, CPUs and memory
+//! of each container, and the allocatable ones.
 //!
-//! With the feature `cri`, which brings gRPC, off it says that kq was built without.
+//! Without the feature `cri`, which brings gRPC, it reports that.
 
 /// Where the kubelet serves it, below its root folder.
 pub const BELOW_ROOT: &str = "pod-resources/kubelet.sock";

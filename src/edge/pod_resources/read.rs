@@ -1,4 +1,4 @@
-//! Asking the kubelet for everything that it tells.
+//! Reads all answers of the pod-resources API.
 
 use super::v1;
 use crate::edge::cri::MAX_MESSAGE_BYTES;
@@ -19,7 +19,7 @@ use v1::pod_resources_lister_client::PodResourcesListerClient;
 /// Asks the kubelet at a socket beneath the node's root which pods have what, and what there is.
 ///
 /// Two calls, once each: the kubelet serves no more than 100 a second to all its callers together. A
-/// kubelet that does not answer the second one is still told of, with the reason. It blocks, and ends at
+/// kubelet that does not answer the second one is still reported, with the reason. It blocks, and ends at
 /// the deadline.
 pub fn read_pod_resources(
     host_root: &Path,

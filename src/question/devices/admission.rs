@@ -1,5 +1,5 @@
-//! What the device manager of a node decides about pods: joined here for every command that admits pods, from
-//! what is known of devices, of the pods that hold them, and of the kubelet.
+//! The device manager's decisions about pods, for every command that admits pods: from the facts about devices, their
+//! holders and the kubelet.
 
 use super::topology::TopologyOptions;
 use crate::admission::{
@@ -66,7 +66,7 @@ pub struct DeviceAdmission {
     in_turn: InTurn,
     /// The Node object as the kubelet that starts reports it; `None`: the kubelet runs.
     pub restarted: Option<NodeObject>,
-    /// Why it is not known which devices there are.
+    /// Why the devices are unknown.
     pub unknown: Option<String>,
 }
 
@@ -260,7 +260,7 @@ impl DeviceQuestion<'_> {
                 Some(flags) => format!(": {reason} ({flags})"),
                 None => String::new(),
             };
-            format!("which devices of {} there are is not known{reason}", some(&named))
+            format!("the devices of {} are unknown{reason}", some(&named))
         });
         if let Some(unknown) = &unknown {
             basis.assume(match counted {
@@ -301,12 +301,12 @@ impl DeviceQuestion<'_> {
 }
 
 impl DeviceAdmission {
-    /// Decides about a pod that is new to the node. What is not known is told as missing.
+    /// Decides about a pod that is new to the node. Unknown facts are reported as missing.
     pub fn decide_new(&mut self, pod: &Pod, basis: &mut Basis) -> DeviceDecision {
         self.decide(pod, uid_of(pod, NEW), basis)
     }
 
-    /// Decides about the next pod of the node. What is not known is told as missing.
+    /// Decides about the next pod of the node. Unknown facts are reported as missing.
     pub fn decide_next(&mut self, pod: &Pod, basis: &mut Basis) -> DeviceDecision {
         if asked_devices([pod]).is_empty() {
             return DeviceDecision::default();
@@ -387,7 +387,7 @@ fn uid_of(pod: &Pod, fallback: &str) -> String {
     }
 }
 
-/// Tells whether the device manager looks after something that a pod asks for.
+/// Returns true if a pod requests a resource of the device manager.
 fn concerns(state: &ManagerState, pod: &Pod) -> bool {
     asked_devices([pod]).keys().any(|name| state.is_device_resource(name))
 }
@@ -457,7 +457,7 @@ pub fn running(pod: &Pod, pods: &NodePods<'_>) -> Vec<(String, String)> {
     all.filter(|name| runs(name)).map(|name| (uid.clone(), name)).collect()
 }
 
-/// Says that it is not known which containers of a pod of the node run; then they are taken not to.
+/// Adds the assumption that the containers of a pod do not run, if that is unknown.
 pub fn unknown_containers(pod: &Pod, pods: &NodePods<'_>) -> Option<String> {
     let status = &pod.status;
     let is_told = pods.knows_what_runs()

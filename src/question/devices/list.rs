@@ -46,11 +46,11 @@ fn has_source(node: &KubeletNode, asked: Asked) -> bool {
 fn no_source(list: &DeviceList) -> Failure {
     let reasons: Vec<String> = list.basis.missing.iter().map(ToString::to_string).collect();
     let reasons = reasons.join("; ");
-    Failure::missing(anyhow!("nobody tells who has which device: {reasons}"))
+    Failure::missing(anyhow!("no source reports device allocations: {reasons}"))
         .hint("run as root on the node, or take a snapshot there and pass it with --snapshot")
 }
 
-/// Refuses a pod that nobody knows.
+/// Refuses an unknown pod.
 fn check_known(
     node: &KubeletNode,
     list: &DeviceList,
@@ -70,7 +70,7 @@ fn check_known(
     let all: Vec<(&str, &str, &str)> = listed.chain(running).chain(held).collect();
     match selection.unmatched(all.iter().copied()).next() {
         None => Ok(()),
-        // A namespace without pods has no devices, and nobody can tell it from one that is misspelt.
+        // A namespace without pods has no devices, and it looks like a misspelt one.
         Some(pod) if pod.is_namespace() => Ok(()),
         Some(pod) => Err(unknown_pod(node, pod, &all)),
     }

@@ -24,7 +24,7 @@ use crate::node::KubeletNode;
 use anyhow::anyhow;
 
 /// Refuses a pod that is not among those that are known: namespace, name and UID each. One that was left
-/// out because it could not be read is told with its reason.
+/// out because it could not be read is reported with its reason.
 fn unknown_pod(node: &KubeletNode, pod: &PodSelector, known: &[(&str, &str, &str)]) -> Failure {
     let shown = pod.to_string();
     let name = shown.rsplit('/').next().unwrap_or_default();
@@ -33,9 +33,8 @@ fn unknown_pod(node: &KubeletNode, pod: &PodSelector, known: &[(&str, &str, &str
         ["/", " "].iter().any(|before| problem.contains(&format!("{before}{name}: ")))
     };
     if let Some(problem) = left_out.iter().find(is_named) {
-        return Failure::missing(anyhow!("pod {shown} was left out: {problem}")).hint(
-            "the API server would not take it; ask for the pod again, and leave nothing out",
-        );
+        return Failure::missing(anyhow!("pod {shown} was left out: {problem}"))
+            .hint("the API server would reject it; get the complete pod again");
     }
     let no_such = anyhow!("no pod {shown} on this node, and no devices of one");
     let names = known.iter().map(|(_, name, _)| *name).filter(|name| !name.is_empty());

@@ -116,7 +116,7 @@ pub fn device_plan<P: PlanPlugins>(
     let unknown = assembled.unknown_devices.clone().filter(|_| !restart);
     let unknown = unknown.map(|reason| reason + " (--pod-resources, --devices)");
     if let Some(reason) = &unknown {
-        basis.lack(format!("which devices there are: {reason}"));
+        basis.lack(format!("the devices of the node: {reason}"));
     }
     let before = assembled.state.clone();
     let mut state = state_of(assembled, &question).map_err(|error| match &unknown {
@@ -190,10 +190,10 @@ pub fn device_plan<P: PlanPlugins>(
             AdmissionContext { manager: &manager, circumstances: &circumstances, doubts: &doubts };
         let asked = (&question, basis.clone());
         let planned = plan(&mut admitting.clone(), &to_plan, &turn, &mut plugins, asked);
-        // Without its answer the preference is as unknown as if nobody had asked.
+        // Without its answer the preference is as unknown as without a call.
         let Some((resource, why)) = plugins.take_unanswered() else { break planned };
         basis.lack(Missing::new(
-            format!("what the plugin of {resource} prefers: {why}"),
+            format!("the preference of the plugin of {resource}: {why}"),
             ["--timeout"],
         ));
         circumstances.unknown_options.insert(resource);
@@ -258,7 +258,7 @@ fn pods_of_node(
             let uids: Vec<&str> = meant.iter().map(|it| &*it.pod.metadata.uid).collect();
             let more = if name.contains('/') { "" } else { "NAMESPACE/NAME, or " };
             Err(Failure::usage(anyhow!("{name} means {several} pods"))
-                .hint(format!("say {more}the UID: {}", some(&uids))))
+                .hint(format!("use {more}the UID: {}", some(&uids))))
         }
         _ => Ok(meant),
     }
@@ -277,7 +277,7 @@ fn circumstances_of(
     circumstances(node, active_pods, running_at_start, unknown_options)
 }
 
-/// Says which pods of a file have the name of another one that is on the node.
+/// Warns about pods of a file that have the name of a pod on the node.
 fn warn_of_namesakes(to_plan: &[PodToPlan], pods: &NodePods<'_>, basis: &mut Basis) {
     for PodToPlan { pod, source } in to_plan {
         let metadata = &pod.metadata;
@@ -328,7 +328,7 @@ fn know_checkpoint(
     if given.is_empty() || !checkpoint.was_not_queried() {
         let reason = checkpoint.reason();
         return Err(Failure::missing(anyhow!(
-            "what a kubelet that starts finds in its checkpoint is not known: {reason}"
+            "the checkpoint that a starting kubelet finds is unknown: {reason}"
         ))
         .hint("run as root on the node, or name the file with --checkpoint FILE"));
     }
@@ -338,7 +338,7 @@ fn know_checkpoint(
     Ok(())
 }
 
-/// Says what is taken for granted whatever the answer.
+/// Adds the assumptions of every answer.
 fn assume(pods: &[PodToPlan], state: &ManagerState, at_start: Option<&str>, basis: &mut Basis) {
     if let Some(text) = at_start {
         basis.assume(text.to_owned());
@@ -357,7 +357,7 @@ fn assume(pods: &[PodToPlan], state: &ManagerState, at_start: Option<&str>, basi
     }
 }
 
-/// Says whose preference would have mattered.
+/// Adds the plugins whose preference would have mattered.
 fn assume_preferences(planned: &mut DevicePlan) {
     let steps = planned.pods.iter().flat_map(|pod| &pod.admission.containers);
     let unknown: BTreeSet<&str> = steps

@@ -1,4 +1,4 @@
-//! The topology manager of a node, from its configuration and what is known of its machine.
+//! The topology manager of a node, from its configuration and its NUMA nodes.
 
 use crate::answer::Failure;
 use crate::answer::{Assumption, Basis};
@@ -91,8 +91,8 @@ impl TopologyOptions {
             }
             if config.cpu_manager_policy == "static" || config.memory_manager_policy == "Static" {
                 basis.assume(
-                    "the managers of CPUs and memory have no NUMA hints of their own: only devices \
-                     are looked at"
+                    "the managers of CPUs and memory give no NUMA hints: only devices are \
+                     considered"
                         .to_owned(),
                 );
             }
@@ -117,7 +117,7 @@ impl TopologyOptions {
         Ok((TopologyManager::new(policy, scope, numa_nodes, nodes), doubts))
     }
 
-    /// Says which devices are on NUMA nodes that the machine does not have.
+    /// Warns about devices on NUMA nodes that the machine does not have.
     fn warn_of_others(&self, state: &ManagerState, basis: &mut Basis) {
         let Some(nodes) = &self.numa_nodes else { return };
         let has: BTreeSet<i64> = nodes.iter().collect();

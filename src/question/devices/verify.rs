@@ -107,7 +107,7 @@ fn is_1_32(node: &KubeletNode) -> bool {
     (node.kubelet.version.major, node.kubelet.version.minor) <= (1, 32)
 }
 
-/// Collects what is known beside the files.
+/// Collects the facts other than the files.
 fn known<'n>(node: &'n KubeletNode, pods: &'n NodePods<'n>, is_of_node: bool) -> VerifyContext<'n> {
     let config = &node.kubelet.config;
     let says = |field: &str| node.knows_config || node.kubelet.origins.contains_key(field);

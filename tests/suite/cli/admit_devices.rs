@@ -246,7 +246,7 @@ fn nobody_is_evicted_where_devices_are_not_known() {
         let ran = ask(&folder, &line);
         assert_eq!(ran.code, if is_known { 0 } else { 3 }, "{}", ran.text());
         let missing = json_of(&ran)["missing"].to_string();
-        assert_eq!(!missing.contains("which devices of example.com/gpu"), is_known, "{missing}");
+        assert_eq!(!missing.contains("the devices of example.com/gpu"), is_known, "{missing}");
     }
     // A file stands still, and apply looks again: it is for a dry run.
     let ran = ask(&folder, "preempt apply new.json --checkpoint one --yes");

@@ -44,7 +44,7 @@ fn a_resource_that_nobody_registered_is_no_success() {
     };
     let unknown = end("both");
     assert_eq!(unknown.code, 2, "{}", unknown.text());
-    let expected = "there are: UID bcbab8a5-1 (restored from the checkpoint, which holds no names)";
+    let expected = "there are: UID bcbab8a5-1 (restored from the checkpoint, which has no names)";
     assert!(unknown.stderr.contains(expected), "{}", unknown.text());
     assert_eq!(end("bcbab8a5-1").code, 0);
     served.interrupt();
@@ -119,7 +119,7 @@ fn rubbish_and_a_lost_socket_are_told() {
     drop(UnixStream::connect(&socket).expect("it listens"));
     let mut caller = UnixStream::connect(&socket).expect("it listens");
     caller.write_all(b"GET / HTTP/1.1\r\nHost: kubelet\r\n\r\n").expect("it takes it");
-    let said = served.until("REFUSED a caller of kubelet.sock that speaks no gRPC");
+    let said = served.until("REFUSED a caller of kubelet.sock that does not use gRPC");
     assert_eq!(said.matches("REFUSED").count(), 1, "{said}");
 
     // Another takes the place: it is left alone.

@@ -135,7 +135,7 @@ fn a_plugin_that_answers_too_much_is_taken_as_by_the_kubelet() {
     let plugin = Plugin::start(folder, "gpu.sock", four(), behaviour);
     plugin.register(RESOURCE).expect("it is accepted");
     served.until("ADDED example.com/gpu d");
-    // The plugin cuts its preference at three ids, of which one is a device: the others are not looked at, and
+    // The plugin cuts its preference at three ids, of which one is a device: the others are not inspected, and
     // the rest is made up of what is left.
     let ran = allocate(folder, &pod("web", &[("app", 3)]), "-o json");
     assert_eq!(ran.code, 0, "{}", ran.text());

@@ -58,7 +58,7 @@ fn nothing_known_is_no_answer() {
     )]);
     let ran = kq("devices capacity --snapshot empty.json").within(folder.path()).run();
     assert_eq!(ran.code, 3, "{}", ran.text());
-    assert!(ran.stderr.contains("the devices of the node are not known"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the devices of the node are unknown"), "{}", ran.stderr);
 }
 
 #[test]
@@ -70,11 +70,11 @@ fn what_is_not_known_is_said_in_words() {
         ("told.json", text("init-reuse", "pod-resources.json")),
     ]);
     let ask = |line: &str| kq(&format!("devices capacity {line}")).within(folder.path()).run();
-    let more = "whether there are more that are not healthy is not known";
+    let more = "the number of unhealthy devices is unknown";
     for (line, code, expected) in [
         ("--checkpoint sound --pod-resources told.json", 0, more),
         ("--checkpoint sound", 0, "how many are now is not known"),
-        ("--checkpoint corrupt", 3, "which devices there are is not known"),
+        ("--checkpoint corrupt", 3, "which devices are unknown"),
     ] {
         let ran = ask(line);
         assert_eq!(ran.code, code, "{line}: {}", ran.text());

@@ -38,7 +38,7 @@ fn a_folder_of_others_is_left_alone() {
     let ran = kq(&format!("devices serve --dir {}", folder.path().display())).run();
     assert_eq!(ran.code, 4, "{}", ran.text());
     assert!(ran.stderr.contains("there is crond.pid"), "{}", ran.text());
-    assert!(ran.stderr.contains("an empty folder of its own"), "{}", ran.text());
+    assert!(ran.stderr.contains("name an empty folder"), "{}", ran.text());
     UnixStream::connect(&socket).expect("it is still there");
     drop(listener);
 }
@@ -49,7 +49,7 @@ fn a_second_one_and_a_kubelets_folder_are_refused() {
     let served = Served::start(folder.path(), &[]);
     let ran = kq(&format!("devices serve --dir {}", folder.path().display())).run();
     assert_eq!(ran.code, 4, "{}", ran.text());
-    assert!(ran.stderr.contains("somebody listens on"), "{}", ran.text());
+    assert!(ran.stderr.contains("another process listens on"), "{}", ran.text());
     served.interrupt();
     let kubelet = folder_with(&[("DEPRECATION", "")]);
     let ran = kq(&format!("devices serve --dir {}", kubelet.path().display())).run();
@@ -57,7 +57,7 @@ fn a_second_one_and_a_kubelets_folder_are_refused() {
     assert!(ran.stderr.contains("belongs to a kubelet"), "{}", ran.text());
     let ran = allocate(folder.path(), &pod("web", &[("app", 1)]), "");
     assert_eq!(ran.code, 3, "{}", ran.text());
-    assert!(ran.stderr.contains("nobody stands in for a kubelet"), "{}", ran.text());
+    assert!(ran.stderr.contains("no fake kubelet runs in"), "{}", ran.text());
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_plugin_that_was_started_first_is_left_alone() {
     let stdout = BufReader::new(child.stdout.take().expect("it is piped"));
     let said: Vec<String> = stdout.lines().map_while(Result::ok).take(4).collect();
     let has = |text: &str| said.iter().any(|line| line.contains(text));
-    assert!(has("REMOVED stale gpu.sock") && has("LEFT other.sock: somebody listens"), "{said:?}");
+    assert!(has("REMOVED stale gpu.sock") && has("LEFT other.sock: a process listens"), "{said:?}");
     assert!(!has("dead.sock") && folder.join("dead.sock").exists(), "{said:?}");
     child.kill().expect("it runs");
     child.wait().expect("it ends");

@@ -137,7 +137,7 @@ fn a_damaged_file_decides_nothing_where_the_kubelet_tells() {
         assert!(!ran.stdout.contains("DOUBLE"), "{file}: {}", ran.text());
         let notes = "warning: the damaged checkpoint also has";
         assert!(ran.stderr.contains(notes), "{file}: {}", ran.text());
-        assert!(ran.stderr.contains("what is shown is what the kubelet tells"), "{}", ran.text());
+        assert!(ran.stderr.contains("the values are the kubelet's"), "{}", ran.text());
         assert!(
             ran.stderr.contains("assumed: no init container that ended holds"),
             "{}",

@@ -110,8 +110,8 @@ fn containers_get_devices_in_their_order() {
     let folder = files();
     kq("devices plan more.yaml --devices devices.yaml -o wide").within(folder.path()).shows(str![[r#"
 CONTAINER     RESOURCE          NEED   DEVICES                             NUMA   REASON
-warm (init)   example.com/gpu   2      2 of (gpu-0, gpu-1, gpu-2, gpu-3)   0,1?   4 free; what the plugin prefers is not known
-app           example.com/gpu   3      3 of (gpu-0, gpu-1, gpu-2, gpu-3)   0,1?   2 left by init containers; 2 free; what was chosen before decides which of them are left
+warm (init)   example.com/gpu   2      2 of (gpu-0, gpu-1, gpu-2, gpu-3)   0,1?   4 free; the plugin's preference is unknown
+app           example.com/gpu   3      3 of (gpu-0, gpu-1, gpu-2, gpu-3)   0,1?   2 left by init containers; 2 free; an earlier choice decides which of them are left
 
 before
 RESOURCE          HEALTHY   UNHEALTHY   IN USE   FREE
@@ -242,9 +242,9 @@ fn a_running_container_keeps_its_unhealthy_device() {
     assert_eq!(pods[0]["outlook"]["held"][0]["unhealthy"], json!(["w3"]));
 
     let ran = ask(folder.path(), "--unhealthy w0 --snapshot node.json");
-    assert_eq!(ran.code, 0, "nobody has it: {}", ran.text());
+    assert_eq!(ran.code, 0, "no pod holds it: {}", ran.text());
     assert!(ran.stdout.contains("allocatable 4 -> 3"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("nobody has it"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("no pod holds it"), "{}", ran.stdout);
 
     // Who has it is told of one that is unhealthy already as well.
     let ran = ask(folder.path(), "--unhealthy g2 --snapshot node.json");
@@ -319,7 +319,7 @@ fn a_damaged_checkpoint_is_no_source() {
         assert!(message.contains("(--pod-resources, --devices)"), "{message}");
         assert_eq!(plan["resources"], json!({}), "no number is made up: {plan}");
         let missing = plan["missing"].to_string();
-        assert!(missing.contains("which devices there are: the checkpoint: it is not sound"));
+        assert!(missing.contains("the devices of the node: the checkpoint: it is not sound"));
         assert!(missing.contains("which devices are in use"), "{missing}");
         assert!(plan["warnings"].to_string().contains("and starts with nothing"), "{plan}");
 
@@ -354,7 +354,7 @@ fn a_restart_is_not_foretold_without_the_checkpoint() {
     for pod in ["", "widget.yaml"] {
         let ran = ask(folder.path(), &format!("{pod} --kubelet-restart --snapshot unread.json"));
         assert_eq!((ran.code, ran.stdout.as_str()), (3, ""), "{}", ran.text());
-        assert!(ran.stderr.contains("checkpoint is not known: /checkpoint: permission denied"));
+        assert!(ran.stderr.contains("finds is unknown: /checkpoint: permission denied"));
     }
     // Where no node is looked at, the plugins of what is given had registered.
     let ran = ask(folder.path(), "one.yaml --devices devices.yaml --kubelet-restart");
@@ -372,15 +372,11 @@ fn a_crash_is_told_where_it_is_sure() {
     for (line, code, expected) in [
         // The NUMA nodes of the machine.
         (far.to_owned(), 3, "which NUMA nodes the machine has (--numa-nodes), which is assumed"),
-        (far.to_owned(), 3, "not known, as what becomes of pod shop/train is not"),
+        (far.to_owned(), 3, "not known, as the result of pod shop/train is not"),
         (format!("{far} --numa-nodes 64"), 1, "the kubelet crashes: NUMA node 64 is above 63"),
         (format!("{far} --numa-nodes 64"), 1, "not reached: the kubelet crashes at pod shop/train"),
         // Whether the plugin still lists a device that a pod has.
-        (
-            format!("default/one {known}"),
-            3,
-            "where its plugin does not list it any more the kubelet",
-        ),
+        (format!("default/one {known}"), 3, "if its plugin does not list it any more, the kubelet"),
         (format!("default/one {known} --unhealthy w0"), 1, "no longer healthy"),
         (format!("default/one {known} --kubelet-version 1.32"), 1, "no longer healthy"),
         (format!("default/one {known} --devices listed.yaml"), 3, "the version of the kubelet"),
@@ -454,7 +450,7 @@ fn what_is_wrong_is_named() {
             "\"some\" is none of",
         ),
         ("two.yaml --devices devices.yaml --ask-plugin gpu.sock", 2, "expected RESOURCE=SOCKET"),
-        ("--devices devices.yaml --ask-plugin", 2, "for which pod is not said"),
+        ("--devices devices.yaml --ask-plugin", 2, "no pod is named"),
         ("two.yaml --snapshot node.json --ask-plugin", 2, "--snapshot may be of another"),
         ("two.yaml --devices devices.yaml --dir .", 2, "--ask-plugin"),
         ("--devices devices.yaml --ask-plugin two.yaml --dir .", 3, "no plugin listens in"),
@@ -471,7 +467,7 @@ fn what_is_wrong_is_named() {
         (
             "same.yaml --devices devices.yaml",
             2,
-            "same.yaml: pod shop/train is there twice: document 1 and document 2",
+            "same.yaml: pod shop/train occurs twice: document 1 and document 2",
         ),
         (
             "one --checkpoint sound --pod-resources pod-resources.json --pods both.json",

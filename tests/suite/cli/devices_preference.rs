@@ -44,7 +44,7 @@ fn the_plugin_of_a_resource_is_found_and_asked() {
     served.interrupt();
     let ran = plan(folder, pod.path(), "--ask-plugin");
     assert_eq!(ran.code, 3, "{}", ran.text());
-    let missing = "missing: what the plugin of example.com/gpu prefers: which socket in";
+    let missing = "missing: the preference of the plugin of example.com/gpu: its socket in";
     assert!(ran.stderr.contains(missing), "{}", ran.stderr);
 
     let socket = format!("--ask-plugin {RESOURCE}={}/gpu.sock", folder.display());
@@ -72,6 +72,7 @@ fn a_plugin_that_does_not_answer_is_no_refusal_of_the_kubelet() {
     assert_eq!(ran.code, 3, "{}", ran.text());
     assert!(ran.stdout.contains("1 of (a, b, d)"), "{}", ran.text());
     assert!(!ran.stdout.contains("rpc failed"), "{}", ran.text());
-    let missing = "missing: what the plugin of example.com/gpu prefers: no answer within 300ms";
+    let missing =
+        "missing: the preference of the plugin of example.com/gpu prefers: no answer within 300ms";
     assert!(ran.stderr.contains(missing), "{}", ran.text());
 }

@@ -220,7 +220,7 @@ fn a_damaged_file_becomes_a_sound_one() {
         assert_eq!(ids.flatten().collect::<Vec<_>>(), devices, "{name}");
         // It is sound now.
         let (code, said) = node.kq("--rebuild --yes");
-        assert!(code == 0 && said.contains("nothing to mend"), "{name}: {said}");
+        assert!(code == 0 && said.contains("nothing to repair"), "{name}: {said}");
         assert_eq!(node.backups().len(), 1, "{name}");
     }
 }
@@ -258,9 +258,9 @@ fn a_copy_with_its_pods_asks_nothing_of_this_machine() {
 #[test]
 fn what_is_not_safe_is_refused_and_nothing_is_written() {
     for (name, line, expected, code) in [
-        ("sound", "--rebuild --yes", "2 entries: nothing to mend", 0),
+        ("sound", "--rebuild --yes", "2 entries: nothing to repair", 0),
         ("active", "--remove default/web --yes", "its pod is active", 4),
-        ("nobody", "--remove nobody --yes", "no entry is of that name", 4),
+        ("nobody", "--remove nobody --yes", "no entry has that name", 4),
         ("nothing is asked", "--yes", "required arguments", 2),
         ("unseen", "--rebuild -o json", "show no plan before they ask", 2),
         (
@@ -315,7 +315,7 @@ fn what_is_not_safe_is_refused_and_nothing_is_written() {
     let cannot_tell = |why: &str| {
         let (code, said) = node.kq("--remove-stale --yes");
         assert_eq!(code, 4, "{why}: {said}");
-        assert!(said.contains("whether the kubelet is stopped cannot be told"), "{why}: {said}");
+        assert!(said.contains("it is unknown whether the kubelet is stopped"), "{why}: {said}");
         assert!(said.contains(why), "{why}: {said}");
     };
     node.process(77, "kubelet", command_line, "0::/kubepods/pod1/c\n");

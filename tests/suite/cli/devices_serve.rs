@@ -484,7 +484,7 @@ fn plugins_are_looked_at_without_disturbing_them() {
     assert_eq!(socket("notes.txt")["kind"], "noSocket");
     assert_eq!(report["resources"][RESOURCE]["healthy"], 4);
     let calls = |plugin: &Plugin| plugin.calls.lock().expect("no test panics with it").clone();
-    assert_eq!(calls(&plugin), ["ListAndWatch"], "the stand-in's alone");
+    assert_eq!(calls(&plugin), ["ListAndWatch"], "the fake kubelet's alone");
     assert_eq!(calls(&idle), [""; 0]);
     for form in ["table", "wide"] {
         let ran = look(&format!("-o {form}")).run();

@@ -3,7 +3,7 @@
 use super::devices_serve::{RESOURCE, Served, able, allocate, four, pod};
 use super::{folder_with, kq};
 use crate::edges::device_plugin::sample_plugin::{Behaviour, Plugin};
-use kq::edge::device_plugin::ask_stand_in;
+use kq::edge::device_plugin::send_request;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
 use std::path::Path;
@@ -114,7 +114,7 @@ fn a_node_that_is_none_changes_nothing() {
             "policy": "restricted", "scope": "container", "numaNodes": nodes, "start": true,
         }}});
         let request = serde_json::to_vec(&request).expect("it can be written");
-        let answer = ask_stand_in(folder.path(), &request, None).expect("it answers");
+        let answer = send_request(folder.path(), &request, None).expect("it answers");
         let answer = String::from_utf8_lossy(&answer).into_owned();
         assert!(answer.contains("{\"refused\":\""), "{nodes:?}: {answer}");
     }
@@ -186,7 +186,7 @@ fn one_that_ends_says_how_far_it_came() {
         asked.join().expect("no test panics with it")
     });
     assert_eq!(ran.code, 5, "{}", ran.text());
-    assert!(ran.stderr.contains("the stand-in ended after 1 of 3 pods"), "{}", ran.text());
+    assert!(ran.stderr.contains("the fake kubelet ended after 1 of 3 pods"), "{}", ran.text());
     assert!(
         ran.stdout.contains("POD default/one") && !ran.stdout.contains("two"),
         "{}",
@@ -218,7 +218,7 @@ fn nothing_is_changed_where_it_cannot_listen() {
     let folder = folder_with(&[("kubelet_internal_checkpoint", ""), ("kubelet.sock", "")]);
     let ran = kq(&format!("devices serve --dir {}", folder.path().display())).run();
     assert_eq!(ran.code, 4, "{}", ran.text());
-    assert!(ran.stderr.contains("kubelet.sock is there, and is no socket"), "{}", ran.text());
+    assert!(ran.stderr.contains("kubelet.sock exists, and is not a socket"), "{}", ran.text());
     let left = std::fs::read_dir(folder.path()).expect("it can be read").count();
     assert_eq!(left, 2, "{}", ran.text());
 }

@@ -147,7 +147,7 @@ impl Args {
         let selector = match (&self.pod, self.namespace.name()) {
             (Some(pod), _) if pod.trim().is_empty() => {
                 return Err(Failure::usage(anyhow!("POD is empty"))
-                    .hint("say NAME, NAMESPACE/NAME or a UID, or leave it out for all pods"));
+                    .hint("use NAME, NAMESPACE/NAME or a UID, or omit POD for all pods"));
             }
             (None, None) => return Ok(Selection::default()),
             (None, Some(namespace)) => PodSelector::of_namespace(namespace),

@@ -191,7 +191,7 @@ impl Args {
         }
         let is_named = self.pod.is_some() || self.named.has_file();
         if !is_named && !self.kubelet_restart && !self.reboot && self.unhealthy.is_empty() {
-            return Err(Failure::usage(anyhow!("--ask-plugin: for which pod is not said"))
+            return Err(Failure::usage(anyhow!("--ask-plugin: no pod is named"))
                 .hint("name it: kq devices plan POD|FILE --ask-plugin"));
         }
         Ok(())
@@ -219,9 +219,9 @@ impl Args {
             if !runs_here && sources.host_root.is_none() && self.dir.is_none() {
                 let given = if sources.snapshot.is_some() { "--snapshot" } else { "the files" };
                 return Err(Failure::usage(anyhow!(
-                    "--ask-plugin asks the plugins of this machine, and {given} may be of another"
+                    "--ask-plugin calls the plugins of this machine, and {given} may be of another"
                 ))
-                .hint("say --ask-plugin RESOURCE=SOCKET, or --dir DIR for their folder"));
+                .hint("use --ask-plugin RESOURCE=SOCKET, or --dir DIR for their folder"));
             }
             let is_named = |resource: &&str| named.iter().any(|(name, _)| name == resource);
             let open = resources.iter().copied().filter(|resource| !is_named(resource)).collect();

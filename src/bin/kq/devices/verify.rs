@@ -145,7 +145,7 @@ impl Args {
         }
     }
 
-    /// Says which flag of a node is of no use with files.
+    /// Warns about node flags that have no effect with files.
     fn tell_unused(&self) {
         self.kubelet.sources.choose_notes();
         let of_node = SourceArgs { pods: Vec::new(), ..self.kubelet.sources.clone() };

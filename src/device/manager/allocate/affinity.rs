@@ -1,4 +1,4 @@
-//! Which of the free devices lie on the NUMA nodes that were decided on (`filterByAffinity`).
+//! The free devices on the NUMA nodes of the topology manager (`filterByAffinity`).
 
 use super::report::Split;
 use crate::device::manager::numa::NumaNodes;
@@ -28,7 +28,7 @@ impl Sorted<'_> {
     }
 }
 
-/// Tells whether a device of the resource, healthy or not, has a NUMA node
+/// Returns true if a device of the resource, healthy or not, has a NUMA node
 /// (`deviceHasTopologyAlignment`).
 pub fn has_topology(devices: &BTreeMap<String, Device>) -> bool {
     devices.values().any(|device| device.numa_nodes.as_ref().is_some_and(|nodes| !nodes.is_empty()))

@@ -1,4 +1,4 @@
-//! Which devices a container gets (`devicesToAllocate`).
+//! The choice of devices for a container (`devicesToAllocate`).
 
 use super::affinity::{Sorted, sort};
 use super::report::{AllocateError, AnyOf, Choice, Pool, Preference};
@@ -59,7 +59,7 @@ type Ask<'a> = dyn FnMut(&[&str], &DeviceSet) -> Result<Preference, AllocateErro
 /// Whether a plugin is asked which devices it prefers.
 enum Offer {
     /// It is asked for so many.
-    Asked(usize),
+    Call(usize),
     /// It is not.
     Settled(Preference),
 }
@@ -82,7 +82,7 @@ impl ManagerState {
             match self.offer(request) {
                 // While the plugin is asked what is known may change: the choice is made from a copy, as in
                 // the kubelet.
-                Ok(Offer::Asked(size)) => {
+                Ok(Offer::Call(size)) => {
                     copy = self.of_resource(request.resource);
                     let ask = &mut |pool: &[&str], taken: &DeviceSet| {
                         self.ask(request.resource, pool, taken, size, plugins)
@@ -183,7 +183,7 @@ impl ManagerState {
         }
     }
 
-    /// Tells whether the plugin is asked which devices it prefers.
+    /// Returns true if the plugin is called for its preference.
     fn offer(&self, request: &Request<'_>) -> Result<Offer, AllocateError> {
         let resource = request.resource;
         let endpoint = self.endpoints.get(resource);
@@ -200,7 +200,7 @@ impl ManagerState {
         // The API server lets no negative number pass, and what the kubelet would make of one is an error
         // in any case. A plugin is not asked for none instead.
         Ok(usize::try_from(request.requested)
-            .map_or(Offer::Settled(Preference::NoNeed), Offer::Asked))
+            .map_or(Offer::Settled(Preference::NoNeed), Offer::Call))
     }
 
     /// Asks the plugin which devices it prefers (`callGetPreferredAllocationIfAvailable`).
@@ -256,7 +256,7 @@ impl ManagerState {
 }
 
 impl<'a> Taking<'a> {
-    /// Makes the choice as wide as a plugin can make it of which nobody knows what it prefers.
+    /// Makes the choice as wide as a plugin can make it whose preference is unknown.
     fn widen(&mut self, pool: &[&'a str], (certain, needed): (DeviceSet, i64)) {
         let from: Vec<&str> = pool.iter().copied().filter(|id| !certain.contains(*id)).collect();
         let count = usize::try_from(needed).unwrap_or_default();

@@ -21,7 +21,7 @@ pub struct AllocationContext {
     pub running_at_start: BTreeSet<(String, String)>,
     /// Resource claims may provide extended resources (gate `DRAExtendedResource`).
     pub dra_extended_resource: bool,
-    /// Resources of whose plugins nobody knows what they offer.
+    /// Resources whose plugin options are unknown.
     pub unknown_options: BTreeSet<String>,
 }
 
@@ -243,7 +243,7 @@ impl Admission<'_> {
         }
     }
 
-    /// Tells the plugin, and records what the container got.
+    /// Calls the plugin, and records the devices of the container.
     fn record(&mut self, resource: &str, choice: &Choice) -> Result<(), AllocateError> {
         let answer = match self.state.endpoints.get(resource) {
             None => Err(AllocateError::UnknownPlugin(resource.to_owned())),

@@ -1,4 +1,4 @@
-//! Which devices a container gets, and why: pinned by `device_allocate.jsonl`.
+//! The devices that a container gets, with the reasons, pinned by `device_allocate.jsonl`.
 
 mod affinity;
 mod choose;

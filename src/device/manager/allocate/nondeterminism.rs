@@ -1,7 +1,7 @@
-//! What earlier choices leave open: where the kubelet takes any of a set, nothing is certain that depends on
-//! which it took.
+//! The possible results of earlier choices. If the kubelet takes any device of a set, the results that depend on its
+//! choice are uncertain.
 //!
-//! How many devices are free is certain all the same, and with a topology policy how many on which NUMA
+//! How many devices are free is certain, and with a topology policy how many on which NUMA
 //! nodes, as long as all of a set are on the same. So what a later container can get is bounded by the ids
 //! that may be there and those that surely are.
 
@@ -127,7 +127,7 @@ impl PossibleAllocations {
         Ok(())
     }
 
-    /// Tells whether the NUMA nodes that are decided on depend on earlier choices.
+    /// Returns true if the NUMA nodes that are decided on depend on earlier choices.
     fn numa_depends(
         &self,
         containers: &[&Container],

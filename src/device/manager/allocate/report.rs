@@ -1,4 +1,4 @@
-//! What an allocation tells of itself.
+//! The report of an allocation.
 
 use crate::facts::checkpoint::device::DeviceSet;
 use crate::k8s::go_text::quote;
@@ -49,7 +49,7 @@ pub enum Outcome {
     },
     /// None are asked for.
     Nothing,
-    /// Devices were chosen and the plugin was told.
+    /// Devices were chosen and the plugin was called.
     Allocated(Box<Choice>),
     /// Refused: the error is that of the container.
     Refused {
@@ -70,7 +70,7 @@ pub struct Choice {
     pub reused: DeviceSet,
     /// Devices that the kubelet takes in any case.
     pub certain: DeviceSet,
-    /// Where it had a choice: the kubelet goes by the random order of a map.
+    /// Where it had a choice: the kubelet uses the random order of a map.
     pub any_of: Option<AnyOf>,
     /// How many were free when it chose.
     pub available: usize,
@@ -115,7 +115,7 @@ pub enum Pool {
     Unaligned,
     /// Those on no NUMA node, or all where NUMA nodes do not matter.
     WithoutNuma,
-    /// All that the plugin could prefer: nobody knows what it would say.
+    /// All devices that the plugin could prefer: its preference is unknown.
     Unknown,
     /// All that may be left: earlier choices decide which of them are.
     Left,

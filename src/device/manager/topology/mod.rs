@@ -1,7 +1,7 @@
-//! The topology manager (`pkg/kubelet/cm/topologymanager`): which NUMA nodes a container or a pod gets, and
-//! whether it is refused for them.
+//! The topology manager (`pkg/kubelet/cm/topologymanager`): the NUMA nodes of a container or a pod, and
+//! the rejection that may follow.
 //!
-//! Only the hints of devices are known here; what the managers of CPUs and memory would add is not.
+//! Only the hints of devices are known here; those of the managers of CPUs and memory are not.
 
 mod merge;
 

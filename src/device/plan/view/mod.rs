@@ -82,7 +82,7 @@ fn decided(title: &str, decision: &TopologyDecision) -> String {
     };
     let verdict = match (decision.preferred, decision.admitted) {
         (true, _) => "preferred",
-        (false, true) => "not preferred, and taken all the same",
+        (false, true) => "not preferred, but allocated",
         (false, false) => "not preferred: refused",
     };
     let mut text = plain(format!("{title}: {nodes}, {verdict}")) + "\n";
@@ -180,13 +180,13 @@ fn rows_of(plan: &DevicePlan, pod: &PlannedPod, wide: bool) -> Vec<Row> {
         }
         rows.push(row);
     } else if rows.is_empty() && pod.outlook.is_none() {
-        rows.push(Row::of(name(pod), "no container asks for devices".to_owned()));
+        rows.push(Row::of(name(pod), "no container requests devices".to_owned()));
     }
     rows.extend(standing::not_reached(pod, wide));
     rows
 }
 
-/// Says why a pod is refused, as its status does.
+/// Returns the reason why a pod is refused, as its status does.
 fn refusal(pod: &PlannedPod) -> Option<String> {
     let admission = &pod.admission;
     let message = admission.message.as_ref()?;
@@ -232,7 +232,7 @@ fn row(
         Outcome::RunningAtStart { devices } => {
             (ids(devices, wide), "-".to_owned(), "its container runs and is left alone".to_owned())
         }
-        Outcome::Nothing => ("-".to_owned(), "-".to_owned(), "none are asked for".to_owned()),
+        Outcome::Nothing => ("-".to_owned(), "-".to_owned(), "none requested".to_owned()),
         Outcome::Allocated(choice) => {
             (devices(choice, wide), numa(choice), reasons(choice).join("; "))
         }
@@ -291,7 +291,7 @@ fn numbers(nodes: impl Iterator<Item = i64>) -> String {
     if nodes.is_empty() { "-".to_owned() } else { nodes.join(",") }
 }
 
-/// Says how a choice came about.
+/// Returns how a choice came about.
 fn reasons(choice: &Choice) -> Vec<String> {
     let mut reasons = Vec::new();
     if !choice.reused.is_empty() {
@@ -314,8 +314,8 @@ fn reasons(choice: &Choice) -> Vec<String> {
                 Pool::Aligned => "any of the aligned ones",
                 Pool::Unaligned => "any of those that are not aligned",
                 Pool::WithoutNuma => "any of them",
-                Pool::Unknown => "what the plugin prefers is not known",
-                Pool::Left => "what was chosen before decides which of them are left",
+                Pool::Unknown => "the plugin's preference is unknown",
+                Pool::Left => "an earlier choice decides which of them are left",
                 Pool::AtMost => {
                     "no others; the NUMA nodes depend on what was chosen before, so it may be fewer"
                 }

@@ -1,4 +1,4 @@
-//! What becomes of pods that are on the node already, in the rows of the table.
+//! Table rows for the pods that are on the node already.
 
 use super::{Row, container_of, ids, name, numbers, refusal};
 use crate::device::plan::{
@@ -60,7 +60,7 @@ pub(super) fn with_held(pod: &PlannedPod, restart: bool, row: &mut Row, wide: bo
     };
 }
 
-/// Says how a kubelet that starts refuses a pod.
+/// Returns how a kubelet that starts refuses a pod.
 fn refused(pod: &PlannedPod, outlook: &RestartEffect) -> String {
     let mut running: Vec<&str> =
         outlook.held.iter().filter(|held| held.runs).map(|held| &*held.container).collect();
@@ -103,7 +103,7 @@ pub(super) fn without_pod(plan: &DevicePlan) -> impl Iterator<Item = Row> {
     devices.filter(move |device| !device.pods.iter().any(is_planned)).map(|device| {
         let pods: Vec<&String> = device.pods.iter().collect();
         let who = match &pods[..] {
-            [] => "nobody has it".to_owned(),
+            [] => "no pod holds it".to_owned(),
             pods => format!("recorded for pod {}, which is not known to be active", some(pods)),
         };
         Row {
@@ -115,7 +115,7 @@ pub(super) fn without_pod(plan: &DevicePlan) -> impl Iterator<Item = Row> {
     })
 }
 
-/// Says what is the matter with a resource that no plugin offers.
+/// Returns the state of a resource that no plugin offers.
 pub(super) fn not_offered(resource: &NotOffered) -> String {
     if resource.in_node_status {
         return "no plugin offers it, and the Node object has it: the kubelet starts the container \
@@ -130,7 +130,7 @@ pub(super) fn not_offered(resource: &NotOffered) -> String {
     )
 }
 
-/// Says what becomes of each pod, and of the node.
+/// Returns the rows of each pod, and of the node.
 pub(super) fn after(plan: &DevicePlan) -> String {
     let mut text = String::new();
     for change in &plan.changes {
@@ -150,16 +150,14 @@ pub(super) fn after(plan: &DevicePlan) -> String {
         };
         let verdict = match outlook.verdict {
             Verdict::Keeps => continue,
-            Verdict::RefusedAnew => "keeps its devices; admitted anew it would be refused",
+            Verdict::RefusedAnew => "keeps its devices; a new admission would fail",
             Verdict::Survives => "survives",
-            Verdict::Forgotten => "survives, and its devices are handed out again",
+            Verdict::Forgotten => "survives, and its devices are allocated again",
             Verdict::Refused => "is refused for good, phase Failed",
             Verdict::CrashesAnew => {
-                "keeps its devices; it is not admitted anew: the kubelet crashes"
+                "keeps its devices; it is not admitted again: the kubelet crashes"
             }
-            Verdict::Unknown => {
-                "keeps its devices; what happens when it is admitted anew is not known"
-            }
+            Verdict::Unknown => "keeps its devices; the result of a new admission is unknown",
         };
         let _ = writeln!(text, "{}", plain(format!("pod {} {verdict}", name(pod))));
     }

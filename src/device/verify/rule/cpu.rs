@@ -1,4 +1,4 @@
-//! What can contradict itself or the machine in `cpu_manager_state`.
+//! The rules for `cpu_manager_state`.
 
 use super::{ASK_WRITER, DELETE};
 use crate::answer::{Rule, Severity, Wording};
@@ -105,8 +105,8 @@ impl Rule for CpuRule<'_> {
         };
         let why = match self.kubelet_error() {
             Some(error) => format!("the static policy does not start: {error}"),
-            None if self.is_static() => "CPUs that are said to be exclusive are not".to_owned(),
-            None => "nobody uses these CPUs with this policy".to_owned(),
+            None if self.is_static() => "CPUs that should be exclusive are not".to_owned(),
+            None => "this policy does not use these CPUs".to_owned(),
         };
         Wording::new(found).because(why).advise(DELETE)
     }

@@ -1,4 +1,4 @@
-//! What can be found in `kubelet_internal_checkpoint`.
+//! The rules for `kubelet_internal_checkpoint`.
 
 use super::ASK_WRITER;
 use crate::answer::{Rule, Severity, Wording};
@@ -85,7 +85,7 @@ impl Rule for DeviceRule<'_> {
 
     fn wording(&self) -> Wording {
         match self {
-            Self::DuplicateEntry => Wording::new("stands in the file more than once")
+            Self::DuplicateEntry => Wording::new("occurs more than once in the file")
                 .because("the kubelet takes the last of them, and forgets the devices of the others")
                 .advise(MEND),
             Self::UndecodableAnswer { error } => {
@@ -107,18 +107,18 @@ impl Rule for DeviceRule<'_> {
                     .advise(MEND)
             }
             Self::NoOwner { field } => Wording::new(format!("has no {field}"))
-                .because("the devices belong to nobody, and nothing frees them")
+                .because("the devices belong to no pod, and nothing frees them")
                 .advise(MEND),
             Self::ResourceName { error } => Wording::new(error)
-                .because("no plugin can register under this name, so nobody wrote it in good faith")
+                .because("no plugin can register under this name, so no kubelet wrote it")
                 .advise(ASK_WRITER),
             Self::NumaNodes { nodes } => {
                 let under: Vec<String> = nodes.iter().map(|nodes| format!("{nodes:?}")).collect();
                 Wording::new(format!("stands under NUMA nodes {}", under.join(" and ")))
                     .because(
-                        "a device is where it is, unless its plugin told something else in between",
+                        "a device keeps its NUMA node, unless its plugin reported another in between",
                     )
-                    .advise("look at what the plugin tells: kq devices list")
+                    .advise("check what the plugin reports: kq devices list")
             }
             Self::NotRegistered { devices, more } => {
                 let more = match more {

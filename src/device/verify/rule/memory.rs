@@ -1,4 +1,4 @@
-//! What does not add up in `memory_manager_state`.
+//! The rules for `memory_manager_state`.
 
 use super::DELETE;
 use crate::answer::{Rule, Severity, Wording};
@@ -104,7 +104,7 @@ impl Rule for MemoryRule<'_> {
                 "the static policy adds up what containers have when it starts, and does not start \
                  with anything else"
             }
-            _ => "nobody uses these amounts with this policy",
+            _ => "this policy does not use these amounts",
         };
         Wording::new(found).because(why).advise(DELETE)
     }

@@ -1,4 +1,4 @@
-//! What can be found in files of state: facts, and the sentences made of them.
+//! The rules for state files, and their sentences.
 //!
 //! * `devices`, `cpu`, `memory`: contradictions in the file of each manager;
 //! * here: the other files, and what is common.
@@ -17,7 +17,7 @@ use crate::facts::node_pods::StandingReason;
 use crate::k8s::quantity::Quantity;
 use serde::Serialize;
 
-/// What to do with a file of state that the kubelet does not take.
+/// What to do with a file of state that the kubelet rejects.
 pub(super) const DELETE: &str =
     "drain the node, stop the kubelet, move the file away, start the kubelet";
 
@@ -83,7 +83,7 @@ impl Rule for StateFileRule<'_> {
             Self::Stale { file, why, .. } => Wording::new(why.to_string())
                 .because(match file {
                     StateFile::Devices => {
-                        "normal: its devices are freed when the next pod asks for devices"
+                        "normal: its devices are freed when the next pod requests devices"
                     }
                     StateFile::Cpu | StateFile::Memory => {
                         "normal for some seconds: a kubelet that runs takes it out soon"
@@ -110,9 +110,9 @@ impl Rule for StateFileRule<'_> {
                     .advise(ASK_WRITER)
             }
             Self::CdiName { name, .. } => {
-                Wording::new(format!("{name} is no name of a CDI device (vendor.com/class=name)"))
+                Wording::new(format!("{name} is not the name of a CDI device (vendor.com/class=name)"))
                     .because("the runtime refuses a container with it")
-                    .advise("look at the driver")
+                    .advise("check the driver")
             }
             Self::DuplicateClaim { count } => {
                 Wording::new(format!("stands {count} times in the file"))

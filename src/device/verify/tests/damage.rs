@@ -1,4 +1,4 @@
-//! In which way bytes are damaged.
+//! Tests of the kinds of damage.
 
 use crate::device::flipped_bit::FlippedBit;
 use crate::device::verify::damage::Damage;

@@ -1,4 +1,4 @@
-//! What is found in files that a kubelet would write, and in those that none would.
+//! Findings in files that a kubelet would write, and in files that no kubelet writes.
 
 mod cpu;
 mod damage;
