@@ -3,7 +3,7 @@
 use super::sample_plugin::{Behaviour, Plugin, device, registration};
 use kq::edge::device_plugin::socket_registry::Held;
 use kq::edge::device_plugin::v1beta1::RegisterRequest;
-use kq::edge::device_plugin::{Incoming, RegistrationServer, Timeouts, ask_stand_in};
+use kq::edge::device_plugin::{Incoming, RegistrationServer, Timeouts, send_request};
 use std::future::pending;
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -104,7 +104,7 @@ fn nobody_speaks_before_it_is_listened_to() {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let listener = UnixListener::bind(folder.path().join("kq.sock")).expect("a socket can be made");
     let short = Duration::from_millis(300);
-    ask_stand_in(folder.path(), b"{}", Some(short)).expect_err("it does not answer");
+    send_request(folder.path(), b"{}", Some(short)).expect_err("it does not answer");
     let (mut stream, _) = listener.accept().expect("somebody connected");
     let mut said = Vec::new();
     stream.read_to_end(&mut said).expect("it has gone");
