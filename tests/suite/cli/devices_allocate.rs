@@ -31,7 +31,7 @@ fn a_resource_that_nobody_registered_is_no_success() {
 
     let none = allocate(folder.path(), &pod("plain", &[("app", 0)]), "");
     assert_eq!(none.code, 0, "{}", none.text());
-    assert!(none.stderr.contains("the pod asks for no devices"), "{}", none.text());
+    assert!(none.stderr.contains("the pod requests no devices"), "{}", none.text());
 
     // What is restored has no names.
     served.interrupt();

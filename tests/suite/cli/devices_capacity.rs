@@ -74,7 +74,7 @@ fn what_is_not_known_is_said_in_words() {
     for (line, code, expected) in [
         ("--checkpoint sound --pod-resources told.json", 0, more),
         ("--checkpoint sound", 0, "how many are now is not known"),
-        ("--checkpoint corrupt", 3, "which devices are unknown"),
+        ("--checkpoint corrupt", 3, "the devices are unknown"),
     ] {
         let ran = ask(line);
         assert_eq!(ran.code, code, "{line}: {}", ran.text());

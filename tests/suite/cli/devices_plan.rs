@@ -472,12 +472,12 @@ fn what_is_wrong_is_named() {
         (
             "one --checkpoint sound --pod-resources pod-resources.json --pods both.json",
             2,
-            "hint: say NAMESPACE/NAME, or the UID: ",
+            "hint: use NAMESPACE/NAME, or the UID: ",
         ),
         (
             "default/one --checkpoint sound --pod-resources pod-resources.json --pods both.json",
             2,
-            "hint: say the UID: ",
+            "hint: use the UID: ",
         ),
         ("taken.yaml --snapshot node.json", 0, "warning: pod default/one is on the node (UID "),
         (

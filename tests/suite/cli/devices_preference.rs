@@ -73,6 +73,6 @@ fn a_plugin_that_does_not_answer_is_no_refusal_of_the_kubelet() {
     assert!(ran.stdout.contains("1 of (a, b, d)"), "{}", ran.text());
     assert!(!ran.stdout.contains("rpc failed"), "{}", ran.text());
     let missing =
-        "missing: the preference of the plugin of example.com/gpu prefers: no answer within 300ms";
+        "missing: the preference of the plugin of example.com/gpu: no answer within 300ms";
     assert!(ran.stderr.contains(missing), "{}", ran.text());
 }

@@ -262,7 +262,7 @@ fn what_is_not_safe_is_refused_and_nothing_is_written() {
         ("active", "--remove default/web --yes", "its pod is active", 4),
         ("nobody", "--remove nobody --yes", "no entry has that name", 4),
         ("nothing is asked", "--yes", "required arguments", 2),
-        ("unseen", "--rebuild -o json", "show no plan before they ask", 2),
+        ("unseen", "--rebuild -o json", "cannot show a plan before the confirmation", 2),
         (
             "no folder",
             "--remove-stale --yes --backup absent/old",

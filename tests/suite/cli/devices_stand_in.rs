@@ -139,7 +139,7 @@ fn each_pod_has_a_name_of_its_own() {
     let generated = one("{name: t}") + &one("{generateName: t-}");
     for (text, expected) in [
         (twice, "document 2: metadata.name: default/t is the pod of "),
-        (generated, "document 2: metadata.name: the pod has none"),
+        (generated, "document 2: metadata.name is empty"),
     ] {
         let ran = allocate(folder.path(), &folder_with(&[("pod.yaml", text)]), "");
         assert_eq!(ran.code, 2, "{}", ran.text());
