@@ -8,3 +8,5 @@ pub mod fleet;
 /// Probes, sent once, repeatedly, or in several ways.
 pub mod probes;
 pub mod devices;
+pub mod image_gc;
+pub mod preemption;

@@ -145,6 +145,21 @@ pub fn result_line(index: usize, total: usize, removal: &Removal, result: &Remov
     }
 }
 
+/// Returns the line about one container or sandbox: `removed container NAME ID`.
+pub fn container_line(result: &ContainerResult) -> String {
+    let ContainerResult { what, id, name, result } = result;
+    let id: String = id.chars().take(13).collect();
+    let (word, reason) = match result {
+        None | Some(Removed::Left) => ("left", None),
+        Some(Removed::Removed) => ("removed", None),
+        Some(Removed::Gone) => ("gone", None),
+        Some(Removed::Kept { reason } | Removed::Unreadable { reason }) => ("kept", Some(reason)),
+        Some(Removed::Failed { reason }) => ("failed", Some(reason)),
+    };
+    let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+    format!("{word} {what} {name} {id}{reason}")
+}
+
 /// Returns how it ended in one line.
 pub fn summary_line(report: &ImageGcApply) -> String {
     let count = |is_it: fn(&Removed) -> bool| {

@@ -74,7 +74,8 @@ pub enum Outcome {
     /// It failed for the first time, which is only logged: statistics may not be there yet.
     FailedSilently,
     /// It failed, and the kubelet says so in an event on its node.
-    FailedAndTold(GcEvent),
+    #[serde(rename = "failedAndTold")]
+    FailedWithEvent(GcEvent),
 }
 
 /// An event on the node, of type `Warning`.
@@ -118,7 +119,7 @@ impl GcLoop {
             Err(_) if self.garbage == Garbage::Images && !self.failed_before => {
                 Outcome::FailedSilently
             }
-            Err(error) => Outcome::FailedAndTold(GcEvent {
+            Err(error) => Outcome::FailedWithEvent(GcEvent {
                 at: ended_at,
                 event_type: "Warning",
                 reason: self.garbage.failure_reason(),
@@ -134,7 +135,7 @@ impl GcPass {
     /// Returns the event that the run leads to.
     pub fn event(&self) -> Option<&GcEvent> {
         match &self.outcome {
-            Outcome::FailedAndTold(event) => Some(event),
+            Outcome::FailedWithEvent(event) => Some(event),
             Outcome::Succeeded | Outcome::FailedSilently => None,
         }
     }
@@ -161,7 +162,7 @@ mod tests {
             told.push(match turn.outcome {
                 Outcome::Succeeded => '.',
                 Outcome::FailedSilently => 'x',
-                Outcome::FailedAndTold(_) => 'X',
+                Outcome::FailedWithEvent(_) => 'X',
             });
         }
         told

@@ -41,7 +41,9 @@ impl Pass {
             Outcome::FailedSilently => {
                 "Image garbage collection failed once. Stats initialization may not have completed yet"
             }
-            Outcome::FailedAndTold(_) => "Image garbage collection failed multiple times in a row",
+            Outcome::FailedWithEvent(_) => {
+                "Image garbage collection failed multiple times in a row"
+            }
         };
         Self { pass, plan, removed, log: log.to_owned(), outcome, basis: Basis::default() }
     }
@@ -82,7 +84,7 @@ pub fn pass_lines(pass: &Pass) -> Vec<String> {
         lines.push(format!("  event {} {}: {}", event.r#type, event.reason, event.message));
     }
     lines.push(format!("  log: {}", pass.log));
-    if let Outcome::FailedAndTold(event) = &pass.outcome {
+    if let Outcome::FailedWithEvent(event) = &pass.outcome {
         lines.push(format!("  event {} {}: {}", event.event_type, event.reason, event.message));
     }
     lines

@@ -42,7 +42,7 @@ impl RemovalOptions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Read the node and its pods, and plan anew.
-    Look,
+    Refresh,
     /// Ask the API server to remove the victim at a place of the plan.
     Remove(usize),
     /// Look whether it is there still.

@@ -99,12 +99,13 @@ pub enum CheckResult {
     /// It gave no answer.
     NoAnswer,
     /// It was not asked.
-    NotAsked,
+    #[serde(rename = "notAsked")]
+    NotQueried,
 }
 
 impl Check {
     /// Nobody was asked.
-    pub const NOT_ASKED: Self = Self { result: CheckResult::NotAsked, because: None };
+    pub const NOT_QUERIED: Self = Self { result: CheckResult::NotQueried, because: None };
 
     /// Takes it from what was said.
     pub fn of(said: &EvictionResponse) -> Self {
@@ -130,7 +131,7 @@ impl Check {
     /// Tells whether it speaks against the plan; a budget does not where it is waited for.
     pub fn is_against(&self, waits_for_budgets: bool) -> bool {
         match self.result {
-            CheckResult::Allowed | CheckResult::Gone | CheckResult::NotAsked => false,
+            CheckResult::Allowed | CheckResult::Gone | CheckResult::NotQueried => false,
             CheckResult::Budget => !waits_for_budgets,
             CheckResult::Refused | CheckResult::Unfit | CheckResult::NoAnswer => true,
         }
@@ -237,7 +238,7 @@ fn answered(check: &Check) -> String {
         CheckResult::Refused => "refused",
         CheckResult::Unfit => "not asked, as kq refuses",
         CheckResult::NoAnswer => "no answer",
-        CheckResult::NotAsked => "not asked",
+        CheckResult::NotQueried => "not asked",
     };
     match &check.because {
         Some(because) => format!("{word}: {because}"),

@@ -121,7 +121,7 @@ impl Apply {
     /// Returns what is to be done next.
     pub fn next_action(&self) -> Action {
         match &self.state {
-            State::Looking | State::Leaving { .. } => Action::Look,
+            State::Looking | State::Leaving { .. } => Action::Refresh,
             State::Removing(at) => Action::Remove(*at),
             State::Clarifying { at, .. } | State::Waiting { at, .. } => Action::Find(*at),
             State::Pausing { wait, .. } => Action::Pause(*wait),

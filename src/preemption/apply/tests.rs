@@ -98,7 +98,7 @@ fn a_victim_is_looked_after_more_and_more_seldom_and_is_free_when_nothing_of_it_
     play(
         &mut apply,
         vec![
-            (Action::Look, wants(&["a", "b"])),
+            (Action::Refresh, wants(&["a", "b"])),
             (Action::Remove(0), Observation::Answered(EvictionResponse::Accepted)),
             (Action::Find(0), there(true)),
             (milliseconds(500), Observation::Paused),
@@ -110,9 +110,9 @@ fn a_victim_is_looked_after_more_and_more_seldom_and_is_free_when_nothing_of_it_
             (milliseconds(2000), Observation::Paused),
             (Action::Find(0), GONE),
             // Its object is gone, and its containers still run: it is not counted as free.
-            (Action::Look, fits(&["a", "b"])),
+            (Action::Refresh, fits(&["a", "b"])),
             (milliseconds(500), Observation::Paused),
-            (Action::Look, fits(&["b"])),
+            (Action::Refresh, fits(&["b"])),
         ],
     );
     assert_eq!(results(&apply), [StepResult::Removed, StepResult::Spared]);
@@ -141,7 +141,7 @@ fn a_victim_is_waited_for_as_long_as_the_kubelet_waits() {
         let options = RemovalOptions { victim_timeout: Some(SECOND), goes_on, ..options() };
         let mut apply = Apply::new(vec![target("a", 30)], options);
         let mut story = vec![
-            (Action::Look, wants(&["a"])),
+            (Action::Refresh, wants(&["a"])),
             (Action::Remove(0), Observation::Answered(EvictionResponse::Accepted)),
             (Action::Find(0), there(true)),
             (milliseconds(500), Observation::Paused),
@@ -150,7 +150,7 @@ fn a_victim_is_waited_for_as_long_as_the_kubelet_waits() {
             (Action::Find(0), there(true)),
         ];
         // It does not go twice.
-        story.extend(goes_on.then(|| (Action::Look, wants(&["a"]))));
+        story.extend(goes_on.then(|| (Action::Refresh, wants(&["a"]))));
         play(&mut apply, story);
         assert_eq!((results(&apply), apply.stopped()), (vec![StepResult::Going], Some(expected)));
         assert!(apply.is_changed());
@@ -196,7 +196,7 @@ fn what_was_said_and_seen_decides() {
             match apply.next_action() {
                 Action::Find(0) => apply.handle(seen.clone().expect(&what), Duration::ZERO),
                 Action::Pause(_) => apply.handle(Observation::Paused, Duration::ZERO),
-                Action::Look => apply.handle(fits(&["b"]), Duration::ZERO),
+                Action::Refresh => apply.handle(fits(&["b"]), Duration::ZERO),
                 Action::End => break,
                 asked => panic!("{what}: {asked:?}"),
             }
@@ -227,20 +227,20 @@ fn a_budget_has_its_time_and_the_node_is_looked_at_before_it_is_asked_again() {
     play(
         &mut apply,
         vec![
-            (Action::Look, wants(&["a"])),
+            (Action::Refresh, wants(&["a"])),
             (Action::Remove(0), budget(Some(0))),
             (milliseconds(100), Observation::Paused),
-            (Action::Look, wants(&["a"])),
+            (Action::Refresh, wants(&["a"])),
             (Action::Remove(0), budget(Some(1))),
             (milliseconds(1000), Observation::Paused),
-            (Action::Look, wants(&["a"])),
+            (Action::Refresh, wants(&["a"])),
             (Action::Remove(0), budget(None)),
             (milliseconds(5000), Observation::Paused),
-            (Action::Look, wants(&["a"])),
+            (Action::Refresh, wants(&["a"])),
             (Action::Remove(0), budget(None)),
             // What is left of the time.
             (milliseconds(1900), Observation::Paused),
-            (Action::Look, wants(&["a"])),
+            (Action::Refresh, wants(&["a"])),
             (Action::Remove(0), budget(None)),
         ],
     );
@@ -250,11 +250,11 @@ fn a_budget_has_its_time_and_the_node_is_looked_at_before_it_is_asked_again() {
 
     let mut apply = Apply::new(vec![target("a", 0)], options);
     let story = vec![
-        (Action::Look, wants(&["a"])),
+        (Action::Refresh, wants(&["a"])),
         (Action::Remove(0), budget(Some(9))),
         // It may be allowed by then, though the server is to be asked later.
         (milliseconds(8000), Observation::Paused),
-        (Action::Look, wants(&["a"])),
+        (Action::Refresh, wants(&["a"])),
         (Action::Remove(0), budget(Some(9))),
     ];
     play(&mut apply, story);
@@ -265,14 +265,14 @@ fn a_budget_has_its_time_and_the_node_is_looked_at_before_it_is_asked_again() {
     // Without a time for budgets, no wait is announced.
     let none = RemovalOptions { budget_timeout: Duration::ZERO, ..options };
     let mut apply = Apply::new(vec![target("a", 0)], none);
-    play(&mut apply, vec![(Action::Look, wants(&["a"])), (Action::Remove(0), budget(Some(9)))]);
+    play(&mut apply, vec![(Action::Refresh, wants(&["a"])), (Action::Remove(0), budget(Some(9)))]);
     assert_eq!((results(&apply), apply.waits()), (vec![StepResult::Refused], None));
 
     // Victims that take turns have one time each.
     let mut apply = Apply::new(vec![target("a", 0), target("b", 0)], options);
     let mut turns = Vec::new();
     for (at, names) in [(0, ["a", "b"]), (1, ["b", "a"])].into_iter().cycle().take(3) {
-        turns.push((Action::Look, wants(&names)));
+        turns.push((Action::Refresh, wants(&names)));
         turns.push((Action::Remove(at), budget(Some(4))));
         turns.push((milliseconds(4000), Observation::Paused));
     }
@@ -287,17 +287,17 @@ fn a_node_that_cannot_be_looked_at_is_looked_at_again() {
     play(
         &mut apply,
         vec![
-            (Action::Look, blind()),
+            (Action::Refresh, blind()),
             (milliseconds(500), Observation::Paused),
-            (Action::Look, wants(&["a"])),
+            (Action::Refresh, wants(&["a"])),
             (Action::Remove(0), Observation::Answered(EvictionResponse::Accepted)),
             (Action::Find(0), GONE),
             // Nobody knows whether its containers run, so it is not counted as free.
-            (Action::Look, blind()),
+            (Action::Refresh, blind()),
             (milliseconds(500), Observation::Paused),
-            (Action::Look, blind()),
+            (Action::Refresh, blind()),
             (milliseconds(1000), Observation::Paused),
-            (Action::Look, fits(&[])),
+            (Action::Refresh, fits(&[])),
         ],
     );
     assert_eq!((results(&apply), apply.stopped()), (vec![StepResult::Removed], None));
@@ -309,7 +309,7 @@ fn a_node_that_cannot_be_looked_at_is_looked_at_again() {
         (vec![], StepResult::Left),
         (
             vec![
-                (Action::Look, wants(&["a"])),
+                (Action::Refresh, wants(&["a"])),
                 (Action::Remove(0), Observation::Answered(EvictionResponse::Accepted)),
                 (Action::Find(0), GONE),
             ],
@@ -319,9 +319,9 @@ fn a_node_that_cannot_be_looked_at_is_looked_at_again() {
         let is_changed = !begins.is_empty();
         let mut story = begins;
         for wait in [500, 1000].into_iter().chain([2000; 14]).chain([500]) {
-            story.extend([(Action::Look, blind()), (milliseconds(wait), Observation::Paused)]);
+            story.extend([(Action::Refresh, blind()), (milliseconds(wait), Observation::Paused)]);
         }
-        story.push((Action::Look, blind()));
+        story.push((Action::Refresh, blind()));
         let mut apply = Apply::new(vec![target("a", 30)], options());
         play(&mut apply, story);
         assert_eq!((results(&apply), apply.is_changed()), (vec![result], is_changed));
@@ -337,21 +337,21 @@ fn a_victim_that_somebody_else_deleted_is_waited_for_and_not_asked_for() {
     };
     let mut apply = Apply::new(vec![target("a", 30)], options());
     let story = vec![
-        (Action::Look, deleted()),
+        (Action::Refresh, deleted()),
         (Action::Find(0), there(true)),
         (milliseconds(500), Observation::Paused),
         (Action::Find(0), GONE),
-        (Action::Look, fits(&[])),
+        (Action::Refresh, fits(&[])),
     ];
     play(&mut apply, story);
     assert_eq!(results(&apply), [StepResult::AlreadyGone]);
     assert!(!apply.is_changed());
 
     // It does not go twice.
-    for (goes_on, last) in [(false, None), (true, Some((Action::Look, deleted())))] {
+    for (goes_on, last) in [(false, None), (true, Some((Action::Refresh, deleted())))] {
         let options = RemovalOptions { victim_timeout: Some(Duration::ZERO), goes_on, ..options() };
         let mut apply = Apply::new(vec![target("a", 30)], options);
-        let mut story = vec![(Action::Look, deleted()), (Action::Find(0), there(true))];
+        let mut story = vec![(Action::Refresh, deleted()), (Action::Find(0), there(true))];
         story.extend(last);
         play(&mut apply, story);
         assert_eq!(results(&apply), [StepResult::Going]);
@@ -371,11 +371,15 @@ fn it_ends_between_two_steps_when_somebody_wants_it_to() {
     };
     let accepted = || Observation::Answered(EvictionResponse::Accepted);
     let rows: [(Story, StepResult, bool); 5] = [
-        (vec![(Action::Look, stop())], StepResult::Left, false),
-        (vec![(Action::Look, wants(&["a"])), (Action::Remove(0), stop())], StepResult::Left, false),
+        (vec![(Action::Refresh, stop())], StepResult::Left, false),
+        (
+            vec![(Action::Refresh, wants(&["a"])), (Action::Remove(0), stop())],
+            StepResult::Left,
+            false,
+        ),
         (
             vec![
-                (Action::Look, wants(&["a"])),
+                (Action::Refresh, wants(&["a"])),
                 (Action::Remove(0), accepted()),
                 (Action::Find(0), there(true)),
                 (milliseconds(500), stop()),
@@ -385,17 +389,17 @@ fn it_ends_between_two_steps_when_somebody_wants_it_to() {
         ),
         (
             vec![
-                (Action::Look, wants(&["a"])),
+                (Action::Refresh, wants(&["a"])),
                 (Action::Remove(0), accepted()),
                 (Action::Find(0), GONE),
-                (Action::Look, stop()),
+                (Action::Refresh, stop()),
             ],
             StepResult::Going,
             true,
         ),
         (
             vec![
-                (Action::Look, wants(&["a"])),
+                (Action::Refresh, wants(&["a"])),
                 (Action::Remove(0), unclear()),
                 (Action::Find(0), stop()),
             ],
@@ -522,7 +526,7 @@ proptest! {
         for _ in 0..1000 {
             let told = match apply.next_action() {
                 Action::End => break,
-                Action::Look => {
+                Action::Refresh => {
                     let fresh = look(&new, &pods, &node, &targets);
                     looked = Some(fresh.fresh.clone());
                     Observation::Refreshed(Ok(fresh))

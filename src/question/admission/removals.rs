@@ -58,7 +58,7 @@ pub fn plan_removals(
     };
     if report.result == ApplyResult::Planned {
         let step = |(target, unfit): &(Target, Option<String>)| {
-            let check = unfit.clone().map_or(Check::NOT_ASKED, Check::unfit);
+            let check = unfit.clone().map_or(Check::NOT_QUERIED, Check::unfit);
             StepReport::planned(target, options, check)
         };
         report.steps = victims.iter().map(step).collect();

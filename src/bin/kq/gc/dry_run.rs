@@ -8,7 +8,7 @@ use crate::write;
 use kq::eviction::{Pressure, pressure_view};
 use kq::image_gc::plan::{summary, table, wide};
 use kq::output::units::Precision;
-use kq::question::image_gc::ImageGcAnswer;
+use kq::question::image_gc::{ImageGcAnswer, image_gc_plan};
 
 /// Show the images that would be removed now, in order, with reasons
 ///
@@ -48,15 +48,14 @@ pub struct Args {
 }
 
 impl Args {
-    /// Shows once, or again and again.
+    /// Runs the command.
     pub fn run(self) -> Result<Code, Failure> {
         self.watch.run(|| self.once())
     }
 
-    /// Gathers, plans and shows.
     fn once(&self) -> Result<Code, Failure> {
         let node = self.question.gather()?;
-        let planned = self.question.plan(&node)?;
+        let planned = image_gc_plan(&node, &self.question.options())?;
         show(self.output, &planned)?;
         let is_any_removed = planned.plan.items.iter().any(|item| item.verdict.is_removal());
         if self.output == OutputFormat::Table && is_any_removed {
@@ -70,7 +69,7 @@ impl Args {
     }
 }
 
-/// Writes a plan in the form that was asked for.
+/// Writes a plan in an output format.
 pub fn show(output: OutputFormat, planned: &ImageGcAnswer) -> Result<(), Failure> {
     let plan = &planned.plan;
     match output {
@@ -94,7 +93,7 @@ pub fn show(output: OutputFormat, planned: &ImageGcAnswer) -> Result<(), Failure
     Ok(())
 }
 
-/// Returns what stands above the images.
+/// Returns the summary above the images.
 fn above(planned: &ImageGcAnswer, amounts: Precision) -> String {
     let summary = summary(&planned.plan, amounts);
     match &planned.pressure {

@@ -1,4 +1,4 @@
-//! `kq gc`: what the kubelet's garbage collection would remove from the live runtime, and why.
+//! `kq gc`
 
 mod apply;
 mod dry_run;
@@ -9,7 +9,6 @@ mod policy;
 mod question;
 mod record;
 mod records;
-mod runtime;
 mod watch;
 
 use crate::exit::{Code, Failure};

@@ -1,19 +1,17 @@
-//! What `dry-run`, `apply` and `watch` have in common: which collection is asked about, and the plan
-//! that follows.
+//! The flags of `dry-run`, `apply` and `watch`: the collection, and the node.
 
 use super::records::GcNodeArgs;
 use crate::exit::{Failure, note, tell};
 use crate::kubelet_node::KubeletNode;
+use anyhow::anyhow;
 use clap::ValueEnum;
 use kq::answer::Basis;
 use kq::image_gc::plan::{ImageGcPlan, Trigger};
 use kq::k8s::quantity::Quantity;
-use kq::question::image_gc::{
-    ImageFsUsage, ImageGcAnswer, ImageGcOptions, image_gc_needs, image_gc_plan,
-};
-use std::collections::BTreeSet;
+use kq::question::image_gc::{ImageFsUsage, ImageGcOptions, image_gc_needs};
+use std::time::Duration;
 
-/// Which collection is asked about.
+/// The flags of a collection.
 #[derive(Debug, clap::Args)]
 pub struct Question {
     /// The trigger of the collection
@@ -27,7 +25,7 @@ pub struct Question {
     pub node: GcNodeArgs,
 }
 
-/// How full the image file system is.
+/// The usage of the image file system.
 #[derive(Debug, clap::Args)]
 pub struct UsageArgs {
     /// Assume this usage of the image file system, such as 90%
@@ -39,7 +37,7 @@ pub struct UsageArgs {
     image_fs_capacity: Option<u64>,
 }
 
-/// What sets a collection going.
+/// The trigger of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TriggerArg {
     /// The kubelet's loop: images over the maximum age, then images down to the low threshold
@@ -61,24 +59,27 @@ impl From<TriggerArg> for Trigger {
 }
 
 impl Question {
-    /// Gathers everything that a plan rests on.
+    /// Gathers the facts that a plan needs.
     pub fn gather(&self) -> Result<KubeletNode, Failure> {
         self.node.gather(image_gc_needs(self.trigger.into()))
     }
 
-    /// Plans the collection on a node.
-    pub fn plan(&self, node: &KubeletNode) -> Result<ImageGcAnswer, Failure> {
-        self.plan_without(node, &BTreeSet::new())
+    /// Returns the collection that the flags describe.
+    pub fn options(&self) -> ImageGcOptions {
+        ImageGcOptions { usage: self.usage.usage(), ..ImageGcOptions::new(self.trigger.into()) }
     }
 
-    /// Plans the collection on a node, as if images with these ids could not go.
-    pub fn plan_without(
-        &self,
-        node: &KubeletNode,
-        kept: &BTreeSet<String>,
-    ) -> Result<ImageGcAnswer, Failure> {
-        let (trigger, usage) = (self.trigger.into(), self.usage.usage());
-        image_gc_plan(node, &ImageGcOptions { trigger, usage, kept: kept.clone() })
+    pub fn timeout(&self) -> Duration {
+        self.node.kubelet.sources.timeout
+    }
+
+    /// Rejects a snapshot, which cannot be changed.
+    pub fn refuse_snapshot(&self, is_changing: bool) -> Result<(), Failure> {
+        if is_changing && self.node.kubelet.sources.snapshot.is_some() {
+            return Err(Failure::usage(anyhow!("a snapshot cannot be changed"))
+                .hint("--dry-run shows the plan"));
+        }
+        Ok(())
     }
 }
 
@@ -89,12 +90,11 @@ impl UsageArgs {
     }
 }
 
-/// Writes what an answer rests on beside it.
 pub fn write_basis(plan: &ImageGcPlan) {
     write_notes(&plan.basis);
 }
 
-/// Writes what an answer rests on.
+/// Writes the kubelet's start and the basis of an answer to standard error.
 pub fn write_notes(basis: &Basis) {
     if let Some(start) = basis.facts.get("kubeletStart") {
         let at = start.value.as_str().unwrap_or_default();

@@ -1,18 +1,14 @@
 //! `kq gc watch`
 
-use super::apply::Act;
-use super::apply::refuse_unknown;
+use super::apply::{RemovalArgs, show_progress};
 use super::question::{Question, TriggerArg, write_basis};
-use super::runtime::refuse_snapshot;
 use crate::exit::{self, Code, Failure, note, warn};
 use crate::interval::parse_interval;
 use crate::output_format::{OutputFormat, formats_with};
+use crate::progress::Progress;
 use crate::write;
 use anyhow::anyhow;
-use kq::edge::clock::now;
-use kq::facts::timestamp::Timestamp;
-use kq::image_gc::loops::{GcLoop, Outcome};
-use kq::image_gc::plan::ImageGcPlan;
+use kq::action::image_gc::watch::{Event, WatchOptions, watch};
 use kq::image_gc::watch::{Pass, pass_lines};
 use std::time::Duration;
 
@@ -42,7 +38,7 @@ pub struct Args {
     passes: Option<u64>,
 
     #[command(flatten)]
-    act: Act,
+    removal: RemovalArgs,
 
     /// Remove the images that each pass reports, without asking for confirmation
     #[arg(short, long)]
@@ -57,111 +53,69 @@ pub struct Args {
 }
 
 impl Args {
-    /// Turns the loop.
+    /// Runs the command.
     pub fn run(self) -> Result<Code, Failure> {
-        refuse_snapshot(self.yes && self.question.node.kubelet.sources.snapshot.is_some())?;
-        if self.question.trigger == TriggerArg::Eviction {
+        let Self { interval, passes, removal, yes, output, question } = self;
+        question.refuse_snapshot(yes)?;
+        if question.trigger == TriggerArg::Eviction {
             return Err(Failure::usage(anyhow!(
-                "--trigger eviction: this loop is that of garbage collection, every five minutes; disk \
-                 pressure has another one"
+                "--trigger eviction: disk pressure has another loop; watch runs that of garbage \
+                 collection"
             ))
-            .hint("kq gc dry-run --trigger eviction says what disk pressure would remove"));
+            .hint(
+                "kq gc dry-run --trigger eviction shows the images that disk pressure would remove",
+            ));
         }
-        let mut turning: Option<GcLoop> = None;
-        let mut number = 0;
-        loop {
-            number += 1;
-            let code = self.pass(number, &mut turning)?;
-            if self.passes == Some(number) || code == Code::No {
-                return Ok(Code::Answered);
+        let removal = removal.options(&question);
+        let options = WatchOptions {
+            question: question.options(),
+            removal,
+            is_removing: yes,
+            interval,
+            passes,
+        };
+        let mut progress = None;
+        watch(&options, &mut || question.gather(), &mut |event| {
+            match event {
+                Event::Begun(plan) => write_basis(plan),
+                Event::Off => note(
+                    "off",
+                    "the kubelet does not run this loop: imageGCHighThresholdPercent is 100 and \
+                     imageMaximumGCAge is off",
+                ),
+                Event::Removing => {
+                    exit::changes_begin();
+                    progress = Some(Progress::of("images"));
+                }
+                Event::Removal(event) => {
+                    progress.iter().for_each(|progress| show_progress(progress, &event));
+                }
+                Event::Failed(text) => {
+                    progress = None;
+                    warn(&text);
+                }
+                Event::Pass(pass) => {
+                    progress = None;
+                    return show(output, pass);
+                }
             }
-            std::thread::sleep(self.interval);
-        }
-    }
-
-    /// Runs one pass. `No`: the kubelet does not turn the loop at all.
-    fn pass(&self, number: u64, turning: &mut Option<GcLoop>) -> Result<Code, Failure> {
-        let gathered = self.question.gather().and_then(|node| {
-            let planned = self.question.plan_without(&node, &self.act.kept(&node)?)?;
-            Ok((node, planned.plan))
-        });
-        let (node, plan) = match gathered {
-            Ok(gathered) => gathered,
-            // A runtime that is away for a while is there at another pass.
-            Err(failure) => return away(number, turning.as_mut(), failure),
-        };
-        if turning.is_none() {
-            *turning = GcLoop::images(&node.policy());
-            write_basis(&plan);
-        }
-        let Some(turning) = turning else {
-            note(
-                "off",
-                "the kubelet does not turn this loop: imageGCHighThresholdPercent is 100 and \
-                 imageMaximumGCAge is off",
-            );
-            return Ok(Code::No);
-        };
-        // The kubelet fails without its measurements, and removes nothing for space then.
-        let unknown = refuse_unknown(&plan).err().map(|failure| failure.reason());
-        if number == 1
-            && let Some(reason) = &unknown
-        {
-            let missing = anyhow!("{reason}");
-            return Err(
-                Failure::missing(missing).hint("say how full it is with --at-usage PERCENT")
-            );
-        }
-        if self.yes {
-            exit::changes_begin();
-        }
-        let removed = match self.yes && unknown.is_none() {
-            true => match self.act.carry_out(&self.question, &node, &plan, |_| {}) {
-                Ok(removed) => Some(removed),
-                Err(failure) => return away(number, Some(turning), failure),
-            },
-            false => None,
-        };
-        let failed = removed.as_ref().and_then(|report| report.failure());
-        let short = removed.as_ref().filter(|report| report.is_short());
-        let short = short.map(|report| {
-            let wanted = report.target_bytes.unwrap_or_default();
-            format!("wanted to free {wanted} bytes, but freed {} bytes", report.counted_bytes)
-        });
-        let error = unknown.or(failed).or_else(|| plan.outcome.error.clone()).or(short);
-        let ended: Timestamp = now().parse().map_err(Failure::missing)?;
-        let turn = turning.step(ended.0, error.as_deref().map_or(Ok(()), Err));
-        self.show(&Pass::new(number, plan, removed, turn.outcome))
-    }
-
-    fn show(&self, pass: &Pass) -> Result<Code, Failure> {
-        match self.output {
-            OutputFormat::Json
-            | OutputFormat::Yaml
-            | OutputFormat::Exchange(_)
-            | OutputFormat::JsonPath(_)
-            | OutputFormat::CustomColumns(_) => write::answer(self.output, pass)?,
-            OutputFormat::Name => {
-                let plan: &ImageGcPlan = &pass.plan;
-                let removed = plan.items.iter().filter(|item| item.verdict.is_removal());
-                write::lines(removed.map(|item| item.id.clone()))?;
-            }
-            OutputFormat::Table | OutputFormat::Wide => write::lines(pass_lines(pass))?,
-        }
+            Ok(())
+        })?;
         Ok(Code::Answered)
     }
 }
 
-/// Tells of a pass without a runtime, which the loop counts as failed: the kubelet has none either. Before
-/// the first one there is nothing to go on with.
-fn away(number: u64, turning: Option<&mut GcLoop>, failure: Failure) -> Result<Code, Failure> {
-    let Some(turning) = turning else { return Err(failure) };
-    let ended: Timestamp = now().parse().map_err(Failure::missing)?;
-    let reason = failure.reason();
-    let told = match turning.step(ended.0, Err(&reason)).outcome {
-        Outcome::FailedAndTold(event) => format!(", an event {}", event.reason),
-        _ => String::new(),
-    };
-    warn(&format!("pass {number} failed{told}: {reason}"));
-    Ok(Code::Answered)
+fn show(output: OutputFormat, pass: &Pass) -> Result<(), Failure> {
+    match output {
+        OutputFormat::Json
+        | OutputFormat::Yaml
+        | OutputFormat::Exchange(_)
+        | OutputFormat::JsonPath(_)
+        | OutputFormat::CustomColumns(_) => write::answer(output, pass),
+        OutputFormat::Name => {
+            let removed = pass.plan.items.iter().filter(|item| item.verdict.is_removal());
+            write::lines(removed.map(|item| item.id.clone()))
+        }
+        OutputFormat::Table | OutputFormat::Wide => write::lines(pass_lines(pass)),
+    }
 }

@@ -4,24 +4,17 @@ use crate::admission_args::AdmissionArgs;
 use crate::confirm::ask;
 use crate::exit::{self, Code, Failure, note, tell, tell_all};
 use crate::output_format::{OutputFormat, formats};
+use crate::progress::waiting;
+use crate::source_args::GATHERING;
 use crate::write;
 use anyhow::anyhow;
-use kq::edge::api_server::ApiServer;
-use kq::edge::clock::steady;
-use kq::edge::interrupt::Interrupts;
-use kq::facts::pod_selector::is_file;
-use kq::facts::snapshot::Snapshot;
+use kq::action::preemption::{Event, Observer, Options};
 use kq::k8s::duration::GoDuration;
-use kq::k8s::pod::Pod;
-use kq::node::api_server;
 use kq::preemption::apply::{
-    Action, Apply, ApplyResult, Check, CheckResult, Observation, PreemptionApply, Removal,
-    RemovalOptions, StepReport, Target, result_line, table,
+    ApplyResult, CheckResult, PreemptionApply, Removal, RemovalOptions, StepReport, table,
 };
 use kq::preemption::{Trace, view};
-use kq::question::admission::{AdmissionOptions, Detail, PreemptionPlan, plan_removals, replan};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use kq::question::admission::PreemptionPlan;
 use std::time::Duration;
 
 /// Evict the victims that explain shows, until the pod fits
@@ -60,10 +53,6 @@ pub struct ApplyArgs {
     #[arg(value_name = "POD|FILE", required_unless_present = "filename")]
     pod: Option<String>,
 
-    /// The pod with its namespace, or the file.
-    #[arg(skip)]
-    subject: String,
-
     /// Show the plan and the API server's answer to it, without applying it
     #[arg(long)]
     dry_run: bool,
@@ -99,34 +88,22 @@ pub struct ApplyArgs {
 }
 
 impl ApplyArgs {
-    /// Gathers, plans, shows, asks and evicts.
-    pub fn run(mut self) -> Result<Code, Failure> {
+    /// Runs the command.
+    pub fn run(self) -> Result<Code, Failure> {
         tell_all();
-        self.order = self.admission.named.namespace.qualify_all(&self.order)?;
-        self.subject = self.admission.named.one(self.pod.as_deref())?.unwrap_or_default();
-        let options = self.admission.options()?;
-        self.refuse_files(&options)?;
-        if !self.output.is_for_people() && !self.yes && !self.dry_run {
+        let (output, dry_run, yes) = (self.output, self.dry_run, self.yes);
+        let options = self.options()?;
+        options.refuse_files()?;
+        if !output.is_for_people() && !yes && !dry_run {
             return Err(Failure::usage(anyhow!("-o json and yaml show no plan before they ask"))
                 .hint("say --dry-run to look, or --yes to do it"));
         }
-        let (about, pod) = self.admission.gather(&self.subject)?;
-        let trace = if self.output == OutputFormat::Wide { Trace::Visits } else { Trace::Chosen };
-        let detail = Detail { trace, ledger: false };
-        let mut planned =
-            plan_removals(&about, &pod, &self.order, detail, &self.removal_options())?;
-        planned.report.dry_run = self.dry_run;
-        let mut report = planned.report.clone();
-        let server = match report.result {
-            ApplyResult::Planned if options.stored().is_none() => {
-                let server = api_server(&options.node, &about.node.snapshot);
-                self.check(server, &planned, &mut report)?
-            }
-            _ => None,
-        };
-        if let Err(failure) = self.show(&planned, &report) {
-            // Nobody saw the plan, so it is not carried out; a closed pipe is no answer here.
-            return match self.dry_run {
+        let sources = &self.admission.kubelet.sources;
+        let mut prepared =
+            waiting(GATHERING, || options.prepare(|snapshot| sources.show(snapshot)))?;
+        if let Err(failure) = show(output, &prepared.planned) {
+            // A plan that was not shown is not applied; a closed pipe is no answer here.
+            return match dry_run {
                 true => Err(failure),
                 false => Err(Failure::refused(anyhow!(
                     "the plan could not be shown, so nothing was changed: {}",
@@ -134,254 +111,128 @@ impl ApplyArgs {
                 ))),
             };
         }
-        if let Some(code) = self.settled(&mut report) {
-            return match self.end(&report, code) {
-                // A refusal is one, whether or not anybody reads why.
-                Err(_) if code == Code::Refused => Ok(code),
-                ended => ended,
+        if prepared.conclude() {
+            let code = code(prepared.report());
+            return match end(output, prepared.report()) {
+                // A refusal is one even if it cannot be written.
+                Err(failure) if code != Code::Refused => Err(failure),
+                _ => Ok(code),
             };
         }
-        let Some(server) = server else {
-            let refused = anyhow!("the API server could not be asked, so nothing is changed");
-            return Err(Failure::refused(refused).hint("name a kubeconfig with --kubeconfig"));
-        };
-        if !self.yes {
-            ask(&self.question(&report))?;
+        if !yes {
+            ask(&prepared.question())?;
         }
         exit::changes_begin();
-        let targets = planned.victims.into_iter().map(|(target, _)| target).collect();
-        self.carry_out(&server, &options, &pod, targets, &mut report)?;
-        let code = match report.result {
-            ApplyResult::Stopped => Code::Stopped,
-            ApplyResult::Refused => Code::Refused,
-            _ => Code::Answered,
-        };
-        // What was done was done, whether or not anybody reads it; the exit code says how it went.
-        self.end(&report, code).or(Ok(code))
-    }
-
-    /// Refuses to change what is in files.
-    fn refuse_files(&self, options: &AdmissionOptions) -> Result<(), Failure> {
-        let refused = match options.stored() {
-            None if !self.dry_run && options.priority.is_some() && !is_file(&self.subject) => {
-                anyhow!(
-                    "--priority: {} has its own, and what is not so cannot be acted upon",
-                    self.subject
-                )
-            }
-            Some(flag) if !self.dry_run => match flag {
-                "--snapshot" => anyhow!("a snapshot cannot be changed"),
-                "--without" => anyhow!("--without: what is not so cannot be acted upon"),
-                _ => anyhow!("{flag}: what is in a file cannot be changed"),
+        prepared.execute(&mut Observer {
+            gathered: &|snapshot| sources.show(snapshot),
+            event: &mut |event| match event {
+                Event::Waiting(what) => note("waiting", what),
+                // The evictions go on if their progress cannot be shown.
+                Event::Done(line) if output.is_for_people() => drop(write::lines([line])),
+                Event::Done(_) => {}
             },
-            _ => return Ok(()),
-        };
-        Err(Failure::usage(refused).hint("say --dry-run to see what would be done"))
+            first_signal: end_soon,
+            next_signal: give_up,
+        })?;
+        // The evictions are done even if the report cannot be written; the exit code is about the evictions.
+        let _ = end(output, prepared.report());
+        Ok(code(prepared.report()))
     }
 
-    fn removal_options(&self) -> RemovalOptions {
-        RemovalOptions {
-            how: if self.like_kubelet { Removal::Deletion } else { Removal::Eviction },
-            goes_on: self.like_kubelet,
-            budget_timeout: self.budget_timeout,
-            victim_timeout: self.victim_timeout,
-        }
-    }
-
-    /// Asks the API server what it would say to each victim.
-    ///
-    /// # Errors
-    ///
-    /// Fails where there is no way to an API server, but not where nothing is to be changed.
-    fn check(
-        &self,
-        server: Result<ApiServer, Failure>,
-        planned: &PreemptionPlan,
-        report: &mut PreemptionApply,
-    ) -> Result<Option<ApiServer>, Failure> {
-        let server = match server {
-            Ok(server) => server,
-            Err(failure) if self.dry_run => {
-                let reason = failure.reason();
-                let missing = format!("what the API server says to it: {reason} (--kubeconfig)");
-                report.basis.lack(missing);
-                return Ok(None);
-            }
-            Err(failure) => return Err(failure),
-        };
-        if report.steps.iter().all(|step| step.check == Check::NOT_ASKED) {
-            for ((target, _), step) in planned.victims.iter().zip(&mut report.steps) {
-                step.check = Check::of(&server.remove_pod(target, report.method, true));
-                if step.check.result == CheckResult::NoAnswer {
-                    // The others would be waited for in vain.
-                    break;
-                }
-            }
-        }
-        Ok(Some(server))
-    }
-
-    fn show(&self, planned: &PreemptionPlan, report: &PreemptionApply) -> Result<(), Failure> {
-        if !self.output.is_for_people() {
-            return Ok(());
-        }
-        if planned.settled.is_some() && report.result == ApplyResult::Helpless {
-            // What would be done for one that comes anew is another question.
-            write::lines([format!("{} on {}: {}", report.pod, report.node, report.because)])?;
-            note("hint", "kq preempt explain tells what would be done if it came anew");
-            return Ok(());
-        }
-        match self.output {
-            OutputFormat::Wide => write::text(view::rounds(&planned.answer))?,
-            _ => write::text(view::table(&planned.answer))?,
-        }
-        if !report.steps.is_empty() {
-            write::text(format!("\n{}", table(&report.steps)))?;
-        }
-        tell(&report.basis);
-        report.notes.iter().for_each(|text| note("note", text));
-        Ok(())
-    }
-
-    /// Returns how it ends where nothing is to be done, or must not be.
-    fn settled(&self, report: &mut PreemptionApply) -> Option<Code> {
-        let is_known = report.basis.missing.is_empty();
-        match report.result {
-            ApplyResult::Fits if is_known => return Some(Code::Answered),
-            ApplyResult::Helpless if is_known => return Some(Code::No),
-            ApplyResult::Planned => {}
-            _ => return Some(Code::Missing),
-        }
-        if let Some(because) = report.objection(!self.budget_timeout.is_zero()) {
-            report.because = because;
-            report.result = ApplyResult::Refused;
-            return Some(Code::Refused);
-        }
-        match (self.dry_run, is_known) {
-            (true, true) => Some(Code::Answered),
-            (true, false) => Some(Code::Missing),
-            (false, true) => None,
-            (false, false) => {
-                report.because = "not all that counts is known".to_owned();
-                report.result = ApplyResult::Refused;
-                Some(Code::Refused)
-            }
-        }
-    }
-
-    fn question(&self, report: &PreemptionApply) -> String {
-        let verb = if self.like_kubelet { "Delete" } else { "Evict" };
-        let pods = match report.steps.len() {
-            1 => "1 pod".to_owned(),
-            count => format!("{count} pods"),
-        };
-        format!("{verb} {pods} from {} so that {} fits?", report.node, report.pod)
-    }
-
-    /// Does what the steps ask for, tells each result at once, and records it.
-    fn carry_out(
-        &self,
-        server: &ApiServer,
-        options: &AdmissionOptions,
-        pod: &Pod,
-        targets: Vec<Target>,
-        report: &mut PreemptionApply,
-    ) -> Result<(), Failure> {
-        let is_sent = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&is_sent);
-        let interrupts = Interrupts::watch(end_soon, move || give_up(seen.load(Ordering::SeqCst)))
-            .map_err(|error| Failure::refused(anyhow!("signals cannot be watched: {error}")))?;
-        let (begun, how) = (steady(), report.method);
-        let mut apply = Apply::new(targets, self.removal_options());
-        loop {
-            let next = apply.next_action();
-            let told = match (interrupts.caught(), next) {
-                (_, Action::End) => return Ok(()),
-                (Some(signal), _) => Observation::Interrupted(signal),
-                (None, Action::Look) => {
-                    let observe =
-                        |snapshot: &Snapshot| self.admission.kubelet.sources.show(snapshot);
-                    Observation::Refreshed(replan(
-                        options,
-                        &self.subject,
-                        pod,
-                        apply.targets(),
-                        observe,
-                    ))
-                }
-                (None, Action::Remove(at)) => {
-                    is_sent.store(true, Ordering::SeqCst);
-                    Observation::Answered(server.remove_pod(&apply.targets()[at], how, false))
-                }
-                (None, Action::Find(at)) => {
-                    let found = server.find_pod(&apply.targets()[at]);
-                    Observation::Found(found.map_err(|error| error.to_string()))
-                }
-                (None, Action::Pause(wait)) => {
-                    interrupts.pause(wait);
-                    Observation::Paused
-                }
-            };
-            apply.handle(told, begun.elapsed());
-            if let Some(what) = apply.waits() {
-                note("waiting", &what);
-            }
-            let news = apply.news();
-            report.record(&apply);
-            if self.output.is_for_people() {
-                // A reader that went away is no reason to leave things half done.
-                let lines = news.into_iter().map(|at| result_line(at, &report.steps, how));
-                let _ = write::lines(lines);
-            }
-        }
-    }
-
-    /// Says how it ended.
-    fn end(&self, report: &PreemptionApply, code: Code) -> Result<Code, Failure> {
-        let PreemptionApply { pod, node, because, .. } = report;
-        if !self.output.is_for_people() {
-            self.output.write(report, |_| "", |_| "")?;
-        } else if report.result == ApplyResult::Done {
-            write::lines([format!("{pod} fits on {node}: {}", report.counts())])?;
-        }
-        match report.result {
-            ApplyResult::Stopped => {
-                note("stopped", &format!("{because}; {}", report.counts()));
-                note(
-                    "hint",
-                    "what was evicted stays so; to go on, look at the new plan and apply it",
-                );
-            }
-            ApplyResult::Refused => {
-                note("refused", &format!("{because}, so nothing was changed"));
-                let is_budget = |step: &StepReport| step.check.result == CheckResult::Budget;
-                if report.steps.iter().any(is_budget) {
-                    note("hint", "--budget-timeout waits for budgets; --like-kubelet asks none");
-                }
-            }
-            _ => {}
-        }
-        Ok(code)
+    fn options(&self) -> Result<Options, Failure> {
+        let named = &self.admission.named;
+        Ok(Options {
+            order: named.namespace.qualify_all(&self.order)?,
+            subject: named.one(self.pod.as_deref())?.unwrap_or_default(),
+            admission: self.admission.options()?,
+            trace: if self.output == OutputFormat::Wide { Trace::Visits } else { Trace::Chosen },
+            removal: RemovalOptions {
+                how: if self.like_kubelet { Removal::Deletion } else { Removal::Eviction },
+                goes_on: self.like_kubelet,
+                budget_timeout: self.budget_timeout,
+                victim_timeout: self.victim_timeout,
+            },
+            dry_run: self.dry_run,
+        })
     }
 }
 
-/// Says what a first signal does.
+/// Shows the plan to people.
+fn show(output: OutputFormat, planned: &PreemptionPlan) -> Result<(), Failure> {
+    let report = &planned.report;
+    if !output.is_for_people() {
+        return Ok(());
+    }
+    if planned.settled.is_some() && report.result == ApplyResult::Helpless {
+        write::lines([format!("{} on {}: {}", report.pod, report.node, report.because)])?;
+        note("hint", "kq preempt explain shows the victims for a new pod like it");
+        return Ok(());
+    }
+    match output {
+        OutputFormat::Wide => write::text(view::rounds(&planned.answer))?,
+        _ => write::text(view::table(&planned.answer))?,
+    }
+    if !report.steps.is_empty() {
+        write::text(format!("\n{}", table(&report.steps)))?;
+    }
+    tell(&report.basis);
+    report.notes.iter().for_each(|text| note("note", text));
+    Ok(())
+}
+
+fn code(report: &PreemptionApply) -> Code {
+    match report.result {
+        ApplyResult::Done => Code::Answered,
+        ApplyResult::Stopped => Code::Stopped,
+        ApplyResult::Refused => Code::Refused,
+        _ if !report.basis.missing.is_empty() => Code::Missing,
+        ApplyResult::Helpless => Code::No,
+        ApplyResult::Fits | ApplyResult::Planned => Code::Answered,
+    }
+}
+
+/// Writes the result.
+fn end(output: OutputFormat, report: &PreemptionApply) -> Result<(), Failure> {
+    let PreemptionApply { pod, node, because, .. } = report;
+    if !output.is_for_people() {
+        output.write(report, |_| "", |_| "")?;
+    } else if report.result == ApplyResult::Done {
+        write::lines([format!("{pod} fits on {node}: {}", report.counts())])?;
+    }
+    match report.result {
+        ApplyResult::Stopped => {
+            note("stopped", &format!("{because}; {}", report.counts()));
+            note("hint", "evicted pods stay evicted; to go on, review and apply the new plan");
+        }
+        ApplyResult::Refused => {
+            note("refused", &format!("{because}, so nothing was changed"));
+            let is_budget = |step: &StepReport| step.check.result == CheckResult::Budget;
+            if report.steps.iter().any(is_budget) {
+                note("hint", "--budget-timeout waits for budgets; --like-kubelet ignores them");
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Announces the end at a first signal.
 fn end_soon(signal: &str) {
-    note("stopping", &format!("{signal}: after this step; a second one ends it at once"));
+    note("stopping", &format!("{signal}: after this step; a second signal ends kq at once"));
 }
 
-/// Ends at once, at a second signal: what was said so far is all.
+/// Ends the process at a second signal.
 #[expect(clippy::disallowed_methods, reason = "this is the end")]
 fn give_up(is_sent: bool) {
     let (code, what) = match is_sent {
-        true => (Code::Stopped, "what was said so far is all that is known"),
+        true => (Code::Stopped, "the results above are all that is known"),
         false => (Code::Refused, "nothing was changed"),
     };
     note("stopped", &format!("at once, by a second signal: {what}"));
     std::process::exit(code as i32)
 }
 
-/// Reads how long to wait; nothing is allowed too.
+/// Reads a time to wait, which may be zero.
 fn parse_wait(text: &str) -> Result<Duration, String> {
     let duration: GoDuration = text.parse().map_err(|error| format!("{error}"))?;
     let nanoseconds = u64::try_from(duration.0);

@@ -1,28 +1,27 @@
-//! The runtime of this node, for those who remove something from it.
+//! Removes images, containers and sandboxes through the container runtime of the node.
 
-use crate::exit::Failure;
-use crate::kubelet_node::KubeletNode;
-use anyhow::anyhow;
-use kq::edge::cri::{CriSession, RuntimeNeeds, StatusNeeds};
-use kq::edge::host::read_filesystem;
-use kq::facts::filesystems::FolderRole;
-use kq::facts::runtime::{ContainerState, ContainerStatus};
-use kq::image_gc::apply::{ImagePresence, ImageRuntime, Removed, UNREADABLE_AT_MOST};
-use kq::image_gc::apply_report::ContainerResult;
-use kq::image_gc::containers::{ContainerGcPlan, ContainerStep, SandboxStep, Step};
-use kq::image_gc::cycle::{ImageFs, Usage};
-use kq::image_gc::uses::state_text;
+use crate::answer::Failure;
+use crate::edge::cri::{CriSession, RuntimeNeeds, StatusNeeds};
+use crate::edge::host::read_filesystem;
+use crate::facts::filesystems::FolderRole;
+use crate::facts::runtime::{ContainerState, ContainerStatus};
+use crate::image_gc::apply::{ImagePresence, ImageRuntime, Removed, UNREADABLE_AT_MOST};
+use crate::image_gc::apply_report::ContainerResult;
+use crate::image_gc::containers::{ContainerGcPlan, ContainerStep, SandboxStep, Step};
+use crate::image_gc::cycle::{ImageFs, Usage};
+use crate::image_gc::uses::state_text;
+use crate::node::KubeletNode;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-pub struct NodeRuntime {
+pub(super) struct NodeRuntime {
     session: CriSession,
 }
 
 impl NodeRuntime {
     /// Talks to the runtime that the facts are from.
-    pub fn connect(node: &KubeletNode, timeout: Duration) -> Result<Self, Failure> {
+    pub(super) fn connect(node: &KubeletNode, timeout: Duration) -> Result<Self, Failure> {
         let root = Path::new(&node.snapshot.host_root.path);
         let session = CriSession::connect(&node.runtime()?.endpoint, root, timeout)
             .map_err(Failure::missing)?;
@@ -32,7 +31,7 @@ impl NodeRuntime {
     /// Removes dead containers and sandboxes in the kubelet's order, each looked at again before, and
     /// tells each at once. Logs stay: a runtime does not know them. Returns why it ended before the end as
     /// well.
-    pub fn remove_containers(
+    pub(super) fn remove_containers(
         &self,
         plan: &ContainerGcPlan,
         mut tell: impl FnMut(&ContainerResult),
@@ -178,19 +177,10 @@ impl NodeRuntime {
 }
 
 /// Returns how full the image file system of a node is now.
-pub fn usage_now(node: &KubeletNode) -> Option<Usage> {
+pub(super) fn usage_now(node: &KubeletNode) -> Option<Usage> {
     let folder = node.snapshot.folders.get(&FolderRole::Images)?;
     let mounts = node.snapshot.host.mounts().unwrap_or_default();
     let root = Path::new(&node.snapshot.host_root.path);
     let found = read_filesystem(root, &folder.path, &mounts).ok()?;
     ImageFs { capacity: Some(found.capacity_bytes), available: Some(found.available_bytes) }.usage()
-}
-
-/// Fails for a snapshot, which cannot be changed.
-pub fn refuse_snapshot(snapshot: bool) -> Result<(), Failure> {
-    if snapshot {
-        return Err(Failure::usage(anyhow!("a snapshot cannot be changed"))
-            .hint("say --dry-run to see what would be done"));
-    }
-    Ok(())
 }
