@@ -30,7 +30,7 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub enum RecordFileError<E: std::error::Error + 'static> {
     /// The path cannot be one of a file.
-    #[error("{path:?} is no absolute path of a file")]
+    #[error("{path:?} is not an absolute path of a file")]
     Path {
         /// As it was given.
         path: String,
@@ -63,7 +63,7 @@ pub enum RecordFileError<E: std::error::Error + 'static> {
         waited: Duration,
     },
     /// What is in the file are no records.
-    #[error("{path} holds no records of images")]
+    #[error("{path} has no records of images")]
     Content {
         path: String,
         /// What is wrong.
@@ -85,10 +85,10 @@ impl<E: std::error::Error + 'static> RecordFileError<E> {
     /// Returns what can be done about it, as a sentence without a full stop.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Content { .. } => {
-                Some("kq does not overwrite what it cannot read: move the file away to begin anew")
-            }
-            Self::Kind { .. } => Some("name another path, or move away what is there"),
+            Self::Content { .. } => Some(
+                "kq does not overwrite a file that it cannot read: move the file away to start new records",
+            ),
+            Self::Kind { .. } => Some("name another path, or move the present one away"),
             Self::Locked { .. } => Some("another kq is recording: end it, or wait for it"),
             Self::System { reason, .. } if reason == "permission denied" => Some("run as root"),
             _ => None,

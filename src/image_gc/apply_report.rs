@@ -138,7 +138,7 @@ pub fn result_line(index: usize, total: usize, removal: &Removal, result: &Remov
         Removed::Gone => with("gone", "it was removed already"),
         Removed::Kept { reason } => with("kept", reason),
         Removed::Unreadable { reason } => {
-            with("kept", &format!("whether it is used could not be found out: {reason}"))
+            with("kept", &format!("its users could not be read: {reason}"))
         }
         Removed::Failed { reason } => with("failed", reason),
         Removed::Left => with("left", "its turn did not come"),
@@ -172,7 +172,7 @@ pub fn summary_line(report: &ImageGcApply) -> String {
             after.percent,
             size(measured)
         ),
-        _ => "; how full the image file system is could not be found out".to_owned(),
+        _ => "; the usage of the image file system could not be read".to_owned(),
     };
     format!(
         "{} removed, {} kept, {} failed, {} left: {} as the kubelet counts{usage}",

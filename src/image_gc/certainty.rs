@@ -98,7 +98,7 @@ impl Item {
         let Cycle { policy, now, .. } = cycle;
         let old_enough = match known.is_younger(policy.min_age, now) {
             Tristate::Always => Tristate::Never,
-            // The kubelet spares what it remembers to be in use at a time that is still to come.
+            // The kubelet spares what it remembers to be in use at a time in the future.
             Tristate::Never if !known.may_be_used_after(now) => Tristate::Always,
             _ => Tristate::Perhaps,
         };

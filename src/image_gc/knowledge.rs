@@ -23,10 +23,10 @@ pub const STARTING: GoDuration = GoDuration::MINUTE;
 
 /// What is taken for granted where records are used, a sentence each.
 pub const ASSUMPTIONS: [&str; 3] = [
-    "the kubelet looks at the images within a minute of its start and then every 5m",
+    "the kubelet checks the images within a minute of its start and then every 5m",
     "no image was in use, unused, or gone only between two detections of kq gc record that are at most \
      10m apart",
-    "no image was removed by others than the kubelet and pulled again before the kubelet looked",
+    "no image was removed by another program and pulled again before the kubelet's next check",
 ];
 
 /// What is known of the kubelet's memory as a whole.

@@ -145,7 +145,7 @@ fn loops(policy: &ImageGcPolicy) -> Vec<LoopInForce> {
     if GcLoop::images(policy).is_none() {
         images.runs = false;
         images.meaning = "turned off by a high threshold of 100 without a maximum age; under disk \
-                          pressure unused images go all the same"
+                          pressure, unused images are still removed"
             .to_owned();
     }
     vec![images, every(Garbage::Containers)]

@@ -297,7 +297,7 @@ impl fmt::Display for RunReason {
                 amount_to_free_bytes: amount,
             } => write!(
                 f,
-                "{} >= imageGCHighThresholdPercent {high}%, so images go until {}{} are free more: \
+                "{} >= imageGCHighThresholdPercent {high}%, so images are removed until {}{} are free more: \
                  {} x (100 - {low}) / 100 - {}, down to imageGCLowThresholdPercent {low}%",
                 usage_text(*usage, amounts),
                 amounts.bytes(*amount),
@@ -307,7 +307,7 @@ impl fmt::Display for RunReason {
             ),
             Self::HighThresholdNotReached { usage, high_threshold_percent: high } => write!(
                 f,
-                "{} < imageGCHighThresholdPercent {high}%, so no space is wanted",
+                "{} < imageGCHighThresholdPercent {high}%, so no space is needed",
                 usage_text(*usage, amounts)
             ),
             Self::NoCapacity => f.write_str("the capacity of the image file system is 0"),
@@ -322,7 +322,7 @@ impl fmt::Display for RunReason {
 impl fmt::Display for ImageAge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.dead_containers_use_it {
-            return f.write_str("used by dead containers, which go first");
+            return f.write_str("used by dead containers, which are removed first");
         }
         match self.unused_for {
             Some(unused) => write!(f, "last used {} ago, ", Precision::of(f).time(unused.0))?,
@@ -372,22 +372,22 @@ impl fmt::Display for ImageReason {
                 write!(f, "used at the moment of the pass or after it: {}", text(age))
             }
             Self::ImagesNotReclaimed { age } => {
-                write!(f, "not in use, and disk pressure wants no images; {}", text(age))
+                write!(f, "not in use, and disk pressure needs no images; {}", text(age))
             }
             Self::SpaceUnknown { age } => {
-                write!(f, "whether space is wanted is unknown; {}", text(age))
+                write!(f, "whether space is needed is unknown; {}", text(age))
             }
             Self::NothingWanted { age } => {
-                write!(f, "not in use, and nothing is wanted; {}", text(age))
+                write!(f, "not in use, and no space is needed; {}", text(age))
             }
             Self::InUse { first: None, .. } => f.write_str("a container uses it"),
             Self::InUse { containers: ..=1, first: Some(first) } => write!(f, "used by {first}"),
             Self::InUse { containers, first: Some(first) } => {
                 write!(f, "used by {first} and {} more", containers - 1)
             }
-            Self::NoId => f.write_str("it has no id, and the kubelet passes it over"),
-            Self::Kept => f.write_str("it is to be kept; the kubelet does not know that"),
-            Self::Pinned => f.write_str("the runtime says that it is pinned"),
+            Self::NoId => f.write_str("it has no ID, and the kubelet skips it"),
+            Self::Kept => f.write_str("kq keeps it; the kubelet may remove it"),
+            Self::Pinned => f.write_str("the runtime reports it as pinned"),
             Self::NotListed => f.write_str("the kubelet could not list the images"),
         }
     }
@@ -424,7 +424,7 @@ impl fmt::Display for Dependency {
 fn span_text(span: Span, now: Timestamp) -> String {
     let latest = match now.since(span.latest) {
         0 => "now".to_owned(),
-        ..0 => "a time that is still to come".to_owned(),
+        ..0 => "a time in the future".to_owned(),
         nanoseconds => format!("{} ago", Precision::Exact.time(nanoseconds)),
     };
     match span.earliest {

@@ -41,7 +41,7 @@ impl RecordError {
         match self {
             Self::Clock { .. } => {
                 "set the clock, or wait until it has caught up; if it is right now and was wrong \
-                 then, move the file of records away to begin anew"
+                 then, move the file of records away to start new ones"
             }
         }
     }

@@ -57,7 +57,7 @@ pub struct Summary {
 pub enum NodeResult {
     /// It fits, and nobody is killed.
     Fits,
-    /// Others are killed, and it is taken.
+    /// Others are killed, and it is admitted.
     Preempts,
     /// It is refused: killing everybody who may be killed is not enough.
     NotEnough,

@@ -107,7 +107,7 @@ fn reason(node: &NodeAnswer) -> String {
     reasons.extend(match node.ready {
         Some(true) => None,
         Some(false) => Some("not ready: the scheduler passes it over".to_owned()),
-        None => Some("nobody knows whether it is ready".to_owned()),
+        None => Some("whether it is ready is unknown".to_owned()),
     });
     if reasons.is_empty() { "-".to_owned() } else { reasons.join("; ") }
 }

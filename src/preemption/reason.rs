@@ -107,24 +107,24 @@ impl fmt::Display for PreemptionReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::RefusedBefore => {
-                f.write_str("refused for what more room does not help: nobody is killed for that")
+                f.write_str("rejected for a reason other than resources: no pod is killed")
             }
-            Self::Fits => f.write_str("it fits: nobody is killed"),
-            Self::NotCritical => f.write_str("it is not critical: nobody is killed for it"),
+            Self::Fits => f.write_str("it fits: no pod is killed"),
+            Self::NotCritical => f.write_str("it is not critical: no pod is killed for it"),
             Self::OtherFailures => f.write_str(
-                "not all that it lacks is a resource: killing would not help, so nobody is killed",
+                "it lacks more than resources: killing would not help, so no pod is killed",
             ),
-            Self::NotEnough => f.write_str(
-                "killing everybody whom it may take the place of is not enough, so nobody is killed",
-            ),
+            Self::NotEnough => {
+                f.write_str("killing all pods of lower priority is not enough, so no pod is killed")
+            }
             Self::Kills { pods, admitted } => {
                 match pods {
                     1 => f.write_str("one pod is killed")?,
                     _ => write!(f, "{pods} pods are killed")?,
                 }
                 f.write_str(match admitted {
-                    true => ", and it is taken",
-                    false => ", and it is refused all the same",
+                    true => ", and it is admitted",
+                    false => ", and it is still rejected",
                 })
             }
             Self::Missing { error } => f.write_str(error),

@@ -77,7 +77,7 @@ pub enum PreemptionResult {
     /// It is refused: before anybody could make room, as it is not critical, or in the end, when others were
     /// killed for it in vain.
     Refused,
-    /// Others are killed, and it is taken.
+    /// Others are killed, and it is admitted.
     Preempts,
     /// It is refused: killing everybody who may be killed is not enough.
     NotEnough,

@@ -27,7 +27,7 @@ pub fn table(answer: &PodPreemption) -> String {
     line(format!("{} on {}: {}", answer.pod, answer.node, explanation.because));
     match explanation.refusals.as_slice() {
         [] | [_] => {}
-        _ => line("it says one of these, which is left to chance:".to_owned()),
+        _ => line("it reports one of these, at random:".to_owned()),
     }
     for refusal in &explanation.refusals {
         line(format!("{}: {}", refusal.reason, refusal.message));
@@ -130,7 +130,7 @@ pub fn rounds(answer: &PodPreemption) -> String {
     let explanation = &answer.preemption;
     for StageExplained { qos_class, requirements, rounds } in &explanation.stages {
         let _ = match requirements.as_slice() {
-            [] => writeln!(text, "\n{qos_class}: nothing is wanted of this class"),
+            [] => writeln!(text, "\n{qos_class}: nothing is needed of this class"),
             some => writeln!(text, "\n{qos_class}: has to give {}", amounts(some)),
         };
         for (at, round) in rounds.iter().enumerate() {
@@ -147,8 +147,8 @@ fn compared(result: VisitResult) -> &'static str {
     match result {
         VisitResult::Nearer => "nearer",
         VisitResult::Farther => "farther",
-        VisitResult::TieNoMore => "as near, asks for no more",
-        VisitResult::TieMore => "as near, asks for more",
+        VisitResult::TieNoMore => "as near, requests no more",
+        VisitResult::TieMore => "as near, requests more",
     }
 }
 

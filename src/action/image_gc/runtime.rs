@@ -81,7 +81,7 @@ impl NodeRuntime {
         }
         if state == ContainerState::Unknown {
             // It may run, and the time that its pod has to end is not known here.
-            let reason = "its state is unknown, so it would have to be stopped before".to_owned();
+            let reason = "its state is unknown, so it may have to be stopped first".to_owned();
             return Removed::Kept { reason };
         }
         done(self.session.remove_container(&step.id))

@@ -131,8 +131,8 @@ pub(super) fn differences(facts: DiskFacts<'_>, accounts: &[Account]) -> Vec<Str
         && blocks != images
     {
         differences.push(format!(
-            "the folder holds {} bytes more than the runtime counted, {}: it counts from time to time, \
-             and not what it keeps beside",
+            "the folder holds {} bytes more than the runtime counted, {}: it counts at \
+             intervals, and images only",
             difference(blocks, images),
             age(runtime)
         ));
@@ -150,7 +150,7 @@ pub(super) fn differences(facts: DiskFacts<'_>, accounts: &[Account]) -> Vec<Str
         }
         if statfs.capacity_bytes != summary.capacity_bytes && summary.capacity_bytes.is_some() {
             differences.push(
-                "the kubelet measured a file system of another size: it may look at another one"
+                "the kubelet measured a file system of another size: it may measure another one"
                     .to_owned(),
             );
         }

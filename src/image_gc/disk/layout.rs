@@ -170,18 +170,18 @@ fn follows(
              names two file systems",
         ),
         (Some(false), _) => follow(
-            "whatever fills the disk, logs and volumes as well, makes images go, and a full disk is seen \
-             by the signals of nodefs and imagefs alike",
+            "all data on the disk, also logs and volumes, can cause the removal of images, and a full disk \
+             crosses the signals of nodefs and imagefs alike",
         ),
         (Some(true), Some(true)) => follow(
-            "a full nodefs or containerfs makes dead containers go and no image; a full imagefs makes \
-             images go",
+            "a full nodefs or containerfs removes dead containers and no image; a full imagefs removes \
+             images",
         ),
         (Some(true), Some(false)) => follow(
-            "a full nodefs makes neither images nor dead containers go, but evicts pods; a full imagefs \
-             makes both go",
+            "a full nodefs removes neither images nor dead containers, but evicts pods; a full imagefs \
+             removes both",
         ),
-        _ => follow("what eviction makes of it depends on what is not known"),
+        _ => follow("the effect on eviction depends on unknown facts"),
     }
     if dedicated == Some(true) && split == Some(true) && image == container {
         follow(

@@ -157,7 +157,7 @@ fn parts(parts: &[Part], rest: &Rest, is_wide: bool) -> Table {
 }
 
 fn note_on_rest(rest: &Rest) -> String {
-    let mut notes = vec!["nobody accounts for it".to_owned()];
+    let mut notes = vec!["not accounted for".to_owned()];
     if rest.bytes.is_some_and(|bytes| bytes < 0) {
         notes = vec!["negative: something is counted twice, or was not counted now".to_owned()];
     }

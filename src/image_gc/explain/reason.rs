@@ -150,7 +150,7 @@ impl fmt::Display for UseFate {
                 write!(f, "goes with the next collection of containers, every {interval}: {reason}")
             }
             Self::Goes { reason, interval: None } => {
-                write!(f, "goes before images are looked at: {reason}")
+                write!(f, "is removed before images are checked: {reason}")
             }
             Self::Stays { reason, limit: Some(limit) } => write!(f, "stays: {reason}; {limit}"),
             Self::Stays { reason, limit: None } => write!(f, "stays: {reason}"),
@@ -192,8 +192,8 @@ impl fmt::Display for WayReason {
         let amounts = Precision::of(f);
         let unit = amounts.unit();
         match self {
-            Self::NoId => f.write_str("it has no id, and the kubelet passes it over"),
-            Self::Pinned => f.write_str("as long as the runtime says that it is pinned"),
+            Self::NoId => f.write_str("it has no ID, and the kubelet skips it"),
+            Self::Pinned => f.write_str("as long as the runtime reports it as pinned"),
             Self::MaximumAgeOff => f.write_str("imageMaximumGCAge is off"),
             Self::LoopOff => f.write_str(
                 "imageGCHighThresholdPercent is 100 and imageMaximumGCAge is off: the kubelet does not \
@@ -225,7 +225,7 @@ impl fmt::Display for WayReason {
             Self::MaximumAge { maximum_age } => write!(
                 f,
                 "it must be unused for longer than imageMaximumGCAge {maximum_age}, and the kubelet be up \
-                 for longer than that; never used counts as unused for ever, and imageMinimumGCAge does \
+                 for longer than that; never used counts as always unused, and imageMinimumGCAge does \
                  not matter"
             ),
             Self::MinimumAge { minimum_age } => {
@@ -236,11 +236,11 @@ impl fmt::Display for WayReason {
                  thresholds of image garbage collection do not matter",
             ),
             Self::UsageUnknown => f.write_str(
-                "the usage of the image file system is unknown: give it with --at-usage",
+                "the usage of the image file system is unknown: set it with --at-usage",
             ),
             Self::SumsWrap { usage } => write!(
                 f,
-                "{}: with such a size the kubelet's sums wrap around, and nothing can be said",
+                "{}: with such a size the kubelet's sums overflow, and the result is unknown",
                 usage_text(*usage, Precision::of(f))
             ),
             Self::HighThresholdReached { usage, high_threshold_percent: high } => {

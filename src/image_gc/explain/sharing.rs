@@ -43,7 +43,7 @@ impl Sharing {
         let mut pieces =
             storage.pieces.iter().filter(|piece| piece.images.contains(&image.id)).peekable();
         if pieces.peek().is_none() {
-            return unknown("the runtime does not say what it is made of".to_owned());
+            return unknown("the runtime does not list its layers".to_owned());
         }
         let (mut own, mut shared, mut held) = (0_u64, 0_u64, 0_u64);
         let mut with: BTreeMap<&str, u64> = BTreeMap::new();
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(told("b", &known), (sums(16, 6, 0), with("tag-of-a 6, c 4"), None));
         assert_eq!(told("d", &known), (sums(u64::MAX, 0, 0), with(""), None));
         let none = (None, None, None);
-        let silent = Some("the runtime does not say what it is made of".to_owned());
+        let silent = Some("the runtime does not list its layers".to_owned());
         assert_eq!(told("e", &known), (none, with(""), silent));
         let refused = Lookup::failed("s", "refused");
         assert_eq!(told("a", &refused), (none, with(""), Some("s: refused".to_owned())));

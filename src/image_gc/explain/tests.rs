@@ -269,7 +269,7 @@ fn containers_let_go_in_their_time() {
     };
     let (in_loop, under_pressure) = first("a");
     assert!(in_loop.starts_with("goes with the next collection of containers, every 1m0s: "));
-    assert!(under_pressure.starts_with("goes before images are looked at: "));
+    assert!(under_pressure.starts_with("is removed before images are checked: "));
     let (in_loop, under_pressure) = first("b");
     assert!(in_loop.starts_with("stays: "), "{in_loop}");
     assert!(in_loop.ends_with("until its pod is deleted or evicted"), "{in_loop}");

@@ -86,7 +86,7 @@ fn sharing(sharing: &Sharing, is_wide: bool) -> Vec<String> {
     };
     let mut lines = vec![format!("{} come free when it goes alone", bytes(own))];
     if held > 0 {
-        lines.push(format!("{} are held by containers, leases or other clients", bytes(held)));
+        lines.push(format!("{} are used by containers, leases or other clients", bytes(held)));
     }
     if shared > 0 {
         let count = match sharing.shared_with.len() {
@@ -135,7 +135,7 @@ fn known(known: &ImageTimes, now: Timestamp) -> Vec<String> {
         RecordCoverage::Nothing => {
             "nothing: when the kubelet started is not known, and there are no records"
         }
-        RecordCoverage::Start => "the kubelet's start; kq gc record would tell more",
+        RecordCoverage::Start => "the kubelet's start; kq gc record would narrow it",
         RecordCoverage::PartialRecords => {
             "records of kq gc record that do not cover all of the time"
         }

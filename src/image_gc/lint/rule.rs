@@ -139,7 +139,7 @@ impl Rule for ImageGcRule {
                 .advise("set it nearer to imageGCHighThresholdPercent"),
             Self::MinimumAgeReplaced { minimum_age } => {
                 Wording::new(format!("0s was given, {minimum_age} is in force"))
-                    .because("the kubelet takes a zero for nothing said, and fills in its default")
+                    .because("the kubelet treats zero as unset, and uses its default")
                     .advise("set it to 1ns if no image may be too young")
             }
             Self::MinimumAgeBelowZero { minimum_age } => {
@@ -177,13 +177,13 @@ impl Rule for ImageGcRule {
                 percent(at.eviction.percent - at.collection.percent)
             )),
             Self::EvictionWithImageGc(at) => at.wording(format!(
-                "both act at the same use of the disk, and eviction looks every 10s, image garbage \
+                "both act at the same use of the disk, and eviction checks every 10s, image garbage \
                  collection every {}: eviction comes first",
                 Garbage::Images.interval()
             )),
             Self::EvictionNearImageGc(at) => at.wording(format!(
-                "there is {} of the disk between them: what is written in {} can be more, and then \
-                 eviction comes first",
+                "there is {} of the disk between them: writes in {} can exceed it, and then eviction \
+                 comes first",
                 percent(at.collection.percent - at.eviction.percent),
                 Garbage::Images.interval()
             )),

@@ -413,13 +413,13 @@ fn basis(inputs: &Inputs<'_>, warnings: Vec<String>) -> Basis {
     }
     if let Some(reason) = &inputs.uses.volumes_unknown {
         basis.lack(format!(
-            "image volumes: the runtime may have some, and could not be asked ({reason})"
+            "image volumes: the runtime may have some, and its answer is missing ({reason})"
         ));
     }
     basis.warn_all(inputs.uses.astray.iter().cloned());
     for image in inputs.images.iter().filter(|image| i64::try_from(image.size).is_err()) {
         basis.warn(format!(
-            "image {}: the runtime says {} bytes, which the kubelet takes for {}",
+            "image {}: the runtime reports {} bytes, which the kubelet reads as {}",
             image.id, image.size, image.size as i64
         ));
     }

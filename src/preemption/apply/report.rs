@@ -189,10 +189,10 @@ impl PreemptionApply {
         let against = || self.steps.iter().filter(|step| step.check.is_against(waits_for_budgets));
         if let Some(step) = against().find(|step| step.check.result == CheckResult::Unfit) {
             let because = step.check.because.as_deref().unwrap_or_default();
-            return Some(format!("kq does not ask for {}: {because}", step.pod));
+            return Some(format!("kq does not evict {}: {because}", step.pod));
         }
         let pods: Vec<&str> = against().map(|step| step.pod.as_str()).collect();
-        let because = || format!("the API server would not do it: {}", pods.join(", "));
+        let because = || format!("the API server would refuse: {}", pods.join(", "));
         (!pods.is_empty()).then(because)
     }
 
@@ -236,9 +236,9 @@ fn answered(check: &Check) -> String {
         CheckResult::Gone => "has no such pod any more",
         CheckResult::Budget => "not now",
         CheckResult::Refused => "refused",
-        CheckResult::Unfit => "not asked, as kq refuses",
+        CheckResult::Unfit => "not queried, as kq refuses",
         CheckResult::NoAnswer => "no answer",
-        CheckResult::NotQueried => "not asked",
+        CheckResult::NotQueried => "not queried",
     };
     match &check.because {
         Some(because) => format!("{word}: {because}"),

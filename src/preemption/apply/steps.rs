@@ -206,12 +206,12 @@ impl Apply {
     fn look_again(&mut self, state: State, reason: &str, now: Duration) {
         if self.blind.is_none() {
             let most = BLIND_AT_MOST.as_secs();
-            self.waits = Some(format!("up to {most}s until the node can be looked at: {reason}"));
+            self.waits = Some(format!("up to {most}s until the node can be read: {reason}"));
         }
         let (until, wait) = self.blind.unwrap_or((now.saturating_add(BLIND_AT_MOST), SOON));
         let left = until.saturating_sub(now);
         if left.is_zero() {
-            let reason = format!("the node could not be looked at again: {reason}");
+            let reason = format!("the node could not be read again: {reason}");
             return self.break_off(&state, reason, now);
         }
         self.blind = Some((until, longer(wait)));
@@ -224,7 +224,7 @@ impl Apply {
             ReplanResult::Fits => return self.finish(&looked.there),
             ReplanResult::Needs(wanted) => wanted,
             ReplanResult::Helpless(reason) => {
-                return self.stop(format!("nobody would be killed for the pod any more: {reason}"));
+                return self.stop(format!("no pod would be killed for the pod any more: {reason}"));
             }
         };
         let mut next = None;
@@ -236,10 +236,10 @@ impl Apply {
                     self.conclude(at, StepResult::Replaced, Some(because), None);
                 }
                 return self.stop(match same {
-                    Some(_) => format!(
-                        "{pod} would have to go, and it is another pod than the one that was shown"
-                    ),
-                    None => format!("{pod} would have to go, and was not in the plan"),
+                    Some(_) => {
+                        format!("{pod} would now be evicted, but is not the pod of the plan")
+                    }
+                    None => format!("{pod} would now be evicted, but was not in the plan"),
                 });
             };
             if self.steps[at].result == StepResult::Left {
@@ -328,10 +328,10 @@ impl Apply {
             }
             (Ok(PodPresence::There { .. }), _) => self.refused(at, reason),
             (Err(error), _) if doubt.is_open() => {
-                self.lost(at, format!("{reason}; and it could not be looked at: {error}"));
+                self.lost(at, format!("{reason}; and its state could not be read: {error}"));
             }
             (Err(error), _) => {
-                self.refused(at, format!("{reason}; and it could not be looked at: {error}"));
+                self.refused(at, format!("{reason}; and its state could not be read: {error}"));
             }
         }
     }
@@ -351,7 +351,7 @@ impl Apply {
                 self.state = State::Leaving { at, since, wait: SOON, result };
                 return;
             }
-            Err(error) => Some(format!("it could not be looked at: {error}")),
+            Err(error) => Some(format!("its state could not be read: {error}")),
         };
         if self.goes_on_waiting(at, since, now) {
             let then = State::Waiting { at, since, wait: longer(wait), result };
@@ -433,7 +433,7 @@ impl Apply {
         result: StepResult,
         unknown: Option<String>,
     ) {
-        let others = || "it was deleted by somebody else".to_owned();
+        let others = || "it was deleted by another client".to_owned();
         let because = unknown.or((result == StepResult::AlreadyGone).then(others));
         self.conclude(at, StepResult::Going, because, Some(took));
     }

@@ -97,17 +97,19 @@ impl Target {
 pub fn unfit(pod: &Pod) -> Option<String> {
     let metadata = &pod.metadata;
     if !is_namespace_name(&metadata.namespace) {
-        return Some(format!("metadata.namespace: {:?} is no namespace", metadata.namespace));
+        return Some(format!("metadata.namespace: {:?} is not a namespace", metadata.namespace));
     }
     if !is_pod_name(&metadata.name) {
-        return Some(format!("metadata.name: {:?} is no name of a pod", metadata.name));
+        return Some(format!("metadata.name: {:?} is not a pod name", metadata.name));
     }
     if metadata.uid.is_empty() {
-        return Some("metadata.uid: it has none, so it cannot be told from a later one".to_owned());
+        return Some(
+            "metadata.uid: it has none, so a later pod of that name would look the same".to_owned(),
+        );
     }
     if is_mirror_pod(pod) || is_static_pod(pod) {
         return Some(
-            "it is static: the API server has its mirror only, and its file has to leave the kubelet's folder"
+            "it is static: the API server has its mirror only, and its file must be removed from the kubelet's directory"
                 .to_owned(),
         );
     }

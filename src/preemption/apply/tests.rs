@@ -301,7 +301,7 @@ fn a_node_that_cannot_be_looked_at_is_looked_at_again() {
         ],
     );
     assert_eq!((results(&apply), apply.stopped()), (vec![StepResult::Removed], None));
-    let waits = "up to 30s until the node can be looked at: 503";
+    let waits = "up to 30s until the node can be read: 503";
     assert_eq!((apply.waits().as_deref(), apply.waits()), (Some(waits), None));
 
     // Not for ever, whatever was being done.
@@ -325,7 +325,7 @@ fn a_node_that_cannot_be_looked_at_is_looked_at_again() {
         let mut apply = Apply::new(vec![target("a", 30)], options());
         play(&mut apply, story);
         assert_eq!((results(&apply), apply.is_changed()), (vec![result], is_changed));
-        assert_eq!(apply.stopped(), Some("the node could not be looked at again: 503"));
+        assert_eq!(apply.stopped(), Some("the node could not be read again: 503"));
     }
 }
 
@@ -355,7 +355,7 @@ fn a_victim_that_somebody_else_deleted_is_waited_for_and_not_asked_for() {
         story.extend(last);
         play(&mut apply, story);
         assert_eq!(results(&apply), [StepResult::Going]);
-        assert_eq!(apply.steps()[0].because.as_deref(), Some("it was deleted by somebody else"));
+        assert_eq!(apply.steps()[0].because.as_deref(), Some("it was deleted by another client"));
         assert!(!apply.is_changed() && apply.stopped().is_some());
     }
 }

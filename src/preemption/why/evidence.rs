@@ -376,7 +376,7 @@ pub(super) fn probe_kill<'m>(reason: &str, message: &'m str) -> Option<(&'m str,
 fn of_line(line: &LogLine, is_gone: bool, observed: &Observations<'_>) -> Clue {
     let (says, inference) = match &line.says {
         LogEntry::Preempting { requester, missing } => {
-            let whom = requester.as_deref().unwrap_or("a pod that is not named");
+            let whom = requester.as_deref().unwrap_or("an unnamed pod");
             let lacks = match missing.as_str() {
                 "" => String::new(),
                 missing => format!(", which lacks {missing}"),

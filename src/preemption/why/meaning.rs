@@ -183,7 +183,7 @@ impl fmt::Display for Meaning {
             Self::PreemptionBegan => "the kubelet was about to kill it to admit a critical pod",
             Self::PreemptionDone => "it was killed, and the kubelet went on with the critical pod",
             Self::PreemptionFailed => {
-                "it did not stop in time; the kubelet admits the critical pod all the same"
+                "it did not stop in time; the kubelet still admits the critical pod"
             }
             Self::EvictedByKubelet => "the kubelet evicted it",
             Self::EvictedForResources => {
@@ -195,7 +195,7 @@ impl fmt::Display for Meaning {
             Self::EvictedByAnother => "it was evicted, by another program than the kubelet",
             Self::NodeShutdown => "the kubelet stopped it as the node shut down",
             Self::DeadlineExceeded => "the kubelet ended it: activeDeadlineSeconds were over",
-            Self::NodeLost => "its node does not answer: its state is not known",
+            Self::NodeLost => "its node does not answer: its state is unknown",
             Self::ForeignReason => "a reason that the kubelet does not use",
             Self::NoDisruption => "no component is about to disrupt it",
             Self::PreemptedByScheduler => "the scheduler deleted it for a pod of higher priority",
@@ -217,14 +217,14 @@ impl fmt::Display for Meaning {
             }
             Self::UnknownReason => "a reason that kq does not know",
             Self::EndedByKubelet => {
-                "the kubelet ended it: preempted, evicted or shut down, which is not said"
+                "the kubelet ended it: a preemption, an eviction or a node shutdown"
             }
-            Self::Deleted => "somebody deleted it, and by then it has to be gone",
-            Self::RestartedAfterUnknownEnd => "how it ended before is not said",
+            Self::Deleted => "it was deleted, and has to be gone by then",
+            Self::RestartedAfterUnknownEnd => "the cause of its earlier end is unknown",
             Self::OomKilled => "the kernel OOM-killed a process of it",
             Self::UnknownEnd => "the kubelet does not know how it ended",
             Self::EndedWithoutError => "it ended without an error",
-            Self::EndedBySignal { signal: 9 } => "SIGKILL ended it; who sent that is not said",
+            Self::EndedBySignal { signal: 9 } => "SIGKILL ended it; its sender is unknown",
             Self::EndedBySignal { signal: 15 } => {
                 "SIGTERM ended it, with which the kubelet stops containers, and others"
             }
@@ -273,7 +273,7 @@ impl fmt::Display for Qualification {
             Self::EndIsNotLogged => "that it is gone is not in the log",
             Self::MaybeResize => "or it refused to resize the pod",
             Self::MaybeNoScheduler => "if that component is a scheduler",
-            Self::UnknownComponent => "if an unknown component is believed",
+            Self::UnknownComponent => "if the report of an unknown component is true",
         })
     }
 }

@@ -366,14 +366,14 @@ fn say_missing(
     }
     match (termination.cause, traces.log) {
         (Cause::PreemptedByKubelet, None) => basis.lack(format!(
-            "for which pod: only the kubelet's log says it, from verbosity 2 on ({HOW})"
+            "for which pod: only the kubelet's log has it, from verbosity 2 on ({HOW})"
         )),
         (Cause::PreemptedByKubelet, Some(_)) if !is_named => basis.lack(
             "for which pod: the log does not name it (verbosity below 2, an older kubelet, or another stretch of \
              time)"
                 .to_owned(),
         ),
-        (cause, None) if !is_sure && cause.may_be_the_kubelets() => basis.lack(format!("the kubelet's log, which says what the kubelet did to the pod ({HOW})")),
+        (cause, None) if !is_sure && cause.may_be_the_kubelets() => basis.lack(format!("the kubelet's log, which shows the kubelet's actions on the pod ({HOW})")),
         _ => {}
     }
 }

@@ -187,17 +187,17 @@ impl fmt::Display for CauseReason {
         match self {
             Self::Evidence { source, means } => write!(f, "{means} ({source})"),
             Self::NoTrace => f.write_str(
-                "no object of the pod is known, and no event or log line that is left says why it ended",
+                "no object of the pod is known, and no remaining event or log line gives the cause of its end",
             ),
             Self::NodeLost => f.write_str(
-                "its node did not answer (NodeLost): the state of the pod is not known",
+                "its node did not answer (NodeLost): the state of the pod is unknown",
             ),
             Self::DeletedWithoutCondition => f.write_str(
                 "it is deleted, and a component that disrupts a pod writes a condition first (since Kubernetes \
-                 1.26): a person or the pod's controller asked for it",
+                 1.26): a person or the pod's controller deleted it",
             ),
             Self::OtherPhase { phase } => {
-                write!(f, "its phase is {phase:?}, and its status says no more")
+                write!(f, "its phase is {phase:?}, and its status has no more")
             }
             Self::ForcedPhase { phase, restart_policy } => write!(
                 f,
@@ -223,28 +223,28 @@ impl fmt::Display for CauseReason {
                 })
             }
             Self::ForeignReason { reason } => {
-                write!(f, "its status says {reason}, which the kubelet does not use")
+                write!(f, "its status has the reason {reason}, which the kubelet does not use")
             }
             Self::NoneFailed => {
-                write!(f, "{FAILED}; but its status tells of no container that failed")
+                write!(f, "{FAILED}; but its status lists no failed container")
             }
             Self::ContainerKilled { container, exit_code } => write!(
                 f,
-                "{FAILED}; what ended container {container} (exit code {exit_code}) is not said"
+                "{FAILED}; the cause of the end of container {container} (exit code {exit_code}) is unknown"
             ),
             Self::ContainerFailed { container, exit_code, doubt } => {
                 write!(f, "{FAILED}: container {container} ended with exit code {exit_code}")?;
                 doubt.iter().try_for_each(|doubt| write!(f, "; {doubt}"))
             }
             Self::Restarted { container, exit_code: None, .. } => {
-                write!(f, "container {container} was started again; how it ended before is not said")
+                write!(f, "container {container} was started again; the cause of its earlier end is unknown")
             }
             Self::Restarted { container, exit_code: Some(code), is_own_end: true } => {
                 write!(f, "container {container} ended with exit code {code}, and was started again")
             }
             Self::Restarted { container, exit_code: Some(code), is_own_end: false } => write!(
                 f,
-                "container {container} ended with exit code {code} and was started again; what ended it is not said"
+                "container {container} ended with exit code {code} and was started again; the cause is unknown"
             ),
             Self::StoppedForProbe { container, probe, restarts, source } => {
                 write!(f, "container {container} was stopped for its {probe} probe")?;
@@ -267,14 +267,13 @@ impl fmt::Display for CauseReason {
     }
 }
 
-const UNKNOWN_POLICY: &str =
-    "whether it can end of its own accord is not known without its restartPolicy";
+const UNKNOWN_POLICY: &str = "whether it can end by itself is unknown without its restartPolicy";
 
 impl fmt::Display for FailureDoubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Probe => {
-                "its probe may have stopped it, which only an event or the kubelet's log says"
+                "its probe may have stopped it, which only an event or the kubelet's log shows"
             }
             Self::RestartPolicy => UNKNOWN_POLICY,
         })

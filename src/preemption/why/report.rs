@@ -160,7 +160,7 @@ impl fmt::Display for Cause {
             Self::RestartedByProbe => "not preempted: a container was restarted by its probe",
             Self::Restarted => "not preempted: a container ended, and was started again",
             Self::DeadlineExceeded => "not preempted: it ran longer than it may",
-            Self::EndedByKubelet => "ended by the kubelet; the evidence does not say why",
+            Self::EndedByKubelet => "ended by the kubelet, for an unknown reason",
             Self::Deleted => "not preempted: deleted",
             Self::Ended => "not preempted: it ended by itself",
             Self::NotKilled => "not killed",

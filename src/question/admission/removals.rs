@@ -71,9 +71,9 @@ pub fn plan_removals(
 /// Returns the differences from the kubelet's preemption, and possible consequences.
 fn notes(how: Removal, successors: &[String], pod: &Pod) -> Vec<String> {
     let budgets = match how {
-        Removal::Deletion => "disruption budgets are not checked; nor does the kubelet check them",
+        Removal::Deletion => "disruption budgets are ignored, as the kubelet ignores them",
         Removal::Eviction => {
-            "disruption budgets are checked; the kubelet would not check them (--like-kubelet deletes \
+            "disruption budgets are honoured; the kubelet ignores them (--like-kubelet deletes \
              without)"
         }
     };
@@ -86,7 +86,9 @@ fn notes(how: Removal, successors: &[String], pod: &Pod) -> Vec<String> {
     notes.extend_from_slice(successors);
     let phase = &pod.status.phase;
     if has_ended(phase) {
-        notes.push(format!("the pod's phase stays {phase}: the room is for another pod"));
+        notes.push(format!(
+            "the pod's phase is {phase}: it stays ended, and room is made for another pod"
+        ));
     }
     notes
 }

@@ -24,7 +24,7 @@ pub fn image_list(node: &KubeletNode) -> Result<ImageList, Failure> {
     let records = node.snapshot.image_records.value();
     let mut list = ImageList::of(images, &uses, records, rules, node.now);
     if runtime.containers.found.is_none() {
-        list.basis.lack(format!("who uses the images: {}", runtime.containers.reason()));
+        list.basis.lack(format!("the users of the images: {}", runtime.containers.reason()));
     }
     Ok(list)
 }

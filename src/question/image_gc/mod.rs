@@ -89,7 +89,7 @@ impl ImageGcAnswer {
 
 /// What a plan under disk pressure cannot say.
 const LOGS: &str = "folders of logs: the kubelet removes those of pods that are gone along with dead \
-                    containers; kq does not look at them, and kq gc apply leaves them";
+                    containers; kq does not read them, and kq gc apply leaves them";
 
 /// Returns the facts that a plan needs.
 pub fn image_gc_needs(trigger: Trigger) -> Needs {
@@ -177,7 +177,7 @@ fn plan_under(
     if trigger == Trigger::Eviction && !has_all_pods(node, &node.pods()) {
         let of_runtime = node.snapshot.runtime.value();
         let reason = incomplete(&node.snapshot.pods, &node.pods(), of_runtime);
-        let reason = reason.unwrap_or_else(|| "nobody who knows all of them was asked".to_owned());
+        let reason = reason.unwrap_or_else(|| "no source with all pods was queried".to_owned());
         planned.basis.lack(format!(
             "not all pods are known, so the dead containers of the others are taken to stay: \
              {reason}"
@@ -214,14 +214,14 @@ impl ImageFsUsage {
                 Some(folder) => format!("{}: {}", folder.path, folder.filesystem.reason()),
                 None => match node.snapshot.runtime.value() {
                     Some(runtime) => runtime.image_filesystems.reason(),
-                    None => "the runtime does not say where it keeps images".to_owned(),
+                    None => "the runtime does not report the location of its images".to_owned(),
                 },
             });
         };
         let capacity = self
             .capacity_bytes
             .or_else(|| found.as_ref().and_then(|(fs, _)| fs.capacity))
-            .ok_or("its size is not known: say --image-fs-capacity")?;
+            .ok_or("its size is unknown: set --image-fs-capacity")?;
         // Rounded up, so that the usage comes out as it was said.
         let available = (u128::from(capacity) * u128::from(100 - percent)).div_ceil(100);
         let fs = ImageFs { capacity: Some(capacity), available: u64::try_from(available).ok() };
@@ -237,7 +237,7 @@ fn checked(node: &KubeletNode) -> Result<ImageGcPolicy, Failure> {
         return Err(Failure::usage(anyhow!(
             "the kubelet would not start with this configuration: {error}"
         ))
-        .hint("kq gc policy shows who set what"));
+        .hint("kq gc policy shows the origin of each value"));
     }
     policy.validate().map_err(Failure::usage)?;
     Ok(policy)

@@ -28,7 +28,7 @@ pub fn preemption_cause(traces: &PodTraces, pod: &PodSelector) -> Result<Preempt
             Failure::missing(error).hint(hint)
         }
         NoTraces::Nothing { near: None, .. } => Failure::missing(error).hint(
-            "name a kubeconfig with --kubeconfig, or give what is left: --pods, --events, --kubelet-log; events \
+            "name a kubeconfig with --kubeconfig, or the remaining files: --pods, --events, --kubelet-log; events \
              are kept for an hour by default",
         ),
     })

@@ -40,7 +40,7 @@ fn flags_and_exit_codes() {
         ("--trigger eviction", 3, "thresholds do not matter"),
         ("--trigger nothing", 2, "invalid value 'nothing'"),
         ("--at-usage 49", 0, "usage 49% "),
-        ("--at-usage 49%", 0, "so no space is wanted"),
+        ("--at-usage 49%", 0, "so no space is needed"),
         ("--at-usage 90%", 1, "Insufficient free disk space on the node's image filesystem (90%"),
         ("--at-usage 101%", 2, "expected a whole percentage"),
         ("--at-usage much", 2, "expected a whole percentage"),
@@ -48,7 +48,7 @@ fn flags_and_exit_codes() {
         ("--at-usage 60% --image-fs-capacity 1G -o wide", 0, "150000000 bytes are free more"),
         ("--at-usage 60% --image-fs-capacity 0", 2, "above 0"),
         ("--image-fs-capacity 1G", 2, "--at-usage"),
-        ("--set imageGCHighThresholdPercent=90", 0, "so no space is wanted"),
+        ("--set imageGCHighThresholdPercent=90", 0, "so no space is needed"),
         ("--set imageGCHighThresholdPercent=100", 0, "collects images only under disk pressure"),
         (
             "--set imageGCHighThresholdPercent=40",

@@ -205,9 +205,9 @@ ORDER   IMAGE              ID              SIZE   VERDICT        CERTAINTY   REA
 --- stderr
 kubelet start: 2026-11-19T00:00:00Z (--kubelet-start)
 missing: when images were first found and last used: only the kubelet knows; kq gc record keeps records of its own
-missing: not all pods are known, so the dead containers of the others are taken to stay: nobody who knows all of them was asked
+missing: not all pods are known, so the dead containers of the others are taken to stay: no source with all pods was queried
 missing: the kubelet's stats are unknown: memory and processes are assumed not to be short, and limits of local storage not to be exceeded: https://127.0.0.1:10250/stats/summary: refused
-missing: folders of logs: the kubelet removes those of pods that are gone along with dead containers; kq does not look at them, and kq gc apply leaves them
+missing: folders of logs: the kubelet removes those of pods that are gone along with dead containers; kq does not read them, and kq gc apply leaves them
 hint: to keep an image, pin it: ctr -n k8s.io images label IMAGE io.cri-containerd.pinned=pinned
 --- exit 0
 

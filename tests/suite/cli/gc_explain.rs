@@ -186,9 +186,9 @@ AT THE EARLIEST   for its age: never; imageMaximumGCAge is off
                   under disk pressure: not while it is in use; not before its containers are removed
 --- stderr
 kubelet start: 2026-11-19T11:30:00Z (--kubelet-start)
-assumed: the kubelet looks at the images within a minute of its start and then every 5m
+assumed: the kubelet checks the images within a minute of its start and then every 5m
 assumed: no image was in use, unused, or gone only between two detections of kq gc record that are at most 10m apart
-assumed: no image was removed by others than the kubelet and pulled again before the kubelet looked
+assumed: no image was removed by another program and pulled again before the kubelet's next check
 missing: not all pods are known, so the dead containers of the others are taken to stay: the specifications of shop/web and 1 others are not known: they are not in the API server
 --- exit 0
 
@@ -210,15 +210,15 @@ USED BY           no container
 KNOWN             first found by the kubelet between 2026-11-19T11:30:00Z (24h ago) and 2026-11-19T11:31:00Z (24h ago)
                   last found in use between 2026-11-19T13:54:45Z (22h ago) and 2026-11-19T14:05:00Z (21h ago)
                   from records of kq gc record
-PERIODIC          NOT-WANTED (certain, number 2 of 2): not in use, and nothing is wanted; last used 22h0m0s ago, first found 24h30m0s ago
+PERIODIC          NOT-WANTED (certain, number 2 of 2): not in use, and no space is needed; last used 22h0m0s ago, first found 24h30m0s ago
                     the kubelet has been up for 24h30m0s, not longer than imageMaximumGCAge 30h0m0s: no image goes for its age yet
-                    usage 80% = 100 - 20000000000 x 100 / 100000000000 < imageGCHighThresholdPercent 85%, so no space is wanted
-AGE               NOT-WANTED (certain, number 2 of 2): not in use, and nothing is wanted; last used 22h0m0s ago, first found 24h30m0s ago
+                    usage 80% = 100 - 20000000000 x 100 / 100000000000 < imageGCHighThresholdPercent 85%, so no space is needed
+AGE               NOT-WANTED (certain, number 2 of 2): not in use, and no space is needed; last used 22h0m0s ago, first found 24h30m0s ago
                     the kubelet has been up for 24h30m0s, not longer than imageMaximumGCAge 30h0m0s: no image goes for its age yet
 EVICTION          REMOVE-SPACE (certain, number 2 of 2): not in use; last used 22h0m0s ago, first found 24h30m0s ago
                     under disk pressure, all unused images older than imageMinimumGCAge 2m0s are removed; thresholds do not matter
 AT THE EARLIEST   for its age: later; between 2026-11-20T19:54:45Z (in 7h) and 2026-11-20T20:05:00Z (in 8h), then with the next pass of the loop, every 5m0s
-                    it must be unused for longer than imageMaximumGCAge 30h0m0s, and the kubelet be up for longer than that; never used counts as unused for ever, and imageMinimumGCAge does not matter
+                    it must be unused for longer than imageMaximumGCAge 30h0m0s, and the kubelet be up for longer than that; never used counts as always unused, and imageMinimumGCAge does not matter
                   for space: any time; old enough: with the next pass of the loop, every 5m0s, when space is wanted
                     it must be known to the kubelet for imageMinimumGCAge 2m0s
                     usage 80% = 100 - 20000000000 x 100 / 100000000000; imageGCHighThresholdPercent 85% is reached with 4000000001 bytes more in use, when 15999999999 bytes or less are available
@@ -228,9 +228,9 @@ AT THE EARLIEST   for its age: later; between 2026-11-20T19:54:45Z (in 7h) and 2
                     an eviction signal of a file system that is freed by images sets it off at once; thresholds of image garbage collection do not matter
 --- stderr
 kubelet start: 2026-11-19T11:30:00Z (--kubelet-start)
-assumed: the kubelet looks at the images within a minute of its start and then every 5m
+assumed: the kubelet checks the images within a minute of its start and then every 5m
 assumed: no image was in use, unused, or gone only between two detections of kq gc record that are at most 10m apart
-assumed: no image was removed by others than the kubelet and pulled again before the kubelet looked
+assumed: no image was removed by another program and pulled again before the kubelet's next check
 missing: not all pods are known, so the dead containers of the others are taken to stay: the specifications of shop/web and 1 others are not known: they are not in the API server
 --- exit 0
 
@@ -243,14 +243,14 @@ fn an_image_that_is_too_young_is_told_on_a_full_disk() {
 IMAGE             shop.test/new:v1
 ID                sha256:dddd0000000000000000000000000000000000000000000000000000000000d0
 SIZE              4.8Mi (5000000 bytes)
-SHARED            unknown: the runtime does not say what it is made of
+SHARED            unknown: the runtime does not list its layers
 PINNED            no
 USED BY           no container
 KNOWN             first found by the kubelet between 2026-11-20T11:59:00Z (60s ago) and now
                   last found in use never
                   from records of kq gc record
 PERIODIC          TOO-YOUNG (certain, number 1 of 2): first found 30s ago, which is less than imageMinimumGCAge 2m0s
-AGE               NOT-WANTED (certain, number 1 of 2): not in use, and nothing is wanted; no use is known, first found 30s ago
+AGE               NOT-WANTED (certain, number 1 of 2): not in use, and no space is needed; no use is known, first found 30s ago
 EVICTION          TOO-YOUNG (certain, number 1 of 2): first found 30s ago, which is less than imageMinimumGCAge 2m0s
 AT THE EARLIEST   for its age: never; imageMaximumGCAge is off
                   for space: later; between 2026-11-20T12:01:00Z (in 60s) and 2026-11-20T12:02:00Z (in 2m), then with the next pass of the loop, every 5m0s, when space is wanted
@@ -259,9 +259,9 @@ AT THE EARLIEST   for its age: never; imageMaximumGCAge is off
                   under disk pressure: later; between 2026-11-20T12:01:00Z (in 60s) and 2026-11-20T12:02:00Z (in 2m), then when disk pressure comes
 --- stderr
 kubelet start: 2026-11-19T11:30:00Z (--kubelet-start)
-assumed: the kubelet looks at the images within a minute of its start and then every 5m
+assumed: the kubelet checks the images within a minute of its start and then every 5m
 assumed: no image was in use, unused, or gone only between two detections of kq gc record that are at most 10m apart
-assumed: no image was removed by others than the kubelet and pulled again before the kubelet looked
+assumed: no image was removed by another program and pulled again before the kubelet's next check
 missing: not all pods are known, so the dead containers of the others are taken to stay: the specifications of shop/web and 1 others are not known: they are not in the API server
 --- exit 0
 
@@ -332,7 +332,7 @@ NODEFS        device 8:1 on / (/var/lib/kubelet)
 IMAGEFS       device 8:1 on / (/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs)
 CONTAINERFS   device 8:1 on / (/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs)
 SO            nodefs, imagefs and containerfs are one device
-              whatever fills the disk, logs and volumes as well, makes images go, and a full disk is seen by the signals of nodefs and imagefs alike
+              whatever fills the disk, logs and volumes as well, causes the removal of images, and a full disk is seen by the signals of nodefs and imagefs alike
 
 WHAT                SIZE      FOLDER                                                       NOTE
 images              1Gi       /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs   -
@@ -341,7 +341,7 @@ writable layers     38.1Mi    -                                                 
 logs                1.9Mi     /var/log/pods                                                -
 the kubelet         286.1Mi   /var/lib/kubelet                                             -
 reserved for root   4.7Gi     -                                                            -
-the rest            68.2Gi    -                                                            nobody accounts for it
+the rest            68.2Gi    -                                                            not accounted for
 
 LARGEST LAYERS   SIZE     CONTAINER-ID
 shop/web/app     38.1Mi   c1
@@ -390,7 +390,7 @@ NODEFS        device 8:2 on /var/lib/kubelet (/var/lib/kubelet)
 IMAGEFS       device 8:1 on / (/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs)
 CONTAINERFS   device 8:1 on / (/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs)
 SO            imagefs and containerfs are one device, nodefs is another
-              a full nodefs makes neither images nor dead containers go, but evicts pods; a full imagefs makes both go
+              a full nodefs removes neither images nor dead containers, but evicts pods; a full imagefs makes both go
 
 WHAT                SIZE      BYTES         COUNTED-BY                         FOLDER                                                           NOTE
 images              1Gi       1100000000    ImageFsInfo                        /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs       -
@@ -400,7 +400,7 @@ logs                unknown   -             -                                  /
 the kubelet         286.1Mi   300000000     the blocks of the folder           /var/lib/kubelet                                                 on another device, 8:2
 hidden by a mount   123       123           the blocks of the folder           /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/old   -
 reserved for root   4.7Gi     5000000000    statfs: free - available           -                                                                -
-the rest            68.5Gi    73499999877   capacity - available - the above   -                                                                nobody accounts for it; may hold logs (/var/log/pods)
+the rest            68.5Gi    73499999877   capacity - available - the above   -                                                                not accounted for; may hold logs (/var/log/pods)
 
 LARGEST LAYERS   SIZE     CONTAINER-ID
 shop/web/app     38.1Mi   c1
@@ -457,14 +457,14 @@ JUDGED        unknown
 NODEFS        unknown: not looked for
 IMAGEFS       unknown: not looked for
 CONTAINERFS   unknown: a socket: absent
-SO            what eviction makes of it depends on what is not known
+SO            the effect on eviction depends on unknown facts
 
 WHAT              SIZE      FOLDER   NOTE
 images            unknown   -        on a device that is not known; a socket: absent
 writable layers   unknown   -        on a device that is not known; a socket: absent
 logs              unknown   -        on a device that is not known; not looked for
 the kubelet       unknown   -        on a device that is not known; not looked for
-the rest          unknown   -        nobody accounts for it
+the rest          unknown   -        not accounted for
 
 WHO SAYS                      CAPACITY   AVAILABLE   USED   MEASURED
 statfs                        -          -           -      unknown: not looked for

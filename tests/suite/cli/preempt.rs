@@ -80,9 +80,7 @@ fn a_pod_may_be_refused_after_others_were_killed_for_it() {
     let line = "preempt explain new.json --feature-gates PodLevelResources=false,InPlacePodLevelResourcesVerticalScaling=false";
     let ran = ask(line, &new, &pods, &node("n", "2"));
     assert_eq!(ran.code, 1, "{}", ran.text());
-    for said in
-        ["one pod is killed, and it is refused all the same", "PodLevelResourcesNotSupported: "]
-    {
+    for said in ["one pod is killed, and it is still rejected", "PodLevelResourcesNotSupported: "] {
         assert!(ran.stdout.contains(said), "{said}: {}", ran.text());
     }
 }

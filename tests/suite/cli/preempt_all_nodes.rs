@@ -256,7 +256,7 @@ fn nodes_may_be_written_in_yaml() {
     ]);
     let ran = kq(&LINE.replace("nodes.json", "nodes.yaml")).within(folder.path()).run();
     assert_eq!(ran.code, 0, "{}", ran.text());
-    assert!(ran.stdout.contains("nobody knows whether it is ready"), "{}", ran.text());
+    assert!(ran.stdout.contains("whether it is ready is unknown"), "{}", ran.text());
 }
 
 #[test]

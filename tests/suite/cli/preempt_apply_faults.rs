@@ -152,7 +152,7 @@ fn the_node_is_looked_at_again_where_that_fails() {
         });
         assert_eq!(ran.code, 0, "{what}: {}", ran.text());
         assert_eq!(world.cluster.changes(), ["POST shop/b 1s: 201", "POST shop/a 1s: 201"]);
-        let waits = "waiting: up to 30s until the node can be looked at: ";
+        let waits = "waiting: up to 30s until the node can be read: ";
         let mut said = ran.stderr.lines().filter(|line| line.starts_with(waits));
         assert!(said.next().is_some_and(|line| line.contains(because)), "{what}: {}", ran.text());
         assert_eq!(said.next(), None, "{what}: {}", ran.text());
@@ -204,17 +204,17 @@ fn nobody_goes_who_was_not_shown() {
     let rows: [Row; 3] = [
         (
             vec![pod("x/new", "600m")],
-            "x/new would have to go, and was not in the plan",
+            "x/new would now be evicted, but was not in the plan",
             [("shop/b", "removed"), ("shop/a", "left")],
         ),
         (
             vec![later],
-            "shop/b would have to go, and it is another pod than the one that was shown",
+            "shop/b would now be evicted, but is not the pod of the plan",
             [("shop/b", "removed"), ("shop/a", "left")],
         ),
         (
             vec![other],
-            "shop/a would have to go, and it is another pod than the one that was shown",
+            "shop/a would now be evicted, but is not the pod of the plan",
             [("shop/b", "removed"), ("shop/a", "replaced")],
         ),
     ];

@@ -78,7 +78,7 @@ fn devices_that_are_given_away_count() {
     // What is known, whether a pod with devices could come anew, what is assumed.
     for (name, checkpoint, stays, assumed) in [
         ("known", Lookup::found("checkpoint", whole), true, None),
-        ("not asked", Lookup::default(), false, Some("not looked for")),
+        ("not queried", Lookup::default(), false, Some("not looked for")),
         (
             "unreadable",
             Lookup::failed("checkpoint", "permission denied"),

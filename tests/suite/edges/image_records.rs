@@ -110,7 +110,7 @@ fn what_is_no_file_of_records_is_left_alone() {
     ] {
         fs::write(at("r"), content).expect("written");
         let error = detect(root.path(), "/r", 1, 1).expect_err(name);
-        assert_eq!(error.to_string(), "/r holds no records of images", "{name}");
+        assert_eq!(error.to_string(), "/r has no records of images", "{name}");
         let source = std::error::Error::source(&error).expect(name).to_string();
         assert!(source.starts_with(expected) || name == "a pod", "{name}: {source}");
         assert!(error.hint().is_some_and(|hint| hint.contains("move the file away")));

@@ -101,7 +101,7 @@ fn a_node_is_freed_and_what_went_does_not_run_any_more() {
 
     let ran = ask("preempt explain");
     assert_eq!(ran.code, 0, "{}", ran.text());
-    assert!(ran.stdout.contains("it fits: nobody is killed"), "{}", ran.text());
+    assert!(ran.stdout.contains("it fits: no pod is killed"), "{}", ran.text());
 }
 
 /// Plays the kubelet for a pod that was evicted: of the first, the containers end before the object; of the

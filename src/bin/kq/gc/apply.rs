@@ -86,8 +86,8 @@ impl Args {
         tell_all();
         question.refuse_snapshot(!dry_run)?;
         if !output.is_for_people() && !yes && !dry_run {
-            return Err(Failure::usage(anyhow!("-o json and yaml show no plan before they ask"))
-                .hint("say --dry-run to look, or --yes to do it"));
+            return Err(Failure::usage(anyhow!("-o json and yaml show no plan to confirm"))
+                .hint("--dry-run shows the plan, --yes applies it without confirmation"));
         }
         let options = removal.options(&question);
         let prepared = prepare(question.gather()?, &question.options(), &options)?;

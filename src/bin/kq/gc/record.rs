@@ -47,8 +47,10 @@ impl Args {
     pub fn run(self) -> Result<Code, Failure> {
         let Self { once, interval, node } = self;
         if node.kubelet.sources.snapshot.is_some() {
-            return Err(Failure::usage(anyhow!("a snapshot is of one moment: nothing to record"))
-                .hint("run kq gc record on the node"));
+            return Err(Failure::usage(anyhow!(
+                "a snapshot holds one moment, so there is nothing to record"
+            ))
+            .hint("run kq gc record on the node"));
         }
         let options = RecordOptions {
             file: node.records.clone(),

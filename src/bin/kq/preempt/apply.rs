@@ -95,8 +95,8 @@ impl ApplyArgs {
         let options = self.options()?;
         options.refuse_files()?;
         if !output.is_for_people() && !yes && !dry_run {
-            return Err(Failure::usage(anyhow!("-o json and yaml show no plan before they ask"))
-                .hint("say --dry-run to look, or --yes to do it"));
+            return Err(Failure::usage(anyhow!("-o json and yaml show no plan to confirm"))
+                .hint("--dry-run shows the plan, --yes applies it without confirmation"));
         }
         let sources = &self.admission.kubelet.sources;
         let mut prepared =

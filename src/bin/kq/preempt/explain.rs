@@ -87,7 +87,10 @@ impl ExplainArgs {
             tell(&answer.basis);
             let is_file_pod = is_file(&name) && !answer.preemption.critical.value;
             if is_file_pod && answer.preemption.result == PreemptionResult::Refused {
-                note("hint", "a Pod in the kubelet's folder would be critical: --static");
+                note(
+                    "hint",
+                    "a Pod in the kubelet's static pod directory would be critical: --static",
+                );
             }
         }
         Ok(match answer.preemption.result {
