@@ -1,11 +1,11 @@
-//! The file of records of images: read by whoever asks, written by one at a time.
+//! The file of image records: any process reads it, one at a time writes it.
 //!
 //! A writer holds a lock from before it reads until after it has written, so that two never lose what
 //! the other recorded. The file is replaced as a whole ([`crate::edge::replace`]) in a folder that is held open,
 //! found beneath the node's root, so that no stranger's link and no rename on the way leads anywhere else. A sibling
 //! that is found under the lock is what a writer left that was killed, and is removed.
 //!
-//! All may read the file, unless the umask says otherwise: it names images and times, which everybody
+//! All may read the file, unless the umask says otherwise: it names images and times, which every user
 //! sees in the list of pods. Only its owner may open the lock, or any user could keep kq from recording.
 
 use crate::edge::host::{ReadError, kind_name, read_beneath};
@@ -25,7 +25,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Why nothing was recorded. The file is what it was before, unless the disk failed while it was told
+/// Why nothing was recorded. The file is what it was before, unless the disk failed while it was syncing
 /// to keep the new one.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordFileError<E: std::error::Error + 'static> {
@@ -52,7 +52,7 @@ pub enum RecordFileError<E: std::error::Error + 'static> {
         /// What is there.
         found: &'static str,
     },
-    /// Somebody else is at it.
+    /// Another process has the lock.
     #[error("{} has held {path} for more than {waited:?}", holder.as_deref().unwrap_or("another process"))]
     Locked {
         /// The file that is locked.
@@ -96,7 +96,7 @@ impl<E: std::error::Error + 'static> RecordFileError<E> {
     }
 }
 
-/// Reads the records of a node, from a file beneath its root; one that the operator did not name must be believed.
+/// Reads the records of a node, from a file beneath its root; one that the operator did not name must be trusted.
 pub fn read_records(host_root: &Path, path: &str, named_by: NamedBy) -> Lookup<ImageRecords> {
     let read = match named_by {
         NamedBy::Operator => read_beneath(host_root, path, LARGEST as u64),
@@ -129,7 +129,7 @@ impl RecordFile {
     /// on the disk.
     ///
     /// `next` is called under the lock. What it is to record is to be looked at there, the clock too:
-    /// what was seen before the lock may be older than what the one before recorded. `patience` is how
+    /// what was seen before the lock may be older than what the one before recorded. `timeout` is how
     /// long the lock is waited for.
     ///
     /// A missing folder is made, but only the last one: that of a node has its parent everywhere, and a
@@ -141,12 +141,12 @@ impl RecordFile {
     /// and as `next` does.
     pub fn update<E: std::error::Error + 'static>(
         &self,
-        patience: Duration,
+        timeout: Duration,
         next: impl FnOnce(Option<&ImageRecords>) -> Result<ImageRecords, E>,
     ) -> Result<ImageRecords, RecordFileError<E>> {
         let (folder, name) = self.folder()?;
         let place = Place { folder, path: &self.path, name };
-        let _lock = place.lock(patience)?;
+        let _lock = place.lock(timeout)?;
         place.clear();
         let before = place.read()?;
         let after = next(before.as_ref()).map_err(RecordFileError::Record)?;
@@ -211,14 +211,14 @@ impl Place<'_> {
     /// Waits for the lock, which ends when what is returned goes, also by being killed.
     fn lock<E: std::error::Error>(
         &self,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<LockFile, RecordFileError<E>> {
         let (name, path) = (format!("{}.lock", self.name), format!("{}.lock", self.path));
-        LockFile::take(&self.folder, &name, patience).map_err(|error| match error {
+        LockFile::take(&self.folder, &name, timeout).map_err(|error| match error {
             LockError::Kind(found) => RecordFileError::Kind { path, found },
             LockError::Held(holder) => {
                 let holder = holder.map(|process| format!("process {process}"));
-                RecordFileError::Locked { path, holder, waited: patience }
+                RecordFileError::Locked { path, holder, waited: timeout }
             }
             error => RecordFileError::System { action: "lock", path, reason: error.reason() },
         })
@@ -264,7 +264,7 @@ impl Place<'_> {
         })
     }
 
-    /// Tells whether there is a file; whatever else is there is refused without being opened, because
+    /// Returns true if there is a file; whatever else is there is refused without being opened, because
     /// opening a device can do something.
     fn expect_file<E: std::error::Error>(
         &self,

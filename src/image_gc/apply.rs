@@ -1,8 +1,8 @@
-//! Removing images that a plan lists, one after the other.
+//! Removes the images of a plan, one after the other.
 //!
 //! Runtimes refuse nothing: containerd removes an image that is in use, or pinned, as soon as it is
-//! told to. So everything is looked at again right before each removal, and what cannot be looked at
-//! is kept. Nothing goes that the plan did not list.
+//! requested. So kq reads the state again right before each removal, and an image whose state is unreadable
+//! is kept. Only images of the plan are removed.
 
 use crate::answer::Certainty;
 use crate::facts::runtime::{Container, ContainerStatus, Image};
@@ -16,9 +16,9 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Removal {
-    /// By which the runtime is told.
+    /// The ID for the runtime.
     pub id: String,
-    /// What people call it.
+    /// Its name for people.
     pub name: String,
     /// All its tags and digests.
     pub names: Vec<String>,
@@ -28,25 +28,25 @@ pub struct Removal {
     pub for_space: bool,
 }
 
-/// What there is of an image and of those that may use it, right now.
+/// The present state of an image and of its possible users.
 #[derive(Clone, Debug, Default)]
 pub struct ImagePresence {
     /// The image; `None`: it is gone.
     pub image: Option<Image>,
     /// All containers, in every state.
     pub containers: Vec<Container>,
-    /// What only a question for each container tells; only asked where images can be volumes.
+    /// The status of each container; only read where images can be volumes.
     pub statuses: Vec<ContainerStatus>,
 }
 
-/// The runtime, for those who remove images.
+/// The runtime for the removal of images.
 pub trait ImageRuntime {
-    /// Looks at an image and at all containers.
+    /// Reads an image and all containers.
     ///
     /// # Errors
     ///
     /// Fails with the reason, in words.
-    fn look(&self, id: &str) -> Result<ImagePresence, String>;
+    fn read(&self, id: &str) -> Result<ImagePresence, String>;
 
     /// Removes an image by its id.
     ///
@@ -56,7 +56,7 @@ pub trait ImageRuntime {
     fn remove(&self, id: &str) -> Result<(), String>;
 }
 
-/// What became of an image.
+/// The result for an image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "result")]
 pub enum Removed {
@@ -69,7 +69,7 @@ pub enum Removed {
         /// Why.
         reason: String,
     },
-    /// Whether it is used could not be found out, so it was kept.
+    /// Its users could not be read, so it was kept.
     Unreadable {
         /// Why.
         reason: String,
@@ -83,7 +83,7 @@ pub enum Removed {
     Left,
 }
 
-/// What became of all of them.
+/// The results of all images.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Removals {
@@ -96,12 +96,12 @@ pub struct Removals {
     pub stopped: Option<String>,
 }
 
-/// So many things in a row that cannot be looked at, and the runtime is gone.
+/// This many unreadable states in a row stop the removal: the runtime is gone.
 pub const UNREADABLE_AT_MOST: usize = 2;
 
 /// Returns what a plan removes, in its order.
 ///
-/// Unless they are wanted as well, images are left out of which nobody knows whether the kubelet would
+/// Without `with_unsure`, images are left out of which it is unknown whether the kubelet would
 /// take them yet: those that may be younger than the minimum age, such as one that was pulled a moment ago
 /// for a pod that is about to start; and those that may not be old enough for the age pass. In which order
 /// images go does not matter here: all of them are unused, and old enough.
@@ -119,7 +119,7 @@ pub fn removals(plan: &ImageGcPlan, with_unsure: bool) -> Vec<Removal> {
     plan.items.iter().filter(goes).map(removal).collect()
 }
 
-/// Returns how many images of a plan are left out, unless they are wanted as well.
+/// Returns the number of images that are left out without `with_unsure`.
 pub fn unsure(plan: &ImageGcPlan) -> usize {
     let unsure = |item: &&PlannedImage| item.verdict.is_removal() && !is_old_enough(item, plan);
     plan.items.iter().filter(unsure).count()
@@ -179,15 +179,15 @@ pub fn apply(
 }
 
 fn one(removal: &Removal, runtime: &dyn ImageRuntime) -> Removed {
-    // A runtime may take no id for any image, or for an error of its own; it is not even asked.
+    // A runtime may treat an empty id as any image; kq does not query it.
     if removal.id.is_empty() {
         return Removed::Kept { reason: "it has no id".to_owned() };
     }
-    let sight = match runtime.look(&removal.id) {
-        Ok(sight) => sight,
+    let presence = match runtime.read(&removal.id) {
+        Ok(presence) => presence,
         Err(reason) => return Removed::Unreadable { reason },
     };
-    match check(removal, &sight) {
+    match check(removal, &presence) {
         Err(result) => result,
         Ok(()) => match runtime.remove(&removal.id) {
             Ok(()) => Removed::Removed,
@@ -200,17 +200,17 @@ fn one(removal: &Removal, runtime: &dyn ImageRuntime) -> Removed {
 ///
 /// # Errors
 ///
-/// Fails with what becomes of it instead.
-pub fn check(removal: &Removal, sight: &ImagePresence) -> Result<(), Removed> {
+/// Fails with the result instead.
+pub fn check(removal: &Removal, presence: &ImagePresence) -> Result<(), Removed> {
     let kept = |reason: String| Err(Removed::Kept { reason });
-    let Some(image) = &sight.image else { return Err(Removed::Gone) };
+    let Some(image) = &presence.image else { return Err(Removed::Gone) };
     if removal.id.is_empty() || image.id != removal.id {
         return kept(format!("the runtime answers with another image, {:?}", image.id));
     }
     if image.pinned {
         return kept("it is pinned now".to_owned());
     }
-    if let Some(error) = sight.statuses.iter().find_map(|status| status.error.as_ref()) {
+    if let Some(error) = presence.statuses.iter().find_map(|status| status.error.as_ref()) {
         let reason = format!("the status of a container could not be read: {error}");
         return Err(Removed::Unreadable { reason });
     }
@@ -223,7 +223,7 @@ pub fn check(removal: &Removal, sight: &ImagePresence) -> Result<(), Removed> {
         .filter(|name| !name.is_empty())
         .collect();
     let is_it = |name: &str| names.contains(name);
-    let user = sight.containers.iter().find(|container| {
+    let user = presence.containers.iter().find(|container| {
         is_it(&container.image_ref)
             || container.image_id.as_deref().is_some_and(is_it)
             // What was asked for may have become another image since; only without a better name it
@@ -234,9 +234,9 @@ pub fn check(removal: &Removal, sight: &ImagePresence) -> Result<(), Removed> {
     if let Some(user) = user {
         return kept(format!("container {} uses it ({})", user.name, state_text(user.state)));
     }
-    let mounted = sight.statuses.iter().find(|s| s.image_volumes.iter().any(|name| is_it(name)));
+    let mounted = presence.statuses.iter().find(|s| s.image_volumes.iter().any(|name| is_it(name)));
     if let Some(status) = mounted {
-        let names = sight.containers.iter().find(|container| container.id == status.id);
+        let names = presence.containers.iter().find(|container| container.id == status.id);
         let name = names.map_or(status.id.as_str(), |container| container.name.as_str());
         return kept(format!("container {name} has it as a volume"));
     }
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn what_is_used_or_pinned_or_unclear_is_kept() {
-        let sight = |image: Option<Image>, containers: Vec<Container>| ImagePresence {
+        let presence = |image: Option<Image>, containers: Vec<Container>| ImagePresence {
             image,
             containers,
             statuses: Vec::new(),
@@ -287,37 +287,47 @@ mod tests {
         };
         let broken =
             ContainerStatus { error: Some("gone".to_owned()), ..ContainerStatus::default() };
-        for (name, sight, expected) in [
-            ("free", sight(Some(image("a", false)), vec![container("b")]), "Ok(())"),
-            ("gone", sight(None, vec![]), "Err(Gone)"),
-            ("pinned", sight(Some(image("a", true)), vec![]), "it is pinned now"),
-            ("another", sight(Some(image("b", false)), vec![]), "another image, \\\"b\\\""),
-            ("used", sight(Some(image("a", false)), vec![container("a")]), "app uses it (exited)"),
+        for (name, presence, expected) in [
+            ("free", presence(Some(image("a", false)), vec![container("b")]), "Ok(())"),
+            ("gone", presence(None, vec![]), "Err(Gone)"),
+            ("pinned", presence(Some(image("a", true)), vec![]), "it is pinned now"),
+            ("another", presence(Some(image("b", false)), vec![]), "another image, \\\"b\\\""),
+            (
+                "used",
+                presence(Some(image("a", false)), vec![container("a")]),
+                "app uses it (exited)",
+            ),
             (
                 "by name",
-                sight(Some(image("a", false)), vec![container("node.test/a:1")]),
+                presence(Some(image("a", false)), vec![container("node.test/a:1")]),
                 "app uses it",
             ),
             (
                 "of nobody knows what",
-                sight(Some(image("a", false)), vec![container("")]),
+                presence(Some(image("a", false)), vec![container("")]),
                 "app uses",
             ),
             (
                 "volume",
-                ImagePresence { statuses: vec![volume], ..sight(Some(image("a", false)), vec![]) },
+                ImagePresence {
+                    statuses: vec![volume],
+                    ..presence(Some(image("a", false)), vec![])
+                },
                 "has it as a volume",
             ),
             (
                 "unreadable",
-                ImagePresence { statuses: vec![broken], ..sight(Some(image("a", false)), vec![]) },
+                ImagePresence {
+                    statuses: vec![broken],
+                    ..presence(Some(image("a", false)), vec![])
+                },
                 "Unreadable",
             ),
         ] {
-            let result = format!("{:?}", check(&removal("a", 1), &sight));
+            let result = format!("{:?}", check(&removal("a", 1), &presence));
             assert!(result.contains(expected), "{name}: {result}");
         }
-        let nameless = check(&removal("", 1), &sight(Some(image("", false)), vec![]));
+        let nameless = check(&removal("", 1), &presence(Some(image("", false)), vec![]));
         assert!(nameless.is_err(), "an image without id is never named to a runtime");
     }
 
@@ -402,7 +412,7 @@ mod tests {
     }
 
     impl ImageRuntime for Prepared {
-        fn look(&self, _: &str) -> Result<ImagePresence, String> {
+        fn read(&self, _: &str) -> Result<ImagePresence, String> {
             self.looks.borrow_mut().pop().unwrap_or_else(|| Err("no answer".to_owned()))
         }
 

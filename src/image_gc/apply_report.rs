@@ -1,4 +1,4 @@
-//! What was removed and what was not, as a value and as lines.
+//! The report of a removal, as a value and as lines.
 
 use crate::answer::{Basis, answer};
 use crate::facts::timestamp::Timestamp;
@@ -15,11 +15,11 @@ pub struct ImageGcApply {
     pub planned_at: Timestamp,
     /// It was only planned.
     pub dry_run: bool,
-    /// How many bytes were wanted, as the kubelet counts; `None`: everything on the list.
+    /// The bytes to free, as the kubelet counts; `None`: everything on the list.
     pub target_bytes: Option<i64>,
     /// The sizes of what was removed, as the kubelet counts.
     pub counted_bytes: i64,
-    /// What came free on the image file system; `None`: it could not be looked at.
+    /// The bytes freed on the image file system; `None`: unknown.
     pub measured_bytes: Option<i64>,
     /// The image file system before.
     pub before: Option<Usage>,
@@ -33,26 +33,26 @@ pub struct ImageGcApply {
     pub containers: Vec<ContainerResult>,
     /// The images in order.
     pub items: Vec<ImageResult>,
-    /// What the answer rests on.
+    /// The basis of the answer.
     #[serde(flatten)]
     pub basis: Basis,
 }
 
 answer!("ImageGcApply", ImageGcApply);
 
-/// What became of an image.
+/// The result for an image.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageResult {
     /// The image.
     #[serde(flatten)]
     pub removal: Removal,
-    /// What became of it; `None`: it was only planned.
+    /// The result; `None`: it was only planned.
     #[serde(flatten)]
     pub result: Option<Removed>,
 }
 
-/// What became of a container or a sandbox.
+/// The result for a container or a sandbox.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerResult {
@@ -62,7 +62,7 @@ pub struct ContainerResult {
     pub id: String,
     /// The name of the container, else the UID of the pod.
     pub name: String,
-    /// What became of it; `None`: it was only planned.
+    /// The result; `None`: it was only planned.
     #[serde(flatten)]
     pub result: Option<Removed>,
 }
@@ -108,8 +108,8 @@ impl ImageGcApply {
         self.stopped.clone().or(failed)
     }
 
-    /// Tells whether less was freed than was wanted, as the kubelet counts. What somebody else removed in
-    /// between is free as well.
+    /// Returns true if less was freed than the target, as the kubelet counts. Images that another program removed in
+    /// between count as freed.
     pub fn is_short(&self) -> bool {
         let is_free =
             |item: &&ImageResult| matches!(item.result, Some(Removed::Removed | Removed::Gone));

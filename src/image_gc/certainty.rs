@@ -17,10 +17,10 @@ pub struct PassOutlook {
     pub any: Tristate,
 }
 
-/// Whether space is wanted.
+/// Whether space is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
-    /// Nobody knows how full the disk is.
+    /// The usage of the disk is unknown.
     Unknown,
     /// No.
     NotWanted,
@@ -28,14 +28,14 @@ pub enum Space {
     Wanted(i64),
 }
 
-/// What the passes do, beside the times.
+/// The inputs of the passes besides the times.
 #[derive(Clone, Copy, Debug)]
 pub struct Passes {
     /// Whether the age pass runs.
     pub age: Tristate,
     /// What the space pass has to free.
     pub space: Space,
-    /// Candidates may be in use in a way that nobody could ask about.
+    /// Candidates may be in use in a way that could not be read.
     pub may_be_used: bool,
 }
 
@@ -50,7 +50,7 @@ pub struct RemovalForecast {
     pub at_most: i64,
 }
 
-/// Tells whether the age pass runs: not before the kubelet has been up for the maximum age.
+/// Returns true if the age pass runs: not before the kubelet has been up for the maximum age.
 pub fn age_pass_runs(cycle: Cycle<'_>, kubelet_start: Option<Timestamp>) -> Tristate {
     let max_age = cycle.policy.max_age.0;
     match kubelet_start {
@@ -64,7 +64,7 @@ pub fn age_pass_runs(cycle: Cycle<'_>, kubelet_start: Option<Timestamp>) -> Tris
     }
 }
 
-/// Tells of each candidate, of which so much is known, whether it goes, and what comes free.
+/// Returns for each candidate whether it is removed, and the bytes freed.
 pub fn foresee(
     candidates: &[(&Candidate, ImageTimes)],
     cycle: Cycle<'_>,
@@ -149,7 +149,7 @@ impl Turns {
         }
     }
 
-    /// Tells whether an image goes in the space pass, if the age pass leaves it.
+    /// Returns true if an image goes in the space pass, if the age pass leaves it.
     fn goes(&self, item: &Item) -> Tristate {
         let amount = match self.space {
             Space::NotWanted => return Tristate::Never,

@@ -112,7 +112,7 @@ impl Node {
 struct Runtime(RefCell<Node>);
 
 impl ImageRuntime for Runtime {
-    fn look(&self, id: &str) -> Result<ImagePresence, String> {
+    fn read(&self, id: &str) -> Result<ImagePresence, String> {
         let mut node = self.0.borrow_mut();
         if !node.turn() {
             return Err("no answer".to_owned());

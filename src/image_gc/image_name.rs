@@ -3,7 +3,7 @@
 //! A runtime first takes a name for a reference and then for the start of an id (`LocalResolve` in
 //! containerd's `internal/cri/server/images/service.go`). What a reference leaves out is added as
 //! everywhere (`ParseDockerRef` in `github.com/distribution/reference`): `nginx` is
-//! `docker.io/library/nginx:latest`, and of a tag beside a digest only the digest counts.
+//! `docker.io/library/nginx:latest`, and of a tag with a digest only the digest counts.
 
 use crate::facts::runtime::Image;
 use crate::image_gc::cycle::image_key;
@@ -15,8 +15,8 @@ use std::sync::Arc;
 /// Fewer digits could be the start of anything.
 const SHORTEST_START: usize = 4;
 
-/// How many names are told of those that may be meant.
-const TOLD: usize = 5;
+/// The number of candidates named at most.
+const MOST_CANDIDATES: usize = 5;
 
 /// Why a name is not that of one image.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,10 +57,10 @@ struct Reference {
     version: String,
 }
 
-/// Tells whether a name means an image, given with its key.
+/// Returns true if a name means an image, given with its key.
 type IsMeant<'a> = &'a dyn Fn(&str, &Image) -> bool;
 
-/// Returns the image that is meant. Where handlers tell images apart, `ID,HANDLER` names one.
+/// Returns the image that is meant. Where handlers distinguish images, `ID,HANDLER` names one.
 ///
 /// # Errors
 ///
@@ -102,11 +102,11 @@ pub fn find_image<'a>(
             [] => {}
             [only] => return Ok(only),
             several => {
-                let told = several.iter().take(TOLD);
+                let named = several.iter().take(MOST_CANDIDATES);
                 return Err(ImageNameError::Ambiguous {
                     name: name.to_owned(),
                     count: several.len(),
-                    candidates: told.map(|image| told_as(image, &key(image))).collect(),
+                    candidates: named.map(|image| candidate_text(image, &key(image))).collect(),
                 });
             }
         }
@@ -179,7 +179,7 @@ fn digits(id: &str) -> &str {
     id.strip_prefix("sha256:").unwrap_or(id)
 }
 
-fn told_as(image: &Image, key: &str) -> String {
+fn candidate_text(image: &Image, key: &str) -> String {
     match image.repo_tags.first() {
         Some(tag) => format!("{key} ({tag})"),
         None => key.to_owned(),
@@ -193,7 +193,8 @@ fn near(images: &[Image], name: &str, reference: Option<&Reference>) -> Vec<Stri
         let other = Reference::parse(tag);
         other.as_ref().map(|other| &other.repository) == reference.map(|wanted| &wanted.repository)
     };
-    let same: Vec<String> = names().filter(is_same).take(TOLD).map(str::to_owned).collect();
+    let same: Vec<String> =
+        names().filter(is_same).take(MOST_CANDIDATES).map(str::to_owned).collect();
     if !same.is_empty() {
         return same;
     }

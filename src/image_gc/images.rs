@@ -20,7 +20,7 @@ pub struct ImageList {
     pub at: Timestamp,
     /// The images; the largest first.
     pub items: Vec<ImageRow>,
-    /// What the answer rests on.
+    /// The basis of the answer.
     #[serde(flatten)]
     pub basis: Basis,
 }

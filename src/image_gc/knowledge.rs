@@ -1,7 +1,7 @@
 //! What can be known from outside of the times that the kubelet keeps in memory.
 //!
-//! It remembers of each image when it first found it and when it last found it in use, and tells
-//! nobody. It finds both out every five minutes, and once more with every collection
+//! It remembers of each image when it first found it and when it last found it in use, and reports
+//! neither. It finds both out every five minutes, and once more with every collection
 //! (`detectImages` in `pkg/kubelet/images/image_gc_manager.go`), from nothing after each start. So each
 //! time lies between two others, which the start of the kubelet, the creation of containers and kq's
 //! own records bring closer together.
@@ -34,7 +34,7 @@ pub const ASSUMPTIONS: [&str; 3] = [
 pub struct Sources<'a> {
     /// The moment that is asked about.
     pub now: Timestamp,
-    /// When the kubelet started; `None`: nobody knows, it may be long ago.
+    /// When the kubelet started; `None`: unknown, it may be long ago.
     pub kubelet_start: Option<Timestamp>,
     /// kq's own records.
     pub records: Option<&'a ImageRecords>,
@@ -135,7 +135,7 @@ impl ImageTimes {
 
         // The kubelet's memory of it does not begin before this: the later of the two.
         let earliest = record.absent_at.max(kubelet_start);
-        // Where nobody looked for long, it may have gone and come again.
+        // In a long gap of the records it may have gone and come again.
         let there = record.first_detected.max(seen_from);
         let first_detected = Span { earliest, latest: latest_find(sources, there, created) };
 
@@ -214,19 +214,19 @@ impl ImageTimes {
         (self.last_used.span.map(|span| span.latest), Some(self.first_detected.latest))
     }
 
-    /// Tells whether the kubelet may remember a use that is still to come.
+    /// Returns true if the kubelet may remember a use that is still to come.
     pub fn may_be_used_after(&self, now: Timestamp) -> bool {
         self.last_used.span.is_some_and(|span| span.latest > now)
     }
 
-    /// Tells whether it is younger than an age, as far as that is known.
+    /// Returns true if it is younger than an age, as far as that is known.
     pub fn is_younger(&self, age: GoDuration, now: Timestamp) -> Tristate {
         let Span { earliest, latest } = self.first_detected;
         let younger = |then| age_of(now, then) < age.0;
         Tristate::of(younger(earliest), younger(Some(latest)))
     }
 
-    /// Tells whether it has been unused for longer than an age, as far as that is known.
+    /// Returns true if it has been unused for longer than an age, as far as that is known.
     pub fn is_unused_for(&self, age: GoDuration, now: Timestamp) -> Tristate {
         let longer = |then| age_of(now, then) > age.0;
         let (first, last) = (self.first_place().0, self.last_place().0);
@@ -238,7 +238,7 @@ impl ImageTimes {
 /// at one moment, and to be in use since another one.
 fn latest_find(sources: Sources<'_>, there: Timestamp, created: Option<Timestamp>) -> Timestamp {
     let Sources { now, kubelet_start, .. } = sources;
-    // A kubelet of which nobody knows when it started may have started just now, from nothing.
+    // A kubelet with an unknown start may have started just now, from nothing.
     let Some(start) = kubelet_start else { return now };
     let there = created.map_or(there, |created| created.min(there));
     let within = if there <= start { STARTING } else { DETECTION_PERIOD };
@@ -266,14 +266,14 @@ fn last_use(
         };
     };
     // What was in use when it was last looked at came out of use some time since; and it may have been
-    // used again where nobody looked.
+    // used again in a gap of the records.
     let latest = record.unused_at.unwrap_or(now).max(seen_from);
     if is_forgotten(latest) {
         return never;
     }
     let since = since.max(kubelet_start.unwrap_or(since));
     // Long enough for the kubelet to have looked at least once, if it is still the same kubelet, and
-    // if the image did not go and come again where nobody looked.
+    // if the image did not go and come again in a gap of the records.
     let was_seen = kubelet_start.is_some() && used.since(since) >= DETECTION_PERIOD.0;
     let is_remembered = was_seen && seen_from <= used;
     let back = used.plus(-DETECTION_PERIOD.0);

@@ -41,7 +41,7 @@ pub struct LintInput<'a> {
     pub images: Option<&'a [Image]>,
     /// The ids of the images that containers use.
     pub in_use: Option<&'a Keys>,
-    /// The image of sandboxes as the runtime is told: `registry.k8s.io/pause:3.10`.
+    /// The image of sandboxes as the runtime is configured: `registry.k8s.io/pause:3.10`.
     pub sandbox_image: Option<&'a str>,
 }
 
@@ -64,7 +64,7 @@ pub struct GcLint {
     pub summary: BTreeMap<String, usize>,
     /// The findings; the worst first.
     pub items: Vec<Finding>,
-    /// What the answer rests on.
+    /// The basis of the answer.
     #[serde(flatten)]
     pub basis: Basis,
 }
@@ -82,7 +82,7 @@ impl GcLint {
         // Stable: within a severity they stay in the order of the rules.
         items.sort_by_key(|finding| finding.severity);
         let mut basis = Basis::default();
-        basis.lack_all(images::not_looked_at(linted));
+        basis.lack_all(images::missing_facts(linted));
         Self { summary: Severity::count(&items), items, basis }
     }
 }

@@ -1,10 +1,10 @@
-//! When the kubelet collects garbage, and which failures it tells.
+//! When the kubelet collects garbage, and which failures it reports.
 //!
 //! Rules: `StartGarbageCollection` in `pkg/kubelet/kubelet.go`; pinned by `tests/vectors/gc_loop.jsonl`.
-//! Each loop is a state and a step, so that whoever has a clock turns the very loop that was tested.
+//! Each loop is a state and a step, so that production code runs the loop that is tested.
 //!
 //! ```text
-//!              interval   a failure is told                   starts
+//!              interval   a failure is an event               starts
 //! containers   1 minute   always                              always
 //! images       5 minutes  if the run before failed as well    unless turned off by the policy
 //! ```
@@ -152,7 +152,7 @@ mod tests {
         max_age: GoDuration(0),
     };
 
-    /// Writes runs as `.` and failures as `x`, those that are told as `X`.
+    /// Writes runs as `.` and failures as `x`, those with an event as `X`.
     fn told(mut gc: GcLoop, runs: &str) -> String {
         let mut at = 0;
         let mut told = String::new();

@@ -3,13 +3,13 @@
 //!
 //! * [`policy`]: when images go, as a kubelet checks it; [`policy_report`] and [`policy_view`] show it.
 //! * [`lint`]: what is unwise in it.
-//! * [`loops`]: when the kubelet runs its two garbage collections, and which failures it tells.
+//! * [`loops`]: when the kubelet runs its two garbage collections, and which failures it reports.
 //! * [`cycle`]: what its image manager does in one of them.
 //! * [`containers`]: dead containers, sandboxes and log folders, which go before images do.
 //! * [`explain`]: the story of one image, which [`image_name`] finds; [`disk`]: that of the
 //!   disk that images are on.
 //! * [`reason`]: why, in facts and sentences; that of containers is in [`containers`].
-//! * [`record`], [`knowledge`]: what the kubelet remembers of images, as far as anybody else can know.
+//! * [`record`], [`knowledge`]: the kubelet's memory of images, as far as it can be known.
 //! * [`storage`]: what a removal really frees.
 
 pub mod apply;

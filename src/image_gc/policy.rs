@@ -65,11 +65,11 @@ impl ImageGcPolicy {
         Ok(())
     }
 
-    /// Tells whether the kubelet runs image garbage collection at all.
+    /// Returns true if the kubelet runs image garbage collection at all.
     ///
     /// A high threshold of exactly 100 without a maximum age is the way to turn it off
     /// (`StartGarbageCollection` in `pkg/kubelet/kubelet.go`). Under disk pressure the eviction manager
-    /// removes images all the same.
+    /// still removes images.
     pub fn is_collecting(&self) -> bool {
         self.high_threshold_percent != 100 || self.max_age.0 != 0
     }

@@ -40,9 +40,9 @@ pub struct GcPolicy {
     pub items: Vec<PolicySetting>,
     /// Why a kubelet with these settings does not start, in its own words and order.
     pub errors: Vec<String>,
-    /// What the image manager would say of the thresholds, if it were asked: it is less strict.
+    /// The errors of the image manager about the thresholds: it is less strict.
     pub policy_error: Option<String>,
-    /// What the answer rests on.
+    /// The basis of the answer.
     #[serde(flatten)]
     pub basis: Basis,
 }
@@ -71,7 +71,7 @@ pub struct PolicySetting {
     pub name: &'static str,
     /// The value as the kubelet writes it.
     pub value: Value,
-    /// The value of a kubelet that was told nothing.
+    /// The default value.
     pub default: Value,
     /// Who said so.
     pub origin: Origin,
@@ -123,7 +123,7 @@ impl GcPolicy {
         }
     }
 
-    /// Tells whether a kubelet with this policy starts.
+    /// Returns true if a kubelet with this policy starts.
     pub fn is_accepted(&self) -> bool {
         self.errors.is_empty()
     }

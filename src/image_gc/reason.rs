@@ -139,12 +139,12 @@ pub enum ImageReason {
         /// The kubelet's memory of it.
         age: ImageAge,
     },
-    /// Whether space is wanted is unknown.
+    /// It is unknown whether space is needed.
     SpaceUnknown {
         /// The kubelet's memory of it.
         age: ImageAge,
     },
-    /// It stays: nothing is wanted.
+    /// It stays: no space is needed.
     NothingWanted {
         /// The kubelet's memory of it.
         age: ImageAge,

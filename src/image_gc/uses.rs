@@ -1,4 +1,4 @@
-//! Who uses which image: the containers of the runtime, as the kubelet looks at them.
+//! The users of images: the containers of the runtime, as the kubelet reads them.
 //!
 //! It takes what a container calls its image for an id (`toKubeContainer` in
 //! `pkg/kubelet/kuberuntime/helpers.go`): `image_id`, which younger runtimes fill in, else `image_ref`.
@@ -32,7 +32,7 @@ pub struct Use {
     pub is_volume: bool,
     /// When the container was created.
     pub created_at: Timestamp,
-    /// When it ended, where that was asked.
+    /// When it ended, where that was queried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Timestamp>,
 }
@@ -46,7 +46,7 @@ pub struct Uses {
     pub by_key: KeyMap<Vec<Use>>,
     /// Containers that name no image of the list, and so keep none.
     pub astray: Vec<String>,
-    /// Image volumes may be mounted, and nobody could be asked.
+    /// Image volumes may be mounted, and the runtime did not list them.
     pub volumes_unknown: Option<String>,
 }
 
@@ -79,8 +79,8 @@ pub fn listed(images: &[Image]) -> Vec<ListedImage> {
     images.iter().map(listed).collect()
 }
 
-/// Returns under which class of runtime an image is recorded: records tell images apart by what the
-/// kubelet tells them apart by.
+/// Returns the class of runtime under which an image is recorded: records distinguish images as the
+/// kubelet does.
 pub fn recorded_handler(image: &Image, rules: KubeletRules) -> &str {
     match rules.gates.enabled(Gate::RuntimeClassInImageCriApi) {
         true => &image.runtime_handler,

@@ -19,9 +19,9 @@ pub struct Pass {
     pub removed: Option<ImageGcApply>,
     /// What the kubelet writes into its log.
     pub log: String,
-    /// How it went, and what the kubelet tells about it.
+    /// The result, and the event that the kubelet writes.
     pub outcome: Outcome,
-    /// What the answer rests on.
+    /// The basis of the answer.
     #[serde(flatten)]
     pub basis: Basis,
 }

@@ -45,23 +45,23 @@ pub struct Summary {
     pub preempts: usize,
     /// It is refused: killing is not enough.
     pub not_enough: usize,
-    /// It is refused, and nobody could make room.
+    /// It is refused, and no pod can make room.
     pub refused: usize,
-    /// A fact is missing, so that nobody knows.
+    /// A fact is missing, so the result is unknown.
     pub missing: usize,
 }
 
-/// What becomes of the pod on a node.
+/// The result for the pod on a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum NodeResult {
-    /// It fits, and nobody is killed.
+    /// It fits, and no pod is killed.
     Fits,
     /// Others are killed, and it is admitted.
     Preempts,
-    /// It is refused: killing everybody who may be killed is not enough.
+    /// It is refused: killing all possible victims is not enough.
     NotEnough,
-    /// It is refused before anybody could make room, or is not critical.
+    /// It is refused before any preemption, or is not critical.
     Refused,
     /// A fact is missing without which there is no answer.
     Missing,
@@ -74,7 +74,7 @@ pub struct NodeStanding {
     pub name: String,
     /// It is cordoned.
     pub unschedulable: bool,
-    /// Whether it says that it is ready; `None`: nobody knows.
+    /// Whether it says that it is ready; `None`: unknown.
     pub ready: Option<bool>,
     /// The version of its kubelet, as the Node object has it; may be empty.
     pub kubelet_version: String,
@@ -86,7 +86,7 @@ pub struct NodeStanding {
 pub struct NodeAnswer {
     /// The node.
     pub node: String,
-    /// What becomes of the pod.
+    /// The result for the pod.
     pub result: NodeResult,
     /// Why; where a fact is missing, which.
     pub because: Worded<PreemptionReason>,
@@ -94,17 +94,17 @@ pub struct NodeAnswer {
     pub refusals: Vec<Refusal>,
     /// What is missing.
     pub requirements: Vec<Missing>,
-    /// What is still missing when everybody is killed who may be.
+    /// The shortfall if all possible victims are killed.
     pub not_enough: Vec<Missing>,
     /// Who is killed, in this order.
     pub victims: Vec<NodeVictim>,
-    /// By what nodes are compared; `None`: nobody is killed.
+    /// By what nodes are compared; `None`: no pod is killed.
     pub cost: Option<Cost>,
     /// How long the kubelet waits at the most, for all of them.
     pub waits_seconds: i64,
     /// The node is cordoned. The kubelet does not look at that.
     pub unschedulable: bool,
-    /// Whether the node says that it is ready; `None`: nobody knows. The kubelet does not look at that.
+    /// Whether the node says that it is ready; `None`: unknown. The kubelet does not look at that.
     pub ready: Option<bool>,
     /// The version of its kubelet; `None`: the Node object does not say.
     pub kubelet_version: Option<String>,
@@ -191,7 +191,7 @@ impl PartialOrd for Cost {
 }
 
 impl NodeAnswer {
-    /// Says what becomes of the pod on a node; the victims are those of the answer.
+    /// Returns the result for the pod on a node; the victims are those of the answer.
     pub fn new(
         node: &NodeStanding,
         explained: PreemptionExplanation,
@@ -221,7 +221,7 @@ impl NodeAnswer {
         }
     }
 
-    /// Says that a fact is missing without which there is no answer.
+    /// Returns the statement that a fact is missing without which there is no answer.
     pub fn missing(node: &NodeStanding, error: String, basis: Basis) -> Self {
         let NodeStanding { name, unschedulable, ready, kubelet_version } = node.clone();
         Self {
@@ -281,16 +281,16 @@ impl ClusterPreemption {
                 NodeResult::Missing => &mut summary.missing,
             } += 1;
         }
-        say_once(&mut nodes, &mut basis);
+        share_basis(&mut nodes, &mut basis);
         Self { pod: qualified(pod), critical, summary, nodes, basis }
     }
 
-    /// Tells whether any node takes the pod.
+    /// Returns true if any node takes the pod.
     pub fn is_taken(&self) -> bool {
         self.summary.fits + self.summary.preempts > 0
     }
 
-    /// Tells whether a fact is missing, of all or of one node.
+    /// Returns true if a fact is missing, of all or of one node.
     pub fn lacks_facts(&self) -> bool {
         self.summary.missing > 0
             || !self.basis.missing.is_empty()
@@ -299,7 +299,7 @@ impl ClusterPreemption {
 }
 
 /// Takes what all nodes with an answer assume out of each, and says it once.
-fn say_once(nodes: &mut [NodeAnswer], basis: &mut Basis) {
+fn share_basis(nodes: &mut [NodeAnswer], basis: &mut Basis) {
     let answered = |node: &&mut NodeAnswer| node.result != NodeResult::Missing;
     let mut all = nodes.iter().filter(|node| node.result != NodeResult::Missing);
     let Some(first) = all.next() else { return };

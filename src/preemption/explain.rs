@@ -1,4 +1,4 @@
-//! Whom the kubelet kills to take in a pod, with every round and its reasons.
+//! The pods that the kubelet kills to admit a pod, with every round and its reasons.
 
 use super::handle::{Handled, MESSAGE, Outcome, REASON_PREEMPTING, written_status};
 use super::reason::{CriticalReason, PreemptionReason, SparedReason};
@@ -19,7 +19,7 @@ use crate::k8s::qos::recorded_qos_class;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Returns whether a pod is critical, and why.
+/// Returns true if a pod is critical, and why.
 pub fn why_critical(pod: &Pod) -> Reasoned {
     Reasoned { value: is_critical_pod(pod), because: critical_reason(pod).into() }
 }
@@ -176,7 +176,7 @@ struct Hindsight {
     unneeded: bool,
 }
 
-/// Says what each victim was good for; in one walk, as there can be many.
+/// Returns what each victim was good for; in one walk, as there can be many.
 fn hindsight(requirements: &[Requirement], given: &[Vec<i64>]) -> Vec<Hindsight> {
     let gives = |of: &[i64], place: usize| of.get(place).copied().unwrap_or(0);
     let total =

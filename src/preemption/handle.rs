@@ -1,4 +1,4 @@
-//! What becomes of a pod's failures, and what is written about the victims
+//! Handles the admission failures of a pod, and names the status that victims get
 //! (`HandleAdmissionFailure`, `evictPodsToFreeRequests`).
 
 use super::requirement::Requirement;
@@ -18,12 +18,12 @@ pub const MESSAGE: &str = "Preempted in order to admit critical pod";
 /// The message of the condition `DisruptionTarget`.
 pub const CONDITION_MESSAGE: &str = "Pod was preempted by Kubelet to accommodate a critical pod.";
 
-/// What becomes of a pod's failures.
+/// The result of a pod's failures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Handled {
     /// What the kubelet does.
     pub outcome: Outcome,
-    /// How the victims were found; `None` where nobody was looked for.
+    /// How the victims were found; `None`: no victim was needed.
     pub preemption: Option<Preemption>,
 }
 
@@ -37,11 +37,11 @@ pub enum Outcome {
     /// No set of pods is enough: the kubelet's error.
     NotEnough(String),
     /// These are killed, one after the other, and the pod is admitted, even where killing fails. Whether it
-    /// fits then is not looked at.
+    /// fits then is not checked.
     Kills(Vec<usize>),
 }
 
-/// Says what the kubelet does when a pod fails to be admitted; `pods` are the active ones.
+/// Returns what the kubelet does when a pod fails to be admitted; `pods` are the active ones.
 pub fn handle_failures(
     pod: &Pod,
     failures: &[Failure],
@@ -52,7 +52,7 @@ pub fn handle_failures(
     handle(pod, failures, |requirements| pick_victims(pod, pods, requirements, trace, rules))
 }
 
-/// The same with somebody who picks the victims.
+/// The same with a function that picks the victims.
 fn handle(
     pod: &Pod,
     failures: &[Failure],
@@ -87,7 +87,7 @@ fn handle(
 
 /// Examines a pod and makes room for it as the kubelet does: among the pods that are active.
 ///
-/// Returns the verdict, what the checks said before, and what became of failures.
+/// Returns the verdict, the earlier results of the checks, and the result of failures.
 pub fn admit_with_preemption(
     pod: &Pod,
     facts: &Facts<'_>,
@@ -101,7 +101,7 @@ pub fn admit_with_preemption(
 
 /// Makes room for a pod that was examined.
 ///
-/// Returns the verdict, and what became of failures; `None` where there are none.
+/// Returns the verdict, and the result of failures; `None` where there are none.
 pub fn make_room(
     pod: &Pod,
     examined: &Examined,
@@ -114,7 +114,7 @@ pub fn make_room(
     })
 }
 
-/// The same with somebody who picks the victims.
+/// The same with a function that picks the victims.
 pub(super) fn make_room_with(
     pod: &Pod,
     examined: &Examined,
@@ -142,8 +142,8 @@ pub(super) fn make_room_with(
     (verdict, Some(handled))
 }
 
-/// What the kubelet writes to the status of a victim, beside what is there: the phase `Failed`, the reason
-/// and message of a preemption, and a condition ([`written_to_victim`](crate::eviction::written_to_victim)).
+/// What the kubelet writes to the status of a victim, in addition to its present content: the phase `Failed`, the
+/// reason and message of a preemption, and a condition ([`written_to_victim`](crate::eviction::written_to_victim)).
 #[derive(Clone, Debug, PartialEq)]
 pub struct WrittenStatus {
     /// The condition; it takes the place of one that is there.

@@ -6,12 +6,12 @@
 //! * `requirement`: what is missing, and how far a pod is from giving it.
 //! * `victims`, `search`: a pod that may have to go; who is picked, class by class and round by round.
 //! * `explain`, `report`: the answer with its reasons.
-//! * `apply`: what is to be done next so that the pod fits, and what was done.
+//! * `apply`: the next step so that the pod fits, and the report.
 //! * `cluster`, `cluster_view`: what a pod would cost on each node of a cluster.
-//! * `restart`, `restart_view`: who is taken in again when the kubelet starts anew.
-//! * `lint`: whom a priority does not protect.
-//! * `why`: who killed a pod, and for whom, from what is left of it.
-//! * `handle`: what becomes of a pod's failures, and what is written about the victims.
+//! * `restart`, `restart_view`: the pods that are admitted again when the kubelet restarts.
+//! * `lint`: pods that a priority does not protect.
+//! * `why`: the component that killed a pod, and the preemptor, from the remaining evidence.
+//! * `handle`: the handling of a pod's failures, and the status of the victims.
 
 pub mod apply;
 mod cluster;
@@ -49,7 +49,7 @@ pub use report::{
     PreemptionResult, Reasoned, RoundExplained, Spared, StageExplained, Victim, WrittenExplained,
 };
 pub use requirement::{
-    Requirement, Requirements, asks_for_no_more, distance, preemption_request, subtract,
+    Requirement, Requirements, distance, preemption_request, requests_no_more, subtract,
 };
 pub use restart::{
     ComparedAnew, MOST_TAKERS, PodReadmission, ReadmissionResult, Readmitted, Taker, are_tied,

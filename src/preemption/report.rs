@@ -18,9 +18,9 @@ pub struct PodPreemption {
     /// The answer.
     #[serde(flatten)]
     pub preemption: PreemptionExplanation,
-    /// What the checks said before anybody made room.
+    /// The results of the checks before any preemption.
     pub admission: Explanation,
-    /// What it rests on.
+    /// The basis.
     #[serde(flatten)]
     pub basis: Basis,
 }
@@ -41,7 +41,7 @@ impl PodPreemption {
 pub struct PreemptionExplanation {
     /// Whether the pod is critical, and why.
     pub critical: Reasoned,
-    /// What becomes of it.
+    /// The result.
     pub result: PreemptionResult,
     /// Why.
     pub because: Worded<PreemptionReason>,
@@ -49,7 +49,7 @@ pub struct PreemptionExplanation {
     pub refusals: Vec<Refusal>,
     /// What is missing.
     pub requirements: Vec<Missing>,
-    /// What is still missing when everybody is killed who may be; nothing where that is enough.
+    /// The shortfall if all possible victims are killed; empty if that is enough.
     pub not_enough: Vec<Missing>,
     /// The classes in the order in which victims are looked for.
     pub stages: Vec<StageExplained>,
@@ -68,18 +68,18 @@ pub struct Reasoned {
     pub because: Worded<CriticalReason>,
 }
 
-/// What becomes of a pod.
+/// The result for a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PreemptionResult {
-    /// It fits, and nobody is killed.
+    /// It fits, and no pod is killed.
     Fits,
-    /// It is refused: before anybody could make room, as it is not critical, or in the end, when others were
+    /// It is refused: before any preemption, as it is not critical, or in the end, when others were
     /// killed for it in vain.
     Refused,
     /// Others are killed, and it is admitted.
     Preempts,
-    /// It is refused: killing everybody who may be killed is not enough.
+    /// It is refused: killing all possible victims is not enough.
     NotEnough,
 }
 
@@ -110,7 +110,7 @@ pub struct StageExplained {
 pub struct RoundExplained {
     /// What is missing.
     pub requirements: Vec<Missing>,
-    /// The pods in the order in which they are looked at; empty where those of all rounds are too many.
+    /// The pods in the order in which they are visited; empty where those of all rounds are too many.
     pub candidates: Vec<CandidateExplained>,
     /// The victim.
     pub chosen: String,
@@ -193,7 +193,7 @@ pub struct ConditionExplained {
     pub reason: &'static str,
     /// The message.
     pub message: String,
-    /// The generation of the pod that it is about; `None`: such a kubelet does not tell, or the pod has
+    /// The generation of the pod that it is about; `None`: such a kubelet does not report it, or the pod has
     /// none.
     pub observed_generation: Option<i64>,
     /// It was `True` before, and keeps its time.

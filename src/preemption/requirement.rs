@@ -81,8 +81,8 @@ pub fn subtract(quantity: i64, gives: impl IntoIterator<Item = i64>) -> Option<i
     (stays > 0).then_some(stays)
 }
 
-/// Tells whether of two pods that are equally near the first asks for no more than the second
+/// Returns true if of two pods that are equally near the first asks for no more than the second
 /// (`smallerResourceRequest`): of memory, then of CPU. Given as memory and CPU of each.
-pub fn asks_for_no_more(first: (i64, i64), second: (i64, i64)) -> bool {
+pub fn requests_no_more(first: (i64, i64), second: (i64, i64)) -> bool {
     first <= second
 }

@@ -1,4 +1,4 @@
-//! Which pods a kubelet that starts anew takes in again (`HandlePodAdditions`, `pkg/kubelet/kubelet.go`, read
+//! The pods that a restarted kubelet admits again (`HandlePodAdditions`, `pkg/kubelet/kubelet.go`, read
 //! in 1.36.2): one after the other, each among those that were taken in before it.
 
 use super::handle::{Outcome, make_room_with};
@@ -25,14 +25,14 @@ pub struct PodReadmission {
     pub node: String,
     /// The pods in the order in which the kubelet comes to them.
     pub items: Vec<Readmitted>,
-    /// What it rests on.
+    /// The basis.
     #[serde(flatten)]
     pub basis: Basis,
 }
 
 answer!("PodReadmission", PodReadmission);
 
-/// What becomes of a pod.
+/// The result for a pod.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Readmitted {
@@ -43,19 +43,19 @@ pub struct Readmitted {
     /// When it was made; `None`: it does not say, and is taken for the oldest.
     #[schemars(with = "Option<String>")]
     pub created_at: Option<Timestamp>,
-    /// What becomes of it.
+    /// The result.
     pub result: ReadmissionResult,
     /// What the kubelet says of one that it does not take; of several, one, which is left to chance.
     pub refusals: Vec<Refusal>,
-    /// Whom it kills for it, in this order.
+    /// The pods that it kills for it, in this order.
     pub kills: Vec<String>,
-    /// For whom it is killed after it was taken in.
+    /// The pod for which it is killed after its admission.
     pub killed_for: Option<String>,
     /// What is compared at its turn: its place, and what it requests.
     pub compared: Vec<ComparedAnew>,
 }
 
-/// What becomes of a pod.
+/// The result for a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ReadmissionResult {
@@ -110,7 +110,7 @@ pub fn restart_order<'p>(pods: &[&'p Pod]) -> Vec<&'p Pod> {
     order
 }
 
-/// Tells whether the kubelet comes to two pods in an order that is left to chance.
+/// Returns true if the kubelet comes to two pods in an order that is left to chance.
 pub fn are_tied(one: &Pod, other: &Pod) -> bool {
     is_static_pod(one) == is_static_pod(other) && created_at(one) == created_at(other)
 }
@@ -192,7 +192,7 @@ fn created_at(pod: &Pod) -> Option<Timestamp> {
     pod.metadata.creation_timestamp.filter(|_| !is_static_pod(pod))
 }
 
-/// Says what was compared, and who has what is missing; nothing where the pod was refused before.
+/// Returns what was compared, and who has what is missing; nothing where the pod was refused before.
 fn compared(examined: &Examined, others: &Occupancy<'_>) -> Vec<ComparedAnew> {
     let Some(ledger) = &examined.ledger else { return Vec::new() };
     let shortages = examined.filtered.failures.iter().filter_map(|failure| match failure {
@@ -277,7 +277,7 @@ impl PodReadmission {
         Self { node: node.metadata.name.clone(), items, basis }
     }
 
-    /// Tells whether all pods are taken in again, and stay.
+    /// Returns true if all pods are taken in again, and stay.
     pub fn all_stay(&self) -> bool {
         self.items.iter().all(|it| it.result == ReadmissionResult::Admitted)
     }

@@ -1,4 +1,4 @@
-//! Who is taken in again when the kubelet starts anew, as tables.
+//! The pods that are admitted again when the kubelet restarts, as tables.
 
 use super::restart::{ComparedAnew, PodReadmission, ReadmissionResult, Readmitted, Taker};
 use crate::admission::shown;
@@ -26,7 +26,7 @@ pub fn table(answer: &PodReadmission) -> String {
     pods.to_string()
 }
 
-/// Says what became of a pod: all parts of it are so, but of several refusals the kubelet says one.
+/// Returns the result for a pod: all of its parts; of several refusals the kubelet reports one.
 fn because(it: &Readmitted) -> String {
     let mut parts = Vec::new();
     if !it.refusals.is_empty() {

@@ -1,7 +1,7 @@
 //! The search in one class after the other: what each has to give, and who is picked for it. A round looks at every
 //! pod, so the time grows with the square of the pods: callers bound them by [`MOST_PODS`](super::MOST_PODS).
 
-use super::requirement::{Requirement, Requirements, asks_for_no_more, shortfall, subtract};
+use super::requirement::{Requirement, Requirements, requests_no_more, shortfall, subtract};
 use super::victims::{
     MOST_TIES, NotEnough, PotentialVictim, Round, Stage, Trace, Visit, VisitResult,
 };
@@ -67,7 +67,7 @@ impl<'s> Search<'s> {
             .collect()
     }
 
-    fn told(&self, missing: &[Missing]) -> Vec<Requirement> {
+    fn requirements(&self, missing: &[Missing]) -> Vec<Requirement> {
         missing
             .iter()
             .filter_map(|it| {
@@ -78,7 +78,7 @@ impl<'s> Search<'s> {
     }
 
     pub(super) fn not_enough(&self, missing: &[Missing]) -> NotEnough {
-        NotEnough(Requirements(self.told(missing)))
+        NotEnough(Requirements(self.requirements(missing)))
     }
 
     pub(super) fn all_classes(
@@ -106,7 +106,7 @@ impl<'s> Search<'s> {
         mut missing: Vec<Missing>,
         stages: &mut Vec<Stage>,
     ) -> Result<Vec<Candidate>, NotEnough> {
-        let requirements = self.told(&missing);
+        let requirements = self.requirements(&missing);
         let mut victims = Vec::new();
         let mut rounds = Vec::new();
         let mut room = MOST_TIES;
@@ -115,7 +115,7 @@ impl<'s> Search<'s> {
                 return Err(self.not_enough(&missing));
             }
             let Pick { place, mut round } = round(&pods, &missing, self.trace, &mut room);
-            round.requirements = self.told(&missing);
+            round.requirements = self.requirements(&missing);
             // The last takes the place of the chosen one, which the next round's order follows.
             let chosen = pods.swap_remove(place);
             let stays = |it: &Missing| {
@@ -123,7 +123,7 @@ impl<'s> Search<'s> {
                 Some(Missing { quantity, ..*it })
             };
             missing = missing.iter().filter_map(stays).collect();
-            round.remaining = self.told(&missing);
+            round.remaining = self.requirements(&missing);
             rounds.push(round);
             victims.push(chosen);
         }
@@ -144,7 +144,7 @@ fn round(pods: &[Candidate], missing: &[Missing], trace: Trace, room: &mut usize
             VisitResult::Nearer
         } else if distance != best_distance {
             VisitResult::Farther
-        } else if asks_for_no_more(pod.asks, best_asks) {
+        } else if requests_no_more(pod.asks, best_asks) {
             VisitResult::TieNoMore
         } else {
             VisitResult::TieMore

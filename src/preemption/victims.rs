@@ -1,7 +1,7 @@
 //! Who is picked, class by class and round by round (`getPodsToPreempt`).
 //!
 //! A pod that may have to go, with all that is asked about it when victims are picked: found out once,
-//! however often somebody makes room.
+//! for any number of preemptions.
 
 use super::requirement::{Requirement, Requirements, rounded};
 use super::search::{Candidate, Search};
@@ -12,7 +12,7 @@ use crate::k8s::qos::{QosClass, recorded_qos_class};
 use crate::k8s::resources::kubelet_requests;
 use std::fmt;
 
-/// How the victims were found. Pods are told by their places in the list that was given.
+/// How the victims were found. Pods are named by their indices in the given list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Preemption {
     /// What is missing.
@@ -32,7 +32,7 @@ pub struct Preemption {
     pub victims: Result<Vec<usize>, NotEnough>,
 }
 
-/// What stays missing when everybody who may be killed is.
+/// The shortfall if all possible victims are killed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotEnough(pub Requirements);
 
@@ -59,7 +59,7 @@ pub struct Stage {
 pub struct Round {
     /// What is missing.
     pub requirements: Vec<Requirement>,
-    /// The pods in the order in which they were looked at; empty unless they were asked for.
+    /// The pods in the order in which they were visited; empty unless requested.
     pub visits: Vec<Visit>,
     /// The pod that was chosen.
     pub chosen: usize,
@@ -92,9 +92,9 @@ pub enum VisitResult {
     Nearer,
     /// It is not: farther than the best.
     Farther,
-    /// It is: as near, and asks for no more.
+    /// It is: as near, and requests no more.
     TieNoMore,
-    /// It is not: as near, but asks for more.
+    /// It is not: as near, but requests more.
     TieMore,
 }
 
@@ -110,18 +110,18 @@ pub const MOST_TIES: usize = 1_000_000;
 /// of them go. Visits grow with the square of the pods.
 pub const MOST_VISITS: usize = 250_000;
 
-/// What is to be kept of the rounds.
+/// The detail kept of the rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trace {
-    /// Who was chosen.
+    /// The victims.
     #[default]
     Chosen,
-    /// Every pod that was looked at, too: as many as rounds times pods. Where that could be more than
+    /// Every visited pod, too: as many as rounds times pods. Where that could be more than
     /// `MOST_VISITS`, only who was chosen.
     Visits,
 }
 
-/// Finds whom the kubelet kills so that as much as is required becomes free.
+/// Returns the pods that the kubelet kills to free the required amounts.
 ///
 /// Among pods that are equal the order of `pods` decides. The kubelet's own comes from a map, so there
 /// it is left to chance.

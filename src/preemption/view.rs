@@ -1,4 +1,4 @@
-//! Whom the kubelet kills, as tables.
+//! The pods that the kubelet kills, as tables.
 
 use super::report::{
     CandidateExplained, Missing, PodPreemption, PreemptionResult, RoundExplained, Spared,
@@ -19,7 +19,7 @@ const SPARED: &[Column<Spared>] = &[
     Column::new("BECAUSE", |it| it.because.to_string()),
 ];
 
-/// Shows what becomes of the pod, and the victims.
+/// Shows the result for the pod, and the victims.
 pub fn table(answer: &PodPreemption) -> String {
     let explanation = &answer.preemption;
     let mut text = String::new();
@@ -92,7 +92,7 @@ fn note(victim: &Victim) -> String {
     if notes.is_empty() { "-".to_owned() } else { notes.join("; ") }
 }
 
-/// Says which pods could go in a victim's place; of many, the first.
+/// Returns which pods could go in a victim's place; of many, the first.
 pub(super) fn named_ties(ties: &[Arc<str>]) -> Option<String> {
     let named = ties.get(..NAMED).unwrap_or(ties).join(", ");
     match ties.len() {

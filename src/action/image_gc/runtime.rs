@@ -28,9 +28,9 @@ impl NodeRuntime {
         Ok(Self { session })
     }
 
-    /// Removes dead containers and sandboxes in the kubelet's order, each looked at again before, and
-    /// tells each at once. Logs stay: a runtime does not know them. Returns why it ended before the end as
-    /// well.
+    /// Removes dead containers and sandboxes in the kubelet's order. Reads each again before, and
+    /// passes each result on at once. Logs stay: a runtime does not know them. Also returns why it ended
+    /// early.
     pub(super) fn remove_containers(
         &self,
         plan: &ContainerGcPlan,
@@ -120,13 +120,13 @@ fn done(result: Result<(), String>) -> Removed {
 }
 
 impl ImageRuntime for NodeRuntime {
-    fn look(&self, id: &str) -> Result<ImagePresence, String> {
-        let sight = self.sight(id)?;
+    fn read(&self, id: &str) -> Result<ImagePresence, String> {
+        let presence = self.presence(id)?;
         // A container that was removed after it was listed has no status any more; that says nothing of
         // the next list.
-        match sight.statuses.iter().any(|status| status.error.is_some()) {
-            true => self.sight(id),
-            false => Ok(sight),
+        match presence.statuses.iter().any(|status| status.error.is_some()) {
+            true => self.presence(id),
+            false => Ok(presence),
         }
     }
 
@@ -136,7 +136,7 @@ impl ImageRuntime for NodeRuntime {
 }
 
 impl NodeRuntime {
-    fn sight(&self, id: &str) -> Result<ImagePresence, String> {
+    fn presence(&self, id: &str) -> Result<ImagePresence, String> {
         let image = self.session.image(id)?;
         // After the image: a container that was created in between is seen.
         let needs = RuntimeNeeds {

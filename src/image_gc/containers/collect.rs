@@ -230,7 +230,7 @@ impl<'a> Collection<'a> {
     }
 }
 
-/// Tells whether there are more than a limit.
+/// Returns true if there are more than a limit.
 fn exceeds(number: usize, limit: u64) -> bool {
     u64::try_from(number).is_ok_and(|number| number > limit)
 }

@@ -28,7 +28,7 @@ pub struct Failures {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Call {
-    /// `ContainerStatus`, which tells where the log is.
+    /// `ContainerStatus`, which has the path of the log.
     ContainerStatus,
     /// `StopContainer`
     StopContainer,

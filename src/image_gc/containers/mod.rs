@@ -6,7 +6,7 @@
 //! manager before it removes images.
 //!
 //! * [`policy`]: the limits.
-//! * [`state`]: what the kubelet looks at.
+//! * [`state`]: the state that the kubelet reads.
 //! * [`failures`]: the calls that fail, so that the plan is what would happen with them.
 //! * [`mod@plan`]: from these to the steps in the kubelet's order, and why everything else stays.
 //! * [`reason`]: why a thing goes or stays.

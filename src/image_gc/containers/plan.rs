@@ -52,7 +52,7 @@ pub struct ContainerStep {
     pub state: ContainerState,
     /// In nanoseconds since 1970.
     pub created_at: i64,
-    /// How long it may take to end, if it must be stopped before: nobody knows whether it runs.
+    /// How long it may take to end, if it must be stopped before: it is unknown whether it runs.
     pub stop_timeout_seconds: Option<i64>,
     /// Why it goes.
     pub reason: RemovalReason,

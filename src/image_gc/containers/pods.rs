@@ -1,7 +1,7 @@
 //! What the kubelet's pod workers think of pods, judged from outside.
 //!
 //! Rules: `ShouldPodRuntimeBeRemoved` and `ShouldPodContentBeRemoved` in `pkg/kubelet/pod_workers.go`.
-//! The kubelet goes by what it has done itself; a list of pods tells the same a little later.
+//! The kubelet uses its own state; a list of pods has the same state a little later.
 
 use super::state::GcPod;
 use crate::facts::workloads::effective_uid;

@@ -34,7 +34,7 @@ impl ContainerGcPolicy {
 }
 
 impl Default for ContainerGcPolicy {
-    /// The policy of a kubelet that was told none: one dead container of each stays, at any age.
+    /// The default policy: one dead container of each stays, at any age.
     fn default() -> Self {
         Self { min_age: GoDuration(0), max_per_pod_container: Some(1), max_containers: None }
     }

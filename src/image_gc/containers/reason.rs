@@ -9,9 +9,9 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PodRemoval {
-    /// The pod was evicted, or deleted and has ended, or nobody knows it.
+    /// The pod was evicted, or deleted and has ended, or is unknown.
     Content,
-    /// All containers of the pod have ended for good, and the eviction manager asks.
+    /// All containers of the pod have ended for good, and the trigger is the eviction manager.
     Runtime,
 }
 

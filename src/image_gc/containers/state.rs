@@ -1,4 +1,4 @@
-//! What the kubelet looks at when it collects dead containers.
+//! The state that the kubelet reads when it collects dead containers.
 
 use crate::facts::runtime::{Container, ContainerState, Sandbox};
 use serde::{Deserialize, Serialize};
@@ -102,13 +102,13 @@ impl From<&Sandbox> for GcSandbox {
 )]
 #[serde(rename_all = "camelCase")]
 pub struct GcPod {
-    /// All its containers have ended for good, or nobody knows the pod (`ShouldPodRuntimeBeRemoved`).
+    /// All its containers have ended for good, or the pod is unknown (`ShouldPodRuntimeBeRemoved`).
     pub runtime_should_be_removed: bool,
-    /// It was evicted, or deleted and has ended, or nobody knows it (`ShouldPodContentBeRemoved`).
+    /// It was evicted, or deleted and has ended, or is unknown (`ShouldPodContentBeRemoved`).
     pub content_should_be_removed: bool,
 }
 
-/// Who asks for dead containers to be removed.
+/// The trigger of the removal of dead containers.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema,
 )]

@@ -57,7 +57,7 @@ impl Event {
     }
 }
 
-/// What became of a candidate in the passes that ran.
+/// The result for a candidate in the passes that ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Considered {
     /// The image.
@@ -88,7 +88,7 @@ pub struct Collection {
     pub freed_by_space: i64,
     /// The events.
     pub events: Vec<Event>,
-    /// The ids that are given to those who want to know what stays; `None`: they are not told.
+    /// Receives the IDs of the images that stay; `None`: not needed.
     pub remaining: Option<Vec<Arc<str>>>,
 }
 
@@ -162,8 +162,8 @@ pub fn delete_unused_images(
     done
 }
 
-/// Looks at the images and removes none, as the detection between two collections does.
-pub fn look_at_images(records: &mut Records, cycle: Cycle<'_>, world: GcInputs<'_>) -> Collection {
+/// Detects the images and removes none, as the detection between two collections does.
+pub fn detect_images(records: &mut Records, cycle: Cycle<'_>, world: GcInputs<'_>) -> Collection {
     begin(records, cycle, world).unwrap_or_else(failed)
 }
 

@@ -40,7 +40,7 @@ pub struct ImageUser {
 pub struct Record {
     /// The id, without the handler.
     pub id: Arc<str>,
-    /// The class of runtime for which it was pulled, where that tells images apart.
+    /// The class of runtime for which it was pulled, where that distinguishes images.
     pub runtime_handler: String,
     /// When it was first found.
     pub first_detected: Option<Timestamp>,
@@ -59,7 +59,7 @@ pub struct Record {
 /// What the kubelet remembers, by [`image_key`].
 pub type Records = KeyMap<Record>;
 
-/// Returns by what the kubelet tells images apart: the id, and the handler where that is looked at.
+/// Returns the properties by which the kubelet distinguishes images: the id, and the handler where that is looked at.
 pub fn image_key(id: impl Into<Arc<str>>, runtime_handler: &str, rules: KubeletRules) -> Arc<str> {
     let id = id.into();
     if rules.gates.enabled(Gate::RuntimeClassInImageCriApi) && !runtime_handler.is_empty() {

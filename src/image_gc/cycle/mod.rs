@@ -11,7 +11,7 @@ mod usage;
 pub use crate::image_gc::hashed::Keys;
 pub use collection::{
     Collection, Considered, Cycle, Event, GcInputs, PassedOver, delete_unused_images,
-    garbage_collect, look_at_images,
+    detect_images, garbage_collect,
 };
 pub use detection::{ImageUser, ListedImage, Record, Records, detect, image_key, images_in_use};
 pub use passes::{

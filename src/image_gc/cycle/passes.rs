@@ -14,13 +14,13 @@ use std::sync::Arc;
 /// An image that is neither in use nor pinned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// By what the kubelet tells images apart.
+    /// The properties by which the kubelet distinguishes images.
     pub key: Arc<str>,
     /// What it remembers of it.
     pub record: Record,
 }
 
-/// All records, told apart.
+/// All records, by key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Candidates {
     /// The candidates; those that tie are in the order of their keys.
@@ -30,7 +30,7 @@ pub struct Candidates {
     /// The keys of those that are pinned, and not in use.
     pub pinned: Vec<Arc<str>>,
     /// The keys of those that have no id, which the kubelet passes over with an event. Only looked for
-    /// where handlers tell images apart.
+    /// where handlers distinguish images.
     pub invalid: Vec<Arc<str>>,
 }
 
@@ -63,7 +63,7 @@ pub enum SpaceVerdict {
 /// Removes an image by its key and id, or says why not.
 pub type Remove<'a> = &'a mut dyn FnMut(&Candidate) -> Result<(), String>;
 
-/// Tells the records apart and puts the candidates into the order in which they go: by last use, never
+/// Separates the records by key and puts the candidates into the order in which they go: by last use, never
 /// first, then by first detection.
 pub fn candidates(records: &Records, rules: KubeletRules) -> Candidates {
     let by_handler = rules.gates.enabled(Gate::RuntimeClassInImageCriApi);
@@ -107,18 +107,18 @@ pub fn age_of(now: Timestamp, then: Option<Timestamp>) -> i64 {
     then.map_or(i64::MAX, |then| now.since(then))
 }
 
-/// Tells whether the age pass runs at all: not before the kubelet itself has run for the maximum age.
+/// Returns true if the age pass runs at all: not before the kubelet itself has run for the maximum age.
 pub fn age_pass_runs(policy: &ImageGcPolicy, began: Timestamp, now: Timestamp) -> bool {
     policy.max_age.0 != 0 && now.since(began) > policy.max_age.0
 }
 
-/// Tells whether the age pass takes an image: unused for longer than the maximum age. Neither the
+/// Returns true if the age pass takes an image: unused for longer than the maximum age. Neither the
 /// minimum age nor the first detection matters.
 pub fn is_old(record: &Record, policy: &ImageGcPolicy, now: Timestamp) -> bool {
     age_of(now, record.last_used) > policy.max_age.0
 }
 
-/// Tells why the space pass leaves an image alone when it comes to it; `None`: it does not.
+/// Returns why the space pass leaves an image alone when it comes to it; `None`: it does not.
 pub fn spared(record: &Record, policy: &ImageGcPolicy, now: Timestamp) -> Option<SpaceVerdict> {
     if record.last_used.is_some_and(|used| used >= now) {
         return Some(SpaceVerdict::UsedSince);

@@ -1,4 +1,4 @@
-//! How full the image file system is, and how much is to be freed.
+//! The usage of the image file system, and the bytes to free.
 //!
 //! Rules: `GarbageCollect` and `formatSize` in `pkg/kubelet/images/image_gc_manager.go`, read in 1.36.
 //! The kubelet's sums are of 64 bits and wrap around, and so do these.

@@ -106,7 +106,7 @@ fn summary(facts: DiskFacts<'_>) -> Account {
     }
 }
 
-/// Says why the accounts differ.
+/// Returns why the accounts differ.
 pub(super) fn differences(facts: DiskFacts<'_>, accounts: &[Account]) -> Vec<String> {
     let mut differences = Vec::new();
     let of = |index: usize| accounts.get(index).filter(|account| account.unknown.is_none());

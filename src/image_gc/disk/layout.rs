@@ -39,7 +39,7 @@ pub struct Layout {
     pub split_container_fs: Option<bool>,
     /// What follows, a sentence each.
     pub follows: Vec<String>,
-    /// What each eviction signal looks at.
+    /// What each eviction signal measures.
     pub signals: Vec<SignalFilesystem>,
 }
 
@@ -58,13 +58,13 @@ pub struct FsPlace {
     pub unknown: Option<String>,
 }
 
-/// What an eviction signal looks at.
+/// What an eviction signal measures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SignalFilesystem {
     /// `imagefs.available`
     pub signal: String,
-    /// It looks at the device that images are on; `None`: not known.
+    /// It measures the device that images are on; `None`: not known.
     pub looks_at_images: Option<bool>,
     /// Below so much it evicts: `hard 15%`, `soft 20% for 2m`; `None`: it depends on what is not known.
     pub thresholds: Option<Vec<String>>,
@@ -120,13 +120,13 @@ impl FsPlace {
     }
 }
 
-/// Tells whether the runtime names two folders: the kubelet compares their names, not their devices.
+/// Returns true if the runtime names two folders: the kubelet compares their names, not their devices.
 fn is_split(facts: DiskFacts<'_>) -> Option<bool> {
     let [images, containers] = facts.counts().ok()?;
     Some(images.zip(containers).is_some_and(|(a, b)| a.mountpoint != b.mountpoint))
 }
 
-/// Tells whether the kubelet takes the image file system for one of its own. Where images are on the
+/// Returns true if the kubelet takes the image file system for one of its own. Where images are on the
 /// node's own, the file system of containers counts: two that differ in anything are two.
 fn is_dedicated(
     facts: DiskFacts<'_>,
@@ -142,7 +142,7 @@ fn is_dedicated(
     if container? != image? {
         return Some(true);
     }
-    // On one device only the inodes that the runtime counts can tell them apart.
+    // On one device only the inodes that the runtime counts can distinguish them.
     let [images, containers] = facts.counts().ok()?;
     Some(images?.inodes_used != containers?.inodes_used)
 }

@@ -64,7 +64,7 @@ pub struct ImageDisk {
     pub layout: Layout,
     /// What fills it, and what is on other disks.
     pub parts: Vec<Part>,
-    /// What nobody accounts for.
+    /// The rest that is not accounted for.
     pub rest: Rest,
     /// The containers that wrote the most over their images, at most ten.
     pub largest_layers: Vec<LayerUse>,
@@ -72,7 +72,7 @@ pub struct ImageDisk {
     pub accounts: Vec<Account>,
     /// Why they differ, a sentence each.
     pub differences: Vec<String>,
-    /// What the answer rests on.
+    /// The basis of the answer.
     #[serde(flatten)]
     pub basis: Basis,
 }

@@ -1,4 +1,4 @@
-//! What fills the disk, part by part, and what is left that nobody accounts for.
+//! The parts that fill the disk, and the rest that is not accounted for.
 //!
 //! containerd counts all of its snapshots for `ImageFsInfo`, those of running containers as well
 //! (`ImageFSInfo` in `internal/cri/server/images/imagefs_info.go`), so the writable layers are in it. A
@@ -60,7 +60,7 @@ pub enum PartKind {
     Reserved,
 }
 
-/// What nobody accounts for.
+/// The rest that is not accounted for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Rest {
@@ -78,7 +78,7 @@ pub struct Rest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LayerUse {
-    /// `NAMESPACE/NAME` of the pod, else its UID; `None`: nobody knows the container.
+    /// `NAMESPACE/NAME` of the pod, else its UID; `None`: the container is unknown.
     pub pod: Option<String>,
     /// The name of the container.
     pub container: Option<String>,
@@ -112,7 +112,7 @@ impl Part {
         }
     }
 
-    /// Tells whether it is added up.
+    /// Returns true if it is added up.
     pub fn is_added(&self) -> bool {
         self.on_image_device == Some(true) && self.within.is_none()
     }

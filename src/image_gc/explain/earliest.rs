@@ -124,21 +124,21 @@ pub fn largest_available(capacity: i64, high: i32) -> Option<i64> {
 }
 
 /// Returns the three ways; `None`: a plan is about other images.
-pub(super) fn ways(asked: ExplainInput<'_>, known: &ImageTimes) -> Option<Vec<Way>> {
-    let now = item(asked.periodic, asked.image)?;
-    let pressed = item(asked.eviction, asked.image)?;
+pub(super) fn ways(input: ExplainInput<'_>, known: &ImageTimes) -> Option<Vec<Way>> {
+    let now = item(input.periodic, input.image)?;
+    let pressed = item(input.eviction, input.image)?;
     Some(vec![
-        by_age(asked, known, now),
-        by_space(asked, known, now),
-        by_pressure(asked, known, pressed),
+        by_age(input, known, now),
+        by_space(input, known, now),
+        by_pressure(input, known, pressed),
     ])
 }
 
 /// Returns why an image never goes, whatever the trigger.
-fn never(asked: ExplainInput<'_>, item: &PlannedImage) -> Option<WayReason> {
+fn never(input: ExplainInput<'_>, item: &PlannedImage) -> Option<WayReason> {
     match item.verdict {
         Verdict::NoId => Some(WayReason::NoId),
-        _ if asked.image.pinned => Some(WayReason::Pinned),
+        _ if input.image.pinned => Some(WayReason::Pinned),
         _ => None,
     }
 }
@@ -155,10 +155,10 @@ fn closed(by: WayBy, because: WayReason) -> Way {
     }
 }
 
-fn by_age(asked: ExplainInput<'_>, known: &ImageTimes, item: &PlannedImage) -> Way {
-    let ExplainInput { policy, sources, .. } = asked;
+fn by_age(input: ExplainInput<'_>, known: &ImageTimes, item: &PlannedImage) -> Way {
+    let ExplainInput { policy, sources, .. } = input;
     let max = policy.max_age;
-    if let Some(because) = never(asked, item) {
+    if let Some(because) = never(input, item) {
         return closed(WayBy::Age, because);
     }
     if max.0 == 0 {
@@ -175,37 +175,37 @@ fn by_age(asked: ExplainInput<'_>, known: &ImageTimes, item: &PlannedImage) -> W
         ..closed(WayBy::Age, WayReason::MaximumAge { maximum_age: max })
     };
     // Longer than the age is more than the age.
-    settle(&mut way, asked, item, 1);
+    settle(&mut way, input, item, 1);
     way
 }
 
-fn by_space(asked: ExplainInput<'_>, known: &ImageTimes, now: &PlannedImage) -> Way {
-    let policy = asked.policy;
-    if let Some(because) = never(asked, now) {
+fn by_space(input: ExplainInput<'_>, known: &ImageTimes, now: &PlannedImage) -> Way {
+    let policy = input.policy;
+    if let Some(because) = never(input, now) {
         return closed(WayBy::Space, because);
     }
     if !policy.is_collecting() {
         return closed(WayBy::Space, WayReason::LoopOff);
     }
-    let mut way = young(asked, known, now, WayBy::Space);
-    let space = space(asked, now);
-    way.because.extend(space_because(asked, &space).into_iter().map(Worded));
+    let mut way = young(input, known, now, WayBy::Space);
+    let space = space(input, now);
+    way.because.extend(space_because(input, &space).into_iter().map(Worded));
     way.space = Some(space);
     way
 }
 
-fn by_pressure(asked: ExplainInput<'_>, known: &ImageTimes, item: &PlannedImage) -> Way {
-    if let Some(because) = never(asked, item) {
+fn by_pressure(input: ExplainInput<'_>, known: &ImageTimes, item: &PlannedImage) -> Way {
+    if let Some(because) = never(input, item) {
         return closed(WayBy::Pressure, because);
     }
-    let mut way = young(asked, known, item, WayBy::Pressure);
+    let mut way = young(input, known, item, WayBy::Pressure);
     way.because.push(WayReason::EvictionSignal.into());
     way
 }
 
 /// Begins a way that is open from the minimum age on.
-fn young(asked: ExplainInput<'_>, known: &ImageTimes, item: &PlannedImage, by: WayBy) -> Way {
-    let min = asked.policy.min_age;
+fn young(input: ExplainInput<'_>, known: &ImageTimes, item: &PlannedImage, by: WayBy) -> Way {
+    let min = input.policy.min_age;
     let found = known.first_detected;
     let mut way = Way {
         by,
@@ -213,14 +213,14 @@ fn young(asked: ExplainInput<'_>, known: &ImageTimes, item: &PlannedImage, by: W
         not_after: Some(found.latest.plus(min.0)),
         ..closed(by, WayReason::MinimumAge { minimum_age: min })
     };
-    settle(&mut way, asked, item, 0);
+    settle(&mut way, input, item, 0);
     way
 }
 
 /// Finds the state of a way, says when, and drops a moment that is past. `strictly` is 1 where the moment
 /// itself is too early.
-fn settle(way: &mut Way, asked: ExplainInput<'_>, item: &PlannedImage, strictly: i64) {
-    let now = asked.sources.now;
+fn settle(way: &mut Way, input: ExplainInput<'_>, item: &PlannedImage, strictly: i64) {
+    let now = input.sources.now;
     let is_past = |moment: Option<Timestamp>| moment.is_some_and(|at| at.plus(strictly) <= now);
     way.state = match (item.verdict, way.not_before) {
         (Verdict::InUse, _) => WayState::InUse,
@@ -251,10 +251,10 @@ fn settle(way: &mut Way, asked: ExplainInput<'_>, item: &PlannedImage, strictly:
 }
 
 /// Finds out how full the disk must be.
-fn space(asked: ExplainInput<'_>, now: &PlannedImage) -> SpaceWay {
-    let policy = asked.policy;
+fn space(input: ExplainInput<'_>, now: &PlannedImage) -> SpaceWay {
+    let policy = input.policy;
     let mut space = SpaceWay {
-        usage: asked.periodic.run.usage,
+        usage: input.periodic.run.usage,
         high_threshold_percent: policy.high_threshold_percent,
         ..SpaceWay::default()
     };
@@ -267,9 +267,9 @@ fn space(asked: ExplainInput<'_>, now: &PlannedImage) -> SpaceWay {
         return space;
     }
     // Where space is wanted now, the plan of now says what goes before; else the one at the threshold.
-    let is_reached = asked.periodic.run.wants_space == Some(true);
-    let plan = if is_reached { Some(asked.periodic) } else { asked.at_threshold };
-    let Some((plan, then)) = plan.and_then(|plan| Some((plan, item(plan, asked.image)?))) else {
+    let is_reached = input.periodic.run.wants_space == Some(true);
+    let plan = if is_reached { Some(input.periodic) } else { input.at_threshold };
+    let Some((plan, then)) = plan.and_then(|plan| Some((plan, item(plan, input.image)?))) else {
         return space;
     };
     space.place = then.place;
@@ -280,7 +280,7 @@ fn space(asked: ExplainInput<'_>, now: &PlannedImage) -> SpaceWay {
     let low = i128::from(policy.low_threshold_percent);
     let target = i128::from(usage.capacity_bytes) * (100 - low) / 100;
     let turn = match before {
-        // Whoever is first goes, even where nothing is wanted any more.
+        // The first one is removed, even if no space is needed any more.
         None => i128::from(largest),
         Some(before) => i128::from(largest).min(target - i128::from(before) - 1),
     };
@@ -302,7 +302,7 @@ fn freed_before(plan: &ImageGcPlan, then: &PlannedImage) -> Option<i64> {
     sizes.reduce(i64::saturating_add)
 }
 
-fn space_because(asked: ExplainInput<'_>, space: &SpaceWay) -> Vec<WayReason> {
+fn space_because(input: ExplainInput<'_>, space: &SpaceWay) -> Vec<WayReason> {
     let high_threshold_percent = space.high_threshold_percent;
     let Some(usage) = space.usage else { return vec![WayReason::UsageUnknown] };
     let known = space.largest_available_bytes.zip(space.missing_bytes);
@@ -326,7 +326,7 @@ fn space_because(asked: ExplainInput<'_>, space: &SpaceWay) -> Vec<WayReason> {
             freed_before_bytes,
             missing_bytes,
             missing_until_its_turn_bytes: space.missing_until_its_turn_bytes,
-            low_threshold_percent: asked.policy.low_threshold_percent,
+            low_threshold_percent: input.policy.low_threshold_percent,
         }
     }));
     because

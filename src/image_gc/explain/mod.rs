@@ -1,7 +1,7 @@
-//! The story of one image: what it is, who uses it, what the kubelet may remember of it, what becomes of
-//! it with each trigger, and when it could go at the earliest.
+//! The state and fate of one image: its properties, its users, its possible times in the kubelet's memory, and the
+//! result of it with each trigger, and when it could go at the earliest.
 //!
-//! What becomes of it is taken from the plans of the whole collections (`plan`); under disk pressure, as
+//! The verdicts come from the plans of the whole collections (`plan`); under disk pressure, as
 //! if images were what is short.
 
 mod earliest;
@@ -69,7 +69,7 @@ pub struct ExplainInput<'a> {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageExplanation {
-    /// The moment that it is told for.
+    /// The moment of the explanation.
     pub at: Timestamp,
     /// The image.
     pub image: ExplainedImage,
@@ -79,7 +79,7 @@ pub struct ImageExplanation {
     pub used_by: Vec<ExplainedUse>,
     /// What is known of the kubelet's memory of it.
     pub known: ImageTimes,
-    /// What becomes of it now, by trigger.
+    /// The verdict now, by trigger.
     pub triggers: Vec<TriggerVerdict>,
     /// When it could go at the earliest, by way.
     pub earliest: Vec<Way>,
@@ -103,7 +103,7 @@ pub struct ExplainedImage {
     pub tags: Vec<String>,
     /// `NAME@DIGEST`
     pub digests: Vec<String>,
-    /// In bytes, as the runtime counts and the kubelet believes.
+    /// In bytes, as the runtime counts and the kubelet uses it.
     pub size_bytes: i64,
     /// The runtime wants it kept.
     pub pinned: bool,
@@ -111,7 +111,7 @@ pub struct ExplainedImage {
     pub in_use: bool,
 }
 
-/// What becomes of an image with one trigger.
+/// The verdict on an image with one trigger.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TriggerVerdict {
@@ -123,7 +123,7 @@ pub struct TriggerVerdict {
     pub place: Option<usize>,
     /// How many candidates there are.
     pub candidates: usize,
-    /// What becomes of it.
+    /// The result.
     pub verdict: Verdict,
     /// How sure that is.
     pub certainty: Certainty,
@@ -140,22 +140,22 @@ pub struct TriggerVerdict {
     pub tied_places: Option<Places>,
 }
 
-/// Tells the story of an image; `None`: a plan is about other images.
-pub fn explain(asked: ExplainInput<'_>) -> Option<ImageExplanation> {
-    let ExplainInput { image, rules, .. } = asked;
+/// Explains an image; `None`: a plan is about other images.
+pub fn explain(input: ExplainInput<'_>) -> Option<ImageExplanation> {
+    let ExplainInput { image, rules, .. } = input;
     let key = image_key(image.id.as_str(), &image.runtime_handler, rules);
-    let used_by = asked.uses.of_key(&key);
-    let now = item(asked.periodic, image)?;
-    let triggers = [asked.periodic, asked.age, asked.eviction];
+    let used_by = input.uses.of_key(&key);
+    let now = item(input.periodic, image)?;
+    let triggers = [input.periodic, input.age, input.eviction];
     let verdicts: Option<Vec<TriggerVerdict>> =
         triggers.into_iter().map(|plan| verdict(plan, image)).collect();
     let in_use = now.verdict == Verdict::InUse;
     let known = match now.known {
         Some(known) => known,
-        None => known_beside(asked, used_by, in_use),
+        None => known_beside(input, used_by, in_use),
     };
     Some(ImageExplanation {
-        at: asked.sources.now,
+        at: input.sources.now,
         image: ExplainedImage {
             id: image.id.clone(),
             runtime_handler: image.runtime_handler.clone(),
@@ -165,12 +165,12 @@ pub fn explain(asked: ExplainInput<'_>) -> Option<ImageExplanation> {
             pinned: image.pinned,
             in_use,
         },
-        sharing: Sharing::of(asked.storage, image, asked.images),
-        used_by: used_by.iter().map(|used| ExplainedUse::of(used, asked)).collect(),
+        sharing: Sharing::of(input.storage, image, input.images),
+        used_by: used_by.iter().map(|used| ExplainedUse::of(used, input)).collect(),
         known,
         triggers: verdicts?,
-        earliest: earliest::ways(asked, &known)?,
-        basis: basis(asked),
+        earliest: earliest::ways(input, &known)?,
+        basis: basis(input),
     })
 }
 
@@ -204,10 +204,10 @@ fn verdict(plan: &ImageGcPlan, image: &Image) -> Option<TriggerVerdict> {
 }
 
 /// Returns what is known of an image of which a plan needs to know nothing: it is in use, or pinned.
-fn known_beside(asked: ExplainInput<'_>, used_by: &[Use], in_use: bool) -> ImageTimes {
-    let sources = asked.sources;
+fn known_beside(input: ExplainInput<'_>, used_by: &[Use], in_use: bool) -> ImageTimes {
+    let sources = input.sources;
     let created = used_by.iter().map(|used| used.created_at).min();
-    let known = ImageTimes::of(sources, &asked.image.id, &asked.image.runtime_handler, created);
+    let known = ImageTimes::of(sources, &input.image.id, &input.image.runtime_handler, created);
     if !in_use {
         return known;
     }
@@ -227,10 +227,10 @@ fn known_beside(asked: ExplainInput<'_>, used_by: &[Use], in_use: bool) -> Image
 }
 
 /// Puts together what the plans rest on; most of it is the same.
-fn basis(asked: ExplainInput<'_>) -> Basis {
-    let mut basis = asked.periodic.basis.clone();
-    for other in [&asked.eviction.basis.missing, &asked.age.basis.missing] {
-        let more = other.iter().filter(|it| !asked.periodic.basis.missing.contains(it));
+fn basis(input: ExplainInput<'_>) -> Basis {
+    let mut basis = input.periodic.basis.clone();
+    for other in [&input.eviction.basis.missing, &input.age.basis.missing] {
+        let more = other.iter().filter(|it| !input.periodic.basis.missing.contains(it));
         basis.lack_all(more.cloned());
     }
     basis.missing.dedup();

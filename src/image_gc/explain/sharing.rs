@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sharing {
-    /// What comes free when it goes alone, in bytes; `None`: the runtime does not tell.
+    /// What comes free when it goes alone, in bytes; `None`: the runtime does not report it.
     pub own_bytes: Option<u64>,
     /// What other images hold as well, in bytes.
     pub shared_bytes: Option<u64>,
@@ -29,7 +29,7 @@ pub struct Sharing {
 pub struct SharedWith {
     /// Its id.
     pub id: String,
-    /// What people call it.
+    /// Its name for people.
     pub name: String,
     /// How much, in bytes.
     pub bytes: u64,

@@ -129,9 +129,9 @@ impl Node {
 }
 
 /// Returns the state of each way, and its moments in seconds from now.
-fn ways(told: &ImageExplanation) -> Vec<(WayState, Option<i64>, Option<i64>)> {
+fn ways(story: &ImageExplanation) -> Vec<(WayState, Option<i64>, Option<i64>)> {
     let seconds = |at: Option<Timestamp>| at.map(|at| at.since(NOW) / SECOND);
-    let ways = told.earliest.iter();
+    let ways = story.earliest.iter();
     ways.map(|way| (way.state, seconds(way.not_before), seconds(way.not_after))).collect()
 }
 
@@ -227,8 +227,8 @@ fn its_turn_comes_when_those_before_it_are_not_enough() {
         ("just not its turn", 120, "c", 0, 80, Some(1)),
         ("over, the first", 100, "a", 0, 0, Some(0)),
     ] {
-        let told = node.clone().with(|node| node.available = Some(available)).explain(id);
-        let space = told.earliest[1].space.as_ref().expect("a disk");
+        let story = node.clone().with(|node| node.available = Some(available)).explain(id);
+        let space = story.earliest[1].space.as_ref().expect("a disk");
         let found =
             (space.missing_bytes, space.freed_before_bytes, space.missing_until_its_turn_bytes);
         assert_eq!(space.largest_available_bytes, Some(159), "{name}");
@@ -263,8 +263,8 @@ fn containers_let_go_in_their_time() {
         node.runs("b", ContainerState::Exited, HOUR);
     });
     let first = |id: &str| {
-        let told = node.explain(id);
-        let user = told.used_by.first().expect("a user").clone();
+        let story = node.explain(id);
+        let user = story.used_by.first().expect("a user").clone();
         (user.in_loop.to_string(), user.under_pressure.to_string())
     };
     let (in_loop, under_pressure) = first("a");

@@ -23,21 +23,21 @@ pub struct ExplainedUse {
     pub used: Use,
     /// What the loop of containers does with it.
     pub in_loop: Worded<UseFate>,
-    /// What becomes of it under disk pressure.
+    /// The result under disk pressure.
     pub under_pressure: Worded<UseFate>,
 }
 
 impl ExplainedUse {
-    pub(super) fn of(used: &Use, asked: ExplainInput<'_>) -> Self {
-        let max_per_pod_container = asked.container_policy.max_per_pod_container;
+    pub(super) fn of(used: &Use, input: ExplainInput<'_>) -> Self {
+        let max_per_pod_container = input.container_policy.max_per_pod_container;
         let limit = Some(DeadLimit { max_per_pod_container });
         let (in_loop, under_pressure) = if used.state == ContainerState::Running {
             (UseFate::Runs { limit }, UseFate::Runs { limit: None })
         } else {
             let interval = Some(Garbage::Containers.interval());
-            let pressed = asked.eviction.containers.as_ref();
+            let pressed = input.eviction.containers.as_ref();
             (
-                fate(asked.containers, &used.container_id, limit, interval),
+                fate(input.containers, &used.container_id, limit, interval),
                 pressed.map_or(UseFate::Unknown, |it| fate(it, &used.container_id, None, None)),
             )
         };

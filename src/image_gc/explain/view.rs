@@ -9,13 +9,13 @@ use crate::output::table::Table;
 use crate::output::units::{self, Precision, bytes};
 
 /// Returns the story in short.
-pub fn describe(told: &ImageExplanation) -> Table {
-    listing(told, false)
+pub fn describe(story: &ImageExplanation) -> Table {
+    listing(story, false)
 }
 
 /// Returns the story with everything that is known.
-pub fn describe_wide(told: &ImageExplanation) -> Table {
-    listing(told, true)
+pub fn describe_wide(story: &ImageExplanation) -> Table {
+    listing(story, true)
 }
 
 /// Lines of a label and a value; a label that goes on is not repeated.
@@ -30,8 +30,8 @@ impl Listing {
     }
 }
 
-fn listing(told: &ImageExplanation, is_wide: bool) -> Table {
-    let image = &told.image;
+fn listing(story: &ImageExplanation, is_wide: bool) -> Table {
+    let image = &story.image;
     let first = names(&image.tags, &image.digests);
     let mut lines = Listing(Table::listing(vec!["IMAGE".to_owned(), first]));
     lines.add("ID", [image.id.clone()]);
@@ -45,19 +45,19 @@ fn listing(told: &ImageExplanation, is_wide: bool) -> Table {
         lines.add("DIGESTS", image.digests.iter().cloned());
     }
     lines.add("SIZE", [sized(image.size_bytes)]);
-    lines.add("SHARED", sharing(&told.sharing, is_wide));
+    lines.add("SHARED", sharing(&story.sharing, is_wide));
     lines.add("PINNED", [if image.pinned { "yes" } else { "no" }.to_owned()]);
-    match told.used_by.as_slice() {
+    match story.used_by.as_slice() {
         [] if image.in_use => lines.add("USED BY", ["a container".to_owned()]),
         [] => lines.add("USED BY", ["no container".to_owned()]),
-        users => lines.add("USED BY", users.iter().flat_map(|user| used(user, told.at, is_wide))),
+        users => lines.add("USED BY", users.iter().flat_map(|user| used(user, story.at, is_wide))),
     }
-    lines.add("KNOWN", known(&told.known, told.at));
-    for verdict in &told.triggers {
+    lines.add("KNOWN", known(&story.known, story.at));
+    for verdict in &story.triggers {
         let label = verdict.trigger.to_string().to_uppercase();
         lines.add(&label, triggered(verdict, is_wide));
     }
-    for way in &told.earliest {
+    for way in &story.earliest {
         let label = match way.by {
             WayBy::Age => "AT THE EARLIEST",
             WayBy::Space | WayBy::Pressure => "",

@@ -1,4 +1,4 @@
-//! The high threshold beside the thresholds of the eviction manager, which looks at the same disk.
+//! The high threshold and the thresholds of the eviction manager, which measures the same disk.
 //!
 //! Image garbage collection acts if `100 - trunc(available x 100 / capacity) >= high`, which is the same
 //! as `available < (101 - high)%` of the capacity (`GarbageCollect` in
@@ -14,7 +14,7 @@ use std::cmp::Ordering;
 /// bits.
 const SAME_PERCENT: f64 = 1e-5;
 
-/// Who has less than this many percent of the disk between garbage collection and eviction is told.
+/// A distance of fewer percent of the disk between garbage collection and eviction is a finding.
 const NEAR_PERCENT: f64 = 1.0;
 
 pub(super) fn findings(linted: LintInput<'_>) -> Vec<Found> {

@@ -16,8 +16,8 @@ pub(super) fn findings(linted: LintInput<'_>) -> Vec<Found> {
     findings
 }
 
-/// Returns what could not be looked at.
-pub(super) fn not_looked_at(linted: LintInput<'_>) -> Vec<String> {
+/// Returns the facts that are missing.
+pub(super) fn missing_facts(linted: LintInput<'_>) -> Vec<String> {
     let mut missing = Vec::new();
     if linted.images.is_none() {
         missing.push("images: the list of the container runtime is not known".to_owned());
@@ -27,7 +27,7 @@ pub(super) fn not_looked_at(linted: LintInput<'_>) -> Vec<String> {
     missing
 }
 
-/// Looks at the image of sandboxes, which no container uses and which only a pin protects.
+/// Checks the image of sandboxes, which no container uses and which only a pin protects.
 fn sandbox(linted: LintInput<'_>, images: &[Image]) -> Vec<Found> {
     let is_it = |image: &&Image| match linted.sandbox_image {
         Some(name) => refers_to(image, name),
@@ -48,12 +48,12 @@ fn sandbox(linted: LintInput<'_>, images: &[Image]) -> Vec<Found> {
         .collect()
 }
 
-/// Tells whether an image has a name: a tag, a digest or its id.
+/// Returns true if an image has a name: a tag, a digest or its id.
 fn refers_to(image: &Image, name: &str) -> bool {
     image.id == name || image.repo_tags.iter().chain(&image.repo_digests).any(|known| known == name)
 }
 
-/// Tells whether a tag is that of an image that does nothing but hold a pod's namespaces.
+/// Returns true if a tag is that of an image that does nothing but hold a pod's namespaces.
 pub(crate) fn looks_like_pause(tag: &str) -> bool {
     let last = tag.rsplit('/').next().unwrap_or_default();
     let repository = last.split([':', '@']).next().unwrap_or_default();

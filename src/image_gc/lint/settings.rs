@@ -48,7 +48,7 @@ fn off(linted: LintInput<'_>) -> Option<Found> {
     (policy.high_threshold_percent == 100).then(|| setting(HIGH, rule))
 }
 
-/// Looks at how far the thresholds are apart; that they cross is a refusal.
+/// Checks the distance of the thresholds; crossed ones are rejected elsewhere.
 fn gap(linted: LintInput<'_>) -> Option<Found> {
     let policy = linted.policy();
     let (high, low) = (policy.high_threshold_percent, policy.low_threshold_percent);
@@ -84,7 +84,7 @@ fn minimum_age(linted: LintInput<'_>) -> Option<Found> {
         .then(|| setting(MINIMUM, ImageGcRule::MinimumAgeBelowZero { minimum_age }))
 }
 
-/// Tells what a maximum age does to images that were not used since the kubelet started.
+/// Reports the effect of a maximum age on images that were not used since the kubelet started.
 fn maximum_age(linted: LintInput<'_>) -> Option<Found> {
     let maximum_age = linted.config.image_maximum_gc_age;
     let unused = linted.images.zip(linted.in_use).map(|(images, in_use)| {

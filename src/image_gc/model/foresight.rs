@@ -18,7 +18,7 @@ use crate::k8s::duration::GoDuration;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is asked about a history.
+/// The question about a history.
 #[derive(Clone, Debug)]
 struct Question {
     trigger: Trigger,

@@ -16,7 +16,7 @@ use proptest::prelude::*;
 pub struct History {
     /// When the kubelet started.
     pub start: i64,
-    /// When it looked at the images; not the look that comes now.
+    /// When it detected the images, without the present detection.
     pub detections: Vec<i64>,
     /// When kq looked.
     pub looks: Vec<i64>,
@@ -49,7 +49,7 @@ pub enum Is {
     Used,
 }
 
-/// What the kubelet goes by.
+/// The kubelet's own data.
 pub fn rules() -> KubeletRules {
     KubeletRules::for_version(KubeletVersion::NEWEST)
 }
@@ -137,7 +137,7 @@ impl History {
         })
     }
 
-    /// Tells whether everything was as it is taken to be where kq answers from its records.
+    /// Returns true if everything was as it is taken to be where kq answers from its records.
     pub fn is_as_assumed(&self) -> bool {
         self.lives.iter().all(|life| self.nothing_is_missed(life) && self.kubelet_saw_it_go(life))
     }

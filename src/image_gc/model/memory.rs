@@ -7,7 +7,7 @@ use crate::image_gc::cycle::detect;
 use crate::image_gc::knowledge::{ImageTimes, RecordCoverage, Sources};
 use proptest::prelude::*;
 
-/// Tells what kq says of every unused image, with what the kubelet remembers of it.
+/// Returns kq's answer for every unused image, with the kubelet's memory of it.
 fn known(
     history: &History,
     kubelet_start: Option<Timestamp>,
@@ -28,7 +28,7 @@ fn known(
         .collect()
 }
 
-/// Says what is wrong, if anything is.
+/// Returns the error, if any.
 fn check(
     known: &ImageTimes,
     found: Option<Timestamp>,

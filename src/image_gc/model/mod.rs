@@ -1,4 +1,4 @@
-//! A kubelet that lives through made-up histories, beside kq that watches from outside.
+//! A simulated kubelet with generated histories, and kq, which observes it from outside.
 //!
 //! Images are pulled, used and removed; the kubelet's own rules ([`crate::image_gc::cycle`]) keep its
 //! memory, and [`crate::image_gc::record`] keeps kq's records. What kq then says it knows, and what it

@@ -13,8 +13,8 @@ use crate::image_gc::certainty::{
 };
 use crate::image_gc::cycle::{
     AgeVerdict, Candidate, Collection, Considered, Cycle, GcInputs, ImageFs, ListedImage,
-    PassedOver, Record, Records, SpaceVerdict, delete_unused_images, garbage_collect, image_key,
-    look_at_images,
+    PassedOver, Record, Records, SpaceVerdict, delete_unused_images, detect_images,
+    garbage_collect, image_key,
 };
 use crate::image_gc::hashed::KeyMap;
 use crate::image_gc::knowledge::{ASSUMPTIONS, ImageTimes, RecordCoverage, Sources, Tristate};
@@ -31,7 +31,7 @@ type Known = KeyMap<ImageTimes>;
 /// The entries of the list that count, by key.
 type ByKey<'a> = KeyMap<&'a Image>;
 
-/// A file system from which nobody wants anything.
+/// A file system that needs no space.
 const EMPTY: ImageFs = ImageFs { capacity: Some(1), available: Some(1) };
 
 /// Plans a collection.
@@ -45,11 +45,11 @@ pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
     let mut records = likely_records(&known);
     let policy = policy_of(&inputs);
     let start = inputs.kubelet_start.as_ref().map(|start| start.at);
-    // A kubelet of which nobody knows when it started is one that has been up for long.
+    // A kubelet with an unknown start counts as one that has been up for long.
     let began = start.unwrap_or(Timestamp(i64::MIN));
     let cycle = Cycle { policy: &policy, rules: inputs.rules, began, now: inputs.now };
     let fs = match inputs.trigger {
-        // Space is not what this part looks at, whatever the file system is like.
+        // This part ignores the usage of the file system.
         Trigger::Age => Ok(EMPTY),
         // Then the loop does not turn at all.
         Trigger::Periodic if !policy.is_collecting() => Ok(EMPTY),
@@ -62,7 +62,7 @@ pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
     };
     let mut remove = |_: &Candidate| Ok(());
     let done = match inputs.trigger {
-        Trigger::Eviction if inputs.spares_images() => look_at_images(&mut records, cycle, world),
+        Trigger::Eviction if inputs.spares_images() => detect_images(&mut records, cycle, world),
         Trigger::Eviction => delete_unused_images(&mut records, cycle, world, &mut remove),
         _ => garbage_collect(&mut records, cycle, world, &mut remove),
     };

@@ -8,7 +8,7 @@ use crate::image_gc::uses::Use;
 use serde::Serialize;
 use std::fmt;
 
-/// An image, what becomes of it, and why.
+/// An image, its verdict, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlannedImage {
@@ -23,9 +23,9 @@ pub struct PlannedImage {
     pub tags: Vec<String>,
     /// `NAME@DIGEST`
     pub digests: Vec<String>,
-    /// In bytes, as the runtime counts and the kubelet believes.
+    /// In bytes, as the runtime counts and the kubelet uses it.
     pub size_bytes: i64,
-    /// What becomes of it.
+    /// The result.
     pub verdict: Verdict,
     /// How sure that is.
     pub certainty: Certainty,
@@ -48,13 +48,13 @@ pub struct PlannedImage {
     pub known: Option<ImageTimes>,
 }
 
-/// What becomes of an image.
+/// The verdict on an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Verdict {
     /// It goes: unused for longer than the maximum age.
     RemovedForAge,
-    /// It goes: space is wanted.
+    /// It is removed: space is needed.
     RemovedForSpace,
     /// It stays: enough is freed before its turn.
     TargetReached,
@@ -62,11 +62,11 @@ pub enum Verdict {
     TooYoung,
     /// It stays: the kubelet saw it in use at or after the moment of the pass.
     UsedSince,
-    /// It stays: nothing is wanted of it.
+    /// It stays: no space is needed.
     NotWanted,
     /// It stays: it has no id.
     NoId,
-    /// It stays: whoever asks wants it kept.
+    /// It stays: kq keeps it.
     Kept,
     /// It stays: the runtime wants it kept.
     Pinned,
@@ -75,7 +75,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Tells whether the image goes.
+    /// Returns true if the image goes.
     pub fn is_removal(self) -> bool {
         matches!(self, Self::RemovedForAge | Self::RemovedForSpace)
     }

@@ -56,7 +56,7 @@ pub struct ImageGcPlan {
     /// The start of the kubelet, also among the facts.
     #[serde(skip)]
     pub kubelet_start: Option<KubeletStart>,
-    /// What the answer rests on.
+    /// The basis of the answer.
     #[serde(flatten)]
     pub basis: Basis,
 }
@@ -81,9 +81,9 @@ pub struct Run {
     pub maximum_age: GoDuration,
     /// Images that are too old go; `None`: it depends on how long the kubelet has been up.
     pub removes_old: Option<bool>,
-    /// Space is wanted; `None`: it depends on how full the file system is, which is not known.
+    /// Space is needed; `None`: the usage of the file system is unknown.
     pub wants_space: Option<bool>,
-    /// How much, in bytes; zero or less still takes one image. `None`: nothing is wanted, or everything
+    /// How much, in bytes; zero or less still takes one image. `None`: nothing is needed, or everything
     /// that is unused goes.
     pub amount_to_free_bytes: Option<i64>,
     /// Why.
@@ -107,7 +107,7 @@ pub struct Freed {
     /// What is counted at the most, whatever the kubelet remembers.
     pub at_most_bytes: i64,
     /// What really comes free: without what other images and containers still hold. `None`: the runtime
-    /// does not tell.
+    /// does not report it.
     pub real_bytes: Option<u64>,
     /// Why that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -31,7 +31,7 @@ impl Ties {
         (0..ids.len()).map(move |own| Self { ids: Arc::clone(&ids), own, first_place })
     }
 
-    /// Tells whether there are no others.
+    /// Returns true if there are no others.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

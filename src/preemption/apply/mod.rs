@@ -1,12 +1,12 @@
-//! What is to be done next so that a pod fits: the victims of a plan that was shown, one after the other.
+//! The next step so that a pod fits: the victims of the plan that was shown, one after the other.
 //!
-//! Says what to ask and is told what came of it and when; asks nobody itself. Before each victim the node is
-//! looked at again, and nobody goes whom the plan did not show, or who is not wanted any more.
+//! Returns actions and receives their results and times; it does nothing itself. Before each victim the node is
+//! read again. Only pods of the plan are removed, and only while they are needed.
 //!
-//! * `target`: who is to go, and who cannot.
-//! * `protocol`: what is asked, and what the answers are.
-//! * `steps`: which step is the next.
-//! * `report`: what was done.
+//! * `target`: the victims, and pods that cannot be one.
+//! * `protocol`: actions and observations.
+//! * `steps`: the choice of the next step.
+//! * `report`: the report.
 
 mod protocol;
 mod report;

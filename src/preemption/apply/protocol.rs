@@ -1,4 +1,4 @@
-//! What is asked while a plan is carried out, and what the answers are.
+//! The protocol of an executed plan: actions, and observations.
 
 use super::Target;
 use crate::preemption::explain::waits;
@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// How the API server is asked.
+/// The request to the API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Removal {
@@ -17,35 +17,35 @@ pub enum Removal {
     Deletion,
 }
 
-/// How a plan is carried out.
+/// Options of the execution of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemovalOptions {
-    /// How the API server is asked.
+    /// The request to the API server.
     pub how: Removal,
     /// Goes on to the next victim when one takes too long, as the kubelet does.
     pub goes_on: bool,
-    /// How long each budget is waited for.
+    /// The time to wait for each budget.
     pub budget_timeout: Duration,
-    /// How long each victim is waited for; else as long as the kubelet waits.
+    /// The time to wait for each victim; `None`: as long as the kubelet waits.
     pub victim_timeout: Option<Duration>,
 }
 
 impl RemovalOptions {
-    /// Returns how long a victim is waited for.
-    pub fn patience(&self, target: &Target) -> Duration {
+    /// Returns the time to wait for a victim.
+    pub fn timeout(&self, target: &Target) -> Duration {
         let kubelets = || u64::try_from(waits(target.grace_period_seconds)).unwrap_or_default();
         self.victim_timeout.unwrap_or_else(|| Duration::from_secs(kubelets()))
     }
 }
 
-/// What is to be done next.
+/// The next action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Read the node and its pods, and plan anew.
+    /// Read the node and its pods, and plan again.
     Refresh,
-    /// Ask the API server to remove the victim at a place of the plan.
+    /// Request the removal of the victim at an index of the plan.
     Remove(usize),
-    /// Look whether it is there still.
+    /// Read whether it still exists.
     Find(usize),
     /// Wait.
     Pause(Duration),
@@ -53,18 +53,18 @@ pub enum Action {
     End,
 }
 
-/// What came of it.
+/// The result of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Observation {
-    /// The node as it is now, or why nobody knows.
+    /// The node as it is now, or why it is unknown.
     Refreshed(Result<Refreshed, String>),
-    /// What the API server said to a removal.
+    /// The API server's response to a removal.
     Answered(EvictionResponse),
-    /// Whether the pod is there, or why nobody knows.
+    /// Whether the pod exists, or why that is unknown.
     Found(Result<PodPresence, String>),
     /// The wait is over.
     Paused,
-    /// Somebody wants it to end; who.
+    /// A signal was caught: its name.
     Interrupted(&'static str),
 }
 
@@ -85,10 +85,10 @@ pub struct Refreshed {
 pub enum ReplanResult {
     /// The pod fits.
     Fits,
-    /// These would have to go, as name and UID, in this order: who is not needed in hindsight comes last.
+    /// These would be killed, as name and UID, in this order: unneeded ones come last.
     Needs(Vec<(String, String)>),
-    /// Nobody would be killed for it any more, and why.
-    Helpless(String),
+    /// No pod would be killed for it any more, and why.
+    NoVictims(String),
 }
 
 impl ReplanResult {
@@ -98,18 +98,18 @@ impl ReplanResult {
             PreemptionResult::Fits => Self::Fits,
             PreemptionResult::Preempts => {
                 let mut victims: Vec<_> = explanation.victims.iter().collect();
-                // The kubelet kills those as well that it needs not; once the others are gone, they can stay.
+                // The kubelet also kills unneeded ones; once the others are gone, they can stay.
                 victims.sort_by_key(|it| it.unneeded);
                 Self::Needs(victims.iter().map(|it| (it.pod.clone(), it.uid.clone())).collect())
             }
             PreemptionResult::Refused | PreemptionResult::NotEnough => {
-                Self::Helpless(why_not(explanation))
+                Self::NoVictims(why_not(explanation))
             }
         }
     }
 }
 
-/// Says why nobody is killed for a pod.
+/// Returns the reason for which no pod is killed for a pod.
 pub fn why_not(explanation: &PreemptionExplanation) -> String {
     match explanation.refusals.first() {
         Some(refusal) => {
@@ -119,10 +119,10 @@ pub fn why_not(explanation: &PreemptionExplanation) -> String {
     }
 }
 
-/// What the API server said to a removal.
+/// The API server's response to a removal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EvictionResponse {
-    /// It does it.
+    /// It accepts.
     Accepted,
     /// There is no such pod.
     NotFound {
@@ -143,14 +143,14 @@ pub enum EvictionResponse {
         /// When to ask again.
         retry_after: Option<Duration>,
     },
-    /// It does not do it.
+    /// It refuses.
     Refused {
         /// What it said.
         reason: String,
     },
-    /// Whether it does it is not known.
+    /// The result is unknown.
     Unclear {
-        /// What came instead of an answer.
+        /// The error instead of a response.
         reason: String,
         /// The request is over; else it may still be under way.
         is_over: bool,
@@ -171,7 +171,7 @@ impl EvictionResponse {
         }
     }
 
-    /// Says why it would not be done; `None`: it would, or there is nothing to do.
+    /// Returns why it would not be done; `None`: it would, or there is nothing to do.
     pub fn objection(&self) -> Option<String> {
         match self {
             Self::Accepted | Self::NotFound { .. } => None,
@@ -203,21 +203,21 @@ pub enum PodPresence {
     },
 }
 
-/// What became of a victim.
+/// The result for a victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum StepResult {
-    /// It was not asked for.
+    /// It was not requested.
     Left,
     /// It is not needed any more.
     Spared,
     /// It was removed, and is gone.
     Removed,
-    /// It went by itself.
+    /// It ended by itself.
     AlreadyGone,
     /// It was removed, and is still going.
     Going,
-    /// It stays: the server does not do it.
+    /// It stays: the server refuses.
     Refused,
     /// It is another pod now.
     Replaced,

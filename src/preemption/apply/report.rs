@@ -1,4 +1,4 @@
-//! What was done, in the fields of its JSON and in lines.
+//! The report: the fields of its JSON, and its lines.
 
 use super::{Apply, EvictionResponse, Removal, RemovalOptions, StepResult, Target};
 use crate::answer::{Basis, answer};
@@ -14,7 +14,7 @@ pub struct PreemptionApply {
     pub pod: String,
     /// The node.
     pub node: String,
-    /// How the API server is asked.
+    /// The request to the API server.
     pub method: Removal,
     /// Nothing was to be changed.
     pub dry_run: bool,
@@ -26,7 +26,7 @@ pub struct PreemptionApply {
     pub steps: Vec<StepReport>,
     /// What is not as the kubelet does it, and what may follow.
     pub notes: Vec<String>,
-    /// What it rests on.
+    /// The basis.
     #[serde(flatten)]
     pub basis: Basis,
 }
@@ -39,8 +39,9 @@ answer!("PreemptionApply", PreemptionApply);
 pub enum ApplyResult {
     /// The pod fits, and did so before.
     Fits,
-    /// The kubelet would kill nobody for the pod.
-    Helpless,
+    /// The kubelet would kill no pod for it.
+    #[serde(rename = "helpless")]
+    NoVictims,
     /// This is what would be done.
     Planned,
     /// Nothing was changed.
@@ -63,9 +64,9 @@ pub struct StepReport {
     pub grace_period_seconds: i64,
     /// How long it is waited for at the most.
     pub waits_milliseconds: u64,
-    /// What the API server said beforehand.
+    /// The API server's answer to a dry run.
     pub check: Check,
-    /// What became of it.
+    /// The result.
     pub result: StepResult,
     /// Why, where there is something to say.
     pub because: Option<String>,
@@ -73,7 +74,7 @@ pub struct StepReport {
     pub took_milliseconds: Option<u64>,
 }
 
-/// What the API server said to a request that changes nothing.
+/// The API server's answer to a dry run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Check {
     /// Whether it would do it.
@@ -94,17 +95,17 @@ pub enum CheckResult {
     Budget,
     /// It would not.
     Refused,
-    /// kq does not ask for it.
+    /// kq does not evict it.
     Unfit,
     /// It gave no answer.
     NoAnswer,
-    /// It was not asked.
+    /// It was not queried.
     #[serde(rename = "notAsked")]
     NotQueried,
 }
 
 impl Check {
-    /// Nobody was asked.
+    /// Not queried.
     pub const NOT_QUERIED: Self = Self { result: CheckResult::NotQueried, because: None };
 
     /// Takes it from what was said.
@@ -123,12 +124,12 @@ impl Check {
         Self { result, because: said.objection() }
     }
 
-    /// The pod is one that kq does not ask for.
+    /// The pod is one that kq does not evict.
     pub fn unfit(because: String) -> Self {
         Self { result: CheckResult::Unfit, because: Some(because) }
     }
 
-    /// Tells whether it speaks against the plan; a budget does not where it is waited for.
+    /// Returns true if it is an objection to the plan; a budget is none if kq waits for it.
     pub fn is_against(&self, waits_for_budgets: bool) -> bool {
         match self.result {
             CheckResult::Allowed | CheckResult::Gone | CheckResult::NotQueried => false,
@@ -145,7 +146,7 @@ impl StepReport {
             pod: target.pod.clone(),
             uid: target.uid.clone(),
             grace_period_seconds: target.grace_period_seconds,
-            waits_milliseconds: milliseconds(options.patience(target)),
+            waits_milliseconds: milliseconds(options.timeout(target)),
             check,
             result: StepResult::Left,
             because: None,
@@ -196,7 +197,7 @@ impl PreemptionApply {
         (!pods.is_empty()).then(because)
     }
 
-    /// Counts what became of the victims: `2 removed, 1 spared`.
+    /// Counts the results: `2 removed, 1 spared`.
     pub fn counts(&self) -> String {
         let all = [
             (StepResult::Removed, "gone"),
@@ -246,7 +247,7 @@ fn answered(check: &Check) -> String {
     }
 }
 
-/// Says what became of one victim.
+/// Returns the line about one victim.
 pub fn result_line(at: usize, steps: &[StepReport], method: Removal) -> String {
     let Some(step) = steps.get(at) else { return String::new() };
     let done = match method {

@@ -14,19 +14,19 @@ const SELDOM: Duration = Duration::from_secs(2);
 /// When a budget is asked again that does not say when, as kubectl drain does.
 const BUDGET_WAIT: Duration = Duration::from_secs(5);
 
-/// How long it is tried to look at the node again. An API server that starts anew is away for less.
-const BLIND_AT_MOST: Duration = Duration::from_secs(30);
+/// The time to try to read the node again. An API server that restarts is away for less.
+const UNREADABLE_AT_MOST: Duration = Duration::from_secs(30);
 
 /// The shortest wait before anything is asked again.
 const SHORTEST_WAIT: Duration = Duration::from_millis(100);
 
-/// How often it is asked what became of a request that was not answered.
+/// The number of reads of the victim after a request without a response.
 const CLARIFY_AT_MOST: u32 = 5;
 
-/// A victim and what became of it.
+/// A victim and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What became of it.
+    /// The result.
     pub result: StepResult,
     /// Why, where there is something to say.
     pub because: Option<String>,
@@ -45,7 +45,7 @@ enum Doubt {
 }
 
 impl Doubt {
-    /// Tells whether it may have been heeded.
+    /// Returns true if it may have been heeded.
     fn is_open(self) -> bool {
         matches!(self, Self::Failed | Self::NoAnswer)
     }
@@ -53,7 +53,7 @@ impl Doubt {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
-    Looking,
+    Refreshing,
     Removing(usize),
     /// A request may or may not have been heeded.
     Clarifying {
@@ -95,7 +95,7 @@ pub struct Apply {
     /// Until when the budgets of a victim are waited for.
     budgets: BTreeMap<usize, Duration>,
     /// Until when it is tried to look at the node, and how long to wait before the next time.
-    blind: Option<(Duration, Duration)>,
+    unreadable: Option<(Duration, Duration)>,
     news: Vec<usize>,
     waits: Option<String>,
 }
@@ -108,20 +108,20 @@ impl Apply {
             steps: vec![left; targets.len()],
             targets,
             options,
-            state: State::Looking,
+            state: State::Refreshing,
             is_changed: false,
             stopped: None,
             budgets: BTreeMap::new(),
-            blind: None,
+            unreadable: None,
             news: Vec::new(),
             waits: None,
         }
     }
 
-    /// Returns what is to be done next.
+    /// Returns the next action.
     pub fn next_action(&self) -> Action {
         match &self.state {
-            State::Looking | State::Leaving { .. } => Action::Refresh,
+            State::Refreshing | State::Leaving { .. } => Action::Refresh,
             State::Removing(at) => Action::Remove(*at),
             State::Clarifying { at, .. } | State::Waiting { at, .. } => Action::Find(*at),
             State::Pausing { wait, .. } => Action::Pause(*wait),
@@ -138,12 +138,13 @@ impl Apply {
                 self.break_off(&state, format!("interrupted by {who}"), now);
             }
             (State::Pausing { then, .. }, _) => self.state = *then,
-            (state @ (State::Looking | State::Leaving { .. }), Observation::Refreshed(looked)) => {
-                match looked {
-                    Ok(looked) => self.looked(state, &looked, now),
-                    Err(reason) => self.look_again(state, &reason, now),
-                }
-            }
+            (
+                state @ (State::Refreshing | State::Leaving { .. }),
+                Observation::Refreshed(refreshed),
+            ) => match refreshed {
+                Ok(refreshed) => self.refreshed(state, &refreshed, now),
+                Err(reason) => self.read_again(state, &reason, now),
+            },
             (State::Removing(at), Observation::Answered(said)) => self.answered(at, said, now),
             (State::Clarifying { at, doubt, reason, left }, Observation::Found(found)) => {
                 self.clarify(at, doubt, reason, left, found, now);
@@ -155,7 +156,7 @@ impl Apply {
         }
     }
 
-    /// Returns the places of the victims of whom something new is known since this was asked.
+    /// Returns the places of the victims with news since the last call.
     pub fn news(&mut self) -> Vec<usize> {
         std::mem::take(&mut self.news)
     }
@@ -170,7 +171,7 @@ impl Apply {
         &self.targets
     }
 
-    /// Returns what became of them.
+    /// Returns the results.
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
@@ -180,20 +181,20 @@ impl Apply {
         self.stopped.as_deref()
     }
 
-    /// Tells whether something was changed, or may have been.
+    /// Returns true if something was changed, or may have been changed.
     pub fn is_changed(&self) -> bool {
         self.is_changed
     }
 
     /// Goes on from what the node is now.
-    fn looked(&mut self, state: State, looked: &Refreshed, now: Duration) {
-        self.blind = None;
+    fn refreshed(&mut self, state: State, refreshed: &Refreshed, now: Duration) {
+        self.unreadable = None;
         let State::Leaving { at, since, wait, result } = state else {
-            return self.plan(looked, now);
+            return self.plan(refreshed, now);
         };
-        if !looked.there.contains(&self.targets[at].uid) {
+        if !refreshed.there.contains(&self.targets[at].uid) {
             self.conclude(at, result, None, Some(now.saturating_sub(since)));
-            self.plan(looked, now);
+            self.plan(refreshed, now);
         } else if self.goes_on_waiting(at, since, now) {
             let then = State::Leaving { at, since, wait: longer(wait), result };
             self.pause(self.until_over(at, since, now).min(wait), then);
@@ -202,28 +203,29 @@ impl Apply {
         }
     }
 
-    /// Looks again at a node that could not be looked at, as that does no harm; not for ever.
-    fn look_again(&mut self, state: State, reason: &str, now: Duration) {
-        if self.blind.is_none() {
-            let most = BLIND_AT_MOST.as_secs();
+    /// Reads a node again that could not be read, for a limited time.
+    fn read_again(&mut self, state: State, reason: &str, now: Duration) {
+        if self.unreadable.is_none() {
+            let most = UNREADABLE_AT_MOST.as_secs();
             self.waits = Some(format!("up to {most}s until the node can be read: {reason}"));
         }
-        let (until, wait) = self.blind.unwrap_or((now.saturating_add(BLIND_AT_MOST), SOON));
+        let (until, wait) =
+            self.unreadable.unwrap_or((now.saturating_add(UNREADABLE_AT_MOST), SOON));
         let left = until.saturating_sub(now);
         if left.is_zero() {
             let reason = format!("the node could not be read again: {reason}");
             return self.break_off(&state, reason, now);
         }
-        self.blind = Some((until, longer(wait)));
+        self.unreadable = Some((until, longer(wait)));
         self.pause(wait.min(left), state);
     }
 
     /// Chooses the next victim, if one is needed.
-    fn plan(&mut self, looked: &Refreshed, now: Duration) {
-        let wanted = match &looked.fresh {
-            ReplanResult::Fits => return self.finish(&looked.there),
+    fn plan(&mut self, refreshed: &Refreshed, now: Duration) {
+        let wanted = match &refreshed.fresh {
+            ReplanResult::Fits => return self.finish(&refreshed.there),
             ReplanResult::Needs(wanted) => wanted,
-            ReplanResult::Helpless(reason) => {
+            ReplanResult::NoVictims(reason) => {
                 return self.stop(format!("no pod would be killed for the pod any more: {reason}"));
             }
         };
@@ -247,8 +249,8 @@ impl Apply {
             }
         }
         match next {
-            // It needs nobody to ask for it, who might leave it less time than it was given.
-            Some(at) if looked.going.contains(&self.targets[at].uid) => {
+            // It needs no request, which might leave it less time than it was given.
+            Some(at) if refreshed.going.contains(&self.targets[at].uid) => {
                 self.wait_for(at, StepResult::AlreadyGone, now);
             }
             Some(at) => self.state = State::Removing(at),
@@ -361,7 +363,7 @@ impl Apply {
         }
     }
 
-    /// Asks again once it is time for it, and for the last time when the time is over.
+    /// Repeats the request after its wait, and once more at the end of the time.
     fn wait_for_budget(&mut self, at: usize, reason: String, wait: Duration, now: Duration) {
         let (pod, most) = (&self.targets[at].pod, self.options.budget_timeout);
         let until = *self.budgets.entry(at).or_insert_with(|| {
@@ -373,7 +375,7 @@ impl Apply {
         if left.is_zero() {
             return self.refused(at, reason);
         }
-        self.pause(wait.max(SHORTEST_WAIT).min(left), State::Looking);
+        self.pause(wait.max(SHORTEST_WAIT).min(left), State::Refreshing);
     }
 
     /// The server does it.
@@ -387,8 +389,8 @@ impl Apply {
     }
 
     fn until_over(&self, at: usize, since: Duration, now: Duration) -> Duration {
-        let patience = self.options.patience(&self.targets[at]);
-        since.saturating_add(patience).saturating_sub(now)
+        let timeout = self.options.timeout(&self.targets[at]);
+        since.saturating_add(timeout).saturating_sub(now)
     }
 
     fn goes_on_waiting(&self, at: usize, since: Duration, now: Duration) -> bool {
@@ -407,7 +409,7 @@ impl Apply {
         let took = now.saturating_sub(since);
         self.still_goes(at, took, result, unknown);
         if self.options.goes_on {
-            self.state = State::Looking;
+            self.state = State::Refreshing;
         } else {
             let pod = &self.targets[at].pod;
             self.stop(format!("{pod} is still going after {} s", took.as_secs()));
@@ -419,7 +421,7 @@ impl Apply {
         self.stop(format!("{} stays", self.targets[at].pod));
     }
 
-    /// Stops where nobody knows what became of a request.
+    /// Stops if the result of a request is unknown.
     fn lost(&mut self, at: usize, because: String) {
         self.is_changed = true;
         self.conclude(at, StepResult::Unknown, Some(because), None);

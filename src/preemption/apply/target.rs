@@ -1,4 +1,4 @@
-//! The victims of a plan, as the API server is asked about them.
+//! The victims of a plan, as requests to the API server name them.
 
 use crate::admission::qualified;
 use crate::k8s::pod::Pod;
@@ -93,7 +93,7 @@ impl Target {
     }
 }
 
-/// Says why the API server cannot be asked to evict a pod.
+/// Returns why the API server cannot be asked to evict a pod.
 pub fn unfit(pod: &Pod) -> Option<String> {
     let metadata = &pod.metadata;
     if !is_namespace_name(&metadata.namespace) {

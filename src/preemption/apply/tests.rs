@@ -1,4 +1,4 @@
-//! Steps in tables, and what holds on every node: nobody goes who was not shown or is not wanted at that
+//! Steps in tables, and what holds on every node: no pod is removed that was not shown or is not needed at that
 //! moment, and in the end the pod fits.
 
 use super::*;
@@ -70,10 +70,10 @@ fn milliseconds(count: u64) -> Action {
     Action::Pause(Duration::from_millis(count))
 }
 
-/// What is asked, and what is told.
+/// An action, and its observation.
 type Story = Vec<(Action, Observation)>;
 
-/// Plays what is asked and told; each telling takes no time, and each pause as long as it says.
+/// Plays actions and observations; each observation takes no time, and each pause as long as it says.
 #[track_caller]
 fn play(apply: &mut Apply, story: Story) {
     let mut now = Duration::ZERO;
@@ -132,7 +132,7 @@ fn a_victim_is_waited_for_as_long_as_the_kubelet_waits() {
         (30, Some(Duration::ZERO), Duration::ZERO),
     ] {
         let options = RemovalOptions { victim_timeout: given, ..options() };
-        assert_eq!(options.patience(&target("a", grace)), expected, "{grace} {given:?}");
+        assert_eq!(options.timeout(&target("a", grace)), expected, "{grace} {given:?}");
     }
     for (goes_on, expected) in [
         (false, "shop/a is still going after 1 s"),
@@ -165,7 +165,7 @@ fn what_was_said_and_seen_decides() {
     let silent = || EvictionResponse::Unclear { reason: reason(), is_over: false };
     let other = || Observation::Found(Ok(PodPresence::Other { uid: "uid-x".to_owned() }));
     let unseen = || Observation::Found(Err("away".to_owned()));
-    // What is said, what is seen (again and again), what becomes of it, and whether something is changed.
+    // The response, the observation (repeated), the result, and whether something is changed.
     let rows: [(EvictionResponse, Option<Observation>, StepResult, bool); 19] = [
         (EvictionResponse::Refused { reason: reason() }, None, Refused, false),
         (EvictionResponse::Unsent { reason: reason() }, None, Refused, false),
@@ -292,7 +292,7 @@ fn a_node_that_cannot_be_looked_at_is_looked_at_again() {
             (Action::Refresh, wants(&["a"])),
             (Action::Remove(0), Observation::Answered(EvictionResponse::Accepted)),
             (Action::Find(0), GONE),
-            // Nobody knows whether its containers run, so it is not counted as free.
+            // It is unknown whether its containers run, so it is not counted as free.
             (Action::Refresh, blind()),
             (milliseconds(500), Observation::Paused),
             (Action::Refresh, blind()),
@@ -468,7 +468,7 @@ fn look(new: &Pod, pods: &[Pod], node: &NodeObject, targets: &[Target]) -> Refre
     Refreshed { fresh, there, going: BTreeSet::new() }
 }
 
-/// Returns whom the kubelet kills; `None`: the pod fits.
+/// Returns the pods that the kubelet kills; `None`: the pod fits.
 fn victims<'p>(
     new: &Pod,
     others: &[&'p Pod],

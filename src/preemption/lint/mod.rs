@@ -23,11 +23,11 @@ use std::collections::BTreeMap;
 pub struct PreemptionLint {
     /// How many findings there are of each severity.
     pub summary: BTreeMap<String, usize>,
-    /// How many pods were looked at; ended ones are not.
+    /// The number of checked pods, without ended ones.
     pub pods: usize,
     /// The findings; the worst first, else in the order of the pods.
     pub items: Vec<Finding>,
-    /// What the answer rests on.
+    /// The basis of the answer.
     #[serde(flatten)]
     pub basis: Basis,
 }
@@ -35,7 +35,7 @@ pub struct PreemptionLint {
 answer!("PreemptionLint", PreemptionLint);
 
 impl PreemptionLint {
-    /// Looks at pods that have not ended.
+    /// Checks the pods that have not ended.
     pub fn of<'p>(pods: impl IntoIterator<Item = &'p Pod>, gates: FeatureGates) -> Self {
         let has_ended = |pod: &&Pod| matches!(pod.status.phase.as_str(), "Succeeded" | "Failed");
         let pods: Vec<&Pod> = pods.into_iter().filter(|pod| !has_ended(pod)).collect();
@@ -47,7 +47,7 @@ impl PreemptionLint {
     }
 }
 
-/// Returns the worst that is to be said of a pod.
+/// Returns the worst finding of a pod.
 fn finding(pod: &Pod, gates: FeatureGates) -> Option<Finding> {
     let (rule, field) = rule(pod, gates)?;
     let metadata = &pod.metadata;

@@ -46,7 +46,7 @@ impl NotCritical {
         }
     }
 
-    /// Says when the kubelet takes pods of a class.
+    /// Returns when the kubelet takes pods of a class.
     fn turn(&self) -> &'static str {
         match self.qos_class {
             QosClass::BestEffort => "BestEffort pods go first",

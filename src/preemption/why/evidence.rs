@@ -20,9 +20,10 @@
 //! | the same of another scheduler, of a taint controller | likely | likely | - | possible | - |
 //! | an event of such words by an unknown component | - | likely | - | - | - |
 //!
-//! Whether an announcement is long ago is only known of pods that were just read: those of a file may be older than an event.
-//! An event without the pod's UID is likely at the most while the pod exists. `each_row_of_the_table` in `tests` holds the
-//! rows; what the containers and the phase alone force stands in `termination`.
+//! Whether an announcement is long ago is only known of pods that were just read: those of a file may be older than
+//! an event.
+//! An event without the pod's UID is likely at the most while the pod exists. `each_row_of_the_table` in `tests`
+//! holds the rows; what the containers and the phase alone force stands in `termination`.
 
 use super::meaning::{Interpretation, Meaning, Qualification};
 use super::report::{Cause, Evidence, EvidenceSource};
@@ -193,7 +194,7 @@ fn of_status(pod: &Pod, observed: &Observations<'_>) -> Option<Clue> {
     Some(clue(EvidenceSource::Status, None, says, inference))
 }
 
-/// Tells whether a pod was not taken at all. What is evicted and what is refused for want of room have the
+/// Returns true if a pod was not admitted at all. What is evicted and what is refused for lack of room have the
 /// same reason.
 pub(super) fn is_refusal(reason: &str, message: &str) -> bool {
     const REASONS: [&str; 21] = [
@@ -253,7 +254,7 @@ fn of_condition(pod: &Pod, condition: &PodCondition, observed: &Observations<'_>
     clue(EvidenceSource::Condition, at, says, inference)
 }
 
-/// Compares a deletion that was announced to what became of the pod.
+/// Compares a deletion that was announced with the state of the pod.
 fn of_deletion(
     inference: Inference,
     observed: &Observations<'_>,
@@ -267,7 +268,7 @@ fn of_deletion(
     }
 }
 
-/// The kubelet has one reason for all of its own; the status or the message tells which it is.
+/// The kubelet has one reason for all of its own; the status or the message has the exact one.
 fn by_kubelet(
     pod: &Pod,
     message: &str,
@@ -324,7 +325,7 @@ fn of_containers(pod: &Pod) -> Vec<Clue> {
     let of_container = |status: &ContainerStatus| {
         let name = &status.name;
         let now = status.state.terminated.as_ref().filter(|end| is_news(status, end));
-        let now = now.map(|end| of_end(end, format!("{name}: {}", said_of_end(end))));
+        let now = now.map(|end| of_end(end, format!("{name}: {}", end_text(end))));
         let waits =
             if status.state.waiting.is_some() { ", and waits for the next time" } else { "" };
         let times = match status.restart_count {
@@ -332,9 +333,7 @@ fn of_containers(pod: &Pod) -> Vec<Clue> {
             times => format!("started again {times} times{waits}"),
         };
         let before = match &status.last_state.terminated {
-            Some(end) => {
-                Some(of_end(end, format!("{name}: before: {}; {times}", said_of_end(end))))
-            }
+            Some(end) => Some(of_end(end, format!("{name}: before: {}; {times}", end_text(end)))),
             None if status.restart_count > 0 => {
                 let inference = nothing(Meaning::RestartedAfterUnknownEnd);
                 Some(clue(EvidenceSource::Container, None, format!("{name}: {times}"), inference))
@@ -357,7 +356,7 @@ fn of_end(end: &TerminatedState, says: String) -> Clue {
     clue(EvidenceSource::Container, time(end.finished_at.as_ref()), says, nothing(meaning))
 }
 
-fn said_of_end(end: &TerminatedState) -> String {
+fn end_text(end: &TerminatedState) -> String {
     let reason = if end.reason.is_empty() { "ended" } else { end.reason.as_str() };
     format!("{reason}, exit code {}", end.exit_code)
 }
@@ -454,7 +453,7 @@ fn of_event(event: &PodEvent, observed: &Observations<'_>) -> Option<Clue> {
 const TAINT_CONTROLLERS: [&str; 4] =
     ["taint-eviction-controller", "device-taint-eviction", "taint-controller", "node-controller"];
 
-/// Says what an event means; `None`: it is about something else, as most are.
+/// Returns what an event means; `None`: it is about something else, as most are.
 fn inference_of_event(event: &PodEvent, observed: &Observations<'_>) -> Option<Inference> {
     let PodEvent { reason, message, reporter, at, .. } = event;
     Some(match (reason.as_str(), reporter.as_str()) {
@@ -524,7 +523,7 @@ pub(super) fn scheduler_certainty(event: &PodEvent) -> Certainty {
     }
 }
 
-/// Says what an event of the kubelet means, whenever it was.
+/// Returns what an event of the kubelet means, whenever it was.
 fn kubelet_event(reason: &str, message: &str, observed: &Observations<'_>) -> Option<Inference> {
     let meaning = match reason {
         REASON_PREEMPTING => {

@@ -42,7 +42,7 @@ pub enum Meaning {
     PreemptionFailed,
     /// The kubelet evicted the pod.
     EvictedByKubelet,
-    /// The kubelet evicted the pod for want of a resource, or for a limit of local storage.
+    /// The kubelet evicted the pod for lack of a resource, or for a limit of local storage.
     EvictedForResources,
     /// The kubelet began to evict the pod.
     EvictionBegan,

@@ -1,7 +1,7 @@
 //! Who killed a pod, and for which other: from what is left of it.
 //!
 //! * `evidence`: what one piece of evidence says, and what it means: status, condition, events, log.
-//! * `sequel`: what became of the pod after something was announced.
+//! * `sequel`: the state of the pod after an announcement.
 //! * `termination`: how a pod ended when no piece of evidence names the cause.
 //! * `preemptor`: for which pod it was.
 //! * `meaning`, `reason`: the facts of each meaning and each conclusion, and the sentences made of them.
@@ -54,7 +54,7 @@ pub struct Traces<'t> {
     pub are_current: bool,
 }
 
-/// Why nobody can tell anything.
+/// The reason for which there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoTraces {
     /// The name is that of several pods.
@@ -89,7 +89,7 @@ struct Subject<'t> {
     last_line: Option<usize>,
 }
 
-/// Tells who killed a pod.
+/// Returns the component that killed a pod.
 ///
 /// # Errors
 ///
@@ -103,11 +103,11 @@ pub fn why_killed(
     let mut judged: Vec<(Subject<'_>, Verdict)> = subjects
         .into_iter()
         .map(|subject| {
-            let verdict = judge(&subject, traces);
+            let verdict = classify(&subject, traces);
             (subject, verdict)
         })
         .collect();
-    // The pod that has the name now comes first; one before it that was killed is asked about all the same.
+    // The pod that has the name now comes first; one before it that was killed is explained too.
     let at =
         judged.iter().position(|(_, verdict)| verdict.termination.cause.is_an_end()).unwrap_or(0);
     if at > 0
@@ -122,7 +122,7 @@ pub fn why_killed(
     let Verdict { termination, evidence } = verdict;
     let node = node_of(&subject);
     let preemptors = preemptor::preemptors(&subject, termination.cause, node.as_deref(), traces);
-    say_missing(&termination, &preemptors, traces, &mut basis);
+    add_missing(&termination, &preemptors, traces, &mut basis);
     let TerminationCause { cause, certainty, because } = termination;
     if let (Ok(events), Cause::Unknown | Cause::NotKilled, None) =
         (&traces.events, cause, subject.pod)
@@ -190,7 +190,7 @@ fn subjects<'t>(selector: &PodSelector, traces: &Traces<'t>) -> Result<Vec<Subje
         return Err(NoTraces::Ambiguous { name, pods });
     }
     let Some(name) = names.into_iter().next() else {
-        let (name, looked) = (selector.to_string(), looked(traces));
+        let (name, looked) = (selector.to_string(), searched(traces));
         return Err(NoTraces::Nothing { name, looked, near: near(selector, traces) });
     };
     let mut subjects = by_uid(meant);
@@ -202,7 +202,7 @@ fn subjects<'t>(selector: &PodSelector, traces: &Traces<'t>) -> Result<Vec<Subje
     Ok(subjects)
 }
 
-/// Tells the pods of one name apart by their UIDs.
+/// Separates the pods of one name by their UIDs.
 fn by_uid<'t>(Meant { pods, events, lines }: Meant<'t>) -> Vec<Subject<'t>> {
     let mut of_uid: BTreeMap<&str, Subject<'t>> = BTreeMap::new();
     let pod = pods.first().copied();
@@ -273,7 +273,7 @@ fn near(selector: &PodSelector, traces: &Traces<'_>) -> Option<String> {
     same_name.cloned().or_else(nearest_of)
 }
 
-fn looked(traces: &Traces<'_>) -> String {
+fn searched(traces: &Traces<'_>) -> String {
     let pods = match &traces.pods {
         Ok(pods) => format!("{} pods", pods.len()),
         Err(reason) => format!("pods: {reason}"),
@@ -286,7 +286,7 @@ fn looked(traces: &Traces<'_>) -> String {
     format!("{pods}; {events}{}", log.unwrap_or_default())
 }
 
-/// What became of one pod, and the evidence.
+/// The end of one pod, and the evidence.
 struct Verdict {
     termination: TerminationCause,
     evidence: Vec<Evidence>,
@@ -295,7 +295,7 @@ struct Verdict {
 /// Judges by the surest clue; of equally sure ones, the status before the condition before the log before events.
 ///
 /// What is only possible counts where the pod is gone or lives: how it ended says more.
-fn judge(subject: &Subject<'_>, traces: &Traces<'_>) -> Verdict {
+fn classify(subject: &Subject<'_>, traces: &Traces<'_>) -> Verdict {
     let log_names_uid = subject.lines.iter().any(|line| !line.uid.is_empty());
     let read_at = traces.are_current.then_some(traces.now);
     let observed = Observations::new(subject.pod, log_names_uid, read_at);
@@ -344,7 +344,7 @@ fn node_of(subject: &Subject<'_>) -> Option<String> {
 }
 
 /// Names the evidence that would make the answer surer.
-fn say_missing(
+fn add_missing(
     termination: &TerminationCause,
     preemptors: &[Preemptor],
     traces: &Traces<'_>,

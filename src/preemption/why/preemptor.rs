@@ -27,7 +27,7 @@ const AT_ONCE: i64 = 10 * 1_000_000_000;
 /// Times in a pod's status are cut to seconds.
 const SECOND: i64 = 1_000_000_000;
 
-/// Returns for whom a pod was preempted: the one that is named, or those that it may have been.
+/// Returns the preemptor of a pod: the one that is named, or the possible ones.
 pub(super) fn preemptors(
     subject: &Subject<'_>,
     cause: Cause,
@@ -188,8 +188,8 @@ fn started_after<'t>(
     found
 }
 
-/// The critical pods that a victim of the kubelet may have been for, which nothing names. The kubelet admits that pod once
-/// all victims are gone.
+/// The critical pods that a victim of the kubelet may have been for, which nothing names. The kubelet admits that
+/// pod once all victims are gone.
 ///
 /// | critical pods that may take the victim's place | certainty |
 /// |---|---|
@@ -245,7 +245,7 @@ fn critical_after(
     candidates
 }
 
-/// Returns whether the kubelet restarted when a pod was killed: it refused pods then that had run, which it does at no
+/// Returns true if the kubelet restarted when a pod was killed: it refused pods then that had run, which it does at no
 /// other time (`HandlePodAdditions`, `pkg/kubelet/kubelet.go`).
 fn has_restarted(killed: &Killed, node: Option<&str>, traces: &Traces<'_>) -> bool {
     let is_near =
@@ -279,22 +279,22 @@ fn is_on(pod: &Pod, node: Option<&str>) -> bool {
     node.is_none_or(|node| pod.spec.node_name.is_empty() || pod.spec.node_name == node)
 }
 
-/// Says what makes it less sure which pods come into question.
+/// Returns what makes it less sure which pods come into question.
 fn doubts(killed: &Killed, node: Option<&str>) -> Vec<PreemptorDoubt> {
     let time = killed.is_guess.then_some(PreemptorDoubt::TimeIsOfContainers);
     let place = node.is_none().then_some(PreemptorDoubt::UnknownNode);
     time.into_iter().chain(place).collect()
 }
 
-/// Says that a pod was refused itself: the kubelet kills others for a pod, and does not look again at all that
-/// it may refuse it for.
+/// Returns the statement that a pod was refused itself: the kubelet kills others for a pod, and does not look again
+/// at all that it may refuse it for.
 fn refused(pod: &Pod) -> Option<PreemptorDoubt> {
     let status = &pod.status;
     (status.phase == "Failed" && is_refusal(&status.reason, &status.message))
         .then(|| PreemptorDoubt::Refused { reason: status.reason.clone() })
 }
 
-/// Without the scheduler's event: pods of higher priority for whom it made room on this node, or that
+/// Without the scheduler's event: pods of higher priority for which it made room on this node, or that
 /// started there.
 fn higher_after(
     subject: &Subject<'_>,

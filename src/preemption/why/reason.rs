@@ -1,4 +1,4 @@
-//! Why a cause is believed, and why a pod is believed to be the preemptor: facts, and the sentences made of them.
+//! The reasons for a cause, and for a pod as the preemptor: facts, and their sentences.
 
 use super::meaning::Interpretation;
 use super::report::EvidenceSource;
@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
 
-/// Why a cause is believed.
+/// The reason for a cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum CauseReason {
@@ -85,7 +85,7 @@ pub enum FailureDoubt {
     RestartPolicy,
 }
 
-/// Why a pod is believed to be the preemptor.
+/// The reason for a pod as the preemptor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum PreemptorReason {

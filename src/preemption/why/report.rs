@@ -29,11 +29,11 @@ pub struct PreemptionCause {
     pub container: Option<String>,
     /// The probe for which it was stopped: `liveness` or `startup`.
     pub probe: Option<&'static str>,
-    /// For whom it was preempted; several where nothing says which of them.
+    /// The pods for which it was preempted; several if the evidence does not decide.
     pub preemptors: Vec<Preemptor>,
     /// What is left, in the order of time; what has no time that can be compared comes last.
     pub evidence: Vec<Evidence>,
-    /// What it rests on.
+    /// The basis.
     #[serde(flatten)]
     pub basis: Basis,
     /// The moment that ages are counted from.
@@ -67,7 +67,7 @@ pub enum Cause {
     PreemptedByKubelet,
     /// The kubelet evicted it: the node ran short, or the pod exceeded a limit of local storage.
     EvictedByKubelet,
-    /// Somebody asked the API server to evict it.
+    /// A client of the API server evicted it.
     EvictedThroughApi,
     /// It does not bear a taint.
     DeletedByTaintManager,
@@ -83,7 +83,7 @@ pub enum Cause {
     DeadlineExceeded,
     /// The kubelet ended it, and does not say why.
     EndedByKubelet,
-    /// Somebody deleted it.
+    /// It was deleted by an unknown client.
     Deleted,
     /// Its containers ended.
     Ended,
@@ -95,22 +95,22 @@ pub enum Cause {
     Restarted,
     /// It lives.
     NotKilled,
-    /// Nobody knows.
+    /// Unknown.
     Unknown,
 }
 
 impl Cause {
-    /// Tells whether it made room for another pod.
+    /// Returns true if it made room for another pod.
     pub fn is_preemption(self) -> bool {
         matches!(self, Self::PreemptedByScheduler | Self::PreemptedByKubelet)
     }
 
-    /// Tells whether preemption can be neither said nor excluded.
+    /// Returns true if preemption can be neither confirmed nor excluded.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Unknown | Self::EndedByKubelet)
     }
 
-    /// Returns whether the kubelet ended the pod, or may have.
+    /// Returns true if the kubelet ended the pod, or may have.
     pub(super) fn may_be_the_kubelets(self) -> bool {
         matches!(
             self,
@@ -128,7 +128,7 @@ impl Cause {
         )
     }
 
-    /// Tells whether somebody put an end to the pod.
+    /// Returns true if a component ended the pod.
     pub(super) fn is_an_end(self) -> bool {
         !matches!(
             self,

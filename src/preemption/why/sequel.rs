@@ -1,4 +1,4 @@
-//! What became of a pod after something was announced: whether it ended or was deleted, and in time.
+//! Compares the state of a pod with an earlier announcement: whether it ended or was deleted, and in time.
 
 use crate::eviction::DisruptionTarget;
 use crate::facts::timestamp::Timestamp;
@@ -19,7 +19,7 @@ const SLACK: i64 = 15;
 /// The time that a pod has to stop where it does not say.
 const GRACE: i64 = 30;
 
-/// What became of a pod after an announcement.
+/// The state of a pod after an announcement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sequel {
     /// There is no object of it any more.
@@ -60,7 +60,7 @@ impl<'t> Observations<'t> {
         Self { read_at: Some(now), ..self }
     }
 
-    /// Returns whether the phase is one that no pod leaves.
+    /// Returns true if the phase is one that no pod leaves.
     pub(super) fn is_final(&self) -> bool {
         self.pod.is_some_and(is_final)
     }
@@ -69,7 +69,7 @@ impl<'t> Observations<'t> {
         self.pod.is_some_and(|pod| pod.metadata.deletion_timestamp.is_some())
     }
 
-    /// Compares a deletion that was announced at a time to what became of the pod.
+    /// Compares a deletion that was announced at a time with the state of the pod.
     pub(super) fn after_deletion(&self, at: Option<Timestamp>) -> Sequel {
         let Some(pod) = self.pod else { return Sequel::Gone };
         match (deleted_at(pod), at) {
@@ -85,7 +85,7 @@ impl<'t> Observations<'t> {
         }
     }
 
-    /// Compares a kill by the kubelet that was announced at a time to what became of the pod.
+    /// Compares a kill by the kubelet that was announced at a time with the state of the pod.
     pub(super) fn after_kill(&self, at: Option<Timestamp>) -> Sequel {
         let Some(pod) = self.pod else { return Sequel::Gone };
         let takes = stopping_seconds(pod);
@@ -104,7 +104,7 @@ impl<'t> Observations<'t> {
         }
     }
 
-    /// Returns whether a container of it ended clearly later than a time.
+    /// Returns true if a container of it ended clearly later than a time.
     pub(super) fn was_running_after(&self, at: Option<Timestamp>) -> bool {
         let end = self.pod.and_then(last_end);
         matches!((at, end), (Some(at), Some(end)) if end.since(at) > SLACK * SECOND)
@@ -120,7 +120,7 @@ impl<'t> Observations<'t> {
     }
 }
 
-/// Returns whether a container of it has run.
+/// Returns true if a container of it has run.
 pub(super) fn has_run(pod: &Pod) -> bool {
     every_status(pod).any(|status| {
         let states = [&status.state, &status.last_state];
@@ -129,7 +129,7 @@ pub(super) fn has_run(pod: &Pod) -> bool {
     })
 }
 
-/// Returns whether the phase is one that no pod leaves.
+/// Returns true if the phase is one that no pod leaves.
 pub(super) fn is_final(pod: &Pod) -> bool {
     matches!(pod.status.phase.as_str(), "Failed" | "Succeeded")
 }
@@ -166,8 +166,8 @@ pub(super) fn last_end(pod: &Pod) -> Option<Timestamp> {
     every_status(pod).filter_map(|status| finished(status.state.terminated.as_ref()?)).max()
 }
 
-/// Returns whether the containers alone can bring the pod to its final phase; `None`: its restart policy is not known, or
-/// containers have rules of their own (`getPhase`, `pkg/kubelet/kubelet_pods.go`).
+/// Returns true if the containers alone can bring the pod to its final phase; `None`: its restart policy is not
+/// known, or containers have rules of their own (`getPhase`, `pkg/kubelet/kubelet_pods.go`).
 ///
 /// | restartPolicy | Succeeded | Failed |
 /// |---|---|---|
@@ -190,7 +190,7 @@ pub(super) fn ends_alone(pod: &Pod) -> Option<bool> {
     }
 }
 
-/// Returns whether a disruption is announced that is not reset.
+/// Returns true if a disruption is announced that is not reset.
 pub(super) fn has_disruption_target(pod: &Pod) -> bool {
     let mut conditions = pod.status.conditions.iter();
     conditions.any(|it| it.kind == DisruptionTarget::TYPE && it.status == "True")

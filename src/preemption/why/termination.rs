@@ -1,7 +1,8 @@
 //! How a pod ended when no status reason, condition, log line or event names the cause: its containers ended, were
 //! stopped by their probes, were started again, or live.
 //!
-//! What the phase and the containers alone force; [`ends_alone`] says which final phases the containers can bring about.
+//! What the phase and the containers alone force; [`ends_alone`] says which final phases the containers can bring
+//! about.
 //!
 //! | state of the pod | answer |
 //! |---|---|
@@ -32,7 +33,7 @@ use crate::facts::kubelet_log::{LogEntry, LogLine};
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::pod::{ContainerStatus, Pod, TerminatedState};
 
-/// What became of a pod.
+/// The end of a pod.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TerminationCause {
     pub(super) cause: Cause,
@@ -46,7 +47,7 @@ impl TerminationCause {
     }
 }
 
-/// Returns what became of a pod whose end no piece of evidence explains.
+/// Classifies the end of a pod that no piece of evidence explains.
 pub(super) fn classify(
     observed: &Observations<'_>,
     events: &[&PodEvent],
@@ -135,7 +136,7 @@ fn failed(pod: &Pod) -> TerminationCause {
     ended(certainty, CauseReason::ContainerFailed { container, exit_code, doubt })
 }
 
-/// Says which container was started again last.
+/// Returns which container was started again last.
 fn restarted(pod: &Pod) -> Option<TerminationCause> {
     let statuses = || every_status(pod).filter(|status| status.restart_count > 0);
     let last = ends(statuses(), |status| &status.last_state.terminated);
@@ -230,7 +231,7 @@ fn ends<'p>(
     statuses.filter_map(move |status| Some((status.name.as_str(), end(status).as_ref()?)))
 }
 
-/// Returns whether the end of a container does not say what ended it: the kubelet stops with SIGTERM and
+/// Returns true if the end of a container does not say what ended it: the kubelet stops with SIGTERM and
 /// SIGKILL, as others may, and a process that handles SIGTERM mostly exits with 0.
 fn is_open(end: &TerminatedState) -> bool {
     matches!(end.exit_code, 0 | 137 | 143) || end.reason == "ContainerStatusUnknown"

@@ -50,10 +50,10 @@ pub fn plan_removals(
     let because = || answer.preemption.because.to_string();
     (report.result, report.because) = match (answer.preemption.result, settled) {
         (PreemptionResult::Fits, _) => (ApplyResult::Fits, because()),
-        (_, Some(settled)) => (ApplyResult::Helpless, settled.because().to_owned()),
+        (_, Some(settled)) => (ApplyResult::NoVictims, settled.because().to_owned()),
         (PreemptionResult::Preempts, None) => (ApplyResult::Planned, because()),
         (PreemptionResult::Refused | PreemptionResult::NotEnough, None) => {
-            (ApplyResult::Helpless, why_not(&answer.preemption))
+            (ApplyResult::NoVictims, why_not(&answer.preemption))
         }
     };
     if report.result == ApplyResult::Planned {

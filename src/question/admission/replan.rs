@@ -40,11 +40,11 @@ pub fn replan(
     let phase = new.status.phase.as_str();
     let fresh = match settled(&about, new) {
         _ if found.is_none() => {
-            ReplanResult::Helpless(format!("{} is no longer on this node", qualified(pod)))
+            ReplanResult::NoVictims(format!("{} is no longer on this node", qualified(pod)))
         }
-        Some(Settled::Deleted) => ReplanResult::Helpless(Settled::Deleted.because().to_owned()),
+        Some(Settled::Deleted) => ReplanResult::NoVictims(Settled::Deleted.because().to_owned()),
         _ if has_ended(phase) && !has_ended(&pod.status.phase) => {
-            ReplanResult::Helpless(format!("its phase is {phase} now"))
+            ReplanResult::NoVictims(format!("its phase is {phase} now"))
         }
         Some(Settled::Taken) => ReplanResult::Fits,
         None => ReplanResult::of(&planned.preemption),

@@ -65,7 +65,7 @@ pub fn image_story(
     let at_threshold = at_threshold(node, &periodic)?;
     let runtime = node.runtime()?;
     let containers = collected_containers(node, GcTrigger::Loop);
-    let told = explain::explain(ExplainInput {
+    let story = explain::explain(ExplainInput {
         image,
         images,
         periodic: &periodic,
@@ -85,11 +85,11 @@ pub fn image_story(
         rules,
     });
     // Every plan has a line for every image that is listed.
-    told.ok_or_else(|| Failure::missing(anyhow!("{name:?} is in no plan")))
+    story.ok_or_else(|| Failure::missing(anyhow!("{name:?} is in no plan")))
 }
 
 /// Plans the collection as it would be if just as much space was used as sets it off; `None`: it is set
-/// off, or nobody knows how full the disk is.
+/// off, or the usage of the disk is unknown.
 fn at_threshold(
     node: &KubeletNode,
     periodic: &ImageGcPlan,

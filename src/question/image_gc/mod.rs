@@ -5,10 +5,6 @@
 pub mod explain;
 /// Unwise settings.
 pub mod lint;
-/// All images.
-pub mod list;
-/// The policy in force.
-pub mod policy;
 
 pub use crate::image_gc::plan::Trigger;
 
@@ -23,8 +19,10 @@ use crate::image_gc::containers::{
     self, ContainerGcPlan, ContainerGcPolicy, Failures, GcState, GcTrigger, Step, pod_states,
 };
 use crate::image_gc::cycle::ImageFs;
+use crate::image_gc::images::ImageList;
 use crate::image_gc::plan::{ImageGcPlan, Inputs, Reclaim, plan};
 use crate::image_gc::policy::ImageGcPolicy;
+use crate::image_gc::policy_report::{GcPolicy, PolicySources};
 use crate::image_gc::reason::Consequence;
 use crate::image_gc::uses::Uses;
 use crate::k8s::pod::Pod;
@@ -33,7 +31,7 @@ use anyhow::anyhow;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// Which collection is asked about.
+/// Options of a collection.
 #[derive(Clone, Debug)]
 pub struct ImageGcOptions {
     /// The cause of the collection.
@@ -90,6 +88,48 @@ impl ImageGcAnswer {
 /// What a plan under disk pressure cannot say.
 const LOGS: &str = "folders of logs: the kubelet removes those of pods that are gone along with dead \
                     containers; kq does not read them, and kq gc apply leaves them";
+
+/// Returns the facts that [`image_list`] needs.
+pub fn image_list_needs() -> Needs {
+    Needs::GC_IMAGES
+}
+
+/// Lists the images of a node.
+///
+/// # Errors
+///
+/// Fails where the images or the runtime are unknown.
+pub fn image_list(node: &KubeletNode) -> Result<ImageList, Failure> {
+    let images = node.images()?;
+    let runtime = node.runtime()?;
+    let rules = node.kubelet.rules;
+    let uses = Uses::of(runtime, &node.workloads, rules, &BTreeSet::new());
+    let records = node.snapshot.image_records.value();
+    let mut list = ImageList::of(images, &uses, records, rules, node.now);
+    if runtime.containers.found.is_none() {
+        list.basis.lack(format!("the users of the images: {}", runtime.containers.reason()));
+    }
+    Ok(list)
+}
+
+/// Returns the facts that [`gc_policy`] needs.
+pub fn gc_policy_needs() -> Needs {
+    Needs::GC_POLICY
+}
+
+/// Returns the policy of a node's kubelet.
+pub fn gc_policy(node: &KubeletNode) -> GcPolicy {
+    let flags = node.snapshot.kubelet.value().map(|process| process.interpreted().container_gc);
+    let mut policy = GcPolicy::of(PolicySources {
+        config: &node.kubelet.config,
+        gates: node.kubelet.rules.gates,
+        origins: &node.kubelet.origins,
+        container_flags: flags.as_ref(),
+    });
+    policy.basis.lack_all(node.missing_config());
+    policy.basis.warn_all(node.warnings());
+    policy
+}
 
 /// Returns the facts that a plan needs.
 pub fn image_gc_needs(trigger: Trigger) -> Needs {
@@ -287,11 +327,11 @@ pub fn collected_containers(
         .map_err(Failure::usage)
 }
 
-/// Tells whether a pod that is not known is gone. A list that never has all pods tells that of none: after
+/// Returns true if a pod that is not known is gone. An incomplete list does not show that: after
 /// a reboot nothing runs yet, and the pods that are about to start again look like those that are gone.
 fn has_all_pods(node: &KubeletNode, pods: &[&Pod]) -> bool {
     let found = node.snapshot.pods.value();
-    // A kubelet that has just started lists static pods only, until the API server tells it the others.
+    // A kubelet that has just started lists static pods only, until the API server sends it the others.
     let tells = |source| matches!(source, PodSource::ApiServer | PodSource::Files);
     found.is_some_and(|found| tells(found.source))
         && incomplete(&node.snapshot.pods, pods, node.snapshot.runtime.value()).is_none()

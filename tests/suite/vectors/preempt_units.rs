@@ -5,7 +5,7 @@ use kq::k8s::kubelet_rules::KubeletRules;
 use kq::k8s::pod::{Pod, ResourceName};
 use kq::k8s::qos::{computed_qos_class, recorded_qos_class};
 use kq::preemption::{
-    Requirement, Requirements, asks_for_no_more, distance, preemption_request, subtract,
+    Requirement, Requirements, distance, preemption_request, requests_no_more, subtract,
 };
 use serde_json::{Map, Value, json};
 
@@ -62,7 +62,7 @@ pub fn answer(case: &Value) -> Value {
                 let pod = input::pod(&case[name]);
                 (request(&pod, "memory", &rules), request(&pod, "cpu", &rules))
             });
-            json!({ "pod1_is_smaller_or_equal": asks_for_no_more(first, second) })
+            json!({ "pod1_is_smaller_or_equal": requests_no_more(first, second) })
         }
         other => panic!("unknown operation {other:?}"),
     }

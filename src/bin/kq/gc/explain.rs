@@ -1,7 +1,6 @@
 //! `kq gc explain`
 
-use super::question::{UsageArgs, write_notes};
-use super::records::GcNodeArgs;
+use super::question::{GcNodeArgs, UsageArgs, write_notes};
 use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats};
 use kq::image_gc::{disk, explain};
@@ -52,7 +51,7 @@ pub struct Args {
     node: GcNodeArgs,
 }
 
-/// What is to be explained.
+/// The subject of the explanation.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct What {
@@ -66,7 +65,7 @@ struct What {
 }
 
 impl Args {
-    /// Gathers, explains and shows.
+    /// Runs the command.
     pub fn run(self) -> Result<Code, Failure> {
         match &self.what.image {
             Some(name) => self.explain_image(name),
@@ -76,10 +75,10 @@ impl Args {
 
     fn explain_image(&self, name: &str) -> Result<Code, Failure> {
         let node = self.node.gather(image_story_needs())?;
-        let told = image_story(&node, name, &self.usage.usage())?;
-        self.output.write(&told, explain::describe, explain::describe_wide)?;
+        let story = image_story(&node, name, &self.usage.usage())?;
+        self.output.write(&story, explain::describe, explain::describe_wide)?;
         if self.output.is_for_people() {
-            write_notes(&told.basis);
+            write_notes(&story.basis);
         }
         Ok(Code::Answered.unless(node.lacks_config()))
     }

@@ -1,11 +1,11 @@
 //! `kq gc images`
 
-use super::records::GcNodeArgs;
+use super::question::GcNodeArgs;
 use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats_with};
 use crate::watch::WatchArgs;
 use kq::image_gc::images::{ImageList, table, wide};
-use kq::question::image_gc::list::{image_list, image_list_needs};
+use kq::question::image_gc::{image_list, image_list_needs};
 
 /// List the images with size, age, last use, pinned state and users
 ///
@@ -38,12 +38,12 @@ pub struct Args {
 }
 
 impl Args {
-    /// Shows once, or again and again.
+    /// Runs the command.
     pub fn run(self) -> Result<Code, Failure> {
         self.watch.run(|| self.once())
     }
 
-    /// Gathers and shows.
+    /// Runs the command.
     fn once(&self) -> Result<Code, Failure> {
         let node = self.node.gather(image_list_needs())?;
         let list = image_list(&node)?;

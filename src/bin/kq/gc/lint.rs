@@ -1,6 +1,6 @@
 //! `kq gc lint`
 
-use super::records::GcNodeArgs;
+use super::question::GcNodeArgs;
 use crate::exit::{Code, Failure};
 use crate::lint::{NAMES, show};
 use crate::output_format::{OutputFormat, formats_with};
@@ -35,7 +35,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// Gathers, looks and shows.
+    /// Runs the command.
     pub fn run(self) -> Result<Code, Failure> {
         let files = self.node.kubelet.is_config_given();
         let node = self.node.gather(Needs { files, ..gc_lint_needs() })?;

@@ -8,7 +8,6 @@ mod lint;
 mod policy;
 mod question;
 mod record;
-mod records;
 mod watch;
 
 use crate::exit::{Code, Failure};

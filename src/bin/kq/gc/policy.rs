@@ -1,11 +1,11 @@
 //! `kq gc policy`
 
-use super::records::GcNodeArgs;
+use super::question::GcNodeArgs;
 use crate::exit::{Code, Failure, note, tell};
 use crate::output_format::{OutputFormat, formats};
 use kq::image_gc::policy_view::{table, wide};
 use kq::node::Needs;
-use kq::question::image_gc::policy::{gc_policy, gc_policy_needs};
+use kq::question::image_gc::{gc_policy, gc_policy_needs};
 
 /// Show the policy in force, the origin of each value, and the kubelet's errors
 ///
@@ -30,7 +30,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// Gathers and shows.
+    /// Runs the command.
     pub fn run(self) -> Result<Code, Failure> {
         let files = self.node.kubelet.is_config_given();
         let node = self.node.gather(Needs { files, ..gc_policy_needs() })?;

@@ -1,14 +1,18 @@
-//! The flags of `dry-run`, `apply` and `watch`: the collection, and the node.
+//! The flags that commands of `kq gc` share: the node with its image records, the collection, and the usage.
 
-use super::records::GcNodeArgs;
 use crate::exit::{Failure, note, tell};
-use crate::kubelet_node::KubeletNode;
+use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
 use anyhow::anyhow;
 use clap::ValueEnum;
 use kq::answer::Basis;
+use kq::edge::image_records::read_records;
+use kq::edge::trust::NamedBy;
+use kq::facts::snapshot::Snapshot;
 use kq::image_gc::plan::{ImageGcPlan, Trigger};
 use kq::k8s::quantity::Quantity;
+use kq::node::{FactKey, Needs};
 use kq::question::image_gc::{ImageFsUsage, ImageGcOptions, image_gc_needs};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The flags of a collection.
@@ -101,6 +105,43 @@ pub fn write_notes(basis: &Basis) {
         note("kubelet start", &format!("{at} ({})", start.origin));
     }
     tell(basis);
+}
+
+/// The flags of a node and of its image records.
+#[derive(Debug, clap::Args)]
+pub struct GcNodeArgs {
+    #[command(flatten)]
+    pub kubelet: KubeletNodeArgs,
+
+    /// The file of kq gc record (default: /var/lib/kq/image-records.json on the node)
+    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
+    pub records: Option<PathBuf>,
+}
+
+impl GcNodeArgs {
+    /// Gathers the facts and describes the kubelet.
+    pub fn gather(&self, needs: Needs) -> Result<KubeletNode, Failure> {
+        let mut node = self.kubelet.gather(needs)?;
+        if needs.has(FactKey::ImageRecords) {
+            self.put_records(&mut node.snapshot)?;
+        }
+        Ok(node)
+    }
+
+    /// Replaces the records by those of `--records`.
+    fn put_records(&self, snapshot: &mut Snapshot) -> Result<(), Failure> {
+        if let Some(path) = &self.records {
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            snapshot.image_records =
+                read_records(Path::new("/"), &path.to_string_lossy(), NamedBy::Operator);
+            if snapshot.image_records.found.is_none() {
+                let reason = snapshot.image_records.reason();
+                return Err(Failure::missing(anyhow!("--records {reason}"))
+                    .hint("kq gc record --once makes such a file"));
+            }
+        }
+        Ok(())
+    }
 }
 
 fn parse_percent(text: &str) -> Result<u8, String> {

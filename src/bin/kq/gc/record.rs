@@ -1,6 +1,6 @@
 //! `kq gc record`
 
-use super::records::GcNodeArgs;
+use super::question::GcNodeArgs;
 use crate::exit::{Code, Failure, warn};
 use crate::write;
 use anyhow::anyhow;

@@ -163,7 +163,7 @@ fn show(output: OutputFormat, planned: &PreemptionPlan) -> Result<(), Failure> {
     if !output.is_for_people() {
         return Ok(());
     }
-    if planned.settled.is_some() && report.result == ApplyResult::Helpless {
+    if planned.settled.is_some() && report.result == ApplyResult::NoVictims {
         write::lines([format!("{} on {}: {}", report.pod, report.node, report.because)])?;
         note("hint", "kq preempt explain shows the victims for a new pod like it");
         return Ok(());
@@ -186,7 +186,7 @@ fn code(report: &PreemptionApply) -> Code {
         ApplyResult::Stopped => Code::Stopped,
         ApplyResult::Refused => Code::Refused,
         _ if !report.basis.missing.is_empty() => Code::Missing,
-        ApplyResult::Helpless => Code::No,
+        ApplyResult::NoVictims => Code::No,
         ApplyResult::Fits | ApplyResult::Planned => Code::Answered,
     }
 }

@@ -122,7 +122,7 @@ fn shown(notes: &[impl ToString]) -> Vec<String> {
     notes.iter().map(ToString::to_string).collect()
 }
 
-/// Tells what single nodes' answers rest on: each text once, with the nodes.
+/// Writes the basis of the nodes' answers: each text once, with the nodes.
 fn tell_of_nodes(nodes: &[NodeAnswer]) {
     let of = |texts: fn(&Basis) -> Vec<String>, say: &dyn Fn(&str)| {
         let mut of_text: Vec<(String, Vec<&str>)> = Vec::new();

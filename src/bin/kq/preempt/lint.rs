@@ -6,7 +6,7 @@ use crate::lint::{NAMES, show};
 use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::{LabelArgs, NamespaceArgs};
 use kq::question::pod_selectors::PodSelectors;
-use kq::question::preemption::lint::{preemption_lint, preemption_lint_needs};
+use kq::question::preemption::{preemption_lint, preemption_lint_needs};
 
 /// Find pods that their priority does not protect from the kubelet
 ///
@@ -43,7 +43,7 @@ pub struct LintArgs {
 }
 
 impl LintArgs {
-    /// Gathers, looks and shows.
+    /// Runs the command.
     pub fn run(self) -> Result<Code, Failure> {
         let node = self.node.gather(preemption_lint_needs())?;
         let asked =

@@ -1,4 +1,4 @@
-//! `kq preempt`: whom the kubelet kills for a critical pod, and who killed a pod.
+//! `kq preempt`
 
 mod apply;
 mod explain;

@@ -9,7 +9,7 @@ use kq::answer::Certainty;
 use kq::facts::pod_selector::PodSelector;
 use kq::node::{TraceFiles, gather_traces};
 use kq::preemption::why::view::{table, wide};
-use kq::question::preemption::why::preemption_cause;
+use kq::question::preemption::preemption_cause;
 
 /// Show which component killed a pod, and for which other pod
 ///

@@ -125,7 +125,7 @@ fn each_condition_has_its_cause() {
         let is_sure = answer.certainty == Certainty::Certain;
         assert_eq!(is_sure, cause != Deleted, "{reason}: {message}");
     }
-    // The reason of the status tells what the condition does not.
+    // The reason of the status adds to the condition.
     let evicted = pod("web", |it| {
         disrupted("TerminationByKubelet", "of a later kubelet")(it);
         it["status"]["phase"] = json!("Failed");

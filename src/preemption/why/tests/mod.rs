@@ -56,7 +56,7 @@ fn ask(pods: &[Pod], events: Option<&[PodEvent]>, log: Option<&str>) -> Preempti
     why_killed(&PodSelector::new("shop/web"), &traces, Basis::default()).expect("an answer")
 }
 
-/// The names of those for whom a pod was killed, and how sure that is.
+/// The names of the preemptors of a pod, and their certainty.
 fn for_whom(answer: &PreemptionCause) -> Vec<(&str, Certainty)> {
     answer.preemptors.iter().map(|it| (it.pod.as_deref().unwrap_or("?"), it.certainty)).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What became of the pod that a piece of evidence is about.
+/// The state of the pod of a piece of evidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Became {
     Gone,
