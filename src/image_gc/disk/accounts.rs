@@ -132,7 +132,7 @@ pub(super) fn differences(facts: DiskFacts<'_>, accounts: &[Account]) -> Vec<Str
     {
         differences.push(format!(
             "the folder holds {} bytes more than the runtime counted, {}: it counts at \
-             intervals, and images only",
+             intervals, and omits its other data",
             difference(blocks, images),
             age(runtime)
         ));

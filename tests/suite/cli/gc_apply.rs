@@ -135,7 +135,7 @@ const ROWS: &[Row] = &[
         PLAIN,
         |world, call| (world.removed.len() == 1 && call.starts_with("ImageStatus")).then(never)?,
         5,
-        "stopped: twice in a row nobody could say",
+        "stopped: the users of images are unknown, twice in a row",
         "a",
     ),
     (
@@ -335,7 +335,11 @@ fn a_runtime_that_dies_half_way_is_told_and_the_next_run_finishes() {
     let ran = node.kq(&format!("{PRESSURE} --yes")).run();
     ended("dies", &node, &ran, began);
     assert_eq!(ran.code, 5, "{}", ran.text());
-    assert!(ran.stderr.contains("stopped: twice in a row nobody could say"), "{}", ran.text());
+    assert!(
+        ran.stderr.contains("stopped: the users of images are unknown, twice in a row"),
+        "{}",
+        ran.text()
+    );
     let removed = node.world.now().removed.clone();
     assert!((1..3).contains(&removed.len()), "{removed:?}");
     let gone = node.kq(&format!("{PRESSURE} --yes")).run();

@@ -111,14 +111,14 @@ fn what_is_missing_is_named() {
             changed(|node| node["folders"]["images"]["filesystem"] = failed()),
             "",
             3,
-            "unknown (/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs: s: it is out): give it with --at-usage",
+            "unknown (/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs: s: it is out): set it with --at-usage",
         ),
         (
             "no file system, and its size is not told",
             changed(|node| node["folders"]["images"]["filesystem"] = failed()),
             "--at-usage 90%",
             3,
-            "say --image-fs-capacity",
+            "set --image-fs-capacity",
         ),
         (
             "no file system, which the maximum age does not need",
@@ -229,7 +229,7 @@ fn nonsense_is_answered_and_told() {
         assert_eq!(verdict("used")["verdict"], "inUse");
         assert_eq!(verdict("")["verdict"], "inUse", "a container names no image at all");
         let warnings = plan["warnings"].to_string();
-        assert!(warnings.contains("which the kubelet takes for -1"), "{warnings}");
+        assert!(warnings.contains("which the kubelet reads as -1"), "{warnings}");
     }
 }
 

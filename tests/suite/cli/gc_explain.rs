@@ -332,7 +332,7 @@ NODEFS        device 8:1 on / (/var/lib/kubelet)
 IMAGEFS       device 8:1 on / (/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs)
 CONTAINERFS   device 8:1 on / (/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs)
 SO            nodefs, imagefs and containerfs are one device
-              whatever fills the disk, logs and volumes as well, causes the removal of images, and a full disk is seen by the signals of nodefs and imagefs alike
+              all data on the disk, also logs and volumes, can cause the removal of images, and a full disk crosses the signals of nodefs and imagefs alike
 
 WHAT                SIZE      FOLDER                                                       NOTE
 images              1Gi       /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs   -
@@ -354,7 +354,7 @@ the kubelet's stats summary   93.1Gi     18.7Gi      1Gi      10s ago
 
 WHY THEY DIFFER
 ImageFsInfo is 73900000000 bytes below statfs: the runtime counts what it unpacked, 10s before, statfs everything on the file system
-the folder holds 100000000 bytes more than the runtime counted, 10s before: it counts from time to time, and not what it keeps beside
+the folder holds 100000000 bytes more than the runtime counted, 10s before: it counts at intervals, and omits its other data
 since the kubelet measured, 10s before, 100000000 bytes were taken
 usedBytes of the kubelet's stats summary is the count of the runtime, not that of statfs
 
@@ -390,7 +390,7 @@ NODEFS        device 8:2 on /var/lib/kubelet (/var/lib/kubelet)
 IMAGEFS       device 8:1 on / (/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs)
 CONTAINERFS   device 8:1 on / (/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs)
 SO            imagefs and containerfs are one device, nodefs is another
-              a full nodefs removes neither images nor dead containers, but evicts pods; a full imagefs makes both go
+              a full nodefs removes neither images nor dead containers, but evicts pods; a full imagefs removes both
 
 WHAT                SIZE      BYTES         COUNTED-BY                         FOLDER                                                           NOTE
 images              1Gi       1100000000    ImageFsInfo                        /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs       -
@@ -413,7 +413,7 @@ the kubelet's stats summary   100000000000   20100000000   1100000000    10s ago
 
 WHY THEY DIFFER
 ImageFsInfo is 73900000000 bytes below statfs: the runtime counts what it unpacked, 10s before, statfs everything on the file system
-the folder holds 100000000 bytes more than the runtime counted, 10s before: it counts from time to time, and not what it keeps beside
+the folder holds 100000000 bytes more than the runtime counted, 10s before: it counts at intervals, and omits its other data
 since the kubelet measured, 10s before, 100000000 bytes were taken
 usedBytes of the kubelet's stats summary is the count of the runtime, not that of statfs
 

@@ -104,7 +104,7 @@ fn a_loop_that_the_kubelet_does_not_turn_is_off() {
     for flags in ["", "--yes"] {
         let ran = node.kq(&format!("{FULL} {off} {flags}")).run();
         assert_eq!(ran.code, 0, "{}", ran.text());
-        assert!(ran.stderr.contains("off: the kubelet does not turn this loop"), "{}", ran.text());
+        assert!(ran.stderr.contains("off: the kubelet does not run this loop"), "{}", ran.text());
     }
     assert_eq!(node.world.now().removed, Vec::<String>::new());
     let ran = node.kq(&format!("{FULL} {off} --set imageMaximumGCAge=1h --passes 1")).run();

@@ -309,7 +309,7 @@ fn a_pod_that_nobody_can_help_any_more_costs_no_victim() {
         ("gone", "kube-system/waits is no longer on this node"),
         ("failed", "its phase is Failed now"),
         ("deleted", "it is being deleted: no pod is evicted for it"),
-        ("mighty", "killing everybody whom it may take the place of is not enough"),
+        ("mighty", "killing all pods of lower priority is not enough"),
     ] {
         let mut waits = pod("kube-system/waits", "1");
         waits["spec"]["priority"] = json!(2_000_000_000);
@@ -410,7 +410,7 @@ fn a_signal_ends_it_between_two_steps() {
         send(&child, signal);
         let ran = ended(child);
         assert_eq!(ran.code, 5, "{}", ran.text());
-        let heard = format!("stopping: {name}: after this step; a second one ends it at once");
+        let heard = format!("stopping: {name}: after this step; a second signal ends kq at once");
         assert!(ran.stderr.contains(&heard), "{}", ran.text());
         assert!(ran.stderr.contains(&format!("stopped: interrupted by {name};")), "{}", ran.text());
         assert!(ran.stdout.contains("1/2 shop/b: evicted, still going"), "{}", ran.text());
@@ -425,7 +425,7 @@ fn a_second_signal_ends_it_at_once() {
     let removals = vec![Fault::Slow(Duration::from_secs(60))];
     for (key, faults, code, said) in [
         (("GET", "pods"), looks, 4, "nothing was changed"),
-        (("POST", "shop/b"), removals, 5, "what was said so far is all that is known"),
+        (("POST", "shop/b"), removals, 5, "the results above are all that is known"),
     ] {
         let world = both();
         world.cluster.state().faults.insert(key, faults);
