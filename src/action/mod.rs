@@ -4,9 +4,9 @@
 //! data; flags, confirmation, rendering and exit codes stay in the binary.
 
 pub mod cgroup;
-pub mod fleet;
-/// Probes, sent once, repeatedly, or in several ways.
-pub mod probes;
 pub mod devices;
+pub mod fleet;
 pub mod image_gc;
 pub mod preemption;
+/// Probes, sent once, repeatedly, or in several ways.
+pub mod probes;

@@ -157,7 +157,7 @@ impl CheckpointFile {
             false => sibling.replace(name),
         };
         replaced.map_err(|not| match not {
-            NotReplaced::ResourceLedger(error) => self.cannot_write(&error),
+            NotReplaced::Before(error) => self.cannot_write(&error),
             NotReplaced::NotSynced(error) => {
                 CheckpointFileError::NotSynced { path: self.path.clone(), reason: plain(&error) }
             }

@@ -255,10 +255,10 @@ impl Place<'_> {
     fn replace<E: std::error::Error>(&self, bytes: &[u8]) -> Result<(), RecordFileError<E>> {
         let name = self.name.as_ref();
         let written = Sibling::write(&self.folder, name, bytes, &Access::All)
-            .map_err(NotReplaced::ResourceLedger)
+            .map_err(NotReplaced::Before)
             .and_then(|sibling| sibling.replace(name));
         written.map_err(|not| match not {
-            NotReplaced::ResourceLedger(error) | NotReplaced::NotSynced(error) => {
+            NotReplaced::Before(error) | NotReplaced::NotSynced(error) => {
                 self.refused("write", &error)
             }
         })

@@ -215,14 +215,14 @@ pub(in crate::edge) fn is_left_behind(found: &str, name: &str) -> bool {
 #[derive(Debug)]
 pub(in crate::edge) enum NotReplaced {
     /// The old one is there.
-    ResourceLedger(io::Error),
+    Before(io::Error),
     /// The new one is there, and may not be after the machine stops.
     NotSynced(io::Error),
 }
 
 impl NotReplaced {
     fn into_error(self) -> io::Error {
-        let (Self::ResourceLedger(error) | Self::NotSynced(error)) = self;
+        let (Self::Before(error) | Self::NotSynced(error)) = self;
         error
     }
 }
@@ -280,7 +280,7 @@ impl<'f> Sibling<'f> {
     /// Replaces a file, or takes a free name.
     pub(in crate::edge) fn replace(mut self, name: &OsStr) -> Result<(), NotReplaced> {
         renameat(self.folder, &*self.own, self.folder, name)
-            .map_err(|error| NotReplaced::ResourceLedger(error.into()))?;
+            .map_err(|error| NotReplaced::Before(error.into()))?;
         self.has_name = true;
         fsync(self.folder).map_err(|error| NotReplaced::NotSynced(error.into()))
     }
