@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes anew what is generated: the client of the CRI from its .proto, the tables of gates, fields and flags
+# Regenerates the client of the CRI from its .proto, the tables of gates, fields and flags
 # from the recorded versions, completions and man pages from the definition of the command line, JSON Schemas
 # from the types of the answers, and the README's pictures from its commands.
 set -eu

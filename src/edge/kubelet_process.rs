@@ -11,6 +11,7 @@ use crate::edge::listener::listens;
 use crate::edge::trust::{
     check_process_program, is_trusted_user, list_trusted, read_trusted, trusted_users,
 };
+use crate::facts::devices::PLUGIN_FOLDER;
 use crate::facts::host::{HostFacts, PROC_STAT, Text};
 use crate::facts::kubelet_process::{
     KubeletProcess, NoFiles, NodeFiles, ProcessTexts, Program, as_started, recognise, start_ticks,
@@ -133,16 +134,15 @@ fn suspect(root: &Path, pid: i32) -> Option<Suspect> {
     Some(Suspect {
         pid,
         doubt: (in_pod || in_container).then_some(doubt),
-        plugins: root_dir.as_deref().and_then(|dir| plugin_folder(root, pid, dir)),
+        plugins: plugin_folder(root, pid),
         root_dir,
     })
 }
 
 /// Reads the plugin folder in the mount namespace of the process.
-fn plugin_folder(root: &Path, pid: i32, root_dir: &str) -> Option<PluginFolder> {
+fn plugin_folder(root: &Path, pid: i32) -> Option<PluginFolder> {
     let own_root = root.join(format!("proc/{pid}/root"));
-    let path = format!("{}/device-plugins", root_dir.trim_end_matches('/'));
-    let folder = folder_beneath(&own_root, &path).ok()?;
+    let folder = folder_beneath(&own_root, PLUGIN_FOLDER).ok()?;
     let status = fstat(&folder).ok()?;
     // By its descriptor, because a path would be followed from kq's own root.
     let socket = format!("/proc/self/fd/{}/kubelet.sock", folder.as_raw_fd());

@@ -9,6 +9,14 @@ use crate::k8s::go_json::GoJsonError;
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 
+/// The folder of device plugins and of the checkpoint, in the kubelet's mount namespace. `--root-dir` does not move it
+/// (`DevicePluginPath` in `staging/src/k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1/constants.go`, `NewManagerImpl` in
+/// `pkg/kubelet/cm/devicemanager/manager.go`).
+pub const PLUGIN_FOLDER: &str = "/var/lib/kubelet/device-plugins";
+
+/// The checkpoint of the device manager in [`PLUGIN_FOLDER`].
+pub const CHECKPOINT_NAME: &str = "kubelet_internal_checkpoint";
+
 /// The facts about devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]

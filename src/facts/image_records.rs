@@ -251,7 +251,7 @@ mod tests {
                 "images[1].lastUsed: 2026",
             ),
             ("a field", "absentAt", "abscentAt", "images[1].abscentAt: unknown field"),
-            ("twice", "sha256:b", "sha256:a", "images[1].id: \"sha256:a\" is there twice"),
+            ("twice", "sha256:b", "sha256:a", "images[1].id: \"sha256:a\" is a duplicate"),
         ] {
             assert!(GOOD.contains(from), "{name}: nothing to replace");
             let text = GOOD.replacen(from, to, 1);

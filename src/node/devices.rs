@@ -6,7 +6,7 @@ use crate::edge::input::{InputError, read_input_within};
 use crate::edge::pod_resources::{BELOW_ROOT, read_pod_resources};
 use crate::edge::trust::{NamedBy, list_trusted, read_trusted};
 use crate::facts::checkpoint::LARGEST;
-use crate::facts::devices::{CheckpointFact, no_folder};
+use crate::facts::devices::{CHECKPOINT_NAME, CheckpointFact, PLUGIN_FOLDER, no_folder};
 use crate::facts::lookup::Lookup;
 use crate::facts::pod_resources::PodResources;
 
@@ -21,17 +21,16 @@ pub fn of_named_file(path: &str) -> Result<CheckpointFact, InputError> {
 
 /// Reads the checkpoint of the device manager.
 pub(super) fn checkpoint(below: &Below<'_>) -> Lookup<CheckpointFact> {
-    let (root, kubelet) = (below.root, below.settings.root_dir.trim_end_matches('/'));
-    let folder = format!("{kubelet}/device-plugins");
-    let path = format!("{folder}/kubelet_internal_checkpoint");
+    let (root, folder) = (below.root, PLUGIN_FOLDER);
+    let path = format!("{folder}/{CHECKPOINT_NAME}");
     match read_trusted(root, &path, LARGEST) {
         Ok(bytes) => Lookup::found(path, CheckpointFact::read(&bytes)),
         // A starting kubelet creates the folder, so without it there is no checkpoint.
-        Err(ReadError::Absent) => match list_trusted(root, &folder) {
+        Err(ReadError::Absent) => match list_trusted(root, folder) {
             Ok(_) => {
                 Lookup::found(path, CheckpointFact { absent: true, ..CheckpointFact::default() })
             }
-            Err(ReadError::Absent) => Lookup::failed(path, no_folder(&folder)),
+            Err(ReadError::Absent) => Lookup::failed(path, no_folder(folder)),
             Err(error) => Lookup::failed(folder, error.to_string()),
         },
         Err(error) => Lookup::failed(path, error.to_string()),

@@ -213,7 +213,7 @@ fn check_named(spec: &NodeSpec) -> Result<(), Failure> {
         ("--kubelet-certificate-authority", &spec.kubelet_certificate_authority),
     ] {
         if let Some(file) = file.as_ref().filter(|file| !file.exists()) {
-            let missing = anyhow::anyhow!("{flag} {}: file not found", file.display());
+            let missing = anyhow::anyhow!("{flag} {}: no such file", file.display());
             return Err(Failure::missing(missing));
         }
     }

@@ -5,6 +5,7 @@ use crate::edge::checkpoint_file::CheckpointFile;
 use crate::edge::device_plugin::folder::KUBELET_SOCKET;
 use crate::edge::kubelet_process::{FindKubeletError, Suspect, suspects};
 use crate::edge::listener::listens;
+use crate::facts::devices::PLUGIN_FOLDER;
 use crate::facts::distribution::{Place, rows};
 use anyhow::anyhow;
 use std::os::unix::fs::MetadataExt;
@@ -72,12 +73,14 @@ pub fn is_kubelets(file: &CheckpointFile, host_root: &Path) -> Result<bool, Fail
     if found.iter().any(|process| process.owns(own)) {
         return Ok(true);
     }
+    // A patched kubelet may have it below its root folder.
     let roots = found.into_iter().filter_map(|process| process.root_dir);
     let usual = rows(Place::RootFolder).map(|row| row.path.to_owned());
-    Ok(roots.chain(usual).any(|root| {
+    let folders = roots.chain(usual).map(|root| format!("{root}/device-plugins"));
+    Ok(folders.chain([PLUGIN_FOLDER.to_owned()]).any(|folder| {
         [host_root, Path::new("/")].into_iter().any(|base| {
-            let folder = base.join(root.trim_start_matches('/')).join("device-plugins");
-            let found = folder.metadata().ok().map(|found| (found.dev(), found.ino()));
+            let found = base.join(folder.trim_start_matches('/')).metadata().ok();
+            let found = found.map(|found| (found.dev(), found.ino()));
             found.is_some() && found == own
         })
     }))

@@ -54,7 +54,7 @@ fn values_are_explained() {
         ("pids", "pids.max", "1024", "podPidsLimit 1024"),
         ("pids, none", "pids.max", "max", "podPidsLimit is -1"),
         ("huge pages", "hugetlb.2MB.max", "4194304", "4Mi: 2 pages"),
-        ("huge pages, none", "hugetlb.1GB.rsvd.max", "0", "every size that is not listed"),
+        ("huge pages, none", "hugetlb.1GB.rsvd.max", "0", "every unlisted size"),
         ("huge pages, QoS", "hugetlb.2MB.limit_in_bytes", "4611686018427387904", "unbounded"),
         ("huge pages, v1", "hugetlb.2MB.limit_in_bytes", "9223372036852678656", "no limit"),
         ("oom, guaranteed", "oom_score_adj", "-997", "Guaranteed, or"),

@@ -147,10 +147,10 @@ mod tests {
         let end = r#"{"kind":"PodList","metadata":{"continue":""},"items":[]}"#;
         assert_eq!(next_of(end), Ok(None));
         for (page, expected) in [
-            ("", "no object in JSON"),
-            ("[]", "no object in JSON"),
-            (r#"{"kind":"PodList","items":[}"#, "no object in JSON"),
-            (r#"{"kind":"PodList","items":[]} x"#, "no object in JSON"),
+            ("", "not a JSON object"),
+            ("[]", "not a JSON object"),
+            (r#"{"kind":"PodList","items":[}"#, "not a JSON object"),
+            (r#"{"kind":"PodList","items":[]} x"#, "not a JSON object"),
             (r#"{"kind":"Status","items":[]}"#, "kind \"Status\", expected PodList"),
             (r#"{"items":[]}"#, "no kind, expected PodList"),
             (r#"{"kind":"PodList","items":{}}"#, "items are not a list"),

@@ -195,7 +195,7 @@ mod tests {
             (
                 "no such runtime",
                 r#"{"containerd":{"defaultRuntimeName":"a\u0007"}}"#.to_owned(),
-                "config.containerd.runtimes has no \"a\\u{7}\", the default",
+                "config.containerd.runtimes lacks the default \"a\\u{7}\"",
             ),
         ];
         for (name, config, expected) in rows {

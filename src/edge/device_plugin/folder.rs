@@ -5,6 +5,7 @@ use crate::edge::checkpoint_file::{CheckpointFile, CheckpointFileError};
 use crate::edge::host::ReadError;
 use crate::edge::input::plain;
 use crate::edge::kubelet_process::{FindKubeletError, find_kubelets, suspects};
+use crate::facts::devices::PLUGIN_FOLDER;
 use crate::facts::distribution::{Place, Row, rows};
 use rustix::fs::{AtFlags, CWD, FileType, statat};
 use std::ffi::OsString;
@@ -222,6 +223,8 @@ fn refuse_below_kubelets(real: &Path, folder: &Path, host_root: &Path) -> Result
         let what = format!("the root folder of the kubelet in process {}", kubelet.pid);
         roots.extend(kubelet.interpreted().root_dir.map(|root| (root, what)));
     }
+    let plugins = Path::new(PLUGIN_FOLDER).parent().map(|root| root.display().to_string());
+    roots.extend(plugins.map(|root| (root, "the folder of every kubelet for plugins".to_owned())));
     for (root, what) in roots {
         for base in [host_root, Path::new("/")] {
             let place = base.join(root.trim_start_matches('/'));

@@ -5,6 +5,7 @@ use crate::device::verify::{Content, StateFileContent, Verification, VerifyConte
 use crate::edge::host::ReadError;
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::cpu_manager::KnownContainers;
+use crate::facts::devices::{CHECKPOINT_NAME, PLUGIN_FOLDER};
 use crate::facts::host::Text;
 use crate::facts::kubelet_process::DEFAULT_ROOT_DIR;
 use crate::facts::node_pods::NodePods;
@@ -55,7 +56,7 @@ pub fn state_files<'n>(
     let mut files = Vec::new();
     for file in StateFile::ALL {
         let path = match file {
-            StateFile::Devices => beneath("device-plugins/kubelet_internal_checkpoint"),
+            StateFile::Devices => format!("{PLUGIN_FOLDER}/{CHECKPOINT_NAME}"),
             file => beneath(file.name()),
         };
         let content = match read {

@@ -184,7 +184,7 @@ fn each_node_of_a_cluster_is_asked_for_devices_first() {
         let line = format!("preempt explain new.json --all-nodes --node-file nodes.json {flag} x");
         let ran = ask(&folder, &line);
         assert_eq!(ran.code, 2, "{}", ran.text());
-        assert!(ran.stderr.contains(&format!("{flag} is about one node")), "{}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("{flag} applies to one node")), "{}", ran.stderr);
     }
 }
 

@@ -199,7 +199,7 @@ fn files_that_are_something_else_are_refused() {
     for (line, code, expected) in [
         ("--checkpoint nothing", 3, "kq: cannot read nothing: no such file"),
         ("--checkpoint folder", 3, "kq: cannot read folder: is a directory, expected a file"),
-        ("--checkpoint fifo", 3, "kq: cannot read fifo: a named pipe, and nobody"),
+        ("--checkpoint fifo", 3, "kq: cannot read fifo: a named pipe without a writer"),
         ("--checkpoint large", 3, "kq: large has more than 268435456 bytes, which"),
         ("--checkpoint /dev/zero", 3, "kq: /dev/zero has more than 268435456 bytes, which"),
         ("--pod-resources nothing", 3, "kq: cannot read nothing: no such file"),

@@ -146,7 +146,7 @@ fn what_is_stale_goes_and_can_be_brought_back() {
     assert_eq!(node.read(), two());
     let (code, said) = node.kq("--remove-stale");
     assert_eq!(code, 4, "{said}");
-    assert!(said.contains("nobody can be asked here"), "{said}");
+    assert!(said.contains("confirmation needs a terminal"), "{said}");
     assert_eq!((node.read(), node.backups().len()), (two(), 0));
 
     let (code, said) = node.kq("--remove-stale --yes");
@@ -336,7 +336,7 @@ fn what_is_not_safe_is_refused_and_nothing_is_written() {
     assert!(said.contains("warning: process 77 is the kubelet of another node"), "{said}");
     drop(listener);
     fs::remove_file(proc.join("77/comm")).expect("removed");
-    cannot_tell("process 77: it cannot be looked at");
+    cannot_tell("process 77: it is not accessible");
     fs::remove_dir_all(&proc).expect("removed");
     fs::create_dir(&proc).expect("made");
     cannot_tell("has no process 1");
@@ -351,7 +351,7 @@ fn what_may_run_stays_and_it_is_said() {
     let (code, said) = node.kq("--remove-stale --yes");
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("2 entries: nothing to remove"), "{said}");
-    assert!(said.contains("the container runtime could not be asked"), "{said}");
+    assert!(said.contains("the container runtime did not answer"), "{said}");
     assert_eq!((node.read(), node.backups().len()), (two(), 0));
     let (code, said) = node.kq("--remove gone --yes");
     assert!(code == 4 && said.contains("only the runtime knows"), "{said}");

@@ -304,7 +304,7 @@ fn the_problems_of_the_tour_are_found() {
     for found in [
         "ERROR      cgroup-values         shop/checkout-6d5f7 checkout   cpu.max is 20000 100000, planned 100000",
         "ERROR      devices               ml/train-0 train               gpu-1 of example.com/gpu: not among the 1 healthy",
-        "1 image goes (6.2Gi), first shop.example/train:cuda-11",
+        "1 image is removed (6.2Gi), first shop.example/train:cuda-11",
         "throttled in 80% of its periods",
         "5 restarts; last with exit code 137",
         "200m CPU and 6.1Gi of memory are not requested",

@@ -65,7 +65,7 @@ fn a_name_tells_whose_it_is_and_no_uid_is_not_no_stats() {
         shown.stderr
     );
     assert!(
-        shown.stderr.contains("assumed: 1 pod without a UID: what was measured"),
+        shown.stderr.contains("assumed: 1 pod without a UID: matched with stats by name"),
         "{}",
         shown.stderr
     );
@@ -87,7 +87,7 @@ fn pods_of_other_nodes_are_told_from_those_without_stats() {
     let (shown, answer) = of_values(&pods, &measured(nameless.clone(), &[("a", "1", 5)]), "");
     assert_eq!((shown.code, places(&answer)), (0, vec!["1 new".to_owned(), "2 a".to_owned()]));
     for said in [
-        "assumed: the node is n1, where the pods are that were measured",
+        "assumed: the node is n1, where the measured pods are",
         "assumed: 1 pod on other nodes than n1: not counted",
     ] {
         assert!(shown.stderr.contains(said), "{said}: {}", shown.stderr);
@@ -129,7 +129,7 @@ fn pods_and_what_was_measured_are_of_one_node() {
         let (shown, answer) = of_values(pods, &summary, "");
         assert_eq!((shown.code, &answer["items"]), (3, &json!([])), "{name}: {}", shown.text());
         assert!(shown.stderr.contains(said), "{name}: {}", shown.stderr);
-        assert!(shown.stdout.contains("FIRST      not known"), "{name}: {}", shown.stdout);
+        assert!(shown.stdout.contains("FIRST      unknown"), "{name}: {}", shown.stdout);
         assert_eq!(answer["warnings"], json!([]), "{name}");
     }
     // A node without pods is one.

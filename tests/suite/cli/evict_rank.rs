@@ -229,8 +229,8 @@ before:
   - deleteAllUnusedContainers
   - deleteUnusedImages
   text: >-
-    dead containers are removed, then unused images; no pod is evicted if that is enough
-    (kq gc dry-run --trigger eviction)
+    dead containers are removed, then unused images; no pod is evicted if that is
+    enough (kq gc dry-run --trigger eviction)
 first:
   oneOf:
   - namespace: shop
@@ -431,7 +431,7 @@ RANK   POD          PRIORITY   REQUEST   USAGE   OVER   EXCEEDS   CRITICAL   WHY
 2      shop/batch   0          0         10Mi    10Mi   yes       no         the last
 --- stderr
 assumed: the kubelet is of version 1.36, the newest that kq knows (--kubelet-version)
-warning: the container runtime could not be asked; name it with --runtime-endpoint (unix:///run/containerd/containerd.sock (containerd's usual socket): no such file or directory; unix:///run/crio/crio.sock (CRI-O's usual socket): no such file or directory; unix:///var/run/crio/crio.sock (CRI-O's usual socket): no such file or directory; unix:///run/cri-dockerd.sock (cri-dockerd's usual socket): no such file or directory; unix:///run/k3s/containerd/containerd.sock (the usual socket of k3s and rke2): no such file or directory; unix:///var/snap/microk8s/common/run/containerd.sock (the usual socket of microk8s): no such file or directory; unix:///run/k0s/containerd.sock (the usual socket of k0s): no such file or directory)
+warning: the container runtime did not answer; name it with --runtime-endpoint (unix:///run/containerd/containerd.sock (containerd's usual socket): no such file or directory; unix:///run/crio/crio.sock (CRI-O's usual socket): no such file or directory; unix:///var/run/crio/crio.sock (CRI-O's usual socket): no such file or directory; unix:///run/cri-dockerd.sock (cri-dockerd's usual socket): no such file or directory; unix:///run/k3s/containerd/containerd.sock (the usual socket of k3s and rke2): no such file or directory; unix:///var/snap/microk8s/common/run/containerd.sock (the usual socket of microk8s): no such file or directory; unix:///run/k0s/containerd.sock (the usual socket of k0s): no such file or directory)
 missing: the kubelet's own stats, so it may rank by other numbers; the node's available amounts are unknown; limits of local storage are assumed not to be exceeded: http://127.0.0.1:1/stats/summary: 127.0.0.1:1 refused the connection
 --- exit 3
 

@@ -65,7 +65,7 @@ fn flags_and_exit_codes() {
         ("--set imageMinimumGCAge=-1s", 2, "imageMinimumGCAge -1s must not be negative"),
         ("--kubelet-start 2026-11-20T12:10:00Z", 0, "kubelet start: 2026-11-20T12:10:00Z (--kub"),
         ("--kubelet-start 5m", 0, "kubelet start: 2026-11-20T12:09:15Z (--kubelet-start)"),
-        ("--kubelet-start 2026-11-20T12:14:16Z", 2, "that is after now, 2026-11-20T12:14:15Z"),
+        ("--kubelet-start 2026-11-20T12:14:16Z", 2, "later than now, 2026-11-20T12:14:15Z"),
         ("--kubelet-start=-5m", 2, "expected a time such as"),
         ("--kubelet-start yesterday", 2, "expected a time such as"),
     ] {
@@ -111,7 +111,7 @@ fn what_is_missing_is_named() {
             changed(|node| node["folders"]["images"]["filesystem"] = failed()),
             "",
             3,
-            "unknown (/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs: s: it is out): set it with --at-usage",
+            "unknown (/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs: s: it is out): give it with --at-usage",
         ),
         (
             "no file system, and its size is not told",

@@ -253,7 +253,7 @@ fn pressure_says_what_is_reclaimed_and_who_goes() {
             "removedForSpace",
             true,
             0,
-            "imagefs.available: reclaiming is enough, and no pod has to go",
+            "imagefs.available: reclaiming is enough, and no pod is evicted",
         ),
         (
             "not enough with the minimum reclaim",

@@ -133,7 +133,7 @@ fn a_namespace_is_of_names_and_lists() {
         ("cgroup show -n other", "no pod in namespace other on this node"),
         ("cgroup diff shop/cart-0 -n batch", "are two namespaces"),
         ("cgroup show cart-0 -n shop -A", "cannot be used with"),
-        ("admit explain -f examples/night/dns.yaml -n shop", "say their own"),
+        ("admit explain -f examples/night/dns.yaml -n shop", "name their own"),
         ("devices plan cart-1 -n shop", "no pod shop/cart-1"),
         ("probe plan cart-1 -n shop", "did you mean shop/cart-0?"),
         ("cgroup show card-0", "did you mean shop/cart-0?"),

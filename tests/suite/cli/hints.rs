@@ -202,7 +202,7 @@ fn sentences_name_commands_and_flags_that_exist() {
 fn a_hint_with_a_flag_that_is_not_there_is_found() {
     let flags = Flags::read();
     for (own, text, is_wrong) in [
-        (Some("doctor"), "give --stats to kq evict rank", false),
+        (Some("doctor"), "pass --stats to kq evict rank", false),
         (Some("doctor"), "give --stats FILE", true),
         (Some("evict rank"), "give --stats FILE", false),
         (None, "take one with kq snapshot --frobnicate", true),

@@ -160,7 +160,8 @@ fn is_found(layout: &Layout, found: &Value, config_source: &str) {
         "proxy-edge-1"
     );
     assert_eq!(found["stateFiles"]["folder"], layout.root, "{name}");
-    let checkpoint = format!("{}/device-plugins/kubelet_internal_checkpoint", layout.root);
+    // No --root-dir moves it.
+    let checkpoint = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint";
     assert_eq!(found["devices"]["checkpoint"]["found"]["source"], checkpoint, "{name}");
     let resources = format!("{}/pod-resources/kubelet.sock", layout.root);
     assert_eq!(found["devices"]["podResources"]["tried"][0]["source"], resources, "{name}");

@@ -330,7 +330,7 @@ fn a_kubelet_whose_program_tells_no_version_is_named() {
     for (name, program, expected) in [
         ("hangs", "#!/bin/sh\nsleep 60\n", "did not end within 300ms"),
         ("fails", "#!/bin/sh\nexit 7\n", "exit code 7"),
-        ("lies", "#!/bin/sh\necho hello\n", "which names no version"),
+        ("lies", "#!/bin/sh\necho hello\n", "which contains no version"),
         ("is no program", "hello\n", "cannot be started"),
     ] {
         let node = Node::new(Kernel::V2);

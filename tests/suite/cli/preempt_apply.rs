@@ -188,7 +188,7 @@ fn nothing_is_changed_that_was_not_allowed() {
         ("--dry-run", 0, ""),
         ("--dry-run -o json", 0, ""),
         ("--dry-run --like-kubelet -o yaml", 0, ""),
-        ("-o json", 2, "-o json and yaml show no plan before they ask"),
+        ("-o json", 2, "-o json and yaml show no plan to confirm"),
         ("-o yaml", 2, "hint: --dry-run shows the plan, --yes applies it without confirmation"),
         ("--yes --dry-run", 2, "cannot be used with"),
         ("--yes --like-kubelet --budget-timeout 1s", 2, "cannot be used with"),

@@ -276,8 +276,8 @@ fn a_pod_that_runs_already_costs_no_victim() {
     assert_eq!((ran.code, &answer(&ran)["result"]), (1, &json!("helpless")), "{}", ran.text());
     assert_eq!(world.cluster.changes(), [""; 0]);
     let ran = kq(&line).run();
-    let because = "kube-system/waits on worker-1: it runs on the node already: the kubelet kills nobody for \
-                   a pod that it took in\n";
+    let because = "kube-system/waits on worker-1: it already runs on the node: the kubelet kills no pods for an \
+                   admitted pod\n";
     assert_eq!((ran.code, &*ran.stdout), (1, because), "{}", ran.text());
     let ran = kq(&format!("{line} --priority 2000001000")).run();
     assert_eq!((ran.code, &*ran.stdout), (2, ""), "{}", ran.text());

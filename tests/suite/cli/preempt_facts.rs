@@ -133,7 +133,7 @@ fn a_pod_that_is_resized_counts_with_what_was_allocated_to_it() {
     };
     let recorded = Text::Read(file);
     let unreadable = Text::Unreadable("permission denied".to_owned());
-    let counts = "default/resized counts with what the kubelet allocated to it";
+    let counts = "default/resized counts with the resources that the kubelet allocated";
     let waits = "default/resized waits for a resize";
     for (name, pod, files, flags, missing, gives, assumed) in [
         ("the file", resized(None), with_file(recorded.clone()), "", 300, 500, counts),

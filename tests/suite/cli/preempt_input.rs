@@ -110,8 +110,8 @@ fn a_workload_is_one_of_its_pods_and_no_static_one() {
     ];
     let flags = "--node-file node.json --pods pods.json";
     for (file, said) in [
-        ("deployment.json", "assumed: Deployment web: one pod of 2 is asked about"),
-        ("daemon-set.json", "assumed: DaemonSet web: one pod is asked about"),
+        ("deployment.json", "assumed: the answer is for Deployment web: one pod of 2"),
+        ("daemon-set.json", "assumed: the answer is for DaemonSet web: one pod"),
         ("list.json", ""),
     ] {
         let ran = ask(&format!("admit explain {file} {flags}"), &files);

@@ -249,7 +249,7 @@ fn of_several_kubelets_the_first_counts_and_none_of_a_container() {
     assert_eq!((found.pid, found.others.as_slice()), (800, &[1000] as &[i32]));
     assert_eq!(found.started_at, Some(1_700_000_005));
     assert_eq!(found.interpreted().config.as_deref(), Some("/srv/own.yaml"));
-    assert_eq!(found.notes, ["several kubelets run; process 800 is looked at, not 1000"]);
+    assert_eq!(found.notes, ["several kubelets run; kq reads process 800, not 1000"]);
 }
 
 /// A real process by that name: a copy of the shell that is called kubelet.

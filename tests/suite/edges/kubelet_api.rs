@@ -36,9 +36,9 @@ fn a_certificate_from_elsewhere_is_not_believed() {
     let (trusted, other) = (Authority::new(), Authority::named("other"));
     let alike = Authority::new();
     for (name, certificate, expected) in [
-        ("another authority", other.sign(&["127.0.0.1"]), "not from an authority that is trusted"),
+        ("another authority", other.sign(&["127.0.0.1"]), "not from a trusted authority"),
         ("one of the same name", alike.sign(&["127.0.0.1"]), "another authority of the same name"),
-        ("nobody", Certified::by_itself("127.0.0.1"), "not from an authority that is trusted"),
+        ("nobody", Certified::by_itself("127.0.0.1"), "not from a trusted authority"),
         ("another name", trusted.sign(&["worker-1"]), "for another name or address"),
     ] {
         let server = Server::saying(Wire::Tls(certificate.server()), json(PODS));

@@ -65,7 +65,7 @@ fn a_port_that_another_process_took_is_not_the_kubelets() {
         for port in [8076, 8077] {
             let server = format!("the server on 127.0.0.1:{port} is not known to be the kubelet: ");
             let reason =
-                format!("the socket that listens there is not one of process {}", kubelet.pid());
+                format!("the listening socket does not belong to process {}", kubelet.pid());
             says(&said, &format!("{server}{reason}"));
         }
         says(&said, "kubelet configuration: read from /etc/kubelet.yaml");

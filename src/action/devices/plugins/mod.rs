@@ -10,11 +10,12 @@ use crate::device::plugins::{
     DevicePlugins, Missing, Place, PluginSocket, SocketKind, assign_resources, missing_for,
 };
 use crate::edge::clock::{pause, steady};
-use crate::edge::device_plugin::folder::{BELOW_ROOT, CHECKPOINT, Entry, entries};
+use crate::edge::device_plugin::folder::{CHECKPOINT, Entry, entries};
 use crate::edge::device_plugin::{PluginAnswer, PluginQuery, ask_all};
 use crate::edge::host::host_root;
 use crate::edge::input::plain;
 use crate::edge::kubelet_process::find_kubelet;
+use crate::facts::devices::PLUGIN_FOLDER;
 use crate::facts::kubelet_process::DEFAULT_ROOT_DIR;
 use crate::facts::lookup::Lookup;
 use anyhow::anyhow;
@@ -99,8 +100,7 @@ fn inspect_folder(options: &InspectOptions, may_be_absent: bool) -> Result<Devic
     let base = root_dir.as_ref().map(|dir| root.join(dir.trim_start_matches('/')));
     let folder = match (&options.folder, &base) {
         (Some(dir), _) => std::fs::canonicalize(dir).unwrap_or_else(|_| dir.clone()),
-        (None, Some(base)) => base.join(BELOW_ROOT),
-        (None, None) => PathBuf::from(BELOW_ROOT),
+        (None, _) => root.join(PLUGIN_FOLDER.trim_start_matches('/')),
     };
     report.folder = folder.display().to_string();
     let listed = match entries(&folder) {

@@ -216,7 +216,7 @@ fn what_the_server_refuses_is_missing() {
         "missing: the events: ",
         "(the kubeconfig's user needs the verb list on events",
         "missing: the other pods of node n1: ",
-        "missing: for which pod: only the kubelet's log says it",
+        "missing: for which pod: only the kubelet's log has it",
     ] {
         assert!(ran.stderr.contains(said), "{said}: {}", ran.text());
     }

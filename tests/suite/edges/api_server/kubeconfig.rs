@@ -98,7 +98,7 @@ fn a_server_is_believed_as_the_kubeconfig_says() {
         (
             other.sign(&["127.0.0.1"]),
             "certificate-authority: ca.crt",
-            Some("not from an authority"),
+            Some("not from a trusted authority"),
         ),
     ] {
         let server = Server::saying(Wire::Tls(certificate.server()), json(EMPTY));
@@ -156,9 +156,11 @@ fn the_context_that_is_named_counts() {
     };
     assert_eq!(url(None).expect("the current one"), "http://b:2/c");
     assert_eq!(url(Some("a")).expect("the named one"), "http://a:1/");
-    for (context, expected) in
-        [("c", "no cluster \"gone\""), ("d", "no user \"gone\""), ("e", "no context \"e\"")]
-    {
+    for (context, expected) in [
+        ("c", "cluster \"gone\" does not exist"),
+        ("d", "user \"gone\" does not exist"),
+        ("e", "context \"e\" does not exist"),
+    ] {
         let error = url(Some(context)).expect_err(context).to_string();
         assert!(error.contains(expected), "{context}: {error}");
     }
@@ -204,7 +206,7 @@ fn a_kubeconfig_that_cannot_be_used_is_named_and_keeps_its_secrets() {
         ("server: 127.0.0.1:6443", "{}", "expected https://HOST:PORT"),
         ("server: https://root:secret@a", "{}", "a user in a URL is not used"),
         (https, "tokenFile: gone", "no such file or directory"),
-        (https, "token: \"secret\\nsecret\"", "no token can hold"),
+        (https, "token: \"secret\\nsecret\"", "contains invalid characters"),
         (https, &format!("client-key: {key}"), "a client key without a certificate"),
         (https, "client-certificate-data: '!secret!'", "client-certificate-data is not base64"),
         (https, "client-certificate: gone\nclient-key: gone", "no such file or directory"),

@@ -202,8 +202,8 @@ fn what_is_no_list_of_pods_is_refused() {
         (json(r#"{"kind":"Status","status":"Failure"}"#), "kind \"Status\", expected PodList"),
         (json(r#"{"kind":"NodeList","items":[]}"#), "kind \"NodeList\", expected PodList"),
         (json(r#"{"kind":"PodList","items":"many"}"#), "a PodList whose items are not a list"),
-        (json(r#"{"kind":"PodList","items":[{"#), "no object in JSON"),
-        (json(""), "no object in JSON"),
+        (json(r#"{"kind":"PodList","items":[{"#), "not a JSON object"),
+        (json(""), "not a JSON object"),
         (
             answer("200 OK", &["Content-Type: text/html; charset=utf-8"], "<html>log in</html>"),
             "text/html; charset=utf-8, expected application/json",

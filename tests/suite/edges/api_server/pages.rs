@@ -101,7 +101,7 @@ fn a_page_that_continues_itself_is_an_error() {
     let cluster = Cluster::saying(json(&page("x", "a")));
     let error = cluster.pods(AMPLE).expect_err("no end");
     assert!(matches!(error, ApiError::Unexpected { .. }), "{error}");
-    assert!(error.to_string().contains("continued by itself"), "{error}");
+    assert!(error.to_string().contains("continuation is itself"), "{error}");
 }
 
 #[test]
