@@ -24,6 +24,7 @@
 //! * `action`: whole changes: a plan, executed step by step and reported.
 //! * `edge`: the only folder that reads or writes the world.
 //! * `output`: tables, JSON, YAML; safe for terminals.
+//! * `report`: the answers about nodes as one HTML page.
 //!
 //! The binary in `src/bin/kq/` turns flags into options and answers into output. Another program asks the same
 //! questions:
@@ -81,6 +82,8 @@ pub mod output;
 pub mod preemption;
 #[doc(hidden)]
 pub mod probe;
+#[doc(hidden)]
+pub mod report;
 mod schema;
 #[doc(hidden)]
 pub mod what_if;

@@ -1,10 +1,13 @@
-//! Snapshots in files: JSON, compressed with Zstandard when the name ends in `.zst`.
+//! Snapshots in files: JSON, compressed with Zstandard when the name ends in `.zst`, or within a page of `kq report`.
 
 use crate::edge::input::{open_input, plain, shown};
 use crate::edge::memory::Counting;
 use crate::edge::replace::{ReplaceError, store};
 use crate::facts::limits::{MAX_SNAPSHOT_BYTES, MAX_ZSTD_WINDOW, unpacked_limit};
+use crate::facts::report_page::snapshot_text;
 use crate::facts::snapshot::{Snapshot, SnapshotError};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
@@ -67,12 +70,18 @@ pub enum SnapshotFileError {
         /// The error.
         reason: String,
     },
+    /// It is a page of `kq report` that holds no snapshot.
+    #[error("{path} is a report without a snapshot")]
+    NoSnapshot {
+        /// The file.
+        path: String,
+    },
     /// It could not be written.
     #[error(transparent)]
     Write(#[from] ReplaceError),
 }
 
-/// Reads a snapshot, compressed or not; `-` is standard input.
+/// Reads a snapshot, compressed or not, or that of a page of `kq report`; `-` is standard input.
 ///
 /// # Errors
 ///
@@ -101,6 +110,11 @@ pub fn read_snapshot_within(path: &str, limit: u64) -> Result<Snapshot, Snapshot
             .and_then(|file| bounded(Counting::new(path, file), limit)),
     };
     let mut bytes = bytes.map_err(refuse)?;
+    if let Some(text) = snapshot_text(&bytes) {
+        let text = text.ok_or_else(|| SnapshotFileError::NoSnapshot { path: path.to_owned() })?;
+        let packed = STANDARD.decode(text);
+        bytes = packed.map_err(|error| refuse(Stopped::Damaged(error.to_string())))?;
+    }
     if bytes.starts_with(&ZSTANDARD) {
         let in_proportion = unpacked_limit(bytes.len() as u64);
         let unpacked = unpack(&bytes, limit.min(in_proportion));
@@ -121,9 +135,14 @@ pub fn read_snapshot_within(path: &str, limit: u64) -> Result<Snapshot, Snapshot
 /// Fails if the file cannot be written; the old file then remains.
 pub fn write_snapshot(path: &str, json: &[u8]) -> Result<(), SnapshotFileError> {
     let compressed = path.ends_with(".zst");
-    let packed = compressed.then(|| compress_to_vec(json, CompressionLevel::Fastest));
+    let packed = compressed.then(|| pack(json));
     let content = packed.as_deref().unwrap_or(json);
     Ok(store(Path::new(path), content)?)
+}
+
+/// Packs a snapshot.
+pub fn pack(json: &[u8]) -> Vec<u8> {
+    compress_to_vec(json, CompressionLevel::Fastest)
 }
 
 /// Why reading stops.

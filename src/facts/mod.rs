@@ -39,6 +39,7 @@ pub mod node_pods;
 pub mod origin;
 pub mod pod_resources;
 pub mod pod_selector;
+pub mod report_page;
 pub mod resize;
 pub mod runtime;
 pub mod runtime_endpoint;

@@ -58,6 +58,9 @@ fn stored(path: &str) -> Result<Snapshot, Failure> {
         SnapshotFileError::Content { .. } | SnapshotFileError::Damaged { .. } => {
             Failure::usage(error).hint("a snapshot is made by kq snapshot -o FILE")
         }
+        SnapshotFileError::NoSnapshot { .. } => {
+            Failure::usage(error).hint("kq report --with-snapshot stores one in its page")
+        }
         other => Failure::missing(other),
     })
 }

@@ -25,6 +25,8 @@ pub mod pod_selectors;
 pub mod preemption;
 /// The probes of pods.
 pub mod probes;
+/// All answers about a node, for one page.
+pub mod report;
 /// The versions of kq, the kubelet and the runtime.
 pub mod version;
 /// Changes to a node before they are made.

@@ -3,8 +3,8 @@
 use crate::exit::{Code, Failure};
 use crate::screen::{self, Color};
 use crate::{
-    admit, cgroup, devices, doctor, evict, fleet, gc, generate, man, preempt, probe, schema,
-    snapshot, version, what_if,
+    admit, cgroup, devices, doctor, evict, fleet, gc, generate, man, preempt, probe, report,
+    schema, snapshot, version, what_if,
 };
 use clap::{Parser, Subcommand};
 use kq::output::order::Order;
@@ -52,6 +52,7 @@ enum Command {
     Preempt(preempt::Args),
     WhatIf(Box<what_if::Args>),
     Doctor(Box<doctor::Args>),
+    Report(Box<report::Args>),
     Fleet(fleet::Args),
     Snapshot(Box<snapshot::Args>),
     Schema(schema::Args),
@@ -85,6 +86,7 @@ impl Cli {
             Command::Preempt(args) => args.run(),
             Command::WhatIf(args) => args.run(),
             Command::Doctor(args) => args.run(),
+            Command::Report(args) => args.run(),
             Command::Fleet(args) => args.run(),
             Command::Snapshot(args) => args.run(),
             Command::Schema(args) => args.run(),

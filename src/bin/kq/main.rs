@@ -24,6 +24,7 @@ mod pod_args;
 mod preempt;
 mod probe;
 mod progress;
+mod report;
 mod schema;
 mod screen;
 mod snapshot;

@@ -9,7 +9,8 @@ use anyhow::anyhow;
 use kq::edge::snapshot_file::write_snapshot;
 use kq::facts::live::{has_node, missing_of_snapshot};
 use kq::facts::lookup::Lookup;
-use kq::node::Needs;
+use kq::facts::snapshot::Snapshot;
+use kq::node::{GivenConfig, Needs};
 use kq::output::value::json_line;
 
 /// Store all data that kq can read about this node
@@ -51,18 +52,11 @@ pub struct Args {
 impl Args {
     /// Gathers and stores.
     pub fn run(self) -> Result<Code, Failure> {
-        // Other commands have a format in -o.
-        if let Some(form @ ("json" | "yaml" | "table" | "wide" | "name")) = self.output.as_deref() {
-            return Err(Failure::usage(anyhow!("-o {form}: here it names the file to store"))
-                .hint("a snapshot is JSON; without -o it is printed")
-                .hint(format!("for a file of that name use -o ./{form}")));
-        }
+        refuse_form(self.output.as_deref(), "a snapshot is JSON; without -o it is printed")?;
         let given = self.root.config.given_config()?;
         let config = given.as_ref().map(|given| &given.config.value);
-        let mut snapshot = gather(&self.sources, &self.root, config, Needs::ALL)?;
-        if let Some(given) = &given {
-            snapshot.kubelet_config = Lookup::found("--kubelet-config", given.to_recorded());
-        }
+        let snapshot = gather(&self.sources, &self.root, config, Needs::ALL)?;
+        let snapshot = as_stored(snapshot, given.as_ref());
         match &self.output {
             None => write::value(OutputFormat::Json, &snapshot)?,
             Some(path) => {
@@ -76,5 +70,24 @@ impl Args {
             note("missing", &reason);
         }
         Ok(Code::Answered.unless(!has_node(&snapshot)))
+    }
+}
+
+/// Refuses the name of a format where a file is named: other commands have a format in `-o`.
+pub fn refuse_form(output: Option<&str>, what: &str) -> Result<(), Failure> {
+    let Some(form @ ("json" | "yaml" | "table" | "wide" | "name")) = output else { return Ok(()) };
+    Err(Failure::usage(anyhow!("-o {form}: here it names the file to store"))
+        .hint(what)
+        .hint(format!("for a file of that name use -o ./{form}")))
+}
+
+/// Returns a snapshot with the configuration from the flags, as it is stored.
+pub fn as_stored(snapshot: Snapshot, given: Option<&GivenConfig>) -> Snapshot {
+    match given {
+        Some(given) => Snapshot {
+            kubelet_config: Lookup::found("--kubelet-config", given.to_recorded()),
+            ..snapshot
+        },
+        None => snapshot,
     }
 }

@@ -111,7 +111,7 @@ impl Args {
 }
 
 /// Reads the files that changes name.
-fn read(changes: &[Change]) -> Result<ChangeFiles, Failure> {
+pub fn read(changes: &[Change]) -> Result<ChangeFiles, Failure> {
     let mut files = ChangeFiles::default();
     for change in changes {
         match change {

@@ -110,6 +110,11 @@ pub fn new_screen() -> Result<(), Failure> {
     }
 }
 
+/// Writes a page, which has no character that a terminal would obey.
+pub fn page(page: &str) -> Result<(), Failure> {
+    to_stdout(|out| out.write_all(page.as_bytes()))
+}
+
 fn to_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
     let written = write(&mut out).and_then(|()| out.flush());

@@ -70,6 +70,28 @@ impl AdmissionOptions {
         Ok((about, pod))
     }
 
+    /// Reads the pod of a file, for a node that was gathered before.
+    ///
+    /// # Errors
+    ///
+    /// Fails for a file that does not have one pod.
+    pub fn pod_on(
+        &self,
+        file: &str,
+        mut about: AdmissionNode,
+    ) -> Result<(AdmissionNode, Pod), Failure> {
+        let mut of_file = Basis::default();
+        let mut pod = self.pod_of_file(file, &mut of_file)?;
+        about.basis.warnings.splice(0..0, of_file.warnings);
+        about.basis.assumptions.splice(0..0, of_file.assumptions);
+        if self.is_static {
+            bind_static(&mut pod, &about);
+        }
+        as_of_kubelet(&mut pod, PodSource::Files, &about.node.kubelet.rules);
+        self.set_priority(&mut pod, &mut about.basis);
+        Ok((about, pod))
+    }
+
     /// Gathers the node and the pod again; `None`: the pod is no longer on the node.
     ///
     /// # Errors

@@ -1,0 +1,220 @@
+//! What the page is made of: the answers about a node, each with the command that gives it.
+
+use super::fields::Fields;
+use super::text::whole;
+use crate::output::terminal::is_unsafe;
+use maud::{Markup, PreEscaped, html};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The answers about a node.
+#[derive(Clone, Debug, Default)]
+pub struct NodeAnswers {
+    /// The name of the node.
+    pub name: String,
+    /// The moment of all facts, RFC 3339.
+    pub at: String,
+    /// Facts below the title: what, and its value.
+    pub title: Vec<(&'static str, String)>,
+    /// Where the facts are from, one line for each.
+    pub sources: Vec<String>,
+    /// The answers by name: [`names`].
+    pub answers: BTreeMap<String, Answered>,
+    /// The changes that were asked about, as they were typed; their answers are named `what-if-0`, ...
+    pub changes: Vec<String>,
+    /// The snapshot, packed; `None`: the page does not hold it.
+    pub snapshot: Option<Vec<u8>>,
+}
+
+/// The names of answers.
+pub mod names {
+    pub const DOCTOR: &str = "doctor";
+    pub const USAGE: &str = "usage";
+    pub const SHARES: &str = "shares";
+    pub const IMAGES: &str = "images";
+    pub const GC: &str = "gc";
+    pub const DISK: &str = "disk";
+    pub const DEVICES: &str = "devices";
+    pub const PROBES: &str = "probes";
+    pub const RESTART: &str = "restart";
+    pub const PREEMPT: &str = "preempt";
+    pub const WHAT_IF: &str = "what-if";
+    /// The order of eviction for each signal.
+    pub const EVICTION: [(&str, &str); 4] = [
+        ("evict-memory", "memory.available"),
+        ("evict-disk", "nodefs.available"),
+        ("evict-inodes", "nodefs.inodesFree"),
+        ("evict-pid", "pid.available"),
+    ];
+}
+
+/// A question, and its answer.
+#[derive(Clone, Debug)]
+pub struct Answered {
+    /// The command that gives it.
+    pub command: String,
+    /// Why it is this question and not another; empty: no reason is needed.
+    pub note: String,
+    /// The document that it prints with `-o json`, or why there is none.
+    pub answer: Result<Value, NoAnswer>,
+}
+
+/// Why a question has no answer.
+#[derive(Clone, Debug)]
+pub struct NoAnswer {
+    /// The reason.
+    pub reason: String,
+    /// What to do about it.
+    pub hints: Vec<String>,
+}
+
+/// An answer as a section reads it.
+#[derive(Clone, Copy, Debug)]
+pub struct Found<'a> {
+    /// The identifier of the embedded document, which is unique on the page.
+    pub id: &'a str,
+    /// The document.
+    pub value: &'a Value,
+    /// The command.
+    pub command: &'a str,
+    /// Why it is this question.
+    pub note: &'a str,
+}
+
+/// The answers about a node, with identifiers of their own on the page.
+#[derive(Clone, Debug)]
+pub struct NodePage<'a> {
+    /// The answers.
+    pub node: &'a NodeAnswers,
+    /// What the identifiers of this node begin with: empty on a page about one node.
+    pub prefix: String,
+    ids: BTreeMap<&'a str, String>,
+}
+
+impl<'a> NodePage<'a> {
+    /// Returns the answers with identifiers that begin so.
+    pub fn new(node: &'a NodeAnswers, prefix: &str) -> Self {
+        let ids = node.answers.keys().map(|name| (name.as_str(), format!("{prefix}{name}")));
+        Self { node, prefix: prefix.to_owned(), ids: ids.collect() }
+    }
+
+    /// Returns an answer, or why there is none.
+    pub fn find(&'a self, name: &str) -> Result<Found<'a>, &'a NoAnswer> {
+        const NOT_ASKED: &NoAnswer = &NoAnswer { reason: String::new(), hints: Vec::new() };
+        let Some((name, answered)) = self.node.answers.get_key_value(name) else {
+            return Err(NOT_ASKED);
+        };
+        let id = self.ids.get(name.as_str()).map(String::as_str).unwrap_or_default();
+        match &answered.answer {
+            Ok(value) => Ok(Found { id, value, command: &answered.command, note: &answered.note }),
+            Err(reason) => Err(reason),
+        }
+    }
+
+    /// Returns the identifier of a section.
+    pub fn id(&self, section: &str) -> String {
+        format!("{}{section}", self.prefix)
+    }
+}
+
+/// Returns the command that gives a picture or a table.
+pub fn command(command: &str) -> Markup {
+    html! { p.cmd { code { (whole(command)) } } }
+}
+
+/// Returns why there is no picture.
+pub fn no_answer(answered: Option<&Answered>, why: &NoAnswer) -> Markup {
+    html! {
+        div.none {
+            p { strong { "No answer: " } (super::text::shown(&why.reason)) }
+            @for hint in &why.hints { p.hint { "Hint: " (super::text::shown(hint)) } }
+        }
+        @if let Some(answered) = answered { (command(&answered.command)) }
+    }
+}
+
+/// Returns what an answer lacks and warns of, and in how many assumptions it trusts.
+pub fn doubts(found: Found<'_>) -> Markup {
+    let (missing, warnings) = (found.value.list("missing"), found.value.list("warnings"));
+    html! {
+        @if !found.note.is_empty() { p.doubt { (super::text::shown(found.note)) } }
+        @for lacks in missing {
+            p.doubt { strong { "Missing: " } (super::text::shown(lacks.text("text")))
+                @if let Some(flag) = lacks.list("flags").first().and_then(Value::as_str) { " (" code { (flag) } ")" } }
+        }
+        @for warning in warnings {
+            p.doubt { strong { "Warning: " } (super::text::shown(warning.text("text"))) }
+        }
+    }
+}
+
+/// Embeds the answers of a node, the smallest first, as far as `budget` bytes go; returns what was left out as well.
+pub fn embed(page: &NodePage<'_>, budget: usize) -> (Markup, Vec<(String, usize)>) {
+    let mut documents: Vec<(&str, String)> = page
+        .node
+        .answers
+        .iter()
+        .filter_map(|(name, answered)| Some((name.as_str(), json(answered.answer.as_ref().ok()?))))
+        .collect();
+    documents.sort_by_key(|(_, json)| json.len());
+    let (mut markup, mut left_out, mut room) = (String::new(), Vec::new(), budget);
+    for (name, json) in documents {
+        if json.len() > room {
+            left_out.push((name.to_owned(), json.len()));
+            continue;
+        }
+        room -= json.len();
+        let id = page.ids.get(name).map(String::as_str).unwrap_or_default();
+        let element = html! { script type="application/json" id=(id) { (PreEscaped(json)) } };
+        markup.push_str(&element.0);
+        markup.push('\n');
+    }
+    (PreEscaped(markup), left_out)
+}
+
+/// Writes JSON that can stand within an element: what would end it is escaped, as is what a reader cannot see.
+pub fn json(value: &Value) -> String {
+    let text = value.to_string();
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            // Such a character is within a text: JSON has none outside.
+            c if matches!(c, '<' | '>' | '&') || is_unsafe(c) => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    safe.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn embedded_json_ends_no_element_and_reads_back() {
+        let value = json!({"a</script><!--": "x\u{2028}&\u{202e}"});
+        let text = super::json(&value);
+        assert!(!text.contains(['<', '>', '&', '\u{2028}', '\u{202e}']), "{text}");
+        assert_eq!(serde_json::from_str::<Value>(&text).expect("it is JSON"), value);
+    }
+
+    #[test]
+    fn large_answers_are_left_out() {
+        let answered = |value: Value| Answered {
+            command: "kq".to_owned(),
+            note: String::new(),
+            answer: Ok(value),
+        };
+        let answers = [("small", json!(1)), ("large", json!("x".repeat(100)))];
+        let answers = answers.map(|(name, value)| (name.to_owned(), answered(value)));
+        let node = NodeAnswers { answers: answers.into(), ..NodeAnswers::default() };
+        let (markup, left_out) = embed(&NodePage::new(&node, "n1-"), 50);
+        assert_eq!(markup.0, "<script type=\"application/json\" id=\"n1-small\">1</script>\n");
+        assert_eq!(left_out, [("large".to_owned(), 102)]);
+    }
+}

@@ -1,0 +1,174 @@
+//! What the answers rest on: sources, facts with their origins, assumptions, what is missing, and the commands.
+
+use super::answers::{NodePage, names};
+use super::fields::Fields;
+use super::findings::about;
+use super::section::{Section, table};
+use super::text::{shown, whole};
+use maud::{Markup, html};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Returns the section; `left_out`: the answers that are too large for the page.
+pub fn facts(page: &NodePage<'_>, left_out: &[(String, usize)]) -> Section {
+    let answers: Vec<(&str, &Value)> = page
+        .node
+        .answers
+        .iter()
+        .filter_map(|(name, answered)| Some((name.as_str(), answered.answer.as_ref().ok()?)))
+        .collect();
+    let missing = texts(&answers, "missing");
+    Section {
+        id: "facts",
+        title: "Facts",
+        state: if missing.is_empty() {
+            "nothing missing".to_owned()
+        } else {
+            format!("{} missing", missing.len())
+        },
+        lead: html! { "What the answers on this page rest on." },
+        body: html! {
+            (about(page, "facts"))
+            (list("Missing facts", "fact", &missing))
+            (list("Warnings", "warning", &texts(&answers, "warnings")))
+            (known(&answers))
+            (list("Assumptions", "assumption", &texts(&answers, "assumptions")))
+            (sources(&page.node.sources))
+            (asked(page, left_out))
+        },
+    }
+}
+
+/// Returns the texts of a part of all answers, with the answers that have them.
+fn texts(answers: &[(&str, &Value)], part: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let mut texts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (name, answer) in answers {
+        for it in answer.list(part) {
+            texts.entry(it.text("text").to_owned()).or_default().insert((*name).to_owned());
+        }
+    }
+    texts
+}
+
+fn list(title: &str, one: &str, texts: &BTreeMap<String, BTreeSet<String>>) -> Markup {
+    if texts.is_empty() {
+        return html! {};
+    }
+    table(
+        title,
+        texts.len(),
+        one,
+        html! { th scope="col" { (title) } th scope="col" { "Of the answers" } },
+        html! { @for (text, of) in texts { tr {
+            td { (shown(text)) }
+            td.dim { (of.iter().map(String::as_str).collect::<Vec<_>>().join(", ")) }
+        } } },
+    )
+}
+
+fn known(answers: &[(&str, &Value)]) -> Markup {
+    let mut facts: BTreeMap<&str, &Value> = BTreeMap::new();
+    for (_, answer) in answers {
+        for (name, fact) in answer.field("facts").as_object().into_iter().flatten() {
+            facts.entry(name).or_insert(fact);
+        }
+    }
+    let value = |fact: &Value| match fact.field("value") {
+        Value::String(text) => shown(text),
+        Value::Object(map) if map.is_empty() => "none".to_owned(),
+        other => shown(&other.to_string()),
+    };
+    table(
+        "Facts and their origins",
+        facts.len(),
+        "fact",
+        html! { th scope="col" { "Fact" } th scope="col" { "Value" } th scope="col" { "Origin" } },
+        html! { @for (name, fact) in &facts { tr {
+            th scope="row" { code { (shown(name)) } }
+            td { (value(fact)) }
+            td.dim { (shown(fact.text("origin"))) }
+        } } },
+    )
+}
+
+fn sources(sources: &[String]) -> Markup {
+    table(
+        "Sources",
+        sources.len(),
+        "line",
+        html! { th scope="col" { "Source" } },
+        html! { @for line in sources { tr { td { (shown(line)) } } } },
+    )
+}
+
+fn asked(page: &NodePage<'_>, left_out: &[(String, usize)]) -> Markup {
+    let state = |name: &str| match (
+        left_out.iter().find(|(it, _)| it == name),
+        page.node.answers.get(name),
+    ) {
+        (Some((_, bytes)), _) => {
+            format!("too large for this page ({bytes} bytes): the command prints it")
+        }
+        (None, Some(answered)) if answered.answer.is_err() => "no answer".to_owned(),
+        _ => format!("in this page as script#{}", page.id(name)),
+    };
+    table(
+        "Commands of this page",
+        page.node.answers.len(),
+        "command",
+        html! { th scope="col" { "Answer" } th scope="col" { "Command" } th scope="col" { "JSON" } },
+        html! { @for (name, answered) in &page.node.answers { tr {
+            th scope="row" { (name) }
+            td { code { (whole(&answered.command)) } }
+            td.dim { (state(name)) }
+        } } },
+    )
+}
+
+/// Returns a short overview for the top of the page: what, its value, and the section that has more.
+pub fn glance(page: &NodePage<'_>) -> Vec<(&'static str, String, &'static str)> {
+    let mut glance = Vec::new();
+    let doctor = page.find(names::DOCTOR).ok();
+    let fact = |id: &str, field: &str| {
+        let items = doctor.map(|found| found.value.list("items")).unwrap_or_default();
+        let finding = items.iter().find(|it| it.text("id") == id);
+        finding.and_then(|it| it.field("facts").number(field))
+    };
+    if let Some(cpu) = fact("preemption-headroom", "freeMilliCpu") {
+        glance.push(("CPU not requested", format!("{cpu}m"), "restart"));
+    }
+    if let Some(memory) = fact("preemption-headroom", "freeMemoryBytes") {
+        glance.push(("Memory not requested", super::memory::size(memory), "restart"));
+    }
+    for (name, label) in
+        [("evict-memory", "Memory to eviction"), ("evict-disk", "Disk to eviction")]
+    {
+        let found = page.find(name).ok();
+        let margins = found.map(|found| found.value.list("thresholds")).unwrap_or_default();
+        if let Some(margin) = margins.iter().filter_map(|it| it.number("margin")).min() {
+            glance.push((label, super::memory::size(margin), "eviction"));
+        }
+    }
+    if let Ok(found) = page.find(names::GC) {
+        if let (Some(usage), Some(high)) = (
+            found.value.number("/run/usage/percent"),
+            found.value.number("/run/highThresholdPercent"),
+        ) {
+            glance.push(("Image disk", format!("{usage} % (limit {high} %)"), "images"));
+        }
+    }
+    if let Ok(found) = page.find(names::DEVICES) {
+        let resources = found.value.field("resources").as_object();
+        let sum = |field: &str| {
+            resources.into_iter().flatten().filter_map(|(_, it)| it.number(field)).sum::<i64>()
+        };
+        if resources.is_some_and(|it| !it.is_empty()) {
+            glance.push((
+                "Devices",
+                format!("{} of {} healthy", sum("healthy"), sum("capacity")),
+                "devices",
+            ));
+        }
+    }
+    glance
+}

@@ -1,0 +1,33 @@
+//! A report: the answers about nodes as one HTML page, for readers who look and for links in incident reviews.
+//!
+//! In: the documents that commands print with `-o json`, each with the command or with the reason why there is none. Out:
+//! one page that loads nothing and runs nothing but its own script. There is no computation but layout: what a picture
+//! shows is read from the documents, which the page embeds. Pure.
+
+mod answers;
+mod bullet;
+mod cpu;
+mod devices;
+mod disk;
+mod eviction;
+mod facts;
+mod fields;
+mod findings;
+mod icicle;
+mod images;
+mod mark;
+mod memory;
+mod page;
+mod preemption;
+mod probes;
+mod restart;
+mod scale;
+mod section;
+mod text;
+mod timeline;
+mod tree;
+mod treemap;
+mod what_if;
+
+pub use answers::{Answered, NoAnswer, NodeAnswers, names};
+pub use page::Page;

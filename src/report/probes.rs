@@ -1,0 +1,242 @@
+//! The time lines of `kq probe plan`: when a probe makes a container ready or unready, and when it is killed.
+//!
+//! Containers whose probes have the same numbers share a picture.
+
+use super::answers::{NoAnswer, NodePage, command, doubts, names, no_answer};
+use super::fields::Fields;
+use super::findings::about;
+use super::mark::{Mark, Place, percent};
+use super::section::{Section, figure, key, table};
+use super::text::{count, pod, shown, words};
+use super::timeline::{axis, length, seconds, span, ticks};
+use maud::{Markup, html};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Returns the section.
+pub fn probes(page: &NodePage<'_>) -> Section {
+    let (id, title) = ("probes", "Probes");
+    match page.find(names::PROBES) {
+        Ok(found) => {
+            let places = Place::all(found.id, found.value, "/probes");
+            Section {
+                id,
+                title,
+                state: count(places.len(), "probe"),
+                lead: html! { @match places.len() {
+                    0 => "No container has a probe: the kubelet takes each for started and ready once it runs.",
+                    _ => "When each probe changes something, at the earliest and at the latest. Probes with the same \
+                          numbers share a picture.",
+                } },
+                body: html! {
+                    (about(page, id))
+                    @for group in groups(&places) { (picture(&group)) }
+                    @if !places.is_empty() { (list(&places)) }
+                    (doubts(found))
+                    (command(found.command))
+                },
+            }
+        }
+        Err(why) => section_without(page, id, title, why),
+    }
+}
+
+fn section_without(
+    page: &NodePage<'_>,
+    id: &'static str,
+    title: &'static str,
+    why: &NoAnswer,
+) -> Section {
+    Section {
+        id,
+        title,
+        state: "no answer".to_owned(),
+        lead: html! {},
+        body: html! { (about(page, id)) (no_answer(page.node.answers.get(names::PROBES), why)) },
+    }
+}
+
+/// As many pictures are drawn; the table has the others.
+const MOST: usize = 24;
+
+/// Returns probes with the same numbers together, those of most containers first.
+fn groups<'p, 'a>(places: &'p [Place<'a>]) -> Vec<Vec<&'p Place<'a>>> {
+    let mut groups: BTreeMap<String, Vec<&Place<'_>>> = BTreeMap::new();
+    for place in places.iter().filter(|place| !place.value.list("timeline").is_empty()) {
+        let value = place.value;
+        let same =
+            format!("{}{}{}", value.text("type"), value.field("timing"), value.field("timeline"));
+        groups.entry(same).or_default().push(place);
+    }
+    let mut groups: Vec<_> = groups.into_values().collect();
+    groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
+    groups.truncate(MOST);
+    groups
+}
+
+/// Writes the numbers of a probe.
+fn numbers(probe: &Value) -> String {
+    let timing = probe.field("timing");
+    let number = |name: &str| timing.number(name).unwrap_or_default();
+    format!(
+        "delay {} s, period {} s, timeout {} s, success {}, failure {}",
+        number("initialDelaySeconds"),
+        number("periodSeconds"),
+        number("timeoutSeconds"),
+        number("successThreshold"),
+        number("failureThreshold")
+    )
+}
+
+/// Returns what times are counted from, as a sentence begins.
+fn since(code: &str) -> &str {
+    match code {
+        "start" => "after the start of the container",
+        "start-in-vain" => "after a start, if it never answers",
+        "trouble" => "after it stops answering",
+        "recovery" => "after it answers again",
+        other => other,
+    }
+}
+
+fn who(probe: &Value) -> String {
+    format!(
+        "{} {}",
+        pod(probe.text("namespace"), probe.text("pod")),
+        shown(probe.text("container"))
+    )
+}
+
+fn picture(group: &[&Place<'_>]) -> Markup {
+    let Some(first) = group.first() else { return html! {} };
+    let (kind, timing) = (first.value.text("type"), first.value.field("timing"));
+    let list = first.below("timeline");
+    let entries: Vec<Place<'_>> = first
+        .value
+        .list("timeline")
+        .iter()
+        .enumerate()
+        .map(|(at, value)| Place {
+            answer: first.answer,
+            pointer: format!("{}/{at}", list.pointer),
+            value,
+        })
+        .collect();
+    let end = |entry: &Place<'_>| seconds(entry.value.text("/latest/after")).unwrap_or_default();
+    let whole = length(entries.iter().map(end));
+    let number = |name: &str| timing.number(name).unwrap_or_default() as f64;
+    let moments = ticks(number("initialDelaySeconds"), number("periodSeconds"), whole);
+    let pods: Vec<String> =
+        group.iter().map(|it| pod(it.value.text("namespace"), it.value.text("pod"))).collect();
+    let title = match group {
+        [one] => format!("{kind} of {}", who(one.value)),
+        several => format!("{kind} of {}", count(several.len(), "container")),
+    };
+    html! {
+        div.probe data-pods=(pods.join(" ")) {
+            (figure(&format!("{title}: time lines"), html! {
+                h3 { (title) span.n { (numbers(first.value)) } }
+                div.lanes { @for entry in &entries { (lane(entry, whole, &moments)) } (ruler(whole)) }
+            }, html! {
+                (key("span", "from the earliest to the latest moment"))
+                @if !moments.is_empty() { (key("moment", "a probe, if the first one comes at once")) }
+                @if group.len() > 1 { span.key { (pods.iter().take(6).cloned().collect::<Vec<_>>().join(", ")) @if pods.len() > 6 { " and " (pods.len() - 6) " more" } } }
+            }))
+        }
+    }
+}
+
+fn lane(entry: &Place<'_>, whole: f64, moments: &[f64]) -> Markup {
+    let value = entry.value;
+    let (earliest, latest) = (value.text("/earliest/after"), value.text("/latest/after"));
+    let (Some(from), Some(to)) = (seconds(earliest), seconds(latest)) else { return html! {} };
+    let at = span(from, to, whole);
+    let what = words(value.text("what"));
+    html! {
+        div.lane {
+            span.what { strong { (what) } " " (since(value.text("since"))) }
+            svg.line {
+                rect.track y="5" width="100%" height="12" {}
+                @for moment in moments { line.moment x1=(percent(*moment)) x2=(percent(*moment)) y1="5" y2="17" {} }
+                (Mark::new("rect", &format!("span {}", value.text("what"))).across(at.start, at.width.max(0.004))
+                    .with("y", "3").with("height", "16").called(format!("{what} {}", since(value.text("since"))))
+                    .of(entry, &["what", "since"]).with("data-earliest", earliest).with("data-latest", latest).empty())
+            }
+            span.when { (earliest) " to " (latest) }
+        }
+    }
+}
+
+fn ruler(whole: f64) -> Markup {
+    const PARTS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
+    html! {
+        div.lane.ruler aria-hidden="true" {
+            span {}
+            svg.line { @for at in PARTS {
+                text.(if at == 1.0 { "end" } else if at > 0.0 { "mid" } else { "" }) x=(percent(at)) y="12" { (axis(whole * at)) }
+            } }
+            span {}
+        }
+    }
+}
+
+fn list(places: &[Place<'_>]) -> Markup {
+    let moment = |probe: &Value, what: &str, since: &str| {
+        let entry = probe
+            .list("timeline")
+            .iter()
+            .find(|it| it.text("what") == what && it.text("since") == since);
+        entry.map_or_else(
+            || "–".to_owned(),
+            |it| format!("{} to {}", it.text("/earliest/after"), it.text("/latest/after")),
+        )
+    };
+    table(
+        "Probes of each container",
+        places.len(),
+        "probe",
+        html! {
+            th scope="col" { "Pod" } th scope="col" { "Container" } th scope="col" { "Probe" } th scope="col" { "Target" }
+            th scope="col" { "Numbers" } th scope="col" { "Killed after it stops answering" }
+            th scope="col" { "Not ready after it stops answering" }
+        },
+        html! { @for place in places { @let probe = place.value;
+            tr data-pod=(pod(probe.text("namespace"), probe.text("pod"))) {
+                th scope="row" { (pod(probe.text("namespace"), probe.text("pod"))) }
+                td { (shown(probe.text("container"))) }
+                td { (probe.text("type")) }
+                td { code { (shown(probe.some_text("target").unwrap_or_else(|| probe.text("error")))) } }
+                td { (numbers(probe)) }
+                td.num { (moment(probe, "killed", "trouble")) }
+                td.num { (moment(probe, "not-ready", "trouble")) }
+            }
+        } },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn probes_with_the_same_numbers_share_a_picture() {
+        let probe = |pod: &str, period: i64| {
+            json!({
+                "namespace": "n", "pod": pod, "container": "c", "type": "liveness", "timing": {"periodSeconds": period},
+                "timeline": [{"what": "killed", "since": "trouble", "earliest": {"after": "20s"}, "latest": {"after": "31s"}}],
+            })
+        };
+        let document =
+            json!({"probes": [probe("a", 10), probe("b", 10), probe("c", 5), {"timeline": []}]});
+        let places = Place::all("probes", &document, "/probes");
+        let groups = groups(&places);
+        assert_eq!(groups.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1]);
+        let drawn = picture(&groups[0]).0;
+        assert!(
+            drawn.contains("liveness of 2 containers") && drawn.contains("data-latest=\"31s\""),
+            "{drawn}"
+        );
+        assert!(drawn.contains("data-of=\"probes/probes/0/timeline/0\""), "{drawn}");
+    }
+}
