@@ -71,7 +71,7 @@ pub struct NoAnswer {
 /// An answer as a section reads it.
 #[derive(Clone, Copy, Debug)]
 pub struct Found<'a> {
-    /// The identifier of the embedded document, which is unique on the page.
+    /// The name of the embedded document, which is unique on the page: its element is `answer-NAME`.
     pub id: &'a str,
     /// The document.
     pub value: &'a Value,
@@ -165,7 +165,8 @@ pub fn embed(page: &NodePage<'_>, budget: usize) -> (Markup, Vec<(String, usize)
         }
         room -= json.len();
         let id = page.ids.get(name).map(String::as_str).unwrap_or_default();
-        let element = html! { script type="application/json" id=(id) { (PreEscaped(json)) } };
+        let element =
+            html! { script type="application/json" id={ "answer-" (id) } { (PreEscaped(json)) } };
         markup.push_str(&element.0);
         markup.push('\n');
     }
@@ -214,7 +215,10 @@ mod tests {
         let answers = answers.map(|(name, value)| (name.to_owned(), answered(value)));
         let node = NodeAnswers { answers: answers.into(), ..NodeAnswers::default() };
         let (markup, left_out) = embed(&NodePage::new(&node, "n1-"), 50);
-        assert_eq!(markup.0, "<script type=\"application/json\" id=\"n1-small\">1</script>\n");
+        assert_eq!(
+            markup.0,
+            "<script type=\"application/json\" id=\"answer-n1-small\">1</script>\n"
+        );
         assert_eq!(left_out, [("large".to_owned(), 102)]);
     }
 }

@@ -3,7 +3,7 @@
 use super::answers::{NodePage, names};
 use super::fields::Fields;
 use super::findings::about;
-use super::section::{Section, table};
+use super::section::{Section, closed, table};
 use super::text::{shown, whole};
 use maud::{Markup, html};
 use serde_json::Value;
@@ -92,7 +92,7 @@ fn known(answers: &[(&str, &Value)]) -> Markup {
 }
 
 fn sources(sources: &[String]) -> Markup {
-    table(
+    closed(
         "Sources",
         sources.len(),
         "line",
@@ -110,7 +110,7 @@ fn asked(page: &NodePage<'_>, left_out: &[(String, usize)]) -> Markup {
             format!("too large for this page ({bytes} bytes): the command prints it")
         }
         (None, Some(answered)) if answered.answer.is_err() => "no answer".to_owned(),
-        _ => format!("in this page as script#{}", page.id(name)),
+        _ => format!("in this page: #answer-{}", page.id(name)),
     };
     table(
         "Commands of this page",

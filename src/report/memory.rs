@@ -21,25 +21,27 @@ pub fn memory(page: &NodePage<'_>) -> Section {
     match page.find(names::USAGE) {
         Ok(found) => {
             let capacity = rank.and_then(|rank| capacity(rank.value));
-            let used: i64 = containers(found)
-                .iter()
-                .filter_map(|it| it.value.number("/usage/memoryBytes"))
-                .sum();
-            let lead = match capacity {
-                Some(capacity) => format!(
-                    "What the cgroup of each container holds, caches among it: {} of the node's {}.",
-                    size(used),
-                    size(capacity)
+            let measured = containers(found).into_iter();
+            let measured: Vec<i64> =
+                measured.filter_map(|it| it.value.number("/usage/memoryBytes")).collect();
+            let used = size(measured.iter().sum());
+            let (state, lead) = match (measured.as_slice(), capacity.map(size)) {
+                ([], _) => ("unknown".to_owned(), "What the containers use is unknown.".to_owned()),
+                (_, Some(capacity)) => (
+                    used.clone(),
+                    format!(
+                        "What the cgroup of each container holds, caches among it: {used} of the node's {capacity}."
+                    ),
                 ),
-                None => format!(
-                    "What the cgroup of each container holds, caches among it: {}.",
-                    size(used)
+                (_, None) => (
+                    used.clone(),
+                    format!("What the cgroup of each container holds, caches among it: {used}."),
                 ),
             };
             Section {
                 id,
                 title,
-                state: size(used),
+                state,
                 lead: html! { (lead) },
                 body: html! { (about(page, id)) (body(found, rank, capacity)) },
             }
