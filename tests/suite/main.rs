@@ -36,6 +36,8 @@ mod preemption;
 /// Pods run on a real containerd and runc, and the kernel has what kq planned.
 #[cfg(feature = "cri")]
 mod real;
+/// Pages of `kq report` in a real browser.
+mod report;
 /// An unprivileged user of the node does not lead kq astray: the claims of `docs/security.md`.
 mod trust;
 /// kq agrees with answers recorded from the kubelet's own functions.

@@ -54,6 +54,7 @@ const LINES: &[(&str, &str)] = &[
     ("preempt lint", ""),
     ("what-if", "kubelet-restart"),
     ("doctor", ""),
+    ("report", ""),
     ("fleet run", "-- doctor"),
     ("fleet collect", ""),
     ("fleet ask", "snapshot.json -- cgroup diff"),
@@ -148,8 +149,10 @@ impl Recording {
             let mut table = None;
             for format in if known.is_empty() { &[""] } else { known.as_slice() } {
                 let mut ran = ask(&line, format);
-                if command == "snapshot" {
-                    self.shorten(&mut ran);
+                match command {
+                    "snapshot" => self.shorten(&mut ran),
+                    "report" => ran.stdout = contents(&ran.stdout),
+                    _ => {}
                 }
                 if ran.stdout.is_empty() && table.as_ref() == Some(&ran.text()) {
                     continue;
@@ -176,6 +179,23 @@ impl Recording {
         let differ: Vec<_> = fields.into_iter().filter(|it| given[*it] != taken[*it]).collect();
         ran.stdout = format!("the snapshot that was given, but for {differ:?}\n");
     }
+}
+
+/// Keeps the contents of a page: its sections, each with its state. Browsers look at whole pages (`report`).
+fn contents(page: &str) -> String {
+    let nav = page.split_once("<nav").and_then(|(_, rest)| rest.split_once("</nav>"));
+    let entries = nav.map(|(nav, _)| nav.split("</a>")).into_iter().flatten();
+    let entry = |entry: &str| {
+        let (title, state) = entry
+            .rsplit_once("\">")?
+            .0
+            .rsplit_once("<span")?
+            .0
+            .rsplit_once('>')
+            .zip(entry.rsplit_once("\">"))?;
+        Some(format!("{}: {}\n", title.1, state.1.trim_end_matches("</span>")))
+    };
+    entries.filter_map(entry).collect()
 }
 
 /// Returns a line with a format, before a command that is an argument; the empty format is no `-o`.

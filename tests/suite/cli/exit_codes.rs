@@ -80,6 +80,7 @@ const COMMANDS: &[Row] = &[
     of_files("fleet run"),
     of_files("fleet collect"),
     of_files("fleet ask"),
+    of_node("report", ""),
     of_node("snapshot", ""),
     of_files("schema"),
     of_node("version", ""),

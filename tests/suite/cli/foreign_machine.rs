@@ -24,6 +24,8 @@ const ABOUT_FILES: &[&str] = &[
     "cgroup explain cpu.weight 17",
     "schema CgroupPlan",
     "fleet ask snapshot.json -- cgroup diff",
+    "report images.json",
+    "report -v --host-root COPY",
     "cgroup show -v --host-root COPY",
     "cgroup throttling -v --host-root COPY",
     "cgroup which --pid 900 -v --host-root COPY",

@@ -266,6 +266,7 @@ Commands:
   preempt     Show which pods the kubelet would preempt for a critical pod, or evict them
   what-if     Show what a change would do to the node, before it is made
   doctor      Check the whole node, or show one pod on one page
+  report      Write one page about a node, with pictures of the answers
   fleet       Ask many nodes the same question, and merge the answers
   snapshot    Store all data that kq can read about this node
   schema      Print the JSON Schema of a kind of answer
@@ -322,6 +323,7 @@ Commands:
   preempt     Show which pods the kubelet would preempt for a critical pod, or evict them
   what-if     Show what a change would do to the node, before it is made
   doctor      Check the whole node, or show one pod on one page
+  report      Write one page about a node, with pictures of the answers
   fleet       Ask many nodes the same question, and merge the answers
   snapshot    Store all data that kq can read about this node
   schema      Print the JSON Schema of a kind of answer

@@ -161,6 +161,8 @@ mod probe_run;
 mod probe_simulate;
 /// The README's sessions.
 mod readme;
+/// `kq report`: the file, the answers in it, and what is refused.
+mod report;
 /// `kq schema`, and the check of every answer
 pub mod schema;
 /// Who wrote a value.
