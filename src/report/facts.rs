@@ -149,13 +149,11 @@ pub fn glance(page: &NodePage<'_>) -> Vec<(&'static str, String, &'static str)> 
             glance.push((label, super::memory::size(margin), "eviction"));
         }
     }
-    if let Ok(found) = page.find(names::GC) {
-        if let (Some(usage), Some(high)) = (
-            found.value.number("/run/usage/percent"),
-            found.value.number("/run/highThresholdPercent"),
-        ) {
-            glance.push(("Image disk", format!("{usage} % (limit {high} %)"), "images"));
-        }
+    if let Ok(found) = page.find(names::GC)
+        && let Some(usage) = found.value.number("/run/usage/percent")
+        && let Some(high) = found.value.number("/run/highThresholdPercent")
+    {
+        glance.push(("Image disk", format!("{usage} % (limit {high} %)"), "images"));
     }
     if let Ok(found) = page.find(names::DEVICES) {
         let resources = found.value.field("resources").as_object();

@@ -28,7 +28,7 @@ pub fn restart(page: &NodePage<'_>) -> Section {
                     format!("{lost} not admitted")
                 },
                 lead: html! {
-                    "A kubelet that starts admits its pods again, by age, each beside those admitted before it: "
+                    "A kubelet that starts admits its pods again, by age, each together with those admitted before it: "
                     (items.len() - lost) " of " (count(items.len(), "pod")) " stay."
                 },
                 body: html! { (about(page, id)) (body(found)) },

@@ -1,4 +1,4 @@
-//! The layout of the time lines of a probe: when something happens at the earliest and at the latest, beside the moments
+//! The layout of the time lines of a probe: when something happens at the earliest and at the latest, and the moments
 //! of the probes.
 
 use crate::k8s::duration::GoDuration;

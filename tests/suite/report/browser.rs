@@ -140,6 +140,20 @@ impl Browser {
         }
     }
 
+    /// Counts the work of the page in time of a processor: that of a clock is longer on a machine that tests much else.
+    pub fn count_work(&mut self) {
+        self.call("Performance.enable", json!({"timeDomain": "threadTicks"}));
+    }
+
+    /// Returns the work since the page was opened, in seconds.
+    pub fn work(&mut self) -> f64 {
+        let metrics = self.call("Performance.getMetrics", json!({}));
+        let metrics = metrics["metrics"].as_array().expect("metrics").iter();
+        let mut tasks = metrics.filter(|metric| metric["name"] == json!("TaskDuration"));
+        let work = tasks.next().and_then(|metric| metric["value"].as_f64());
+        work.expect("the browser counts tasks")
+    }
+
     /// Evaluates an expression.
     #[track_caller]
     pub fn value(&mut self, expression: &str) -> Value {

@@ -95,8 +95,7 @@ fn embedded_answers_are_those_of_the_commands() {
         // Of a command about one pod the page has all pods.
         if name == "probes" {
             let plan =
-                kq("probe plan checkout-6d5f7 --snapshot examples/night/worker-3.json")
-                    .json();
+                kq("probe plan checkout-6d5f7 --snapshot examples/night/worker-3.json").json();
             assert_eq!(answers[name]["probes"], plan["probes"]);
             continue;
         }
