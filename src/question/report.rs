@@ -12,9 +12,12 @@ use super::devices::list::{device_list, device_list_needs};
 use super::doctor::{node_checks, node_checks_needs};
 use super::eviction::{EvictionOptions, eviction_needs, eviction_rank};
 use super::image_gc::explain::{image_disk, image_disk_needs};
-use super::image_gc::list::{image_list, image_list_needs};
-use super::image_gc::{ImageGcOptions, Trigger, image_gc_needs, image_gc_plan};
-use super::probes::{ProbeChanges, ProbedPod, Purpose, Targets, prepare, recorded_probes};
+use super::image_gc::{
+    ImageGcOptions, Trigger, image_gc_needs, image_gc_plan, image_list, image_list_needs,
+};
+use super::probes::{
+    ProbeSelection, ProbedPod, ProbedPods, Purpose, Targets, prepare, recorded_probes,
+};
 use super::what_if::{ChangeFiles, NodeState, what_if, what_if_needs};
 use crate::answer::{Answer, Document, Failure};
 use crate::cgroup::live::show::show;
@@ -33,7 +36,6 @@ use crate::k8s::quantity::Quantity;
 use crate::node::{FactKey, KubeletNode, KubeletOptions, Needs, NodeOptions, cgroup_tree, summary};
 use crate::output::value::to_value;
 use crate::preemption::{PodPreemption, Trace};
-use crate::probe::plan::plan as plan_probes;
 use crate::probe::subject::subjects;
 use crate::report::{Answered, NoAnswer, NodeAnswers, names};
 use crate::what_if::change::Change;
@@ -334,10 +336,11 @@ impl Report<'_> {
             "" => Err("the pod's status does not have it".to_owned()),
             ip => Ok((ip.to_owned(), probed.source.clone())),
         };
-        let pods = (prepare(&node, probed.collect(), address), &recorded.left_out[..]);
-        let changes = ProbeChanges::default();
-        let targets = Targets::of_pods(&node, TIMEOUT, pods, None, None, Purpose::Plan, &changes)?;
-        document(&plan_probes(&targets.targets, node.runtime_request_timeout, targets.basis))
+        let pods = prepare(&node, probed.collect(), address);
+        let runtime_request_timeout = node.runtime_request_timeout;
+        let probed = ProbedPods::new(node, pods, recorded.left_out, Purpose::Plan);
+        let targets = Targets::of_pods(probed, TIMEOUT, &ProbeSelection::default())?;
+        document(&targets.plan(runtime_request_timeout))
     }
 
     fn rank(&self, signal: Signal) -> Asking {

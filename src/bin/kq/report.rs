@@ -1,6 +1,6 @@
 //! `kq report`
 
-use crate::cgroup::live_tree::gather_tree;
+use crate::cgroup::gather::gather_tree;
 use crate::exit::{Code, Failure, note};
 use crate::node_args::NodeArgs;
 use crate::snapshot::{as_stored, refuse_form};
