@@ -19,8 +19,8 @@ use crate::cgroup::resource_config::{ExplainedFile, WeightWriter, cpu_files, sha
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::{CgroupSettings, SwapBehavior};
 use crate::cgroup::swap::{swap_behavior, swap_limit};
+use crate::facts::cgroup_fact::CgroupFact;
 use crate::facts::cgroup_file::CgroupFile;
-use crate::facts::missing::MissingFact;
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::pod::{Container, Pod, ResourceList, ResourceName, ResourceRequirements};
 use crate::k8s::qos::{QosClass, effective_qos_class};
@@ -84,11 +84,11 @@ pub struct ContainerCgroup<'p> {
     /// The settings requested from the runtime.
     pub resources: RuntimeResources,
     /// The score of its processes.
-    pub oom_score_adj: Result<Derived<i64>, MissingFact>,
+    pub oom_score_adj: Result<Derived<i64>, CgroupFact>,
     /// Whether it may swap.
     pub swap_behavior: SwapBehavior,
     /// Files whose text is not known, and why.
-    pub missing: Vec<(&'static str, MissingFact)>,
+    pub missing: Vec<(&'static str, CgroupFact)>,
 }
 
 /// Returns the cgroups of a pod's containers: init, regular, ephemeral ones. `exclusive_cpus`: the CPU

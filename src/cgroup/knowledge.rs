@@ -12,8 +12,8 @@ use crate::cgroup::plan::{Owner, PlannedCgroup, RuntimeFormula};
 use crate::cgroup::resource_config::ExplainedFile;
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::{CgroupSettings, MemoryReservationPolicy};
+use crate::facts::cgroup_fact::CgroupFact;
 use crate::facts::cgroup_file::{CgroupFile, Premise};
-use crate::facts::missing::MissingFact;
 use crate::facts::node::Node;
 use crate::facts::origin::Origin;
 use crate::k8s::feature_gates::{FeatureGates, Gate};
@@ -28,7 +28,7 @@ const RESERVATION_POLICIES: u32 = 36;
 /// What is missing among the facts that a plan rests on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Knowledge {
-    missing: BTreeSet<MissingFact>,
+    missing: BTreeSet<CgroupFact>,
     /// The fields of the configuration that are known though the rest of it is not.
     given_fields: BTreeSet<&'static str>,
     /// The gates that are set by name; others are at the default of the version.
@@ -45,7 +45,7 @@ pub struct Knowledge {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unknown {
     /// The first fact that is missing.
-    pub fact: MissingFact,
+    pub fact: CgroupFact,
     /// Why it is missing, with the flag that supplies it.
     pub reason: String,
 }
@@ -65,22 +65,22 @@ impl Knowledge {
         };
         let mut missing = BTreeSet::new();
         for (name, fact) in [
-            ("capacity.hugepages", MissingFact::HugepageCapacity),
-            ("swapController", MissingFact::SwapController),
-            ("pageSize", MissingFact::PageSize),
-            ("cgroupVersion", MissingFact::CgroupVersion),
-            ("kubeletVersion", MissingFact::KubeletVersion),
-            ("cgroupDriver", MissingFact::CgroupDriver),
+            ("capacity.hugepages", CgroupFact::HugepageCapacity),
+            ("swapController", CgroupFact::SwapController),
+            ("pageSize", CgroupFact::PageSize),
+            ("cgroupVersion", CgroupFact::CgroupVersion),
+            ("kubeletVersion", CgroupFact::KubeletVersion),
+            ("cgroupDriver", CgroupFact::CgroupDriver),
         ] {
             if assumed(name) {
                 missing.insert(fact);
             }
         }
         if formula.assumed && node.cgroup_version == CgroupVersion::V2 {
-            missing.insert(MissingFact::RuntimeFormula);
+            missing.insert(CgroupFact::RuntimeFormula);
         }
         if unknown_pods.is_some() {
-            missing.insert(MissingFact::Pods);
+            missing.insert(CgroupFact::Pods);
         }
         let given = node.facts.0.iter().filter(|fact| fact.origin.is_given());
         Self {
@@ -132,7 +132,7 @@ impl Knowledge {
         };
         cgroup.files.iter().any(is_share)
             || rests_on(cgroup, file, settings, self.has_pod_level_resources)
-                .contains(&Premise::Fact(MissingFact::Pods))
+                .contains(&Premise::Fact(CgroupFact::Pods))
     }
 
     /// Returns why the place of the kubelet's cgroups is not known.
@@ -146,17 +146,17 @@ impl Knowledge {
     }
 
     /// Returns why a missing fact is not known, with the flag that supplies it.
-    pub fn reason(&self, fact: MissingFact) -> String {
+    pub fn reason(&self, fact: CgroupFact) -> String {
         match (fact, &self.unknown_pods) {
-            (MissingFact::Pods, Some(reason)) => reason.clone(),
+            (CgroupFact::Pods, Some(reason)) => reason.clone(),
             _ => format!("{fact} ({})", fact.flag()),
         }
     }
 
     /// Returns the reason of each missing fact; the fields of one configuration are named together.
-    pub fn summary(&self, facts: &BTreeSet<MissingFact>) -> Vec<String> {
-        let field = |fact: &MissingFact| match fact {
-            MissingFact::Configuration(field) => Some(*field),
+    pub fn summary(&self, facts: &BTreeSet<CgroupFact>) -> Vec<String> {
+        let field = |fact: &CgroupFact| match fact {
+            CgroupFact::KubeletConfig(field) => Some(*field),
             _ => None,
         };
         let fields: Vec<&str> = facts.iter().filter_map(field).collect();
@@ -171,23 +171,23 @@ impl Knowledge {
         lines
     }
 
-    fn missing_of(&self, premise: Premise, settings: &CgroupSettings) -> Option<MissingFact> {
-        let is_missing = |fact: MissingFact| self.missing.contains(&fact).then_some(fact);
+    fn missing_of(&self, premise: Premise, settings: &CgroupSettings) -> Option<CgroupFact> {
+        let is_missing = |fact: CgroupFact| self.missing.contains(&fact).then_some(fact);
         match premise {
             Premise::Fact(fact) => is_missing(fact),
             Premise::Field(field) => (self.lacks_configuration
                 && !self.given_fields.contains(field))
-            .then_some(MissingFact::Configuration(field)),
+            .then_some(CgroupFact::KubeletConfig(field)),
             Premise::Gate(gate) if self.given_gates.contains(gate.name()) => None,
             Premise::Gate(_) if self.lacks_configuration => {
-                Some(MissingFact::Configuration("featureGates"))
+                Some(CgroupFact::KubeletConfig("featureGates"))
             }
             Premise::Gate(gate) => {
-                is_missing(MissingFact::KubeletVersion).filter(|_| differs_by_version(gate))
+                is_missing(CgroupFact::KubeletVersion).filter(|_| differs_by_version(gate))
             }
-            Premise::Since(_) => is_missing(MissingFact::KubeletVersion),
-            Premise::Rounding => is_missing(MissingFact::CgroupDriver)
-                .or_else(|| is_missing(MissingFact::CgroupVersion))
+            Premise::Since(_) => is_missing(CgroupFact::KubeletVersion),
+            Premise::Rounding => is_missing(CgroupFact::CgroupDriver)
+                .or_else(|| is_missing(CgroupFact::CgroupVersion))
                 .filter(|_| {
                     settings.version == CgroupVersion::V2
                         || settings.driver == CgroupDriver::Systemd
@@ -200,7 +200,7 @@ impl Knowledge {
 const PLACE: [Premise; 3] = [
     Premise::Field("cgroupRoot"),
     Premise::Field("cgroupsPerQOS"),
-    Premise::Fact(MissingFact::CgroupDriver),
+    Premise::Fact(CgroupFact::CgroupDriver),
 ];
 
 /// Returns true if the known versions of the kubelet differ in the default of a gate.
@@ -230,7 +230,7 @@ fn rests_on(
     let mut premises = Vec::new();
     let Some(file) = CgroupFile::named(file) else { return premises };
     if file.has_size() {
-        premises.push(Premise::Fact(MissingFact::HugepageCapacity));
+        premises.push(Premise::Fact(CgroupFact::HugepageCapacity));
     }
     match cgroup.owner {
         Owner::Node { part: "kubepods" } => of_kubepods(file, settings, pod_level, &mut premises),
@@ -314,7 +314,7 @@ fn of_class_protection(settings: &CgroupSettings, pod_level: bool, premises: &mu
 
 /// What is added up over all pods rests on all of them, and on how each is counted.
 fn of_sum(pod_level: bool, premises: &mut Vec<Premise>) {
-    premises.push(Premise::Fact(MissingFact::Pods));
+    premises.push(Premise::Fact(CgroupFact::Pods));
     if pod_level {
         premises.push(Premise::Gate(Gate::PodLevelResources));
     }
@@ -355,7 +355,7 @@ fn of_pod(
             of_protection(settings, premises);
             // A page size that the node lacks makes a write fail, and these files come after it.
             if asks_for_hugepages(pod) {
-                premises.push(Premise::Fact(MissingFact::HugepageCapacity));
+                premises.push(Premise::Fact(CgroupFact::HugepageCapacity));
             }
         }
         _ => {}
@@ -412,7 +412,7 @@ fn of_container(
     premises.extend(file.row().rests_on);
     match file {
         CgroupFile::CpuWeight if is_formula_decisive(cgroup) => {
-            premises.push(Premise::Fact(MissingFact::RuntimeFormula));
+            premises.push(Premise::Fact(CgroupFact::RuntimeFormula));
         }
         CgroupFile::CpuMax | CgroupFile::CpuCfsQuota | CgroupFile::CpuCfsPeriod => {
             of_quota(pod, class, settings, premises);
@@ -428,14 +428,14 @@ fn of_container(
             of_protection(settings, premises);
             if has_memory_qos(settings) {
                 premises.push(Premise::Field("memoryThrottlingFactor"));
-                premises.push(Premise::Fact(MissingFact::PageSize));
+                premises.push(Premise::Fact(CgroupFact::PageSize));
                 // Without a limit of its own, what the node has for pods counts.
                 premises.extend(["systemReserved", "kubeReserved"].map(Premise::Field));
             }
         }
         // The oldest runtimes do not limit reservations.
         CgroupFile::HugetlbRsvdMax => {
-            premises.push(Premise::Fact(MissingFact::RuntimeFormula));
+            premises.push(Premise::Fact(CgroupFact::RuntimeFormula));
         }
         _ => {}
     }

@@ -7,8 +7,8 @@
 use crate::cgroup::derivation::{Derived, Step};
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::{CgroupSettings, MemoryReservationPolicy};
+use crate::facts::cgroup_fact::CgroupFact;
 use crate::facts::cgroup_file::CgroupFile;
-use crate::facts::missing::MissingFact;
 use crate::k8s::pod::{ResourceName, ResourceRequirements};
 use crate::k8s::qos::QosClass;
 use crate::k8s::quantity::Quantity;
@@ -23,7 +23,7 @@ pub fn memory_qos(
     own: &ResourceRequirements,
     class: QosClass,
     settings: &CgroupSettings,
-) -> (Unified, Option<(&'static str, MissingFact)>) {
+) -> (Unified, Option<(&'static str, CgroupFact)>) {
     let request = own.requests.get(&ResourceName::Memory).map_or(0, Quantity::value);
     let limit = own.limits.get(&ResourceName::Memory).map_or(0, Quantity::value);
     let mut unified = reservation(request, class, settings);
@@ -38,7 +38,7 @@ pub fn memory_qos(
             None => {
                 return (
                     unified,
-                    Some((CgroupFile::MemoryHigh.v2_name(), MissingFact::MemoryCapacity)),
+                    Some((CgroupFile::MemoryHigh.v2_name(), CgroupFact::MemoryCapacity)),
                 );
             }
         }

@@ -7,7 +7,7 @@ use crate::cgroup::derivation::{Derived, Step};
 use crate::cgroup::pod::pod_options;
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::CgroupSettings;
-use crate::facts::missing::MissingFact;
+use crate::facts::cgroup_fact::CgroupFact;
 use crate::k8s::pod::{Container, Pod, ResourceName};
 use crate::k8s::priority::is_node_critical_pod;
 use crate::k8s::qos::QosClass;
@@ -29,7 +29,7 @@ pub fn oom_score_adj(
     container: &Container,
     sidecar: bool,
     settings: &CgroupSettings,
-) -> Result<Derived<i64>, MissingFact> {
+) -> Result<Derived<i64>, CgroupFact> {
     if is_node_critical_pod(pod) {
         return Ok(Derived::new(GUARANTEED, [Rule::OomNodeCritical.into()]));
     }
@@ -45,7 +45,7 @@ pub fn oom_score_adj(
     let capacity = settings
         .memory_capacity
         .filter(|capacity| *capacity != 0)
-        .ok_or(MissingFact::MemoryCapacity)?;
+        .ok_or(CgroupFact::MemoryCapacity)?;
     let extra = unrequested_by_containers(pod, settings);
     // 64-bit and wrapping, as the kubelet's.
     let score_of = |request: i64| {

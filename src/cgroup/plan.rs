@@ -11,9 +11,9 @@ use crate::cgroup::pod::pinned_containers;
 use crate::cgroup::resource_config::{ExplainedFile, Property};
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::CgroupSettings;
+use crate::facts::cgroup_fact::CgroupFact;
 use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::checkpoint::cpu_manager::CpuState;
-use crate::facts::missing::MissingFact;
 use crate::facts::node::Node;
 use crate::facts::pod_selector::Selection;
 use crate::facts::workloads::effective_uid;
@@ -74,7 +74,7 @@ pub struct PlannedCgroup<'p> {
     /// The properties requested from systemd, if the kubelet uses it.
     pub unit: Option<SystemdUnit>,
     /// Files whose text depends on a fact that is not known.
-    pub missing: Vec<(Cow<'static, str>, MissingFact)>,
+    pub missing: Vec<(Cow<'static, str>, CgroupFact)>,
     /// What would be written to these files if the facts were what stands in for them.
     pub withheld: Vec<ExplainedFile>,
     /// The cgroups in it.

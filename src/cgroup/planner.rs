@@ -10,8 +10,8 @@ use crate::cgroup::pod_warnings::{overcommitment, pod_warnings};
 use crate::cgroup::qos::{QosCgroups, QosSums, qos_cgroups};
 use crate::cgroup::resource_config::{ExplainedFile, ResourceConfig};
 use crate::cgroup::settings::CgroupSettings;
+use crate::facts::cgroup_fact::CgroupFact;
 use crate::facts::cgroup_file::CgroupFile;
-use crate::facts::missing::MissingFact;
 use crate::facts::node::Node;
 use crate::k8s::pod::{Pod, ResourceName};
 use crate::k8s::qos::{QosClass, effective_qos_class};
@@ -166,7 +166,7 @@ impl Planner<'_> {
         owner: Owner<'p>,
         path: String,
         config: &ResourceConfig,
-        missing: Vec<(Cow<'static, str>, MissingFact)>,
+        missing: Vec<(Cow<'static, str>, CgroupFact)>,
         children: Vec<PlannedCgroup<'p>>,
     ) -> PlannedCgroup<'p> {
         let unit = (self.settings.driver == CgroupDriver::Systemd).then(|| {
@@ -198,23 +198,23 @@ impl Planner<'_> {
     }
 
     /// Returns the files of kubepods that wait for a fact about the machine.
-    fn missing_capacity(&self) -> Vec<(Cow<'static, str>, MissingFact)> {
+    fn missing_capacity(&self) -> Vec<(Cow<'static, str>, CgroupFact)> {
         let shares = match self.settings.version {
             CgroupVersion::V1 => CgroupFile::CpuShares,
             CgroupVersion::V2 => CgroupFile::CpuWeight,
         };
         let mut missing = Vec::new();
         for (name, file, fact) in [
-            (ResourceName::Cpu, shares, MissingFact::CpuCapacity),
-            (ResourceName::Memory, CgroupFile::MemoryMax, MissingFact::MemoryCapacity),
-            ("pid".into(), CgroupFile::PidsMax, MissingFact::PidCapacity),
+            (ResourceName::Cpu, shares, CgroupFact::CpuCapacity),
+            (ResourceName::Memory, CgroupFile::MemoryMax, CgroupFact::MemoryCapacity),
+            ("pid".into(), CgroupFile::PidsMax, CgroupFact::PidCapacity),
         ] {
             if !self.node.capacity.contains(&name) {
                 missing.push((self.name_of(file).into(), fact));
             }
         }
         if self.node.cpus.is_none() && !self.settings.static_cpu_manager {
-            missing.push((self.name_of(CgroupFile::CpusetCpus).into(), MissingFact::CpuCapacity));
+            missing.push((self.name_of(CgroupFile::CpusetCpus).into(), CgroupFact::CpuCapacity));
         }
         missing
     }

@@ -11,8 +11,8 @@ use crate::cgroup::pod::pod_options;
 use crate::cgroup::resource_config::ResourceConfig;
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::{CgroupSettings, MemoryReservationPolicy};
+use crate::facts::cgroup_fact::CgroupFact;
 use crate::facts::cgroup_file::CgroupFile;
-use crate::facts::missing::MissingFact;
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::pod::{Pod, ResourceList, ResourceName};
 use crate::k8s::qos::{QosClass, effective_qos_class};
@@ -84,7 +84,7 @@ pub struct QosCgroups {
     /// Of BestEffort pods.
     pub besteffort: ResourceConfig,
     /// Classes whose memory limit is not known, and why.
-    pub missing: Option<MissingFact>,
+    pub missing: Option<CgroupFact>,
 }
 
 /// Returns the three cgroups. `reserved_memory` is the percentage of `qosReserved`.
@@ -172,7 +172,7 @@ fn reserve_memory(
     settings: &CgroupSettings,
 ) {
     let Some(allocatable) = settings.node_allocatable.get(&ResourceName::Memory) else {
-        cgroups.missing = Some(MissingFact::MemoryCapacity);
+        cgroups.missing = Some(CgroupFact::MemoryCapacity);
         return;
     };
     let allocatable = allocatable.value();

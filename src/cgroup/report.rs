@@ -8,7 +8,7 @@ use crate::cgroup::files::CgroupVersion;
 use crate::cgroup::plan::{
     Owner, Plan, PlannedCgroup, RuntimeFormula, SystemdUnit, controller, qualified_name,
 };
-use crate::facts::missing::MissingFact;
+use crate::facts::cgroup_fact::CgroupFact;
 use crate::facts::node::Node;
 use crate::facts::origin::Origin;
 use crate::k8s::manifest::LoadedPod;
@@ -225,7 +225,7 @@ pub fn basis_of(
 }
 
 impl<'p> UnknownFile<'p> {
-    fn new(place: Place<'p>, file: Cow<'static, str>, fact: MissingFact) -> Self {
+    fn new(place: Place<'p>, file: Cow<'static, str>, fact: CgroupFact) -> Self {
         Self { place, file, reason: fact.to_string(), flag: fact.flag() }
     }
 }

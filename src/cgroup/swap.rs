@@ -7,7 +7,7 @@ use crate::cgroup::derivation::{Derived, Step};
 use crate::cgroup::files::CgroupVersion;
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::{CgroupSettings, SwapBehavior};
-use crate::facts::missing::MissingFact;
+use crate::facts::cgroup_fact::CgroupFact;
 use crate::k8s::pod::{Pod, ResourceName, ResourceRequirements};
 use crate::k8s::priority::is_critical_pod;
 use crate::k8s::qos::QosClass;
@@ -49,15 +49,15 @@ pub fn swap_limit(
     own: &ResourceRequirements,
     (behavior, forbidden): (SwapBehavior, Option<Rule>),
     settings: &CgroupSettings,
-) -> Result<Derived<String>, MissingFact> {
+) -> Result<Derived<String>, CgroupFact> {
     if behavior == SwapBehavior::NoSwap {
         return Ok(Derived::new(
             "0".to_owned(),
             forbidden.map(Step::from).into_iter().collect::<Vec<_>>(),
         ));
     }
-    let memory_capacity = settings.memory_capacity.ok_or(MissingFact::MemoryCapacity)?;
-    let swap_capacity = settings.swap_capacity.ok_or(MissingFact::SwapCapacity)?;
+    let memory_capacity = settings.memory_capacity.ok_or(CgroupFact::MemoryCapacity)?;
+    let swap_capacity = settings.swap_capacity.ok_or(CgroupFact::SwapCapacity)?;
     let request = own.requests.get(&ResourceName::Memory).map_or(0, Quantity::value);
     let swap = if memory_capacity <= 0 || request > memory_capacity {
         0

@@ -5,8 +5,8 @@ use crate::cgroup::derivation::{Step, join};
 use crate::cgroup::files::UNBOUNDED_HUGEPAGES;
 use crate::cgroup::plan::{Owner, Plan, PlannedCgroup, SystemdUnit, last_element, qualified_name};
 use crate::cgroup::resource_config::Property;
+use crate::facts::cgroup_fact::CgroupFact;
 use crate::facts::cgroup_file::CgroupFile;
-use crate::facts::missing::MissingFact;
 use crate::k8s::cpuset::CpuSet;
 use crate::k8s::quantity::{Format, Quantity};
 use crate::output::table::{Column, Rows, Table};
@@ -107,7 +107,7 @@ pub fn names(plan: &Plan<'_>) -> Vec<String> {
 
 /// Returns each fact that some file waits for, once, with the flag that supplies it.
 pub fn unknown_facts(plan: &Plan<'_>) -> Vec<String> {
-    let mut facts = BTreeSet::<MissingFact>::new();
+    let mut facts = BTreeSet::<CgroupFact>::new();
     for root in &plan.roots {
         root.walk(0, &mut |cgroup, _| facts.extend(cgroup.missing.iter().map(|(_, fact)| *fact)));
     }

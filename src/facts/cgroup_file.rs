@@ -3,8 +3,8 @@
 //! Defaults and rounding as in `kernel/sched/core.c`, `mm/memcontrol.c`, `mm/hugetlb_cgroup.c` and
 //! `mm/page_counter.c` of Linux 6.12.
 
+use crate::facts::cgroup_fact::CgroupFact;
 use crate::facts::cgroup_mode::CgroupVersion;
-use crate::facts::missing::MissingFact;
 use crate::k8s::feature_gates::Gate;
 use std::collections::BTreeSet;
 
@@ -82,7 +82,7 @@ pub enum Width {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Premise {
     /// A fact about the node.
-    Fact(MissingFact),
+    Fact(CgroupFact),
     /// A field of the kubelet's configuration.
     Field(&'static str),
     /// A feature gate: the configuration, or the default of the version.
@@ -170,7 +170,7 @@ files! {
     MemorySwapMax = Row {
         v2: Some("memory.swap.max"), counted_in: Some(CgroupFile::MemorySwapCurrent), in_plan: true,
         in_show: Some(Width::Wide),
-        rests_on: &[Premise::Field("memorySwap"), Premise::Fact(MissingFact::SwapController)],
+        rests_on: &[Premise::Field("memorySwap"), Premise::Fact(CgroupFact::SwapController)],
         purpose: Some("the most swap in use, memory not counted"), ..setting("memory", Holds::Bytes)
     },
     MemoryOomGroup = Row {
@@ -181,7 +181,7 @@ files! {
     },
     MemoryMemswLimit = Row {
         v1: Some("memory.memsw.limit_in_bytes"),
-        rests_on: &[Premise::Fact(MissingFact::SwapController)],
+        rests_on: &[Premise::Fact(CgroupFact::SwapController)],
         purpose: Some("the most memory and swap in use together"), ..setting("memory", Holds::Bytes)
     },
     MemorySoftLimit = Row {

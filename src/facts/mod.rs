@@ -2,6 +2,7 @@
 
 pub mod allocatable;
 pub mod certificates;
+pub mod cgroup_fact;
 pub mod cgroup_file;
 pub mod cgroup_layout;
 pub mod cgroup_mode;
@@ -30,7 +31,6 @@ pub mod kubelet_unit;
 pub mod limits;
 pub mod live;
 pub mod lookup;
-pub mod missing;
 pub mod mounts;
 pub mod node;
 pub mod node_list;

@@ -241,13 +241,13 @@ fn a_value_names_each_gate_and_version_that_it_rests_on() {
 #[test]
 fn a_value_names_each_fact_about_the_machine_that_it_rests_on() {
     for (fact, change) in [
-        (MissingFact::Pods, (|it| it.pods.truncate(2)) as fn(&mut Setup)),
-        (MissingFact::SwapController, |it| it.sources.swap_controller = Some(false)),
-        (MissingFact::PageSize, |it| it.sources.page_size = Some(65536)),
-        (MissingFact::HugepageCapacity, |it| {
+        (CgroupFact::Pods, (|it| it.pods.truncate(2)) as fn(&mut Setup)),
+        (CgroupFact::SwapController, |it| it.sources.swap_controller = Some(false)),
+        (CgroupFact::PageSize, |it| it.sources.page_size = Some(65536)),
+        (CgroupFact::HugepageCapacity, |it| {
             it.sources.capacity.remove(&"hugepages-2Mi".into());
         }),
-        (MissingFact::RuntimeFormula, |it| it.formula = WeightFormula::Quadratic),
+        (CgroupFact::RuntimeFormula, |it| it.formula = WeightFormula::Quadratic),
     ] {
         let mut differing = 0;
         for base in bases() {
@@ -279,14 +279,14 @@ fn what_rests_on_nothing_that_is_missing_is_known() {
     };
     let nothing = Knowledge { lacks_configuration: true, ..Knowledge::default() };
     let pods = Knowledge {
-        missing: BTreeSet::from([MissingFact::Pods]),
+        missing: BTreeSet::from([CgroupFact::Pods]),
         unknown_pods: Some("one is not there".to_owned()),
         ..Knowledge::default()
     };
     let limit = Knowledge { given_fields: BTreeSet::from(["podPidsLimit"]), ..nothing.clone() };
     let memory =
         Knowledge { given_gates: BTreeSet::from(["MemoryQoS".to_owned()]), ..nothing.clone() };
-    let field = |name| Some(MissingFact::Configuration(name));
+    let field = |name| Some(CgroupFact::KubeletConfig(name));
     for (name, knowledge, at, file, expected) in [
         ("no configuration", &nothing, "n/burst", "pids.max", field("podPidsLimit")),
         ("the field by a flag", &limit, "n/burst", "pids.max", None),
@@ -297,7 +297,7 @@ fn what_rests_on_nothing_that_is_missing_is_known() {
         ("no configuration", &nothing, "kubepods", "memory.min", field("featureGates")),
         ("the gate by a flag", &memory, "kubepods", "memory.min", None),
         ("least shares", &nothing, "BestEffort", "cpu.weight", None),
-        ("not all pods", &pods, "Burstable", "cpu.weight", Some(MissingFact::Pods)),
+        ("not all pods", &pods, "Burstable", "cpu.weight", Some(CgroupFact::Pods)),
         ("not all pods", &pods, "kubepods", "memory.min", None),
         ("not all pods", &pods, "n/burst", "cpu.weight", None),
         ("everything", &Knowledge::default(), "kubepods", "memory.max", None),

@@ -1,13 +1,10 @@
-//! Facts that no source could supply.
+//! The facts about a node that cgroup values depend on.
 
 use std::fmt;
 
-/// A fact about the node that an answer rests on.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "camelCase")]
-pub enum MissingFact {
+/// A fact about the node that cgroup values depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CgroupFact {
     /// The number of CPUs.
     CpuCapacity,
     /// The memory of the machine.
@@ -29,14 +26,14 @@ pub enum MissingFact {
     /// The cgroup driver.
     CgroupDriver,
     /// A field of the kubelet's configuration.
-    Configuration(&'static str),
+    KubeletConfig(&'static str),
     /// The runtime's conversion of shares into a weight.
     RuntimeFormula,
     /// Every pod of the node, for what is added up over all of them.
     Pods,
 }
 
-impl MissingFact {
+impl CgroupFact {
     /// Returns the flag that supplies it.
     pub fn flag(self) -> &'static str {
         match self {
@@ -50,14 +47,14 @@ impl MissingFact {
             Self::CgroupVersion => "--cgroup-version VERSION",
             Self::KubeletVersion => "--kubelet-version VERSION",
             Self::CgroupDriver => "--cgroup-driver DRIVER",
-            Self::Configuration(_) => "--kubelet-config FILE",
+            Self::KubeletConfig(_) => "--kubelet-config FILE",
             Self::RuntimeFormula => "--runtime NAME=VERSION",
             Self::Pods => "--pods FILE",
         }
     }
 }
 
-impl fmt::Display for MissingFact {
+impl fmt::Display for CgroupFact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::CpuCapacity => "the number of the node's CPUs is not known",
@@ -70,7 +67,7 @@ impl fmt::Display for MissingFact {
             Self::CgroupVersion => "the node's cgroup version is not known",
             Self::KubeletVersion => "the kubelet's version is not known",
             Self::CgroupDriver => "the cgroup driver is not known",
-            Self::Configuration(field) => {
+            Self::KubeletConfig(field) => {
                 return write!(f, "the kubelet's configuration is not known: {field}");
             }
             Self::RuntimeFormula => "how the runtime computes weights is not known",
