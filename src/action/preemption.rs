@@ -1,6 +1,6 @@
 //! Evicts the pods that the kubelet would kill for a critical pod, one after the other, until that pod fits.
 
-use crate::answer::Failure;
+use crate::answer::{Failure, Missing, MissingFact};
 use crate::edge::api_server::ApiServer;
 use crate::edge::clock::steady;
 use crate::edge::interrupt::Interrupts;
@@ -105,10 +105,12 @@ impl Options {
                     check(&found, &mut planned);
                     server = Some(found);
                 }
-                Err(failure) if self.dry_run => planned.report.basis.lack(format!(
-                    "the API server's answer to the plan: {} (--kubeconfig)",
-                    failure.reason()
-                )),
+                Err(failure) if self.dry_run => {
+                    let reason = failure.reason();
+                    let text =
+                        format!("the API server's answer to the plan: {reason} (--kubeconfig)");
+                    planned.report.basis.lack(Missing::new(MissingFact::EvictionCheck, text));
+                }
                 Err(failure) => return Err(failure),
             }
         }

@@ -1,6 +1,7 @@
 //! The facts, assumptions and gaps behind an answer.
 
 use crate::facts::kubelet::KubeletStart;
+pub use crate::facts::missing::{Missing, MissingFact};
 use crate::facts::node::NodeFacts;
 use crate::facts::origin::Origin;
 use crate::facts::pod_selector::Selection;
@@ -52,18 +53,6 @@ pub struct Assumption {
     pub flags: Vec<String>,
 }
 
-/// A fact that is missing.
-#[derive(
-    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "camelCase")]
-pub struct Missing {
-    /// What is missing, and why.
-    pub text: String,
-    /// The flags that supply it.
-    pub flags: Vec<String>,
-}
-
 /// A contradiction or an oddity in the sources.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
@@ -97,13 +86,13 @@ impl Basis {
     }
 
     /// Records a missing fact.
-    pub fn lack(&mut self, missing: impl Into<Missing>) {
-        self.missing.push(missing.into());
+    pub fn lack(&mut self, missing: Missing) {
+        self.missing.push(missing);
     }
 
     /// Records missing facts.
-    pub fn lack_all<M: Into<Missing>>(&mut self, missing: impl IntoIterator<Item = M>) {
-        self.missing.extend(missing.into_iter().map(Into::into));
+    pub fn lack_all(&mut self, missing: impl IntoIterator<Item = Missing>) {
+        self.missing.extend(missing);
     }
 
     /// Records a warning.
@@ -123,16 +112,6 @@ impl Basis {
 }
 
 impl Missing {
-    /// Returns a missing fact with the flags that supply it.
-    pub fn new<F: Into<String>>(
-        text: impl Into<String>,
-        flags: impl IntoIterator<Item = F>,
-    ) -> Self {
-        Self { text: text.into(), flags: flags.into_iter().map(Into::into).collect() }
-    }
-}
-
-impl Missing {
     /// Returns the labels that a selection would have needed.
     pub fn of_selection(selection: &Selection) -> Option<Self> {
         let pods = &selection.unlabelled;
@@ -148,7 +127,11 @@ impl Missing {
                 "--selector leaves out {count} pods, whose labels are unknown: {named}, ..."
             ),
         };
-        Some(Self::new(text, ["--pods"]))
+        let missing = Self::new(MissingFact::PodLabels, text).with_flags(["--pods"]);
+        Some(match pods.as_slice() {
+            [pod] => missing.about(pod),
+            _ => missing,
+        })
     }
 }
 
@@ -199,12 +182,6 @@ impl From<String> for Assumption {
     }
 }
 
-impl From<String> for Missing {
-    fn from(text: String) -> Self {
-        Self { text, ..Self::default() }
-    }
-}
-
 impl From<String> for Warning {
     fn from(text: String) -> Self {
         Self { text }
@@ -212,12 +189,6 @@ impl From<String> for Warning {
 }
 
 impl From<&str> for Assumption {
-    fn from(text: &str) -> Self {
-        text.to_owned().into()
-    }
-}
-
-impl From<&str> for Missing {
     fn from(text: &str) -> Self {
         text.to_owned().into()
     }

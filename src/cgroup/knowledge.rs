@@ -6,6 +6,7 @@
 //! it is in the tree. That the names are complete is tested by changing one fact after the other: no
 //! value may change that does not name it.
 
+use crate::answer::{Missing, MissingFact};
 use crate::cgroup::derivation::Step;
 use crate::cgroup::files::{CgroupDriver, CgroupVersion};
 use crate::cgroup::plan::{Owner, PlannedCgroup, RuntimeFormula};
@@ -154,21 +155,23 @@ impl Knowledge {
     }
 
     /// Returns the reason of each missing fact; the fields of one configuration are named together.
-    pub fn summary(&self, facts: &BTreeSet<CgroupFact>) -> Vec<String> {
+    pub fn summary(&self, facts: &BTreeSet<CgroupFact>) -> Vec<Missing> {
         let field = |fact: &CgroupFact| match fact {
             CgroupFact::KubeletConfig(field) => Some(*field),
             _ => None,
         };
         let fields: Vec<&str> = facts.iter().filter_map(field).collect();
         let others = facts.iter().filter(|fact| field(fact).is_none());
-        let mut lines: Vec<String> = others.map(|fact| self.reason(*fact)).collect();
+        let one = |fact: &CgroupFact| Missing::new((*fact).into(), self.reason(*fact));
+        let mut missing: Vec<Missing> = others.map(one).collect();
         if !fields.is_empty() {
-            lines.push(format!(
-                "the kubelet's configuration is not known: {} (--kubelet-config FILE)",
-                fields.join(", ")
-            ));
+            let fields = fields.join(", ");
+            let text = format!(
+                "the kubelet's configuration is not known: {fields} (--kubelet-config FILE)"
+            );
+            missing.push(Missing::new(MissingFact::KubeletConfig, text).about(fields));
         }
-        lines
+        missing
     }
 
     fn missing_of(&self, premise: Premise, settings: &CgroupSettings) -> Option<CgroupFact> {

@@ -4,7 +4,7 @@ mod competitors;
 
 use self::competitors::Competitors;
 pub use self::competitors::Values;
-use crate::answer::{Basis, Missing, answer};
+use crate::answer::{Basis, answer};
 use crate::cgroup::cpu_share::{Division, Node as Competitor, Quota, Reason, cpu_shares};
 use crate::cgroup::plan::{Owner, Plan, PlannedCgroup, last_element};
 use crate::facts::cgroup_tree::CgroupPath;
@@ -149,8 +149,7 @@ pub fn shares<'p>(
     ] {
         basis.warn_all(first_of(names).map(|names| format!("{what}: {names}")));
     }
-    basis
-        .lack_all(all.gaps.iter().map(|gap| Missing { text: gap.text.clone(), flags: Vec::new() }));
+    basis.lack_all(all.gaps.iter().map(|gap| gap.missing.clone()));
     let divided = cpu_shares(cpus.saturating_sub(exclusive), &competitors);
     let mut items: Vec<Share<'p>> = Vec::new();
     for (cgroup, own) in &all.pinned {
@@ -178,7 +177,7 @@ pub fn shares<'p>(
                 cpus: None,
                 decimal: None,
                 meets_request: None,
-                limited_by: format!("unknown: {}", gap.text),
+                limited_by: format!("unknown: {}", gap.missing.text),
                 at: None,
                 ..own
             },

@@ -1,5 +1,6 @@
 //! The plan as a table, in a tree of cgroups.
 
+use crate::answer::Missing;
 use crate::cgroup::container::ContainerKind;
 use crate::cgroup::derivation::{Step, join};
 use crate::cgroup::files::UNBOUNDED_HUGEPAGES;
@@ -106,7 +107,7 @@ pub fn names(plan: &Plan<'_>) -> Vec<String> {
 }
 
 /// Returns each fact that some file waits for, once, with the flag that supplies it.
-pub fn unknown_facts(plan: &Plan<'_>) -> Vec<String> {
+pub fn unknown_facts(plan: &Plan<'_>) -> Vec<Missing> {
     let mut facts = BTreeSet::<CgroupFact>::new();
     for root in &plan.roots {
         root.walk(0, &mut |cgroup, _| facts.extend(cgroup.missing.iter().map(|(_, fact)| *fact)));

@@ -1,5 +1,6 @@
 //! The node of an answer, and which of the given pods are its own: only these rank first when unmeasured.
 
+use crate::answer::{Missing, MissingFact};
 use crate::facts::stats_summary::{PodStats, StatsByPod};
 use crate::facts::workloads::effective_uid;
 use crate::k8s::pod::Pod;
@@ -68,7 +69,7 @@ impl NodeIdentity {
     /// Returns why the given pods cannot be the measured ones; `None`: some of them are.
     ///
     /// Otherwise each would rank as a pod without stats, or the node as one without pods.
-    pub fn mismatch(&self, pods: &[&Pod], measured: &[PodStats]) -> Option<String> {
+    pub fn mismatch(&self, pods: &[&Pod], measured: &[PodStats]) -> Option<Missing> {
         let stats = StatsByPod::new(measured);
         let (others, own): (Vec<&Pod>, Vec<&Pod>) =
             pods.iter().partition(|pod| self.is_another(&pod.spec.node_name));
@@ -78,43 +79,63 @@ impl NodeIdentity {
         let node = self.name().unwrap_or_default();
         let elsewhere: BTreeSet<&str> = others.iter().map(|pod| &*pod.spec.node_name).collect();
         let (given, count) = (pods.len(), measured.len());
+        let missing = |fact, text: String| Some(Missing::new(fact, text));
         match (elsewhere.first(), own.len()) {
             (Some(first), 0) => {
                 let more = if elsewhere.len() > 1 { " and others" } else { "" };
-                Some(format!(
-                    "the pods of {node}: all {given} given are on {first}{more} (--pods of {node}, or --stats \
+                missing(
+                    MissingFact::Pods,
+                    format!(
+                        "the pods of {node}: all {given} given are on {first}{more} (--pods of {node}, or --stats \
                      of {first})"
-                ))
+                    ),
+                )
             }
             _ if measured.is_empty() => None,
-            (None, 0) => Some(format!("the pods of the node: 0 given, {count} measured (--pods)")),
-            (_, own) => Some(format!(
-                "the {count} measured pods: none of the {own} pods given is one of them: they are of another \
+            (None, 0) => {
+                let text = format!("the pods of the node: 0 given, {count} measured (--pods)");
+                missing(MissingFact::Pods, text)
+            }
+            (_, own) => missing(
+                MissingFact::PodStats,
+                format!(
+                    "the {count} measured pods: none of the {own} pods given is one of them: they are of another \
                  node or of another time (--pods, --stats)"
-            )),
+                ),
+            ),
         }
     }
 
     /// Returns why an unmeasured pod has no rank: unknown whether the kubelet could have measured it.
-    pub fn doubt(&self, pod: &Pod, stats: &StatsByPod<'_>) -> Option<String> {
+    pub fn doubt(&self, pod: &Pod, stats: &StatsByPod<'_>) -> Option<Missing> {
         if stats.of(pod).is_some() {
             return None;
         }
         let metadata = &pod.metadata;
         let (namespace, name, bound_to) =
             (&metadata.namespace, &metadata.name, &pod.spec.node_name);
+        let missing = |fact, text: String| {
+            Some(Missing::new(fact, text).about(format!("{namespace}/{name}")))
+        };
         if *self == Self::OneOfSeveral && !bound_to.is_empty() {
-            return Some(format!(
-                "{namespace}/{name}: unknown whether its node {bound_to} is the one measured, so it has no rank \
+            return missing(
+                MissingFact::PodNode,
+                format!(
+                    "{namespace}/{name}: unknown whether its node {bound_to} is the one measured, so it has no rank \
                  (give the pods of one node)"
-            ));
+                ),
+            );
         }
-        effective_uid(pod).is_empty().then(|| {
+        if !effective_uid(pod).is_empty() {
+            return None;
+        }
+        missing(
+            MissingFact::PodUid,
             format!(
                 "the UID of {namespace}/{name}: no stats under its name, so it has no rank (--pods with the \
-                 output of kubectl get pods -o json)"
-            )
-        })
+             output of kubectl get pods -o json)"
+            ),
+        )
     }
 }
 
@@ -187,7 +208,7 @@ mod tests {
         ] {
             let told = node.mismatch(&pods, &stats(&measured));
             let is_said = match (&told, expected) {
-                (Some(told), Some(part)) => told.contains(part),
+                (Some(told), Some(part)) => told.text.contains(part),
                 (told, expected) => told.is_none() && expected.is_none(),
             };
             assert!(is_said, "{name}: {told:?}");
@@ -215,7 +236,7 @@ mod tests {
             let doubt = node.doubt(&pod, &stats);
             match (expected, &doubt) {
                 (None, None) => {}
-                (Some(part), Some(doubt)) if doubt.contains(part) => {}
+                (Some(part), Some(doubt)) if doubt.text.contains(part) => {}
                 _ => panic!("{name}: {doubt:?}"),
             }
         }

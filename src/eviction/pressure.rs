@@ -20,7 +20,7 @@ use super::reclaim::{ReclaimFunction, reclaim_functions};
 use super::reclaim_outcome::{ReclaimOutcome, Reclaimed, settle};
 use super::threshold_row::{ThresholdRow, row};
 use super::victim::Verdict;
-use crate::answer::Worded;
+use crate::answer::{Missing, MissingFact, Worded};
 use crate::facts::kubelet_config::{
     EffectiveConfiguration, EvictionThreshold, PressureCondition, Signal, StarvedResource,
     ThresholdOperator,
@@ -66,7 +66,7 @@ pub struct Pressure {
     /// The decision.
     pub decision: Vec<Worded<PressureReason>>,
     /// Unknown facts.
-    pub missing: Vec<String>,
+    pub missing: Vec<Missing>,
 }
 
 /// A pod by name.
@@ -403,13 +403,14 @@ fn reclaims(acts: &[PressureAction], layout: Layout, is_refused: bool) -> Reclai
     }
 }
 
-fn missing(input: &PressureInput<'_>) -> Vec<String> {
+fn missing(input: &PressureInput<'_>) -> Vec<Missing> {
     let mut missing = Vec::new();
     if let Some(reason) = &input.stats_unknown {
-        missing.push(format!(
+        let text = format!(
             "the kubelet's stats are unknown: memory and processes are assumed not to be short, and \
              limits of local storage not to be exceeded: {reason}"
-        ));
+        );
+        missing.push(Missing::new(MissingFact::StatsSummary, text));
     }
     let observations = observe(&input.disks.summary);
     let unseen: Vec<&str> = compare(input.thresholds, &observations, false)
@@ -418,12 +419,15 @@ fn missing(input: &PressureInput<'_>) -> Vec<String> {
         .map(|crossing| crossing.threshold.signal.as_str())
         .collect();
     if !unseen.is_empty() {
-        missing.push(format!("the available amount is unknown of {}", unseen.join(", ")));
+        let unseen = unseen.join(", ");
+        let text = format!("the available amount is unknown of {unseen}");
+        missing.push(Missing::new(MissingFact::AvailableAmount, text).about(unseen));
     }
     if input.disks.layout.dedicated_image_fs.is_none() {
-        missing.push(
-            "unknown whether images have a file system of their own: assumed not to".to_owned(),
-        );
+        missing.push(Missing::new(
+            MissingFact::ImageFilesystems,
+            "unknown whether images have a file system of their own: assumed not to",
+        ));
     }
     missing
 }

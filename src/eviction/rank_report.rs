@@ -12,7 +12,7 @@ use super::reclaim::{ReclaimFunction, reclaim_functions};
 use super::threshold_row::{ThresholdRow, row};
 use super::usage::{FsParts, measured_parts};
 use super::victim::Verdict;
-use crate::answer::{Basis, Worded, answer};
+use crate::answer::{Basis, Missing, MissingFact, Worded, answer};
 use crate::facts::kubelet_config::{
     EffectiveConfiguration, EvictionThreshold, PressureCondition, Signal, StarvedResource,
     ThresholdOperator,
@@ -466,14 +466,13 @@ fn first(items: &[RankItem]) -> FirstEvicted {
 
 /// Returns the signal if its threshold has no measurement: the kubelet takes it for not crossed, but the answer
 /// should say so.
-fn unseen(input: &RankInput<'_>, rows: &[ThresholdRow]) -> Vec<String> {
+fn unseen(input: &RankInput<'_>, rows: &[ThresholdRow]) -> Option<Missing> {
     let is_unseen = |row: &ThresholdRow| row.signal == input.signal && row.met.is_none();
-    match input.usage.from == UsageFrom::StatsSummary && rows.iter().any(is_unseen) {
-        true => {
-            vec![format!("the available amount of {}: not in {}", input.signal, input.usage.source)]
-        }
-        false => Vec::new(),
-    }
+    (input.usage.from == UsageFrom::StatsSummary && rows.iter().any(is_unseen)).then(|| {
+        let text =
+            format!("the available amount of {}: not in {}", input.signal, input.usage.source);
+        Missing::new(MissingFact::AvailableAmount, text).about(input.signal.to_string())
+    })
 }
 
 /// Returns the pods that are evicted for limits of their own, whichever resource is short.

@@ -6,6 +6,7 @@ use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use crate::facts::describe::{ConfigSource, LiveSources};
 use crate::facts::devices::DeviceFacts;
 use crate::facts::lookup::{Lookup, Sourced};
+use crate::facts::missing::{Missing, MissingFact};
 use crate::facts::origin::Origin;
 use crate::facts::runtime::RuntimeFacts;
 use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
@@ -65,14 +66,15 @@ fn swap_limit(tree: &CgroupTree) -> Option<(bool, String)> {
 
 /// Returns the reason why the defaults stand in for the kubelet's configuration; `None`: it was found, or was not
 /// needed.
-pub fn missing_config(snapshot: &Snapshot) -> Option<String> {
+pub fn missing_config(snapshot: &Snapshot) -> Option<Missing> {
     let config = &snapshot.kubelet_config;
     (config.found.is_none() && !config.tried.is_empty()).then(|| {
-        format!(
+        let text = format!(
             "the kubelet's configuration is unknown, so kq uses the defaults of its version; \
              give it with --kubelet-config FILE ({})",
             config.reason()
-        )
+        );
+        Missing::new(MissingFact::KubeletConfig, text)
     })
 }
 
@@ -80,7 +82,7 @@ pub fn missing_config(snapshot: &Snapshot) -> Option<String> {
 /// given is not missed.
 pub fn missing(snapshot: &Snapshot, has_config: bool) -> Vec<String> {
     let mut missing: Vec<String> =
-        missing_config(snapshot).filter(|_| !has_config).into_iter().collect();
+        missing_config(snapshot).filter(|_| !has_config).map(|it| it.text).into_iter().collect();
     if snapshot.pods.found.is_none() && !snapshot.pods.tried.is_empty() {
         missing.push(format!(
             "the pods of the node are unknown; give them with --pods FILE ({})",
@@ -152,12 +154,15 @@ pub fn incomplete(
     pods: &Lookup<RecordedPods>,
     known: &[&Pod],
     runtime: Option<&RuntimeFacts>,
-) -> Option<String> {
+) -> Option<Missing> {
+    let missing = |text: String| Some(Missing::new(MissingFact::Pods, text));
     let Some(found) = &pods.found else {
-        return Some("the pods of the node are not known: give them with --pods FILE".to_owned());
+        return missing(
+            "the pods of the node are not known: give them with --pods FILE".to_owned(),
+        );
     };
     if !found.value.left_out.is_empty() {
-        return Some(format!("{} pods could not be read", found.value.left_out.len()));
+        return missing(format!("{} pods could not be read", found.value.left_out.len()));
     }
     let source = found.value.source;
     if source == PodSource::Kubelet {
@@ -168,7 +173,7 @@ pub fn incomplete(
         if source.is_complete() {
             return None;
         }
-        return Some(format!("{source} may not have all pods, and no runtime lists others"));
+        return missing(format!("{source} may not have all pods, and no runtime lists others"));
     };
     let is_known = |uid: &str| known.iter().any(|pod| effective_uid(pod) == uid);
     let mut unknown = sandboxes.iter().filter(|sandbox| sandbox.ready && !is_known(&sandbox.uid));
@@ -181,7 +186,7 @@ pub fn incomplete(
         PodSource::Runtime => "the runtime has names only".to_owned(),
         source => format!("they are not in {source}"),
     };
-    Some(format!(
+    missing(format!(
         "the specifications of {}/{}{others} are not known: {why}",
         first.namespace, first.name
     ))

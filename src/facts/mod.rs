@@ -31,6 +31,7 @@ pub mod kubelet_unit;
 pub mod limits;
 pub mod live;
 pub mod lookup;
+pub mod missing;
 pub mod mounts;
 pub mod node;
 pub mod node_list;

@@ -2,7 +2,7 @@
 
 use super::outcome::{NodeOutcome, NodeResult, Reply};
 use super::report::{FleetAnswer, NodeChange, NodeCounts, NodeValue, ResultRow, ValueSummary};
-use crate::answer::Basis;
+use crate::answer::{Basis, Missing, MissingFact};
 use crate::output::json_path::Template;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -87,9 +87,12 @@ impl Merge {
         self.failures.sort_unstable();
         let more = self.failures.len().saturating_sub(NAMED);
         let named = self.failures.into_iter().take(NAMED);
-        basis.lack_all(named.map(|(node, why)| format!("{node}: {why}")));
+        basis.lack_all(named.map(|(node, why)| {
+            Missing::new(MissingFact::NodeAnswer, format!("{node}: {why}")).about(node)
+        }));
         if more > 0 {
-            basis.lack(format!("the answers of {more} more nodes: the results name them"));
+            let text = format!("the answers of {more} more nodes: the results name them");
+            basis.lack(Missing::new(MissingFact::NodeAnswer, text));
         }
         if let Some((path, _)) = &self.value
             && self.values.len() < self.counts.answered

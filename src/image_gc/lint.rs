@@ -82,7 +82,7 @@ impl GcLint {
         // Stable: within a severity they stay in the order of the rules.
         items.sort_by_key(|finding| finding.severity);
         let mut basis = Basis::default();
-        basis.lack_all(images::missing_facts(linted));
+        basis.lack_all(images::missing_fact(linted));
         Self { summary: Severity::count(&items), items, basis }
     }
 }

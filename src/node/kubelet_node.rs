@@ -3,7 +3,7 @@
 use super::config::forget_secrets;
 use super::facts::FactKey;
 use super::{Needs, NodeSpec, gather};
-use crate::answer::Failure;
+use crate::answer::{Failure, Missing};
 use crate::edge::input::shown;
 use crate::facts::describe::{ConfigSource, DescribeError};
 use crate::facts::kubelet::{Kubelet, KubeletSources, KubeletStart, describe_kubelet};
@@ -297,16 +297,19 @@ impl KubeletNode {
     /// Returns the warnings. An unknown configuration is a missing fact, and is not among them.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         let missing = self.missing_config();
-        self.notes.iter().filter(move |text| missing.as_ref() != Some(text)).cloned()
+        self.notes
+            .iter()
+            .filter(move |text| missing.as_ref().is_none_or(|it| it.text != **text))
+            .cloned()
     }
 
     /// Returns the reason why the defaults replace the configuration.
-    pub fn missing_config(&self) -> Option<String> {
+    pub fn missing_config(&self) -> Option<Missing> {
         missing_config(&self.snapshot).filter(|_| self.lacks_config())
     }
 
     /// Returns why the node may have pods that are not known; `None`: all are known.
-    pub fn unknown_pods(&self) -> Option<String> {
+    pub fn unknown_pods(&self) -> Option<Missing> {
         incomplete(&self.snapshot.pods, &self.pods(), self.snapshot.runtime.value())
     }
 

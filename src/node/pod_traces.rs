@@ -6,7 +6,7 @@ use super::gather::gather;
 use super::needs::Needs;
 use super::pods::of_files;
 use super::spec::NodeSpec;
-use crate::answer::{Basis, Failure, Missing};
+use crate::answer::{Basis, Failure, Missing, MissingFact};
 use crate::edge::api_server::{ApiError, ApiServer};
 use crate::edge::clock::after_now;
 use crate::edge::input::{read_input, read_input_within, shown};
@@ -165,8 +165,8 @@ fn recorded(found: RecordedPods, basis: &mut Basis) -> Vec<LoadedPod> {
     found.pods
 }
 
-fn unread(problem: impl std::fmt::Display) -> String {
-    format!("a pod that could not be read: {problem}")
+fn unread(problem: impl std::fmt::Display) -> Missing {
+    Missing::new(MissingFact::UnreadPod, format!("a pod that could not be read: {problem}"))
 }
 
 /// Queries the API server: events first, which identify a deleted pod better.
@@ -219,7 +219,7 @@ fn of_server(
             (Ok(pods), Ok(more)) => *pods = joined(std::mem::take(pods), more),
             (Ok(_), Err(reason)) => {
                 let text = format!("the other pods of node {node}: {reason}");
-                asked.basis.lack(Missing::new(text, ["--pods"]));
+                asked.basis.lack(Missing::new(MissingFact::Pods, text).with_flags(["--pods"]));
             }
             (Err(_), _) => {}
         }

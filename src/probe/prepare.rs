@@ -8,6 +8,7 @@ use super::reason::{NamedPort, ProbeNote};
 use super::retry::unusable;
 use super::subject::Subject;
 use super::tcp::{TcpTarget, tcp_target};
+use crate::answer::MissingFact;
 use crate::k8s::pod::{Handler, IntOrString};
 
 /// What is to be done for a probe.
@@ -80,6 +81,21 @@ pub enum Unsendable {
         "snapshots do not store the value of header {0}: read the pod from the node or a manifest"
     )]
     Header(String),
+}
+
+impl Unsendable {
+    /// Returns the fact that is missing.
+    pub fn fact(&self) -> MissingFact {
+        match self {
+            Self::PodIp(_) => MissingFact::PodIp,
+            Self::Container(_) => MissingFact::Containers,
+            Self::Command
+            | Self::CommandTooLong
+            | Self::CommandsTooLong { .. }
+            | Self::Query
+            | Self::Header(_) => MissingFact::ProbeAction,
+        }
+    }
 }
 
 impl Job {

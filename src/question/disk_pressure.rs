@@ -59,7 +59,7 @@ impl<'a> PressureFacts<'a> {
             rules: self.node.kubelet.rules,
             disks: &self.disks,
             stats_unknown: stats.found.is_none().then(|| stats.reason()),
-            pods: unknown.map_or(Ok(&self.pods), Err),
+            pods: unknown.map_or(Ok(&self.pods), |it| Err(it.text)),
             reclaimed,
         })
     }

@@ -2,7 +2,7 @@
 
 use super::kubelet_pods::{apply_allocations, as_of_kubelet};
 use super::pod_selectors::PodSelectors;
-use crate::answer::{Basis, Failure, Missing, Worded};
+use crate::answer::{Basis, Failure, Missing, MissingFact, Worded};
 use crate::cgroup::live::place::kubelet_roots;
 use crate::cgroup::live::pod_stats::pod_stats;
 use crate::edge::input::shown;
@@ -100,7 +100,7 @@ pub fn eviction_rank_of(
 ) -> Result<EvictionRank, Failure> {
     let recorded = node.snapshot.pods.value().filter(|_| pods.labels.is_some());
     let known = recorded.map(|recorded| recorded.pods.clone()).unwrap_or_default();
-    let unknown = node.unknown_pods();
+    let unknown = node.unknown_pods().map(|it| it.text);
     let mut rank = eviction_rank(node, options)?;
     let namespace = pods.namespace.as_deref();
     rank.items.retain(|item| namespace.is_none_or(|name| name == item.pod.namespace));
@@ -165,7 +165,8 @@ impl EvictionOptions {
         let nothing = || {
             let none =
                 self.stats_file.is_some() && summary.pods.is_empty() && !node.pods().is_empty();
-            none.then(|| "the pods' usage: the stats have no pods (--stats)".to_owned())
+            let text = "the pods' usage: the stats have no pods (--stats)";
+            none.then(|| Missing::new(MissingFact::PodStats, text))
         };
         let mismatch = own_node.mismatch(&node.pods(), &summary.pods).or_else(nothing);
         if mismatch.is_none() {
@@ -202,10 +203,10 @@ impl EvictionOptions {
                 "images are on the kubelet's file system: their location is unknown".to_owned(),
             );
         }
-        if let Some(reason) = mismatch {
+        if let Some(missing) = mismatch {
             // Warnings about the measured pods are void if it is unknown whose they are.
             rank.basis.warnings.clear();
-            rank.basis.lack(reason);
+            rank.basis.lack(missing);
         }
         rank.lacks_pods = lacks_pods(node, &summary);
         rank.now.extend(reported(node, rank.condition));
@@ -265,12 +266,15 @@ impl EvictionOptions {
                 "{of} pods have no usage in their cgroups, such as pod{uid}; the kubelet's stats: {reason}"
             )));
         }
-        let problems = tree.problems.iter().map(|problem| format!("a cgroup: {problem}"));
-        basis.lack_all(problems);
-        basis.lack(format!(
+        basis.lack_all(tree.problems.iter().map(|problem| {
+            let missing = Missing::new(MissingFact::CgroupTree, format!("a cgroup: {problem}"));
+            missing.about(&problem.source)
+        }));
+        let text = format!(
             "the kubelet's own stats, so it may rank by other numbers; the node's available amounts are \
              unknown; limits of local storage are assumed not to be exceeded: {reason}"
-        ));
+        );
+        basis.lack(Missing::new(MissingFact::StatsSummary, text));
         let source = node.snapshot.cgroups.found.as_ref().map(|found| found.source.clone());
         let usage = UsageSource { from: UsageFrom::Cgroups, source: source.unwrap_or_default() };
         Ok((StatsSummary { pods, ..StatsSummary::default() }, usage))
@@ -312,7 +316,7 @@ fn lacks_pods(node: &KubeletNode, summary: &StatsSummary) -> bool {
 }
 
 /// Returns a note about measured pods that are not in the files of pods.
-fn unread(node: &KubeletNode, summary: &StatsSummary) -> Option<String> {
+fn unread(node: &KubeletNode, summary: &StatsSummary) -> Option<Missing> {
     let recorded = node.snapshot.pods.value()?;
     if recorded.source != PodSource::Files || !recorded.left_out.is_empty() {
         return None;
@@ -329,10 +333,11 @@ fn unread(node: &KubeletNode, summary: &StatsSummary) -> Option<String> {
         0 => String::new(),
         more => format!(", and {more} more"),
     };
-    Some(format!(
+    let text = format!(
         "measured pods that are not in the files: {}/{}{more} (--pods)",
         first.namespace, first.name
-    ))
+    );
+    Some(Missing::new(MissingFact::Pods, text))
 }
 
 /// Fails if the pods of the node are unknown.

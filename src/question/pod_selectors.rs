@@ -82,7 +82,7 @@ impl PodSelectors {
         let pods = node.snapshot.pods.value().map_or(&[][..], |recorded| &recorded.pods);
         let mut named = identities(&node.workloads);
         named.extend(others);
-        self.selection(pods, &named, node.unknown_pods().as_deref())
+        self.selection(pods, &named, node.unknown_pods().map(|it| it.text).as_deref())
     }
 
     /// Returns the pods with the labels.

@@ -1,6 +1,6 @@
 //! The versions of kq, the kubelet and the container runtime, and of the rules that answers follow.
 
-use crate::answer::{Basis, Missing, answer};
+use crate::answer::{Basis, Missing, MissingFact, answer};
 use crate::facts::origin::Origin;
 use crate::facts::runtime::{LowLevelRuntime, RuntimeVersion};
 use crate::facts::snapshot::Snapshot;
@@ -129,10 +129,11 @@ pub fn versions(node: &KubeletNode) -> Versions {
         } else {
             "no kubelet and no Node object were found".to_owned()
         };
-        basis.lack(Missing::new(
-            format!("the kubelet's version is unknown: {reason}"),
-            ["--snapshot FILE", "--kubeconfig FILE"],
-        ));
+        let text = format!("the kubelet's version is unknown: {reason}");
+        basis.lack(
+            Missing::new(MissingFact::KubeletVersion, text)
+                .with_flags(["--snapshot FILE", "--kubeconfig FILE"]),
+        );
         basis.assume_all(node.assumed().into_iter().filter(|it| it.contains("of version")));
     }
     match snapshot.runtime.value() {

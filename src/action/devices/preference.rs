@@ -1,7 +1,7 @@
 //! Plugins that are called for their preferred devices (`GetPreferredAllocation`) while a plan is computed.
 
 use super::plugins::{InspectOptions, inspect};
-use crate::answer::{Basis, Failure};
+use crate::answer::{Basis, Failure, Missing, MissingFact};
 use crate::device::manager::{Allocated, ManagerState, PluginOptions, Plugins};
 use crate::device::plugins::{Place, PluginSocket, SocketKind};
 use crate::edge::device_plugin::{ask_options, ask_preferred};
@@ -120,9 +120,11 @@ impl PluginSearch {
                             "its socket in {folder} is unknown, as the plugin API does not report it"
                         ),
                     };
-                    basis.lack(format!(
-                    "the preference of the plugin of {resource}: {why} (--ask-plugin {resource}=SOCKET)"
-                ));
+                    let text = format!(
+                        "the preference of the plugin of {resource}: {why} (--ask-plugin {resource}=SOCKET)"
+                    );
+                    let missing = Missing::new(MissingFact::PluginPreference, text);
+                    basis.lack(missing.about(*resource));
                 }
             }
         }

@@ -94,7 +94,9 @@ impl ProbeNode<'_> {
         let RecordedProbes { mut pods, left_out } = recorded_probes(&node)?;
         let mut unlabelled = None;
         match choice {
-            PodChoice::One(name) => pods = named(name, pods, node.unknown_pods().as_deref())?,
+            PodChoice::One(name) => {
+                pods = named(name, pods, node.unknown_pods().map(|it| it.text).as_deref())?
+            }
             PodChoice::All { namespace, labelled } => {
                 pods.retain(|(pod, _)| namespace.is_none_or(|it| it == pod.metadata.namespace));
                 if let Some(selection) = labelled(&node)? {

@@ -1,6 +1,6 @@
 //! The containers that their CPU quotas throttle most.
 
-use crate::answer::{Basis, Missing, answer};
+use crate::answer::{Basis, Missing, MissingFact, answer};
 use crate::cgroup::files::CgroupDriver;
 use crate::cgroup::live::place::{LiveCgroup, LiveOwner, LivePlace, Part, live_cgroups};
 use crate::cgroup::live::show::{Usage, is_shown};
@@ -75,7 +75,7 @@ pub fn throttling<'t>(
     if uncounted > 0 {
         let containers = of(|item| item.place.level == "container");
         let text = format!("cpu.stat of {uncounted} of {containers} containers");
-        basis.lack(Missing { text, flags: Vec::new() });
+        basis.lack(Missing::new(MissingFact::CgroupUsage, text).about("cpu.stat"));
     }
     ThrottlingRanking { items, basis }
 }

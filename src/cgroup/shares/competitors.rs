@@ -1,6 +1,6 @@
 //! The cgroups that compete for CPU time, with the planned values or those of the kernel.
 
-use crate::answer::Basis;
+use crate::answer::{Basis, Missing, MissingFact};
 use crate::cgroup::container::ContainerKind;
 use crate::cgroup::cpu_share::Node as Competitor;
 use crate::cgroup::plan::{Owner, PlannedCgroup, last_element};
@@ -57,7 +57,7 @@ pub(super) type Id<'p> = Option<&'p PlannedCgroup<'p>>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Gap {
     /// What is missing, and why.
-    pub text: String,
+    pub missing: Missing,
     /// The cgroup in which CPU time cannot be divided: the root where that is all of it.
     pub within: CgroupPath,
 }
@@ -169,13 +169,13 @@ impl<'p> Competitors<'p> {
             if weight.is_none() && !is_alone {
                 let parent = path.parent().unwrap_or_else(CgroupPath::root);
                 let files = [CgroupFile::CpuWeight, CgroupFile::CpuShares];
-                self.gaps.push(Gap { text: unread(&tree.value, cgroup, files), within: parent });
+                self.gaps.push(Gap { missing: unread(&tree.value, cgroup, files), within: parent });
             }
             if quota.is_none() {
                 // CPU time above a quota goes to any sibling.
                 let files = [CgroupFile::CpuMax, CgroupFile::CpuCfsQuota];
-                let text = unread(&tree.value, cgroup, files);
-                self.gaps.push(Gap { text, within: CgroupPath::root() });
+                let missing = unread(&tree.value, cgroup, files);
+                self.gaps.push(Gap { missing, within: CgroupPath::root() });
             }
         }
         competitor.children = children;
@@ -193,10 +193,12 @@ impl<'p> Competitors<'p> {
         let problem = tree.value.problems.iter().find(|problem| problem.source.ends_with(at));
         if let Some(problem) = problem {
             let text = format!("cgroup {at}: {}", problem.reason);
-            self.gaps.push(Gap { text, within: CgroupPath::root() });
+            let missing = Missing::new(MissingFact::CgroupTree, text).about(at);
+            self.gaps.push(Gap { missing, within: CgroupPath::root() });
         } else if self.is_unnamed(cgroup, &path) {
             let text = format!("cgroup {at}: the ID of the container is unknown");
-            self.gaps.push(Gap { text, within: CgroupPath::root() });
+            let missing = Missing::new(MissingFact::Containers, text).about(at);
+            self.gaps.push(Gap { missing, within: CgroupPath::root() });
         } else if let Owner::Container { pod, name, kind, .. } = cgroup.owner
             && kind != ContainerKind::InitContainer
         {
@@ -248,8 +250,8 @@ impl<'p> Competitors<'p> {
                 let set = found.text(CgroupFile::CpusetCpus).map(|text| text.parse::<CpuSet>());
                 let own = set.and_then(Result::ok).and_then(|set| u64::try_from(set.len()).ok());
                 if own.is_none() {
-                    let text = unread(&tree.value, found.cgroup, [CgroupFile::CpusetCpus]);
-                    self.gaps.push(Gap { text, within: CgroupPath::root() });
+                    let missing = unread(&tree.value, found.cgroup, [CgroupFile::CpusetCpus]);
+                    self.gaps.push(Gap { missing, within: CgroupPath::root() });
                 }
                 own
             }
@@ -277,7 +279,7 @@ fn unread<const N: usize>(
     tree: &CgroupTree,
     cgroup: &PlannedCgroup<'_>,
     files: [CgroupFile; N],
-) -> String {
+) -> Missing {
     let version = tree.layout.version();
     let mut names =
         files.iter().filter_map(|file| version.map_or(Some(file.v2_name()), |it| file.name_on(it)));
@@ -285,5 +287,6 @@ fn unread<const N: usize>(
     let at = format!("{}/{file}", cgroup.path);
     let problem = tree.problems.iter().find(|problem| problem.source.ends_with(&at));
     let reason = problem.map_or("no such file, or no number in it", |it| it.reason.as_str());
-    format!("{file} of {}: {reason}", cgroup.path)
+    let text = format!("{file} of {}: {reason}", cgroup.path);
+    Missing::new(MissingFact::CgroupTree, text).about(at)
 }

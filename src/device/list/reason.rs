@@ -1,6 +1,7 @@
 //! The states of devices, resources and sources, and their sentences.
 
 use super::holding::Role;
+use crate::answer::MissingFact;
 use crate::device::manager::NoneHealthy;
 use crate::facts::node_pods::StandingReason;
 use schemars::JsonSchema;
@@ -167,6 +168,16 @@ pub enum SourceGap {
         /// Why.
         error: String,
     },
+}
+
+impl SourceGap {
+    /// Returns the fact that is missing.
+    pub fn fact(&self) -> MissingFact {
+        match self {
+            Self::Checkpoint { .. } => MissingFact::DeviceCheckpoint,
+            Self::PodResources { .. } | Self::HealthyDevices { .. } => MissingFact::PodResources,
+        }
+    }
 }
 
 /// Why a device is healthy or not, or why that is unknown.

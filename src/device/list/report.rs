@@ -5,7 +5,7 @@ use super::holding::{Holder, Holding, Holdings, Key, PodKey, Role, in_effect};
 use super::judge::{DeviceSources, judge};
 use super::reason::{CheckpointDamage, HealthReason, Reason, SourceGap, State};
 use super::resources::{ResourceSummary, summaries};
-use crate::answer::{Basis, Worded, answer};
+use crate::answer::{Basis, Missing, MissingFact, Worded, answer};
 use crate::device::reconstruct::some;
 use crate::device::run_options::{Dropped, run_options};
 use crate::facts::checkpoint::device::ContainerAllocateResponse;
@@ -401,37 +401,46 @@ fn by_name<S: Serializer>(resources: &[ResourceSummary], serializer: S) -> Resul
 }
 
 /// Returns what is unknown, each with the way to supply it.
-fn missing(snapshot: &Snapshot, asked: Asked) -> Vec<String> {
+fn missing(snapshot: &Snapshot, asked: Asked) -> Vec<Missing> {
     let Some(facts) = &snapshot.devices else {
-        return vec![
+        return vec![Missing::new(
+            MissingFact::Devices,
             "the snapshot was taken before kq looked at devices: take a new one with kq snapshot, or \
-             give --checkpoint FILE and --pod-resources FILE to kq devices list"
-                .to_owned(),
-        ];
+             give --checkpoint FILE and --pod-resources FILE to kq devices list",
+        )];
     };
     let mut missing = Vec::new();
     if asked.checkpoint() {
         // The damage of an existing one is reported separately.
         let gap = SourceGap::of_checkpoint(facts);
-        missing
-            .extend(gap.map(|gap| format!("{gap}; kq devices list --checkpoint FILE reads one")));
+        missing.extend(gap.map(|gap| {
+            let text = format!("{gap}; kq devices list --checkpoint FILE reads one");
+            Missing::new(gap.fact(), text)
+        }));
     }
     if asked.pod_resources() {
-        missing.extend(SourceGap::of_health(facts).map(|gap| match gap {
-            SourceGap::PodResources { .. } => format!(
-                "{gap}; kq devices list --pod-resources FILE reads its answers, and --source checkpoint \
-                 leaves it out"
-            ),
-            _ => gap.to_string(),
+        missing.extend(SourceGap::of_health(facts).map(|gap| {
+            let text = match gap {
+                SourceGap::PodResources { .. } => format!(
+                    "{gap}; kq devices list --pod-resources FILE reads its answers, and --source checkpoint \
+                     leaves it out"
+                ),
+                _ => gap.to_string(),
+            };
+            Missing::new(gap.fact(), text)
         }));
     }
     match snapshot.pods.value() {
-        None => missing.push(format!(
-            "the pods of the node are unknown ({}); give them with --pods FILE",
-            snapshot.pods.reason()
-        )),
+        None => {
+            let reason = snapshot.pods.reason();
+            let text =
+                format!("the pods of the node are unknown ({reason}); give them with --pods FILE");
+            missing.push(Missing::new(MissingFact::Pods, text));
+        }
         Some(pods) => {
-            missing.extend(pods.left_out.iter().map(|problem| format!("left out: {problem}")));
+            missing.extend(pods.left_out.iter().map(|problem| {
+                Missing::new(MissingFact::UnreadPod, format!("left out: {problem}"))
+            }));
         }
     }
     missing

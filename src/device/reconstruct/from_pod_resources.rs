@@ -1,7 +1,7 @@
 //! Allocated devices from the pod-resources API of the running kubelet.
 
 use super::{ReconstructedManager, some};
-use crate::answer::{Assumption, Basis, Missing};
+use crate::answer::{Assumption, Basis, Missing, MissingFact};
 use crate::facts::checkpoint::device::{PodDevice, PodDeviceKey};
 use crate::facts::devices::CheckpointFact;
 use crate::facts::lookup::Lookup;
@@ -23,10 +23,8 @@ pub(super) fn without_checkpoint(
         } else {
             assembled.unknown_use = true;
             let reason = checkpoint.reason();
-            basis.lack(Missing::new(
-                format!("which devices are in use: {reason}"),
-                ["--checkpoint"],
-            ));
+            let text = format!("which devices are in use: {reason}");
+            basis.lack(Missing::new(MissingFact::DeviceUse, text).with_flags(["--checkpoint"]));
         }
         return;
     };

@@ -5,7 +5,7 @@ mod of_node;
 
 pub use of_node::{asked_devices, of_node};
 
-use crate::answer::{Assumption, Basis};
+use crate::answer::{Assumption, Basis, Missing, MissingFact};
 use crate::device::manager::{Device, Endpoint, HEALTHY, ManagerState};
 use crate::facts::checkpoint::device::{PodDevice, PodDeviceKey, PodDevices};
 use crate::facts::devices::{CheckpointEntry, CheckpointFact, DeviceFacts, PluginAnswer};
@@ -104,11 +104,12 @@ pub fn assemble(
             (None, Some(error)) => {
                 assembled.unknown_use = true;
                 let reason = facts.pod_resources.reason();
-                basis.lack(format!(
+                let text = format!(
                     "which devices are in use: {} (--pod-resources); what could be read of the \
                      checkpoint is shown",
                     neither(&unsound(error), &reason)
-                ));
+                );
+                basis.lack(Missing::new(MissingFact::DeviceUse, text));
             }
             (None, None) => {}
         }

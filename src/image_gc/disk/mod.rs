@@ -17,7 +17,7 @@ pub use layout::{FsPlace, Layout, SignalFilesystem};
 pub use parts::{LayerUse, Part, PartKind, Rest};
 pub use view::{describe, describe_wide};
 
-use crate::answer::{Basis, Worded, answer};
+use crate::answer::{Basis, Missing, MissingFact, Worded, answer};
 use crate::facts::filesystems::{Filesystem, FolderRole, NodeFolder};
 use crate::facts::kubelet_config::EffectiveConfiguration;
 use crate::facts::lookup::Lookup;
@@ -203,19 +203,23 @@ fn judged(facts: DiskFacts<'_>) -> JudgedFilesystem {
     judged
 }
 
-fn missing(judged: &JudgedFilesystem, parts: &[Part], accounts: &[Account]) -> Vec<String> {
+fn missing(judged: &JudgedFilesystem, parts: &[Part], accounts: &[Account]) -> Vec<Missing> {
     let mut missing = Vec::new();
     if let Some(reason) = &judged.unknown {
-        missing.push(format!("the image file system: {reason}"));
+        let text = format!("the image file system: {reason}");
+        missing.push(Missing::new(MissingFact::ImageFilesystems, text));
     }
     for part in parts {
         if let Some(reason) = &part.unknown {
-            missing.push(format!("{}: {reason}", part.name()));
+            let text = format!("{}: {reason}", part.name());
+            missing.push(Missing::new(MissingFact::FolderUsage, text).about(part.name()));
         }
     }
     for account in accounts {
         if let Some(reason) = &account.unknown {
-            missing.push(format!("{}: {reason}", account.source));
+            let text = format!("{}: {reason}", account.source);
+            let fact = MissingFact::ImageFilesystems;
+            missing.push(Missing::new(fact, text).about(&account.source));
         }
     }
     missing

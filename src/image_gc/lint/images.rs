@@ -2,7 +2,7 @@
 
 use super::rule::ImageGcRule;
 use super::{Found, LintInput};
-use crate::answer::Subject;
+use crate::answer::{Missing, MissingFact, Subject};
 use crate::facts::runtime::Image;
 
 /// How many of many images are named.
@@ -16,15 +16,16 @@ pub(super) fn findings(linted: LintInput<'_>) -> Vec<Found> {
     findings
 }
 
-/// Returns the facts that are missing.
-pub(super) fn missing_facts(linted: LintInput<'_>) -> Vec<String> {
-    let mut missing = Vec::new();
-    if linted.images.is_none() {
-        missing.push("images: the list of the container runtime is not known".to_owned());
-    } else if linted.in_use.is_none() {
-        missing.push("unused images: the containers are not known".to_owned());
-    }
-    missing
+/// Returns the fact that is missing.
+pub(super) fn missing_fact(linted: LintInput<'_>) -> Option<Missing> {
+    let (fact, text) = match (linted.images, linted.in_use) {
+        (None, _) => {
+            (MissingFact::Images, "images: the list of the container runtime is not known")
+        }
+        (Some(_), None) => (MissingFact::Containers, "unused images: the containers are not known"),
+        (Some(_), Some(_)) => return None,
+    };
+    Some(Missing::new(fact, text))
 }
 
 /// Checks the image of sandboxes, which no container uses and which only a pin protects.

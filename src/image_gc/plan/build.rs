@@ -5,7 +5,7 @@ use super::inputs::Inputs;
 use super::item::{PlannedImage, Verdict};
 use super::report::{Freed, ImageGcPlan, Outcome, Run, Trigger};
 use super::ties::Ties;
-use crate::answer::{Basis, Certainty, Missing, Worded};
+use crate::answer::{Basis, Certainty, Missing, MissingFact, Worded};
 use crate::facts::runtime::Image;
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::certainty::{
@@ -393,10 +393,11 @@ fn basis(inputs: &Inputs<'_>, warnings: Vec<String>) -> Basis {
     basis.warn_all(warnings);
     match &inputs.kubelet_start {
         Some(start) => basis.know_start(start),
-        None => basis.lack(Missing::new(
-            "the start of the kubelet; the likely order assumes that it was long ago",
-            ["--kubelet-start"],
-        )),
+        None => {
+            let text = "the start of the kubelet; the likely order assumes that it was long ago";
+            let missing = Missing::new(MissingFact::KubeletStart, text);
+            basis.lack(missing.with_flags(["--kubelet-start"]));
+        }
     }
     match inputs.records {
         Some(records) if records.detected_at > inputs.now => basis.warn(format!(
@@ -405,16 +406,17 @@ fn basis(inputs: &Inputs<'_>, warnings: Vec<String>) -> Basis {
             records.detected_at
         )),
         Some(_) => basis.assume_all(ASSUMPTIONS.map(str::to_owned)),
-        None => basis.lack(
+        None => basis.lack(Missing::new(
+            MissingFact::ImageRecords,
             "when images were first found and last used: only the kubelet knows; kq gc record keeps \
-             records of its own"
-                .to_owned(),
-        ),
+             records of its own",
+        )),
     }
     if let Some(reason) = &inputs.uses.volumes_unknown {
-        basis.lack(format!(
+        let text = format!(
             "image volumes: the runtime may have some, and its answer is missing ({reason})"
-        ));
+        );
+        basis.lack(Missing::new(MissingFact::ImageVolumes, text));
     }
     basis.warn_all(inputs.uses.astray.iter().cloned());
     for image in inputs.images.iter().filter(|image| i64::try_from(image.size).is_err()) {

@@ -25,7 +25,7 @@ pub mod view;
 pub use report::{Cause, Evidence, EvidenceSource, PreemptionCause, Preemptor};
 
 use crate::admission::qualified;
-use crate::answer::{Basis, Certainty, Missing};
+use crate::answer::{Basis, Certainty, Missing, MissingFact};
 use crate::facts::events::PodEvent;
 use crate::facts::kubelet_log::{KubeletLog, LogLine};
 use crate::facts::pod_selector::PodSelector;
@@ -359,21 +359,28 @@ fn add_missing(
         return;
     }
     if let Err(reason) = &traces.pods {
-        basis.lack(Missing::new(format!("the pods: {reason}"), ["--pods", "--kubeconfig"]));
+        let text = format!("the pods: {reason}");
+        basis.lack(Missing::new(MissingFact::Pods, text).with_flags(["--pods", "--kubeconfig"]));
     }
     if let Err(reason) = &traces.events {
-        basis.lack(Missing::new(format!("the events: {reason}"), ["--events", "--kubeconfig"]));
+        let text = format!("the events: {reason}");
+        basis
+            .lack(Missing::new(MissingFact::Events, text).with_flags(["--events", "--kubeconfig"]));
     }
     match (termination.cause, traces.log) {
-        (Cause::PreemptedByKubelet, None) => basis.lack(format!(
-            "for which pod: only the kubelet's log has it, from verbosity 2 on ({HOW})"
+        (Cause::PreemptedByKubelet, None) => basis.lack(Missing::new(
+            MissingFact::Preemptor,
+            format!("for which pod: only the kubelet's log has it, from verbosity 2 on ({HOW})"),
         )),
-        (Cause::PreemptedByKubelet, Some(_)) if !is_named => basis.lack(
+        (Cause::PreemptedByKubelet, Some(_)) if !is_named => basis.lack(Missing::new(
+            MissingFact::Preemptor,
             "for which pod: the log does not name it (verbosity below 2, an older kubelet, or another stretch of \
-             time)"
-                .to_owned(),
-        ),
-        (cause, None) if !is_sure && cause.may_be_the_kubelets() => basis.lack(format!("the kubelet's log, which shows the kubelet's actions on the pod ({HOW})")),
+             time)",
+        )),
+        (cause, None) if !is_sure && cause.may_be_the_kubelets() => {
+            let text = format!("the kubelet's log, which shows the kubelet's actions on the pod ({HOW})");
+            basis.lack(Missing::new(MissingFact::KubeletLog, text));
+        }
         _ => {}
     }
 }

@@ -13,7 +13,7 @@ mod tests;
 mod timing;
 mod variables;
 
-use crate::answer::{Basis, Finding, Severity, Subject, answer};
+use crate::answer::{Basis, Finding, Missing, MissingFact, Severity, Subject, answer};
 use crate::k8s::defaults::with_defaults;
 use crate::k8s::pod::{Container, Pod, PodSpec, Probe, ProbeType};
 use crate::k8s::validation::{FieldError, validate_probes};
@@ -65,9 +65,9 @@ impl ProbeLint {
                     || exec.is_some_and(|exec| exec.command_withheld);
                 if withheld {
                     let pod = display_name(pod);
-                    unchecked.push(format!(
-                        "{pod}: {subject}: snapshots do not store commands and queries"
-                    ));
+                    let probe = format!("{pod}: {subject}");
+                    let text = format!("{probe}: snapshots do not store commands and queries");
+                    unchecked.push(Missing::new(MissingFact::ProbeAction, text).about(probe));
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! The nodes of a cluster and their pods, read from files or else from the API server.
 
 use super::AdmissionOptions;
-use crate::answer::{Basis, Failure};
+use crate::answer::{Basis, Failure, Missing, MissingFact};
 use crate::edge::api_server::ApiServer;
 use crate::edge::input::shown;
 use crate::edge::kubelet_files::read_node_list_file;
@@ -57,7 +57,8 @@ impl FiledPods {
             ));
         }
         for problem in &self.recorded.left_out {
-            basis.lack(format!("a pod that could not be read: {problem}"));
+            let text = format!("a pod that could not be read: {problem}");
+            basis.lack(Missing::new(MissingFact::UnreadPod, text));
         }
         basis.warn_all(self.recorded.notes.iter().cloned());
         by_node
@@ -158,7 +159,11 @@ impl<'a> Cluster<'a> {
                 loaded
             }
         };
-        basis.lack_all(asked.problems.iter().map(|it| format!("a pod of that name: {it}")));
+        basis.lack_all(
+            asked.problems.iter().map(|it| {
+                Missing::new(MissingFact::UnreadPod, format!("a pod of that name: {it}"))
+            }),
+        );
         let filed = filed.into_iter().flat_map(|filed| &filed.recorded.pods);
         let mut meant = filed.chain(&asked.pods).map(|loaded| &loaded.pod).filter(is_meant);
         match (meant.next(), meant.next()) {

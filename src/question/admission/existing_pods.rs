@@ -2,8 +2,7 @@
 
 use super::AdmissionNode;
 use crate::admission::{NodePod, qualified};
-use crate::answer::Basis;
-use crate::answer::Failure;
+use crate::answer::{Basis, Failure, Missing, MissingFact};
 use crate::facts::live::incomplete;
 use crate::facts::node_pods::{NodePods, Standing, StandingReason};
 use crate::facts::pod_selector::{PodSelector, nearest_pod};
@@ -26,7 +25,7 @@ pub struct ExistingPods<'n> {
 pub struct UnknownActivity {
     pub uid: String,
     /// The missing fact, and the flag that supplies it.
-    pub missing: String,
+    pub missing: Missing,
 }
 
 /// The pods that share an assumption.
@@ -151,8 +150,9 @@ impl<'n> CountPolicy<'_, 'n> {
     fn stands(&self, pod: &Pod, uid: &str, skipped: &mut Skipped<'_>) -> (bool, StandingReason) {
         let depends_on_runtime = self.standings.depends_on_runtime(uid);
         let doubt = |why: &str| {
-            let missing =
-                format!("whether {} still runs: {why} (--runtime-endpoint)", qualified(pod));
+            let name = qualified(pod);
+            let text = format!("whether {name} still runs: {why} (--runtime-endpoint)");
+            let missing = Missing::new(MissingFact::PodActivity, text).about(name);
             UnknownActivity { uid: uid.to_owned(), missing }
         };
         match self.standings.standing(uid) {
@@ -212,13 +212,16 @@ impl Skipped<'_> {
 }
 
 /// Returns notes about pods of the node that were not read.
-fn not_all(recorded: &RecordedPods) -> Vec<String> {
+fn not_all(recorded: &RecordedPods) -> Vec<Missing> {
     let mut missing = Vec::new();
     if let PodSource::StaticManifests | PodSource::Runtime = recorded.source {
-        missing
-            .push("the pods of the API server: not in the sums (--pods, --kubeconfig)".to_owned());
+        let text = "the pods of the API server: not in the sums (--pods, --kubeconfig)";
+        missing.push(Missing::new(MissingFact::Pods, text));
     }
     let unread = recorded.left_out.iter();
-    missing.extend(unread.map(|problem| format!("a pod that could not be read: {problem}")));
+    missing.extend(unread.map(|problem| {
+        let text = format!("a pod that could not be read: {problem}");
+        Missing::new(MissingFact::UnreadPod, text)
+    }));
     missing
 }

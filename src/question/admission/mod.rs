@@ -25,8 +25,7 @@ pub use start_pressure::start_pressure;
 use super::devices::admission::DeviceQuestion;
 use super::kubelet_pods::{apply_allocations, as_of_kubelet};
 use crate::admission::{CheckReason, EarlierCheck, NodePod, PressureException, Refusal};
-use crate::answer::Failure;
-use crate::answer::{Basis, Missing};
+use crate::answer::{Basis, Failure, Missing, MissingFact};
 use crate::eviction::{Admission, admit_under_pressure};
 use crate::facts::kubelet_config::PressureCondition;
 use crate::facts::node_object::NodeObject;
@@ -184,10 +183,10 @@ impl AdmissionNode {
         let allocatable = self.node.snapshot.node.value().map(|node| &node.status.allocatable);
         for name in ["cpu", "memory", "ephemeral-storage"].map(ResourceName::from) {
             if names.contains(&name) && allocatable.is_some_and(|has| !has.contains(&name)) {
-                basis.lack(Missing::new(
-                    format!("status.allocatable.{name} of the Node object, which counts as 0"),
-                    ["--node-file"],
-                ));
+                let text =
+                    format!("status.allocatable.{name} of the Node object, which counts as 0");
+                let missing = Missing::new(MissingFact::Allocatable, text);
+                basis.lack(missing.with_flags(["--node-file"]).about(name.as_str()));
             }
         }
     }

@@ -6,8 +6,7 @@ use crate::admission::{
     DeviceDecision, Explanation, Facts, NodePod, Occupancy, explain, finally, qualified,
     refused_before,
 };
-use crate::answer::Basis;
-use crate::answer::Failure;
+use crate::answer::{Basis, Failure, Missing, MissingFact};
 use crate::k8s::pod::Pod;
 use crate::k8s::priority::is_critical_pod;
 use crate::preemption::apply::Target;
@@ -46,13 +45,15 @@ pub struct Detail {
 impl Planned<'_> {
     /// Returns the unknown facts about pods that other pods would be killed for. The targets, whose end is
     /// expected, are not among them.
-    pub fn doubts(&self, targets: &[Target]) -> Vec<String> {
+    pub fn doubts(&self, targets: &[Target]) -> Vec<Missing> {
         if self.preemption.result != PreemptionResult::Preempts {
             return Vec::new();
         }
         let of_others = |it: &&UnknownActivity| targets.iter().all(|target| target.uid != it.uid);
         let doubtful = self.doubtful.iter().filter(of_others).map(|it| it.missing.clone());
-        doubtful.chain(self.unknown_devices.clone()).collect()
+        let devices = self.unknown_devices.iter();
+        let devices = devices.map(|text| Missing::new(MissingFact::Devices, text));
+        doubtful.chain(devices).collect()
     }
 }
 

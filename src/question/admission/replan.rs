@@ -31,8 +31,9 @@ pub fn replan(
     };
     let new = found.as_ref().unwrap_or(pod);
     let planned = plan(&about, new, favour, Detail::BRIEF).map_err(|failure| failure.reason())?;
-    let missing = planned.basis.missing.iter().map(ToString::to_string);
-    let missing: Vec<String> = missing.chain(planned.doubts(targets)).collect();
+    let doubts = planned.doubts(targets);
+    let missing = planned.basis.missing.iter().chain(&doubts);
+    let missing: Vec<String> = missing.map(ToString::to_string).collect();
     if !missing.is_empty() {
         let tried = about.node.snapshot.pods.tried.iter().map(ToString::to_string);
         return Err(missing.into_iter().chain(tried).collect::<Vec<_>>().join("; "));

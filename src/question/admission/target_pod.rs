@@ -157,7 +157,7 @@ pub(super) fn pod_of_node(node: &KubeletNode, name: &str) -> Result<Pod, Failure
         }
         (None, _) => {
             let error = anyhow!("no pod {name} on this node");
-            let unknown = node.unknown_pods();
+            let unknown = node.unknown_pods().map(|it| it.text);
             Err(Failure::not_found(error, unknown.as_deref()).hint(match nearest_pod(name, pods) {
                 Some(near) => format!("did you mean {near}?"),
                 None if Path::new(name).is_dir() => {

@@ -93,7 +93,7 @@ impl LiveNode {
         }
         notes.extend(keep_last(&mut pods));
         let all: Vec<&Pod> = pods.iter().map(|loaded| &loaded.pod).collect();
-        let incomplete = incomplete(&snapshot.pods, &all, runtime);
+        let incomplete = incomplete(&snapshot.pods, &all, runtime).map(|it| it.text);
         let workloads = Workloads::of(all, runtime);
         notes.extend(left_out.iter().map(|problem| format!("left out: {problem}")));
         Ok(Self {

@@ -5,7 +5,7 @@ use super::topology::TopologyOptions;
 use crate::admission::{
     CheckReason, DeviceDecision, DeviceOutcome, DeviceReason, NodePod, Refusal, qualified,
 };
-use crate::answer::{Basis, Failure, Missing};
+use crate::answer::{Basis, Failure, Missing, MissingFact};
 use crate::device::manager::allocate::{AllocationContext, Outcome, ResourceAllocation, in_order};
 use crate::device::manager::topology::TopologyManager;
 use crate::device::manager::{ManagerState, PodAdmission, SilentPlugins};
@@ -156,7 +156,7 @@ impl DeviceQuestion<'_> {
             let text = format!("which pods hold the unhealthy devices of {name}");
             let flags: Vec<&str> =
                 self.flags.map(|flags| flags.split(", ").collect()).unwrap_or_default();
-            Missing::new(text, flags)
+            Missing::new(MissingFact::DeviceUse, text).with_flags(flags).about(name)
         };
         depending.map(one).collect()
     }
@@ -327,10 +327,9 @@ impl DeviceAdmission {
             Ok(admission) => admission,
             Err(failure) => {
                 let pod = qualified(&pod);
-                basis.lack(format!(
-                    "what the device manager decides about {pod}: {}",
-                    failure.message
-                ));
+                let text =
+                    format!("what the device manager decides about {pod}: {}", failure.message);
+                basis.lack(Missing::new(MissingFact::DeviceDecision, text).about(pod));
                 let because = CheckReason::DevicesUnknown { error: failure.message };
                 return DeviceDecision { because, ..DeviceDecision::default() };
             }
@@ -458,17 +457,18 @@ pub fn running(pod: &Pod, pods: &NodePods<'_>) -> Vec<(String, String)> {
 }
 
 /// Adds the assumption that the containers of a pod do not run, if that is unknown.
-pub fn unknown_containers(pod: &Pod, pods: &NodePods<'_>) -> Option<String> {
+pub fn unknown_containers(pod: &Pod, pods: &NodePods<'_>) -> Option<Missing> {
     let status = &pod.status;
     let is_told = pods.knows_what_runs()
         || !status.container_statuses.is_empty()
         || !status.init_container_statuses.is_empty()
         || !matches!(status.phase.as_str(), "" | "Running");
     (!is_told).then(|| {
-        format!(
-            "which containers of {} run: its status names none, and no container runtime was asked \
-             (--runtime-endpoint)",
-            qualified(pod)
-        )
+        let pod = qualified(pod);
+        let text = format!(
+            "which containers of {pod} run: its status names none, and no container runtime was asked \
+             (--runtime-endpoint)"
+        );
+        Missing::new(MissingFact::Containers, text).about(pod)
     })
 }

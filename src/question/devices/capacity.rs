@@ -1,6 +1,6 @@
 //! The device capacity of a node.
 
-use crate::answer::{Basis, Failure, Missing};
+use crate::answer::{Basis, Failure, Missing, MissingFact};
 use crate::device::capacity::{Around, CapacityReport, capacity};
 use crate::device::reconstruct::{DeviceOverride, assemble};
 use crate::facts::node_pods::NodePods;
@@ -36,7 +36,8 @@ pub fn device_capacity(
     basis.warnings.splice(0..0, node.notes.iter().cloned().map(Into::into));
     if let Some(reason) = &assembled.unknown_devices {
         let text = format!("the devices of the node: {reason}");
-        basis.lack(Missing::new(text, ["--pod-resources", "--devices"]));
+        let missing = Missing::new(MissingFact::Devices, text);
+        basis.lack(missing.with_flags(["--pod-resources", "--devices"]));
     }
     Ok(capacity(&assembled, around, basis))
 }

@@ -1,9 +1,8 @@
 //! The pods of a manifest that a plan allocates devices to.
 
-use crate::answer::Basis;
-use crate::answer::Failure;
+use crate::answer::{Basis, Failure, Missing, MissingFact};
 use crate::device::plan::PodToPlan;
-use crate::k8s::manifest::{Loaded, LoadedPod, Note, load};
+use crate::k8s::manifest::{Loaded, LoadedPod, Note, Problem, load};
 use anyhow::anyhow;
 use std::collections::BTreeMap;
 
@@ -56,7 +55,8 @@ pub fn manifest_pods(
     }
     refuse_twice(file, &loaded)?;
     basis.warn_all(loaded.notes.iter().map(Note::to_string));
-    basis.lack_all(loaded.problems.iter().map(ToString::to_string));
+    let unread = |problem: &Problem| Missing::new(MissingFact::UnreadPod, problem.to_string());
+    basis.lack_all(loaded.problems.iter().map(unread));
     let one = loaded.pods.iter().filter_map(|pod| pod.source.workload.as_ref()?.one_pod());
     let assumed =
         one.map(|one| format!("{one} is planned; every other on this node needs as much"));

@@ -38,7 +38,7 @@ fn unknown_pod(node: &KubeletNode, pod: &PodSelector, known: &[(&str, &str, &str
     }
     let no_such = anyhow!("no pod {shown} on this node, and no devices of one");
     let names = known.iter().map(|(_, name, _)| *name).filter(|name| !name.is_empty());
-    Failure::not_found(no_such, node.unknown_pods().as_deref()).hint(
+    Failure::not_found(no_such, node.unknown_pods().map(|it| it.text).as_deref()).hint(
         match (nearest(name, names), left_out) {
             (Some(meant), _) => format!("did you mean {meant}?"),
             (None, [first, ..]) => {

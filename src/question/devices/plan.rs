@@ -6,7 +6,7 @@ use super::admission::{
 use super::topology::TopologyOptions;
 use super::unknown_pod;
 use crate::admission::qualified;
-use crate::answer::{Assumption, Basis, Failure, Missing};
+use crate::answer::{Assumption, Basis, Failure, Missing, MissingFact};
 use crate::device::manager::allocate::{
     AllocationContext, Choice, Outcome, Pool, Preference, in_order,
 };
@@ -116,7 +116,8 @@ pub fn device_plan<P: PlanPlugins>(
     let unknown = assembled.unknown_devices.clone().filter(|_| !restart);
     let unknown = unknown.map(|reason| reason + " (--pod-resources, --devices)");
     if let Some(reason) = &unknown {
-        basis.lack(format!("the devices of the node: {reason}"));
+        let text = format!("the devices of the node: {reason}");
+        basis.lack(Missing::new(MissingFact::Devices, text));
     }
     let before = assembled.state.clone();
     let mut state = state_of(assembled, &question).map_err(|error| match &unknown {
@@ -192,10 +193,9 @@ pub fn device_plan<P: PlanPlugins>(
         let planned = plan(&mut admitting.clone(), &to_plan, &turn, &mut plugins, asked);
         // Without its answer the preference is as unknown as without a call.
         let Some((resource, why)) = plugins.take_unanswered() else { break planned };
-        basis.lack(Missing::new(
-            format!("the preference of the plugin of {resource}: {why}"),
-            ["--timeout"],
-        ));
+        let text = format!("the preference of the plugin of {resource}: {why}");
+        let missing = Missing::new(MissingFact::PluginPreference, text).with_flags(["--timeout"]);
+        basis.lack(missing.about(&resource));
         circumstances.unknown_options.insert(resource);
     };
     (planned.changes, planned.unhealthy) = (changes, unhealthy);
@@ -302,14 +302,14 @@ fn know_pods(
 ) -> Result<(), Failure> {
     let snapshot = &node.snapshot;
     let known = node.pods();
-    let Some(reason) = incomplete(&snapshot.pods, &known, snapshot.runtime.value()) else {
+    let Some(unknown) = incomplete(&snapshot.pods, &known, snapshot.runtime.value()) else {
         return Ok(());
     };
-    let missing = format!("which pods have devices: {reason} (--pods, --kubeconfig)");
+    let missing = format!("which pods have devices: {} (--pods, --kubeconfig)", unknown.text);
     if to_plan.is_empty() && unhealthy.is_empty() {
         return Err(Failure::missing(anyhow!("it is not known {missing}")));
     }
-    basis.lack(missing);
+    basis.lack(Missing::new(unknown.fact, missing));
     Ok(())
 }
 

@@ -3,7 +3,9 @@
 use super::pod_fact::{PodFact, seconds};
 use super::restart::victims_of_next;
 use crate::admission::qualified;
-use crate::answer::{Basis, Failure, Finding, Severity, Subject, Worded, answer};
+use crate::answer::{
+    Basis, Failure, Finding, Missing, MissingFact, Severity, Subject, Worded, answer,
+};
 use crate::cgroup::live::difference::Verdict;
 use crate::cgroup::live::place::{LiveOwner, Part, live_cgroups};
 use crate::cgroup::live::show::Usage;
@@ -201,6 +203,10 @@ impl Page<'_> {
         }
     }
 
+    fn lack(&mut self, fact: MissingFact, text: String) {
+        self.basis.lack(Missing::new(fact, text));
+    }
+
     fn cgroups(&mut self, compared: &Compared, pod: &Pod) -> Result<(), Failure> {
         let live = &compared.live;
         let (namespace, name) = (&pod.metadata.namespace, &pod.metadata.name);
@@ -217,9 +223,10 @@ impl Page<'_> {
                 };
                 self.add(None, fact, "kq cgroup diff POD");
             }
-            Err(failure) => {
-                self.basis.lack(format!("the values of its cgroups: {}", failure.reason()))
-            }
+            Err(failure) => self.lack(
+                MissingFact::CgroupValues,
+                format!("the values of its cgroups: {}", failure.reason()),
+            ),
         }
         let Some(tree) = live.snapshot.cgroups.value() else { return Ok(()) };
         let uid = effective_uid(pod);
@@ -263,8 +270,10 @@ impl Page<'_> {
             let rank = match ranked.rank(&options) {
                 Ok(rank) => rank,
                 Err(failure) => {
-                    self.basis
-                        .lack(format!("its place in the order of eviction: {}", failure.reason()));
+                    self.lack(
+                        MissingFact::EvictionRank,
+                        format!("its place in the order of eviction: {}", failure.reason()),
+                    );
                     return;
                 }
             };
@@ -290,7 +299,7 @@ impl Page<'_> {
             Ok(list) => list.items,
             Err(failure) => {
                 if asks(pod) {
-                    self.basis.lack(format!("its devices: {}", failure.reason()));
+                    self.lack(MissingFact::DeviceUse, format!("its devices: {}", failure.reason()));
                 }
                 return;
             }
@@ -308,7 +317,10 @@ impl Page<'_> {
         let plan = match image_gc_plan(node, &ImageGcOptions::new(Trigger::Periodic)) {
             Ok(answer) => answer.plan,
             Err(failure) => {
-                self.basis.lack(format!("the fate of its images: {}", failure.reason()));
+                self.lack(
+                    MissingFact::ImageVerdict,
+                    format!("the fate of its images: {}", failure.reason()),
+                );
                 return;
             }
         };
@@ -366,7 +378,9 @@ impl Page<'_> {
                     "kq preempt explain FILE --static",
                 );
             }
-            Err(reason) => self.basis.lack(format!("whether it is preempted: {reason}")),
+            Err(reason) => {
+                self.lack(MissingFact::Preemption, format!("whether it is preempted: {reason}"))
+            }
         }
         let critical = is_critical_pod(pod);
         let victims = match critical {
@@ -378,9 +392,10 @@ impl Page<'_> {
             Ok(victims) => {
                 self.add(None, PodFact::Preempts { critical, victims }, "kq preempt explain POD");
             }
-            Err(failure) => {
-                self.basis.lack(format!("the pods that it preempts: {}", failure.reason()))
-            }
+            Err(failure) => self.lack(
+                MissingFact::Preemption,
+                format!("the pods that it preempts: {}", failure.reason()),
+            ),
         }
     }
 }

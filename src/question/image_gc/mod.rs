@@ -9,7 +9,7 @@ pub mod lint;
 pub use crate::image_gc::plan::Trigger;
 
 use super::disk_pressure::PressureFacts;
-use crate::answer::{Answer, Basis, Failure};
+use crate::answer::{Answer, Basis, Failure, Missing, MissingFact};
 use crate::eviction::Pressure;
 use crate::eviction::pressure_view::follows;
 use crate::facts::filesystems::FolderRole;
@@ -107,7 +107,8 @@ pub fn image_list(node: &KubeletNode) -> Result<ImageList, Failure> {
     let records = node.snapshot.image_records.value();
     let mut list = ImageList::of(images, &uses, records, rules, node.now);
     if runtime.containers.found.is_none() {
-        list.basis.lack(format!("the users of the images: {}", runtime.containers.reason()));
+        let text = format!("the users of the images: {}", runtime.containers.reason());
+        list.basis.lack(Missing::new(MissingFact::Containers, text));
     }
     Ok(list)
 }
@@ -217,11 +218,13 @@ fn plan_under(
     if trigger == Trigger::Eviction && !has_all_pods(node, &node.pods()) {
         let of_runtime = node.snapshot.runtime.value();
         let reason = incomplete(&node.snapshot.pods, &node.pods(), of_runtime);
+        let reason = reason.map(|it| it.text);
         let reason = reason.unwrap_or_else(|| "no source with all pods was queried".to_owned());
-        planned.basis.lack(format!(
+        let text = format!(
             "not all pods are known, so the dead containers of the others are taken to stay: \
              {reason}"
-        ));
+        );
+        planned.basis.lack(Missing::new(MissingFact::Pods, text));
     }
     let pressure = facts.map(|facts| facts.pressure(Some(facts.reclaimed(&planned))));
     if let Some(pressure) = &pressure {
@@ -230,7 +233,7 @@ fn plan_under(
         planned.outcome.follows.extend(manager);
         planned.basis.lack_all(pressure.missing.iter().cloned());
         if planned.containers.is_some() {
-            planned.basis.lack(LOGS.to_owned());
+            planned.basis.lack(Missing::new(MissingFact::ContainerLogs, LOGS));
         }
     }
     Ok(ImageGcAnswer { plan: planned, pressure })

@@ -1,6 +1,6 @@
 //! Pods with their IPs and sandboxes.
 
-use crate::answer::{Failure, Missing};
+use crate::answer::{Failure, Missing, MissingFact};
 use crate::facts::live::adopt_uid;
 use crate::facts::pod_selector::{PodSelector, nearest_pod};
 use crate::facts::runtime::{RuntimeFacts, Sandbox};
@@ -90,8 +90,9 @@ impl ProbedPods {
     }
 
     /// Returns the pods that could not be read.
-    pub(super) fn lost(&self) -> impl Iterator<Item = String> {
-        self.left_out.iter().map(|text| format!("left out: {text}"))
+    pub(super) fn lost(&self) -> impl Iterator<Item = Missing> {
+        let one = |text| Missing::new(MissingFact::UnreadPod, format!("left out: {text}"));
+        self.left_out.iter().map(one)
     }
 }
 

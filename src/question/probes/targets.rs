@@ -3,8 +3,7 @@
 use super::ProbeSelection;
 use super::containers::{container_id, put, running};
 use super::pods::{ProbedPod, ProbedPods, Purpose, fill_in};
-use crate::answer::Failure;
-use crate::answer::{Assumption, Basis, Worded};
+use crate::answer::{Assumption, Basis, Failure, Missing, Worded};
 use crate::edge::probe::run::{Ran, Wire};
 use crate::facts::origin::Origin;
 use crate::facts::runtime::Sandbox;
@@ -291,7 +290,8 @@ impl Targets {
         let mut target = Target::of(subject, Arc::clone(pod), &facts, is_ad_hoc, self.rules);
         self.spend_expansion(&mut target, subject.probe);
         if let Err(missing) = &target.job {
-            self.basis.lack(format!("{}: {missing}", target.title()));
+            let text = format!("{}: {missing}", target.title());
+            self.basis.lack(Missing::new(missing.fact(), text).about(target.title()));
         }
         self.targets.push(target);
         self.places.push(Place {

@@ -251,6 +251,7 @@ pub(super) fn pod_of(state: &NodeState, change: &Change, name: &str) -> Result<S
         }
         (None, _) => {
             let unknown = state.kubelet_node().ok().and_then(|node| node.unknown_pods());
+            let unknown = unknown.map(|it| it.text);
             let error = anyhow!("{change}: no pod {name} on this node");
             let failure = Failure::not_found(error, unknown.as_deref());
             Err(match nearest_pod(name, all()) {

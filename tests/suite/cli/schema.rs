@@ -112,6 +112,23 @@ fn the_stored_schemas_are_those_of_the_types() {
 }
 
 #[test]
+fn every_code_of_a_missing_fact_is_documented() {
+    let schema = schema_of("Version");
+    let fact = &schema["$defs"]["MissingFact"];
+    let codes: Vec<&str> = fact["oneOf"]
+        .as_array()
+        .expect("a code each")
+        .iter()
+        .map(|code| code["const"].as_str().expect("a code has a description"))
+        .collect();
+    let text = std::fs::read_to_string(repository().join("docs/json.md")).expect("a file");
+    let (_, table) = text.split_once("| `fact` | | `about` |\n|---|---|---|\n").expect("a table");
+    let rows = table.lines().take_while(|line| line.starts_with('|'));
+    let documented: Vec<&str> = rows.filter_map(|row| row.split('`').nth(1)).collect();
+    assert_eq!(documented, codes, "docs/json.md");
+}
+
+#[test]
 fn an_unknown_kind_is_refused_with_the_nearest() {
     let ran = kq("schema ImageGcPlam").run();
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));

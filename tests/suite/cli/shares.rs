@@ -310,7 +310,9 @@ fn a_value_that_the_kernel_withholds_is_not_taken_from_the_plan() {
     assert_eq!([&of_it["cpus"], &of_it["decimal"], &of_it["at"]], [&Value::Null; 3]);
     let missing = format!("cpu.shares of {BEST_EFFORT}: Permission denied");
     assert_eq!(of_it["limitedBy"], format!("unknown: {missing}"));
-    assert_eq!(answer["missing"], json!([{"text": missing, "flags": []}]));
+    let about = format!("{BEST_EFFORT}/cpu.shares");
+    let missing = json!({"text": missing, "flags": [], "fact": "cgroupTree", "about": about});
+    assert_eq!(answer["missing"], json!([missing]));
     let (_, planned) = ask_changed(|_| {}, "--planned");
     assert_eq!(item(&answer, "only-requests"), item(&planned, "only-requests"), "not beside it");
 

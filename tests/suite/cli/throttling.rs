@@ -53,5 +53,6 @@ fn a_container_without_counters_is_last_and_missing() {
     let last = items.last().expect("items");
     assert_eq!((&last["throttledPeriods"], level(last)), (&Value::Null, "container".to_owned()));
     let missing = format!("cpu.stat of 1 of {} containers", items.len() - 1);
-    assert_eq!(answer["missing"], json!([{"text": missing, "flags": []}]));
+    let missing = json!({"text": missing, "flags": [], "fact": "cgroupUsage", "about": "cpu.stat"});
+    assert_eq!(answer["missing"], json!([missing]));
 }

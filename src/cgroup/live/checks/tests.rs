@@ -271,7 +271,7 @@ impl Given {
             roots: &roots,
             pods: &pods,
             workloads: &workloads,
-            incomplete: incomplete.as_deref(),
+            incomplete: incomplete.as_ref().map(|it| it.text.as_str()),
             compared: &self.compared,
             changing: &BTreeSet::new(),
         })
