@@ -22,6 +22,9 @@ mod admission;
 mod asked;
 /// The kernel's hierarchies: cgroups come, get values and go.
 mod cgroups;
+/// A real kubelet does what kq says before.
+#[cfg(feature = "apiserver")]
+mod cluster;
 /// Images come and go, on every containerd.
 mod images;
 /// A planned limit is felt.
