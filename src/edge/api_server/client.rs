@@ -264,7 +264,12 @@ impl Call<'_> {
             let json = HeaderValue::from_static("application/json");
             request.headers_mut().insert(CONTENT_TYPE, json);
         }
-        request.headers_mut().insert(ACCEPT, HeaderValue::from_static(expected));
+        // The API server answers 406 where no type is accepted in which it writes objects, also for logs.
+        let accepted = match expected {
+            "application/json" => expected,
+            _ => "application/json, */*",
+        };
+        request.headers_mut().insert(ACCEPT, HeaderValue::from_static(accepted));
         request.extensions_mut().insert(MaxBody(max_body));
         let sent = self.client.send(request).await;
         let response = sent.map_err(|error| self.server.broken(path, error))?;

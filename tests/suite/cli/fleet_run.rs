@@ -127,6 +127,11 @@ fn respond(state: &Mutex<State>, seen: &Seen) -> Vec<u8> {
     }
     let Some((node, log)) = state.pods.get(name).cloned() else { return absent() };
     if rest.ends_with("/log") {
+        // As kube-apiserver 1.36.2, also for a text.
+        if !seen.header("accept").is_some_and(|types| types.contains("application/json")) {
+            let message = "only the following media types are accepted: application/json";
+            return failure("406 Not Acceptable", &[], "NotAcceptable", message).into_bytes();
+        }
         let mut text = answer("200 OK", &["Content-Type: text/plain"], "")
             .replace("Content-Length: 0", &format!("Content-Length: {}", log.len()))
             .into_bytes();
