@@ -3,6 +3,7 @@
 use crate::facts::checkpoint::device::{
     ContainerAllocateResponse, DeviceCheckpoint, Loaded, PodDevicesEntry, Salvage, salvage,
 };
+use crate::facts::devices_by_node::DevicesByNode;
 use crate::facts::lookup::Lookup;
 use crate::facts::pod_resources::PodResources;
 use crate::k8s::go_json::GoJsonError;
@@ -59,7 +60,7 @@ pub struct CheckpointEntry {
     pub container_name: String,
     pub resource_name: String,
     /// The ids per NUMA node; -1 is none.
-    pub device_ids: BTreeMap<i64, Vec<String>>,
+    pub device_ids: DevicesByNode,
     /// The plugin's answer.
     pub answer: PluginAnswer,
 }
@@ -74,7 +75,7 @@ pub enum PluginAnswer {
     /// It cannot be decoded, so the kubelet skips the entry: why.
     Undecodable(String),
     /// As it answered.
-    Decoded(ContainerAllocateResponse),
+    Decoded(Box<ContainerAllocateResponse>),
 }
 
 /// The message that the kubelet's folder of plugins does not exist: a kubelet makes it when it starts.
@@ -173,7 +174,7 @@ impl From<&PodDevicesEntry> for CheckpointEntry {
             resource_name: entry.resource_name.clone(),
             device_ids: nodes.map(|(node, ids)| (*node, ids.clone().unwrap_or_default())).collect(),
             answer: match ContainerAllocateResponse::decode(answer) {
-                Ok(answer) => PluginAnswer::Decoded(answer),
+                Ok(answer) => PluginAnswer::Decoded(Box::new(answer)),
                 Err(error) => PluginAnswer::Undecodable(error.to_string()),
             },
         }
@@ -198,7 +199,8 @@ mod tests {
     fn what_plugins_answered_is_not_stored() {
         let answer = |text: &str| {
             let envs = [("TOKEN".to_owned(), text.to_owned())].into();
-            PluginAnswer::Decoded(ContainerAllocateResponse { envs, ..Default::default() })
+            let answer = ContainerAllocateResponse { envs, ..Default::default() };
+            PluginAnswer::Decoded(Box::new(answer))
         };
         let entry = |answer| CheckpointEntry { answer, ..CheckpointEntry::default() };
         let entries =

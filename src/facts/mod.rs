@@ -13,6 +13,7 @@ pub mod config_on_disk;
 pub mod containerd_storage;
 pub mod describe;
 pub mod devices;
+pub mod devices_by_node;
 pub mod distribution;
 pub mod drop_ins;
 pub mod duplicate_pods;

@@ -56,7 +56,7 @@ pub fn devices(node: &Snapshot) -> impl Iterator<Item = (String, String)> {
     let checkpoint = node.devices.as_ref().and_then(|devices| devices.checkpoint.value());
     let entries = checkpoint.into_iter().flat_map(|checkpoint| &checkpoint.entries);
     let held = entries.flat_map(|entry| {
-        let ids = entry.device_ids.values().flatten();
+        let ids = entry.device_ids.ids();
         ids.map(|id| (entry.resource_name.clone(), id.clone()))
     });
     let registered = checkpoint.into_iter().flat_map(|checkpoint| &checkpoint.registered);

@@ -7,6 +7,7 @@ use super::order;
 use super::screen::{ARRANGED, Screen};
 use crate::output::terminal::{brief, plain};
 use comfy_table::{Cell, presets};
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use unicode_width::UnicodeWidthStr;
@@ -160,31 +161,56 @@ impl Table {
     ///
     /// The library counts widths in 16 bits and breaks what is wider into lines: a cut text never is.
     pub fn add(&mut self, cells: Vec<String>) {
-        let text = |cell| brief(&plain(cell)).into_owned();
+        let text = |cell| {
+            let text = plain(cell);
+            match brief(&text) {
+                Cow::Borrowed(_) => text,
+                Cow::Owned(brief) => brief,
+            }
+        };
         self.kinds.resize(self.kinds.len().max(cells.len()), Kind::Whole);
         self.rows.push(cells.into_iter().map(text).collect());
     }
 
-    /// Returns the lines for a screen.
-    fn on(&self, screen: Screen) -> String {
+    /// Writes the lines for a screen.
+    fn write(&self, out: &mut dyn fmt::Write, screen: Screen) -> fmt::Result {
         let hidden = usize::from(HIDES_HEADINGS.load(Ordering::Relaxed));
         let rows = self.rows.get(hidden..).unwrap_or_default();
         if !screen.is_terminal() {
-            return lines(rows).fold(String::new(), |text, line| text + &line + "\n");
+            return write_lines(out, rows);
         }
         let Arranged { rows, below } = arrange(rows, &self.kinds, screen);
-        let mut text = String::new();
         let mut arranged = lines(&rows);
         for (row, below) in rows.iter().zip(below) {
             let height = row.iter().map(|cell| cell.split('\n').count()).max().unwrap_or(1);
             for line in arranged.by_ref().take(height).chain(below) {
-                text.push_str(&line);
-                text.push(ARRANGED);
-                text.push('\n');
+                writeln!(out, "{line}{ARRANGED}")?;
             }
         }
-        text
+        Ok(())
     }
+}
+
+/// Writes rows whose cells have one line each. The library would make each of them several times, and a table may have a
+/// hundred thousand.
+fn write_lines(out: &mut dyn fmt::Write, rows: &[Vec<String>]) -> fmt::Result {
+    // Like the library, which leaves no column without width.
+    let widths: Vec<usize> = widths(rows).into_iter().map(|width| width.max(1)).collect();
+    let mut line = String::new();
+    for row in rows {
+        line.clear();
+        let count = row.iter().rposition(|cell| !cell.is_empty()).map_or(0, |last| last + 1);
+        for (at, (cell, width)) in row[..count].iter().zip(&widths).enumerate() {
+            line.push_str(cell);
+            if at + 1 < count {
+                let blanks = width.saturating_sub(cell.width()) + usize::from(GAP);
+                line.extend(std::iter::repeat_n(' ', blanks));
+            }
+        }
+        line.push('\n');
+        out.write_str(&line)?;
+    }
+    Ok(())
 }
 
 /// Returns the lines of rows; cells may have several. The library has a part of the rows at a time, below a row as
@@ -228,13 +254,20 @@ fn widths(rows: &[Vec<String>]) -> Vec<usize> {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.on(Screen::of_answers()))
+        self.write(f, Screen::of_answers())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Returns the lines for a screen.
+    fn on(table: &Table, screen: Screen) -> String {
+        let mut text = String::new();
+        table.write(&mut text, screen).expect("memory can be written");
+        text
+    }
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
@@ -292,7 +325,7 @@ mod tests {
         );
         table.add(["shop/web-2", "-"].map(str::to_owned).to_vec());
         let on = |width| {
-            let text = table.on(Screen { width: Some(width), colour: false });
+            let text = on(&table, Screen { width: Some(width), colour: false });
             text.replace(ARRANGED, "")
         };
         for (name, width, expected) in [
@@ -327,7 +360,7 @@ mod tests {
         let mut table = Table::new(["VERDICT", "POD"].map(str::to_owned).to_vec());
         table.add(["DRIFT", "web"].map(str::to_owned).to_vec());
         table.add(["-", "漢字"].map(str::to_owned).to_vec());
-        let text = table.on(Screen { width: Some(40), colour: true });
+        let text = on(&table, Screen { width: Some(40), colour: true });
         let expected =
             "VERDICT   POD\n\u{fff0}DRIFT\u{fff6}     web\n\u{fff3}-\u{fff6}         漢字\n";
         assert_eq!(text.replace(ARRANGED, ""), expected);

@@ -112,10 +112,25 @@ pub(super) struct Escaping<W> {
     pub escape: fn(char) -> String,
 }
 
+/// Returns true for ASCII without controls other than line ends. Eight bytes are checked at a time: nearly all output is
+/// such text, and some answers have hundreds of megabytes.
+fn is_plain(bytes: &[u8]) -> bool {
+    const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n');
+    let (words, rest) = bytes.as_chunks::<8>();
+    words.iter().all(|bytes| {
+        let word = u64::from_ne_bytes(*bytes);
+        // A carry follows only a byte that is marked already.
+        let above = word | word.wrapping_add(u64::from_ne_bytes([1; 8]));
+        let below = word.wrapping_sub(u64::from_ne_bytes([0x20; 8])) & !word;
+        (above | below) & HIGH == 0 || bytes.iter().all(is_plain)
+    }) && rest.iter().all(is_plain)
+}
+
 impl<W: io::Write> io::Write for Escaping<W> {
     /// Takes whole characters: what formats a text or writes JSON never parts one.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) {
+        if is_plain(bytes) {
             self.out.write_all(bytes)?;
             return Ok(bytes.len());
         }
@@ -153,6 +168,20 @@ mod tests {
             text.clear();
             text.push(c);
             assert_eq!(is_unsafe(c), is_invisible.is_match(&text), "{:x}", u32::from(c));
+        }
+    }
+
+    #[test]
+    fn plain_bytes_are_found_wherever_they_stand() {
+        for byte in 0..=u8::MAX {
+            let expected = matches!(byte, b' '..=b'~' | b'\n');
+            for at in 0..20 {
+                for other in [b' ', b'~', b'\n'] {
+                    let mut bytes = [other; 20];
+                    bytes[at] = byte;
+                    assert_eq!(is_plain(&bytes), expected, "{byte:x} at {at} in {other:x}");
+                }
+            }
         }
     }
 

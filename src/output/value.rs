@@ -3,10 +3,13 @@
 //! What [`is_unsafe`] calls unsafe is escaped in both, so that an answer can be shown as it is and still has every
 //! character.
 
+mod layout;
+
+use self::layout::{Layout, Whole};
 use crate::output::terminal::{Escaping, is_unsafe};
 use serde::Serialize;
-use serde_json::Value;
-use std::io::{self, BufWriter, Write};
+use serde_json::{Serializer, Value};
+use std::io::{self, Write};
 
 /// Writes a value as indented JSON.
 ///
@@ -14,7 +17,7 @@ use std::io::{self, BufWriter, Write};
 ///
 /// Those of the writer.
 pub fn write_json<T: Serialize>(out: &mut dyn Write, value: &T) -> io::Result<()> {
-    write_escaped(out, value, json_escape)
+    write_escaped(out, value, Layout::indented(), json_escape)
 }
 
 /// Writes a value as YAML.
@@ -27,10 +30,10 @@ pub fn write_json<T: Serialize>(out: &mut dyn Write, value: &T) -> io::Result<()
 /// Those of the writer.
 pub fn write_yaml<T: Serialize>(out: &mut dyn Write, value: &T) -> io::Result<()> {
     let mut json = Vec::new();
-    write_escaped(&mut json, value, |c| c.to_string())?;
+    write_escaped(&mut json, value, Layout::compact(), |c| c.to_string())?;
     let text = str::from_utf8(&json).map_err(io::Error::other)?;
     if text.contains(|c: char| !c.is_control() && is_unsafe(c)) {
-        return write_escaped(out, value, yaml_escape);
+        return write_escaped(out, value, Layout::indented(), yaml_escape);
     }
     // Each answer is serialized in one way, as JSON: code for another one would be as large again.
     let mut reader = serde_json::Deserializer::from_str(text);
@@ -48,7 +51,7 @@ pub fn write_yaml<T: Serialize>(out: &mut dyn Write, value: &T) -> io::Result<()
 /// Fails for a value that JSON cannot have.
 pub fn to_value<T: Serialize>(value: &T) -> io::Result<Value> {
     let mut json = Vec::new();
-    write_escaped(&mut json, value, |c| c.to_string())?;
+    write_escaped(&mut json, value, Layout::compact(), |c| c.to_string())?;
     Ok(serde_json::from_slice(&json)?)
 }
 
@@ -56,13 +59,13 @@ pub fn to_value<T: Serialize>(value: &T) -> io::Result<Value> {
 fn write_escaped<T: Serialize>(
     out: &mut dyn Write,
     value: &T,
+    layout: Layout,
     escape: fn(char) -> String,
 ) -> io::Result<()> {
-    // It passes on whole writes, and so whole characters.
-    let mut buffered = BufWriter::new(Escaping { out: DynWriter(out), escape });
-    serde_json::to_writer_pretty(&mut buffered, value)?;
-    buffered.write_all(b"\n")?;
-    buffered.flush()
+    let mut whole = Whole::new(Escaping { out: DynWriter(out), escape });
+    value.serialize(&mut Serializer::with_formatter(&mut whole, layout))?;
+    whole.write_all(b"\n")?;
+    whole.flush()
 }
 
 /// A writer of any kind.
@@ -136,6 +139,26 @@ mod tests {
                 };
                 assert_eq!(read, expected, "{name} in {format}: {written}");
             }
+        }
+    }
+
+    #[test]
+    fn json_is_laid_out_as_by_serde_json() {
+        for (name, value) in [
+            ("scalars", json!([null, true, -1, 1.5, "a\"b\\c\n", ""])),
+            ("empty", json!({ "a": [], "b": {}, "c": [[], {}] })),
+            ("nested", json!({ "a": [1, { "b": [2, 3] }], "c": { "d": null } })),
+            ("long", json!(["x".repeat(200_000), "y"])),
+            ("deep", (0..70).fold(json!(1), |inner, _| json!([inner]))),
+        ] {
+            let mut written = Vec::new();
+            write_json(&mut written, &value).expect("memory can be written");
+            let expected = serde_json::to_string_pretty(&value).expect(name) + "\n";
+            assert_eq!(str::from_utf8(&written), Ok(&*expected), "{name}");
+            let mut written = Vec::new();
+            write_escaped(&mut written, &value, Layout::compact(), json_escape).expect(name);
+            let expected = serde_json::to_string(&value).expect(name) + "\n";
+            assert_eq!(str::from_utf8(&written), Ok(&*expected), "{name}");
         }
     }
 

@@ -68,7 +68,7 @@ pub const KINDS: &[Kind] = &[
     kind::<DeviceAllocation>(),
     kind::<DeviceAllocationList<'_>>(),
     kind::<CapacityReport>(),
-    kind::<DeviceList>(),
+    kind::<DeviceList<'_>>(),
     kind::<DevicePlan>(),
     kind::<DevicePlugins>(),
     kind::<DevicePodEnded>(),

@@ -72,17 +72,26 @@ fn without_value_tip(mut error: clap::Error) -> clap::Error {
 }
 
 fn try_read(arguments: impl IntoIterator<Item = OsString>) -> Result<CommandLine, clap::Error> {
-    let mut arguments = arguments.into_iter().peekable();
+    let arguments = with_kubelet_flags(arguments);
+    let command = arguments.get(1).and_then(|name| Cli::definition_with(name.to_str()?));
+    if let Some(Ok(line)) = command.map(|command| read_by(command, &arguments)) {
+        return Ok(line);
+    }
+    read_by(Cli::command(), &arguments)
+}
+
+/// Reads a command line by a definition.
+fn read_by(command: Command, arguments: &[OsString]) -> Result<CommandLine, clap::Error> {
     let command = match snapshot_variable() {
-        Some(_) => with_variable(Cli::command()),
-        None => Cli::command(),
+        Some(_) => with_variable(command),
+        None => command,
     };
-    let program = arguments.peek().map(Path::new).and_then(Path::file_name);
+    let program = arguments.first().map(Path::new).and_then(Path::file_name);
     let command = match program.is_some_and(|name| name == PLUGIN) {
         true => command.bin_name("kubectl kq"),
         false => command,
     };
-    let matches = command.try_get_matches_from(with_kubelet_flags(arguments))?;
+    let matches = command.try_get_matches_from(arguments)?;
     let cli = Cli::from_arg_matches(&matches)?;
     let is_used = is_from_environment(&matches);
     let snapshot_of_environment = snapshot_variable().filter(|_| is_used);

@@ -15,19 +15,20 @@ const NAMED: usize = 3;
 /// Who has which device, of the pods that are active.
 pub(super) struct Sharing<'h> {
     /// By resource and id.
-    by_device: BTreeMap<&'h str, BTreeMap<&'h str, Vec<&'h Key>>>,
-    doubles: BTreeMap<&'h Key, Reason>,
+    by_device: BTreeMap<&'h str, BTreeMap<&'h str, Vec<&'h Key<'h>>>>,
+    doubles: BTreeMap<&'h Key<'h>, Reason>,
 }
 
 impl<'h> Sharing<'h> {
     /// Finds the containers that share devices.
-    pub fn of(holdings: &'h Holdings<'_>) -> Self {
-        let mut by_device: BTreeMap<&str, BTreeMap<&str, Vec<&'h Key>>> = BTreeMap::new();
+    pub fn of(holdings: &'h Holdings<'h>) -> Self {
+        let mut by_device: BTreeMap<&str, BTreeMap<&str, Vec<&'h Key<'h>>>> = BTreeMap::new();
         for key in holdings.devices.keys() {
             // What ended is dropped before the next allocation; who is not known may have ended.
             if matches!(holdings.holders[&key.pod].standing, Standing::Active(_)) {
-                let ids = by_device.entry(&key.resource).or_default();
-                ids.entry(&key.device).or_default().push(key);
+                let ids = by_device.entry(key.resource).or_default();
+                // Nearly all devices have one holder.
+                ids.entry(key.device).or_insert_with(|| Vec::with_capacity(1)).push(key);
             }
         }
         let mut doubles = BTreeMap::new();
@@ -35,7 +36,7 @@ impl<'h> Sharing<'h> {
             by_device.values().flat_map(BTreeMap::values).filter(|holders| holders.len() > 1)
         {
             // The keys of a pod are neighbours, so one of each pod is found by going through them once.
-            let mut pods: Vec<&'h Key> = holders.clone();
+            let mut pods: Vec<&'h Key<'h>> = holders.clone();
             pods.dedup_by(|a, b| a.pod == b.pod);
             for key in holders.iter().filter(|_| pods.len() > 1) {
                 let others = pods.iter().filter(|other| other.pod != key.pod);
@@ -54,23 +55,23 @@ impl<'h> Sharing<'h> {
     }
 
     /// Returns the containers that a device must not be shared with.
-    pub fn double(&self, key: &Key) -> Option<&Reason> {
+    pub fn double(&self, key: &Key<'h>) -> Option<&Reason> {
         self.doubles.get(key)
     }
 
     /// Returns who has a device.
-    pub fn holders(&self, resource: &str, device: &str) -> &[&'h Key] {
+    pub fn holders(&self, resource: &str, device: &str) -> &[&'h Key<'h>] {
         let holders = self.by_device.get(resource).and_then(|ids| ids.get(device));
         holders.map_or(&[], Vec::as_slice)
     }
 }
 
 /// Returns the containers of one pod that must not share.
-fn of_one_pod<'h>(holdings: &Holdings<'_>, keys: &[&'h Key]) -> Vec<(&'h Key, Reason)> {
+fn of_one_pod<'h>(holdings: &Holdings<'_>, keys: &[&'h Key<'h>]) -> Vec<(&'h Key<'h>, Reason)> {
     let holder = &holdings.holders[&keys[0].pod];
-    let mut ordered: Vec<(usize, Role, &'h Key)> = Vec::new();
+    let mut ordered: Vec<(usize, Role, &'h Key<'h>)> = Vec::new();
     for key in keys {
-        let (role, at) = holder.role(&key.container);
+        let (role, at) = holder.role(key.container);
         // What is not in the pod is an orphan; it takes part only by being there.
         if !matches!(role, Role::None | Role::Unknown) {
             ordered.push((at, role, key));
@@ -91,7 +92,7 @@ fn of_one_pod<'h>(holdings: &Holdings<'_>, keys: &[&'h Key]) -> Vec<(&'h Key, Re
             .iter()
             .filter(|(_, _, other)| other != key)
             .take(NAMED)
-            .map(|(_, _, other)| other.container.clone())
+            .map(|(_, _, other)| other.container.to_owned())
             .collect();
         let more = keepers.len() - 1 - others.len();
         found.push((*key, Reason::OtherContainers { others, more }));

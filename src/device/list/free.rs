@@ -38,7 +38,7 @@ pub struct FreeOf {
 
 impl FreeDevices {
     /// Takes what is left from a list of all.
-    pub fn of(list: &DeviceList) -> Self {
+    pub fn of(list: &DeviceList<'_>) -> Self {
         let free = list.resources.iter().flat_map(|summary| {
             summary.free.iter().flatten().map(|device| FreeOf {
                 resource: summary.resource.clone(),

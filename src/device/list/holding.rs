@@ -28,51 +28,62 @@ pub enum Role {
 }
 
 /// The holder of a device: a pod by its UID, or by its name if the UID is unknown.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum PodKey {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum PodKey<'a> {
     /// The UID under which the kubelet runs it.
-    Uid(String),
+    Uid(&'a str),
     /// Namespace and name.
-    Name(String, String),
+    Name(&'a str, &'a str),
 }
 
 /// One device of one container.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
-    pub pod: PodKey,
-    pub container: String,
-    pub resource: String,
-    pub device: String,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key<'a> {
+    pub pod: PodKey<'a>,
+    pub container: &'a str,
+    pub resource: &'a str,
+    pub device: &'a str,
 }
 
-impl Key {
-    fn of(entry: &CheckpointEntry, id: &str) -> Self {
+impl<'a> Key<'a> {
+    fn of(entry: &'a CheckpointEntry, id: &'a str) -> Self {
         Self {
-            pod: PodKey::Uid(entry.pod_uid.clone()),
-            container: entry.container_name.clone(),
-            resource: entry.resource_name.clone(),
-            device: id.to_owned(),
+            pod: PodKey::Uid(&entry.pod_uid),
+            container: &entry.container_name,
+            resource: &entry.resource_name,
+            device: id,
         }
     }
 }
 
 /// What the sources say of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Holding {
-    pub numa_nodes: BTreeSet<i64>,
+pub(super) struct Holding<'a> {
+    /// In their order.
+    pub numa_nodes: Vec<i64>,
     pub in_checkpoint: bool,
     pub in_pod_resources: bool,
     /// A kubelet that starts skips the entry: why.
-    pub skipped: Option<String>,
+    pub skipped: Option<&'a str>,
+}
+
+impl Holding<'_> {
+    fn add_node(&mut self, node: i64) {
+        if let Err(at) = self.numa_nodes.binary_search(&node) {
+            // Nearly all devices have one.
+            self.numa_nodes.reserve_exact(1);
+            self.numa_nodes.insert(at, node);
+        }
+    }
 }
 
 /// A pod that has devices, as far as it is known.
 #[derive(Clone, Debug)]
 pub(super) struct Holder<'a> {
     pub pod: Option<&'a Pod>,
-    pub namespace: String,
-    pub name: String,
-    pub uid: Option<String>,
+    pub namespace: &'a str,
+    pub name: &'a str,
+    pub uid: Option<&'a str>,
     pub standing: Standing,
     /// The kubelet lists it.
     pub is_told: bool,
@@ -81,17 +92,17 @@ pub(super) struct Holder<'a> {
 /// The devices that anybody has, with the pods.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Holdings<'a> {
-    pub devices: BTreeMap<Key, Holding>,
-    pub holders: BTreeMap<PodKey, Holder<'a>>,
+    pub devices: BTreeMap<Key<'a>, Holding<'a>>,
+    pub holders: BTreeMap<PodKey<'a>, Holder<'a>>,
     /// What only a checkpoint says that the kubelet rejects, where the kubelet itself tells.
-    pub only_in_damaged: BTreeSet<Key>,
+    pub only_in_damaged: BTreeSet<Key<'a>>,
 }
 
 impl<'a> Holdings<'a> {
     /// Puts the sources together.
     pub fn of(
-        checkpoint: Option<&CheckpointFact>,
-        told: Option<&PodResources>,
+        checkpoint: Option<&'a CheckpointFact>,
+        told: Option<&'a PodResources>,
         pods: &NodePods<'a>,
     ) -> Self {
         let mut all = Self::default();
@@ -101,24 +112,26 @@ impl<'a> Holdings<'a> {
             _ => (checkpoint, None),
         };
         for entry in decides.into_iter().flat_map(in_effect) {
-            let pod = PodKey::Uid(entry.pod_uid.clone());
-            all.holders.entry(pod.clone()).or_insert_with(|| holder(&entry.pod_uid, pods));
-            for (node, ids) in &entry.device_ids {
+            let pod = PodKey::Uid(&entry.pod_uid);
+            all.holders.entry(pod).or_insert_with(|| holder(&entry.pod_uid, pods));
+            for (node, ids) in entry.device_ids.iter() {
                 for id in ids {
                     let holding = all.devices.entry(Key::of(entry, id)).or_default();
                     holding.in_checkpoint = true;
                     if let PluginAnswer::Undecodable(error) = &entry.answer {
-                        holding.skipped = Some(error.clone());
+                        holding.skipped = Some(error);
                     }
-                    holding.numa_nodes.extend(Some(*node).filter(|node| *node != NO_NODE));
+                    if node != NO_NODE {
+                        holding.add_node(node);
+                    }
                 }
             }
         }
         for pod in told.iter().flat_map(|told| &told.pods) {
             let uid = pods.named(&pod.namespace, &pod.name);
-            let key = match uid.map(str::to_owned).or_else(|| all.uid_by_devices(pod)) {
+            let key = match uid.or_else(|| all.uid_by_devices(pod)) {
                 Some(uid) => PodKey::Uid(uid),
-                None => PodKey::Name(pod.namespace.clone(), pod.name.clone()),
+                None => PodKey::Name(&pod.namespace, &pod.name),
             };
             let devices = pod.containers.iter().flat_map(|container| {
                 container.devices.iter().map(|devices| (&container.name, devices))
@@ -127,25 +140,21 @@ impl<'a> Holdings<'a> {
             for (container, devices) in devices {
                 for id in &devices.device_ids {
                     has_any = true;
-                    let key = Key {
-                        pod: key.clone(),
-                        container: container.clone(),
-                        resource: devices.resource_name.clone(),
-                        device: id.clone(),
-                    };
+                    let key =
+                        Key { pod: key, container, resource: &devices.resource_name, device: id };
                     let holding = all.devices.entry(key).or_default();
                     holding.in_pod_resources = true;
-                    holding.numa_nodes.extend(devices.numa_nodes.iter().flatten());
+                    devices.numa_nodes.iter().flatten().for_each(|node| holding.add_node(*node));
                 }
             }
             if has_any && !all.holders.contains_key(&key) {
-                all.holders.insert(key.clone(), told_holder(uid, pod, pods));
+                all.holders.insert(key, told_holder(uid, pod, pods));
             }
             if let Some(holder) = all.holders.get_mut(&key) {
                 holder.is_told = true;
                 if holder.name.is_empty() {
-                    holder.namespace.clone_from(&pod.namespace);
-                    holder.name.clone_from(&pod.name);
+                    holder.namespace = &pod.namespace;
+                    holder.name = &pod.name;
                 }
                 // The kubelet lists the pods that are active to it.
                 if matches!(holder.standing, Standing::Unknown(_)) && holder.uid.is_some() {
@@ -157,7 +166,7 @@ impl<'a> Holdings<'a> {
             }
         }
         for entry in damaged.into_iter().flat_map(in_effect) {
-            for id in entry.device_ids.values().flatten() {
+            for id in entry.device_ids.ids() {
                 let key = Key::of(entry, id);
                 match all.devices.get_mut(&key) {
                     Some(holding) => holding.in_checkpoint = true,
@@ -172,7 +181,7 @@ impl<'a> Holdings<'a> {
 
     /// Returns the UID in the checkpoint of devices whose pod no other source knows.
     /// What its containers have must be the same to the last device, and the same of no other pod.
-    fn uid_by_devices(&self, told: &PodResourcesPod) -> Option<String> {
+    fn uid_by_devices(&self, told: &PodResourcesPod) -> Option<&'a str> {
         let mut devices: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
         for container in &told.containers {
             for of_resource in &container.devices {
@@ -185,28 +194,26 @@ impl<'a> Holdings<'a> {
         let nameless = self.holders.iter().filter(|(_, holder)| holder.name.is_empty());
         let mut same = nameless.filter_map(|(key, holder)| {
             // Nearly all of them have not.
-            if !self.of_pod(key).any(|(key, _)| key.device == first) {
+            if !self.of_pod(*key).any(|(key, _)| key.device == first) {
                 return None;
             }
             let mut recorded: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
-            for (key, _) in self.of_pod(key) {
-                let ids = recorded.entry((&key.container, &key.resource)).or_default();
-                ids.insert(&key.device);
+            for (key, _) in self.of_pod(*key) {
+                let ids = recorded.entry((key.container, key.resource)).or_default();
+                ids.insert(key.device);
             }
             // Init containers are in the checkpoint only.
             let is_same = devices.iter().all(|(of, ids)| recorded.get(of) == Some(ids));
-            is_same.then(|| holder.uid.clone()).flatten()
+            is_same.then_some(holder.uid).flatten()
         });
         let found = same.next()?;
         same.next().is_none().then_some(found)
     }
 
     /// Walks over the devices of a pod.
-    fn of_pod<'s>(&'s self, pod: &'s PodKey) -> impl Iterator<Item = (&'s Key, &'s Holding)> {
-        let nothing = String::new;
-        let from =
-            Key { pod: pod.clone(), container: nothing(), resource: nothing(), device: nothing() };
-        self.devices.range(from..).take_while(move |(key, _)| key.pod == *pod)
+    fn of_pod(&self, pod: PodKey<'a>) -> impl Iterator<Item = (&Key<'a>, &Holding<'a>)> {
+        let from = Key { pod, container: "", resource: "", device: "" };
+        self.devices.range(from..).take_while(move |(key, _)| key.pod == pod)
     }
 }
 
@@ -219,13 +226,13 @@ pub(super) fn in_effect(checkpoint: &CheckpointFact) -> impl Iterator<Item = &Ch
     last.into_values()
 }
 
-fn holder<'a>(uid: &str, pods: &NodePods<'a>) -> Holder<'a> {
+fn holder<'a>(uid: &'a str, pods: &NodePods<'a>) -> Holder<'a> {
     let (namespace, name) = pods.name(uid).unwrap_or_default();
     Holder {
         pod: pods.get(uid),
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-        uid: Some(uid.to_owned()),
+        namespace,
+        name,
+        uid: Some(uid),
         standing: pods.standing(uid),
         is_told: false,
     }
@@ -233,15 +240,15 @@ fn holder<'a>(uid: &str, pods: &NodePods<'a>) -> Holder<'a> {
 
 fn told_holder<'a>(
     uid: Option<&'a str>,
-    told: &PodResourcesPod,
+    told: &'a PodResourcesPod,
     pods: &NodePods<'a>,
 ) -> Holder<'a> {
     match uid {
         Some(uid) => holder(uid, pods),
         None => Holder {
             pod: None,
-            namespace: told.namespace.clone(),
-            name: told.name.clone(),
+            namespace: &told.namespace,
+            name: &told.name,
             uid: None,
             standing: Standing::Unknown(StandingReason::UidUnknown),
             is_told: true,
@@ -272,8 +279,8 @@ impl Holder<'_> {
 
     /// Returns the name as it is shown.
     pub fn shown(&self) -> String {
-        match (&*self.namespace, &*self.name, &self.uid) {
-            (_, "", Some(uid)) => uid.clone(),
+        match (self.namespace, self.name, self.uid) {
+            (_, "", Some(uid)) => uid.to_owned(),
             ("", name, _) => name.to_owned(),
             (namespace, name, _) => format!("{namespace}/{name}"),
         }

@@ -14,10 +14,10 @@ use crate::k8s::pod::{ContainerStatus, Pod, ResourceName};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The facts other than the device.
-pub(super) struct DeviceSources<'a> {
+pub(super) struct DeviceSources<'a, 'p> {
     pub asked: Asked,
     pub facts: &'a DeviceFacts,
-    pub pods: &'a NodePods<'a>,
+    pub pods: &'p NodePods<'a>,
     /// The healthy devices per resource; `None`: unknown.
     pub healthy: Option<BTreeMap<&'a str, BTreeSet<&'a str>>>,
     /// Those that were healthy when the checkpoint was written, where it was asked for.
@@ -28,9 +28,9 @@ pub(super) struct DeviceSources<'a> {
     pub now: Option<Timestamp>,
 }
 
-impl<'a> DeviceSources<'a> {
+impl<'a, 'p> DeviceSources<'a, 'p> {
     /// Collects what is known.
-    pub fn of(asked: Asked, facts: &'a DeviceFacts, pods: &'a NodePods<'a>) -> Self {
+    pub fn of(asked: Asked, facts: &'a DeviceFacts, pods: &'p NodePods<'a>) -> Self {
         let told = asked.pod_resources().then(|| facts.pod_resources.value()).flatten();
         let allocatable = told.and_then(|told| told.allocatable.value());
         let healthy = allocatable.map(healthy);
@@ -110,12 +110,12 @@ fn registered(read: &CheckpointFact) -> BTreeMap<&str, BTreeSet<&str>> {
 }
 
 /// Returns everything that is the matter, the worst first; what is as it should be says why.
-pub(super) fn judge(
-    key: &Key,
-    holding: &Holding,
+pub(super) fn judge<'h>(
+    key: &Key<'h>,
+    holding: &Holding<'_>,
     holder: &Holder<'_>,
-    sharing: &Sharing<'_>,
-    known: &DeviceSources<'_>,
+    sharing: &Sharing<'h>,
+    known: &DeviceSources<'_, '_>,
 ) -> Vec<Reason> {
     let active = match &holder.standing {
         // All else is as it may be with a pod that is gone.
@@ -124,7 +124,7 @@ pub(super) fn judge(
         Standing::Unknown(why) => return vec![Reason::PodUnknown { why: why.clone() }],
         Standing::Active(why) => why,
     };
-    let (role, _) = holder.role(&key.container);
+    let (role, _) = holder.role(key.container);
     let mut reasons: Vec<Reason> = sharing.double(key).into_iter().cloned().collect();
     match role {
         Role::None => reasons.push(Reason::NoSuchContainer),
@@ -135,12 +135,12 @@ pub(super) fn judge(
         Role::Init | Role::Sidecar | Role::App => {}
     }
     reasons.extend(in_one_source(holding, holder, role, known));
-    reasons.extend(holding.skipped.clone().map(|error| Reason::Skipped { error }));
+    reasons.extend(holding.skipped.map(|error| Reason::Skipped { error: error.to_owned() }));
     if let Some(healthy) = &known.healthy {
-        let ids = healthy.get(&*key.resource);
+        let ids = healthy.get(key.resource);
         match ids.map_or(0, BTreeSet::len) {
-            0 => reasons.push(Reason::NoneHealthy { why: known.why_none(&key.resource) }),
-            healthy if !ids.is_some_and(|ids| ids.contains(&*key.device)) => {
+            0 => reasons.push(Reason::NoneHealthy { why: known.why_none(key.resource) }),
+            healthy if !ids.is_some_and(|ids| ids.contains(key.device)) => {
                 reasons.push(Reason::NotAmongHealthy { healthy });
             }
             _ => {}
@@ -160,19 +160,19 @@ pub(super) fn judge(
 }
 
 /// Returns true if a container's limits name a resource; requests do not count to the device manager.
-fn asks(holder: &Holder<'_>, key: &Key) -> bool {
-    let container = holder.container(&key.container);
+fn asks(holder: &Holder<'_>, key: &Key<'_>) -> bool {
+    let container = holder.container(key.container);
     let limit = container
-        .and_then(|container| container.resources.limits.get(&ResourceName::from(&*key.resource)));
+        .and_then(|container| container.resources.limits.get(&ResourceName::from(key.resource)));
     limit.is_some_and(|limit| limit.value() > 0)
 }
 
 /// Returns what is wrong where one source has the device and the other does not.
 fn in_one_source(
-    holding: &Holding,
+    holding: &Holding<'_>,
     holder: &Holder<'_>,
     role: Role,
-    known: &DeviceSources<'_>,
+    known: &DeviceSources<'_, '_>,
 ) -> Option<Reason> {
     let facts = known.facts;
     let damage = known.checkpoint().and_then(|read| read.error.as_ref());
@@ -206,18 +206,18 @@ fn in_one_source(
 
 /// Returns true if an ordinary init container ended: by the runtime, else by the pod's status, else because
 /// what comes after it was started.
-fn has_ended(holder: &Holder<'_>, key: &Key, pods: &NodePods<'_>) -> bool {
-    let runtime = holder.uid.as_deref().and_then(|uid| pods.container(uid, &key.container));
+fn has_ended(holder: &Holder<'_>, key: &Key<'_>, pods: &NodePods<'_>) -> bool {
+    let runtime = holder.uid.and_then(|uid| pods.container(uid, key.container));
     match runtime {
         Some(ContainerState::Running | ContainerState::Created) => return false,
         Some(ContainerState::Exited) => {}
         Some(ContainerState::Unknown) | None => {
-            return holder.pod.is_some_and(|pod| ended_by_status(pod, &key.container));
+            return holder.pod.is_some_and(|pod| ended_by_status(pod, key.container));
         }
     }
     // One that failed runs again.
     holder.pod.is_none_or(|pod| {
-        let status = status(&pod.status.init_container_statuses, &key.container);
+        let status = status(&pod.status.init_container_statuses, key.container);
         let exit = status.and_then(|status| status.state.terminated.as_ref());
         exit.is_none_or(|exit| exit.exit_code == 0) || runs_later(pod)
     })
@@ -240,12 +240,12 @@ fn status<'s>(statuses: &'s [ContainerStatus], name: &str) -> Option<&'s Contain
 }
 
 /// Returns the containers of the pod after an init container that have its device as well.
-fn users(key: &Key, holder: &Holder<'_>, sharing: &Sharing<'_>) -> Vec<String> {
-    let (_, own) = holder.role(&key.container);
-    let same = sharing.holders(&key.resource, &key.device).iter();
+fn users(key: &Key<'_>, holder: &Holder<'_>, sharing: &Sharing<'_>) -> Vec<String> {
+    let (_, own) = holder.role(key.container);
+    let same = sharing.holders(key.resource, key.device).iter();
     let mut later: Vec<(usize, String)> = same
         .filter(|other| other.pod == key.pod && other.container != key.container)
-        .map(|other| (holder.role(&other.container).1, other.container.clone()))
+        .map(|other| (holder.role(other.container).1, other.container.to_owned()))
         .filter(|(at, _)| *at > own && *at != usize::MAX)
         .collect();
     later.sort();

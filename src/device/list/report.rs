@@ -15,7 +15,9 @@ use crate::facts::pod_selector::Selection;
 use crate::facts::snapshot::Snapshot;
 use crate::facts::timestamp::Timestamp;
 use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// Which sources are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -44,15 +46,15 @@ impl Asked {
 /// Who has which device.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct DeviceList {
+pub struct DeviceList<'a> {
     /// The moment of everything.
     pub at: String,
     /// The sources that were asked.
     pub source: Asked,
     /// A device of a container each.
-    pub items: Vec<DeviceRow>,
+    pub items: Vec<DeviceRow<'a>>,
     /// What plugins answered for a container and a resource.
-    pub given: Vec<Given>,
+    pub given: Vec<Given<'a>>,
     /// A resource each; empty where the answer is about one pod.
     #[serde(serialize_with = "by_name")]
     #[schemars(with = "BTreeMap<String, ResourceSummary>")]
@@ -64,27 +66,27 @@ pub struct DeviceList {
     pub basis: Basis,
 }
 
-answer!("DeviceList", DeviceList);
+answer!("DeviceList", DeviceList<'_>);
 
 /// A pod, as far as it is known.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct PodRef {
+pub struct PodRef<'a> {
     /// The namespace; empty: not known.
-    pub namespace: String,
+    pub namespace: &'a str,
     /// The name; empty: not known.
-    pub name: String,
+    pub name: &'a str,
     /// The UID under which the kubelet runs it; `None`: unknown.
-    pub uid: Option<String>,
+    pub uid: Option<&'a str>,
 }
 
-impl PodRef {
+impl<'a> PodRef<'a> {
     /// Returns the name as it is shown.
-    pub fn shown(&self) -> String {
-        match (&*self.namespace, &*self.name, &self.uid) {
-            (_, "", uid) => uid.clone().unwrap_or_default(),
-            ("", name, _) => name.to_owned(),
-            (namespace, name, _) => format!("{namespace}/{name}"),
+    pub fn shown(&self) -> Cow<'a, str> {
+        match (self.namespace, self.name, self.uid) {
+            (_, "", uid) => uid.unwrap_or_default().into(),
+            ("", name, _) => name.into(),
+            (namespace, name, _) => format!("{namespace}/{name}").into(),
         }
     }
 }
@@ -92,17 +94,17 @@ impl PodRef {
 /// A device of a container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct DeviceRow {
+pub struct DeviceRow<'a> {
     /// The pod.
-    pub pod: PodRef,
+    pub pod: PodRef<'a>,
     /// The container.
-    pub container: String,
+    pub container: &'a str,
     /// What the container is in its pod.
     pub role: Role,
     /// The resource.
-    pub resource: String,
+    pub resource: &'a str,
     /// The device.
-    pub device: String,
+    pub device: &'a str,
     /// Its NUMA nodes; empty: none.
     pub numa_nodes: Vec<i64>,
     /// Whether it is healthy.
@@ -143,24 +145,26 @@ pub enum Health {
 /// What a plugin answered for a container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Given {
+pub struct Given<'a> {
     /// The pod.
-    pub pod: PodRef,
+    pub pod: PodRef<'a>,
     /// The container.
-    pub container: String,
+    pub container: &'a str,
     /// The resource.
-    pub resource: String,
+    pub resource: &'a str,
     /// The answer.
-    pub answer: PluginAnswer,
+    pub answer: &'a PluginAnswer,
     /// What of it does not reach the container, as another resource's plugin answered it as well.
     pub dropped: Vec<Dropped>,
 }
 
-impl DeviceList {
+/// The facts of a node that has none about devices.
+static NOTHING: LazyLock<DeviceFacts> = LazyLock::new(DeviceFacts::default);
+
+impl<'a> DeviceList<'a> {
     /// Puts together what the sources say of all pods; `kubelet_start` is when the kubelet started.
-    pub fn of(snapshot: &Snapshot, asked: Asked, kubelet_start: Option<Timestamp>) -> Self {
-        let nothing = DeviceFacts::default();
-        let facts = snapshot.devices.as_ref().unwrap_or(&nothing);
+    pub fn of(snapshot: &'a Snapshot, asked: Asked, kubelet_start: Option<Timestamp>) -> Self {
+        let facts: &'a DeviceFacts = snapshot.devices.as_ref().unwrap_or_else(|| &NOTHING);
         let pods = NodePods::of(snapshot);
         let known = DeviceSources {
             kubelet_start,
@@ -172,13 +176,13 @@ impl DeviceList {
         let sharing = Sharing::of(&holdings);
         let rows = holdings.devices.iter().map(|(key, holding)| {
             let holder = &holdings.holders[&key.pod];
-            let (role, at) = holder.role(&key.container);
+            let (role, at) = holder.role(key.container);
             let findings = judge(key, holding, holder, &sharing, &known);
             (at, row(key, holding, holder, role, findings, &known))
         });
-        let mut rows: Vec<(usize, DeviceRow)> = rows.collect();
+        let mut rows: Vec<(usize, DeviceRow<'a>)> = rows.collect();
         rows.sort_by(|(a_at, a), (b_at, b)| order(a, *a_at).cmp(&order(b, *b_at)));
-        let items: Vec<DeviceRow> = rows.into_iter().map(|(_, row)| row).collect();
+        let items: Vec<DeviceRow<'a>> = rows.into_iter().map(|(_, row)| row).collect();
         let mut assumptions = Vec::new();
         let resources = summaries(snapshot, &known, &items, &mut assumptions);
         let damage = known.checkpoint().and_then(|read| damage(read, told.is_some())).map(Worded);
@@ -190,9 +194,7 @@ impl DeviceList {
             );
         }
         let mut given = given(&holdings, &known);
-        given.sort_by_cached_key(|given| {
-            (given.pod.shown(), given.container.clone(), given.resource.clone())
-        });
+        given.sort_by_cached_key(|given| (given.pod.shown(), given.container, given.resource));
         let mut warnings = Vec::from_iter(without_runtime(snapshot, &holdings, &pods));
         warnings.extend(only_in_damaged(&holdings, &pods));
         warnings.extend(odd_nodes(&items));
@@ -223,10 +225,8 @@ impl DeviceList {
         if selection.is_all() {
             return;
         }
-        let is_meant = |pod: &PodRef| {
-            let uid = pod.uid.as_deref().unwrap_or_default();
-            selection.has(&pod.namespace, &pod.name, uid)
-        };
+        let is_meant =
+            |pod: &PodRef<'_>| selection.has(pod.namespace, pod.name, pod.uid.unwrap_or_default());
         self.items.retain(|row| is_meant(&row.pod));
         self.given.retain(|given| is_meant(&given.pod));
         self.resources.clear();
@@ -234,45 +234,35 @@ impl DeviceList {
 }
 
 /// The order of lines: by pod, then as its containers get devices.
-fn order(row: &DeviceRow, at: usize) -> (bool, &str, &str, Option<&str>, usize, &str, &str, &str) {
-    let PodRef { namespace, name, uid } = &row.pod;
-    (
-        name.is_empty(),
-        namespace,
-        name,
-        uid.as_deref(),
-        at,
-        &row.container,
-        &row.resource,
-        &row.device,
-    )
+fn order<'a>(
+    row: &DeviceRow<'a>,
+    at: usize,
+) -> (bool, &'a str, &'a str, Option<&'a str>, usize, &'a str, &'a str, &'a str) {
+    let PodRef { namespace, name, uid } = row.pod;
+    (name.is_empty(), namespace, name, uid, at, row.container, row.resource, row.device)
 }
 
-fn pod_ref(holder: &Holder<'_>) -> PodRef {
-    PodRef {
-        namespace: holder.namespace.clone(),
-        name: holder.name.clone(),
-        uid: holder.uid.clone(),
-    }
+fn pod_ref<'a>(holder: &Holder<'a>) -> PodRef<'a> {
+    PodRef { namespace: holder.namespace, name: holder.name, uid: holder.uid }
 }
 
-fn row(
-    key: &Key,
-    holding: &Holding,
-    holder: &Holder<'_>,
+fn row<'a>(
+    key: &Key<'a>,
+    holding: &Holding<'a>,
+    holder: &Holder<'a>,
     role: Role,
     findings: Vec<Reason>,
-    known: &DeviceSources<'_>,
-) -> DeviceRow {
-    let (health, health_because) = known.health(&key.resource, &key.device);
+    known: &DeviceSources<'a, '_>,
+) -> DeviceRow<'a> {
+    let (health, health_because) = known.health(key.resource, key.device);
     let told = known.asked.pod_resources() && known.facts.pod_resources.found.is_some();
     DeviceRow {
         pod: pod_ref(holder),
-        container: key.container.clone(),
+        container: key.container,
         role,
-        resource: key.resource.clone(),
-        device: key.device.clone(),
-        numa_nodes: holding.numa_nodes.iter().copied().collect(),
+        resource: key.resource,
+        device: key.device,
+        numa_nodes: holding.numa_nodes.clone(),
         health,
         health_because: Worded(health_because),
         state: findings.first().map_or(State::Ok, Reason::state),
@@ -285,30 +275,30 @@ fn row(
     }
 }
 
-fn given(holdings: &Holdings<'_>, known: &DeviceSources<'_>) -> Vec<Given> {
+fn given<'a>(holdings: &Holdings<'a>, known: &DeviceSources<'a, '_>) -> Vec<Given<'a>> {
     let entries = known.checkpoint().into_iter().flat_map(in_effect);
     // What a container gets follows from all its answers together.
     let mut answers: BTreeMap<(&str, &str), BTreeMap<String, ContainerAllocateResponse>> =
         BTreeMap::new();
-    let entries: Vec<&CheckpointEntry> = entries.collect();
+    let entries: Vec<&'a CheckpointEntry> = entries.collect();
     for entry in &entries {
         if let PluginAnswer::Decoded(answer) = &entry.answer {
             let of = (&*entry.pod_uid, &*entry.container_name);
-            answers.entry(of).or_default().insert(entry.resource_name.clone(), answer.clone());
+            answers.entry(of).or_default().insert(entry.resource_name.clone(), (**answer).clone());
         }
     }
     let several = answers.iter().filter(|(_, answers)| answers.len() > 1);
     let dropped: BTreeMap<(&str, &str), Vec<Dropped>> =
         several.filter_map(|(of, answers)| Some((*of, run_options(answers)?.dropped))).collect();
     let given = entries.into_iter().filter_map(|entry| {
-        let holder = holdings.holders.get(&PodKey::Uid(entry.pod_uid.clone()))?;
+        let holder = holdings.holders.get(&PodKey::Uid(&entry.pod_uid))?;
         let all = dropped.get(&(&*entry.pod_uid, &*entry.container_name));
         let own = all.into_iter().flatten().filter(|it| it.resource == entry.resource_name);
         Some(Given {
             pod: pod_ref(holder),
-            container: entry.container_name.clone(),
-            resource: entry.resource_name.clone(),
-            answer: entry.answer.clone(),
+            container: &entry.container_name,
+            resource: &entry.resource_name,
+            answer: &entry.answer,
             dropped: own.cloned().collect(),
         })
     });
@@ -331,14 +321,14 @@ fn only_in_damaged(holdings: &Holdings<'_>, pods: &NodePods<'_>) -> Option<Strin
         .only_in_damaged
         .iter()
         .map(|key| {
-            let PodKey::Uid(uid) = &key.pod else { unreachable!("an entry has a UID") };
+            let PodKey::Uid(uid) = key.pod else { unreachable!("an entry has a UID") };
             let pod = match pods.name(uid) {
                 Some((namespace, name)) => format!("{namespace}/{name}"),
-                None => uid.clone(),
+                None => uid.to_owned(),
             };
             // In one line, whatever stands in it.
             let plain = |text: &str| text.escape_debug().to_string();
-            format!("{} of {} {}", plain(&key.device), plain(&pod), plain(&key.container))
+            format!("{} of {} {}", plain(key.device), plain(&pod), plain(key.container))
         })
         .collect();
     (!said.is_empty()).then(|| {
@@ -360,10 +350,10 @@ fn without_runtime(
     if snapshot.runtime.found.is_some() || tried.is_empty() {
         return None;
     }
-    let mut unsure = holdings.holders.values().filter(|holder| {
-        let uid = holder.uid.as_deref();
-        uid.is_some_and(|uid| pods.depends_on_runtime(uid))
-    });
+    let mut unsure = holdings
+        .holders
+        .values()
+        .filter(|holder| holder.uid.is_some_and(|uid| pods.depends_on_runtime(uid)));
     let first = unsure.next()?.shown();
     let more = match unsure.count() {
         0 => String::new(),
@@ -380,8 +370,8 @@ fn without_runtime(
 }
 
 /// Adds the kubelet's treatment of a number that no NUMA node has.
-fn odd_nodes(rows: &[DeviceRow]) -> Option<String> {
-    let odd = |row: &DeviceRow| row.numa_nodes.iter().copied().find(|node| *node < 0);
+fn odd_nodes(rows: &[DeviceRow<'_>]) -> Option<String> {
+    let odd = |row: &DeviceRow<'_>| row.numa_nodes.iter().copied().find(|node| *node < 0);
     let mut odd = rows.iter().filter_map(|row| Some((row, odd(row)?)));
     let (row, node) = odd.next()?;
     let more = match odd.count() {

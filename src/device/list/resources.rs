@@ -47,15 +47,15 @@ pub struct FreeDevice {
 /// Puts resources together, from the devices that are offered and those that are held.
 pub(super) fn summaries(
     snapshot: &Snapshot,
-    known: &DeviceSources<'_>,
-    rows: &[DeviceRow],
+    known: &DeviceSources<'_, '_>,
+    rows: &[DeviceRow<'_>],
     assumptions: &mut Vec<String>,
 ) -> Vec<ResourceSummary> {
     let mut held: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut stale: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for row in rows {
         let devices = if row.state == State::Stale { &mut stale } else { &mut held };
-        devices.entry(&row.resource).or_default().insert(&row.device);
+        devices.entry(row.resource).or_default().insert(row.device);
     }
     let registered = known.registered.as_ref();
     let offered = known.healthy.iter().flat_map(BTreeMap::keys).copied();
@@ -110,7 +110,9 @@ pub(super) fn summaries(
 }
 
 /// Returns the NUMA nodes of the devices that are offered; `None`: unknown.
-fn places<'a>(known: &DeviceSources<'a>) -> Option<BTreeMap<(&'a str, &'a str), BTreeSet<i64>>> {
+fn places<'a>(
+    known: &DeviceSources<'a, '_>,
+) -> Option<BTreeMap<(&'a str, &'a str), BTreeSet<i64>>> {
     let healthy = known.healthy.as_ref()?;
     let told = known.facts.pod_resources.value()?.allocatable.value()?;
     let mut places: BTreeMap<(&str, &str), BTreeSet<i64>> = BTreeMap::new();
@@ -130,7 +132,7 @@ fn amount(list: &ResourceList, name: &str) -> Option<i64> {
 
 fn notes(
     summary: &ResourceSummary,
-    known: &DeviceSources<'_>,
+    known: &DeviceSources<'_, '_>,
     has_node: bool,
 ) -> Vec<ResourceNote> {
     let mut notes = Vec::new();

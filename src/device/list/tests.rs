@@ -107,7 +107,7 @@ fn snapshot(pods: &[Value], checkpoint: CheckpointFact, told: PodResources) -> S
 
 /// Returns `POD CONTAINER ID STATE` for each line.
 fn states(list: &DeviceList) -> Vec<String> {
-    let line = |row: &DeviceRow| {
+    let line = |row: &DeviceRow<'_>| {
         format!("{} {} {} {}", row.pod.shown(), row.container, row.device, row.state)
             .replace("default/", "")
     };
@@ -314,13 +314,13 @@ fn a_plugin_is_waited_for_and_then_not() {
 fn a_number_that_no_node_has_is_shown() {
     let mut read = checkpoint(&["p c a", "p c b"]);
     for (entry, node) in read.entries.iter_mut().zip([-5, -1]) {
-        let ids = entry.device_ids.remove(&0).expect("there are some");
-        entry.device_ids.insert(node, ids);
+        let ids: Vec<String> = entry.device_ids.ids().cloned().collect();
+        entry.device_ids = [(node, ids)].into();
     }
     read.entries[1].container_name = "d".to_owned();
     let pods = [pod("p", "Running", &["app c 1", "app d 1"])];
-    let list =
-        DeviceList::of(&snapshot(&pods, read, told(&[], &["a", "b"])), Asked::Checkpoint, None);
+    let snapshot = snapshot(&pods, read, told(&[], &["a", "b"]));
+    let list = DeviceList::of(&snapshot, Asked::Checkpoint, None);
     let nodes: Vec<&[i64]> = list.items.iter().map(|row| &row.numa_nodes[..]).collect();
     assert_eq!(nodes, [&[-5][..], &[]]);
     let [warning] = &list.basis.warnings[..] else { panic!("{:?}", list.basis.warnings) };

@@ -8,35 +8,37 @@ use crate::facts::devices::PluginAnswer;
 use crate::output::table::{Column, Rows, Table};
 use std::fmt::Display;
 
-const DEVICES: &[Column<DeviceRow>] = &[
-    Column::new("POD", |row| row.pod.shown()),
-    Column::new("CONTAINER", |row| row.container.clone()),
-    Column::new("RESOURCE", |row| row.resource.clone()),
-    Column::new("DEVICE", |row| row.device.clone()),
-    Column::new("NUMA", |row| numa(&row.numa_nodes)),
-    Column::new("HEALTH", |row| {
-        match row.health {
-            Health::Healthy => "Healthy",
-            Health::Unhealthy => "Unhealthy",
-            Health::Unknown => "?",
-        }
-        .to_owned()
-    }),
-    Column::new("STATE", |row| row.state.to_string()),
-    Column::wide("ROLE", |row| format!("{:?}", row.role).to_lowercase()),
-    Column::wide("CHECKPOINT", |row| seen(row.in_checkpoint)),
-    Column::wide("PODRESOURCES", |row| seen(row.in_pod_resources)),
-    Column::wide("UID", |row| row.pod.uid.clone().unwrap_or_else(|| "?".to_owned())),
-    Column::narrow("REASON", |row| {
-        row.findings.first().map_or(String::new(), |first| first.reason.to_string())
-    }),
-    Column::wide("REASON", |row| {
-        let others = row.findings.iter().skip(1);
-        let first = row.findings.first().map(|first| first.reason.to_string());
-        let others = others.map(|finding| format!("{}: {}", finding.state, finding.reason));
-        first.into_iter().chain(others).collect::<Vec<_>>().join("; ")
-    }),
-];
+fn devices<'a>() -> [Column<DeviceRow<'a>>; 13] {
+    [
+        Column::new("POD", |row| row.pod.shown().into_owned()),
+        Column::new("CONTAINER", |row| row.container.to_owned()),
+        Column::new("RESOURCE", |row| row.resource.to_owned()),
+        Column::new("DEVICE", |row| row.device.to_owned()),
+        Column::new("NUMA", |row| numa(&row.numa_nodes)),
+        Column::new("HEALTH", |row| {
+            match row.health {
+                Health::Healthy => "Healthy",
+                Health::Unhealthy => "Unhealthy",
+                Health::Unknown => "?",
+            }
+            .to_owned()
+        }),
+        Column::new("STATE", |row| row.state.to_string()),
+        Column::wide("ROLE", |row| format!("{:?}", row.role).to_lowercase()),
+        Column::wide("CHECKPOINT", |row| seen(row.in_checkpoint)),
+        Column::wide("PODRESOURCES", |row| seen(row.in_pod_resources)),
+        Column::wide("UID", |row| row.pod.uid.unwrap_or("?").to_owned()),
+        Column::narrow("REASON", |row| {
+            row.findings.first().map_or(String::new(), |first| first.reason.to_string())
+        }),
+        Column::wide("REASON", |row| {
+            let others = row.findings.iter().skip(1);
+            let first = row.findings.first().map(|first| first.reason.to_string());
+            let others = others.map(|finding| format!("{}: {}", finding.state, finding.reason));
+            first.into_iter().chain(others).collect::<Vec<_>>().join("; ")
+        }),
+    ]
+}
 
 const RESOURCES: &[Column<ResourceSummary>] = &[
     Column::new("RESOURCE", |resource| resource.resource.clone()),
@@ -49,13 +51,13 @@ const RESOURCES: &[Column<ResourceSummary>] = &[
 ];
 
 /// Returns a line for each device of a container.
-pub fn table(list: &DeviceList) -> Table {
-    Rows::of(&list.items).table(DEVICES)
+pub fn table(list: &DeviceList<'_>) -> Table {
+    Rows::of(&list.items).table(&devices())
 }
 
 /// Returns the same with everything that is the matter, and where each device was seen.
-pub fn wide(list: &DeviceList) -> Table {
-    Rows::of(&list.items).wide(true).table(DEVICES)
+pub fn wide(list: &DeviceList<'_>) -> Table {
+    Rows::of(&list.items).wide(true).table(&devices())
 }
 
 fn seen(seen: Option<bool>) -> String {
@@ -98,14 +100,14 @@ pub fn free(devices: &FreeDevices) -> Table {
 }
 
 /// Returns a line for each value of a plugin that does not reach its container.
-pub fn dropped(list: &[Given]) -> Table {
-    let mut rows: Vec<(&Given, &Dropped)> = Vec::new();
+pub fn dropped(list: &[Given<'_>]) -> Table {
+    let mut rows: Vec<(&Given<'_>, &Dropped)> = Vec::new();
     for given in list {
         rows.extend(given.dropped.iter().map(|dropped| (given, dropped)));
     }
     Rows::of(&rows).table(&[
-        Column::new("POD", |(given, _)| given.pod.shown()),
-        Column::new("CONTAINER", |(given, _)| given.container.clone()),
+        Column::new("POD", |(given, _)| given.pod.shown().into_owned()),
+        Column::new("CONTAINER", |(given, _)| given.container.to_owned()),
         Column::new("NOT GIVEN", |(_, dropped)| format!("{:?}", dropped.kind).to_lowercase()),
         Column::new("NAME", |(_, dropped)| dropped.key.clone()),
         Column::new("OF", |(_, dropped)| dropped.resource.clone()),
@@ -120,8 +122,8 @@ pub fn dropped(list: &[Given]) -> Table {
 }
 
 /// Returns a line for each thing that a plugin gave to a container.
-pub fn given(list: &[Given]) -> Table {
-    let mut rows: Vec<(&Given, &'static str, &str, String)> = Vec::new();
+pub fn given(list: &[Given<'_>]) -> Table {
+    let mut rows: Vec<(&Given<'_>, &'static str, &str, String)> = Vec::new();
     for given in list {
         let mut add = |kind, name, value| rows.push((given, kind, name, value));
         match &given.answer {
@@ -153,9 +155,9 @@ pub fn given(list: &[Given]) -> Table {
         }
     }
     Rows::of(&rows).table(&[
-        Column::new("POD", |(given, ..)| given.pod.shown()),
-        Column::new("CONTAINER", |(given, ..)| given.container.clone()),
-        Column::new("RESOURCE", |(given, ..)| given.resource.clone()),
+        Column::new("POD", |(given, ..)| given.pod.shown().into_owned()),
+        Column::new("CONTAINER", |(given, ..)| given.container.to_owned()),
+        Column::new("RESOURCE", |(given, ..)| given.resource.to_owned()),
         Column::new("KIND", |(_, kind, ..)| (*kind).to_owned()),
         Column::new("NAME", |(_, _, name, _)| (*name).to_owned()),
         Column::new("VALUE", |(_, _, _, value)| value.clone()),

@@ -200,7 +200,7 @@ fn restore(
         records.entries.insert(
             key(entry),
             PodDevice {
-                devices: entry.device_ids.clone(),
+                devices: entry.device_ids.iter().map(|(node, ids)| (node, ids.to_vec())).collect(),
                 // What it is does not matter here; that there was one does.
                 answer: Some(Vec::new()),
             },

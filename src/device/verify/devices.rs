@@ -144,10 +144,10 @@ fn contradictions(fact: &CheckpointFact, known: &VerifyContext<'_>, findings: &m
         if let PluginAnswer::Undecodable(error) = &entry.answer {
             findings.add(&place, &DeviceRule::UndecodableAnswer { error });
         }
-        if entry.device_ids.values().all(Vec::is_empty) {
+        if entry.device_ids.ids().next().is_none() {
             findings.add(&place, &DeviceRule::NoIds);
         }
-        for &node in entry.device_ids.keys().filter(|node| **node < -1) {
+        for node in entry.device_ids.nodes().filter(|node| *node < -1) {
             findings.add(&place, &DeviceRule::NumaNumber { node });
         }
         for (field, value) in [("PodUID", &entry.pod_uid), ("ContainerName", &entry.container_name)]
@@ -188,19 +188,25 @@ fn shown(name: &str) -> &str {
 
 /// Finds devices that stand under other NUMA nodes in other entries.
 fn numa_nodes(fact: &CheckpointFact, findings: &mut Findings<'_>) {
-    let mut nodes: BTreeMap<(&str, &str), BTreeSet<Vec<i64>>> = BTreeMap::new();
-    for entry in &fact.entries {
-        let mut of_entry: BTreeMap<&str, Vec<i64>> = BTreeMap::new();
-        for (node, ids) in &entry.device_ids {
-            for id in ids {
-                of_entry.entry(id).or_default().push(*node);
-            }
-        }
-        for (id, of_id) in of_entry {
-            nodes.entry((&entry.resource_name, id)).or_default().insert(of_id);
+    // One list of all devices, as there may be a hundred thousand.
+    let mut places: Vec<(&str, &str, usize, i64)> = Vec::new();
+    for (at, entry) in fact.entries.iter().enumerate() {
+        for (node, ids) in entry.device_ids.iter() {
+            places.extend(ids.iter().map(|id| (&*entry.resource_name, &**id, at, node)));
         }
     }
-    for ((resource, id), nodes) in nodes.into_iter().filter(|(_, nodes)| nodes.len() > 1) {
+    places.sort();
+    for of_device in places.chunk_by(|left, right| (left.0, left.1) == (right.0, right.1)) {
+        let (resource, id, first, _) = of_device[0];
+        if of_device.iter().all(|(_, _, at, _)| *at == first) {
+            continue;
+        }
+        let of_entries = of_device.chunk_by(|left, right| left.2 == right.2);
+        let nodes: BTreeSet<Vec<i64>> =
+            of_entries.map(|of_entry| of_entry.iter().map(|place| place.3).collect()).collect();
+        if nodes.len() < 2 {
+            continue;
+        }
         let place = format!("{} {}", shown(resource), shown(id));
         findings.add(place, &DeviceRule::NumaNodes { nodes });
     }
@@ -210,7 +216,7 @@ fn numa_nodes(fact: &CheckpointFact, findings: &mut Findings<'_>) {
 fn not_registered(fact: &CheckpointFact, findings: &mut Findings<'_>) {
     let mut in_use: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for entry in &fact.entries {
-        let ids = entry.device_ids.values().flatten().map(String::as_str);
+        let ids = entry.device_ids.ids().map(String::as_str);
         in_use.entry(&entry.resource_name).or_default().extend(ids);
     }
     for (resource, mut ids) in in_use {
@@ -231,18 +237,24 @@ fn not_registered(fact: &CheckpointFact, findings: &mut Findings<'_>) {
 /// Finds devices that two containers have which may not share. Of a pod, an init container that is no
 /// sidecar leaves its devices to those after it.
 fn doubles(fact: &CheckpointFact, known: &VerifyContext<'_>, findings: &mut Findings<'_>) {
-    let mut owners: BTreeMap<(&str, &str), BTreeSet<(&str, &str)>> = BTreeMap::new();
+    // One list of all devices, as there may be a hundred thousand.
+    let mut held: Vec<(&str, &str, &str, &str)> = Vec::new();
     for entry in &fact.entries {
-        for id in entry.device_ids.values().flatten() {
-            let owner = (entry.pod_uid.as_str(), entry.container_name.as_str());
-            owners.entry((&entry.resource_name, id)).or_default().insert(owner);
-        }
+        let (pod, container) = (&*entry.pod_uid, &*entry.container_name);
+        let ids = entry.device_ids.ids();
+        held.extend(ids.map(|id| (&*entry.resource_name, &**id, pod, container)));
     }
+    held.sort();
+    held.dedup();
     let standing = |pod: &str| known.pods.map(|pods| pods.standing(pod));
     let has_ended =
         |pod: &str| matches!(standing(pod), Some(Standing::Gone(_) | Standing::Ended(_)));
     let is_active = |pod: &&str| matches!(standing(pod), Some(Standing::Active(_)));
-    for ((resource, id), owners) in owners.into_iter().filter(|(_, owners)| owners.len() > 1) {
+    let of_devices = held.chunk_by(|left, right| (left.0, left.1) == (right.0, right.1));
+    for of_device in of_devices.filter(|holders| holders.len() > 1) {
+        let (resource, id, ..) = of_device[0];
+        let owners: BTreeSet<(&str, &str)> =
+            of_device.iter().map(|(_, _, pod, container)| (*pod, *container)).collect();
         let all: BTreeSet<&str> = owners.iter().map(|(pod, _)| *pod).collect();
         let pods: BTreeSet<&str> = all.into_iter().filter(|pod| !has_ended(pod)).collect();
         let told = owners.iter().take(TOLD);

@@ -20,11 +20,11 @@ pub fn device_list_needs(asked: Asked) -> Needs {
 /// # Errors
 ///
 /// Fails where no source answered, and for a pod that the node does not have.
-pub fn device_list(
-    node: &KubeletNode,
+pub fn device_list<'n>(
+    node: &'n KubeletNode,
     asked: Asked,
     selection: &Selection,
-) -> Result<DeviceList, Failure> {
+) -> Result<DeviceList<'n>, Failure> {
     let start = node.kubelet_start.as_ref().map(|start| start.at);
     let mut list = DeviceList::of(&node.snapshot, asked, start);
     if !has_source(node, asked) {
@@ -43,7 +43,7 @@ fn has_source(node: &KubeletNode, asked: Asked) -> bool {
     })
 }
 
-fn no_source(list: &DeviceList) -> Failure {
+fn no_source(list: &DeviceList<'_>) -> Failure {
     let reasons: Vec<String> = list.basis.missing.iter().map(ToString::to_string).collect();
     let reasons = reasons.join("; ");
     Failure::missing(anyhow!("no source reports device allocations: {reasons}"))
@@ -53,7 +53,7 @@ fn no_source(list: &DeviceList) -> Failure {
 /// Refuses an unknown pod.
 fn check_known(
     node: &KubeletNode,
-    list: &DeviceList,
+    list: &DeviceList<'_>,
     selection: &Selection,
 ) -> Result<(), Failure> {
     let pods = NodePods::of(&node.snapshot);
@@ -65,7 +65,7 @@ fn check_known(
     let running = running.map(|(uid, pod)| (pod.namespace.as_str(), pod.name.as_str(), uid));
     let held = list.items.iter().map(|row| {
         let pod = &row.pod;
-        (pod.namespace.as_str(), pod.name.as_str(), pod.uid.as_deref().unwrap_or_default())
+        (pod.namespace, pod.name, pod.uid.unwrap_or_default())
     });
     let all: Vec<(&str, &str, &str)> = listed.chain(running).chain(held).collect();
     match selection.unmatched(all.iter().copied()).next() {

@@ -35,8 +35,8 @@ pub(super) fn devices(node: &KubeletNode) -> Vec<Finding> {
     findings
 }
 
-fn of_device(row: &DeviceRow) -> Option<Finding> {
-    let (resource, device) = (row.resource.clone(), row.device.clone());
+fn of_device(row: &DeviceRow<'_>) -> Option<Finding> {
+    let (resource, device) = (row.resource.to_owned(), row.device.to_owned());
     let reason = row.findings.first().map(|it| it.reason.to_string()).unwrap_or_default();
     let state = match row.state {
         State::Double => Devices::Double { resource, device, reason },
@@ -46,7 +46,10 @@ fn of_device(row: &DeviceRow) -> Option<Finding> {
         State::Unknown => Devices::Unknown { reason: format!("{device} of {resource}: {reason}") },
         State::InitHeld | State::Ok => return None,
     };
-    let subject = Subject::Pod { pod: row.pod.shown(), container: Some(row.container.clone()) };
+    let subject = Subject::Pod {
+        pod: row.pod.shown().into_owned(),
+        container: Some(row.container.to_owned()),
+    };
     Some(Finding::of(subject, &NodeRule::Devices(state)))
 }
 

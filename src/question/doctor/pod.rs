@@ -304,10 +304,10 @@ impl Page<'_> {
                 return;
             }
         };
-        for row in rows.iter().filter(|row| row.pod.uid.as_deref() == Some(effective_uid(pod))) {
-            let (resource, device) = (row.resource.clone(), row.device.clone());
+        for row in rows.iter().filter(|row| row.pod.uid == Some(effective_uid(pod))) {
+            let (resource, device) = (row.resource.to_owned(), row.device.to_owned());
             let fact = PodFact::Device { resource, device, state: row.state.to_string() };
-            self.add(Some(&row.container), fact, "kq devices list POD");
+            self.add(Some(row.container), fact, "kq devices list POD");
         }
     }
 

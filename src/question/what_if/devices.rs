@@ -105,9 +105,9 @@ impl Transition<'_> {
         let pods = self.after.state.snapshot.pods.value()?.pods.iter().map(|it| &it.pod);
         for pod in pods.filter(|it| !matches!(it.status.phase.as_str(), "Succeeded" | "Failed")) {
             for entry in after.entries.iter().filter(|it| it.pod_uid == effective_uid(pod)) {
-                let is_aligned = entry.device_ids.keys().any(|numa| *numa >= 0)
+                let is_aligned = entry.device_ids.nodes().any(|numa| numa >= 0)
                     && after.registered.get(&entry.resource_name).is_some_and(|it| !it.is_empty());
-                let ids = || entry.device_ids.values().flatten();
+                let ids = || entry.device_ids.ids();
                 let Some(id) = ids().find(|id| is_gone(entry, id)) else { continue };
                 if is_aligned && requested(pod, entry) == i64::try_from(ids().count()).ok() {
                     return Some(StartFinding::PanicsWithDevice {

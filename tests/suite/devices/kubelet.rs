@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 fn containers_have_what_their_statuses_say() {
     let mut compared = 0;
     for moment in MOMENTS {
-        let list = DeviceList::of(&snapshot(moment), Asked::Both, None);
+        let snapshot = snapshot(moment);
+        let list = DeviceList::of(&snapshot, Asked::Both, None);
         let mut told = BTreeSet::new();
         for pod in json(moment, "pods.json")["items"].as_array().expect("a list") {
             let name = pod["metadata"]["name"].as_str().expect("a name");
@@ -30,8 +31,8 @@ fn containers_have_what_their_statuses_say() {
             }
         }
         let held = list.items.iter().filter(|row| row.state != State::InitHeld).map(|row| {
-            let (pod, resource) = (&row.pod.name, &row.resource);
-            (pod.clone(), row.container.clone(), resource.clone(), row.device.clone())
+            let texts = (row.pod.name, row.container, row.resource, row.device);
+            (texts.0.to_owned(), texts.1.to_owned(), texts.2.to_owned(), texts.3.to_owned())
         });
         compared += told.len();
         assert_eq!(held.collect::<BTreeSet<_>>(), told, "{moment}");
@@ -47,7 +48,8 @@ fn a_healthy_node_has_nothing_wrong() {
         // The plugin of gadgets was gone.
         ("restarted", "UNHEALTHY UNHEALTHY OK UNHEALTHY UNHEALTHY OK"),
     ] {
-        let list = DeviceList::of(&snapshot(moment), Asked::Both, None);
+        let snapshot = snapshot(moment);
+        let list = DeviceList::of(&snapshot, Asked::Both, None);
         let states: Vec<String> = list.items.iter().map(|row| row.state.to_string()).collect();
         assert_eq!(states.join(" "), expected, "{moment}");
         assert!(list.basis.missing.is_empty() && list.basis.assumptions.is_empty(), "{moment}");
@@ -57,7 +59,8 @@ fn a_healthy_node_has_nothing_wrong() {
 #[test]
 fn the_node_has_as_many_as_it_says() {
     for moment in MOMENTS {
-        let list = DeviceList::of(&snapshot(moment), Asked::Both, None);
+        let snapshot = snapshot(moment);
+        let list = DeviceList::of(&snapshot, Asked::Both, None);
         let status = json(moment, "node-resources.json");
         assert!(!list.resources.is_empty());
         for resource in &list.resources {
@@ -71,7 +74,7 @@ fn the_node_has_as_many_as_it_says() {
             assert_eq!(resource.notes.len(), usize::from(is_odd), "{moment}");
             let rows = list.items.iter().filter(|row| row.resource == resource.resource);
             let healthy = rows.filter(|row| row.health == Health::Healthy);
-            let held: BTreeSet<&str> = healthy.map(|row| row.device.as_str()).collect();
+            let held: BTreeSet<&str> = healthy.map(|row| row.device).collect();
             let free = resource.free.as_ref().map_or(0, Vec::len);
             assert_eq!(free + held.len(), told("allocatable"), "{moment}");
         }

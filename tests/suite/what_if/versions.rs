@@ -273,7 +273,7 @@ fn a_device_that_is_no_longer_listed_panics_a_kubelet_that_aligns() {
                 pod_uid: uid,
                 container_name: "c".to_owned(),
                 resource_name: "example.com/widget".to_owned(),
-                device_ids: BTreeMap::from([(numa, ids(&["w0"]))]),
+                device_ids: [(numa, ids(&["w0"]))].into(),
                 ..CheckpointEntry::default()
             };
             let registered =

@@ -127,15 +127,18 @@ impl Args {
     }
 
     /// Keeps the pods with the labels.
-    fn select_labels(&self, node: &KubeletNode, list: &mut DeviceList) -> Result<(), Failure> {
+    fn select_labels(&self, node: &KubeletNode, list: &mut DeviceList<'_>) -> Result<(), Failure> {
         if self.labels.selector.is_none() {
             return Ok(());
         }
         let named = self.pod.iter().cloned().collect();
         let asked = PodSelectors { pods: named, ..PodSelectors::default() };
         let asked = asked.within(self.namespace.name(), self.labels.selector.as_ref())?;
-        let holders = list.items.iter().map(|row| row.pod.clone());
-        let holders = holders.map(|it| (it.namespace, it.name, it.uid.unwrap_or_default()));
+        let holders = list.items.iter().map(|row| row.pod);
+        let holders = holders.map(|it| {
+            let uid = it.uid.unwrap_or_default();
+            (it.namespace.to_owned(), it.name.to_owned(), uid.to_owned())
+        });
         let selection = asked.selection_on(node, holders)?;
         list.select(&selection);
         list.basis.lack_all(Missing::of_selection(&selection));
@@ -156,7 +159,7 @@ impl Args {
         Ok(Selection::of(vec![selector]))
     }
 
-    fn show(&self, list: &DeviceList) -> Result<(), Failure> {
+    fn show(&self, list: &DeviceList<'_>) -> Result<(), Failure> {
         if self.free {
             let answer = FreeDevices::of(list);
             let names =
@@ -164,8 +167,9 @@ impl Args {
             return self.output.write_or_names(&answer, free, free, names);
         }
         if !matches!(self.output, OutputFormat::Table | OutputFormat::Wide) {
-            let names =
-                |it: &DeviceList| it.items.iter().map(|device| device.device.clone()).collect();
+            let names = |it: &DeviceList<'_>| {
+                it.items.iter().map(|device| device.device.to_owned()).collect()
+            };
             return self.output.write_or_names(list, table, wide, names);
         }
         let is_wide = self.output == OutputFormat::Wide;
