@@ -12,6 +12,7 @@ pub mod config_on_disk;
 pub mod cri;
 pub mod device_plugin;
 pub mod drop_ins;
+pub mod guard_process;
 pub mod host;
 pub mod http;
 mod http2;

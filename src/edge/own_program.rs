@@ -1,14 +1,14 @@
 //! Runs kq once more as a child process, to isolate the memory, time and failures of one question.
 
 use std::ffi::OsString;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// This program, also where its file has been replaced since it started.
-const PROGRAM: &str = "/proc/self/exe";
+pub(super) const PROGRAM: &str = "/proc/self/exe";
 
 /// The most bytes of standard error that are kept.
 const MAX_NOTES_BYTES: u64 = 64 << 10;
@@ -51,17 +51,44 @@ pub fn run_own(
     deadline: Duration,
     limit: u64,
 ) -> Result<Ended, OwnProgramError> {
+    run(arguments, None, deadline, limit)
+}
+
+/// Runs kq with these arguments and this standard input, and returns its output.
+///
+/// # Errors
+///
+/// Fails as [`run_own`] does.
+pub fn run_own_with(
+    arguments: &[OsString],
+    input: Vec<u8>,
+    deadline: Duration,
+    limit: u64,
+) -> Result<Ended, OwnProgramError> {
+    run(arguments, Some(input), deadline, limit)
+}
+
+fn run(
+    arguments: &[OsString],
+    input: Option<Vec<u8>>,
+    deadline: Duration,
+    limit: u64,
+) -> Result<Ended, OwnProgramError> {
     let end = Instant::now() + deadline;
     let mut process = Process(
         Command::new(PROGRAM)
             .args(arguments)
-            .stdin(Stdio::null())
+            .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?,
     );
-    let output = kept(process.0.stdout.take(), limit.saturating_add(1));
-    let notes = kept(process.0.stderr.take(), MAX_NOTES_BYTES);
+    if let (Some(input), Some(mut pipe)) = (input, process.0.stdin.take()) {
+        // kq may end before it has read everything.
+        thread::spawn(move || drop(pipe.write_all(&input)));
+    }
+    let output = beginning_of(process.0.stdout.take(), limit.saturating_add(1));
+    let notes = beginning_of(process.0.stderr.take(), MAX_NOTES_BYTES);
     let left = || end.saturating_duration_since(Instant::now());
     let late = |_| OwnProgramError::TimedOut(deadline);
     let output = output.recv_timeout(left()).map_err(late)??;
@@ -100,7 +127,10 @@ impl Drop for Process {
 }
 
 /// Reads a pipe to its end, or to the limit. Beyond it, the writer gets SIGPIPE.
-fn kept(pipe: Option<impl Read + Send + 'static>, limit: u64) -> Receiver<io::Result<Vec<u8>>> {
+pub(super) fn beginning_of(
+    pipe: Option<impl Read + Send + 'static>,
+    limit: u64,
+) -> Receiver<io::Result<Vec<u8>>> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();

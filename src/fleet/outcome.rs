@@ -63,6 +63,9 @@ pub enum NoAnswer {
     /// Its pod did not come to an answer.
     #[error("the pod did not run: {0}")]
     Pod(String),
+    /// The API server did not answer for it.
+    #[error("{0}")]
+    ApiServer(String),
     /// It was not queried, since kq was interrupted.
     #[error("not queried: kq was interrupted")]
     Interrupted,

@@ -3,6 +3,9 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+/// The label that has [`MANAGED_BY`].
+pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
+
 /// Marks the pods of all fleets.
 pub const MANAGED_BY: &str = "kq-fleet";
 
@@ -100,7 +103,7 @@ impl PodSettings {
                 "namespace": self.namespace,
                 "labels": {
                     "app.kubernetes.io/name": "kq",
-                    "app.kubernetes.io/managed-by": MANAGED_BY,
+                    MANAGED_BY_LABEL: MANAGED_BY,
                     RUN_LABEL: self.run,
                 },
             },

@@ -38,4 +38,5 @@ pub use node_description::{NodeDescription, NodeInputs, NodeOptions, of_file};
 pub use node_file::NodeFile;
 pub use pod_traces::{PodTraces, TraceFiles, gather_traces};
 pub use pods::{api_server, of_files, read_pods};
+pub use remote::gather_from;
 pub use spec::{Environment, NodeSpec, kubelet_root};

@@ -324,7 +324,10 @@ impl PodsQuestion<'_> {
         })
     }
 
-    fn of_server(&self, server: &ApiServer) -> Result<Sourced<RecordedPods>, FailedSource> {
+    pub(super) fn of_server(
+        &self,
+        server: &ApiServer,
+    ) -> Result<Sourced<RecordedPods>, FailedSource> {
         let source = format!("the API server {}", server.url());
         let name = self.node_name.unwrap_or_default();
         let begun = steady();

@@ -13,10 +13,11 @@ use super::config::KubeletConfig;
 use super::facts;
 use super::facts::FactKey;
 use super::needs::Needs;
-use super::pods::{self, PodsQuestion};
+use super::pods::{self, OfServer, PodsQuestion};
 use super::source_order::NodeInQuestion;
 use super::spec::NodeSpec;
 use crate::answer::Failure;
+use crate::edge::api_server::ApiServer;
 use crate::edge::clock::after_now;
 use crate::facts::devices::DeviceFacts;
 use crate::facts::host::HostFacts;
@@ -25,6 +26,7 @@ use crate::facts::node_object::NodeObject;
 use crate::facts::snapshot::{API_VERSION, KIND, PodSource, Snapshot};
 use serde_json::Value;
 use std::path::Path;
+use std::time::Duration;
 
 /// Returns the name of the node in question, if it is not this machine.
 pub fn node<'a>(
@@ -76,14 +78,57 @@ pub fn gather(
         node_name: Some(name),
     };
     let of_server = pods::gather(&question, needs, &runtime)?;
+    Ok(snapshot(of_server, needs, Lookup::found("--node-name", name.to_owned()), &reason))
+}
+
+/// Gathers what an API server has of a node, except events: the Node object and the pods. Nothing of this machine is read,
+/// even if it is the node.
+///
+/// # Errors
+///
+/// Fails without the Node object.
+pub fn gather_from(server: &ApiServer, name: &str, timeout: Duration) -> Result<Snapshot, String> {
+    const REASON: &str = "not queried: only the API server is";
+    let needs = Needs::ALL.without(&[FactKey::Events]);
+    let object = server.node(name).map_err(|error| error.reason())?;
+    let object: NodeObject =
+        serde_json::from_slice(&object).map_err(|error| format!("node {name}: {error}"))?;
+    let source = format!("the API server {}", server.url());
+    let question = PodsQuestion {
+        spec: &NodeSpec { timeout, ..NodeSpec::default() },
+        node: NodeInQuestion::Running,
+        root: Path::new("/"),
+        host: &HostFacts::default(),
+        process: None,
+        runs: false,
+        settings: &KubeletConfig::of(None, None),
+        has_node_file: false,
+        node_name: Some(name),
+    };
+    let pods = match question.of_server(server) {
+        Ok(found) => Lookup { found: Some(found), tried: Vec::new() },
+        Err(tried) => Lookup { found: None, tried: vec![tried] },
+    };
+    let node = Lookup::found(format!("{source} node {name}"), object);
+    let of_server = OfServer { node, pods, events: Lookup::default() };
+    Ok(snapshot(of_server, needs, Lookup::found(source, name.to_owned()), REASON))
+}
+
+/// Returns a snapshot of what the API server has; all other facts are missing for a reason.
+fn snapshot(
+    of_server: OfServer,
+    needs: Needs,
+    node_name: Lookup<String>,
+    reason: &str,
+) -> Snapshot {
     let mut snapshot = Snapshot {
         api_version: API_VERSION.to_owned(),
         kind: KIND.to_owned(),
         taken_at: after_now().to_string(),
         taken_by: concat!("kq ", env!("CARGO_PKG_VERSION")).to_owned(),
-        node_name: Lookup::found("--node-name", name.to_owned()),
+        node_name,
         kubelet_config: match needs.has(FactKey::KubeletConfig) {
-            true => Lookup::failed("the kubelet's configuration", &*reason),
+            true => Lookup::failed("the kubelet's configuration", reason),
             false => Lookup::default(),
         },
         node: of_server.node,
@@ -92,6 +137,6 @@ pub fn gather(
         devices: needs.needs_devices().then(DeviceFacts::default),
         ..Snapshot::default()
     };
-    facts::fail(needs, &mut snapshot, &reason);
-    Ok(snapshot)
+    facts::fail(needs, &mut snapshot, reason);
+    snapshot
 }

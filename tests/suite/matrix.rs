@@ -58,6 +58,8 @@ const LINES: &[(&str, &str)] = &[
     ("fleet run", "-- doctor"),
     ("fleet collect", ""),
     ("fleet ask", "snapshot.json -- cgroup diff"),
+    ("fleet clean", ""),
+    ("fleet rbac", "run"),
     ("snapshot", ""),
     ("schema", ""),
     ("version", ""),

@@ -1,5 +1,7 @@
 //! The nodes of a run, chosen among those of a cluster, and the pods that it creates.
 
+use super::clean::outlived;
+use super::guard::GuardOptions;
 use super::run::{FleetEvent, FleetRun};
 use crate::answer::Failure;
 use crate::edge::api_server::ApiServer;
@@ -32,6 +34,8 @@ pub struct FleetOptions {
     pub parallel: usize,
     /// The time for one node, with the pull of the image.
     pub timeout: Duration,
+    /// No pods: the facts are those of the API server.
+    pub api_only: bool,
     pub kubeconfig: Option<PathBuf>,
     pub context: Option<String>,
 }
@@ -52,6 +56,11 @@ pub struct FleetPlan {
     pub nodes: Vec<FleetNode>,
     pub(super) parallel: usize,
     pub(super) timeout: Duration,
+    pub(super) api_only: bool,
+    /// The run, for its guard process.
+    pub(super) guard: GuardOptions,
+    /// How many pods of earlier runs outlived their deadline, or why that is unknown.
+    pub outlived: Result<usize, String>,
 }
 
 impl FleetPlan {
@@ -81,15 +90,37 @@ impl FleetPlan {
         let nodes = options.choose(&all)?;
         let deadline_seconds = (options.timeout + GRACE).as_secs();
         let settings = PodSettings { deadline_seconds, run: run_name(), ..options.pods };
-        Ok(Self { server, settings, nodes, parallel: options.parallel, timeout: options.timeout })
+        let guard = GuardOptions {
+            namespace: settings.namespace.clone(),
+            run: settings.run.clone(),
+            kubeconfig: options.kubeconfig,
+            context: options.context,
+        };
+        let FleetOptions { parallel, timeout, api_only, .. } = options;
+        let outlived = match api_only {
+            true => Ok(0),
+            false => outlived(&server, &guard, timeout),
+        };
+        Ok(Self { server, settings, nodes, parallel, timeout, api_only, guard, outlived })
     }
 
-    /// Describes the pods in two lines.
+    /// Describes the run in two lines.
     pub fn lines(&self) -> [String; 2] {
         let others = match self.nodes.len() {
             1 => String::new(),
             count => format!(" and {} more nodes", count - 1),
         };
+        if self.api_only {
+            return [
+                format!(
+                    "read {}{others} and their pods from {}, at most {} nodes at a time",
+                    self.nodes[0].name,
+                    self.server.url(),
+                    self.parallel.min(self.nodes.len()),
+                ),
+                "no pod is created".to_owned(),
+            ];
+        }
         let PodSettings { namespace, image, deadline_seconds, .. } = &self.settings;
         [
             format!(
@@ -106,9 +137,10 @@ impl FleetPlan {
         ]
     }
 
-    /// Returns the first pod as JSON.
-    pub fn first_pod(&self, question: &[String]) -> String {
-        self.settings.pod(0, &self.nodes[0].name, question).to_string()
+    /// Returns the first pod as JSON; `None`: the run creates none.
+    pub fn first_pod(&self, question: &[String]) -> Option<String> {
+        let pod = || self.settings.pod(0, &self.nodes[0].name, question).to_string();
+        (!self.api_only).then(pod)
     }
 
     /// Begins the run. From here on a signal does not end the process, but the run. `report` gets events from several

@@ -1,6 +1,7 @@
 //! A run on the nodes of a cluster: one pod for each node, which is created, awaited, read and deleted.
 
 use super::MAX_ANSWER_BYTES;
+use super::guard::Guard;
 use super::plan::FleetPlan;
 use super::workers::each;
 use crate::answer::Failure;
@@ -8,7 +9,7 @@ use crate::edge::clock::{pause, steady};
 use crate::edge::interrupt::Interrupts;
 use crate::edge::snapshot_file::write_snapshot;
 use crate::facts::snapshot::Snapshot;
-use crate::fleet::{NoAnswer, NodeOutcome, Packed, PodState, Reply, uid_of_run};
+use crate::fleet::{NoAnswer, NodeOutcome, Packed, PodState, PodStep, Reply, uid_of_run};
 use crate::k8s::duration::GoDuration;
 use anyhow::anyhow;
 use std::convert::Infallible;
@@ -43,9 +44,11 @@ pub enum FleetEvent<'a> {
 /// A run on the nodes of a cluster.
 pub struct FleetRun {
     plan: FleetPlan,
+    /// `None`: no pods are created.
+    guard: Option<Guard>,
     interrupts: Interrupts,
     left: AtomicUsize,
-    report: Arc<dyn Fn(FleetEvent<'_>) + Send + Sync>,
+    events: Arc<dyn Fn(FleetEvent<'_>) + Send + Sync>,
 }
 
 impl FleetRun {
@@ -58,12 +61,14 @@ impl FleetRun {
         let first = move |signal| of_signals(FleetEvent::Interrupted(signal));
         let interrupts = Interrupts::watch(first, || {})
             .map_err(|error| Failure::refused(anyhow!("signals cannot be caught: {error}")))?;
-        Ok(Self { plan, interrupts, left: AtomicUsize::new(0), report })
+        let guard = (!plan.api_only).then(|| Guard::start(&plan.guard)).transpose()?;
+        Ok(Self { plan, guard, interrupts, left: AtomicUsize::new(0), events: report })
     }
 
-    /// Returns how many pods may be left behind.
-    pub fn left(&self) -> usize {
-        self.left.load(Ordering::Relaxed)
+    /// Ends the guard process, and returns how many pods may be left behind. No command runs afterwards.
+    pub fn finish(&self) -> usize {
+        let is_clean = self.guard.as_ref().is_none_or(Guard::finish);
+        self.left.load(Ordering::Relaxed) + usize::from(!is_clean)
     }
 
     /// Runs a command on each node, and passes the outcomes to `take` as they arrive, with their number so far.
@@ -80,7 +85,7 @@ impl FleetRun {
     ) -> Result<(), Failure> {
         let outcome = |at: usize| {
             let node = &self.plan.nodes[at];
-            let reply = match self.run_on(at, command) {
+            let reply = match self.run_on(at, Some(command)) {
                 Ok(packed) => Reply::parse(None, packed.exit_code, &packed.output, &packed.notes),
                 Err(why) => Reply::Failed { exit_code: None, why },
             };
@@ -95,7 +100,7 @@ impl FleetRun {
     pub fn collect(&self, folder: &Path, mut take: impl FnMut(usize, &str, Result<bool, String>)) {
         let stored = |at: usize| {
             let node = self.plan.nodes[at].name.as_str();
-            let packed = self.run_on(at, &["snapshot".to_owned()]).map_err(|why| why.to_string());
+            let packed = self.run_on(at, None).map_err(|why| why.to_string());
             (node, packed.and_then(|packed| store(folder, node, &packed)))
         };
         let nodes = self.plan.nodes.len();
@@ -108,27 +113,46 @@ impl FleetRun {
         }
     }
 
-    /// Runs kq on one node and returns its output. Its pod is deleted in any case.
-    fn run_on(&self, at: usize, command: &[String]) -> Result<Packed, NoAnswer> {
+    /// Runs kq on one node and returns its output; without a command, that is a snapshot. Its pod is deleted in any case.
+    fn run_on(&self, at: usize, command: Option<&[String]>) -> Result<Packed, NoAnswer> {
         if self.interrupts.caught().is_some() {
             return Err(NoAnswer::Interrupted);
         }
+        if self.plan.api_only {
+            return self.plan.read(at, command);
+        }
         let FleetPlan { server, settings, nodes, .. } = &self.plan;
+        let snapshot = ["snapshot".to_owned()];
+        let command = command.unwrap_or(&snapshot);
         let name = settings.name(at);
         let pod = settings.pod(at, &nodes[at].name, command);
-        let (answer, uid) = match server.create_pod(&settings.namespace, &pod) {
-            Ok(uid) => (self.wait(&name, &uid), Ok(Some(uid))),
-            // A server that refuses has created none; after another failure there may be one.
-            Err(error) if error.status().is_some_and(|code| code < 500) => {
-                (Err(NoAnswer::Pod(error.reason())), Ok(None))
+        self.report(&PodStep::Planned { name: name.clone() })?;
+        let uid = match server.create_pod(&settings.namespace, &pod) {
+            Ok(uid) => uid,
+            // A server that refuses has created none. After another failure, and where the name is taken, there may be one
+            // of this run; the guard process looks for one that comes later.
+            Err(error) => {
+                let is_refused = error.status().is_some_and(|code| code < 500 && code != 409);
+                let found = if is_refused { Ok(None) } else { self.find(&name) };
+                match found {
+                    Ok(Some(uid)) => uid,
+                    Ok(None) => {
+                        if is_refused {
+                            self.close(&name);
+                        }
+                        return Err(NoAnswer::Pod(error.reason()));
+                    }
+                    Err(reason) => {
+                        self.leave(&name, &reason);
+                        return Err(NoAnswer::Pod(error.reason()));
+                    }
+                }
             }
-            Err(error) => (Err(NoAnswer::Pod(error.reason())), self.find(&name)),
         };
-        match uid {
-            Ok(Some(uid)) => self.delete(&name, &uid),
-            Ok(None) => {}
-            Err(reason) => self.leave(&name, &reason),
-        }
+        // Without its guard process the run still deletes the pod.
+        let reported = self.report(&PodStep::Created { name: name.clone(), uid: uid.clone() });
+        let answer = reported.and_then(|()| self.wait(&name, &uid));
+        self.delete(&name, &uid);
         answer
     }
 
@@ -183,15 +207,28 @@ impl FleetRun {
         let deleted = attempt(|| {
             server.delete_pod(&settings.namespace, name, uid).map_err(|error| error.reason())
         });
-        if let Err(reason) = deleted {
-            self.leave(name, &reason);
+        match deleted {
+            Ok(()) => self.close(name),
+            Err(reason) => self.leave(name, &reason),
         }
     }
 
+    /// Reports a step to the guard process.
+    fn report(&self, step: &PodStep) -> Result<(), NoAnswer> {
+        self.guard.as_ref().map_or(Ok(()), |guard| guard.report(step))
+    }
+
+    /// Reports that a pod does not exist. The guard process would look for it in vain otherwise.
+    fn close(&self, name: &str) {
+        let _ = self.report(&PodStep::Closed { name: name.to_owned() });
+    }
+
+    /// Names a pod that may be left behind, so that the guard process does not do so as well.
     fn leave(&self, name: &str, reason: &str) {
+        self.close(name);
         self.left.fetch_add(1, Ordering::Relaxed);
         let namespace = &self.plan.settings.namespace;
-        (self.report)(FleetEvent::PodLeft { namespace, name, reason });
+        (self.events)(FleetEvent::PodLeft { namespace, name, reason });
     }
 }
 

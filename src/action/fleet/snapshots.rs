@@ -82,19 +82,25 @@ impl SnapshotOptions<'_> {
             return None;
         }
         let group = self.group_by.map(|key| labels.get(key).cloned().unwrap_or_default());
-        let failed = |why| Reply::Failed { exit_code: None, why };
         let reply = match run_own(arguments, self.timeout, MAX_ANSWER_BYTES) {
             Ok(ended) => {
                 Reply::parse(Some(&file.path), ended.exit_code, &ended.output, &ended.notes)
             }
-            Err(OwnProgramError::TimedOut(_)) => {
-                let timeout = i64::try_from(self.timeout.as_nanos()).unwrap_or(i64::MAX);
-                failed(NoAnswer::TimedOut(GoDuration(timeout).to_string()))
-            }
-            Err(OwnProgramError::Large(limit)) => failed(NoAnswer::Large(limit)),
-            Err(OwnProgramError::Io(error)) => failed(NoAnswer::NotRun(error.to_string())),
+            Err(error) => Reply::Failed { exit_code: None, why: no_answer(&error, self.timeout) },
         };
         Some(NodeOutcome { node: file.node.clone(), group, reply })
+    }
+}
+
+/// Returns why a process of kq has no answer.
+pub(super) fn no_answer(error: &OwnProgramError, timeout: Duration) -> NoAnswer {
+    match error {
+        OwnProgramError::TimedOut(_) => {
+            let timeout = i64::try_from(timeout.as_nanos()).unwrap_or(i64::MAX);
+            NoAnswer::TimedOut(GoDuration(timeout).to_string())
+        }
+        OwnProgramError::Large(limit) => NoAnswer::Large(*limit),
+        OwnProgramError::Io(error) => NoAnswer::NotRun(error.to_string()),
     }
 }
 

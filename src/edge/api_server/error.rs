@@ -104,7 +104,10 @@ impl ApiError {
                 403 if path.contains("/events") => {
                     "the kubeconfig's user needs the verb list on events, in the pod's namespace or all"
                 }
-                403 if path.contains("/namespaces/") && !path.contains("/pods?") => {
+                403 if path.contains("/namespaces/") && path.contains("/pods?") => {
+                    "the kubeconfig's user needs the verb list on pods in the namespace"
+                }
+                403 if path.contains("/namespaces/") => {
                     return Some(permission(&refusal.method, path));
                 }
                 403 if path.contains("/pods") => {
@@ -133,6 +136,10 @@ fn permission(method: &str, path: &str) -> &'static str {
         "POST" if path.contains("/eviction") => {
             "the kubeconfig's user needs the verb create on pods/eviction in the pod's namespace, and \
              admission may still forbid it"
+        }
+        "POST" => {
+            "the kubeconfig's user needs the verb create on pods in the namespace; a quota or admission may \
+             still refuse them"
         }
         "DELETE" => "the kubeconfig's user needs the verb delete on pods in the pod's namespace",
         _ => "the kubeconfig's user needs the verb get on pods in the pod's namespace",

@@ -89,6 +89,8 @@ pub(super) struct List {
     path: Cow<'static, str>,
     /// A field selector; may be empty.
     fields: String,
+    /// A label selector; may be empty.
+    labels: String,
 }
 
 impl List {
@@ -97,12 +99,14 @@ impl List {
             kind: "PodList",
             path: "/api/v1/pods".into(),
             fields: format!("spec.nodeName={node}"),
+            labels: String::new(),
         }
     }
 
     /// All nodes.
     pub(super) fn nodes() -> Self {
-        Self { kind: "NodeList", path: "/api/v1/nodes".into(), fields: String::new() }
+        let (fields, labels) = (String::new(), String::new());
+        Self { kind: "NodeList", path: "/api/v1/nodes".into(), fields, labels }
     }
 
     /// Some of the objects of one kind, in a namespace or in all.
@@ -113,13 +117,21 @@ impl List {
         fields: String,
     ) -> Self {
         let within = namespace.map(|it| format!("namespaces/{it}/")).unwrap_or_default();
-        Self { kind, path: format!("/api/v1/{within}{resource}").into(), fields }
+        let path = format!("/api/v1/{within}{resource}").into();
+        Self { kind, path, fields, labels: String::new() }
+    }
+
+    /// The pods of a namespace that have a label; the path is that of the namespace's pods.
+    pub(super) fn labelled_pods(path: String, label: &str, value: &str) -> Self {
+        let labels = format!("{label}={value}");
+        Self { kind: "PodList", path: path.into(), fields: String::new(), labels }
     }
 
     /// Returns the query: a page of so many objects, or all; the first page, or a continuation.
     pub(super) fn path(&self, limit: Option<u32>, continuation: Option<&str>) -> String {
         let parameters = [
             Some(("fieldSelector", query_value(&self.fields))).filter(|_| !self.fields.is_empty()),
+            Some(("labelSelector", query_value(&self.labels))).filter(|_| !self.labels.is_empty()),
             limit.map(|limit| ("limit", limit.to_string())),
             continuation.map(|text| ("continue", query_value(text))),
         ];

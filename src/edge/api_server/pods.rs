@@ -1,6 +1,7 @@
 //! Creates, reads and deletes a pod, and reads its log.
 
 use crate::edge::api_server::client::{Call, SHORTEST_WAIT};
+use crate::edge::api_server::page::List;
 use crate::edge::api_server::status::Status;
 use crate::edge::api_server::{ApiError, ApiServer};
 use crate::edge::http::{Deadline, HttpError, run};
@@ -9,6 +10,7 @@ use hyper::Method;
 use hyper::body::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// The largest pod that is read: etcd stores no larger object.
 const MAX_POD: u64 = 16 << 20;
@@ -37,6 +39,22 @@ impl ApiServer {
         let made: Made = serde_json::from_slice(&made)
             .map_err(|error| self.unexpected(&path, format!("not a pod: {error}")))?;
         Ok(made.metadata.uid)
+    }
+
+    /// Returns the pods of a namespace that have a label: unparsed pages of JSON. It must not be called from asynchronous
+    /// code.
+    ///
+    /// # Errors
+    ///
+    /// Fails unless all of them arrived.
+    pub fn pods_with_label(
+        &self,
+        namespace: &str,
+        label: &str,
+        value: &str,
+        deadline: Duration,
+    ) -> Result<Vec<Vec<u8>>, ApiError> {
+        self.list(&List::labelled_pods(pods(namespace)?, label, value), deadline)
     }
 
     /// Returns a pod as JSON; `None`: it does not exist. It must not be called from asynchronous code.

@@ -72,6 +72,21 @@ impl ApiServer {
         match self.never {}
     }
 
+    /// Returns the pods of a namespace that have a label, as pages of JSON.
+    ///
+    /// # Errors
+    ///
+    /// Is never called.
+    pub fn pods_with_label(
+        &self,
+        _namespace: &str,
+        _label: &str,
+        _value: &str,
+        _deadline: Duration,
+    ) -> Result<Vec<Vec<u8>>, ApiError> {
+        match self.never {}
+    }
+
     /// Returns a pod as JSON.
     ///
     /// # Errors

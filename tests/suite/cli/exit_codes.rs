@@ -81,6 +81,8 @@ const COMMANDS: &[Row] = &[
     of_files("fleet collect"),
     of_files("fleet ask"),
     of_node("report", ""),
+    of_files("fleet clean"),
+    of_files("fleet rbac"),
     of_node("snapshot", ""),
     of_files("schema"),
     of_node("version", ""),

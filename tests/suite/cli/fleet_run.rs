@@ -1,221 +1,13 @@
-//! `kq fleet run` and `collect` against an API server that keeps pods, and whose kubelets run what is in them: kq itself.
+//! `kq fleet run` and `collect` against the API server of `fleet_server`.
 
+use super::fleet_server::Fleet;
 use super::made_up_node::{Kernel, Node};
-use super::sources::kubeconfig_in;
 use super::{Ran, kq};
-use crate::edges::http_server::pki::Authority;
-use crate::edges::http_server::{Seen, Server, Wire, answer, failure, json};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Value, json as value};
-use std::collections::{BTreeMap, BTreeSet};
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-
-/// The nodes, most of which have a fault that their name says.
-const NODES: [&str; 11] = [
-    "cut",
-    "full",
-    "garbage",
-    "gone",
-    "lost",
-    "missing-image",
-    "replaced",
-    "silent",
-    "twice",
-    "well-1",
-    "well-2",
-];
-
-/// Nodes on which the pod that is there in the end is that of another client.
-const OF_ANOTHER: [&str; 2] = ["replaced", "twice"];
-
-#[derive(Default)]
-struct State {
-    /// The node and the log of each pod.
-    pods: BTreeMap<String, (String, Vec<u8>)>,
-    /// The object of each pod that was made.
-    objects: BTreeMap<String, Value>,
-    created: Vec<Value>,
-    deleted: Vec<String>,
-    busy: usize,
-    faults_of_deletions: usize,
-}
-
-struct Fleet {
-    server: Server,
-    authority: Authority,
-    state: Arc<Mutex<State>>,
-    folder: tempfile::TempDir,
-}
-
-impl Fleet {
-    fn start() -> Self {
-        let authority = Authority::new();
-        let wire = Wire::Tls(authority.sign(&["127.0.0.1"]).server());
-        let state = Arc::new(Mutex::new(State::default()));
-        let shared = Arc::clone(&state);
-        let server = Server::start(wire, move |_, seen, to| to.write_all(&respond(&shared, seen)));
-        let folder = tempfile::tempdir().expect("a folder can be made");
-        Self { server, authority, state, folder }
-    }
-
-    fn flags(&self) -> String {
-        let authority = self.authority.file().display().to_string();
-        let url = self.server.url("https");
-        format!("{} --image kq:test", kubeconfig_in(self.folder.path(), &url, &authority))
-    }
-
-    /// Every pod that was made is gone.
-    #[track_caller]
-    fn is_clean(&self, ran: &Ran) {
-        let state = self.state.lock().expect("no thread panicked");
-        let left: Vec<&String> = state
-            .pods
-            .iter()
-            .filter(|(_, (node, _))| !OF_ANOTHER.contains(&&**node))
-            .map(|(name, _)| name)
-            .collect();
-        assert!(left.is_empty(), "{left:?}: {}", ran.text());
-        let made: BTreeSet<&str> =
-            state.created.iter().filter_map(|pod| pod["metadata"]["name"].as_str()).collect();
-        let deleted: BTreeSet<&str> = state.deleted.iter().map(String::as_str).collect();
-        assert!(made.is_subset(&deleted), "{made:?} {deleted:?}: {}", ran.text());
-    }
-}
-
-fn respond(state: &Mutex<State>, seen: &Seen) -> Vec<u8> {
-    const PODS: &str = "/api/v1/namespaces/kube-system/pods";
-    let mut words = seen.line.split(' ');
-    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let path = path.split('?').next().unwrap_or_default();
-    let absent = || failure("404 Not Found", &[], "NotFound", "there is no such pod").into_bytes();
-    if path == "/api/v1/nodes" {
-        let node = |name: &&str| {
-            value!({
-                "kind": "Node",
-                "metadata": {"name": name, "labels": {"well": name.starts_with("well").to_string()}},
-            })
-        };
-        let nodes: Vec<Value> = NODES.iter().map(node).collect();
-        return json(&value!({"kind": "NodeList", "items": nodes}).to_string()).into_bytes();
-    }
-    if method == "POST" && path == PODS {
-        return create(state, &seen.body);
-    }
-    let Some(rest) = path.strip_prefix(PODS).and_then(|rest| rest.strip_prefix('/')) else {
-        return absent();
-    };
-    let name = rest.trim_end_matches("/log");
-    let mut state = state.lock().expect("no thread panicked");
-    if method == "DELETE" {
-        if state.faults_of_deletions > 0 {
-            state.faults_of_deletions -= 1;
-            return failure("500 Internal Server Error", &[], "InternalError", "etcd").into_bytes();
-        }
-        let options: Value = serde_json::from_str(&seen.body).expect("options are JSON");
-        assert_eq!(options["preconditions"]["uid"], format!("uid-of-{name}"), "of its own pods");
-        state.deleted.push(name.to_owned());
-        if state.pods.get(name).is_some_and(|(node, _)| node == "replaced") {
-            let message = "Precondition failed: UID in precondition: a, UID in object meta: b";
-            return failure("409 Conflict", &[], "Conflict", message).into_bytes();
-        }
-        return match state.pods.remove(name) {
-            Some(_) => json(&value!({"kind": "Pod"}).to_string()).into_bytes(),
-            None => absent(),
-        };
-    }
-    let Some((node, log)) = state.pods.get(name).cloned() else { return absent() };
-    if rest.ends_with("/log") {
-        // As kube-apiserver 1.36.2, also for a text.
-        if !seen.header("accept").is_some_and(|types| types.contains("application/json")) {
-            let message = "only the following media types are accepted: application/json";
-            return failure("406 Not Acceptable", &[], "NotAcceptable", message).into_bytes();
-        }
-        let mut text = answer("200 OK", &["Content-Type: text/plain"], "")
-            .replace("Content-Length: 0", &format!("Content-Length: {}", log.len()))
-            .into_bytes();
-        text.extend(log);
-        return text;
-    }
-    let status = match node.as_str() {
-        "silent" => value!({"phase": "Pending"}),
-        "gone" => {
-            state.pods.remove(name);
-            return absent();
-        }
-        "full" => value!({
-            "phase": "Failed", "reason": "OutOfpods",
-            "message": "Node didn't have enough resource: pods",
-        }),
-        "missing-image" => value!({
-            "phase": "Pending",
-            "containerStatuses": [{"state": {"waiting": {
-                "reason": "ImagePullBackOff", "message": "Back-off pulling image \"kq:test\"\u{1b}[2J",
-            }}}],
-        }),
-        _ => value!({"phase": "Succeeded"}),
-    };
-    let mut pod = state.objects.get(name).cloned().unwrap_or_else(|| value!({"kind": "Pod"}));
-    pod["status"] = status;
-    if node == "replaced" {
-        pod["metadata"]["uid"] = "uid-of-another".into();
-    }
-    json(&pod.to_string()).into_bytes()
-}
-
-/// Keeps a pod and runs it.
-fn create(state: &Mutex<State>, body: &str) -> Vec<u8> {
-    let pod: Value = serde_json::from_str(body).expect("a pod is JSON");
-    let text = |at: &str| pod.pointer(at).and_then(Value::as_str).expect(at).to_owned();
-    let (name, node) = (text("/metadata/name"), text("/spec/nodeName"));
-    {
-        let mut state = state.lock().expect("no thread panicked");
-        if state.busy > 0 {
-            state.busy -= 1;
-            let headers = ["Retry-After: 0"];
-            return failure("429 Too Many Requests", &headers, "TooManyRequests", "busy")
-                .into_bytes();
-        }
-        if node == "twice" {
-            // The pod of another client, which stays.
-            state.pods.insert(name, (node, Vec::new()));
-            return failure("409 Conflict", &[], "AlreadyExists", "it exists").into_bytes();
-        }
-        state.created.push(pod.clone());
-    }
-    let command: Vec<&str> = pod["spec"]["containers"][0]["command"]
-        .as_array()
-        .expect("a command")
-        .iter()
-        .filter_map(Value::as_str)
-        .collect();
-    assert_eq!(command[0], "/usr/bin/kq");
-    let ran = Command::new(env!("CARGO_BIN_EXE_kq"))
-        .args(&command[1..])
-        .env_clear()
-        .output()
-        .expect("kq runs");
-    let mut log = ran.stdout;
-    match node.as_str() {
-        "cut" => log.truncate(log.len() / 2),
-        "garbage" => log = b"exec format error\x1b[31m\n".to_vec(),
-        _ => {}
-    }
-    let mut made = pod;
-    made["metadata"]["uid"] = format!("uid-of-{name}").into();
-    let mut state = state.lock().expect("no thread panicked");
-    state.pods.insert(name.clone(), (node.clone(), log));
-    state.objects.insert(name, made.clone());
-    match node.as_str() {
-        // It was made, and the answer is lost on the way.
-        "lost" => failure("504 Gateway Timeout", &[], "Timeout", "gone").into_bytes(),
-        _ => {
-            let headers = ["Content-Type: application/json"];
-            answer("201 Created", &headers, &made.to_string()).into_bytes()
-        }
-    }
-}
 
 #[test]
 fn nodes_answer_through_their_pods_as_they_do_themselves() {
@@ -254,13 +46,12 @@ fn every_fault_of_a_node_is_named_and_nothing_is_left() {
     );
     let ran = kq(&line).run();
     assert_eq!(ran.code, 3, "{}", ran.text());
-    assert!(ran.stderr.contains("nodes: 2 of 11 nodes answered"), "{}", ran.text());
+    assert!(ran.stderr.contains("nodes: 3 of 11 nodes answered"), "{}", ran.text());
     for expected in [
         "missing: cut: the log of the pod is cut off or damaged: ",
         "missing: full: the pod did not run: OutOfpods: Node didn't have enough resource: pods",
         "missing: garbage: the output is not an answer of kq: the log of the pod ends with \"exec format error",
         "missing: gone: the pod did not run: another client deleted it",
-        "missing: lost: the pod did not run: ",
         "missing: missing-image: the pod did not run: ImagePullBackOff: Back-off pulling image",
         "missing: replaced: the pod did not run: another client replaced it",
         "missing: silent: no answer within 3s",

@@ -100,8 +100,14 @@ const ABOUT_FILES: &[&str] = &[
 ];
 
 /// Commands that are about no node of their own: they serve a folder that is named, or ask nodes of a cluster.
-const ABOUT_A_FOLDER: [&str; 4] =
-    ["devices serve", "devices allocate", "fleet run", "fleet collect"];
+const ABOUT_A_FOLDER: [&str; 6] = [
+    "devices serve",
+    "devices allocate",
+    "fleet run",
+    "fleet collect",
+    "fleet clean",
+    "fleet rbac",
+];
 
 /// Questions that are about the machine, so that its facts must show.
 const ABOUT_THE_MACHINE: [&str; 4] = [

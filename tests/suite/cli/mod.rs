@@ -84,7 +84,12 @@ pub mod fake_node;
 /// Nothing of the machine shows in answers about files.
 mod fleet;
 #[cfg(feature = "apiserver")]
+mod fleet_api;
+mod fleet_guard;
+#[cfg(feature = "apiserver")]
 mod fleet_run;
+#[cfg(feature = "apiserver")]
+mod fleet_server;
 mod foreign_machine;
 /// `kq gc apply` on runtimes that lie, hang, die and change.
 #[cfg(feature = "cri")]

@@ -10,7 +10,8 @@ use std::path::PathBuf;
 ///
 /// kq creates a pod on each node as kq fleet run does, and stores the output of kq
 /// snapshot there as DIR/NODE.json.zst. Only the owner can read the files. An
-/// older snapshot is replaced.
+/// older snapshot is replaced. With --api-only, no pod is created, and a snapshot
+/// has only what the API server has of the node: the Node object and the pods.
 ///
 /// Exit code 0: every node is stored. 3: one is not, or kq found no node in its
 /// pod; the reason is printed. 4: no pod was created. 5: a pod may be left behind;
@@ -47,7 +48,11 @@ impl Args {
                     stored += 1;
                     whole += usize::from(is_whole);
                     if !is_whole {
-                        warn(&format!("{node}: kq found no node in its pod"));
+                        let reason = match self.run.is_api_only() {
+                            true => "the pods of the node are unknown",
+                            false => "kq found no node in its pod",
+                        };
+                        warn(&format!("{node}: {reason}"));
                     }
                 }
                 Err(reason) => warn(&format!("{node} is not stored: {reason}")),
@@ -56,7 +61,7 @@ impl Args {
         });
         drop(progress);
         note("stored", &format!("{stored} of {all} nodes in {}", self.dir.display()));
-        Ok(match run.left() {
+        Ok(match run.finish() {
             0 if whole == all => Code::Answered,
             0 => Code::Missing,
             _ => Code::Stopped,

@@ -1,9 +1,12 @@
 //! `kq fleet`
 
 mod ask;
+mod clean;
 mod collect;
+mod guard;
 mod merge_args;
 mod question;
+mod rbac;
 mod run;
 mod run_args;
 
@@ -38,6 +41,10 @@ enum Command {
     Run(Box<run::Args>),
     Collect(Box<collect::Args>),
     Ask(Box<ask::Args>),
+    Clean(Box<clean::Args>),
+    Rbac(Box<rbac::Args>),
+    #[command(hide = true)]
+    Guard(guard::Args),
     #[command(hide = true)]
     Answer(AnswerArgs),
 }
@@ -48,6 +55,9 @@ impl Args {
             Command::Run(args) => args.run(),
             Command::Collect(args) => args.run(),
             Command::Ask(args) => args.run(),
+            Command::Clean(args) => args.run(),
+            Command::Rbac(args) => args.run(),
+            Command::Guard(args) => args.run(),
             Command::Answer(args) => args.run(),
         }
     }

@@ -28,6 +28,20 @@ impl Question {
         Ok(question)
     }
 
+    /// Reads a command about the facts that the API server has of nodes.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`of_snapshots`](Self::of_snapshots) does, and for a file that is standard input.
+    pub fn of_api(words: Vec<OsString>) -> Result<Self, Failure> {
+        let is_input = |word: &OsString| word == "-" || word.to_string_lossy().ends_with("=-");
+        if let Some(word) = words.iter().find(|word| is_input(word)) {
+            let error = anyhow!("{}: standard input cannot be read for each node", word.display());
+            return Err(Failure::usage(error).hint("name a file"));
+        }
+        Self::of_snapshots(words)
+    }
+
     /// Reads a command that runs on nodes.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ use super::question::Question;
 use super::run_args::RunArgs;
 use crate::exit::{Code, Failure, report};
 use std::ffi::OsString;
+use std::path::Path;
 
 /// Run a command of kq on the nodes of a cluster, and merge the answers
 ///
@@ -19,7 +20,10 @@ use std::ffi::OsString;
 /// ends the run and deletes the pods. The kubelet ends a pod that exceeds its
 /// time.
 ///
-/// The command cannot read files of this machine: store the nodes with kq fleet
+/// With --api-only, no pod is created: the facts of a node are its Node object and
+/// its pods, which kq reads from the API server. Other facts are missing.
+///
+/// The command cannot read files of this machine, except with --api-only: store the nodes with kq fleet
 /// collect, and ask with kq fleet ask.
 ///
 /// Exit code 0: every node answers with 0. 1: a node answers with 1. 3: none does,
@@ -30,6 +34,7 @@ use std::ffi::OsString;
 ///
 ///   kq fleet run --image registry.example/kq:0.1 -- doctor
 ///   kq fleet run -l pool=gpu --image registry.example/kq:0.1 -- devices verify
+///   kq fleet run --api-only -- preempt explain dns.yaml
 ///   kq fleet run worker-3 --image registry.example/kq:0.1 -o jsonl -- gc dry-run
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -48,16 +53,27 @@ pub struct Args {
 impl Args {
     /// Creates the pods, merges the answers and shows them.
     pub fn run(self) -> Result<Code, Failure> {
-        let question = Question::of_nodes(self.command)?;
+        let (question, arguments) = match self.run.is_api_only() {
+            true => {
+                let question = Question::of_api(self.command)?;
+                let arguments = question.about(Path::new("-"));
+                (question, arguments)
+            }
+            false => {
+                let question = Question::of_nodes(self.command)?;
+                let arguments = question.there();
+                (question, arguments)
+            }
+        };
         let words: Vec<String> =
-            question.there().iter().map(|word| word.to_string_lossy().into_owned()).collect();
+            arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let Some((run, nodes)) = self.run.start(&words)? else { return Ok(Code::Answered) };
         let group_by = self.merge.group_by.as_deref();
         let merged = self.merge.merge(nodes, true, |take| {
             run.ask(&words, group_by, |done, outcome| take(done, Some(outcome)))
         });
         let shown = merged.and_then(|merged| self.merge.show(&question, merged, None));
-        match (run.left(), shown) {
+        match (run.finish(), shown) {
             (0, shown) => shown,
             (_, Ok(_)) => Ok(Code::Stopped),
             // Also for a closed pipe, which is not an error otherwise.

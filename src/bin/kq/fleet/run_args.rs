@@ -26,8 +26,12 @@ pub struct RunArgs {
     sample: Option<NonZero<usize>>,
 
     /// The image of kq, as in docs/release.md
-    #[arg(long, value_name = "IMAGE")]
-    image: String,
+    #[arg(long, value_name = "IMAGE", required_unless_present = "api_only")]
+    image: Option<String>,
+
+    /// Create no pods: ask about what the API server has of each node
+    #[arg(long, conflicts_with_all = ["image", "image_pull_policy", "service_account", "priority_class"])]
+    api_only: bool,
 
     /// Always, IfNotPresent or Never
     #[arg(long, value_name = "POLICY", value_parser = ["Always", "IfNotPresent", "Never"])]
@@ -79,15 +83,28 @@ impl RunArgs {
     pub fn start(&self, command: &[String]) -> Result<Option<(FleetRun, usize)>, Failure> {
         let plan = waiting("listing the nodes", || FleetPlan::prepare(self.options()))?;
         plan.lines().iter().for_each(|line| note("plan", line));
+        match &plan.outlived {
+            Ok(0) => {}
+            Ok(count) => warn(&format!(
+                "{count} pods of earlier runs outlived their deadline; kq fleet clean -n {} deletes them",
+                self.namespace
+            )),
+            Err(reason) => warn(&format!("pods of earlier runs: {reason}")),
+        }
         if self.dry_run {
-            note("pod", &plan.first_pod(command));
+            if let Some(pod) = plan.first_pod(command) {
+                note("pod", &pod);
+            }
             return Ok(None);
         }
-        if !self.yes {
+        if !self.yes && !self.api_only {
             crate::confirm::ask("Create these pods?")?;
         }
-        let nodes = plan.nodes.len();
-        let run = plan.start(|event| match event {
+        let (nodes, api_only) = (plan.nodes.len(), self.api_only);
+        let run = plan.start(move |event| match event {
+            FleetEvent::Interrupted(signal) if api_only => {
+                note("interrupted", &format!("{signal}: no more nodes are read"));
+            }
             FleetEvent::Interrupted(signal) => {
                 note("interrupted", &format!("{signal}: the pods are being deleted"));
             }
@@ -98,6 +115,11 @@ impl RunArgs {
         Ok(Some((run, nodes)))
     }
 
+    /// Returns true if no pods are created.
+    pub fn is_api_only(&self) -> bool {
+        self.api_only
+    }
+
     fn options(&self) -> FleetOptions {
         let flags = self.clone();
         FleetOptions {
@@ -106,12 +128,13 @@ impl RunArgs {
             sample: flags.sample.map(NonZero::get),
             pods: PodSettings {
                 namespace: flags.namespace,
-                image: flags.image,
+                image: flags.image.unwrap_or_default(),
                 image_pull_policy: flags.image_pull_policy,
                 service_account: flags.service_account,
                 priority_class: flags.priority_class,
                 ..PodSettings::default()
             },
+            api_only: flags.api_only,
             parallel: flags.parallel.get(),
             timeout: flags.timeout,
             kubeconfig: flags.kubeconfig,

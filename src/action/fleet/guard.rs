@@ -1,0 +1,190 @@
+//! The guard process of a run: it deletes the pods of a run that ended without doing so, by SIGKILL or for want of memory.
+//!
+//! The run reports each pod before it is created and after it was deleted, through a pipe. The end of the pipe is the end of
+//! the run. The process uses the credentials of the run and no other rights, and ends after a bounded number of attempts.
+
+use super::workers::each;
+use crate::answer::Failure;
+use crate::edge::api_server::ApiServer;
+use crate::edge::clock::pause;
+use crate::edge::guard_process::{GuardProcess, own_session};
+use crate::edge::interrupt::Interrupts;
+use crate::fleet::{NoAnswer, OpenPods, PodStep, uid_of_run};
+use crate::node::NodeSpec;
+use anyhow::anyhow;
+use std::convert::Infallible;
+use std::ffi::OsString;
+use std::io::{BufRead, Read};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The time for the process to start.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The time limit of each of its requests.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The longest line that is read.
+const MAX_LINE: u64 = 4 << 10;
+
+/// The most attempts to delete a pod. The pauses between them double, and add up to a minute.
+const ATTEMPTS: u32 = 8;
+
+/// The first pause.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// A pod whose creation was not confirmed does not exist if it is absent so many times, over some seconds: the API server
+/// may still be working on the request.
+const SETTLED: u32 = 5;
+
+/// The most pods that are deleted at a time.
+const PARALLEL: usize = 8;
+
+/// The pods and the API server of a guard process.
+#[derive(Clone, Debug)]
+pub struct GuardOptions {
+    pub namespace: String,
+    /// The run that it guards.
+    pub run: String,
+    pub kubeconfig: Option<PathBuf>,
+    pub context: Option<String>,
+}
+
+/// The guard process, as the run sees it.
+#[derive(Debug)]
+pub(super) struct Guard(GuardProcess);
+
+impl Guard {
+    pub(super) fn start(options: &GuardOptions) -> Result<Self, Failure> {
+        let GuardOptions { namespace, run, kubeconfig, context } = options;
+        let flag = |name: &str, value: OsString| {
+            let mut flag = OsString::from(format!("--{name}="));
+            flag.push(value);
+            flag
+        };
+        let mut arguments: Vec<OsString> = vec!["fleet".into(), "guard".into()];
+        arguments.push(flag("namespace", namespace.into()));
+        arguments.push(flag("run", run.into()));
+        arguments.extend(kubeconfig.as_ref().map(|path| flag("kubeconfig", path.into())));
+        arguments.extend(context.as_ref().map(|name| flag("context", name.into())));
+        let process = GuardProcess::start(&arguments, PATIENCE).map_err(|error| {
+            let failed = anyhow!("the process that guards the pods did not start: {error}");
+            Failure::refused(failed).hint("no pod was created")
+        })?;
+        Ok(Self(process))
+    }
+
+    /// Reports a step. No pod is created without a guard process.
+    pub(super) fn report(&self, step: &PodStep) -> Result<(), NoAnswer> {
+        let reason = |error| format!("the process that guards the pods has ended ({error})");
+        self.0.send(&step.to_line()).map_err(|error| NoAnswer::Pod(reason(error)))
+    }
+
+    /// Returns true if no pod is left.
+    pub(super) fn finish(&self) -> bool {
+        self.0.finish()
+    }
+}
+
+/// The work of the guard process itself.
+pub struct PodGuard {
+    options: GuardOptions,
+    server: ApiServer,
+}
+
+impl PodGuard {
+    /// Leaves the session of the run, so that no signal of its terminal arrives, and finds the API server.
+    ///
+    /// # Errors
+    ///
+    /// Fails where signals cannot be caught, and without a kubeconfig.
+    pub fn prepare(options: GuardOptions) -> Result<Self, Failure> {
+        let refuse = |error| Failure::refused(anyhow!("signals cannot be kept away: {error}"));
+        own_session().map_err(refuse)?;
+        // Its work is bounded, and ends with the run.
+        Interrupts::watch(|_| {}, || {}).map_err(refuse)?;
+        let server = options.connect()?;
+        Ok(Self { options, server })
+    }
+
+    /// Reads what the run reports until it ends, and deletes the pods that are left then. Returns how many may still be
+    /// left, after `report` got the name and the reason of each.
+    pub fn watch(self, mut input: impl BufRead, mut report: impl FnMut(&str, &str)) -> usize {
+        let (mut open, mut line) = (OpenPods::default(), Vec::new());
+        // A pipe that cannot be read has ended as well.
+        while input.by_ref().take(MAX_LINE).read_until(b'\n', &mut line).is_ok_and(|read| read > 0)
+        {
+            open.record(&line);
+            line.clear();
+        }
+        let pods = open.into_pods();
+        // A token may have been renewed since.
+        let server = self.options.connect().unwrap_or(self.server);
+        let GuardOptions { namespace, run, .. } = &self.options;
+        let cleanup = Cleanup { server: &server, namespace, run };
+        let work = |at: usize| {
+            let (name, uid) = &pods[at];
+            (name, cleanup.delete(name, uid.clone()))
+        };
+        let mut left = 0;
+        let ended = each(pods.len(), PARALLEL, work, |_, (name, deleted)| {
+            if let Err(reason) = deleted {
+                left += 1;
+                report(name, &reason);
+            }
+            Ok::<(), Infallible>(())
+        });
+        match ended {
+            Ok(()) => left,
+        }
+    }
+}
+
+impl GuardOptions {
+    fn connect(&self) -> Result<ApiServer, Failure> {
+        let spec = NodeSpec {
+            kubeconfig: self.kubeconfig.clone(),
+            context: self.context.clone(),
+            timeout: TIMEOUT,
+            ..NodeSpec::default()
+        };
+        Ok(spec.connect()?)
+    }
+}
+
+struct Cleanup<'a> {
+    server: &'a ApiServer,
+    namespace: &'a str,
+    run: &'a str,
+}
+
+impl Cleanup<'_> {
+    /// Deletes a pod of the run; another pod of its name stays.
+    fn delete(&self, name: &str, mut uid: Option<String>) -> Result<(), String> {
+        let (mut absent, mut reason) = (0, String::new());
+        for attempt in 0..ATTEMPTS {
+            if attempt > 0 {
+                pause(PAUSE * 2_u32.pow(attempt - 1));
+            }
+            if uid.is_none() {
+                match self.server.read_pod(self.namespace, name) {
+                    Ok(Some(object)) => match uid_of_run(&object, self.run) {
+                        Some(found) => uid = Some(found),
+                        None => return Ok(()),
+                    },
+                    Ok(None) => absent += 1,
+                    Err(error) => reason = error.reason(),
+                }
+            }
+            match &uid {
+                Some(uid) => match self.server.delete_pod(self.namespace, name, uid) {
+                    Ok(()) => return Ok(()),
+                    Err(error) => reason = error.reason(),
+                },
+                None if absent >= SETTLED => return Ok(()),
+                None => {}
+            }
+        }
+        Err(reason)
+    }
+}

@@ -1,0 +1,96 @@
+//! `kq fleet clean`
+
+use crate::exit::{Code, Failure, changes_begin, note, warn};
+use crate::interval::parse_interval;
+use crate::progress::waiting;
+use crate::{confirm, write};
+use kq::action::fleet::{CleanOptions, CleanPlan};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Delete the pods that earlier runs of kq fleet left behind
+///
+/// A run deletes its pods, and a guard process deletes them where the run was
+/// killed. Pods are left only where both were killed, or where the API server did
+/// not answer for a minute. kq deletes the pods in the namespace that have the
+/// labels of a run and are a minute older than their deadline. With --pods-of, it
+/// deletes all pods of that run. Each pod is deleted by its UID, after kq has shown
+/// the plan and asked for confirmation.
+///
+/// Exit code 0: no such pod is left. 3: the pods could not be listed. 4: no pod was
+/// deleted, since the plan was not confirmed. 5: a pod could not be deleted.
+///
+/// Examples:
+///
+///   kq fleet clean --dry-run
+///   kq fleet clean -n kube-system --yes
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// The namespace of the pods
+    #[arg(short, long, value_name = "NAMESPACE", default_value = "kube-system")]
+    namespace: String,
+
+    /// All pods of this run, which is the value of their label kq.fleet/run
+    #[arg(long, value_name = "RUN")]
+    pods_of: Option<String>,
+
+    /// Time limit for the list of pods, and for each deletion
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_interval)]
+    timeout: Duration,
+
+    /// Show the plan, and delete nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Do not ask for confirmation
+    #[arg(long)]
+    yes: bool,
+
+    /// The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config)
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+
+    /// The context in the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+}
+
+impl Args {
+    /// Lists, shows the plan, asks and deletes.
+    pub fn run(self) -> Result<Code, Failure> {
+        let options = CleanOptions {
+            namespace: self.namespace.clone(),
+            run: self.pods_of,
+            kubeconfig: self.kubeconfig,
+            context: self.context,
+            timeout: self.timeout,
+        };
+        let plan = waiting("listing the pods", || CleanPlan::prepare(&options))?;
+        plan.lines().iter().for_each(|line| note("plan", line));
+        if plan.others > 0 {
+            note("kept", &format!("{} pods of runs that may not have ended", plan.others));
+        }
+        if plan.pods.is_empty() {
+            note("plan", "no pod of an earlier run is left");
+            return Ok(Code::Answered);
+        }
+        if self.dry_run {
+            return Ok(Code::Answered);
+        }
+        if !self.yes {
+            confirm::ask("Delete these pods?")?;
+        }
+        changes_begin();
+        let (mut deleted, mut is_whole) = (Vec::new(), true);
+        plan.apply(|pod, result| match result {
+            Ok(()) => deleted.push(format!("deleted pod {}/{}", self.namespace, pod.name)),
+            Err(reason) => {
+                is_whole = false;
+                warn(&format!("pod {}/{} was not deleted: {reason}", self.namespace, pod.name));
+            }
+        });
+        write::lines(deleted)?;
+        Ok(if is_whole { Code::Answered } else { Code::Stopped })
+    }
+}

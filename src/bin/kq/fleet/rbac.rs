@@ -1,0 +1,122 @@
+//! `kq fleet rbac`
+
+use super::question::Question;
+use crate::exit::{Code, Failure};
+use crate::output_format::OutputFormat;
+use crate::write;
+use anyhow::anyhow;
+use clap::ValueEnum;
+use kq::fleet::{FleetUse, RbacOptions};
+use kq::k8s::validation::{is_namespace_name, is_pod_name};
+use serde_json::json;
+use std::ffi::OsString;
+
+/// Print the RBAC manifests of a service account that may run a command of kq fleet
+///
+/// The manifests are a ServiceAccount, a ClusterRole for what is read of all
+/// namespaces, a Role for the pods of kq in the namespace, and their bindings. They
+/// have the rights that the requests of the command need, and no others. The pods
+/// of a run have no token, so the command after -- adds no rights; it is checked as
+/// kq fleet run checks it.
+///
+/// Nothing is sent to the API server.
+///
+/// Exit code 0: printed.
+///
+/// Examples:
+///
+///   kq fleet rbac run | kubectl apply -f -
+///   kq fleet rbac run --api-only -- preempt explain dns.yaml
+///   kq fleet rbac clean -n kube-system -o json
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// The command of kq fleet
+    #[arg(value_name = "FLEET-COMMAND")]
+    fleet_command: FleetCommand,
+
+    /// The command that the nodes are asked, after --
+    #[arg(value_name = "COMMAND", last = true)]
+    command: Vec<OsString>,
+
+    /// The rights of run and collect with --api-only
+    #[arg(long)]
+    api_only: bool,
+
+    /// The namespace of the account and of the pods
+    #[arg(short, long, value_name = "NAMESPACE", default_value = "kube-system")]
+    namespace: String,
+
+    /// The name of the account, of the roles and of the bindings
+    #[arg(long, value_name = "NAME", default_value = "kq-fleet")]
+    name: String,
+
+    /// Output format
+    #[arg(short, long, value_name = "FORMAT", default_value = "yaml")]
+    output: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FleetCommand {
+    /// kq fleet run
+    Run,
+    /// kq fleet collect
+    Collect,
+    /// kq fleet clean
+    Clean,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A document for each object
+    Yaml,
+    /// A List of the objects
+    Json,
+}
+
+impl Args {
+    /// Prints the manifests.
+    pub fn run(self) -> Result<Code, Failure> {
+        let uses = match (self.fleet_command, self.api_only) {
+            (FleetCommand::Run | FleetCommand::Collect, true) => FleetUse::ApiOnly,
+            (FleetCommand::Run | FleetCommand::Collect, false) => FleetUse::Pods,
+            (FleetCommand::Clean, false) => FleetUse::Clean,
+            (FleetCommand::Clean, true) => {
+                let invalid = anyhow!("kq fleet clean has no --api-only: it deletes pods");
+                return Err(Failure::usage(invalid));
+            }
+        };
+        if !self.command.is_empty() {
+            match (self.fleet_command, self.api_only) {
+                (FleetCommand::Run, true) => Question::of_api(self.command)?,
+                (FleetCommand::Run, false) => Question::of_nodes(self.command)?,
+                _ => {
+                    let extra = anyhow!("only kq fleet run has a command after --");
+                    return Err(Failure::usage(extra));
+                }
+            };
+        }
+        for (flag, name, is_valid) in [
+            ("--namespace", &self.namespace, is_namespace_name(&self.namespace)),
+            ("--name", &self.name, is_pod_name(&self.name)),
+        ] {
+            if !is_valid {
+                return Err(Failure::usage(anyhow!("{flag} {name:?}: not a valid name")));
+            }
+        }
+        let manifests = RbacOptions { name: self.name, namespace: self.namespace }.manifests(uses);
+        match self.output {
+            Format::Json => {
+                let list = json!({"apiVersion": "v1", "kind": "List", "items": manifests});
+                write::value(OutputFormat::Json, &list)?;
+            }
+            Format::Yaml => {
+                for manifest in manifests {
+                    write::verbatim(["---".to_owned()])?;
+                    write::value(OutputFormat::Yaml, &manifest)?;
+                }
+            }
+        }
+        Ok(Code::Answered)
+    }
+}
