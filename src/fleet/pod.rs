@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// The label that has [`MANAGED_BY`].
 pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
@@ -39,6 +40,8 @@ pub struct PodSettings {
     pub service_account: Option<String>,
     /// The priority class; `None`: the cluster's default.
     pub priority_class: Option<String>,
+    /// The requests of its container, by resource; empty: none.
+    pub requests: BTreeMap<String, String>,
     /// After so many seconds the kubelet ends the pod, whatever becomes of kq.
     pub deadline_seconds: u64,
     /// What distinguishes this run from others.
@@ -75,6 +78,9 @@ impl PodSettings {
         });
         if let Some(policy) = &self.image_pull_policy {
             container["imagePullPolicy"] = json!(policy);
+        }
+        if !self.requests.is_empty() {
+            container["resources"] = json!({"requests": self.requests});
         }
         let mut spec = json!({
             "nodeName": node,

@@ -12,7 +12,7 @@ mod workers;
 
 pub use clean::{CleanOptions, CleanPlan};
 pub use guard::{GuardOptions, PodGuard};
-pub use plan::{FleetNode, FleetOptions, FleetPlan};
+pub use plan::{FleetNode, FleetOptions, FleetPlan, Sample};
 pub use run::{FleetEvent, FleetRun};
 pub use snapshots::{SnapshotFleet, SnapshotOptions};
 

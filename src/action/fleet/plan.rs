@@ -27,7 +27,7 @@ pub struct FleetOptions {
     pub nodes: Vec<String>,
     pub selector: Option<LabelSelector>,
     /// Only so many of them, evenly spread over their names.
-    pub sample: Option<usize>,
+    pub sample: Option<Sample>,
     /// `deadline_seconds` and `run` are set by the plan.
     pub pods: PodSettings,
     /// How many pods run at a time.
@@ -38,6 +38,24 @@ pub struct FleetOptions {
     pub api_only: bool,
     pub kubeconfig: Option<PathBuf>,
     pub context: Option<String>,
+}
+
+/// How many of the nodes are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sample {
+    Nodes(usize),
+    /// A part of the nodes, rounded up; 1 to 100.
+    Percent(usize),
+}
+
+impl Sample {
+    /// Returns how many of a number of nodes are chosen.
+    fn of(self, nodes: usize) -> usize {
+        match self {
+            Self::Nodes(count) => count.min(nodes),
+            Self::Percent(percent) => (nodes * percent).div_ceil(100).min(nodes),
+        }
+    }
 }
 
 /// A node of a run.
@@ -181,8 +199,8 @@ impl FleetOptions {
             .filter(|node| self.selector.as_ref().is_none_or(|it| it.matches(&node.labels)))
             .collect();
         nodes.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        if let Some(sample) = self.sample.filter(|sample| *sample < nodes.len()) {
-            let count = nodes.len();
+        let count = nodes.len();
+        if let Some(sample) = self.sample.map(|it| it.of(count)).filter(|it| *it < count) {
             let spread: BTreeSet<usize> = (0..sample).map(|at| at * count / sample).collect();
             let numbered = nodes.into_iter().enumerate();
             nodes = numbered.filter(|(at, _)| spread.contains(at)).map(|(_, it)| it).collect();
@@ -200,4 +218,24 @@ impl FleetOptions {
 fn run_name() -> String {
     let nanoseconds = moment().0.unsigned_abs();
     format!("{:08x}{:05x}", nanoseconds >> 20 & 0xffff_ffff, std::process::id() & 0xf_ffff)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_some_nodes_is_at_least_one() {
+        for (sample, nodes, expected) in [
+            (Sample::Nodes(3), 2, 2),
+            (Sample::Nodes(3), 10, 3),
+            (Sample::Percent(1), 5_000, 50),
+            (Sample::Percent(1), 3, 1),
+            (Sample::Percent(34), 3, 2),
+            (Sample::Percent(100), 3, 3),
+            (Sample::Percent(50), 0, 0),
+        ] {
+            assert_eq!(sample.of(nodes), expected, "{sample:?} of {nodes}");
+        }
+    }
 }

@@ -24,7 +24,7 @@ const MAX_LOG_BYTES: u64 = 32 << 20;
 /// The time between two requests for a pod.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// The most requests to find or to delete a pod.
+/// The most requests to find or to delete a pod, and for its log.
 const ATTEMPTS: usize = 3;
 
 /// An event of a run that does not belong to a node's answer.
@@ -188,9 +188,12 @@ impl FleetRun {
             }
             self.interrupts.pause(PAUSE);
         }
-        let log = server.pod_log(namespace, name, MAX_LOG_BYTES);
-        let log = log.map_err(|error| NoAnswer::Cut(error.reason()))?;
-        Packed::from_log(&log, MAX_ANSWER_BYTES)
+        // The connection to the kubelet may fail, and a log that is being rotated is whole later.
+        attempt(|| {
+            let log = server.pod_log(namespace, name, MAX_LOG_BYTES);
+            let log = log.map_err(|error| NoAnswer::Cut(error.reason()))?;
+            Packed::from_log(&log, MAX_ANSWER_BYTES)
+        })
     }
 
     /// Returns the UID of a pod of this run; `None`: there is none.
@@ -233,7 +236,7 @@ impl FleetRun {
 }
 
 /// Makes a request again where it fails, with pauses, and returns the last reason.
-fn attempt<T>(request: impl Fn() -> Result<T, String>) -> Result<T, String> {
+fn attempt<T, E>(request: impl Fn() -> Result<T, E>) -> Result<T, E> {
     let mut result = request();
     for _ in 1..ATTEMPTS {
         if result.is_ok() {

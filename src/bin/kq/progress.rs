@@ -36,6 +36,33 @@ impl Progress {
     }
 }
 
+impl Progress {
+    /// Shows also how many of the done ones failed, the rate, and the time that is left at this rate.
+    pub fn show_rate(&self, done: usize, all: usize, failed: usize) {
+        self.0.set_message(rate(done, all, failed, self.0.elapsed()));
+        self.show(done, all);
+    }
+}
+
+fn rate(done: usize, all: usize, failed: usize, elapsed: Duration) -> String {
+    let mut text = "nodes".to_owned();
+    if failed > 0 {
+        text.push_str(&format!(", {failed} without an answer"));
+    }
+    let seconds = elapsed.as_secs_f64();
+    if done > 0 && seconds > 0.0 {
+        let rate = done as f64 / seconds;
+        let left = Duration::from_secs_f64(all.saturating_sub(done) as f64 / rate).as_secs();
+        let left = match (left / 3_600, left / 60 % 60, left % 60) {
+            (0, 0, seconds) => format!("{seconds}s"),
+            (0, minutes, seconds) => format!("{minutes}m{seconds}s"),
+            (hours, minutes, _) => format!("{hours}h{minutes}m"),
+        };
+        text.push_str(&format!(", {rate:.1}/s, {left} left"));
+    }
+    text
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
         end(&self.0);
@@ -84,4 +111,21 @@ fn line(template: &str, what: &'static str) -> ProgressBar {
 fn end(bar: &ProgressBar) {
     bar.finish_and_clear();
     *LINE.lock().unwrap_or_else(PoisonError::into_inner) = None;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_is_that_of_the_rate_so_far() {
+        for (done, all, failed, seconds, expected) in [
+            (0, 5_000, 0, 1, "nodes"),
+            (10, 5_000, 0, 1, "nodes, 10.0/s, 8m19s left"),
+            (10, 50_000, 3, 10, "nodes, 3 without an answer, 1.0/s, 13h53m left"),
+            (10, 12, 10, 10, "nodes, 10 without an answer, 1.0/s, 2s left"),
+        ] {
+            assert_eq!(rate(done, all, failed, Duration::from_secs(seconds)), expected);
+        }
+    }
 }

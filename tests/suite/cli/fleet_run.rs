@@ -150,6 +150,60 @@ fn snapshots_are_collected_and_asked_again() {
 }
 
 #[test]
+fn refusals_are_named_and_faults_of_logs_are_retried() {
+    let (fleet, node) = (Fleet::start(), Node::new(Kernel::V2));
+    let question = format!("cgroup show --host-root {}", node.root().display());
+    let line = format!("fleet run {} well-1 well-2 --yes -- {question}", fleet.flags());
+    fleet.state.lock().expect("it is whole").faults_of_logs = 2;
+    let ran = kq(&line).run();
+    assert!(ran.stderr.contains("2 of 2 nodes answered"), "{}", ran.text());
+    fleet.is_clean(&ran);
+    let created = fleet.state.lock().expect("it is whole").created.len();
+    for message in [
+        "pods \"kq-fleet-1\" is forbidden: exceeded quota: few, requested: pods=1, used: pods=5, limited: pods=5",
+        "admission webhook \"no.example\" denied the request: no privileged pods",
+    ] {
+        fleet.state.lock().expect("it is whole").refusal = Some(message);
+        let before = fleet.server.seen().len();
+        let ran = kq(&line).run();
+        assert_eq!(ran.code, 3, "{}", ran.text());
+        assert!(ran.stderr.contains(message), "{}", ran.text());
+        assert!(ran.stderr.contains("0 of 2 nodes answered"), "{}", ran.text());
+        // Two lists and two creations: a refusal is not retried, and no pod is looked for.
+        assert_eq!(fleet.server.seen().len() - before, 4, "{}", ran.text());
+    }
+    assert_eq!(fleet.state.lock().expect("it is whole").created.len(), created);
+}
+
+#[test]
+fn nodes_come_from_a_file_and_pods_have_requests() {
+    let fleet = Fleet::start();
+    let line = format!("fleet run {} --dry-run", fleet.flags());
+    let dry_run =
+        |flags: &str, names: &str| kq(&format!("{line} {flags} -- doctor")).stdin(names).run();
+    let ran = dry_run("--nodes-from -", "node/well-1\nnode/well-2\n# node/cut\n");
+    assert!(ran.stderr.contains("plan: a pod on well-1 and 1 more nodes"), "{}", ran.text());
+    let ran = dry_run("--nodes-from - cut", "well-1");
+    assert!(ran.stderr.contains("plan: a pod on cut and 1 more nodes"), "{}", ran.text());
+    for (names, expected) in [("", "no names of nodes"), ("well-3", "did you mean well-")] {
+        let ran = dry_run("--nodes-from -", names);
+        assert_eq!(ran.code, 2, "{}", ran.text());
+        assert!(ran.stderr.contains(expected), "{}", ran.text());
+    }
+    let ran = dry_run("--sample 50%", "");
+    assert!(ran.stderr.contains("plan: a pod on cut and 5 more nodes"), "{}", ran.text());
+    let ran = dry_run("--requests cpu=10m,memory=32Mi well-1", "");
+    let pod = ran.stderr.lines().find_map(|line| line.strip_prefix("pod: ")).expect("a pod");
+    let pod: Value = serde_json::from_str(pod).expect("JSON");
+    let requests = &pod["spec"]["containers"][0]["resources"]["requests"];
+    assert_eq!((&requests["cpu"], &requests["memory"]), (&"10m".into(), &"32Mi".into()));
+    for flags in ["--sample 0", "--sample 101%", "--requests cpu", "--requests cpu=-1"] {
+        assert_eq!(dry_run(flags, "").code, 2, "{flags}");
+    }
+    assert!(fleet.state.lock().expect("it is whole").created.is_empty());
+}
+
+#[test]
 fn nothing_is_made_without_a_yes() {
     let fleet = Fleet::start();
     let flags = fleet.flags();

@@ -40,6 +40,10 @@ pub struct State {
     pub deleted: Vec<String>,
     pub busy: usize,
     pub faults_of_deletions: usize,
+    /// The message with which an admission webhook or a quota refuses all pods.
+    pub refusal: Option<&'static str>,
+    /// How many requests for a log fail.
+    pub faults_of_logs: usize,
     /// How many requests there were.
     pub requests: usize,
     /// When the client is killed.
@@ -138,7 +142,9 @@ fn counted(state: &Mutex<State>) -> usize {
 /// Kills the client if it is time.
 fn kill(state: &Mutex<State>, at: usize, after: bool) {
     let end = Instant::now() + Duration::from_secs(20);
-    while let Some(kill) = locked(state).kill.filter(|it| it.at == at && it.after == after) {
+    loop {
+        let due = locked(state).kill.filter(|it| it.at == at && it.after == after);
+        let Some(kill) = due else { return };
         match kill.process {
             Some(process) => {
                 kill_process(process, Signal::KILL).expect("it runs");
@@ -240,6 +246,11 @@ fn respond(state: &Mutex<State>, seen: &Seen) -> Vec<u8> {
             let message = "only the following media types are accepted: application/json";
             return failure("406 Not Acceptable", &[], "NotAcceptable", message).into_bytes();
         }
+        if state.faults_of_logs > 0 {
+            state.faults_of_logs -= 1;
+            return failure("500 Internal Server Error", &[], "InternalError", "dial tcp")
+                .into_bytes();
+        }
         let mut text = answer("200 OK", &["Content-Type: text/plain"], "")
             .replace("Content-Length: 0", &format!("Content-Length: {}", log.len()))
             .into_bytes();
@@ -298,6 +309,9 @@ fn create(state: &Mutex<State>, body: &str) -> Vec<u8> {
             let headers = ["Retry-After: 0"];
             return failure("429 Too Many Requests", &headers, "TooManyRequests", "busy")
                 .into_bytes();
+        }
+        if let Some(message) = state.refusal {
+            return failure("403 Forbidden", &[], "Forbidden", message).into_bytes();
         }
         if node == "twice" {
             // The pod of another client, which stays.

@@ -57,7 +57,7 @@ impl Args {
                 }
                 Err(reason) => warn(&format!("{node} is not stored: {reason}")),
             }
-            progress.show(done, all);
+            progress.show_rate(done, all, done - stored);
         });
         drop(progress);
         note("stored", &format!("{stored} of {all} nodes in {}", self.dir.display()));

@@ -55,15 +55,16 @@ impl MergeArgs {
         if is_shown && self.output == OutputFormat::Exchange(Exchange::Csv) {
             write::verbatim([csv(None)])?;
         }
-        let progress = Progress::of("nodes");
+        let (progress, mut failed) = (Progress::of("nodes"), 0);
         ask(&mut |done, outcome| {
             if let Some(outcome) = outcome {
+                failed += usize::from(matches!(outcome.reply, Reply::Failed { .. }));
                 merged.add(&outcome);
                 if is_shown {
                     self.line(&outcome)?;
                 }
             }
-            progress.show(done, nodes);
+            progress.show_rate(done, nodes, failed);
             Ok(())
         })?;
         Ok(merged)

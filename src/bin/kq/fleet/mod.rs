@@ -1,6 +1,7 @@
 //! `kq fleet`
 
 mod ask;
+mod choice;
 mod clean;
 mod collect;
 mod guard;

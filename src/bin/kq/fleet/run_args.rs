@@ -1,14 +1,19 @@
 //! The flags of commands that run kq on the nodes of a cluster.
 
+use super::choice::{parse_requests, parse_sample, read_names};
 use crate::exit::{Failure, note, warn};
 use crate::interval::parse_interval;
 use crate::progress::waiting;
-use kq::action::fleet::{FleetEvent, FleetOptions, FleetPlan, FleetRun};
+use kq::action::fleet::{FleetEvent, FleetOptions, FleetPlan, FleetRun, Sample};
 use kq::fleet::PodSettings;
 use kq::k8s::label_selector::LabelSelector;
+use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// The requests of a container, by resource.
+type Requests = BTreeMap<String, String>;
 
 /// The flags that choose nodes and set up their pods.
 #[derive(Clone, Debug, clap::Args)]
@@ -21,9 +26,13 @@ pub struct RunArgs {
     #[arg(short = 'l', long, value_name = "SELECTOR", value_parser = LabelSelector::parse)]
     selector: Option<LabelSelector>,
 
-    /// Only this number of nodes, evenly spread over their names
-    #[arg(long, value_name = "NUMBER")]
-    sample: Option<NonZero<usize>>,
+    /// A file with the names of more nodes, as from kubectl get nodes -o name; - is standard input
+    #[arg(long, value_name = "FILE")]
+    nodes_from: Option<String>,
+
+    /// Only this number of nodes, or this part of them, evenly spread over their names
+    #[arg(long, value_name = "NUMBER|PERCENT%", value_parser = parse_sample)]
+    sample: Option<Sample>,
 
     /// The image of kq, as in docs/release.md
     #[arg(long, value_name = "IMAGE", required_unless_present = "api_only")]
@@ -49,7 +58,11 @@ pub struct RunArgs {
     #[arg(long, value_name = "NAME")]
     priority_class: Option<String>,
 
-    /// The number of pods that run at a time
+    /// The requests of each pod, such as cpu=10m,memory=32Mi (default: none)
+    #[arg(long, value_name = "RESOURCE=AMOUNT,...", value_parser = parse_requests, conflicts_with = "api_only")]
+    requests: Option<Requests>,
+
+    /// The number of nodes that are asked at a time
     #[arg(long, value_name = "NUMBER", default_value = "20")]
     parallel: NonZero<usize>,
 
@@ -81,7 +94,8 @@ impl RunArgs {
     ///
     /// Fails where the nodes are unknown, for a node that does not exist, and without confirmation.
     pub fn start(&self, command: &[String]) -> Result<Option<(FleetRun, usize)>, Failure> {
-        let plan = waiting("listing the nodes", || FleetPlan::prepare(self.options()))?;
+        let options = self.options()?;
+        let plan = waiting("listing the nodes", || FleetPlan::prepare(options))?;
         plan.lines().iter().for_each(|line| note("plan", line));
         match &plan.outlived {
             Ok(0) => {}
@@ -120,18 +134,21 @@ impl RunArgs {
         self.api_only
     }
 
-    fn options(&self) -> FleetOptions {
+    fn options(&self) -> Result<FleetOptions, Failure> {
         let flags = self.clone();
-        FleetOptions {
-            nodes: flags.nodes,
+        let named = flags.nodes_from.as_deref().map(read_names).transpose()?;
+        let nodes = flags.nodes.into_iter().chain(named.into_iter().flatten()).collect();
+        Ok(FleetOptions {
+            nodes,
             selector: flags.selector,
-            sample: flags.sample.map(NonZero::get),
+            sample: flags.sample,
             pods: PodSettings {
                 namespace: flags.namespace,
                 image: flags.image.unwrap_or_default(),
                 image_pull_policy: flags.image_pull_policy,
                 service_account: flags.service_account,
                 priority_class: flags.priority_class,
+                requests: flags.requests.unwrap_or_default(),
                 ..PodSettings::default()
             },
             api_only: flags.api_only,
@@ -139,6 +156,6 @@ impl RunArgs {
             timeout: flags.timeout,
             kubeconfig: flags.kubeconfig,
             context: flags.context,
-        }
+        })
     }
 }
