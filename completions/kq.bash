@@ -208,11 +208,20 @@ _kq() {
             kq__subcmd__fleet,ask)
                 cmd="kq__subcmd__fleet__subcmd__ask"
                 ;;
+            kq__subcmd__fleet,clean)
+                cmd="kq__subcmd__fleet__subcmd__clean"
+                ;;
             kq__subcmd__fleet,collect)
                 cmd="kq__subcmd__fleet__subcmd__collect"
                 ;;
+            kq__subcmd__fleet,guard)
+                cmd="kq__subcmd__fleet__subcmd__guard"
+                ;;
             kq__subcmd__fleet,help)
                 cmd="kq__subcmd__fleet__subcmd__help"
+                ;;
+            kq__subcmd__fleet,rbac)
+                cmd="kq__subcmd__fleet__subcmd__rbac"
                 ;;
             kq__subcmd__fleet,run)
                 cmd="kq__subcmd__fleet__subcmd__run"
@@ -223,11 +232,20 @@ _kq() {
             kq__subcmd__fleet__subcmd__help,ask)
                 cmd="kq__subcmd__fleet__subcmd__help__subcmd__ask"
                 ;;
+            kq__subcmd__fleet__subcmd__help,clean)
+                cmd="kq__subcmd__fleet__subcmd__help__subcmd__clean"
+                ;;
             kq__subcmd__fleet__subcmd__help,collect)
                 cmd="kq__subcmd__fleet__subcmd__help__subcmd__collect"
                 ;;
+            kq__subcmd__fleet__subcmd__help,guard)
+                cmd="kq__subcmd__fleet__subcmd__help__subcmd__guard"
+                ;;
             kq__subcmd__fleet__subcmd__help,help)
                 cmd="kq__subcmd__fleet__subcmd__help__subcmd__help"
+                ;;
+            kq__subcmd__fleet__subcmd__help,rbac)
+                cmd="kq__subcmd__fleet__subcmd__help__subcmd__rbac"
                 ;;
             kq__subcmd__fleet__subcmd__help,run)
                 cmd="kq__subcmd__fleet__subcmd__help__subcmd__run"
@@ -397,8 +415,17 @@ _kq() {
             kq__subcmd__help__subcmd__fleet,ask)
                 cmd="kq__subcmd__help__subcmd__fleet__subcmd__ask"
                 ;;
+            kq__subcmd__help__subcmd__fleet,clean)
+                cmd="kq__subcmd__help__subcmd__fleet__subcmd__clean"
+                ;;
             kq__subcmd__help__subcmd__fleet,collect)
                 cmd="kq__subcmd__help__subcmd__fleet__subcmd__collect"
+                ;;
+            kq__subcmd__help__subcmd__fleet,guard)
+                cmd="kq__subcmd__help__subcmd__fleet__subcmd__guard"
+                ;;
+            kq__subcmd__help__subcmd__fleet,rbac)
+                cmd="kq__subcmd__help__subcmd__fleet__subcmd__rbac"
                 ;;
             kq__subcmd__help__subcmd__fleet,run)
                 cmd="kq__subcmd__help__subcmd__fleet__subcmd__run"
@@ -3408,7 +3435,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet)
-            opts="-h -V --help --version run collect ask answer help"
+            opts="-h -V --help --version run collect ask clean rbac guard answer help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3485,8 +3512,46 @@ _kq() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        kq__subcmd__fleet__subcmd__clean)
+            opts="-n -h -V --namespace --pods-of --timeout --dry-run --yes --kubeconfig --context --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pods-of)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         kq__subcmd__fleet__subcmd__collect)
-            opts="-l -n -d -h -V --selector --sample --image --image-pull-policy --namespace --service-account --priority-class --parallel --timeout --dry-run --yes --kubeconfig --context --dir --help --version"
+            opts="-l -n -d -h -V --selector --nodes-from --sample --image --api-only --image-pull-policy --namespace --service-account --priority-class --requests --parallel --timeout --dry-run --yes --kubeconfig --context --dir --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3497,6 +3562,10 @@ _kq() {
                     return 0
                     ;;
                 -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --nodes-from)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3525,6 +3594,10 @@ _kq() {
                     return 0
                     ;;
                 --priority-class)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --requests)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3559,8 +3632,38 @@ _kq() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        kq__subcmd__fleet__subcmd__guard)
+            opts="-h -V --namespace --run --kubeconfig --context --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --run)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         kq__subcmd__fleet__subcmd__help)
-            opts="run collect ask answer help"
+            opts="run collect ask clean rbac guard answer help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3601,7 +3704,35 @@ _kq() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        kq__subcmd__fleet__subcmd__help__subcmd__clean)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         kq__subcmd__fleet__subcmd__help__subcmd__collect)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__fleet__subcmd__help__subcmd__guard)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3629,6 +3760,20 @@ _kq() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        kq__subcmd__fleet__subcmd__help__subcmd__rbac)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         kq__subcmd__fleet__subcmd__help__subcmd__run)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -3643,8 +3788,42 @@ _kq() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        kq__subcmd__fleet__subcmd__rbac)
+            opts="-n -o -h -V --api-only --namespace --name --output --help --version run collect clean"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "yaml json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "yaml json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         kq__subcmd__fleet__subcmd__run)
-            opts="-l -n -o -h -V --selector --sample --image --image-pull-policy --namespace --service-account --priority-class --parallel --timeout --dry-run --yes --kubeconfig --context --group-by --value --output --help --version"
+            opts="-l -n -o -h -V --selector --nodes-from --sample --image --api-only --image-pull-policy --namespace --service-account --priority-class --requests --parallel --timeout --dry-run --yes --kubeconfig --context --group-by --value --output --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3655,6 +3834,10 @@ _kq() {
                     return 0
                     ;;
                 -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --nodes-from)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3683,6 +3866,10 @@ _kq() {
                     return 0
                     ;;
                 --priority-class)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --requests)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -5196,7 +5383,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__help__subcmd__fleet)
-            opts="run collect ask answer"
+            opts="run collect ask clean rbac guard answer"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5237,7 +5424,49 @@ _kq() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        kq__subcmd__help__subcmd__fleet__subcmd__clean)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         kq__subcmd__help__subcmd__fleet__subcmd__collect)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__help__subcmd__fleet__subcmd__guard)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__help__subcmd__fleet__subcmd__rbac)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -35,7 +35,7 @@ fn the_api_server_answers_what_needs_no_pod() {
     let dns = folder.path().join("dns.yaml").display().to_string();
     for (command, at, expected) in [
         ("cgroup plan".to_owned(), "/kind", "CgroupPlan"),
-        (format!("admit explain {dns}"), "/refusals/0/reason", "OutOfcpu"),
+        (format!("admit explain {dns}"), "/kills/0", "shop/web-on-well-1"),
         (format!("preempt explain {dns}"), "/victims/0/pod", "shop/web-on-well-1"),
     ] {
         let ran =
@@ -99,7 +99,7 @@ fn mistakes_with_api_only_are_named() {
 
 /// The rights that manifests give, as `cluster list nodes` or `kube-system get pods`.
 fn granted(arguments: &str) -> BTreeSet<String> {
-    let ran = kq(&format!("fleet rbac {arguments} -o json")).run();
+    let ran = kq(&format!("fleet rbac -o json {arguments}")).run();
     assert_eq!(ran.code, 0, "{}", ran.text());
     let list: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     let items = list["items"].as_array().expect("a list");

@@ -193,7 +193,7 @@ fn respond(state: &Mutex<State>, seen: &Seen) -> Vec<u8> {
             true => (vec![pod], ""),
             false => (Vec::new(), "second"),
         };
-        let list = value!({"kind": "PodList", "metadata": {"continue": next}, "items": items});
+        let list = value!({"apiVersion": "v1", "kind": "PodList", "metadata": {"continue": next}, "items": items});
         return json(&list.to_string()).into_bytes();
     }
     if method == "POST" && path == PODS {
