@@ -21,6 +21,7 @@
 //! * `facts`: what is known about a node, and where from. Pure.
 //! * `admission`, `cgroup`, `device`, `eviction`, `image_gc`, `kubelet_start`, `preemption`, `probe`: domains: one folder per question.
 //!   Pure; they do not import each other, but for `preemption`, which builds on `admission`.
+//! * `top`: the live view of a node: frames, trends, keys, drawing. Pure.
 //! * `action`: whole changes: a plan, executed step by step and reported.
 //! * `edge`: the only folder that reads or writes the world.
 //! * `output`: tables, JSON, YAML; safe for terminals.
@@ -85,5 +86,7 @@ pub mod probe;
 #[doc(hidden)]
 pub mod report;
 mod schema;
+#[doc(hidden)]
+pub mod top;
 #[doc(hidden)]
 pub mod what_if;

@@ -10,3 +10,5 @@ pub mod image_gc;
 pub mod preemption;
 /// Probes, sent once, repeatedly, or in several ways.
 pub mod probes;
+/// The sources of the live view, and its recording.
+pub mod top;

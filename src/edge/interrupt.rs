@@ -26,12 +26,38 @@ impl Interrupts {
         first: impl Fn(&'static str) + Send + 'static,
         again: impl Fn() + Send + 'static,
     ) -> io::Result<Self> {
-        let runtime = Builder::new_current_thread().enable_io().build()?;
         let kinds = [("SIGINT", SignalKind::interrupt()), ("SIGTERM", SignalKind::terminate())];
+        Self::watch_kinds(&kinds, first, again)
+    }
+
+    /// Watches the signals that end a full-screen program, which restores the terminal first: also SIGHUP and SIGQUIT.
+    ///
+    /// # Errors
+    ///
+    /// Fails where signals cannot be watched.
+    pub fn watch_at_terminal(
+        first: impl Fn(&'static str) + Send + 'static,
+        again: impl Fn() + Send + 'static,
+    ) -> io::Result<Self> {
+        let kinds = [
+            ("SIGINT", SignalKind::interrupt()),
+            ("SIGTERM", SignalKind::terminate()),
+            ("SIGHUP", SignalKind::hangup()),
+            ("SIGQUIT", SignalKind::quit()),
+        ];
+        Self::watch_kinds(&kinds, first, again)
+    }
+
+    fn watch_kinds(
+        kinds: &[(&'static str, SignalKind)],
+        first: impl Fn(&'static str) + Send + 'static,
+        again: impl Fn() + Send + 'static,
+    ) -> io::Result<Self> {
+        let runtime = Builder::new_current_thread().enable_io().build()?;
         let mut signals = {
             let _inside = runtime.enter();
-            let watched = kinds.map(|(name, kind)| Ok((name, signal(kind)?)));
-            watched.into_iter().collect::<io::Result<Vec<_>>>()?
+            let watched = kinds.iter().map(|(name, kind)| Ok((*name, signal(*kind)?)));
+            watched.collect::<io::Result<Vec<_>>>()?
         };
         let caught = Arc::new((Mutex::new(None), Condvar::new()));
         let watched = Self { caught: Arc::clone(&caught) };

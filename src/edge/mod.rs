@@ -31,6 +31,7 @@ mod place;
 pub mod pod_resources;
 pub mod probe;
 pub mod program_version;
+pub mod recording_file;
 pub mod replace;
 pub mod snapshot_file;
 pub mod snapshot_folder;

@@ -8,6 +8,7 @@
 //! | YAML | [`MAX_YAML_BYTES`] | manifests are written by hand or by a chart |
 //! | a snapshot, unpacked | [`MAX_SNAPSHOT_BYTES`], [`unpacked_limit`] | 100,000 pods; JSON packs 20 to 30 times |
 //! | the window of a packed snapshot | [`MAX_ZSTD_WINDOW`] | what a decoder must take (RFC 8878, 3.1.1.1.2) |
+//! | a line of a recording | [`MAX_RECORDED_BYTES`] | a snapshot of 10,000 pods; a line is one snapshot, or a part of it |
 //! | a kubeconfig | [`MAX_KUBECONFIG_BYTES`] | 1,000 clusters with their certificates |
 
 pub use crate::k8s::manifest::{MAX_JSON_BYTES, MAX_YAML_BYTES};
@@ -17,6 +18,9 @@ pub const MAX_SNAPSHOT_BYTES: u64 = 512 << 20;
 
 /// The largest window of a packed snapshot. `zstd` uses larger ones with `--long` and `--ultra` only.
 pub const MAX_ZSTD_WINDOW: u64 = 8 << 20;
+
+/// The longest line of a recording that is read.
+pub const MAX_RECORDED_BYTES: u64 = 64 << 20;
 
 /// The largest kubeconfig that is read.
 pub const MAX_KUBECONFIG_BYTES: u64 = 16 << 20;

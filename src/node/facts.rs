@@ -133,6 +133,11 @@ impl FactSet {
         Self(self.0 | bits(facts))
     }
 
+    /// Returns the facts of both sets.
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     /// Removes facts.
     pub const fn without(self, facts: &[FactKey]) -> Self {
         Self(self.0 & !bits(facts))

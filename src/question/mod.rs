@@ -27,6 +27,8 @@ pub mod preemption;
 pub mod probes;
 /// All answers about a node, for one page.
 pub mod report;
+/// The live view of a node.
+pub mod top;
 /// The versions of kq, the kubelet and the runtime.
 pub mod version;
 /// Changes to a node before they are made.

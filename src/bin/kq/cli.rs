@@ -4,7 +4,7 @@ use crate::exit::{Code, Failure};
 use crate::screen::{self, Color};
 use crate::{
     admit, cgroup, devices, doctor, evict, fleet, gc, generate, man, preempt, probe, report,
-    schema, snapshot, version, what_if,
+    schema, snapshot, top, version, what_if,
 };
 use clap::{Args, Parser, Subcommand};
 use kq::output::order::Order;
@@ -60,6 +60,7 @@ enum Command {
     WhatIf(Box<what_if::Args>),
     Doctor(Box<doctor::Args>),
     Report(Box<report::Args>),
+    Top(Box<top::Args>),
     Fleet(fleet::Args),
     Snapshot(Box<snapshot::Args>),
     Schema(schema::Args),
@@ -111,7 +112,7 @@ impl Cli {
         if let Some(order) = self.common.sort_by {
             order.set();
         }
-        screen::set(self.common.color);
+        screen::set(self.common.color, !matches!(self.command, Command::Top(_)));
         match self.command {
             Command::Cgroup(args) => args.run(),
             Command::Gc(args) => args.run(),
@@ -123,6 +124,7 @@ impl Cli {
             Command::WhatIf(args) => args.run(),
             Command::Doctor(args) => args.run(),
             Command::Report(args) => args.run(),
+            Command::Top(args) => args.run(),
             Command::Fleet(args) => args.run(),
             Command::Snapshot(args) => args.run(),
             Command::Schema(args) => args.run(),

@@ -1,6 +1,6 @@
 //! Exit codes, which are an interface, and messages, which name the way out.
 
-use crate::{progress, screen};
+use crate::{progress, screen, top};
 pub use kq::answer::Failure;
 use kq::answer::FailureKind;
 use kq::answer::{Assumption, Basis};
@@ -101,6 +101,7 @@ pub fn watch_memory() {
                 "more than {allowed} MiB of memory are needed, mostly for {received} bytes from {source}"
             ),
         };
+        top::restore();
         to_stderr("kq", &brief(&text));
         let (code, hint) = match CHANGES.load(Ordering::Relaxed) {
             true => {

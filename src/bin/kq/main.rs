@@ -29,6 +29,7 @@ mod schema;
 mod screen;
 mod snapshot;
 mod source_args;
+mod top;
 mod usage;
 mod version;
 mod watch;

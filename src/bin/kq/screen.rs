@@ -20,7 +20,8 @@ pub enum Color {
 }
 
 /// Asks the terminals, and the environment as `anstream` does: `NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE` and `TERM`.
-pub fn set(color: Color) {
+/// `arranges_answers`: tables fit the width of standard output; a view that redraws its screen cuts them itself.
+pub fn set(color: Color, arranges_answers: bool) {
     match color {
         Color::Auto => ColorChoice::Auto,
         Color::Always => ColorChoice::Always,
@@ -28,11 +29,17 @@ pub fn set(color: Color) {
     }
     .write_global();
     let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
-    let has_colour = |choice| choice != ColorChoice::Never;
-    Screen { width: width(&stdout), colour: has_colour(AutoStream::choice(&stdout)) }
-        .set_for_answers();
-    let notes = Screen { width: width(&stderr), colour: has_colour(AutoStream::choice(&stderr)) };
+    if arranges_answers {
+        Screen { width: width(&stdout), colour: has_colour() }.set_for_answers();
+    }
+    let notes =
+        Screen { width: width(&stderr), colour: AutoStream::choice(&stderr) != ColorChoice::Never };
     let _ = NOTES.set(notes);
+}
+
+/// Returns true if standard output shows colours.
+pub fn has_colour() -> bool {
+    AutoStream::choice(&std::io::stdout()) != ColorChoice::Never
 }
 
 /// Returns standard error; no terminal before [`set`].

@@ -1,0 +1,183 @@
+//! The table of pods: its cells, its order and its filter.
+
+use super::frame::{Counters, Row};
+use super::trend::{Trends, sparkline};
+use crate::output::bar::bar;
+use crate::output::table::or_dash;
+use crate::output::terminal::{brief, plain};
+use crate::output::units;
+
+/// The headings of the table of pods; the most important come first.
+pub const HEADINGS: [&str; 13] = [
+    "POD",
+    "CPU",
+    "OF QUOTA",
+    "TREND",
+    "MEMORY",
+    "OF LIMIT",
+    "THROTTLED",
+    "NOW",
+    "RESTARTS",
+    "REQUEST",
+    "SHARE",
+    "OOM KILLS",
+    "PRESSURE",
+];
+
+/// The width of a bar and of a trend, in columns.
+const BAR: usize = 8;
+
+/// The order of the pods; their containers stay below them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SortKey {
+    /// By name, as `kq cgroup show` has them.
+    #[default]
+    Name,
+    /// Highest usage of CPU first.
+    Cpu,
+    /// Highest usage of memory first.
+    Memory,
+    /// Nearest to the limit of memory first.
+    Limit,
+    /// Most throttled first.
+    Throttled,
+    /// Most restarts first.
+    Restarts,
+}
+
+impl SortKey {
+    /// Returns the next order.
+    pub fn next(self) -> Self {
+        match self {
+            Self::Name => Self::Cpu,
+            Self::Cpu => Self::Memory,
+            Self::Memory => Self::Limit,
+            Self::Limit => Self::Throttled,
+            Self::Throttled => Self::Restarts,
+            Self::Restarts => Self::Name,
+        }
+    }
+
+    /// Returns the heading of the column that decides.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Self::Name => "POD",
+            Self::Cpu => "CPU",
+            Self::Memory => "MEMORY",
+            Self::Limit => "OF LIMIT",
+            Self::Throttled => "THROTTLED",
+            Self::Restarts => "RESTARTS",
+        }
+    }
+
+    /// Returns the value of a row; the largest comes first, unknown last.
+    fn value(self, row: &Row, trends: &Trends) -> Option<u64> {
+        let counters = &row.counters;
+        match self {
+            Self::Name => None,
+            Self::Cpu => trends.last(&row.key).map(|it| it.milli_cpu).or(counters.cpu_usec),
+            Self::Memory => counters.memory_bytes,
+            Self::Limit => ten_thousandths(counters.memory_bytes, counters.memory_limit),
+            Self::Throttled => ten_thousandths(counters.throttled_periods, counters.periods),
+            Self::Restarts => row.restarts.and_then(|count| u64::try_from(count).ok()),
+        }
+    }
+}
+
+fn ten_thousandths(part: Option<u64>, whole: Option<u64>) -> Option<u64> {
+    let whole = u128::from(whole?);
+    let share = (u128::from(part?) * 10_000).checked_div(whole)?;
+    u64::try_from(share).ok()
+}
+
+/// A line of the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cells {
+    /// The path of its cgroup.
+    pub key: String,
+    /// The pod; `None`: its name is unknown.
+    pub pod: Option<String>,
+    /// It is the pod itself.
+    pub is_pod: bool,
+    /// One text for each of [`HEADINGS`], safe for a terminal.
+    pub texts: Vec<String>,
+    /// It is throttled now, at its limit, or was killed.
+    pub is_notable: bool,
+}
+
+/// Returns the lines of the pods that match a filter, in order.
+pub fn cells(
+    rows: &[Row],
+    trends: &Trends,
+    filter: &str,
+    order: SortKey,
+    shows_containers: bool,
+) -> Vec<Cells> {
+    let mut groups: Vec<Vec<&Row>> = Vec::new();
+    for row in rows {
+        match groups.last_mut() {
+            Some(group) if !row.is_pod => group.push(row),
+            _ => groups.push(vec![row]),
+        }
+    }
+    // A pod stays with all its containers if one of them matches.
+    groups.retain(|group| group.iter().any(|row| row.label.contains(filter)));
+    if order != SortKey::Name {
+        let value = |row: &Row| std::cmp::Reverse(order.value(row, trends));
+        for group in &mut groups {
+            group[1..].sort_by_key(|row| value(row));
+        }
+        groups.sort_by_key(|group| value(group[0]));
+    }
+    let shown = groups.iter().flatten().filter(|row| shows_containers || row.is_pod);
+    shown.map(|row| line(row, trends)).collect()
+}
+
+fn line(row: &Row, trends: &Trends) -> Cells {
+    let Counters { periods, throttled_periods, memory_bytes, memory_limit, quota_milli, .. } =
+        row.counters;
+    let sample = trends.last(&row.key);
+    let milli_cpu = sample.map(|sample| sample.milli_cpu);
+    let of_quota = milli_cpu.zip(quota_milli).map(|(used, quota)| drawn(used, quota));
+    let of_limit = memory_bytes.zip(memory_limit).map(|(used, limit)| drawn(used, limit));
+    let throttled = throttled_periods.zip(periods).filter(|(_, periods)| *periods > 0);
+    let percent = |(part, whole)| units::percent(part, whole);
+    let now = sample.and_then(|sample| sample.throttled);
+    let trend = trends.cpu(&row.key, BAR);
+    let label = brief(&plain(row.label.clone())).into_owned();
+    let texts = vec![
+        if row.is_pod { label } else { format!("  {label}") },
+        or_dash(milli_cpu.map(|milli| format!("{milli}m"))),
+        or_dash(of_quota),
+        if trend.is_empty() { "-".to_owned() } else { sparkline(&trend, quota_milli.unwrap_or(0)) },
+        or_dash(memory_bytes.map(units::bytes)),
+        or_dash(of_limit),
+        or_dash(throttled.and_then(percent)),
+        or_dash(now.and_then(percent)),
+        or_dash(row.restarts),
+        or_dash(row.request_milli_cpu.map(|milli| format!("{milli}m"))),
+        or_dash(row.share.as_ref()),
+        or_dash(row.counters.oom_kills),
+        or_dash(row.counters.pressure.as_ref().map(|text| plain(text.clone()))),
+    ];
+    let is_full = ten_thousandths(memory_bytes, memory_limit).is_some_and(|it| it >= 9_000);
+    Cells {
+        key: row.key.clone(),
+        pod: row.pod.clone(),
+        is_pod: row.is_pod,
+        texts,
+        is_notable: is_full
+            || now.is_some_and(|(throttled, _)| throttled > 0)
+            || row.counters.oom_kills.is_some_and(|kills| kills > 0),
+    }
+}
+
+/// Returns a part of a whole as a bar with its percentage, which says the same without the bar.
+fn drawn(part: u64, whole: u64) -> String {
+    let drawn = bar(part as f64, whole as f64, BAR);
+    let blanks = BAR.saturating_sub(drawn.chars().count());
+    match units::percent(part, whole) {
+        Some(percent) => format!("{drawn}{:blanks$} {percent:>6}", ""),
+        None => "-".to_owned(),
+    }
+}
