@@ -60,6 +60,7 @@ const LINES: &[(&str, &str)] = &[
     ("fleet ask", "snapshot.json -- cgroup diff"),
     ("fleet clean", ""),
     ("fleet rbac", "run"),
+    ("top", "--plain"),
     ("snapshot", ""),
     ("schema", ""),
     ("version", ""),

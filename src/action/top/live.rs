@@ -46,10 +46,8 @@ impl LiveSource {
     ///
     /// Fails as gathering does.
     pub fn next(&mut self, needs: Needs) -> Result<(Snapshot, Duration), Failure> {
-        let kept = self
-            .base
-            .as_ref()
-            .filter(|base| { base.facts == needs.facts && base.at.elapsed() < KEPT);
+        let kept =
+            self.base.as_ref().filter(|base| base.facts == needs.facts && base.at.elapsed() < KEPT);
         if kept.is_none() {
             return self.whole(needs);
         }

@@ -83,6 +83,7 @@ const COMMANDS: &[Row] = &[
     of_node("report", ""),
     of_files("fleet clean"),
     of_files("fleet rbac"),
+    of_node("top", "--plain --count 1"),
     of_node("snapshot", ""),
     of_files("schema"),
     of_node("version", ""),

@@ -184,6 +184,8 @@ mod stopped_kubelet;
 mod terminal;
 /// `kq cgroup throttling`
 mod throttling;
+/// `kq top`
+mod top;
 /// `kq version`
 mod version;
 /// The warnings of answers that rest on odd sources.

@@ -1,9 +1,11 @@
 //! The terminal while its screen is redrawn. However kq ends, other than by SIGKILL, the terminal is restored.
 
 use crate::exit::Failure;
+use crate::screen::has_colour;
 use anyhow::Context;
 use crossterm::cursor::Show;
 use crossterm::execute;
+use crossterm::style::force_color_output;
 use crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
@@ -44,6 +46,8 @@ impl RedrawnTerminal {
                 before(panicked);
             }));
         });
+        // crossterm has its own opinion of NO_COLOR; --color decides.
+        force_color_output(has_colour());
         IS_REDRAWN.store(true, Ordering::SeqCst);
         // From here on, dropping it restores the terminal.
         let begun = enable_raw_mode()
