@@ -77,7 +77,12 @@ pub fn recording_needs() -> Needs {
 ///
 /// Fails where the node cannot be described or its cgroups are unknown. A panel without its facts is a frame with the
 /// reason.
-pub fn frame(snapshot: &Snapshot, panel: Panel, options: &TopOptions) -> Result<Frame, Failure> {
+pub fn frame(
+    snapshot: &Snapshot,
+    panel: Panel,
+    options: &TopOptions,
+    planned: &mut PlannedShares,
+) -> Result<Frame, Failure> {
     let live = live(snapshot, options)?;
     let tree = live.tree()?;
     check_kubepods(tree, &live.roots)?;
@@ -106,8 +111,11 @@ pub fn frame(snapshot: &Snapshot, panel: Panel, options: &TopOptions) -> Result<
         Panel::Pods => {
             notes.extend(live.notes.iter().cloned());
             notes.extend(live.incomplete.clone());
-            if let Err(failure) = add_planned(live, &mut rows) {
-                notes.push(format!("no requests and shares: {}", failure.reason()));
+            let settings = settings(&shown.items);
+            drop(shown);
+            match planned.of(snapshot, settings, live) {
+                Ok(shares) => add_planned(shares, &mut rows),
+                Err(reason) => notes.push(format!("no requests and shares: {reason}")),
             }
             Body::Pods(rows)
         }
@@ -239,8 +247,54 @@ fn counters(item: &UsedCgroup<'_>) -> Counters {
     }
 }
 
-/// Adds the planned requests, and the shares by the kernel's weights and quotas.
-fn add_planned(live: LiveNode, rows: &mut [Row]) -> Result<(), Failure> {
+/// The planned requests, and the shares by the kernel's weights and quotas. They are computed again when something
+/// other than a counter changed.
+#[derive(Debug)]
+pub struct PlannedShares {
+    key: Option<(Snapshot, Settings)>,
+    shares: Result<Shares, String>,
+}
+
+impl Default for PlannedShares {
+    fn default() -> Self {
+        Self { key: None, shares: Ok(Shares::default()) }
+    }
+}
+
+/// The files of each cgroup in which something is set.
+type Settings = Vec<(String, BTreeMap<String, String>)>;
+
+/// The request and the share of each container, by pod and name.
+type Shares = BTreeMap<(String, String), (Option<i64>, Option<String>)>;
+
+fn settings(items: &[UsedCgroup<'_>]) -> Settings {
+    let owned = |(file, text): (&&str, &&str)| ((*file).to_owned(), (*text).to_owned());
+    let of = |item: &UsedCgroup<'_>| {
+        (item.place.cgroup.to_owned(), item.settings.iter().map(owned).collect())
+    };
+    items.iter().map(of).collect()
+}
+
+impl PlannedShares {
+    fn of(
+        &mut self,
+        snapshot: &Snapshot,
+        settings: Settings,
+        live: LiveNode,
+    ) -> &Result<Shares, String> {
+        let mut others = snapshot.clone();
+        others.taken_at.clear();
+        others.cgroups = Default::default();
+        let key = Some((others, settings));
+        if self.key != key {
+            self.shares = divide(live).map_err(|failure| failure.reason());
+            self.key = key;
+        }
+        &self.shares
+    }
+}
+
+fn divide(live: LiveNode) -> Result<Shares, Failure> {
     let input = PlanInput::of_live(live, Selection::default(), false);
     let options = SharesOptions { cpus: None, siblings: Vec::new(), are_planned: false };
     let cpus = options.cpus(&input)?;
@@ -255,6 +309,10 @@ fn add_planned(live: LiveNode, rows: &mut [Row]) -> Result<(), Failure> {
             shares.insert(key, (share.request_milli_cpu, share.decimal.clone()));
         }
     }
+    Ok(shares)
+}
+
+fn add_planned(shares: &Shares, rows: &mut [Row]) {
     for row in rows.iter_mut().filter(|row| !row.is_pod) {
         let key = row.pod.clone().map(|pod| (pod, row.label.clone()));
         if let Some((request, share)) = key.and_then(|key| shares.get(&key)) {
@@ -262,7 +320,6 @@ fn add_planned(live: LiveNode, rows: &mut [Row]) -> Result<(), Failure> {
             row.share.clone_from(share);
         }
     }
-    Ok(())
 }
 
 /// Returns the text of a panel, as the command of its question has it.

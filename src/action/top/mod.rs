@@ -4,4 +4,4 @@ mod live;
 mod source;
 
 pub use live::{Gather, LiveSource};
-pub use source::{Next, Source};
+pub use source::{Next, Source, rest_after};

@@ -46,8 +46,15 @@ pub enum Source {
 pub struct Next {
     /// The facts.
     pub snapshot: Snapshot,
+    /// How long the counters of a live node took.
+    pub took: Duration,
     /// When the next refresh is due; `None`: there is no other.
     pub next_in: Option<Duration>,
+}
+
+/// Returns the rest after a refresh of a live node that took this long, so that refreshes take a small share of a CPU.
+pub fn rest_after(took: Duration) -> Duration {
+    (took * ONE_IN).min(LONGEST)
 }
 
 impl Source {
@@ -82,12 +89,13 @@ impl Source {
                 if let Some(recorder) = recorder {
                     recorder.add(&snapshot).map_err(Failure::missing)?;
                 }
-                let next_in = (*interval).max((took * ONE_IN).min(LONGEST));
-                Ok(Some(Next { snapshot, next_in: Some(next_in) }))
+                Ok(Some(Next { snapshot, took, next_in: Some(*interval) }))
             }
-            Self::Stored(snapshot) => {
-                Ok(Some(Next { snapshot: (**snapshot).clone(), next_in: None }))
-            }
+            Self::Stored(snapshot) => Ok(Some(Next {
+                snapshot: (**snapshot).clone(),
+                took: Duration::ZERO,
+                next_in: None,
+            })),
             Self::Replay { reader, current, ahead, interval } => {
                 if !(is_same && current.is_some()) {
                     let Some(next) = ahead.take() else { return Ok(None) };
@@ -98,7 +106,7 @@ impl Source {
                 let next_in = ahead
                     .as_ref()
                     .map(|ahead| interval.unwrap_or_else(|| between(now, ahead)).min(LONGEST));
-                Ok(Some(Next { snapshot: (**now).clone(), next_in }))
+                Ok(Some(Next { snapshot: (**now).clone(), took: Duration::ZERO, next_in }))
             }
         }
     }

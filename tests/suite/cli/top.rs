@@ -5,7 +5,7 @@ use super::{kq, matches, repository};
 use kq::edge::snapshot_file::read_snapshot;
 use kq::facts::timestamp::Timestamp;
 use kq::output::units;
-use kq::question::top::{TopOptions, frame};
+use kq::question::top::{PlannedShares, TopOptions, frame};
 use kq::top::{Body, Frame, Key, Panel, State, Trends, draw};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -31,7 +31,8 @@ fn frames() -> (Frame, Trends) {
     let path = repository().join(NIGHT);
     let snapshot = read_snapshot(path.to_str().expect("a path")).expect("a snapshot");
     let options = TopOptions { is_stored: true, ..TopOptions::default() };
-    let mut shown = frame(&snapshot, Panel::Pods, &options).expect("a frame");
+    let mut shown =
+        frame(&snapshot, Panel::Pods, &options, &mut PlannedShares::default()).expect("a frame");
     let mut trends = Trends::default();
     trends.add(&shown);
     shown.at = Timestamp(shown.at.0 + 2_000_000_000);

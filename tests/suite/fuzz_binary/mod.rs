@@ -281,7 +281,9 @@ impl Corpus {
                 "--timeout" | "--call-timeout" => {
                     !needs_main || driven.flag("--snapshot").is_none()
                 }
-                "--passes" | "--once" => true,
+                "--passes" | "--once" | "--plain" => true,
+                // The view of a live node has no end.
+                "--count" if driven.words == ["top"] => true,
                 "--output" => random.percent(85),
                 "--dry-run" => random.percent(70),
                 // Without it some commands do not take a root.
@@ -368,7 +370,7 @@ impl Corpus {
         match (flag.long.as_str(), flag.value.as_deref().unwrap_or_default()) {
             ("--host-root" | "--dir", _) => "root".to_owned(),
             ("--timeout" | "--call-timeout", _) => "500ms".to_owned(),
-            ("--passes", _) => "1".to_owned(),
+            ("--passes" | "--count", _) => "1".to_owned(),
             ("--output", _) if flag.possible.is_empty() => "written.zst".to_owned(),
             ("--output", _)
                 if random.percent(50) && flag.possible.iter().any(|it| it == "json") =>

@@ -34,8 +34,8 @@ use worker::Worker;
 /// of its values, w writes a snapshot, p pauses, ? lists all keys, q quits.
 ///
 /// Counters are read at each refresh; names, specifications and other facts every
-/// ten seconds. kq top takes at most 2% of a CPU for the counters: on a node with
-/// many cgroups it refreshes less often.
+/// ten seconds. Refreshes take at most 2% of a CPU: on a node with many cgroups
+/// they are less frequent.
 ///
 /// A recording holds the first snapshot and the differences of the next ones, in
 /// lines of JSON, compressed if the name ends in .zst. It has the facts of all

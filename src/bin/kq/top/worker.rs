@@ -1,12 +1,12 @@
 //! Gathers and answers, apart from the keys and the screen.
 
 use crate::exit::Failure;
-use kq::action::top::{Next, Source};
-use kq::edge::clock::now;
+use kq::action::top::{Next, Source, rest_after};
+use kq::edge::clock::{now, steady};
 use kq::edge::snapshot_file::write_snapshot;
 use kq::node::Needs;
 use kq::output::value::json_line;
-use kq::question::top::{TopOptions, derivation, explanation, frame, panel_needs};
+use kq::question::top::{PlannedShares, TopOptions, derivation, explanation, frame, panel_needs};
 use kq::top::{Frame, Page, Panel};
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use std::time::Duration;
 pub struct Worker {
     source: Source,
     options: TopOptions,
+    planned: PlannedShares,
 }
 
 /// A frame, and when the next one is due.
@@ -24,15 +25,20 @@ pub struct Refreshed {
 
 impl Worker {
     pub fn new(source: Source, options: TopOptions) -> Self {
-        Self { source, options }
+        Self { source, options, planned: PlannedShares::default() }
     }
 
     /// Returns the next frame; `None`: the recording is over.
     pub fn frame(&mut self, panel: Panel, is_same: bool) -> Result<Option<Refreshed>, Failure> {
-        let Some(Next { snapshot, next_in }) = self.source.next(panel, is_same)? else {
+        let Some(Next { snapshot, took, next_in }) = self.source.next(panel, is_same)? else {
             return Ok(None);
         };
-        let frame = frame(&snapshot, panel, &self.options)?;
+        let began = steady();
+        let frame = frame(&snapshot, panel, &self.options, &mut self.planned)?;
+        let next_in = match self.options.is_stored {
+            true => next_in,
+            false => next_in.map(|next_in| next_in.max(rest_after(took + began.elapsed()))),
+        };
         Ok(Some(Refreshed { frame, next_in }))
     }
 
