@@ -126,6 +126,10 @@ impl Canvas<'_> {
             canvas.text(0, y, name, texts[0], style);
             let mut x = name + GAP;
             for at in columns.clone() {
+                // A number that is cut would be another number.
+                if x > name + GAP && x.saturating_add(widths[at]) > canvas.area.width {
+                    break;
+                }
                 canvas.text(x, y, widths[at], texts[at], style);
                 x = x.saturating_add(widths[at]).saturating_add(GAP);
             }
