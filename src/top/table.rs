@@ -12,9 +12,9 @@ pub const HEADINGS: [&str; 13] = [
     "POD",
     "CPU",
     "OF QUOTA",
-    "TREND",
     "MEMORY",
     "OF LIMIT",
+    "TREND",
     "THROTTLED",
     "NOW",
     "RESTARTS",
@@ -24,8 +24,11 @@ pub const HEADINGS: [&str; 13] = [
     "PRESSURE",
 ];
 
-/// The width of a bar and of a trend, in columns.
-const BAR: usize = 8;
+/// The width of a bar, in columns.
+const BAR: usize = 6;
+
+/// The number of samples in a trend.
+const TREND: usize = 8;
 
 /// The order of the pods; their containers stay below them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -143,15 +146,15 @@ fn line(row: &Row, trends: &Trends) -> Cells {
     let throttled = throttled_periods.zip(periods).filter(|(_, periods)| *periods > 0);
     let percent = |(part, whole)| units::percent(part, whole);
     let now = sample.and_then(|sample| sample.throttled);
-    let trend = trends.cpu(&row.key, BAR);
+    let trend = trends.cpu(&row.key, TREND);
     let label = brief(&plain(row.label.clone())).into_owned();
     let texts = vec![
         if row.is_pod { label } else { format!("  {label}") },
         or_dash(milli_cpu.map(|milli| format!("{milli}m"))),
         or_dash(of_quota),
-        if trend.is_empty() { "-".to_owned() } else { sparkline(&trend, quota_milli.unwrap_or(0)) },
         or_dash(memory_bytes.map(units::bytes)),
         or_dash(of_limit),
+        if trend.is_empty() { "-".to_owned() } else { sparkline(&trend, quota_milli.unwrap_or(0)) },
         or_dash(throttled.and_then(percent)),
         or_dash(now.and_then(percent)),
         or_dash(row.restarts),
