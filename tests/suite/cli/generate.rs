@@ -267,6 +267,7 @@ Commands:
   what-if     Show what a change would do to the node, before it is made
   doctor      Check the whole node, or show one pod on one page
   report      Write one page about a node, with pictures of the answers
+  top         Watch the pods of this node in the terminal
   fleet       Ask many nodes the same question, and merge the answers
   snapshot    Store all data that kq can read about this node
   schema      Print the JSON Schema of a kind of answer
@@ -324,6 +325,7 @@ Commands:
   what-if     Show what a change would do to the node, before it is made
   doctor      Check the whole node, or show one pod on one page
   report      Write one page about a node, with pictures of the answers
+  top         Watch the pods of this node in the terminal
   fleet       Ask many nodes the same question, and merge the answers
   snapshot    Store all data that kq can read about this node
   schema      Print the JSON Schema of a kind of answer

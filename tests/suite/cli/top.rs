@@ -220,7 +220,7 @@ impl Session {
         let (master, slave) = (File::from(master), slave.expect("it can be opened"));
         let own = || slave.try_clone().expect("a file can be had twice");
         resize(&master, 80, 24);
-        // kq's session has this terminal, as at a shell, so that the kernel tells it about a new size.
+        // kq's session has this terminal, as at a shell, so that the kernel signals a new size.
         let mut command = Command::new("/usr/bin/setsid");
         command.arg("--ctty").arg(env!("CARGO_BIN_EXE_kq")).args(super::split(line));
         command.env_clear().env("TERM", "xterm").envs(environment.iter().copied());
