@@ -325,7 +325,7 @@ mod tests {
             let lines = state.lines(&frame, &trends);
             lines.iter().map(|line| line.texts[0].trim().to_owned()).collect::<Vec<_>>().join(" ")
         };
-        let mut press = |state: &mut State, key| state.press(key, Some(&frame), &trends);
+        let press = |state: &mut State, key| state.press(key, Some(&frame), &trends);
         assert_eq!(labels(&state), "shop/a app shop/b web");
         press(&mut state, Key::Char('s'));
         press(&mut state, Key::Char('s'));

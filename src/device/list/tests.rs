@@ -276,7 +276,7 @@ fn what_cannot_be_had_is_not_guessed() {
     nobody.pods = Lookup::failed("L", "refused");
     let list = DeviceList::of(&nobody, Asked::Both, None);
     assert_eq!(states(&list), ["p c a UNKNOWN"], "found again by its devices: {:#?}", list.items);
-    assert_eq!(list.items[0].pod.uid.as_deref(), Some("p"));
+    assert_eq!(list.items[0].pod.uid, Some("p"));
     assert_eq!(list.basis.missing.len(), 1, "{:?}", list.basis.missing);
 
     let old = Snapshot { devices: None, ..whole() };

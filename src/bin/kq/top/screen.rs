@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 enum Message {
     Key(Key),
     Resized,
-    Reply(Reply),
+    Reply(Box<Reply>),
     /// A signal, or the end of the terminal.
     End,
 }
@@ -33,7 +33,7 @@ enum Request {
 
 /// What it answers.
 enum Reply {
-    Frame(Result<Option<Refreshed>, Failure>),
+    Frame(Result<Option<Box<Refreshed>>, Failure>),
     Page(Result<Page, Failure>),
     Stored(Result<String, Failure>),
 }
@@ -117,7 +117,7 @@ impl View {
                         return Ok(Code::Answered);
                     }
                 }
-                Ok(Message::Reply(reply)) => self.take(reply)?,
+                Ok(Message::Reply(reply)) => self.take(*reply)?,
                 Err(RecvTimeoutError::Timeout) => {
                     if due.is_some() {
                         self.refresh(false);
@@ -164,7 +164,8 @@ impl View {
         self.waits = self.waits.saturating_sub(1);
         let failed = |failure: &Failure| Some(brief(&failure.reason()).into_owned());
         match reply {
-            Reply::Frame(Ok(Some(Refreshed { frame, next_in }))) => {
+            Reply::Frame(Ok(Some(refreshed))) => {
+                let Refreshed { frame, next_in } = *refreshed;
                 self.due = next_in.map(|next_in| steady() + next_in);
                 // A reply for a panel that was left is late.
                 if frame.panel == self.state.panel {
@@ -201,12 +202,14 @@ impl View {
 fn work(mut worker: Worker, requests: &Receiver<Request>, replies: &Sender<Message>) {
     for request in requests {
         let reply = match request {
-            Request::Frame { panel, is_same } => Reply::Frame(worker.frame(panel, is_same)),
+            Request::Frame { panel, is_same } => {
+                Reply::Frame(worker.frame(panel, is_same).map(|it| it.map(Box::new)))
+            }
             Request::Explain(pod) => Reply::Page(worker.explain(&pod)),
             Request::Derive(pod) => Reply::Page(worker.derive(&pod)),
             Request::Store => Reply::Stored(worker.store()),
         };
-        if replies.send(Message::Reply(reply)).is_err() {
+        if replies.send(Message::Reply(Box::new(reply))).is_err() {
             return;
         }
     }
