@@ -274,7 +274,7 @@ impl Place<'_> {
         let stat = match fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
             Err(Errno::NOENT) => return Ok(false),
-            Err(error) => return Err(self.failed("look at", path, error)),
+            Err(error) => return Err(self.failed("inspect", path, error)),
         };
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => Ok(true),

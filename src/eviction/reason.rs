@@ -227,7 +227,7 @@ impl fmt::Display for PressureReason {
                     }
                     Some(GraceCase::GraceNotOver) => {
                         ", unless a soft threshold of memory has been crossed for its grace period, \
-                         which one look cannot tell"
+                         which a single look does not show"
                     }
                 };
                 write!(f, "; {done}{only_if}")

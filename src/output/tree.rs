@@ -23,7 +23,7 @@ pub fn branches(depths: &[usize]) -> Vec<Entry> {
             follows.resize(depth + 1, false);
             let above: String =
                 (1..depth).map(|at| if follows[at] { "│  " } else { "   " }).collect();
-            let (branch, beside) = match (depth, follows[depth]) {
+            let (branch, line) = match (depth, follows[depth]) {
                 (0, _) => ("", ""),
                 (_, true) => ("├─ ", "│  "),
                 (_, false) => ("└─ ", "   "),
@@ -31,7 +31,7 @@ pub fn branches(depths: &[usize]) -> Vec<Entry> {
             follows[depth] = true;
             Entry {
                 branch: format!("{above}{branch}"),
-                below: format!("{above}{beside}{}", if has_children { "│  " } else { "   " }),
+                below: format!("{above}{line}{}", if has_children { "│  " } else { "   " }),
             }
         })
         .collect();

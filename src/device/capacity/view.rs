@@ -38,8 +38,8 @@ fn reason(offered: &Offered) -> String {
     let Some(says) = offered.node.filter(|_| offered.contradicts) else { return reason };
     let told = |number: Option<i64>| number.map_or("nothing".to_owned(), |n| n.to_string());
     format!(
-        "{reason}; but the Node object says {} of {}: the kubelet has not reported yet, or somebody \
-         else did",
+        "{reason}; but the Node object says {} of {}: the kubelet has not reported yet, or \
+         another client did",
         told(says.allocatable),
         told(says.capacity)
     )

@@ -288,15 +288,15 @@ impl fmt::Display for Reason {
             Self::NoSuchContainer => f.write_str("the pod has no such container"),
             Self::NotAskedFor => f.write_str("the container's limits do not name the resource"),
             Self::NotTold => f.write_str(
-                "in the checkpoint, but the kubelet does not tell of it: the checkpoint is older or \
-                 newer than what the kubelet holds",
+                "in the checkpoint, but not reported by the kubelet: the checkpoint is older or \
+                 newer than the kubelet's memory",
             ),
             Self::PodNotTold => f.write_str(
                 "in the checkpoint, but the kubelet does not list the pod among those with resources",
             ),
             Self::NotRecorded => f.write_str(
-                "the kubelet tells of it, but it is not in the checkpoint: forgotten when the kubelet \
-                 starts again",
+                "reported by the kubelet, but not in the checkpoint: forgotten when the kubelet \
+                 restarts",
             ),
             Self::NoCheckpoint => f.write_str(
                 "the kubelet reports it, but there is no checkpoint: forgotten when the kubelet \

@@ -188,7 +188,7 @@ impl<'a> DeviceList<'a> {
         let damage = known.checkpoint().and_then(|read| damage(read, told.is_some())).map(Worded);
         if damage.is_some() && told.is_some() {
             assumptions.push(
-                "no init container that ended holds a device that is free: the kubelet does not tell \
+                "no init container that ended holds a free device: the kubelet does not report \
                  those, and the checkpoint is damaged"
                     .to_owned(),
             );
@@ -333,8 +333,9 @@ fn only_in_damaged(holdings: &Holdings<'_>, pods: &NodePods<'_>) -> Option<Strin
         .collect();
     (!said.is_empty()).then(|| {
         format!(
-            "the damaged checkpoint also has {}, which decides nothing here: it may follow from the damage, \
-             or be what an init container that ended still holds, of which the kubelet does not tell",
+            "the damaged checkpoint also has {}, which decides nothing here: it may follow from \
+             the damage, or be held by an init container that ended, which the kubelet does not \
+             report",
             some(&said)
         )
     })
@@ -364,8 +365,8 @@ fn without_runtime(
         several => format!("nothing answers at {} usual places", several.len()),
     };
     Some(format!(
-        "the container runtime could not be asked ({reason}), so what still runs of {first}{more} is not \
-         known; name it with --runtime-endpoint"
+        "the container runtime did not answer ({reason}), so the running containers of \
+         {first}{more} are unknown; name it with --runtime-endpoint"
     ))
 }
 
@@ -379,8 +380,8 @@ fn odd_nodes(rows: &[DeviceRow<'_>]) -> Option<String> {
         more => format!(" and {more} more"),
     };
     Some(format!(
-        "{} {}{more}: NUMA node {node} is none; the kubelet tells the number as it is recorded, and goes by \
-         what the plugin says of the device otherwise (kq devices verify)",
+        "{} {}{more}: NUMA node {node} does not exist; the kubelet reports the recorded number, \
+         but allocates by the number from the plugin (kq devices verify)",
         row.resource, row.device
     ))
 }
@@ -395,7 +396,8 @@ fn missing(snapshot: &Snapshot, asked: Asked) -> Vec<Missing> {
     let Some(facts) = &snapshot.devices else {
         return vec![Missing::new(
             MissingFact::Devices,
-            "the snapshot was taken before kq looked at devices: take a new one with kq snapshot, or \
+            "the snapshot is of a version of kq without devices: take a new one with kq \
+             snapshot, or \
              give --checkpoint FILE and --pod-resources FILE to kq devices list",
         )];
     };

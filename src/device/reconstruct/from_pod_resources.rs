@@ -90,7 +90,7 @@ pub(super) fn add_told(
         let ids: Vec<&String> = ids.iter().collect();
         basis.warn(format!(
             "the kubelet says that {} of {resource} {} in use, and the checkpoint does not have {} so: \
-             the running kubelet goes by what it says",
+             the running kubelet's report counts",
             some(&ids),
             if ids.len() == 1 { "is" } else { "are" },
             if ids.len() == 1 { "it" } else { "them" },

@@ -291,8 +291,7 @@ fn remembered(
     if !devices.is_empty() {
         basis.assume(Assumption::new(format!(
             "the healthy devices are those of the checkpoint, as they were when it was written, on the \
-             NUMA nodes that are recorded, and otherwise on none: the kubelet could not be asked \
-             ({reason})"
+             NUMA nodes that are recorded, and otherwise on none: the kubelet did not answer ({reason})"
         ), ["--devices", "--pod-resources"]));
     }
     add_recorded(&assembled.state.pod_devices, &mut devices);

@@ -269,8 +269,8 @@ fn examine(file: &StateFileContent<'_>, known: &VerifyContext<'_>, basis: &mut B
             None => {
                 verdict.verdict = Verdict::Unrecognised;
                 verdict.at_next_start = NextStart::Unknown.into();
-                let why = "neither its name nor its content tells which of the kubelet's files it is: say it \
-                           with --kind";
+                let why = "neither its name nor its content shows which of the kubelet's files \
+                 it is: set it with --kind";
                 verdict.derivation.push(why.to_owned());
                 of(verdict)
             }

@@ -178,7 +178,7 @@ impl WayBy {
         match self {
             Self::Pressure => "when disk pressure comes".to_owned(),
             Self::Space => {
-                format!("with the next pass of the loop, every {interval}, when space is wanted")
+                format!("with the next pass of the loop, every {interval}, when space is needed")
             }
             Self::Age => format!("with the next pass of the loop, every {interval}"),
         }

@@ -375,7 +375,7 @@ pub(super) fn probe_kill<'m>(reason: &str, message: &'m str) -> Option<(&'m str,
 fn of_line(line: &LogLine, is_gone: bool, observed: &Observations<'_>) -> Clue {
     let (says, inference) = match &line.says {
         LogEntry::Preempting { requester, missing } => {
-            let whom = requester.as_deref().unwrap_or("an unnamed pod");
+            let preemptor = requester.as_deref().unwrap_or("an unnamed pod");
             let lacks = match missing.as_str() {
                 "" => String::new(),
                 missing => format!(", which lacks {missing}"),
@@ -385,7 +385,7 @@ fn of_line(line: &LogLine, is_gone: bool, observed: &Observations<'_>) -> Clue {
                 true => inference,
                 false => inference.at_most(Certainty::Likely, Qualification::EndIsNotLogged),
             };
-            (format!("Preempting pod for {whom}{lacks}"), inference)
+            (format!("Preempting pod for {preemptor}{lacks}"), inference)
         }
         LogEntry::Preempted => {
             ("Pod evicted successfully".to_owned(), nothing(Meaning::PreemptionDone))

@@ -499,7 +499,7 @@ struct Pressure {
     acts: Vec<PressureAction>,
     reclaims: Reclaims,
     decision: Vec<Reason>,
-    missing: Vec<String>,
+    missing: Vec<Value>,
 }
 
 #[derive(Debug, Deserialize)]

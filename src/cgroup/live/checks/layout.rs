@@ -177,7 +177,7 @@ pub fn driver(examined: CheckInput<'_>) -> Check {
                 format!("{shown}; the kubelet uses the runtime's"),
                 format!(
                     "set cgroupDriver: {runtime} in the kubelet's configuration: it counts again \
-                     when a runtime does not tell"
+                     when a runtime does not report its driver"
                 ),
             ),
             _ => ok(NAME, shown),

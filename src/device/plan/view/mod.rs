@@ -326,13 +326,13 @@ fn reasons(choice: &Choice) -> Vec<String> {
     match &choice.preference {
         Preference::Answered { preferred } if !preferred.is_empty() => {
             let preferred: Vec<&String> = preferred.iter().collect();
-            let told = match &choice.any_of {
+            let chosen = match &choice.any_of {
                 Some(AnyOf { pool: Pool::Left | Pool::AtMost, .. }) => {
                     "with the first by id taken before, the plugin prefers"
                 }
                 _ => "the plugin prefers",
             };
-            reasons.push(format!("{told} {}", some(&preferred)));
+            reasons.push(format!("{chosen} {}", some(&preferred)));
         }
         Preference::Answered { .. } => reasons.push("the plugin prefers none".to_owned()),
         Preference::NoNeed | Preference::NotOffered | Preference::Unknown => {}

@@ -48,8 +48,8 @@ pub(super) fn with_held(pod: &PlannedPod, restart: bool, row: &mut Row, wide: bo
                 ),
             };
             format!(
-                "{runs}, {keeps}; admitted anew (a container with devices does not run when the kubelet \
-                 starts, as after a reboot), it would be refused: {}",
+                "{runs}, {keeps}; if it is admitted again (a container with devices does not run \
+                 when the kubelet starts, as after a reboot), it is refused: {}",
                 refusal(pod).unwrap_or_default()
             )
         }
@@ -125,8 +125,8 @@ pub(super) fn not_offered(resource: &NotOffered) -> String {
     let guess = resource.did_you_mean.as_ref();
     let guess = guess.map_or(String::new(), |it| format!("; did you mean {it}?"));
     format!(
-        "no plugin offers it: the scheduler does not place the pod here; if it came here all the same, \
-         the kubelet starts the container without{guess}"
+        "no plugin offers it: the scheduler does not place the pod here; if the pod came here, \
+         the kubelet would start the container without{guess}"
     )
 }
 

@@ -5,8 +5,8 @@ use crate::answer::{Rule, Severity, Wording};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-const MEND: &str = "nothing while the kubelet runs, which goes by what it has in memory; for one that is stopped: \
-                    kq devices repair";
+const MEND: &str = "nothing while the kubelet runs, which uses its memory; for a stopped \
+ kubelet: kq devices repair";
 
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "id", rename_all = "kebab-case", rename_all_fields = "camelCase")]
@@ -101,8 +101,9 @@ impl Rule for DeviceRule<'_> {
             Self::NumaNumber { node } => {
                 Wording::new(format!("has devices under NUMA node {node}"))
                     .because(
-                        "nodes count from 0, and -1 stands for none; the kubelet tells the number as it is \
-                         on its pod-resources API, and goes by what the plugin says of the device otherwise",
+                        "nodes count from 0, and -1 stands for none; the kubelet reports the \
+                         recorded number on its pod-resources API, but allocates by the number \
+                         from the plugin",
                     )
                     .advise(MEND)
             }
