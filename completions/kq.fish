@@ -35,6 +35,7 @@ complete -c kq -n "__fish_kq_needs_command" -f -a "admit" -d 'Check whether the 
 complete -c kq -n "__fish_kq_needs_command" -f -a "preempt" -d 'Show which pods the kubelet would preempt for a critical pod, or evict them'
 complete -c kq -n "__fish_kq_needs_command" -f -a "what-if" -d 'Show what a change would do to the node, before it is made'
 complete -c kq -n "__fish_kq_needs_command" -f -a "doctor" -d 'Check the whole node, or show one pod on one page'
+complete -c kq -n "__fish_kq_needs_command" -f -a "report" -d 'Write one page about a node, with pictures of the answers'
 complete -c kq -n "__fish_kq_needs_command" -f -a "top" -d 'Watch the pods of this node in the terminal'
 complete -c kq -n "__fish_kq_needs_command" -f -a "fleet" -d 'Ask many nodes the same question, and merge the answers'
 complete -c kq -n "__fish_kq_needs_command" -f -a "snapshot" -d 'Store all data that kq can read about this node'
@@ -1641,6 +1642,55 @@ complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-insecure-skip-t
 complete -c kq -n "__fish_kq_using_subcommand doctor" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand doctor" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand report" -s o -l output -d 'The file to write (default: standard output). Only the owner can read it' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l what-if -d 'Also show what these changes would do: the words of kq what-if, such as \'taint a=b:NoExecute\' (can be repeated, for changes to compare)' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l preempt-for -d 'Also show which pods the kubelet would kill to take in the pod of this manifest' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
+complete -c kq -n "__fish_kq_using_subcommand report" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand report" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand report" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand report" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand report" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand report" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
+complete -c kq -n "__fish_kq_using_subcommand report" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l timeout -d 'Time limit for each source' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l cgroup-root -d 'The cgroup above kubepods' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l node-file -d 'A Node object (kubectl get node NAME -o json): capacity, versions' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l capacity -d 'The capacity of the machine, such as cpu=3,memory=8Gi,hugepages-2Mi=64Mi,pid=32768' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l kubelet-version -d 'The kubelet version whose rules apply, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
+2\t''"
+complete -c kq -n "__fish_kq_using_subcommand report" -l cgroup-driver -d 'The cgroup driver: cgroupfs or systemd' -r -f -a "cgroupfs\t''
+systemd\t''"
+complete -c kq -n "__fish_kq_using_subcommand report" -l qos-reserved -d 'Resources reserved for higher QoS classes, such as memory=50% (needs the gate QOSReserved)' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l kube-reserved -d 'Resources reserved for Kubernetes components, such as cpu=100m,memory=256Mi' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l system-reserved -d 'Resources reserved for the system, such as cpu=100m,memory=256Mi' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l runtime-weight-formula -d 'The runtime\'s formula for CPU shares to cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
+quadratic\t''"
+complete -c kq -n "__fish_kq_using_subcommand report" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23; it determines the formula' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l swap-capacity -d 'The amount of swap of the machine' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
+false\t''"
+complete -c kq -n "__fish_kq_using_subcommand report" -l page-size -d 'The size of a memory page' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l static -d 'Treat the pod of --preempt-for as a static pod'
+complete -c kq -n "__fish_kq_using_subcommand report" -l with-snapshot -d 'Store the facts in the page, for --snapshot'
+complete -c kq -n "__fish_kq_using_subcommand report" -l live -d 'Query this machine for anything not set by flags, even when files are given'
+complete -c kq -n "__fish_kq_using_subcommand report" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
+complete -c kq -n "__fish_kq_using_subcommand report" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand report" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand top" -l panel -d 'The first panel' -r -f -a "pods\t''
 eviction\t''
 images\t''
@@ -1695,15 +1745,19 @@ complete -c kq -n "__fish_kq_using_subcommand top" -l kubelet-insecure-skip-tls-
 complete -c kq -n "__fish_kq_using_subcommand top" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand top" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand top" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask answer help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask answer help" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask answer help" -f -a "run" -d 'Run a command of kq on the nodes of a cluster, and merge the answers'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask answer help" -f -a "collect" -d 'Store a snapshot of each node of a cluster in a folder, for kq fleet ask'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask answer help" -f -a "ask" -d 'Ask the same question about many snapshots, and merge the answers'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask answer help" -f -a "answer" -d 'Run a command of kq, and write its answer packed and with a checksum, for kq fleet run'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask answer help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask clean rbac guard answer help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask clean rbac guard answer help" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask clean rbac guard answer help" -f -a "run" -d 'Run a command of kq on the nodes of a cluster, and merge the answers'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask clean rbac guard answer help" -f -a "collect" -d 'Store a snapshot of each node of a cluster in a folder, for kq fleet ask'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask clean rbac guard answer help" -f -a "ask" -d 'Ask the same question about many snapshots, and merge the answers'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask clean rbac guard answer help" -f -a "clean" -d 'Delete the pods that earlier runs of kq fleet left behind'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask clean rbac guard answer help" -f -a "rbac" -d 'Print the RBAC manifests of a service account that may run a command of kq fleet'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask clean rbac guard answer help" -f -a "guard" -d 'Read the steps of a run from standard input, and delete the pods that are left at its end, for kq fleet run'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask clean rbac guard answer help" -f -a "answer" -d 'Run a command of kq, and write its answer packed and with a checksum, for kq fleet run'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask clean rbac guard answer help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -s l -l selector -d 'Only nodes with these labels, such as pool=gpu; the syntax is kubectl\'s' -r
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l sample -d 'Only this number of nodes, evenly spread over their names' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l nodes-from -d 'A file with the names of more nodes, as from kubectl get nodes -o name; - is standard input' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l sample -d 'Only this number of nodes, or this part of them, evenly spread over their names' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l image -d 'The image of kq, as in docs/release.md' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l image-pull-policy -d 'Always, IfNotPresent or Never' -r -f -a "Always\t''
 IfNotPresent\t''
@@ -1711,7 +1765,8 @@ Never\t''"
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -s n -l namespace -d 'The namespace of the pods; it must allow privileged ones' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l service-account -d 'The service account of the pods; its token is not mounted' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l priority-class -d 'The priority class of the pods' -r
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l parallel -d 'The number of pods that run at a time' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l requests -d 'The requests of each pod, such as cpu=10m,memory=32Mi (default: none)' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l parallel -d 'The number of nodes that are asked at a time' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l timeout -d 'Time limit for each node, including the pull of the image' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l context -d 'The context in the kubeconfig' -r
@@ -1726,12 +1781,14 @@ jsonl\t'The complete answer of each node as it arrives, in one line'
 csv\t'A line for each node as it arrives, with its results'
 jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
 custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l api-only -d 'Create no pods: ask about what the API server has of each node'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l dry-run -d 'Show the plan and the first pod, and create nothing'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l yes -d 'Do not ask for confirmation'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -s l -l selector -d 'Only nodes with these labels, such as pool=gpu; the syntax is kubectl\'s' -r
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l sample -d 'Only this number of nodes, evenly spread over their names' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l nodes-from -d 'A file with the names of more nodes, as from kubectl get nodes -o name; - is standard input' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l sample -d 'Only this number of nodes, or this part of them, evenly spread over their names' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l image -d 'The image of kq, as in docs/release.md' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l image-pull-policy -d 'Always, IfNotPresent or Never' -r -f -a "Always\t''
 IfNotPresent\t''
@@ -1739,11 +1796,13 @@ Never\t''"
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -s n -l namespace -d 'The namespace of the pods; it must allow privileged ones' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l service-account -d 'The service account of the pods; its token is not mounted' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l priority-class -d 'The priority class of the pods' -r
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l parallel -d 'The number of pods that run at a time' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l requests -d 'The requests of each pod, such as cpu=10m,memory=32Mi (default: none)' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l parallel -d 'The number of nodes that are asked at a time' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l timeout -d 'Time limit for each node, including the pull of the image' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -s d -l dir -d 'The directory, which must exist' -r -F
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l api-only -d 'Create no pods: ask about what the API server has of each node'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l dry-run -d 'Show the plan and the first pod, and create nothing'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l yes -d 'Do not ask for confirmation'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -1765,11 +1824,36 @@ jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\'
 custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from clean" -s n -l namespace -d 'The namespace of the pods' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from clean" -l pods-of -d 'All pods of this run, which is the value of their label kq.fleet/run' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from clean" -l timeout -d 'Time limit for the list of pods, and for each deletion' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from clean" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from clean" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from clean" -l dry-run -d 'Show the plan, and delete nothing'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from clean" -l yes -d 'Do not ask for confirmation'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from clean" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from clean" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from rbac" -s n -l namespace -d 'The namespace of the account and of the pods' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from rbac" -l name -d 'The name of the account, of the roles and of the bindings' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from rbac" -s o -l output -d 'Output format' -r -f -a "yaml\t'A document for each object'
+json\t'A List of the objects'"
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from rbac" -l api-only -d 'The rights of run and collect with --api-only'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from rbac" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from rbac" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -l namespace -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -l run -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -l kubeconfig -r -F
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -l context -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -s h -l help -d 'Print help'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from answer" -s h -l help -d 'Print help'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from answer" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "run" -d 'Run a command of kq on the nodes of a cluster, and merge the answers'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "collect" -d 'Store a snapshot of each node of a cluster in a folder, for kq fleet ask'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "ask" -d 'Ask the same question about many snapshots, and merge the answers'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "clean" -d 'Delete the pods that earlier runs of kq fleet left behind'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "rbac" -d 'Print the RBAC manifests of a service account that may run a command of kq fleet'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "guard" -d 'Read the steps of a run from standard input, and delete the pods that are left at its end, for kq fleet run'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "answer" -d 'Run a command of kq, and write its answer packed and with a checksum, for kq fleet run'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -s o -l output -d 'Where to store the snapshot, compressed if the name ends in .zst (default: standard output)' -r
@@ -1831,22 +1915,23 @@ complete -c kq -n "__fish_kq_using_subcommand version" -s h -l help -d 'Print he
 complete -c kq -n "__fish_kq_using_subcommand version" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand completion" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand completion" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor top fleet snapshot schema version completion help" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor top fleet snapshot schema version completion help" -f -a "gc" -d 'Predict, explain and run image garbage collection'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor top fleet snapshot schema version completion help" -f -a "evict" -d 'Show the order in which the kubelet would evict pods'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor top fleet snapshot schema version completion help" -f -a "devices" -d 'Inspect device allocations and predict what the device manager will do'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor top fleet snapshot schema version completion help" -f -a "probe" -d 'Run container probes as the kubelet does, and explain the consequences'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor top fleet snapshot schema version completion help" -f -a "admit" -d 'Check whether the kubelet would admit a pod'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor top fleet snapshot schema version completion help" -f -a "preempt" -d 'Show which pods the kubelet would preempt for a critical pod, or evict them'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor top fleet snapshot schema version completion help" -f -a "what-if" -d 'Show what a change would do to the node, before it is made'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor top fleet snapshot schema version completion help" -f -a "doctor" -d 'Check the whole node, or show one pod on one page'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor top fleet snapshot schema version completion help" -f -a "top" -d 'Watch the pods of this node in the terminal'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor top fleet snapshot schema version completion help" -f -a "fleet" -d 'Ask many nodes the same question, and merge the answers'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor top fleet snapshot schema version completion help" -f -a "snapshot" -d 'Store all data that kq can read about this node'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor top fleet snapshot schema version completion help" -f -a "schema" -d 'Print the JSON Schema of a kind of answer'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor top fleet snapshot schema version completion help" -f -a "version" -d 'Show the versions of kq, the kubelet and the runtime, and the rules in use'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor top fleet snapshot schema version completion help" -f -a "completion" -d 'Print the completion script of a shell'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor top fleet snapshot schema version completion help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "gc" -d 'Predict, explain and run image garbage collection'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "evict" -d 'Show the order in which the kubelet would evict pods'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "devices" -d 'Inspect device allocations and predict what the device manager will do'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "probe" -d 'Run container probes as the kubelet does, and explain the consequences'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "admit" -d 'Check whether the kubelet would admit a pod'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "preempt" -d 'Show which pods the kubelet would preempt for a critical pod, or evict them'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "what-if" -d 'Show what a change would do to the node, before it is made'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "doctor" -d 'Check the whole node, or show one pod on one page'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "report" -d 'Write one page about a node, with pictures of the answers'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "top" -d 'Watch the pods of this node in the terminal'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "fleet" -d 'Ask many nodes the same question, and merge the answers'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "snapshot" -d 'Store all data that kq can read about this node'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "schema" -d 'Print the JSON Schema of a kind of answer'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "version" -d 'Show the versions of kq, the kubelet and the runtime, and the rules in use'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "completion" -d 'Print the completion script of a shell'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "plan" -d 'Show every cgroup value that pods get on a node, with its arithmetic'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "shares" -d 'Show the CPU time of each container when every container is busy'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "explain" -d 'Explain the meaning and the possible origin of a value in a cgroup file'
@@ -1885,4 +1970,7 @@ complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_f
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "run" -d 'Run a command of kq on the nodes of a cluster, and merge the answers'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "collect" -d 'Store a snapshot of each node of a cluster in a folder, for kq fleet ask'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "ask" -d 'Ask the same question about many snapshots, and merge the answers'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "clean" -d 'Delete the pods that earlier runs of kq fleet left behind'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "rbac" -d 'Print the RBAC manifests of a service account that may run a command of kq fleet'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "guard" -d 'Read the steps of a run from standard input, and delete the pods that are left at its end, for kq fleet run'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "answer" -d 'Run a command of kq, and write its answer packed and with a checksum, for kq fleet run'

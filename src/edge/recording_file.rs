@@ -3,15 +3,16 @@
 
 use crate::edge::input::{open_input, plain};
 use crate::edge::memory::received;
+use crate::edge::replace::{ReplaceError, create};
 use crate::facts::limits::{MAX_RECORDED_BYTES, MAX_ZSTD_WINDOW};
 use crate::facts::snapshot::Snapshot;
 use crate::top::{RecordingError, SnapshotSequence, entry};
+use rustix::fs::{Mode, OFlags};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use serde_json::Value;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// The first bytes of a Zstandard frame.
@@ -38,6 +39,9 @@ pub enum RecordingFileError {
         /// The file.
         path: String,
     },
+    /// It could not be created.
+    #[error(transparent)]
+    Create(#[from] ReplaceError),
     /// It contains something else.
     #[error("{path} is not a kq recording: {error}")]
     Content {
@@ -63,9 +67,11 @@ impl RecordingWriter {
     ///
     /// Fails where the name exists, and as the system does.
     pub fn create(path: &str) -> Result<Self, RecordingFileError> {
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-        let file = file.map_err(|error| failed("create", path, error))?;
-        Ok(Self { path: path.to_owned(), file, last: None })
+        create(Path::new(path), b"")?;
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::open(path, flags, Mode::empty());
+        let file = file.map_err(|error| failed("create", path, error.into()))?;
+        Ok(Self { path: path.to_owned(), file: file.into(), last: None })
     }
 
     /// Writes a snapshot, or its difference from the one before.

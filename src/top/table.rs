@@ -180,7 +180,7 @@ fn drawn(part: u64, whole: u64) -> String {
     let drawn = bar(part as f64, whole as f64, BAR);
     let blanks = BAR.saturating_sub(drawn.chars().count());
     match units::percent(part, whole) {
-        Some(percent) => format!("{drawn}{:blanks$} {percent:>6}", ""),
+        Some(percent) => format!("{drawn}{} {percent:>6}", " ".repeat(blanks)),
         None => "-".to_owned(),
     }
 }

@@ -324,7 +324,10 @@ fn a_number_that_no_node_has_is_shown() {
     let nodes: Vec<&[i64]> = list.items.iter().map(|row| &row.numa_nodes[..]).collect();
     assert_eq!(nodes, [&[-5][..], &[]]);
     let [warning] = &list.basis.warnings[..] else { panic!("{:?}", list.basis.warnings) };
-    assert!(warning.text.starts_with("example.com/widget a: NUMA node -5 is none"), "{warning}");
+    assert!(
+        warning.text.starts_with("example.com/widget a: NUMA node -5 does not exist"),
+        "{warning}"
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@
 /// The minor version of the first column.
 pub(super) const FIRST_MINOR: u32 = 32;
 
-/// How many versions there are.
+/// The number of versions.
 pub(super) const VERSIONS: usize = 5;
 
 /// Every gate with its state in 1.32, 1.33, 1.34, 1.35 and 1.36, sorted by name.
@@ -305,7 +305,7 @@ pub(super) const GATES: &[(&str, &[u8; VERSIONS])] = &[
     ("WorkloadWithJob", b"....a"),
 ];
 
-/// Which gates need which others in 1.35 and in 1.36; before, none was said to need any.
+/// The dependencies between gates in 1.35 and in 1.36; earlier versions declare none.
 #[rustfmt::skip]
 pub(super) const DEPENDENCIES: &[(&str, &[&str], &[&str])] = &[
     ("AuthorizeNodeWithSelectors", &["AuthorizeWithSelectors"], &["AuthorizeWithSelectors"]),

@@ -398,7 +398,7 @@ fn what_is_no_file_is_told_and_nothing_hangs() {
         ("devices verify dra_manager_state", 3, "no such file"),
         ("devices verify cpu_manager_state", 3, "is a directory, expected a file"),
         ("devices verify memory_manager_state", 3, "a named pipe without a writer"),
-        ("devices verify note.txt", 2, "it is: say it with --kind"),
+        ("devices verify note.txt", 2, "it is: set it with --kind"),
         ("devices verify note.txt --kind cpu-manager", 1, "no JSON from offset 0 on"),
         ("devices verify copy.json", 0, "allocated-pods"),
         ("devices verify --kind dra", 2, "<FILE>"),

@@ -178,7 +178,7 @@ fn manifests_are_documents_that_bind_one_account() {
         ("run -n ../x", "--namespace \"../x\": not a valid name"),
         ("run -- gc apply", "cannot be asked of many nodes"),
         ("collect -- doctor", "only kq fleet run has a command"),
-        ("clean --api-only", "it deletes pods"),
+        ("clean --api-only", "clean deletes pods"),
     ] {
         let ran = kq(&format!("fleet rbac {line}")).run();
         assert_eq!(ran.code, 2, "{line}: {}", ran.text());

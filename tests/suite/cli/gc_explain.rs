@@ -219,7 +219,7 @@ EVICTION          REMOVE-SPACE (certain, number 2 of 2): not in use; last used 2
                     under disk pressure, all unused images older than imageMinimumGCAge 2m0s are removed; thresholds do not matter
 AT THE EARLIEST   for its age: later; between 2026-11-20T19:54:45Z (in 7h) and 2026-11-20T20:05:00Z (in 8h), then with the next pass of the loop, every 5m0s
                     it must be unused for longer than imageMaximumGCAge 30h0m0s, and the kubelet be up for longer than that; never used counts as always unused, and imageMinimumGCAge does not matter
-                  for space: any time; old enough: with the next pass of the loop, every 5m0s, when space is wanted
+                  for space: any time; old enough: with the next pass of the loop, every 5m0s, when space is needed
                     it must be known to the kubelet for imageMinimumGCAge 2m0s
                     usage 80% = 100 - 20000000000 x 100 / 100000000000; imageGCHighThresholdPercent 85% is reached with 4000000001 bytes more in use, when 15999999999 bytes or less are available
                     it is number 2 of 2 in the order, and none goes before it
@@ -253,7 +253,7 @@ PERIODIC          TOO-YOUNG (certain, number 1 of 2): first found 30s ago, which
 AGE               NOT-WANTED (certain, number 1 of 2): not in use, and no space is needed; no use is known, first found 30s ago
 EVICTION          TOO-YOUNG (certain, number 1 of 2): first found 30s ago, which is less than imageMinimumGCAge 2m0s
 AT THE EARLIEST   for its age: never; imageMaximumGCAge is off
-                  for space: later; between 2026-11-20T12:01:00Z (in 60s) and 2026-11-20T12:02:00Z (in 2m), then with the next pass of the loop, every 5m0s, when space is wanted
+                  for space: later; between 2026-11-20T12:01:00Z (in 60s) and 2026-11-20T12:02:00Z (in 2m), then with the next pass of the loop, every 5m0s, when space is needed
                     usage 90% = 100 - 9.3Gi x 100 / 93.1Gi >= imageGCHighThresholdPercent 85%
                     it is number 1 of 2 in the order, and none goes before it
                   under disk pressure: later; between 2026-11-20T12:01:00Z (in 60s) and 2026-11-20T12:02:00Z (in 2m), then when disk pressure comes

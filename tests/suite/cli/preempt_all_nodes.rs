@@ -273,7 +273,7 @@ fn what_cannot_be_understood_is_named() {
         ("a node's name", "--node-name n", &nodes, 2, &["--node-name applies to one node"]),
         ("another root", "--host-root /x", &nodes, 2, &["--host-root applies to one node"]),
         ("an order", "--order default/a", &nodes, 2, &["--order"]),
-        ("a node twice", "", &twice, 2, &["nodes.json: node n is there twice"]),
+        ("a node twice", "", &twice, 2, &["nodes.json: node n is listed twice"]),
         ("pods for nodes", "", &pods, 2, &["nodes.json: items[0].kind: \"Pod\", expected Node"]),
         ("no nodes", "", &list([]), 3, &["nodes.json: there are no nodes"]),
         ("no list", "", &json!({"kind": "Pod"}), 2, &["kind \"Pod\", expected a list of nodes"]),

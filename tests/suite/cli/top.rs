@@ -257,6 +257,15 @@ impl Session {
         self.text()
     }
 
+    /// Waits until a text is on the screen. The program writes only the cells that change.
+    #[track_caller]
+    fn until_shown(&self, mark: &str) {
+        while !shown(&self.text()).contains(mark) {
+            let news = self.news.recv_timeout(super::PATIENCE);
+            assert!(news.is_ok(), "{mark:?} is not shown: {}", shown(&self.text()));
+        }
+    }
+
     fn press(&mut self, keys: &str) {
         self.master.write_all(keys.as_bytes()).expect("keys can be pressed");
     }
@@ -293,6 +302,38 @@ const ENTER: &str = "\u{1b}[?1049h";
 const LEAVE: &str = "\u{1b}[?1049l";
 const SHOW_CURSOR: &str = "\u{1b}[?25h";
 
+/// Returns the lines of the screen after everything that was written to it.
+fn shown(written: &str) -> String {
+    const COLUMNS: usize = 400;
+    let mut lines = vec![vec![' '; COLUMNS]; 100];
+    let (mut line, mut column) = (0, 0);
+    let mut characters = written.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\u{1b}' => {
+                let Some('[') = characters.next() else { continue };
+                let mut sequence = String::new();
+                let end = characters.by_ref().find(|c| {
+                    sequence.push(*c);
+                    c.is_ascii_alphabetic()
+                });
+                if end == Some('H') {
+                    let place = sequence.trim_end_matches('H').split(';');
+                    let mut place = place.map(|number| number.parse().unwrap_or(1_usize) - 1);
+                    (line, column) = (place.next().unwrap_or(0), place.next().unwrap_or(0));
+                }
+            }
+            '\r' => column = 0,
+            '\n' => line += 1,
+            _ => {
+                lines[line][column] = character;
+                column += 1;
+            }
+        }
+    }
+    lines.into_iter().map(|line| line.into_iter().chain(['\n']).collect::<String>()).collect()
+}
+
 fn top() -> String {
     format!("top --snapshot {NIGHT}")
 }
@@ -305,16 +346,16 @@ fn keys_open_panels_and_pages_and_end_the_view() {
     let first = session.until("OF LIMIT");
     assert!(first.contains(ENTER) && first.contains("POD"), "{first}");
     session.press("?");
-    session.until("scroll the columns");
+    session.until_shown("scroll the columns");
     session.press("q");
     session.press("\r");
-    session.until("TOPIC");
+    session.until_shown("TOPIC");
     session.press("q");
     session.press("e");
-    session.until("BECAUSE");
+    session.until_shown("kq cgroup plan ml/train-0 -o wide");
     session.press("q");
     session.press("3");
-    session.until("TRIGGER");
+    session.until_shown("TRIGGER");
     session.press("q");
     let (code, text) = session.end();
     assert_eq!(code, Some(0), "{text}");

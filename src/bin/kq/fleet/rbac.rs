@@ -82,7 +82,7 @@ impl Args {
             (FleetCommand::Run | FleetCommand::Collect, false) => FleetUse::Pods,
             (FleetCommand::Clean, false) => FleetUse::Clean,
             (FleetCommand::Clean, true) => {
-                let invalid = anyhow!("kq fleet clean has no --api-only: it deletes pods");
+                let invalid = anyhow!("--api-only: clean deletes pods, so it needs rights on them");
                 return Err(Failure::usage(invalid));
             }
         };

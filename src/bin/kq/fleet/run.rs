@@ -23,8 +23,8 @@ use std::path::Path;
 /// With --api-only, no pod is created: the facts of a node are its Node object and
 /// its pods, which kq reads from the API server. Other facts are missing.
 ///
-/// The command cannot read files of this machine, except with --api-only: store the nodes with kq fleet
-/// collect, and ask with kq fleet ask.
+/// The command cannot read files of this machine, except with --api-only: store
+/// the nodes with kq fleet collect, and ask with kq fleet ask.
 ///
 /// Exit code 0: every node answers with 0. 1: a node answers with 1. 3: none does,
 /// and a node's answer is incomplete or missing. 4: no pod was created. 5: a pod

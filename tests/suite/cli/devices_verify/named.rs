@@ -216,7 +216,7 @@ fn one_that_nobody_recognises_does_not_keep_the_others_from_being_judged() {
     for alone in ["notes", "notes ."] {
         let ran = run(alone);
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{alone}: {}", ran.text());
-        assert!(ran.stderr.contains("say it with --kind"), "{alone}: {}", ran.text());
+        assert!(ran.stderr.contains("set it with --kind"), "{alone}: {}", ran.text());
     }
 }
 
