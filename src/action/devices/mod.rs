@@ -1,6 +1,7 @@
 //! Changes and long-running commands of device allocation: the repair of a checkpoint, the fake kubelet with its
 //! requests, and the inspection of plugins.
 
+#[cfg(feature = "cri")]
 mod control;
 mod kubelet_stopped;
 mod plugins;

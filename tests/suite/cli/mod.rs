@@ -81,15 +81,21 @@ mod exit_codes;
 mod explain;
 /// A node in a temporary folder.
 pub mod fake_node;
-/// Nothing of the machine shows in answers about files.
+/// `kq fleet ask`
 mod fleet;
+/// `kq fleet` through the API server alone, and its manifests.
 #[cfg(feature = "apiserver")]
 mod fleet_api;
+/// Pods of a run that was killed.
+#[cfg(feature = "apiserver")]
 mod fleet_guard;
+/// `kq fleet run` and `collect`
 #[cfg(feature = "apiserver")]
 mod fleet_run;
+/// An API server that keeps pods.
 #[cfg(feature = "apiserver")]
 mod fleet_server;
+/// Nothing of the machine shows in answers about files.
 mod foreign_machine;
 /// `kq gc apply` on runtimes that lie, hang, die and change.
 #[cfg(feature = "cri")]
