@@ -11,7 +11,7 @@ use kq::probe::lint::ProbeLint;
 use kq::answer::Basis;
 use kq::probe::report::ProbeVerdict;
 use kq::probe::subject::subjects;
-use kq::probe::{JobFacts, Status, Target, outlook, plan};
+use kq::probe::{JobFacts, Status, Target, plan, predicted_statuses};
 use std::sync::Arc;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
@@ -43,7 +43,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             let _ = target.facts(now, Status::AsReported, true);
         }
         let probed: Vec<_> = targets.iter().map(|it| (it, ProbeVerdict::Success)).collect();
-        let _ = outlook(&probed, now, now);
+        let _ = predicted_statuses(&probed, now, now);
         let patience = GoDuration(120 * GoDuration::SECOND.0);
         let plan = plan::plan(&targets, patience, Basis::default());
         let _ = (plan::table(&plan), plan::wide(&plan));

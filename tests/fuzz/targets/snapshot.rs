@@ -115,7 +115,7 @@ fn compare(
     else {
         return;
     };
-    desired.withhold(Knowledge::of(node, formula, false, incomplete.clone()));
+    desired.withhold(Knowledge::of(node, formula, false, incomplete.as_ref().map(|it| it.text.clone())));
     let Some(tree) = snapshot.cgroups.value() else { return };
     let resizing: [(&'static str, &Plan<'_>); 1] = [("allocated", &before)];
     let cgroups: Vec<_> = roots
@@ -145,7 +145,7 @@ fn compare(
                 driver: node.cgroup_driver,
                 page_size: node.page_size,
             },
-            incomplete: incomplete.as_deref(),
+            incomplete: incomplete.as_ref().map(|it| it.text.as_str()),
             runtime_known: runtime.is_some_and(|runtime| runtime.containers.found.is_some()),
             restricts_oom_score: runtime.and_then(|runtime| runtime.restricts_oom_score),
             selection: &everything,
