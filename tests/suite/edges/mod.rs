@@ -19,7 +19,7 @@ pub mod device_plugin;
 /// Nodes of plain files with a cgroup tree.
 #[path = "../../support/cgroup_tree.rs"]
 pub mod fake_tree;
-/// The gRPC clients and servers are what their .proto say.
+/// The gRPC clients and servers are as their .proto files say.
 mod generated;
 /// The host's files, and the kubelet among its processes.
 mod host;
@@ -41,6 +41,9 @@ mod probe_grpc;
 mod probe_http;
 /// TCP probes of hosts that do not answer, and of names.
 mod probe_tcp;
+/// The servers of fakes.
+#[cfg(feature = "cri")]
+pub mod services;
 /// Snapshots in files: whole, broken, replaced.
 mod snapshot_file;
 /// The tables of gates, fields and flags are what the kubelets' sources say.

@@ -1,12 +1,12 @@
 //! Fake runtimes: a gRPC server with given answers, and sockets that misbehave.
 
 use super::world::Changing;
+use crate::edges::services::cri::image_service_server::{ImageService, ImageServiceServer};
+use crate::edges::services::cri::runtime_service_server::{RuntimeService, RuntimeServiceServer};
 use hyper::body::Incoming;
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use kq::edge::cri::v1::image_service_server::{ImageService, ImageServiceServer};
-use kq::edge::cri::v1::runtime_service_server::{RuntimeService, RuntimeServiceServer};
 use kq::edge::cri::v1::{
     ContainerStatusRequest, ContainerStatusResponse, ExecSyncRequest, ExecSyncResponse,
     ImageFsInfoRequest, ImageFsInfoResponse, ImageStatusRequest, ImageStatusResponse,

@@ -1,25 +1,25 @@
 //! The pieces that images share, as a fake containerd reports them.
 
 use super::fake::Server;
+use crate::edges::services::content::content_server::{Content, ContentServer};
+use crate::edges::services::images::images_server::{Images, ImagesServer};
+use crate::edges::services::leases::leases_server::{Leases, LeasesServer};
+use crate::edges::services::namespaces::namespaces_server::{Namespaces, NamespacesServer};
+use crate::edges::services::snapshots::snapshots_server::{Snapshots, SnapshotsServer};
 use hyper::body::Incoming;
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use kq::edge::cri::connect;
 use kq::edge::cri::storage::image_storage;
-use kq::edge::cri::storage::v1::content::content_server::{Content, ContentServer};
 use kq::edge::cri::storage::v1::content::{Info, ListContentRequest, ListContentResponse};
-use kq::edge::cri::storage::v1::images::images_server::{Images, ImagesServer};
 use kq::edge::cri::storage::v1::images::{self, ListImagesRequest, ListImagesResponse, Target};
-use kq::edge::cri::storage::v1::leases::leases_server::{Leases, LeasesServer};
 use kq::edge::cri::storage::v1::leases::{
     Lease, ListRequest, ListResourcesRequest, ListResourcesResponse, ListResponse, Resource,
 };
-use kq::edge::cri::storage::v1::namespaces::namespaces_server::{Namespaces, NamespacesServer};
 use kq::edge::cri::storage::v1::namespaces::{
     ListNamespacesRequest, ListNamespacesResponse, Namespace,
 };
-use kq::edge::cri::storage::v1::snapshots::snapshots_server::{Snapshots, SnapshotsServer};
 use kq::edge::cri::storage::v1::snapshots::{
     self, Kind, ListSnapshotsRequest, ListSnapshotsResponse, UsageRequest, UsageResponse,
 };

@@ -1,10 +1,10 @@
 //! The kubelet's pod-resources API, from a server on a socket.
 
 use super::background::Background;
-use kq::edge::pod_resources::read_pod_resources;
-use kq::edge::pod_resources::v1::pod_resources_lister_server::{
+use crate::edges::services::pod_resources::pod_resources_lister_server::{
     PodResourcesLister, PodResourcesListerServer,
 };
+use kq::edge::pod_resources::read_pod_resources;
 use kq::edge::pod_resources::v1::{
     AllocatableResourcesRequest, AllocatableResourcesResponse, ContainerDevices, ContainerMemory,
     ContainerResources, ListPodResourcesRequest, ListPodResourcesResponse, NumaNode, PodResources,

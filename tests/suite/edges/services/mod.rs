@@ -1,0 +1,26 @@
+//! The servers of the gRPC services that kq is a client of, for fakes.
+
+#[rustfmt::skip]
+#[allow(clippy::all, reason = "generated from a .proto in src/edge")]
+pub mod content;
+#[rustfmt::skip]
+#[allow(clippy::all, reason = "generated from a .proto in src/edge")]
+pub mod cri;
+#[rustfmt::skip]
+#[allow(clippy::all, reason = "generated from a .proto in src/edge")]
+pub mod images;
+#[rustfmt::skip]
+#[allow(clippy::all, reason = "generated from a .proto in src/edge")]
+pub mod leases;
+#[rustfmt::skip]
+#[allow(clippy::all, reason = "generated from a .proto in src/edge")]
+pub mod namespaces;
+#[rustfmt::skip]
+#[allow(clippy::all, reason = "generated from a .proto in src/edge")]
+pub mod pluginregistration;
+#[rustfmt::skip]
+#[allow(clippy::all, reason = "generated from a .proto in src/edge")]
+pub mod pod_resources;
+#[rustfmt::skip]
+#[allow(clippy::all, reason = "generated from a .proto in src/edge")]
+pub mod snapshots;
