@@ -1,10 +1,13 @@
 //! Reads the version of a program on the node from `PROGRAM --version`, within limits of time and output.
 
 use crate::edge::trust::TrustedProgram;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, chroot, kill_process_group, waitid};
+use rustix::thread::UnshareFlags;
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -74,8 +77,8 @@ pub fn program_version(
 
 /// Returns a program's name and version.
 ///
-/// The checked descriptor is executed, without an environment, and its whole process group is killed at
-/// the deadline.
+/// The checked descriptor is executed in the node's root, without an environment, and its whole process group is killed
+/// at the deadline.
 ///
 /// # Errors
 ///
@@ -88,19 +91,21 @@ pub fn ask_version(
     // A copy that the child inherits: the interpreter of a script opens the same path.
     let file = rustix::io::dup(program.file())
         .map_err(|error| ProgramVersionError::Start(error.into()))?;
-    let child = Command::new(format!("/proc/self/fd/{}", file.as_raw_fd()))
+    // Opened before the root changes.
+    let nothing = File::open("/dev/null").map_err(ProgramVersionError::Start)?;
+    let mut command = Command::new(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    command
         // Some programs are several, and know by this name which one is meant.
         .arg0(program.path())
         .arg("--version")
         .env_clear()
         .current_dir("/")
-        .stdin(Stdio::null())
+        .stdin(nothing)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         // A process group, so that its children can be killed with it.
-        .process_group(0)
-        .spawn()
-        .map_err(ProgramVersionError::Start)?;
+        .process_group(0);
+    let child = start(&mut command, program.root()).map_err(ProgramVersionError::Start)?;
     drop(file);
     let mut group = Group::of(child);
     let timed_out = || ProgramVersionError::TimedOut(deadline);
@@ -113,6 +118,27 @@ pub fn ask_version(
         return Err(ProgramVersionError::Failed { status: described(status), message });
     }
     parse(&line).ok_or(ProgramVersionError::NoVersion { line })
+}
+
+/// Starts a program of the node in the node's root: its libraries and its interpreter are there, while kq's container
+/// has others or none. Without the privilege, or without /proc there, the program starts in kq's own root.
+fn start(command: &mut Command, root: &Path) -> io::Result<Child> {
+    if root == Path::new("/") {
+        return command.spawn();
+    }
+    let in_root = thread::scope(|scope| scope.spawn(|| start_in(command, root)).join());
+    match in_root {
+        Ok(Ok(child)) => Ok(child),
+        _ => command.spawn(),
+    }
+}
+
+/// Changes the root of this thread alone, which ends afterwards.
+fn start_in(command: &mut Command, root: &Path) -> io::Result<Child> {
+    #[expect(deprecated, reason = "unsafe only for FILES, the table of file descriptors")]
+    rustix::thread::unshare(UnshareFlags::FS)?;
+    chroot(root)?;
+    command.spawn()
 }
 
 /// A program and its children; killed when it is no longer needed.

@@ -117,9 +117,6 @@ pub(in crate::edge) struct Namer {
 
 #[cfg(feature = "apiserver")]
 impl Namer {
-    /// A file that was read with [`read_trusted`].
-    pub(in crate::edge) const TRUSTED: Self = Self { owner: Some(0), is_trusted: true };
-
     /// Checks an open file that the operator named by a path.
     pub(in crate::edge) fn of(file: &File, path: &Path) -> Result<Self, ReadError> {
         let stat = fs::fstat(file).map_err(system)?;
@@ -185,6 +182,7 @@ impl TrustedSocket {
 #[derive(Debug)]
 pub struct TrustedProgram {
     file: OwnedFd,
+    root: PathBuf,
     path: String,
 }
 
@@ -201,7 +199,7 @@ impl TrustedProgram {
         if place.stat.st_mode & 0o111 == 0 || kind_of(&place.stat) != FileType::RegularFile {
             return Err(ReadError::System("not an executable file".to_owned()));
         }
-        Ok(Self { file: place.file, path: path.to_owned() })
+        Ok(Self { file: place.file, root: root.to_owned(), path: path.to_owned() })
     }
 
     /// Finds the program that a process runs, at its path below the node's root.
@@ -223,6 +221,11 @@ impl TrustedProgram {
     /// Returns the path on the node.
     pub fn path(&self) -> &str {
         &self.path
+    }
+
+    /// Returns the node's root.
+    pub(in crate::edge) fn root(&self) -> &Path {
+        &self.root
     }
 
     pub(in crate::edge) fn file(&self) -> impl AsFd + '_ {

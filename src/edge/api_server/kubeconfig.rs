@@ -37,8 +37,10 @@ pub(super) struct Access {
 struct Source {
     path: String,
     config: Kubeconfig,
-    /// The owners of the files that it was read from.
+    /// The owners of the operator's files that it was read from.
     namers: Vec<Namer>,
+    /// The root of the node that it belongs to, in which its paths begin; `None`: the operator's own.
+    root: Option<PathBuf>,
 }
 
 /// Reads the named kubeconfig, else those of kubectl, else the service account of kq's pod.
@@ -56,14 +58,14 @@ pub(super) fn read(place: KubeconfigPlace<'_>, context: Option<&str>) -> Result<
 }
 
 /// Reads YAML as a kubeconfig; relative paths in it are relative to its folder.
-fn parse(path: &Path, content: Vec<u8>) -> Result<Kubeconfig, ApiError> {
-    let refuse = |reason| ApiError::Kubeconfig { path: path.display().to_string(), reason };
+fn parse(path: &Path, shown: &str, content: Vec<u8>) -> Result<Kubeconfig, ApiError> {
+    let refuse = |reason| ApiError::Kubeconfig { path: shown.to_owned(), reason };
     if content.len() as u64 > MAX_KUBECONFIG_BYTES {
         let reason = format!("has more than {MAX_KUBECONFIG_BYTES} bytes, which kq does not read");
         return Err(refuse(reason));
     }
     let text = String::from_utf8(content).map_err(|_| refuse("not text in UTF-8".to_owned()))?;
-    memory::received(&path.display().to_string(), text.len());
+    memory::received(shown, text.len());
     // kube also reads the expansion of anchors; this reader rejects them.
     for document in yaml::documents(text.trim_start_matches('\u{feff}')) {
         let read = yaml::read(document.text);
@@ -125,7 +127,7 @@ fn customary() -> Result<Option<Source>, ApiError> {
                 })?;
                 // The current context of one file is used with the servers of all.
                 before.namers.extend(next.namers);
-                Source { path, config, namers: before.namers }
+                Source { path, config, namers: before.namers, root: None }
             }
         });
     }
@@ -159,24 +161,27 @@ impl Source {
         let refuse = |reason| ApiError::Kubeconfig { path: shown.clone(), reason };
         let (file, content) = open_bounded(path).map_err(refuse)?;
         let namer = Namer::of(&file, path).map_err(|error| refuse(error.to_string()))?;
-        let config = parse(path, content)?;
-        Ok(Self { path: shown, config, namers: vec![namer] })
+        let config = parse(path, &shown, content)?;
+        Ok(Self { path: shown, config, namers: vec![namer], root: None })
     }
 
     /// Reads a file of the node.
     fn of_node(root: &Path, path: &str) -> Result<Self, ApiError> {
-        let place = root.join(path.trim_start_matches('/'));
-        let shown = place.display().to_string();
+        let shown = beneath(root, Path::new(path)).display().to_string();
         let content = read_trusted(root, path, LIMIT).map_err(|error| ApiError::Kubeconfig {
             path: shown.clone(),
             reason: error.to_string(),
         })?;
-        let config = parse(&place, content)?;
-        Ok(Self { path: shown, config, namers: vec![Namer::TRUSTED] })
+        let config = parse(Path::new(path), &shown, content)?;
+        Ok(Self { path: shown, config, namers: Vec::new(), root: Some(root.to_owned()) })
     }
 
     /// Reads a file that the kubeconfig names.
     fn named(&self, what: &'static str, path: &Path) -> Result<Vec<u8>, HttpError> {
+        if let Some(root) = &self.root {
+            return read_trusted(root, &path.to_string_lossy(), LIMIT)
+                .map_err(|error| refuse(what, &beneath(root, path), error.to_string()));
+        }
         let refuse = |reason| refuse(what, path, reason);
         let (file, content) = open_bounded(path).map_err(refuse)?;
         for namer in &self.namers {
@@ -346,6 +351,11 @@ impl Source {
         Authorities::signing(roots)
             .ok_or_else(|| self.refuse("neither it nor the system has a certificate authority"))
     }
+}
+
+/// Returns where kq finds a path of the node.
+fn beneath(root: &Path, path: &Path) -> PathBuf {
+    root.join(path.strip_prefix("/").unwrap_or(path))
 }
 
 fn given(field: &Option<String>) -> Option<&str> {

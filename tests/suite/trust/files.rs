@@ -6,7 +6,8 @@ use kq::edge::program_version::program_version;
 use kq::edge::trust::{TrustedProgram, files_trusted, list_trusted, read_trusted};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 /// Makes a folder with the mode that it is to have, whatever the umask is.
@@ -115,4 +116,43 @@ fn the_program_that_was_checked_is_executed() {
     install(&root.join("etc/file"), "755", "#!/bin/sh\necho runc version 9.9.9\n");
     let version = program_version(&program, Duration::from_secs(20));
     assert_eq!(version.expect("it answers"), "6.6.6");
+}
+
+/// The node's `/proc`, unmounted at the end.
+struct Processes(PathBuf);
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_program_starts_in_the_root_of_its_node() {
+    if !is_root() {
+        eprintln!("left out, because it needs root");
+        return;
+    }
+    let node = node();
+    let root = node.path();
+    // A shell with its libraries, under a name that this machine does not have.
+    let listed = Command::new("ldd").arg("/bin/sh").output().expect("ldd is part of glibc").stdout;
+    let listed = String::from_utf8(listed).expect("text");
+    let libraries = listed.split_whitespace().filter(|word| word.starts_with('/'));
+    for (from, to) in libraries.map(|path| (path, path)).chain([("/bin/sh", "/bin/of-the-node")]) {
+        let to = root.join(to.trim_start_matches('/'));
+        fs::create_dir_all(to.parent().expect("a folder")).expect("a folder can be made");
+        fs::copy(from, to).expect("it can be copied");
+    }
+    let script = "#!/bin/of-the-node\necho runc version 1.1.5\n";
+    install(&root.join("etc/file"), "755", script);
+    let program = TrustedProgram::find(root, "/etc/file").expect("it is believed");
+    let time = Duration::from_secs(20);
+    program_version(&program, time).expect_err("without /proc it starts outside");
+    let processes = Processes(root.join("proc"));
+    fs::create_dir(&processes.0).expect("a folder can be made");
+    let mounted = Command::new("mount").args(["-t", "proc", "proc"]).arg(&processes.0).status();
+    assert!(mounted.is_ok_and(|status| status.success()));
+    assert_eq!(program_version(&program, time).expect("it answers"), "1.1.5");
+    assert!(Path::new("/bin/sh").exists(), "this thread keeps its root");
 }

@@ -6,6 +6,8 @@ use super::{EMPTY, TOKEN, write_kubeconfig};
 use k8s_openapi::ByteString;
 use kq::edge::api_server::{ApiError, KubeconfigPlace, connect};
 use kq::edge::http::HttpError;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -42,6 +44,30 @@ fn a_user_is_who_the_kubeconfig_says() {
             .unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(seen.header("authorization"), expected, "{name}");
     }
+}
+
+#[test]
+fn paths_in_the_kubeconfig_of_a_node_begin_at_its_root() {
+    let authority = Authority::new();
+    authority.file();
+    let root = authority.folder();
+    fs::create_dir_all(root.join("etc/pki")).expect("a folder");
+    fs::rename(root.join("ca.crt"), root.join("etc/pki/ca.crt")).expect("it is there");
+    fs::write(root.join("etc/token"), TOKEN).expect("a file");
+    let server = Server::saying(Wire::Tls(authority.sign(&["127.0.0.1"]).server()), json(EMPTY));
+    let cluster =
+        format!("server: {}\ncertificate-authority: /etc/pki/ca.crt", server.url("https"));
+    write_kubeconfig(&root.join("etc"), &cluster, "tokenFile: token");
+    let place = KubeconfigPlace::OfNode { root, path: "/etc/kubeconfig" };
+    connect(place, None, AMPLE)
+        .expect("usable")
+        .pods_of_node("worker-1", AMPLE)
+        .expect("an answer");
+    assert_eq!(server.only().header("authorization"), Some(format!("Bearer {TOKEN}").as_str()));
+    fs::set_permissions(root.join("etc/pki"), Permissions::from_mode(0o777)).expect("a mode");
+    let error = connect(place, None, AMPLE).err().expect("others can replace the authority");
+    let expected = "not trusted: folder /etc/pki is writable by every user";
+    assert!(error.to_string().ends_with(expected), "{error}");
 }
 
 #[test]
