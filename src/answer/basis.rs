@@ -5,6 +5,7 @@ pub use crate::facts::missing::{Missing, MissingFact};
 use crate::facts::node::NodeFacts;
 use crate::facts::origin::Origin;
 use crate::facts::pod_selector::Selection;
+pub use crate::facts::warning::{Warning, WarningCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -53,16 +54,6 @@ pub struct Assumption {
     pub flags: Vec<String>,
 }
 
-/// A contradiction or an oddity in the sources.
-#[derive(
-    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "camelCase")]
-pub struct Warning {
-    /// The warning in words.
-    pub text: String,
-}
-
 impl Basis {
     /// Records a fact.
     pub fn know(&mut self, name: &str, value: impl Into<Value>, origin: Origin) {
@@ -96,13 +87,13 @@ impl Basis {
     }
 
     /// Records a warning.
-    pub fn warn(&mut self, warning: impl Into<Warning>) {
-        self.warnings.push(warning.into());
+    pub fn warn(&mut self, warning: Warning) {
+        self.warnings.push(warning);
     }
 
     /// Records warnings.
-    pub fn warn_all<W: Into<Warning>>(&mut self, warnings: impl IntoIterator<Item = W>) {
-        self.warnings.extend(warnings.into_iter().map(Into::into));
+    pub fn warn_all(&mut self, warnings: impl IntoIterator<Item = Warning>) {
+        self.warnings.extend(warnings);
     }
 
     /// Returns true if every fact was there.
@@ -182,19 +173,7 @@ impl From<String> for Assumption {
     }
 }
 
-impl From<String> for Warning {
-    fn from(text: String) -> Self {
-        Self { text }
-    }
-}
-
 impl From<&str> for Assumption {
-    fn from(text: &str) -> Self {
-        text.to_owned().into()
-    }
-}
-
-impl From<&str> for Warning {
     fn from(text: &str) -> Self {
         text.to_owned().into()
     }

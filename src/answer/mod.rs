@@ -14,7 +14,7 @@ pub mod finding_view;
 /// Reasons with their sentences.
 mod worded;
 
-pub use basis::{Assumption, Basis, Fact, Missing, MissingFact, Warning};
+pub use basis::{Assumption, Basis, Fact, Missing, MissingFact, Warning, WarningCode};
 pub use certainty::Certainty;
 pub use failure::{Failure, FailureKind};
 pub use finding::{Finding, Rule, Severity, Subject, Wording};

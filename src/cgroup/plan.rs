@@ -16,6 +16,7 @@ use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::checkpoint::cpu_manager::CpuState;
 use crate::facts::node::Node;
 use crate::facts::pod_selector::Selection;
+use crate::facts::warning::Warning;
 use crate::facts::workloads::effective_uid;
 use crate::k8s::manifest::LoadedPod;
 use crate::k8s::pod::Pod;
@@ -60,7 +61,7 @@ pub struct Plan<'p> {
     /// What is known of what the values rest on; at first everything is taken for known.
     pub knowledge: Knowledge,
     /// What an operator should know about single pods.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// One cgroup and what is written to it.

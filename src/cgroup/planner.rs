@@ -13,6 +13,7 @@ use crate::cgroup::settings::CgroupSettings;
 use crate::facts::cgroup_fact::CgroupFact;
 use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::node::Node;
+use crate::facts::warning::{Warning, WarningCode};
 use crate::k8s::pod::{Pod, ResourceName};
 use crate::k8s::qos::{QosClass, effective_qos_class};
 use std::borrow::Cow;
@@ -29,7 +30,7 @@ impl Planner<'_> {
     pub(super) fn kubepods<'p>(
         &self,
         active: &[&'p Pod],
-        warnings: &mut Vec<String>,
+        warnings: &mut Vec<Warning>,
     ) -> Result<Vec<PlannedCgroup<'p>>, PlanError> {
         let per_qos = self.settings.cgroups_per_qos;
         let name = CgroupName::node_allocatable_root(&self.settings.root, per_qos);
@@ -43,11 +44,11 @@ impl Planner<'_> {
         if per_qos {
             warn_of_limits(&qos, warnings);
         } else {
-            warnings.push(
+            warnings.push(Warning::new(
+                WarningCode::NoPodCgroups,
                 "cgroupsPerQOS is false: pods have no cgroups of their own, and the runtime decides \
-                 where it puts containers"
-                    .to_owned(),
-            );
+                 where it puts containers",
+            ));
         }
         let mut pods_of = |class| -> Vec<PlannedCgroup<'p>> {
             let of_class = active.iter().filter_map(|pod| {
@@ -84,7 +85,7 @@ impl Planner<'_> {
         &self,
         pod: &'p Pod,
         class: QosClass,
-        warnings: &mut Vec<String>,
+        warnings: &mut Vec<Warning>,
     ) -> PlannedCgroup<'p> {
         let pinned: Vec<&str> = pinned_containers(pod, &self.settings).collect();
         let config = pod_resource_config(pod, !pinned.is_empty(), &self.settings);
@@ -143,17 +144,19 @@ impl Planner<'_> {
 
     pub(super) fn reserved<'p>(
         &self,
-        warnings: &mut Vec<String>,
+        warnings: &mut Vec<Warning>,
     ) -> Result<Vec<PlannedCgroup<'p>>, PlanError> {
         let cgroups = reserved_cgroups(&self.resources(), &self.node.config, &self.settings)?;
         let planned = cgroups.into_iter().map(|ReservedCgroup { field, given, name, config }| {
             let path = self.path_of(&name, &format!("{field}Cgroup"), given)?;
             if path.trim_end_matches('/') != given.trim_end_matches('/') {
-                warnings.push(format!(
+                let text = format!(
                     "{field}Cgroup {given} is {path} to the {} driver, which must exist: only the last \
                      part of the name counts",
                     self.settings.driver
-                ));
+                );
+                let warning = Warning::new(WarningCode::ReservedCgroup, text);
+                warnings.push(warning.about(format!("{field}Cgroup")));
             }
             Ok(self.own(Owner::Node { part: field }, path, &config, Vec::new(), Vec::new()))
         });
@@ -263,7 +266,7 @@ fn overwritten(mut own: ResourceConfig, qos: &QosCgroups, per_qos: bool) -> Reso
 }
 
 /// Warns about a limit that leaves nothing.
-fn warn_of_limits(qos: &QosCgroups, warnings: &mut Vec<String>) {
+fn warn_of_limits(qos: &QosCgroups, warnings: &mut Vec<Warning>) {
     for (name, config) in [("burstable", &qos.burstable), ("besteffort", &qos.besteffort)] {
         let Some(limit) = config.memory_limit.as_ref().map(|limit| limit.value) else { continue };
         let outcome = match limit {
@@ -272,6 +275,7 @@ fn warn_of_limits(qos: &QosCgroups, warnings: &mut Vec<String>) {
             -1 => "-1 stands for no limit",
             _ => "the kernel refuses a negative limit",
         };
-        warnings.push(format!("qosReserved leaves {limit} bytes for {name}: {outcome}"));
+        let text = format!("qosReserved leaves {limit} bytes for {name}: {outcome}");
+        warnings.push(Warning::new(WarningCode::QosReserved, text).about(name));
     }
 }

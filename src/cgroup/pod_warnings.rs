@@ -7,6 +7,7 @@ use crate::cgroup::resource_config::ResourceConfig;
 use crate::cgroup::settings::CgroupSettings;
 use crate::facts::node::Node;
 use crate::facts::resize::{Allocation, RecordedResources, is_resizing, put_allocated};
+use crate::facts::warning::{Warning, WarningCode};
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::pod::{OsRefusal, Pod, ResourceName};
 use crate::k8s::qos::{QosClass, computed_qos_class};
@@ -20,13 +21,17 @@ pub fn pod_warnings(
     config: &ResourceConfig,
     node: &Node,
     settings: &CgroupSettings,
-) -> Vec<String> {
-    let mut warnings: Vec<String> = OsRefusal::of(pod).iter().map(OsRefusal::warning).collect();
+) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let mut warn = |code, text| warnings.push((code, text));
+    if let Some(refusal) = OsRefusal::of(pod) {
+        warn(WarningCode::RefusedOs, refusal.warning());
+    }
     let unsupported = config.unsupported_hugepage_sizes(settings);
     if !unsupported.is_empty() {
         let sizes = unsupported.join(", ");
         let assumed = node.facts.assumptions().any(|fact| fact.name == "capacity.hugepages");
-        warnings.push(if assumed {
+        let text = if assumed {
             format!(
                 "it asks for huge pages of {sizes}, and which the node has is not known: its hugetlb \
                  files are left out (--capacity hugepages-SIZE=AMOUNT)"
@@ -36,30 +41,34 @@ pub fn pod_warnings(
                 "the node has no huge pages of {sizes}: the kubelet logs the failed write, and the \
                  hugetlb and unified files are left out"
             )
-        });
+        };
+        warn(WarningCode::HugePages, text);
     }
     let computed = computed_qos_class(pod, settings.rules.gates);
     if computed != class {
-        warnings.push(format!(
+        let text = format!(
             "status.qosClass {class} counts, though the spec is {computed}: remove the status to plan \
              it as new"
-        ));
+        );
+        warn(WarningCode::QosClassDiffers, text);
     }
     if pod.spec.resources.is_some() && !settings.rules.gates.enabled(Gate::PodLevelResources) {
-        warnings.push(
-            "spec.resources has no effect: the feature gate PodLevelResources is off".to_owned(),
-        );
+        let text = "spec.resources has no effect: the feature gate PodLevelResources is off";
+        warn(WarningCode::NoEffect, text.to_owned());
     }
     if is_resizing(pod) {
-        warnings.push(
-            "it is being resized: planned for what it asks, while its cgroup has what the kubelet \
-             allocated"
-                .to_owned(),
-        );
+        let text = "it is being resized: planned for what it asks, while its cgroup has what the kubelet \
+                    allocated";
+        warn(WarningCode::Resizing, text.to_owned());
     }
-    warnings.extend(lost_amounts(pod, settings));
-    let name = || qualified_name(pod);
-    warnings.into_iter().map(|warning| format!("pod {}: {warning}", name())).collect()
+    for text in lost_amounts(pod, settings) {
+        warn(WarningCode::AmountOverflow, text);
+    }
+    let of_pod = |(code, text)| {
+        let name = qualified_name(pod);
+        Warning::new(code, format!("pod {name}: {text}")).about(name)
+    };
+    warnings.into_iter().map(of_pod).collect()
 }
 
 /// Names the amounts that do not fit the kubelet's 64 bits.
@@ -100,7 +109,7 @@ fn all_amounts(pod: &Pod) -> impl Iterator<Item = &Quantity> {
 
 /// Warns if pods request more than the node's allocatable amounts: the kubelet would refuse some. It counts
 /// allocated resources, so a pending resize refuses no pod.
-pub fn overcommitment(pods: &[&Pod], settings: &CgroupSettings) -> Vec<String> {
+pub fn overcommitment(pods: &[&Pod], settings: &CgroupSettings) -> Vec<Warning> {
     let mut sums = QosSums::default();
     for pod in pods {
         if !is_resizing(pod) {
@@ -125,10 +134,11 @@ pub fn overcommitment(pods: &[&Pod], settings: &CgroupSettings) -> Vec<String> {
     let over = asked.into_iter().filter_map(|(name, asked)| {
         let there_is = settings.node_allocatable.get(&name)?;
         asked.compare(there_is).is_gt().then(|| {
-            format!(
+            let text = format!(
                 "the pods request {asked} of {name} and the node has {there_is} for them: its kubelet \
                  would refuse some"
-            )
+            );
+            Warning::new(WarningCode::Overcommitted, text).about(name.to_string())
         })
     });
     over.collect()

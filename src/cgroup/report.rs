@@ -1,7 +1,7 @@
 //! The plan as a value: what `-o json` and `-o yaml` print. Its shape is a contract, described in
 //! `docs/json.md`.
 
-use crate::answer::{Assumption, Basis, answer};
+use crate::answer::{Assumption, Basis, Warning, WarningCode, answer};
 use crate::cgroup::container::{RuntimeResources, sandbox_resources};
 use crate::cgroup::derivation::{self, Step};
 use crate::cgroup::files::CgroupVersion;
@@ -202,7 +202,7 @@ pub fn basis_of(
     plan: &Plan<'_>,
     pods: &[LoadedPod],
     RuntimeFormula { formula, assumed, .. }: RuntimeFormula,
-    notes: Vec<String>,
+    notes: Vec<Warning>,
 ) -> Basis {
     let mut basis = Basis { facts: (&node.facts).into(), ..Basis::default() };
     basis.assume_all(node.facts.assumptions().map(|fact| {
@@ -278,7 +278,7 @@ fn pod_assumptions(pods: &[LoadedPod]) -> Vec<Assumption> {
     assumptions
 }
 
-fn ended(pods: &[&Pod]) -> Option<String> {
+fn ended(pods: &[&Pod]) -> Option<Warning> {
     const SHOWN: usize = 3;
     if pods.is_empty() {
         return None;
@@ -286,5 +286,7 @@ fn ended(pods: &[&Pod]) -> Option<String> {
     let names: Vec<String> = pods.iter().take(SHOWN).map(|pod| qualified_name(pod)).collect();
     let more = if pods.len() > SHOWN { ", ..." } else { "" };
     let (noun, verb) = if pods.len() == 1 { ("pod has", "counts") } else { ("pods have", "count") };
-    Some(format!("{} {noun} ended and {verb} no more: {}{more}", pods.len(), names.join(", ")))
+    let names = names.join(", ");
+    let text = format!("{} {noun} ended and {verb} no more: {names}{more}", pods.len());
+    Some(Warning::new(WarningCode::EndedPods, text))
 }

@@ -4,7 +4,7 @@ mod competitors;
 
 use self::competitors::Competitors;
 pub use self::competitors::Values;
-use crate::answer::{Basis, answer};
+use crate::answer::{Basis, Warning, WarningCode, answer};
 use crate::cgroup::cpu_share::{Division, Node as Competitor, Quota, Reason, cpu_shares};
 use crate::cgroup::plan::{Owner, Plan, PlannedCgroup, last_element};
 use crate::facts::cgroup_tree::CgroupPath;
@@ -127,7 +127,8 @@ pub fn shares<'p>(
     let all = Competitors::of(&kubepods, values, !siblings.is_empty());
     let exclusive: u64 = all.pinned.iter().map(|(_, cpus)| cpus).sum();
     if exclusive > cpus {
-        basis.warn(format!("{exclusive} exclusive CPUs are requested, and the node has {cpus}"));
+        let text = format!("{exclusive} exclusive CPUs are requested, and the node has {cpus}");
+        basis.warn(Warning::new(WarningCode::ExclusiveCpus, text));
     }
     let mut competitors = all.roots.clone();
     for sibling in siblings {
@@ -137,17 +138,23 @@ pub fn shares<'p>(
         basis.warn_all(reserved.into_iter().map(|root| {
             let weight = values.weight(root).map_or("?".to_owned(), |weight| weight.to_string());
             let name = last_element(&root.path);
-            format!(
+            let text = format!(
                 "processes in {} compete with the pods and are not counted: --sibling {name}={weight}",
                 root.path
-            )
+            );
+            Warning::new(WarningCode::UncountedProcesses, text).about(&root.path)
         }));
     }
-    for (what, names) in [
-        ("no cgroup in the kernel, and no CPU time", &all.absent),
-        ("no known pod, and CPU time that is not counted", &all.strangers),
+    for (code, what, names) in [
+        (WarningCode::NoCgroup, "no cgroup in the kernel, and no CPU time", &all.absent),
+        (
+            WarningCode::UncountedProcesses,
+            "no known pod, and CPU time that is not counted",
+            &all.strangers,
+        ),
     ] {
-        basis.warn_all(first_of(names).map(|names| format!("{what}: {names}")));
+        let names = first_of(names);
+        basis.warn_all(names.map(|names| Warning::new(code, format!("{what}: {names}"))));
     }
     basis.lack_all(all.gaps.iter().map(|gap| gap.missing.clone()));
     let divided = cpu_shares(cpus.saturating_sub(exclusive), &competitors);

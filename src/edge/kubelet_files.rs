@@ -8,6 +8,7 @@ use crate::facts::kubelet_config::{MergeError, Source, drop_in_order, merge};
 use crate::facts::node_list::{ListedNode, read_node_list};
 use crate::facts::node_object::NodeObject;
 use crate::facts::origin::Origin;
+use crate::facts::warning::{Warning, WarningCode};
 use crate::k8s::yaml::{self, YamlError};
 use serde_json::Value;
 use serde_path_to_error::Segment;
@@ -218,9 +219,9 @@ fn collect_files(folder: &Path, paths: &mut Vec<String>) -> io::Result<()> {
 /// Fails if it cannot be read or is not a Node.
 pub fn read_node_object(
     path: &str,
-    notes: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<NodeObject, KubeletFileError> {
-    let mut value = document(path, read_input(path)?, notes)?;
+    let mut value = node_document(path, read_input(path)?, warnings)?;
     let no_node =
         |message: String| KubeletFileError::NoNode { path: shown(path).to_owned(), message };
     let list_of = value.get("kind").and_then(Value::as_str).and_then(|it| it.strip_suffix("List"));
@@ -266,6 +267,27 @@ pub(in crate::edge) fn document(
     content: Vec<u8>,
     notes: &mut Vec<String>,
 ) -> Result<Value, KubeletFileError> {
+    let (value, duplicate) = one_document(path, content)?;
+    notes.extend(duplicate.map(|duplicate| duplicate.text));
+    Ok(value)
+}
+
+/// Returns the one document of a file with nodes.
+fn node_document(
+    path: &str,
+    content: Vec<u8>,
+    warnings: &mut Vec<Warning>,
+) -> Result<Value, KubeletFileError> {
+    let (value, duplicate) = one_document(path, content)?;
+    warnings.extend(duplicate);
+    Ok(value)
+}
+
+/// Returns the one document of a file, and the key that it has twice.
+fn one_document(
+    path: &str,
+    content: Vec<u8>,
+) -> Result<(Value, Option<Warning>), KubeletFileError> {
     let name = || shown(path).to_owned();
     let text =
         String::from_utf8(content).map_err(|_| KubeletFileError::NotText { path: name() })?;
@@ -278,15 +300,16 @@ pub(in crate::edge) fn document(
         path: name(),
         message: located(error, document.lines_before),
     })?;
-    if let Some(duplicate) = read.duplicate {
+    let warning = read.duplicate.map(|duplicate| {
         let key = duplicate.key.unwrap_or_default();
-        notes.push(format!(
+        let text = format!(
             "{}: line {}: key {key:?} came before; the last one counts",
             name(),
             duplicate.line + document.lines_before
-        ));
-    }
-    Ok(read.value)
+        );
+        Warning::new(WarningCode::DuplicateKey, text).about(key)
+    });
+    Ok((read.value, warning))
 }
 
 /// Returns the words of an error with the line in the file.
@@ -307,7 +330,7 @@ fn located(error: YamlError, lines_before: u64) -> String {
 /// is not a failure.
 pub fn read_node_list_file(
     path: &str,
-    notes: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<Vec<ListedNode>, KubeletFileError> {
     let content = read_input(path)?;
     let no_nodes =
@@ -316,7 +339,7 @@ pub fn read_node_list_file(
     let json = match is_json {
         true => content,
         false => {
-            let value = document(path, content, notes)?;
+            let value = node_document(path, content, warnings)?;
             serde_json::to_vec(&value).map_err(|error| no_nodes(error.to_string()))?
         }
     };

@@ -12,7 +12,7 @@ use super::reclaim::{ReclaimFunction, reclaim_functions};
 use super::threshold_row::{ThresholdRow, row};
 use super::usage::{FsParts, measured_parts};
 use super::victim::Verdict;
-use crate::answer::{Basis, Missing, MissingFact, Worded, answer};
+use crate::answer::{Basis, Missing, MissingFact, Warning, WarningCode, Worded, answer};
 use crate::facts::kubelet_config::{
     EffectiveConfiguration, EvictionThreshold, PressureCondition, Signal, StarvedResource,
     ThresholdOperator,
@@ -490,7 +490,7 @@ fn over_own_limits(input: &RankInput<'_>) -> Vec<String> {
 }
 
 /// Returns a warning about measured pods that cannot be evicted.
-fn strangers(input: &RankInput<'_>) -> Vec<String> {
+fn strangers(input: &RankInput<'_>) -> Option<Warning> {
     let stats = StatsByPod::new(&input.summary.pods);
     let found = input.pods.iter().filter_map(|pod| stats.of(pod)).map(|stats| &stats.pod_ref);
     let found: BTreeSet<(&str, &str, &str)> = found.map(identity).collect();
@@ -506,17 +506,18 @@ fn strangers(input: &RankInput<'_>) -> Vec<String> {
         })
         .collect();
     match strangers.as_slice() {
-        [] => Vec::new(),
+        [] => None,
         [first, others @ ..] => {
             let others = match others.len() {
                 0 => String::new(),
                 1 => " and one other".to_owned(),
                 count => format!(" and {count} others"),
             };
-            vec![format!(
+            let text = format!(
                 "stats of pods that cannot be evicted: {first}{others}; the kubelet ranks only its own \
                  active pods"
-            )]
+            );
+            Some(Warning::new(WarningCode::OtherPodStats, text))
         }
     }
 }
@@ -526,7 +527,7 @@ fn identity(pod: &PodReference) -> (&str, &str, &str) {
 }
 
 /// Returns the pods whose usage the kubelet reads as negative.
-fn beyond(signal: Signal, items: &[RankItem]) -> Vec<String> {
+fn beyond(signal: Signal, items: &[RankItem]) -> Vec<Warning> {
     let is_beyond =
         |item: &&RankItem| item.usage.is_some_and(|usage| i64::try_from(usage).is_err());
     let say = |item: &RankItem| {
@@ -536,7 +537,9 @@ fn beyond(signal: Signal, items: &[RankItem]) -> Vec<String> {
             Signal::PidAvailable => "compares it as a negative number".to_owned(),
             _ => format!("reads it as {}", usage as i64),
         };
-        format!("{namespace}/{name}: the measured {usage} is 2^63 or more: the kubelet {how}")
+        let pod = format!("{namespace}/{name}");
+        let text = format!("{pod}: the measured {usage} is 2^63 or more: the kubelet {how}");
+        Warning::new(WarningCode::AmountOverflow, text).about(pod)
     };
     items.iter().filter(is_beyond).map(say).collect()
 }

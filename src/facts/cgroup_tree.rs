@@ -4,6 +4,7 @@ use crate::facts::cgroup_file::{CgroupFile, FileUse};
 use crate::facts::cgroup_layout::CgroupLayout;
 use crate::facts::cgroup_mode::CgroupVersion;
 use crate::facts::lookup::FailedSource;
+use crate::facts::warning::{Warning, WarningCode};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -143,6 +144,14 @@ impl CgroupTexts {
 }
 
 impl CgroupTree {
+    /// Returns the warnings about what could not be read.
+    pub fn warnings(&self) -> impl Iterator<Item = Warning> {
+        self.problems.iter().map(|problem| {
+            let warning = Warning::new(WarningCode::UnreadCgroup, problem.to_string());
+            warning.about(&problem.source)
+        })
+    }
+
     pub fn get(&self, path: &CgroupPath) -> Option<&CgroupTexts> {
         self.cgroups.get(path)
     }

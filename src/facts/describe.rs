@@ -16,7 +16,10 @@ use crate::facts::kubelet_config::{
 use crate::facts::node::{Node, NodeFact, NodeFacts};
 use crate::facts::node_object::NodeObject;
 use crate::facts::origin::Origin;
-use crate::facts::start_warnings::{effect_warnings, start_warnings, status_warnings};
+use crate::facts::start_warnings::{
+    effect_warnings, no_start_on_v1, start_warnings, status_warnings,
+};
+use crate::facts::warning::Warning;
 use crate::k8s::cpuset::CpuSet;
 use crate::k8s::feature_gates::{FeatureGateError, FeatureGates};
 use crate::k8s::kubelet_rules::KubeletRules;
@@ -265,7 +268,7 @@ fn check(
     gates: &FeatureGates,
     cgroup_version: CgroupVersion,
     source: &ConfigSource,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<(), DescribeError> {
     let mode = match cgroup_version {
         CgroupVersion::V1 => CgroupMode::V1,
@@ -283,11 +286,7 @@ fn check(
         return Err(DescribeError::Invalid { errors, origins: origins.into_iter().collect() });
     }
     if !old.is_empty() {
-        warnings.push(
-            "this kubelet does not start on cgroup v1 unless failCgroupV1 is false \
-             (--set failCgroupV1=false); computed as if it were"
-                .to_owned(),
-        );
+        warnings.push(no_start_on_v1());
     }
     Ok(())
 }

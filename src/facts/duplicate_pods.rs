@@ -1,6 +1,7 @@
 //! Pods that were read twice, for example from two files: a kubelet has one pod of a UID.
 
 use crate::facts::snapshot::RecordedPods;
+use crate::facts::warning::{Warning, WarningCode};
 use crate::facts::workloads::effective_uid;
 use crate::k8s::manifest::LoadedPod;
 use crate::k8s::priority::is_mirror_pod;
@@ -16,11 +17,11 @@ impl RecordedPods {
     /// more than its status, where it has none itself: the kubelet counts the static one. A pod without
     /// a UID is the same as another one if both bear one name: the API server has no two. The pods of
     /// templates have no names yet, and stay.
-    pub fn keep_one_of_a_uid(&mut self) -> Vec<String> {
+    pub fn keep_one_of_a_uid(&mut self) -> Vec<Warning> {
         let mut places: BTreeMap<(String, String), usize> = BTreeMap::new();
         let mut kept: Vec<LoadedPod> = Vec::with_capacity(self.pods.len());
         let mut twice: Vec<String> = Vec::new();
-        let mut renamed: Vec<String> = Vec::new();
+        let mut warnings: Vec<Warning> = Vec::new();
         for loaded in self.pods.drain(..) {
             let (uid, name) = (effective_uid(&loaded.pod), qualified(&loaded));
             let key = match uid {
@@ -42,10 +43,13 @@ impl RecordedPods {
             let Some(before) = kept.get_mut(place) else { continue };
             match qualified(before) {
                 same if same == name => twice.push(name),
-                other => renamed.push(format!(
-                    "{other} and {name} have one UID, {uid}: the kubelet has one pod of a UID; {name}, \
-                     which was read last, is taken"
-                )),
+                other => {
+                    let text = format!(
+                        "{other} and {name} have one UID, {uid}: the kubelet has one pod of a UID; {name}, \
+                         which was read last, is taken"
+                    );
+                    warnings.push(Warning::new(WarningCode::DuplicatePod, text).about(&name));
+                }
             }
             match is_mirror_pod(&loaded.pod) && !is_mirror_pod(&before.pod) {
                 true if before.pod.status.phase.is_empty() => before.pod.status = loaded.pod.status,
@@ -57,15 +61,17 @@ impl RecordedPods {
         twice.sort();
         twice.dedup();
         if let [first, others @ ..] = twice.as_slice() {
+            let is_one = others.is_empty();
             let others = match others.len() {
                 0 => " is".to_owned(),
                 1 => " and one other are".to_owned(),
                 count => format!(" and {count} others are"),
             };
-            renamed
-                .push(format!("{first}{others} listed more than once: the last one counts, once"));
+            let text = format!("{first}{others} listed more than once: the last one counts, once");
+            let warning = Warning::new(WarningCode::DuplicatePod, text);
+            warnings.push(if is_one { warning.about(first) } else { warning });
         }
-        renamed
+        warnings
     }
 }
 
@@ -173,7 +179,7 @@ mod tests {
         let mut pods = load("job.json", job.as_bytes()).pods;
         pods.extend(pods.clone());
         let mut recorded = RecordedPods { pods, ..RecordedPods::default() };
-        assert_eq!(recorded.keep_one_of_a_uid(), Vec::<String>::new());
+        assert!(recorded.keep_one_of_a_uid().is_empty());
         assert_eq!(recorded.pods.len(), 2);
     }
 }

@@ -4,6 +4,7 @@ use crate::facts::cgroup_mode::CgroupDriver;
 use crate::facts::describe::ConfigSource;
 use crate::facts::host::{CPUS_ONLINE, HUGEPAGES, HostFactError, HostFacts, MEMINFO, PID_MAX};
 use crate::facts::origin::Origin;
+use crate::facts::warning::{Warning, WarningCode};
 use crate::k8s::cpuset::CpuSet;
 use crate::k8s::pod::ResourceName;
 use crate::k8s::quantity::{Format, Quantity};
@@ -27,7 +28,7 @@ pub struct LiveSources {
 /// The facts of a live node, and the problems in them.
 pub(super) struct Live<'a> {
     pub(super) sources: Option<&'a LiveSources>,
-    pub(super) warnings: Vec<String>,
+    pub(super) warnings: Vec<Warning>,
 }
 
 impl Live<'_> {
@@ -40,9 +41,10 @@ impl Live<'_> {
         match read(&self.sources?.host) {
             Ok(value) => Some((value, Origin::Source(source.to_owned()))),
             Err(error) => {
-                let text = error.to_string();
-                if !self.warnings.contains(&text) {
-                    self.warnings.push(text);
+                let warning = Warning::new(WarningCode::UnreadHostFile, error.to_string());
+                let warning = warning.about(error.path());
+                if !self.warnings.contains(&warning) {
+                    self.warnings.push(warning);
                 }
                 None
             }

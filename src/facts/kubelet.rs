@@ -8,6 +8,7 @@ use crate::facts::kubelet_config::{
 use crate::facts::node_object::NodeObject;
 use crate::facts::origin::Origin;
 use crate::facts::timestamp::Timestamp;
+use crate::facts::warning::{Warning, WarningCode};
 use crate::k8s::feature_gates::FeatureGates;
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::version::{KubeletVersion, VersionSupport};
@@ -30,7 +31,7 @@ pub struct Kubelet {
     /// Why it would not start with this configuration, in the kubelet's words.
     pub errors: Vec<ValidationError>,
     /// Warnings.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// The sources of facts about a kubelet.
@@ -110,13 +111,14 @@ pub(super) fn given_version(
     Ok(from_program)
 }
 
-pub(super) fn warn_of_version(version: KubeletVersion, warnings: &mut Vec<String>) {
+pub(super) fn warn_of_version(version: KubeletVersion, warnings: &mut Vec<Warning>) {
     if let VersionSupport::Older(nearest) | VersionSupport::Newer(nearest) = version.known() {
-        warnings.push(format!(
+        let text = format!(
             "kq knows the rules of kubelets {} to {}; {version} is computed by those of {nearest}",
             KubeletVersion::OLDEST,
             KubeletVersion::NEWEST
-        ));
+        );
+        warnings.push(Warning::new(WarningCode::UnknownRules, text).about(version.to_string()));
     }
 }
 
@@ -138,7 +140,7 @@ pub(super) fn gates(
 pub(super) fn configuration(
     source: &ConfigSource,
     version: KubeletVersion,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<KubeletConfiguration, DescribeError> {
     if source.value.is_null() {
         return Ok(KubeletConfiguration::default());

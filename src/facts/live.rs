@@ -10,6 +10,7 @@ use crate::facts::missing::{Missing, MissingFact};
 use crate::facts::origin::Origin;
 use crate::facts::runtime::RuntimeFacts;
 use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
+use crate::facts::warning::Warning;
 use crate::facts::workloads::{Workloads, effective_uid};
 use crate::k8s::pod::Pod;
 
@@ -80,24 +81,34 @@ pub fn missing_config(snapshot: &Snapshot) -> Option<Missing> {
 
 /// Returns what could not be found out, each with the flag that supplies it. A configuration that is
 /// given is not missed.
-pub fn missing(snapshot: &Snapshot, has_config: bool) -> Vec<String> {
-    let mut missing: Vec<String> =
-        missing_config(snapshot).filter(|_| !has_config).map(|it| it.text).into_iter().collect();
+fn missing(snapshot: &Snapshot, has_config: bool) -> Vec<Missing> {
+    let mut missing: Vec<Missing> =
+        missing_config(snapshot).filter(|_| !has_config).into_iter().collect();
     if snapshot.pods.found.is_none() && !snapshot.pods.tried.is_empty() {
-        missing.push(format!(
+        let text = format!(
             "the pods of the node are unknown; give them with --pods FILE ({})",
             snapshot.pods.reason()
-        ));
+        );
+        missing.push(Missing::new(MissingFact::Pods, text));
     }
     match &snapshot.runtime {
-        Lookup { found: None, tried } if !tried.is_empty() => missing.push(format!(
-            "the container runtime did not answer; name it with --runtime-endpoint ({})",
-            snapshot.runtime.reason()
-        )),
+        Lookup { found: None, tried } if !tried.is_empty() => {
+            let text = format!(
+                "the container runtime did not answer; name it with --runtime-endpoint ({})",
+                snapshot.runtime.reason()
+            );
+            missing.push(Missing::new(MissingFact::Containers, text));
+        }
         Lookup { found: Some(found), .. } => missing.extend(silent(&found.value)),
         Lookup { .. } => {}
     }
     missing
+}
+
+/// Returns the warnings of an answer that may depend on what could not be found out. A configuration that is
+/// given is not missed.
+pub fn unknown_facts(snapshot: &Snapshot, has_config: bool) -> Vec<Warning> {
+    missing(snapshot, has_config).into_iter().map(Warning::from).collect()
 }
 
 /// Returns true if a snapshot has facts of a node, and not only of the machine.
@@ -109,29 +120,32 @@ pub fn has_node(snapshot: &Snapshot) -> bool {
         || snapshot.runtime.found.is_some()
 }
 
-/// Returns the missing facts of a whole snapshot: those of [`missing`], the cgroups, and the devices of a node with a
-/// kubelet.
-pub fn missing_of_snapshot(snapshot: &Snapshot, has_config: bool) -> Vec<String> {
+/// Returns the missing facts of a whole snapshot: those of [`unknown_facts`], the cgroups, and the devices of a node
+/// with a kubelet.
+pub fn missing_of_snapshot(snapshot: &Snapshot, has_config: bool) -> Vec<Missing> {
     let mut missing = missing(snapshot, has_config);
     if snapshot.cgroups.found.is_none() {
         let reason = snapshot.cgroups.reason();
-        missing.push(format!("the cgroup tree could not be read ({reason})"));
+        let text = format!("the cgroup tree could not be read ({reason})");
+        missing.push(Missing::new(MissingFact::CgroupTree, text));
     }
     if let Some(devices) = snapshot.devices.as_ref().filter(|_| snapshot.kubelet.found.is_some()) {
         let DeviceFacts { checkpoint, pod_resources } = devices;
-        let mut lacks = |what: &str, is_found: bool, reason: String| {
-            if !is_found {
-                missing.push(format!("the {what} is unavailable ({reason})"));
-            }
+        let mut lacks = |fact, what: &str, reason: String| {
+            missing.push(Missing::new(fact, format!("the {what} is unavailable ({reason})")));
         };
-        lacks("device checkpoint", checkpoint.found.is_some(), checkpoint.reason());
-        lacks("pod-resources API", pod_resources.found.is_some(), pod_resources.reason());
+        if checkpoint.found.is_none() {
+            lacks(MissingFact::DeviceCheckpoint, "device checkpoint", checkpoint.reason());
+        }
+        if pod_resources.found.is_none() {
+            lacks(MissingFact::PodResources, "pod-resources API", pod_resources.reason());
+        }
     }
     missing
 }
 
 /// Returns the facts that an answering runtime did not report.
-fn silent(runtime: &RuntimeFacts) -> Vec<String> {
+fn silent(runtime: &RuntimeFacts) -> Vec<Missing> {
     let (sandboxes, containers) = (&runtime.sandboxes, &runtime.containers);
     let lists = [
         ("sandboxes", sandboxes.found.is_none() && !sandboxes.tried.is_empty(), sandboxes.reason()),
@@ -144,7 +158,8 @@ fn silent(runtime: &RuntimeFacts) -> Vec<String> {
     let silent = lists.into_iter().filter(|(_, is_silent, _)| *is_silent);
     silent
         .map(|(what, _, reason)| {
-            format!("the container runtime does not report its {what} ({reason})")
+            let text = format!("the container runtime does not report its {what} ({reason})");
+            Missing::new(MissingFact::Containers, text)
         })
         .collect()
 }

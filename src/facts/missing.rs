@@ -3,6 +3,7 @@
 use super::cgroup_fact::CgroupFact;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// A fact that an answer can miss.
 #[derive(
@@ -141,6 +142,12 @@ impl Missing {
     pub fn about(mut self, about: impl Into<String>) -> Self {
         self.about = Some(about.into());
         self
+    }
+}
+
+impl fmt::Display for MissingFact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 

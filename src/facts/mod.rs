@@ -54,4 +54,5 @@ pub mod stats_summary;
 pub mod tcp_listeners;
 pub mod timestamp;
 pub mod unix_sockets;
+pub mod warning;
 pub mod workloads;

@@ -4,6 +4,7 @@ use crate::facts::allocatable::{NodeAllocatable, Reservations};
 use crate::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use crate::facts::kubelet_config::EffectiveConfiguration;
 use crate::facts::origin::Origin;
+use crate::facts::warning::Warning;
 use crate::k8s::cpuset::CpuSet;
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::ResourceList;
@@ -43,7 +44,7 @@ pub struct Node {
     /// The facts as they are shown.
     pub facts: NodeFacts,
     /// Warnings about this description.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// The facts in the order in which they are shown.

@@ -2,7 +2,7 @@
 
 use super::outcome::{NodeOutcome, NodeResult, Reply};
 use super::report::{FleetAnswer, NodeChange, NodeCounts, NodeValue, ResultRow, ValueSummary};
-use crate::answer::{Basis, Missing, MissingFact};
+use crate::answer::{Basis, Missing, MissingFact, Warning, WarningCode};
 use crate::output::json_path::Template;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -98,7 +98,8 @@ impl Merge {
             && self.values.len() < self.counts.answered
         {
             let without = self.counts.answered - self.values.len();
-            basis.warn(format!("{without} answers have no number at {path}"));
+            let text = format!("{without} answers have no number at {path}");
+            basis.warn(Warning::new(WarningCode::NoNumber, text).about(path));
         }
         let value = self.value.map(|(path, _)| summary_of(path, self.values));
         FleetAnswer { command, nodes: self.counts, items, value, changes, basis }

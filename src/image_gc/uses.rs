@@ -6,6 +6,7 @@
 
 use crate::facts::runtime::{Container, ContainerState, ContainerStatus, Image, RuntimeFacts};
 use crate::facts::timestamp::Timestamp;
+use crate::facts::warning::{Warning, WarningCode};
 use crate::facts::workloads::Workloads;
 use crate::image_gc::cycle::{ImageUser, Keys, ListedImage, image_key, images_in_use};
 use crate::image_gc::hashed::{KeyMap, StrMap, StrSet};
@@ -45,7 +46,7 @@ pub struct Uses {
     /// The containers by the key of the image; running ones first.
     pub by_key: KeyMap<Vec<Use>>,
     /// Containers that name no image of the list, and so keep none.
-    pub astray: Vec<String>,
+    pub astray: Vec<Warning>,
     /// Image volumes may be mounted, and the runtime did not list them.
     pub volumes_unknown: Option<String>,
 }
@@ -174,11 +175,13 @@ impl Uses {
             status_error: status.and_then(|status| status.error.clone()),
         };
         if !listed.contains(&*user.image_id) {
-            self.astray.push(format!(
-                "container {}/{} calls its image {:?}, which is the id of none: the kubelet does not \
+            let container = format!("{}/{}", used.pod, used.container);
+            let text = format!(
+                "container {container} calls its image {:?}, which is the id of none: the kubelet does not \
                  see that it is used",
-                used.pod, used.container, user.image_id
-            ));
+                user.image_id
+            );
+            self.astray.push(Warning::new(WarningCode::UnknownImage, text).about(container));
         }
         if rules.gates.enabled(Gate::ImageVolume) {
             for volume in user.volumes.iter().filter(|id| listed.contains(&***id)) {

@@ -10,12 +10,13 @@ use crate::facts::kubelet::{Kubelet, KubeletSources, KubeletStart, describe_kube
 use crate::facts::kubelet_config::{
     A_MAP, ConfigError, EvictionThreshold, RefusedEntry, eviction_thresholds,
 };
-use crate::facts::live::{adopt_uid, config_source, incomplete, missing, missing_config};
+use crate::facts::live::{adopt_uid, config_source, incomplete, missing_config, unknown_facts};
 use crate::facts::origin::Origin;
 use crate::facts::runtime::{Container, Image, RuntimeFacts};
 use crate::facts::settings::{assign, assign_gates};
 use crate::facts::snapshot::{RecordedConfig, Snapshot};
 use crate::facts::timestamp::Timestamp;
+use crate::facts::warning::{Warning, WarningCode};
 use crate::facts::workloads::Workloads;
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::k8s::duration::GoDuration;
@@ -59,6 +60,11 @@ pub struct GivenConfig {
 }
 
 impl GivenConfig {
+    /// Returns the irregularities as warnings.
+    pub fn warnings(&self) -> impl Iterator<Item = Warning> {
+        WarningCode::KubeletConfig.each(&self.notes)
+    }
+
     /// Returns the configuration as a snapshot has it, without secrets.
     pub fn to_recorded(&self) -> RecordedConfig {
         let mut value = self.config.value.clone();
@@ -77,14 +83,14 @@ impl GivenConfig {
 pub fn config_of(
     given: Option<GivenConfig>,
     snapshot: &Snapshot,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Warning>,
 ) -> ConfigSource {
     if let Some(given) = given {
-        notes.extend(given.notes);
+        notes.extend(given.warnings());
         return given.config;
     }
-    let recorded = snapshot.kubelet_config.value();
-    notes.extend(recorded.into_iter().flat_map(|recorded| recorded.notes.clone()));
+    let recorded = snapshot.kubelet_config.value().into_iter().flat_map(|recorded| &recorded.notes);
+    notes.extend(WarningCode::KubeletConfig.each(recorded));
     config_source(snapshot)
 }
 
@@ -121,7 +127,7 @@ pub struct KubeletNode {
     /// The configuration of the kubelet is known; otherwise it is the default.
     pub knows_config: bool,
     /// Unknown facts and irregularities.
-    pub notes: Vec<String>,
+    pub notes: Vec<Warning>,
 }
 
 impl KubeletFlags {
@@ -224,7 +230,7 @@ impl KubeletNode {
     ) -> Result<Self, Failure> {
         let given = options.config.clone();
         let knows_config = given.is_some() || snapshot.kubelet_config.found.is_some();
-        let mut notes = missing(&snapshot, given.is_some() || !needs_config);
+        let mut notes = unknown_facts(&snapshot, given.is_some() || !needs_config);
         let mut config = config_of(given, &snapshot, &mut notes);
         options.flags.set_fields(&mut config)?;
         let patience = config.value.get("runtimeRequestTimeout").and_then(Value::as_str);
@@ -264,10 +270,8 @@ impl KubeletNode {
     }
 
     /// Returns irregularities other than unknown facts, for answers that report those themselves.
-    pub fn odd(&self) -> impl Iterator<Item = &String> {
-        let missing: Vec<String> =
-            [true, false].into_iter().flat_map(|given| missing(&self.snapshot, given)).collect();
-        self.notes.iter().filter(move |text| !missing.contains(text))
+    pub fn odd(&self) -> impl Iterator<Item = &Warning> {
+        self.notes.iter().filter(|warning| warning.code != WarningCode::UnknownFact)
     }
 
     /// Returns the assumptions about the kubelet's version and configuration.
@@ -295,11 +299,11 @@ impl KubeletNode {
     }
 
     /// Returns the warnings. An unknown configuration is a missing fact, and is not among them.
-    pub fn warnings(&self) -> impl Iterator<Item = String> {
+    pub fn warnings(&self) -> impl Iterator<Item = Warning> {
         let missing = self.missing_config();
         self.notes
             .iter()
-            .filter(move |text| missing.as_ref().is_none_or(|it| it.text != **text))
+            .filter(move |warning| missing.as_ref().is_none_or(|it| it.text != warning.text))
             .cloned()
     }
 

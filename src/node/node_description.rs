@@ -12,6 +12,7 @@ use crate::facts::node_object::NodeObject;
 use crate::facts::origin::Origin;
 use crate::facts::runtime::LowLevelRuntime;
 use crate::facts::settings::{assign, assign_list};
+use crate::facts::warning::Warning;
 use crate::k8s::pod::ResourceList;
 use crate::k8s::version::KubeletVersion;
 use anyhow::{Context, anyhow};
@@ -63,7 +64,7 @@ pub struct NodeInputs {
     /// The program that creates containers.
     pub low_level: Option<LowLevelRuntime>,
     /// Irregularities in them.
-    pub notes: Vec<String>,
+    pub notes: Vec<Warning>,
 }
 
 /// A node, and how its runtime computes weights.
@@ -73,7 +74,7 @@ pub struct NodeDescription {
     /// The runtime's formula.
     pub formula: RuntimeFormula,
     /// Irregularities in the files.
-    pub notes: Vec<String>,
+    pub notes: Vec<Warning>,
 }
 
 impl NodeOptions {

@@ -7,20 +7,21 @@ use crate::edge::kubelet_files::read_node_object;
 use crate::facts::lookup::Lookup;
 use crate::facts::node_object::NodeObject;
 use crate::facts::snapshot::Snapshot;
+use crate::facts::warning::Warning;
 use anyhow::anyhow;
 
 /// The Node object of a file, where one is named.
 pub struct NodeFile(Option<(String, NodeObject)>);
 
 impl NodeFile {
-    /// Reads the file, and notes irregularities.
+    /// Reads the file, and warns of irregularities.
     ///
     /// # Errors
     ///
     /// Fails for a file without a Node object.
-    pub fn read(file: Option<&str>, notes: &mut Vec<String>) -> Result<Self, Failure> {
+    pub fn read(file: Option<&str>, warnings: &mut Vec<Warning>) -> Result<Self, Failure> {
         let Some(file) = file else { return Ok(Self(None)) };
-        let object = read_node_object(file, notes).map_err(of_file)?;
+        let object = read_node_object(file, warnings).map_err(of_file)?;
         Ok(Self(Some((file.to_owned(), object))))
     }
 

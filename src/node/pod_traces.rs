@@ -6,7 +6,7 @@ use super::gather::gather;
 use super::needs::Needs;
 use super::pods::of_files;
 use super::spec::NodeSpec;
-use crate::answer::{Basis, Failure, Missing, MissingFact};
+use crate::answer::{Basis, Failure, Missing, MissingFact, WarningCode};
 use crate::edge::api_server::{ApiError, ApiServer};
 use crate::edge::clock::after_now;
 use crate::edge::input::{read_input, read_input_within, shown};
@@ -160,7 +160,7 @@ fn of_node(
 }
 
 fn recorded(found: RecordedPods, basis: &mut Basis) -> Vec<LoadedPod> {
-    basis.warn_all(found.notes);
+    basis.warn_all(WarningCode::PodManifest.each(found.notes));
     basis.lack_all(found.left_out.iter().map(unread));
     found.pods
 }

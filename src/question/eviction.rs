@@ -2,7 +2,7 @@
 
 use super::kubelet_pods::{apply_allocations, as_of_kubelet};
 use super::pod_selectors::PodSelectors;
-use crate::answer::{Basis, Failure, Missing, MissingFact, Worded};
+use crate::answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode, Worded};
 use crate::cgroup::live::place::kubelet_roots;
 use crate::cgroup::live::pod_stats::pod_stats;
 use crate::edge::input::shown;
@@ -288,10 +288,12 @@ fn basis_of(node: &KubeletNode) -> Basis {
     basis.lack_all(node.missing_config());
     let flags = node.snapshot.kubelet.value().into_iter().flat_map(|process| &process.flags);
     if flags.into_iter().any(|flag| flag.name == IGNORES_ALLOCATABLE) {
-        basis.warn(format!(
+        let text = format!(
             "the kubelet was started with --{IGNORES_ALLOCATABLE}, and may not watch \
              allocatableMemory.available"
-        ));
+        );
+        let flag = format!("--{IGNORES_ALLOCATABLE}");
+        basis.warn(Warning::new(WarningCode::KubeletFlag, text).about(flag));
     }
     basis.assume_all(node.assumed());
     let known = node.pods();

@@ -26,7 +26,7 @@ use crate::cgroup::shares::{CpuShares, Values, shares};
 use crate::device::list::Asked;
 use crate::facts::cgroup_tree::CgroupPath;
 use crate::facts::kubelet_config::Signal;
-use crate::facts::live::missing;
+use crate::facts::live::unknown_facts;
 use crate::facts::pod_selector::Selection;
 use crate::facts::snapshot::Snapshot;
 use crate::facts::workloads::Workloads;
@@ -228,7 +228,7 @@ impl Report<'_> {
     fn tree(&self, needs: Needs) -> GatheredTree {
         let snapshot = self.facts(needs);
         let given = self.gathered.given.clone();
-        let notes = missing(&snapshot, given.is_some());
+        let notes = unknown_facts(&snapshot, given.is_some());
         GatheredTree { snapshot, given, roots: self.gathered.roots.clone(), notes }
     }
 
@@ -262,8 +262,8 @@ impl Report<'_> {
         let roots = &self.gathered.roots;
         check_kubepods(tree, roots)?;
         let is_found = roots.iter().any(|(_, root)| tree.get(root).is_some());
-        let mut warnings = missing(&snapshot, is_found);
-        warnings.extend(tree.problems.iter().map(|it| format!("{}: {}", it.source, it.reason)));
+        let mut warnings = unknown_facts(&snapshot, is_found);
+        warnings.extend(tree.warnings());
         let pods = snapshot.pods.value().into_iter().flat_map(|recorded| &recorded.pods);
         let workloads = Workloads::of(pods.map(|loaded| &loaded.pod), snapshot.runtime.value());
         document(&show(tree, roots, &workloads, &Selection::default(), warnings))

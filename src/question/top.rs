@@ -109,7 +109,7 @@ pub fn frame(
     let mut notes = tree.problems.iter().map(ToString::to_string).collect::<Vec<_>>();
     let body = match panel {
         Panel::Pods => {
-            notes.extend(live.notes.iter().cloned());
+            notes.extend(live.notes.iter().map(|it| it.text.clone()));
             notes.extend(live.incomplete.clone());
             let settings = settings(&shown.items);
             drop(shown);

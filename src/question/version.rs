@@ -1,6 +1,6 @@
 //! The versions of kq, the kubelet and the container runtime, and of the rules that answers follow.
 
-use crate::answer::{Basis, Missing, MissingFact, answer};
+use crate::answer::{Basis, Missing, MissingFact, Warning, WarningCode, answer};
 use crate::facts::origin::Origin;
 use crate::facts::runtime::{LowLevelRuntime, RuntimeVersion};
 use crate::facts::snapshot::Snapshot;
@@ -136,17 +136,17 @@ pub fn versions(node: &KubeletNode) -> Versions {
         );
         basis.assume_all(node.assumed().into_iter().filter(|it| it.contains("of version")));
     }
-    match snapshot.runtime.value() {
-        None => basis.warn(format!(
-            "the version of the container runtime is unknown: {}",
-            snapshot.runtime.reason()
-        )),
-        Some(runtime) if runtime.low_level.found.is_none() => basis.warn(format!(
-            "the version of the low-level runtime is unknown: {}",
-            runtime.low_level.reason()
-        )),
-        Some(_) => {}
-    }
+    let unknown = match snapshot.runtime.value() {
+        None => Some(("container runtime", snapshot.runtime.reason())),
+        Some(runtime) if runtime.low_level.found.is_none() => {
+            Some(("low-level runtime", runtime.low_level.reason()))
+        }
+        Some(_) => None,
+    };
+    basis.warn_all(unknown.map(|(component, reason)| {
+        let text = format!("the version of the {component} is unknown: {reason}");
+        Warning::new(WarningCode::UnknownVersion, text).about(component)
+    }));
     basis.warn_all(node.kubelet.warnings.iter().cloned());
     versions
 }

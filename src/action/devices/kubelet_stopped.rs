@@ -1,6 +1,6 @@
 //! The check that no kubelet runs that would overwrite a checkpoint.
 
-use crate::answer::Failure;
+use crate::answer::{Failure, Warning, WarningCode};
 use crate::edge::checkpoint_file::CheckpointFile;
 use crate::edge::device_plugin::folder::KUBELET_SOCKET;
 use crate::edge::kubelet_process::{FindKubeletError, Suspect, suspects};
@@ -34,16 +34,19 @@ pub fn check_stopped(
     check_socket(plugins)
 }
 
-/// Returns a note for each kubelet of another node, which may run.
-pub fn elsewhere(file: &CheckpointFile, host_root: &Path) -> Vec<String> {
+/// Returns a warning for each kubelet of another node, which may run.
+pub fn elsewhere(file: &CheckpointFile, host_root: &Path) -> Vec<Warning> {
     let own = file.folder_identity();
     let found = suspects(host_root).unwrap_or_default();
     let others = found.iter().filter(|process| process.is_elsewhere(own));
-    let note = |process: &Suspect| {
+    let warning = |process: &Suspect| {
         let pid = process.pid;
-        format!("process {pid} is the kubelet of another node: it serves plugins in another folder")
+        let text = format!(
+            "process {pid} is the kubelet of another node: it serves plugins in another folder"
+        );
+        Warning::new(WarningCode::OtherKubelet, text).about(pid.to_string())
     };
-    others.map(note).collect()
+    others.map(warning).collect()
 }
 
 /// Checks that no kubelet serves plugins in a folder.

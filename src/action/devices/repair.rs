@@ -3,7 +3,7 @@
 //! The kubelet is checked before the question, after it, right before the file is replaced, and after that.
 
 use super::kubelet_stopped::{check_socket, check_stopped, elsewhere, is_kubelets};
-use crate::answer::Failure;
+use crate::answer::{Failure, Warning, WarningCode};
 use crate::device::repair::{DeviceRepair, Done, RepairPlan, Request, entries, plan};
 use crate::edge::checkpoint_file::{CheckpointFile, CheckpointFileError};
 use crate::edge::clock::now;
@@ -67,9 +67,8 @@ impl PreparedRepair {
         let plan = plan(&bytes, &request, &NodePods::of(&node.snapshot));
         let mut notes = node.notes;
         if is_copy {
-            notes.push(
-                "the file is a copy: it is in no kubelet's folder, so a kubelet may run".to_owned(),
-            );
+            let text = "the file is a copy: it is in no kubelet's folder, so a kubelet may run";
+            notes.push(Warning::new(WarningCode::CheckpointCopy, text));
         }
         let backup = backup.as_deref().map(absolute).transpose()?;
         if let Some(path) = &backup {
@@ -156,7 +155,7 @@ impl PreparedRepair {
                 .is_ok_and(|loaded| loaded.is_valid() && loaded.checkpoint == self.plan.after);
         let undo = format!("mv {} {}", quoted(&backup), quoted(&self.target.shown()));
         self.report.done = Some(Done { backup, undo, verified });
-        self.report.basis.warn_all(trouble.clone());
+        self.report.basis.warn_all(WarningCode::CheckpointReplaced.each(&trouble));
         Ok(trouble)
     }
 

@@ -1,6 +1,6 @@
 //! Gathers the pods whose probes are sent, planned or checked, with their IPs, containers and sandboxes.
 
-use crate::answer::{Failure, Missing};
+use crate::answer::{Failure, Missing, WarningCode};
 use crate::edge::cri::CriSession;
 use crate::edge::input::{read_input, shown};
 use crate::facts::pod_selector::{Selection, is_file};
@@ -120,7 +120,7 @@ impl ProbeNode<'_> {
             purpose == Purpose::Lint && matches!(note.kind, NoteKind::UnknownField { .. })
         };
         let (findings, others): (Vec<&Note>, Vec<&Note>) = notes.iter().partition(is_finding);
-        node.notes.extend(others.into_iter().map(Note::to_string));
+        node.notes.extend(WarningCode::PodManifest.each(others));
         let source = shown(file).to_owned();
         let pods = pods.into_iter().map(|mut pod| {
             let ip = match (purpose, &self.pod_ip, pod.status.pod_ip.as_str()) {
@@ -148,7 +148,7 @@ impl ProbeNode<'_> {
             true => self.facts.describe()?,
             false => self.facts.gather(Needs::PROBE_FILE)?,
         };
-        node.notes.extend(notes.iter().map(Note::to_string));
+        node.notes.extend(WarningCode::PodManifest.each(&notes));
         let source = shown(file).to_owned();
         // The status in a file may be stale.
         let pods = pods.into_iter().map(|pod| Pod { status: PodStatus::default(), ..pod });

@@ -199,7 +199,8 @@ impl NodeArgs {
 
     /// Reads the files that are named and describes the node.
     pub fn gather(&self) -> Result<NodeDescription, Failure> {
-        let GivenConfig { config, notes } = self.root.config.given_config()?.unwrap_or_default();
+        let given = self.root.config.given_config()?.unwrap_or_default();
+        let (notes, config) = (given.warnings().collect(), given.config);
         self.describe(NodeInputs { config, notes, ..NodeInputs::default() })
     }
 

@@ -67,7 +67,7 @@ impl Args {
             }
         }
         for reason in missing_of_snapshot(&snapshot, given.is_some()) {
-            note("missing", &reason);
+            note("missing", &reason.text);
         }
         Ok(Code::Answered.unless(!has_node(&snapshot)))
     }

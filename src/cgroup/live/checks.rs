@@ -14,7 +14,7 @@ pub mod state;
 #[cfg(test)]
 mod tests;
 
-use crate::answer::{Basis, Finding, Severity, Subject, answer};
+use crate::answer::{Basis, Finding, Severity, Subject, Warning, answer};
 use crate::cgroup::files::CgroupDriver;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use crate::facts::describe::ConfigSource;
@@ -228,7 +228,7 @@ impl NodeChecks {
     }
 
     /// Puts checks together with what they rest on.
-    pub fn new(node: &NodeFacts, items: Vec<Check>, warnings: Vec<String>) -> Self {
+    pub fn new(node: &NodeFacts, items: Vec<Check>, warnings: Vec<Warning>) -> Self {
         let mut basis = Basis { facts: node.into(), ..Basis::default() };
         basis.warn_all(warnings);
         Self { summary: Severity::count(&items), items, basis }

@@ -1,6 +1,6 @@
 //! The current cgroups of a node: settings, usage, throttling and pressure.
 
-use crate::answer::{Basis, answer};
+use crate::answer::{Basis, Warning, answer};
 use crate::cgroup::files::{CgroupDriver, CgroupVersion};
 use crate::cgroup::live::place::{LiveCgroup, LiveOwner, LivePlace, live_cgroups};
 use crate::facts::cgroup_file::CgroupFile;
@@ -101,7 +101,7 @@ pub fn show<'t>(
     roots: &'t [(CgroupDriver, CgroupPath)],
     workloads: &'t Workloads,
     selection: &Selection,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
 ) -> CgroupUsage<'t> {
     let version = tree.layout.version().unwrap_or(CgroupVersion::V2);
     let present: Vec<_> = roots.iter().filter(|(_, root)| tree.get(root).is_some()).collect();

@@ -1,6 +1,6 @@
 //! The containers that their CPU quotas throttle most.
 
-use crate::answer::{Basis, Missing, MissingFact, answer};
+use crate::answer::{Basis, Missing, MissingFact, Warning, answer};
 use crate::cgroup::files::CgroupDriver;
 use crate::cgroup::live::place::{LiveCgroup, LiveOwner, LivePlace, Part, live_cgroups};
 use crate::cgroup::live::show::{Usage, is_shown};
@@ -53,7 +53,7 @@ pub fn throttling<'t>(
     roots: &'t [(CgroupDriver, CgroupPath)],
     workloads: &'t Workloads,
     selection: &Selection,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
 ) -> ThrottlingRanking<'t> {
     let present = roots.iter().filter(|(_, root)| tree.get(root).is_some());
     let cgroups = present.flat_map(|(driver, root)| live_cgroups(tree, root, *driver, workloads));

@@ -5,7 +5,7 @@ use super::report::{
     Affinity, AllocatedDevice, ContainerAllocation, DeviceAllocation, GivenResource, PreStart,
     Unanswered, Unregistered,
 };
-use crate::answer::Basis;
+use crate::answer::{Basis, Warning, WarningCode};
 use crate::device::manager::allocate::{
     AllocationContext, ContainerKind, Outcome, ResourceAllocation,
 };
@@ -147,7 +147,7 @@ fn tell(state: &ManagerState, admission: PodAdmission, report: &mut DeviceAlloca
     if report.admitted && !asks && !lacks {
         let text =
             "the pod requests no devices: no limit of its containers names a plugin's resource";
-        report.basis.warnings.insert(0, text.into());
+        report.basis.warnings.insert(0, Warning::new(WarningCode::NoDevices, text));
     }
 }
 
@@ -170,10 +170,10 @@ fn start(state: &mut ManagerState, report: &mut DeviceAllocation, plugins: &mut 
         container.pre_start = called.into_iter().map(told).collect();
         let failed = container.pre_start.iter().any(|call| call.error.is_some());
         if failed && container.kind != kind_name(ContainerKind::App) {
-            report.basis.warn(format!(
-                "init container {} does not start, so nothing after it was started",
-                container.name
-            ));
+            let name = &container.name;
+            let text =
+                format!("init container {name} does not start, so nothing after it was started");
+            report.basis.warn(Warning::new(WarningCode::InitContainerFails, text).about(name));
             return;
         }
     }
@@ -184,18 +184,19 @@ fn gets(
     pod_devices: &PodDevices,
     uid: &str,
     container: &str,
-) -> (Option<ContainerAllocateResponse>, Vec<String>) {
+) -> (Option<ContainerAllocateResponse>, Vec<Warning>) {
     let answers = pod_devices.of_container(uid, container).filter_map(|(key, device)| {
         let answer = ContainerAllocateResponse::decode(device.answer.as_deref()?).ok()?;
         Some((key.resource_name.clone(), answer))
     });
     let Some(options) = run_options(&answers.collect()) else { return (None, Vec::new()) };
     let dropped = options.dropped.iter().filter(|dropped| dropped.differs).map(|dropped| {
-        format!(
+        let text = format!(
             "container {container}: {} and {} differ about {:?} {:?}; here the first wins, in a kubelet \
              either",
             dropped.kept_of, dropped.resource, dropped.kind, dropped.key
-        )
+        );
+        Warning::new(WarningCode::PluginsDiffer, text).about(container)
     });
     let dropped = dropped.collect();
     let gets = ContainerAllocateResponse {

@@ -5,7 +5,7 @@ use super::holding::{Holder, Holding, Holdings, Key, PodKey, Role, in_effect};
 use super::judge::{DeviceSources, judge};
 use super::reason::{CheckpointDamage, HealthReason, Reason, SourceGap, State};
 use super::resources::{ResourceSummary, summaries};
-use crate::answer::{Basis, Missing, MissingFact, Worded, answer};
+use crate::answer::{Basis, Missing, MissingFact, Warning, WarningCode, Worded, answer};
 use crate::device::reconstruct::some;
 use crate::device::run_options::{Dropped, run_options};
 use crate::facts::checkpoint::device::ContainerAllocateResponse;
@@ -316,7 +316,7 @@ fn damage(read: &CheckpointFact, is_told: bool) -> Option<CheckpointDamage> {
 }
 
 /// Reports the entries of a rejected checkpoint that the kubelet does not report.
-fn only_in_damaged(holdings: &Holdings<'_>, pods: &NodePods<'_>) -> Option<String> {
+fn only_in_damaged(holdings: &Holdings<'_>, pods: &NodePods<'_>) -> Option<Warning> {
     let said: Vec<String> = holdings
         .only_in_damaged
         .iter()
@@ -332,12 +332,13 @@ fn only_in_damaged(holdings: &Holdings<'_>, pods: &NodePods<'_>) -> Option<Strin
         })
         .collect();
     (!said.is_empty()).then(|| {
-        format!(
+        let text = format!(
             "the damaged checkpoint also has {}, which decides nothing here: it may follow from \
              the damage, or be held by an init container that ended, which the kubelet does not \
              report",
             some(&said)
-        )
+        );
+        Warning::new(WarningCode::DeviceCheckpoint, text)
     })
 }
 
@@ -346,7 +347,7 @@ fn without_runtime(
     snapshot: &Snapshot,
     holdings: &Holdings<'_>,
     pods: &NodePods<'_>,
-) -> Option<String> {
+) -> Option<Warning> {
     let tried = &snapshot.runtime.tried;
     if snapshot.runtime.found.is_some() || tried.is_empty() {
         return None;
@@ -364,14 +365,15 @@ fn without_runtime(
         [one] => one.to_string(),
         several => format!("nothing answers at {} usual places", several.len()),
     };
-    Some(format!(
+    let text = format!(
         "the container runtime did not answer ({reason}), so the running containers of \
          {first}{more} are unknown; name it with --runtime-endpoint"
-    ))
+    );
+    Some(Missing::new(MissingFact::Containers, text).into())
 }
 
 /// Adds the kubelet's treatment of a number that no NUMA node has.
-fn odd_nodes(rows: &[DeviceRow<'_>]) -> Option<String> {
+fn odd_nodes(rows: &[DeviceRow<'_>]) -> Option<Warning> {
     let odd = |row: &DeviceRow<'_>| row.numa_nodes.iter().copied().find(|node| *node < 0);
     let mut odd = rows.iter().filter_map(|row| Some((row, odd(row)?)));
     let (row, node) = odd.next()?;
@@ -379,11 +381,12 @@ fn odd_nodes(rows: &[DeviceRow<'_>]) -> Option<String> {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    Some(format!(
+    let text = format!(
         "{} {}{more}: NUMA node {node} does not exist; the kubelet reports the recorded number, \
          but allocates by the number from the plugin (kq devices verify)",
         row.resource, row.device
-    ))
+    );
+    Some(Warning::new(WarningCode::NumaNode, text).about(row.resource))
 }
 
 /// Writes resources by their names, as all answers about devices do.

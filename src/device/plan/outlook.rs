@@ -1,6 +1,7 @@
 //! The effect of a restart or of unhealthy devices on the pods of the node.
 
 use super::{DevicePlan, PlannedPod, PodToPlan, WhatIf, device_named};
+use crate::answer::{Warning, WarningCode};
 use crate::device::manager::ManagerState;
 use crate::device::manager::allocate::{ContainerKind, in_order};
 use crate::facts::checkpoint::device::{DeviceSet, PodDevices};
@@ -94,11 +95,11 @@ pub fn foresee(planned: &mut DevicePlan, pods: &[PodToPlan], now: &Now, state: &
              plugin is back: this follows from the kubelet's source, it is not from a recording"
                 .to_owned(),
         );
-        planned.basis.warn(
+        planned.basis.warn(Warning::new(
+            WarningCode::StopsRunningPods,
             "pods that run are refused, and stopped: drain them, or let them end, before the kubelet \
-             restarts"
-                .to_owned(),
-        );
+             restarts",
+        ));
     }
 }
 

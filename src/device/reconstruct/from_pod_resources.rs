@@ -1,7 +1,7 @@
 //! Allocated devices from the pod-resources API of the running kubelet.
 
 use super::{ReconstructedManager, some};
-use crate::answer::{Assumption, Basis, Missing, MissingFact};
+use crate::answer::{Assumption, Basis, Missing, MissingFact, Warning, WarningCode};
 use crate::facts::checkpoint::device::{PodDevice, PodDeviceKey};
 use crate::facts::devices::CheckpointFact;
 use crate::facts::lookup::Lookup;
@@ -88,13 +88,14 @@ pub(super) fn add_told(
     }
     for (resource, ids) in &added {
         let ids: Vec<&String> = ids.iter().collect();
-        basis.warn(format!(
+        let text = format!(
             "the kubelet says that {} of {resource} {} in use, and the checkpoint does not have {} so: \
              the running kubelet's report counts",
             some(&ids),
             if ids.len() == 1 { "is" } else { "are" },
             if ids.len() == 1 { "it" } else { "them" },
-        ));
+        );
+        basis.warn(Warning::new(WarningCode::CheckpointDiffers, text).about(resource));
     }
     assembled.state.allocated = assembled.state.pod_devices.allocated();
 }

@@ -5,7 +5,7 @@ mod of_node;
 
 pub use of_node::{asked_devices, of_node};
 
-use crate::answer::{Assumption, Basis, Missing, MissingFact};
+use crate::answer::{Assumption, Basis, Missing, MissingFact, Warning, WarningCode};
 use crate::device::manager::{Device, Endpoint, HEALTHY, ManagerState};
 use crate::facts::checkpoint::device::{PodDevice, PodDeviceKey, PodDevices};
 use crate::facts::devices::{CheckpointEntry, CheckpointFact, DeviceFacts, PluginAnswer};
@@ -151,11 +151,12 @@ impl ReconstructedManager {
             let counted = allocatable.get(&ResourceName::from(resource.as_str()));
             let is_gone = counted.is_some_and(|counted| counted.value() == 0);
             if is_remembered && is_gone && !healthy.is_empty() {
-                basis.warn(format!(
+                let text = format!(
                     "the checkpoint names {} devices of {resource} as healthy, and the Node object counts \
                      none: their plugin is taken for gone",
                     healthy.len()
-                ));
+                );
+                basis.warn(Warning::new(WarningCode::CheckpointDiffers, text).about(resource));
                 let unhealthy = self.state.unhealthy.entry(resource.clone()).or_default();
                 unhealthy.extend(std::mem::take(healthy));
             }
@@ -181,9 +182,10 @@ fn restore(
     basis: &mut Basis,
 ) {
     if let Some(error) = &fact.error {
-        basis.warn(format!(
+        let text = format!(
             "a kubelet that starts does not take the checkpoint, and starts with nothing: {error}"
-        ));
+        );
+        basis.warn(Warning::new(WarningCode::DeviceCheckpoint, text));
         if !is_alone {
             return;
         }
@@ -191,10 +193,12 @@ fn restore(
     let mut records = PodDevices::default();
     for entry in &fact.entries {
         if let PluginAnswer::Undecodable(why) = &entry.answer {
-            basis.warn(format!(
-                "the kubelet skips the entry of pod {}, container {}, {} in the checkpoint: {why}",
-                entry.pod_uid, entry.container_name, entry.resource_name
-            ));
+            let CheckpointEntry { pod_uid, container_name, resource_name, .. } = entry;
+            let text = format!(
+                "the kubelet skips the entry of pod {pod_uid}, container {container_name}, \
+                 {resource_name} in the checkpoint: {why}"
+            );
+            basis.warn(Warning::new(WarningCode::DeviceCheckpoint, text).about(resource_name));
             continue;
         }
         records.entries.insert(
@@ -249,13 +253,14 @@ fn listed(
         let of_resource = devices.entry(resource.clone()).or_default();
         let lost: Vec<&String> = ids.iter().filter(|id| !of_resource.contains_key(*id)).collect();
         if !lost.is_empty() {
-            basis.warn(format!(
+            let text = format!(
                 "{} of {resource} {} healthy when the checkpoint was written, and the kubelet does \
                  not list {} now: not healthy, or gone",
                 some(&lost),
                 if lost.len() == 1 { "was" } else { "were" },
                 if lost.len() == 1 { "it" } else { "them" },
-            ));
+            );
+            basis.warn(Warning::new(WarningCode::CheckpointDiffers, text).about(resource));
         }
         for id in lost {
             of_resource.insert(id.clone(), unhealthy(id));

@@ -1,7 +1,7 @@
 //! The report of a repair.
 
 use super::plan::{Action, Item, RepairPlan};
-use crate::answer::{Basis, answer};
+use crate::answer::{Basis, Warning, WarningCode, answer};
 use crate::device::flipped_bit::FlippedBit;
 use serde::Serialize;
 
@@ -48,9 +48,10 @@ pub struct Done {
 
 impl DeviceRepair {
     /// Puts a plan into a report.
-    pub fn new(checkpoint: &str, plan: &RepairPlan, dry_run: bool, notes: &[String]) -> Self {
+    pub fn new(checkpoint: &str, plan: &RepairPlan, dry_run: bool, warnings: &[Warning]) -> Self {
         let mut basis = Basis::default();
-        basis.warn_all(plan.notes.iter().chain(notes).cloned());
+        basis.warn_all(WarningCode::DeviceCheckpoint.each(&plan.notes));
+        basis.warn_all(warnings.iter().cloned());
         Self {
             checkpoint: checkpoint.to_owned(),
             dry_run,

@@ -423,6 +423,16 @@ impl HostFactError {
         matches!(self, Self::Absent { .. })
     }
 
+    /// Returns the file on the node.
+    pub fn path(&self) -> &str {
+        match self {
+            Self::NotRead { path }
+            | Self::Absent { path }
+            | Self::Unreadable { path, .. }
+            | Self::Invalid { path, .. } => path,
+        }
+    }
+
     /// Returns an error about a text, of which it keeps the beginning.
     pub(super) fn invalid(path: &str, value: &str, problem: impl Into<String>) -> Self {
         const MOST: usize = 60;

@@ -21,6 +21,7 @@
 
 use super::defaults::default_eviction_hard;
 use super::schema::{self, Kind, below, kind, names_below};
+use crate::facts::warning::{Warning, WarningCode};
 use crate::k8s::duration::GoDuration;
 use crate::k8s::nearest::{MOST_HINTS, nearest};
 use crate::k8s::quantity::Quantity;
@@ -230,7 +231,7 @@ pub struct Reading {
     /// The configuration.
     pub config: KubeletConfiguration,
     /// Oddities that are not errors, such as a field that is newer than the kubelet.
-    pub notes: Vec<String>,
+    pub notes: Vec<Warning>,
 }
 
 /// An error in a configuration.
@@ -348,7 +349,7 @@ struct Check {
     source: Source,
     version: KubeletVersion,
     errors: Vec<ConfigError>,
-    notes: Vec<String>,
+    notes: Vec<Warning>,
 }
 
 impl Check {
@@ -359,22 +360,26 @@ impl Check {
             let Some(field) = schema::field(&known_here) else {
                 let is_hinted = self.errors.len() + self.notes.len() < MOST_HINTS;
                 let error = ConfigError::UnknownField {
-                    path,
+                    path: path.clone(),
                     value: shown(value),
                     nearest: nearest(name, names_below(known).filter(|_| is_hinted)),
                 };
                 match self.source {
                     Source::File | Source::Flags => self.errors.push(error),
-                    Source::Configz => self.notes.push(error.to_string()),
+                    Source::Configz => {
+                        let warning = Warning::new(WarningCode::IgnoredField, error.to_string());
+                        self.notes.push(warning.about(path));
+                    }
                 }
                 continue;
             };
             if !schema::exists(field, self.version) {
-                self.notes.push(format!(
+                let text = format!(
                     "{path} exists {}; a kubelet {} ignores it",
                     schema::lifetime(field),
                     self.version
-                ));
+                );
+                self.notes.push(Warning::new(WarningCode::IgnoredField, text).about(&path));
             }
             self.value(path, &known_here, value, kind(field.1));
         }

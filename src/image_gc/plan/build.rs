@@ -5,7 +5,7 @@ use super::inputs::Inputs;
 use super::item::{PlannedImage, Verdict};
 use super::report::{Freed, ImageGcPlan, Outcome, Run, Trigger};
 use super::ties::Ties;
-use crate::answer::{Basis, Certainty, Missing, MissingFact, Worded};
+use crate::answer::{Basis, Certainty, Missing, MissingFact, Warning, WarningCode, Worded};
 use crate::facts::runtime::Image;
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::certainty::{
@@ -85,13 +85,14 @@ pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
     let pause = items.iter().filter(|item| {
         item.verdict.is_removal() && item.tags.iter().any(|tag| looks_like_pause(tag))
     });
-    let pause: Vec<String> = pause
+    let pause: Vec<Warning> = pause
         .map(|item| {
-            format!(
+            let text = format!(
                 "{} looks like the image of sandboxes: once it is gone, no pod starts until it is \
                  pulled again; kq gc apply --keep '/pause:' keeps it",
                 item.name()
-            )
+            );
+            Warning::new(WarningCode::SandboxImage, text).about(item.name())
         })
         .collect();
     let freed = freed(&inputs, &items, &done, &outlooks);
@@ -388,7 +389,7 @@ fn freed(
     freed
 }
 
-fn basis(inputs: &Inputs<'_>, warnings: Vec<String>) -> Basis {
+fn basis(inputs: &Inputs<'_>, warnings: Vec<Warning>) -> Basis {
     let mut basis = Basis::default();
     basis.warn_all(warnings);
     match &inputs.kubelet_start {
@@ -400,11 +401,14 @@ fn basis(inputs: &Inputs<'_>, warnings: Vec<String>) -> Basis {
         }
     }
     match inputs.records {
-        Some(records) if records.detected_at > inputs.now => basis.warn(format!(
-            "the last detection of kq gc record, {}, is still to come: the clock was set back, and \
-             nothing is known of the times that the kubelet remembers",
-            records.detected_at
-        )),
+        Some(records) if records.detected_at > inputs.now => {
+            let text = format!(
+                "the last detection of kq gc record, {}, is still to come: the clock was set back, and \
+                 nothing is known of the times that the kubelet remembers",
+                records.detected_at
+            );
+            basis.warn(Warning::new(WarningCode::ClockSetBack, text));
+        }
         Some(_) => basis.assume_all(ASSUMPTIONS.map(str::to_owned)),
         None => basis.lack(Missing::new(
             MissingFact::ImageRecords,
@@ -420,10 +424,11 @@ fn basis(inputs: &Inputs<'_>, warnings: Vec<String>) -> Basis {
     }
     basis.warn_all(inputs.uses.astray.iter().cloned());
     for image in inputs.images.iter().filter(|image| i64::try_from(image.size).is_err()) {
-        basis.warn(format!(
+        let text = format!(
             "image {}: the runtime reports {} bytes, which the kubelet reads as {}",
             image.id, image.size, image.size as i64
-        ));
+        );
+        basis.warn(Warning::new(WarningCode::AmountOverflow, text).about(&image.id));
     }
     basis
 }

@@ -25,7 +25,7 @@ pub mod view;
 pub use report::{Cause, Evidence, EvidenceSource, PreemptionCause, Preemptor};
 
 use crate::admission::qualified;
-use crate::answer::{Basis, Certainty, Missing, MissingFact};
+use crate::answer::{Basis, Certainty, Missing, MissingFact, Warning, WarningCode};
 use crate::facts::events::PodEvent;
 use crate::facts::kubelet_log::{KubeletLog, LogLine};
 use crate::facts::pod_selector::PodSelector;
@@ -113,10 +113,11 @@ pub fn why_killed(
     if at > 0
         && let Some((now, _)) = judged.first()
     {
-        basis.warn(format!(
+        let text = format!(
             "{} has another UID now, {}, and was not killed: this is about the one before it",
             now.name, now.uid
-        ));
+        );
+        basis.warn(Warning::new(WarningCode::OtherUid, text).about(&now.name));
     }
     let (subject, verdict) = judged.swap_remove(at);
     let Verdict { termination, evidence } = verdict;

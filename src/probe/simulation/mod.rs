@@ -19,7 +19,7 @@ use super::worker::{
     Action, Begun, Call, NewContainer, ProbeTiming, StepFacts, StepReason, StepReport, Worker,
     WorkerState,
 };
-use crate::answer::{Basis, Worded, answer};
+use crate::answer::{Basis, Warning, WarningCode, Worded, answer};
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::duration::GoDuration;
 use crate::k8s::feature_gates::{FeatureGateError, FeatureGates};
@@ -151,22 +151,22 @@ pub struct ActionCount {
 ///
 /// Fails for feature gates that no kubelet of the version starts with.
 pub fn simulate(trace: &Trace, what_if: &WhatIf) -> Result<Simulation, FeatureGateError> {
-    let mut notes = Vec::new();
+    let mut warnings = Vec::new();
     let timing = timing(trace, what_if);
-    let rules = rules(trace, what_if, &mut notes)?;
+    let rules = rules(trace, what_if, &mut warnings)?;
     let kind = trace.probe_type;
     if timing.success_threshold != 1 && kind != ProbeType::Readiness {
         let probe = kind.to_string().to_lowercase();
-        notes.push(format!("successThreshold: the API server accepts only 1 for a {probe} probe"));
+        let text = format!("successThreshold: the API server accepts only 1 for a {probe} probe");
+        let warning = Warning::new(WarningCode::RefusedProbeField, text);
+        warnings.push(warning.about("successThreshold"));
     }
     let origin = trace.origin().unwrap_or_default();
     let mut world = World::new(trace, origin);
     let first = trace.steps.first().and_then(|step| step.at).map_or(0, |at| at.offset(origin).0);
     if world.kubelet_start() > origin.plus(first) {
-        notes.push(
-            "the kubelet starts after the first step: its workers would not have been there"
-                .to_owned(),
-        );
+        let text = "the kubelet starts after the first step: its workers would not have been there";
+        warnings.push(Warning::new(WarningCode::TraceSteps, text));
     }
     let pod = Arc::new(pod(trace, timing));
     let name = &trace.container.name;
@@ -219,9 +219,9 @@ pub fn simulate(trace: &Trace, what_if: &WhatIf) -> Result<Simulation, FeatureGa
     }
     summary.steps = steps.len();
     summary.stopped = steps.len() < trace.steps.len();
-    summary.note(trace.steps.len(), moved, &mut notes);
+    warnings.extend(summary.warnings(trace.steps.len(), moved));
     let mut basis = Basis::default();
-    basis.warn_all(notes);
+    basis.warn_all(warnings);
     Ok(Simulation {
         probe_type: kind,
         container: name.clone(),
@@ -252,12 +252,13 @@ fn timing(trace: &Trace, what_if: &WhatIf) -> ProbeTiming {
 fn rules(
     trace: &Trace,
     what_if: &WhatIf,
-    notes: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<KubeletRules, FeatureGateError> {
     let said = trace.kubelet.version.as_deref().and_then(|text| text.parse().ok());
     let version: KubeletVersion = what_if.version.or(said).unwrap_or(KubeletVersion::NEWEST);
     if let VersionSupport::Older(used) | VersionSupport::Newer(used) = version.known() {
-        notes.push(format!("the rules of {version} are unknown; those of {used} are used"));
+        let text = format!("the rules of {version} are unknown; those of {used} are used");
+        warnings.push(Warning::new(WarningCode::UnknownRules, text).about(version.to_string()));
     }
     let mut gates = trace.kubelet.feature_gates.clone();
     gates.extend(what_if.feature_gates.iter().map(|(name, on)| (name.clone(), *on)));
@@ -336,24 +337,26 @@ impl Summary {
         }
     }
 
-    fn note(&self, given: usize, moved: usize, notes: &mut Vec<String>) {
+    fn warnings(&self, given: usize, moved: usize) -> impl Iterator<Item = Warning> {
+        let mut texts = Vec::new();
         if self.stopped {
             let left = given.saturating_sub(self.steps);
-            notes.push(format!("the worker stopped: {} left out", steps(left)));
+            texts.push(format!("the worker stopped: {} left out", steps(left)));
         }
         if self.without_result > 0 {
-            notes.push(format!(
+            texts.push(format!(
                 "at {} it would be probed, with a result that the trace does not have: nothing is \
                  counted, and what follows can be otherwise",
                 steps(self.without_result)
             ));
         }
         if moved > 0 {
-            notes.push(format!(
+            texts.push(format!(
                 "{} would be earlier than the previous step, with this period: moved to its time",
                 steps(moved)
             ));
         }
+        WarningCode::TraceSteps.each(texts)
     }
 }
 

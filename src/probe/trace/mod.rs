@@ -20,6 +20,7 @@ use super::retry::Conclusion;
 use super::worker::ProbeTiming;
 use crate::facts::snapshot::API_VERSION;
 use crate::facts::timestamp::Timestamp;
+use crate::facts::warning::Warning;
 use crate::k8s::duration::GoDuration;
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::{Container, ContainerRestartRule, Pod, ProbeType};
@@ -184,13 +185,13 @@ impl Trace {
         })
     }
 
-    /// Reads a trace: JSON, or one document of YAML. What is odd becomes a note.
+    /// Reads a trace: JSON, or one document of YAML. What is odd becomes a warning.
     ///
     /// # Errors
     ///
     /// Fails for anything outside of the format, with the field, its value and a hint.
-    pub fn parse(content: &[u8], notes: &mut Vec<String>) -> Result<Self, TraceError> {
-        read::parse(content, notes)
+    pub fn parse(content: &[u8], warnings: &mut Vec<Warning>) -> Result<Self, TraceError> {
+        read::parse(content, warnings)
     }
 
     /// Returns the time that `0s` stands for, where it is known: what was said, or else the first

@@ -8,6 +8,7 @@ use super::field::{Fields, Place, word, wrong};
 use super::{KIND, Trace, TraceContainer, TraceKubelet, TracePod, TraceProbe, TraceStep};
 use crate::facts::snapshot::API_VERSION;
 use crate::facts::timestamp::Timestamp;
+use crate::facts::warning::{Warning, WarningCode};
 use crate::k8s::duration::GoDuration;
 use crate::k8s::feature_gates::{FeatureGates, Gate};
 use crate::k8s::kubelet_rules::KubeletRules;
@@ -110,8 +111,8 @@ fn of_run(value: Value) -> Result<Value, TraceError> {
 const RUN: &str = "ProbeRun";
 
 /// Reads a trace.
-pub(super) fn parse(content: &[u8], notes: &mut Vec<String>) -> Result<Trace, TraceError> {
-    let value = of_run(value(content, notes)?)?;
+pub(super) fn parse(content: &[u8], warnings: &mut Vec<Warning>) -> Result<Trace, TraceError> {
+    let value = of_run(value(content, warnings)?)?;
     let root = Place::Root;
     // The fields of another kind of file are not reported.
     for (field, expected) in [("apiVersion", API_VERSION), ("kind", KIND)] {
@@ -144,7 +145,7 @@ pub(super) fn parse(content: &[u8], notes: &mut Vec<String>) -> Result<Trace, Tr
 }
 
 /// Returns the one value of a file.
-fn value(content: &[u8], notes: &mut Vec<String>) -> Result<Value, TraceError> {
+fn value(content: &[u8], warnings: &mut Vec<Warning>) -> Result<Value, TraceError> {
     let text = str::from_utf8(content).map_err(|_| TraceError::NotText)?;
     // JSON is YAML too, and read many times faster as what it is.
     if text.trim_start().starts_with('{')
@@ -167,7 +168,8 @@ fn value(content: &[u8], notes: &mut Vec<String>) -> Result<Value, TraceError> {
     if let Some(duplicate) = read.duplicate {
         let key = duplicate.key.unwrap_or_default();
         let line = duplicate.line + document.lines_before;
-        notes.push(format!("line {line}: key {key:?} came before; the last one counts"));
+        let text = format!("line {line}: key {key:?} came before; the last one counts");
+        warnings.push(Warning::new(WarningCode::DuplicateKey, text).about(key));
     }
     Ok(read.value)
 }

@@ -3,7 +3,7 @@
 use super::cluster_nodes::Cluster;
 use super::order::sort;
 use super::{AdmissionNode, AdmissionOptions, Detail, Planned, plan};
-use crate::answer::{Assumption, Basis, Failure};
+use crate::answer::{Assumption, Basis, Failure, WarningCode};
 use crate::edge::api_server::{ApiError, ApiServer};
 use crate::edge::clock::now;
 use crate::facts::lookup::{Lookup, Sourced};
@@ -145,7 +145,8 @@ impl ClusterQuery<'_> {
             pods: Lookup { found: Some(pods), tried: Vec::new() },
             ..Snapshot::default()
         };
-        basis.warn_all(snapshot.pods.value().into_iter().flat_map(|it| it.notes.clone()));
+        let notes = snapshot.pods.value().into_iter().flat_map(|it| &it.notes);
+        basis.warn_all(WarningCode::PodManifest.each(notes));
         // The kubelet's version decides about defaults, so it is described first.
         let loaded = std::mem::take(&mut snapshot.pods);
         let mut node = KubeletNode::describe(snapshot, self.kubelet, false)?;

@@ -1,7 +1,7 @@
 //! The nodes of a cluster and their pods, read from files or else from the API server.
 
 use super::AdmissionOptions;
-use crate::answer::{Basis, Failure, Missing, MissingFact};
+use crate::answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode};
 use crate::edge::api_server::ApiServer;
 use crate::edge::input::shown;
 use crate::edge::kubelet_files::read_node_list_file;
@@ -20,6 +20,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct FiledPods {
     pub(super) source: String,
     recorded: RecordedPods,
+    /// The pods that were read more than once.
+    twice: Vec<Warning>,
 }
 
 impl FiledPods {
@@ -51,16 +53,18 @@ impl FiledPods {
             ));
         }
         if let Some(first) = elsewhere.first() {
-            basis.warn(format!(
+            let text = format!(
                 "nodes with pods that are not in the list of nodes: {}, such as {first}",
                 elsewhere.len()
-            ));
+            );
+            basis.warn(Warning::new(WarningCode::PodsOfOtherNodes, text));
         }
         for problem in &self.recorded.left_out {
             let text = format!("a pod that could not be read: {problem}");
             basis.lack(Missing::new(MissingFact::UnreadPod, text));
         }
-        basis.warn_all(self.recorded.notes.iter().cloned());
+        basis.warn_all(WarningCode::PodManifest.each(&self.recorded.notes));
+        basis.warn_all(self.twice.iter().cloned());
         by_node
     }
 }
@@ -127,8 +131,7 @@ impl<'a> Cluster<'a> {
         }
         let Sourced { source, mut value } = of_files(spec)?;
         let twice = value.keep_one_of_a_uid();
-        value.notes.extend(twice);
-        Ok(Some(FiledPods { source, recorded: value }))
+        Ok(Some(FiledPods { source, recorded: value, twice }))
     }
 
     /// Returns the pod of a name: from the files, else from the API server.

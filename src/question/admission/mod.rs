@@ -25,7 +25,7 @@ pub use start_pressure::start_pressure;
 use super::devices::admission::DeviceQuestion;
 use super::kubelet_pods::{apply_allocations, as_of_kubelet};
 use crate::admission::{CheckReason, EarlierCheck, NodePod, PressureException, Refusal};
-use crate::answer::{Basis, Failure, Missing, MissingFact};
+use crate::answer::{Basis, Failure, Missing, MissingFact, WarningCode};
 use crate::eviction::{Admission, admit_under_pressure};
 use crate::facts::kubelet_config::PressureCondition;
 use crate::facts::node_object::NodeObject;
@@ -56,7 +56,7 @@ impl AdmissionNode {
     ) -> Self {
         let mut basis = Basis::default();
         if let Some(found) = &mut node.snapshot.pods.found {
-            basis.warn_all(found.value.notes.iter().cloned());
+            basis.warn_all(WarningCode::PodManifest.each(&found.value.notes));
             basis.warn_all(found.value.keep_one_of_a_uid());
             let RecordedPods { source, pods, .. } = &mut found.value;
             let pods = pods.iter_mut().map(|loaded| &mut loaded.pod);

@@ -6,7 +6,7 @@ use crate::admission::{
     DeviceDecision, Explanation, Facts, NodePod, Occupancy, explain, finally, qualified,
     refused_before,
 };
-use crate::answer::{Basis, Failure, Missing, MissingFact};
+use crate::answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode};
 use crate::k8s::pod::Pod;
 use crate::k8s::priority::is_critical_pod;
 use crate::preemption::apply::Target;
@@ -133,7 +133,8 @@ pub fn plan<'n>(
         );
     }
     for it in &admission.removed_requests {
-        basis.warn(format!("{} asks for {}: {}", it.container, it.resource, it.because));
+        let text = format!("{} asks for {}: {}", it.container, it.resource, it.because);
+        basis.warn(Warning::new(WarningCode::UncountedRequest, text).about(&it.container));
     }
     let admission = admission.with_room(refusals, kills);
     Ok(Planned { admission, preemption, victims, counted, doubtful, unknown_devices, basis })

@@ -2,7 +2,7 @@
 
 use super::{AdmissionNode, AdmissionOptions};
 use crate::admission::qualified;
-use crate::answer::{Assumption, Basis, Failure};
+use crate::answer::{Assumption, Basis, Failure, Warning, WarningCode};
 use crate::edge::input::{read_input, shown};
 use crate::facts::pod_selector::{PodSelector, nearest_pod};
 use crate::facts::workloads::effective_uid;
@@ -31,7 +31,7 @@ impl AdmissionOptions {
             _ => return Err(not_one(name, file, &loaded)),
         };
         let mut pod = one.pod.clone();
-        basis.warn_all(loaded.notes.iter().map(ToString::to_string));
+        basis.warn_all(WarningCode::PodManifest.each(&loaded.notes));
         basis.warn_all(odd_priority(&pod));
         let Source { workload, item, .. } = &one.source;
         if let Some(one_pod) = workload.as_ref().and_then(Workload::one_pod) {
@@ -65,7 +65,7 @@ impl AdmissionOptions {
             if let Some(own) = spec.priority.filter(|own| *own != priority) {
                 let text =
                     format!("the pod's own priority {own} is ignored (--priority {priority})");
-                basis.warn(text);
+                basis.warn(Warning::new(WarningCode::Priority, text));
             }
             spec.priority = Some(priority);
         }
@@ -91,21 +91,22 @@ impl AdmissionOptions {
 }
 
 /// Returns a warning about a priority that the API server would refuse, or that is probably a mistake.
-fn odd_priority(pod: &Pod) -> Option<String> {
+fn odd_priority(pod: &Pod) -> Option<Warning> {
     let class = pod.spec.priority_class_name.as_str();
     let field = "spec.priorityClassName";
-    match (priority_of_class(class), pod.spec.priority) {
-        (Some(of_class), Some(own)) if own != of_class => Some(format!(
+    let text = match (priority_of_class(class), pod.spec.priority) {
+        (Some(of_class), Some(own)) if own != of_class => format!(
             "{field}: {class} is {of_class}, and spec.priority is {own}: the API server refuses the two \
              together; {own} counts"
-        )),
+        ),
         (None, None) if class.starts_with("system-") => {
             let near = nearest(class, [SYSTEM_NODE_CRITICAL, SYSTEM_CLUSTER_CRITICAL]);
             let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-            Some(format!("{field}: {class}: only Kubernetes' own classes begin with system-{near}"))
+            format!("{field}: {class}: only Kubernetes' own classes begin with system-{near}")
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    Some(Warning::new(WarningCode::Priority, text).about(class))
 }
 
 /// Returns the failure for a file without exactly one pod, with its content.

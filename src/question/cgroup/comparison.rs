@@ -1,8 +1,7 @@
 //! The plan of a live node, compared with its kernel, for `diff` and `apply`.
 
 use super::live_node::LiveNode;
-use crate::answer::Basis;
-use crate::answer::{Failure, Missing};
+use crate::answer::{Basis, Failure, Missing, Warning, WarningCode};
 use crate::cgroup::live::compare::Rounding;
 use crate::cgroup::live::diff::{Context, absent_controllers, diff};
 use crate::cgroup::live::difference::Difference;
@@ -32,7 +31,7 @@ pub struct Compared {
     pub live: LiveNode,
     selection: Selection,
     earlier: Vec<(&'static str, Vec<LoadedPod>)>,
-    notes: Vec<String>,
+    notes: Vec<Warning>,
     /// What differed as it did in the look before; `None`: there was one look.
     confirmed: Option<Confirmed>,
     /// The plan against the kernel, once it was asked for.
@@ -49,13 +48,14 @@ pub struct Comparison {
 }
 
 /// Returns the pods with what was allocated, and with what is in effect, where they are being resized.
-fn earlier(live: &LiveNode, notes: &mut Vec<String>) -> Vec<(&'static str, Vec<LoadedPod>)> {
+fn earlier(live: &LiveNode, notes: &mut Vec<Warning>) -> Vec<(&'static str, Vec<LoadedPod>)> {
     let files = live.snapshot.state_files.as_ref();
     let mut read = |file: &str| {
         let recorded = RecordedResources::parse(files.and_then(|files| files.get(file)));
         recorded.unwrap_or_else(|reason| {
             let path = files.map(|files| files.path(file)).unwrap_or_default();
-            notes.push(format!("{path}: {reason}: a resize in progress is seen by status only"));
+            let text = format!("{path}: {reason}: a resize in progress is seen by status only");
+            notes.push(Warning::new(WarningCode::UnreadStateFile, text).about(path));
             RecordedResources::default()
         })
     };
@@ -201,7 +201,7 @@ impl Compared {
         let Comparison { differences, basis, .. } = self.comparison()?;
         let mut basis = basis.clone();
         if self.confirmed.is_none() && differences.iter().any(|found| found.verdict.is_drift()) {
-            basis.warn(ONE_LOOK.to_owned());
+            basis.warn(Warning::new(WarningCode::ReadOnce, ONE_LOOK));
         }
         Ok((differences.clone(), basis))
     }
@@ -267,11 +267,12 @@ impl Compared {
         }
         let mut notes = live.notes.clone();
         notes.extend(self.notes.iter().cloned());
-        notes.extend(tree.problems.iter().map(ToString::to_string));
+        notes.extend(tree.warnings());
         notes.extend(absent_controllers(&desired, tree).iter().map(|controller| {
-            format!(
+            let text = format!(
                 "this machine has no cgroup controller {controller}: its files are not compared"
-            )
+            );
+            Warning::new(WarningCode::NoController, text).about(controller)
         }));
         let mut basis = basis_of(node, &desired, &live.pods, formula, notes);
         basis.lack_all(Missing::of_selection(&self.selection));

@@ -4,8 +4,9 @@ use crate::answer::Failure;
 use crate::cgroup::live::place::kubelet_roots;
 use crate::facts::cgroup_mode::CgroupDriver;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
-use crate::facts::live::missing;
+use crate::facts::live::unknown_facts;
 use crate::facts::snapshot::Snapshot;
+use crate::facts::warning::Warning;
 use crate::facts::workloads::Workloads;
 use crate::node::{GivenConfig, cgroup_tree, kubelet_root};
 use anyhow::anyhow;
@@ -19,7 +20,7 @@ pub struct GatheredTree {
     /// The possible cgroups of all pods.
     pub roots: Vec<(CgroupDriver, CgroupPath)>,
     /// The missing facts.
-    pub notes: Vec<String>,
+    pub notes: Vec<Warning>,
 }
 
 impl GatheredTree {
@@ -29,7 +30,7 @@ impl GatheredTree {
         let config = given.as_ref().map(|given| &given.config.value).or(found);
         let (root, per_qos) = kubelet_root(cgroup_root, config);
         let roots = kubelet_roots(&root, per_qos);
-        let notes = missing(&snapshot, given.is_some());
+        let notes = unknown_facts(&snapshot, given.is_some());
         Self { snapshot, given, roots, notes }
     }
 }
@@ -43,7 +44,7 @@ pub struct LiveTree {
     /// The possible cgroups of all pods.
     pub roots: Vec<(CgroupDriver, CgroupPath)>,
     /// The missing facts, and what could not be read of the tree.
-    pub notes: Vec<String>,
+    pub notes: Vec<Warning>,
 }
 
 impl From<GatheredTree> for LiveTree {
@@ -52,7 +53,7 @@ impl From<GatheredTree> for LiveTree {
         // Only the root of the configuration matters here; a root that exists was found.
         let tree = snapshot.cgroups.value();
         let is_found = roots.iter().any(|(_, root)| tree.is_some_and(|t| t.get(root).is_some()));
-        let notes = missing(&snapshot, is_found);
+        let notes = unknown_facts(&snapshot, is_found);
         let pods = snapshot.pods.value().into_iter().flat_map(|recorded| &recorded.pods);
         let workloads = Workloads::of(pods.map(|loaded| &loaded.pod), snapshot.runtime.value());
         Self { snapshot, workloads, roots, notes }
@@ -81,8 +82,8 @@ impl LiveTree {
     }
 
     /// Returns the missing facts, and what could not be read of the tree.
-    pub fn warnings(&self, tree: &CgroupTree) -> Vec<String> {
-        self.notes.iter().cloned().chain(tree.problems.iter().map(ToString::to_string)).collect()
+    pub fn warnings(&self, tree: &CgroupTree) -> Vec<Warning> {
+        self.notes.iter().cloned().chain(tree.warnings()).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! A described live node: the facts behind the questions about its cgroups.
 
 use super::gathered_tree::{GatheredTree, check_kubepods};
-use crate::answer::Failure;
+use crate::answer::{Failure, Warning, WarningCode};
 use crate::cgroup::files::CgroupDriver;
 use crate::cgroup::knowledge::Knowledge;
 use crate::cgroup::live::place::{LiveOwner, live_cgroups};
@@ -43,7 +43,7 @@ pub struct LiveNode {
     /// Why the pods may not be all of the node.
     pub incomplete: Option<String>,
     /// What is odd, or is unknown.
-    pub notes: Vec<String>,
+    pub notes: Vec<Warning>,
     /// Pods that could not be read.
     pub left_out: Vec<String>,
 }
@@ -76,11 +76,11 @@ impl LiveNode {
         let mut left_out = Vec::new();
         let mut pods = Vec::new();
         if let Some(recorded) = snapshot.pods.value() {
-            notes.extend(recorded.notes.iter().cloned());
+            notes.extend(WarningCode::PodManifest.each(&recorded.notes));
             left_out.extend(recorded.left_out.iter().cloned());
             pods.clone_from(&recorded.pods);
         }
-        notes.extend(given.notes.iter().map(ToString::to_string));
+        notes.extend(WarningCode::PodManifest.each(&given.notes));
         left_out.extend(given.problems.iter().map(ToString::to_string));
         let runtime = snapshot.runtime.value();
         let known = Workloads::of(pods.iter().map(|loaded| &loaded.pod), runtime);
@@ -95,7 +95,8 @@ impl LiveNode {
         let all: Vec<&Pod> = pods.iter().map(|loaded| &loaded.pod).collect();
         let incomplete = incomplete(&snapshot.pods, &all, runtime).map(|it| it.text);
         let workloads = Workloads::of(all, runtime);
-        notes.extend(left_out.iter().map(|problem| format!("left out: {problem}")));
+        let texts = left_out.iter().map(|problem| format!("left out: {problem}"));
+        notes.extend(WarningCode::PodLeftOut.each(texts));
         Ok(Self {
             snapshot,
             config,
@@ -187,7 +188,7 @@ fn prepare(pod: &mut Pod, node: &Node, known: &Workloads, runtime: Option<&Runti
 }
 
 /// Keeps one of each pod: a node has no two of the same UID, or of the same name.
-fn keep_last(pods: &mut Vec<LoadedPod>) -> Vec<String> {
+fn keep_last(pods: &mut Vec<LoadedPod>) -> Vec<Warning> {
     let mut seen = BTreeSet::new();
     let mut notes = Vec::new();
     pods.reverse();
@@ -200,7 +201,8 @@ fn keep_last(pods: &mut Vec<LoadedPod>) -> Vec<String> {
         let is_new = (!is_named || seen.insert(name.clone()))
             && (uid.is_empty() || seen.insert(format!("uid {uid}")));
         if !is_new {
-            notes.push(format!("pod {name} was given more than once: the last one counts"));
+            let text = format!("pod {name} was given more than once: the last one counts");
+            notes.push(Warning::new(WarningCode::DuplicatePod, text).about(name));
         }
         is_new
     });

@@ -1,7 +1,7 @@
 //! The cgroups that the kubelet would set, for pods in files and for those of a node.
 
 use super::LiveNode;
-use crate::answer::{Basis, Failure, Missing};
+use crate::answer::{Basis, Failure, Missing, Warning, WarningCode};
 use crate::cgroup::knowledge::Knowledge;
 use crate::cgroup::plan::{Plan, RuntimeFormula, plan, select};
 use crate::cgroup::report::basis_of;
@@ -31,7 +31,7 @@ pub struct PlanInput {
     /// The cgroups of the node.
     cgroups: Lookup<CgroupTree>,
     selection: Selection,
-    notes: Vec<String>,
+    notes: Vec<Warning>,
     knowledge: Knowledge,
 }
 
@@ -57,10 +57,10 @@ impl PlanInput {
     ) -> Self {
         let (node, formula, mut notes) = (described.node, described.formula, described.notes);
         if !options.has_files {
-            notes
-                .push("no FILE is given: planned without pods (- reads standard input)".to_owned());
+            let text = "no FILE is given: planned without pods (- reads standard input)";
+            notes.push(Warning::new(WarningCode::NoPods, text));
         }
-        notes.extend(loaded.notes.iter().map(ToString::to_string));
+        notes.extend(WarningCode::PodManifest.each(&loaded.notes));
         choose(options.on_node.as_deref(), &mut loaded, &node, &mut notes);
         for pod in loaded.pods.iter_mut().map(|loaded| &mut loaded.pod) {
             apply_api_defaults(pod, &node.rules);
@@ -70,10 +70,11 @@ impl PlanInput {
             }
         }
         notes.extend(given_twice(&loaded));
-        notes.extend(loaded.problems.iter().map(|problem| format!("left out: {problem}")));
+        let texts = loaded.problems.iter().map(|problem| format!("left out: {problem}"));
+        notes.extend(WarningCode::PodLeftOut.each(texts));
         if !loaded.problems.is_empty() {
             let sums = "the node and QoS levels are computed without the pods left out";
-            notes.push(sums.to_owned());
+            notes.push(Warning::new(WarningCode::IncompleteSums, sums));
         }
         Self {
             node,
@@ -97,7 +98,8 @@ impl PlanInput {
             mark_static(&mut loaded.pod);
         }
         let is_incomplete = incomplete.is_some() || config.value.is_null();
-        notes.extend(incomplete.map(|reason| format!("totals may be incomplete: {reason}")));
+        let texts = incomplete.map(|reason| format!("totals may be incomplete: {reason}"));
+        notes.extend(WarningCode::IncompleteSums.each(texts));
         Self { node, left_out, formula, pods, is_incomplete, cgroups, selection, notes, knowledge }
     }
 
@@ -165,7 +167,7 @@ impl PlanInput {
 }
 
 /// Keeps the pods of the node.
-fn choose(on_node: Option<&str>, loaded: &mut Loaded, node: &Node, notes: &mut Vec<String>) {
+fn choose(on_node: Option<&str>, loaded: &mut Loaded, node: &Node, notes: &mut Vec<Warning>) {
     let bound_to = |loaded: &Loaded| {
         let names = loaded.pods.iter().map(|loaded| loaded.pod.spec.node_name.clone());
         let mut names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
@@ -176,7 +178,8 @@ fn choose(on_node: Option<&str>, loaded: &mut Loaded, node: &Node, notes: &mut V
     if let (Some(asked), Some(described)) = (on_node, node.name.as_deref())
         && asked != described
     {
-        notes.push(format!("--on-node {asked}, but --node-file describes {described}"));
+        let text = format!("--on-node {asked}, but --node-file describes {described}");
+        notes.push(Warning::new(WarningCode::PodsOfOtherNodes, text).about(asked));
     }
     if let Some(name) = on_node.or(node.name.as_deref()) {
         let before = loaded.pods.len();
@@ -186,19 +189,21 @@ fn choose(on_node: Option<&str>, loaded: &mut Loaded, node: &Node, notes: &mut V
         });
         let elsewhere = before - loaded.pods.len();
         if elsewhere > 0 {
-            notes.push(format!("{elsewhere} of {before} pods left out: not bound to node {name}"));
+            let text = format!("{elsewhere} of {before} pods left out: not bound to node {name}");
+            notes.push(Warning::new(WarningCode::PodsOfOtherNodes, text).about(name));
         }
     } else if let [first, second, ..] = bound_to(loaded).as_slice() {
-        notes.push(format!(
+        let text = format!(
             "the pods are bound to several nodes ({first}, {second}, ...): the sums are of all of \
              them; choose one with --on-node"
-        ));
+        );
+        notes.push(Warning::new(WarningCode::PodsOfOtherNodes, text));
     }
 }
 
 /// Returns a warning for pods that came more than once, for example from two files: an API server has
 /// only one of that name, but the sums are of all that were read.
-fn given_twice(loaded: &Loaded) -> Option<String> {
+fn given_twice(loaded: &Loaded) -> Option<Warning> {
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for pod in loaded.pods.iter().map(|loaded| &loaded.pod.metadata) {
         *counts.entry((&pod.namespace, &pod.name)).or_default() += 1;
@@ -206,9 +211,13 @@ fn given_twice(loaded: &Loaded) -> Option<String> {
     // Pods of a workload have no name yet.
     let mut twice = counts.iter().filter(|((_, name), count)| **count > 1 && !name.is_empty());
     let ((namespace, name), count) = twice.next()?;
-    let others = match twice.count() {
-        0 => String::new(),
-        others => format!(", and {others} others more than once"),
+    let pod = format!("{namespace}/{name}");
+    let warning = |others: String| {
+        let text = format!("pod {pod} was given {count} times{others}: each one counts");
+        Warning::new(WarningCode::DuplicatePod, text)
     };
-    Some(format!("pod {namespace}/{name} was given {count} times{others}: each one counts"))
+    Some(match twice.count() {
+        0 => warning(String::new()).about(&pod),
+        others => warning(format!(", and {others} others more than once")),
+    })
 }

@@ -33,7 +33,7 @@ pub fn device_capacity(
         kubelet_start: node.kubelet_start.as_ref().map(|start| start.at),
         now: node.now,
     };
-    basis.warnings.splice(0..0, node.notes.iter().cloned().map(Into::into));
+    basis.warnings.splice(0..0, node.notes.iter().cloned());
     if let Some(reason) = &assembled.unknown_devices {
         let text = format!("the devices of the node: {reason}");
         let missing = Missing::new(MissingFact::Devices, text);

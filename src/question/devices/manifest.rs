@@ -1,8 +1,8 @@
 //! The pods of a manifest that a plan allocates devices to.
 
-use crate::answer::{Basis, Failure, Missing, MissingFact};
+use crate::answer::{Basis, Failure, Missing, MissingFact, WarningCode};
 use crate::device::plan::PodToPlan;
-use crate::k8s::manifest::{Loaded, LoadedPod, Note, Problem, load};
+use crate::k8s::manifest::{Loaded, LoadedPod, Problem, load};
 use anyhow::anyhow;
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ pub fn manifest_pods(
             .hint("a Pod, a list of pods, or a workload with a pod template is expected"));
     }
     refuse_twice(file, &loaded)?;
-    basis.warn_all(loaded.notes.iter().map(Note::to_string));
+    basis.warn_all(WarningCode::PodManifest.each(&loaded.notes));
     let unread = |problem: &Problem| Missing::new(MissingFact::UnreadPod, problem.to_string());
     basis.lack_all(loaded.problems.iter().map(unread));
     let one = loaded.pods.iter().filter_map(|pod| pod.source.workload.as_ref()?.one_pod());

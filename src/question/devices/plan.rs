@@ -6,7 +6,7 @@ use super::admission::{
 use super::topology::TopologyOptions;
 use super::unknown_pod;
 use crate::admission::qualified;
-use crate::answer::{Assumption, Basis, Failure, Missing, MissingFact};
+use crate::answer::{Assumption, Basis, Failure, Missing, MissingFact, Warning, WarningCode};
 use crate::device::manager::allocate::{
     AllocationContext, Choice, Outcome, Pool, Preference, in_order,
 };
@@ -138,8 +138,10 @@ pub fn device_plan<P: PlanPlugins>(
         _ => pods_of_node(node, &pods, (name, restart), (&before, &state), &unhealthy)?,
     };
     for PodToPlan { pod, .. } in &to_plan {
-        let refusal = OsRefusal::of(pod).map(|refusal| refusal.warning());
-        basis.warn_all(refusal.map(|text| format!("{}: {text}", qualified(pod))));
+        basis.warn_all(OsRefusal::of(pod).map(|refusal| {
+            let text = format!("{}: {}", qualified(pod), refusal.warning());
+            Warning::new(WarningCode::RefusedOs, text).about(qualified(pod))
+        }));
     }
     if is_all {
         know_pods(node, &to_plan, &unhealthy, &mut basis)?;
@@ -157,7 +159,8 @@ pub fn device_plan<P: PlanPlugins>(
     let changes = if restart { Vec::new() } else { changes(&before, &state) };
     basis.warn_all(unhealthy.iter().filter(|device| !device.was_healthy).map(
         |UnhealthyDevice { device, resource, .. }| {
-            format!("{device} of {resource} is not healthy as it is")
+            let text = format!("{device} of {resource} is not healthy as it is");
+            Warning::new(WarningCode::UnhealthyDevice, text).about(resource)
         },
     ));
     let (manager, doubts) = options.topology.manager(node, &state, &mut basis)?;
@@ -202,7 +205,7 @@ pub fn device_plan<P: PlanPlugins>(
     foresee(&mut planned, &to_plan, &now, &admitting);
     planned.look_up_resources(node.snapshot.node.value());
     assume_preferences(&mut planned);
-    planned.basis.warnings.splice(0..0, node.warnings().map(Into::into));
+    planned.basis.warnings.splice(0..0, node.warnings());
     planned.basis.lack_all(node.missing_config());
     Ok(planned)
 }
@@ -284,11 +287,12 @@ fn warn_of_namesakes(to_plan: &[PodToPlan], pods: &NodePods<'_>, basis: &mut Bas
         let found = pods.named(&metadata.namespace, &metadata.name);
         let Some(uid) = found.filter(|uid| *uid != metadata.uid) else { continue };
         if matches!(pods.standing(uid), Standing::Active(_)) {
-            basis.warn(format!(
-                "pod {}/{} is on the node (UID {uid}), and is another one than that of {source}: its \
-                 devices stay in use",
-                metadata.namespace, metadata.name
-            ));
+            let pod = qualified(pod);
+            let text = format!(
+                "pod {pod} is on the node (UID {uid}), and is another one than that of {source}: its \
+                 devices stay in use"
+            );
+            basis.warn(Warning::new(WarningCode::OtherUid, text).about(pod));
         }
     }
 }

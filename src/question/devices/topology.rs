@@ -1,7 +1,7 @@
 //! The topology manager of a node, from its configuration and its NUMA nodes.
 
-use crate::answer::Failure;
 use crate::answer::{Assumption, Basis};
+use crate::answer::{Failure, Warning, WarningCode};
 use crate::device::manager::hints::HintNodes;
 use crate::device::manager::topology::{TopologyManager, TopologyPolicy};
 use crate::device::manager::{Device, ManagerState};
@@ -105,11 +105,13 @@ impl TopologyOptions {
                 );
             }
             if numa_nodes.len() > 8 && !options.contains_key("max-allowable-numa-nodes") {
-                basis.warn(format!(
+                let text = format!(
                     "a kubelet with this policy does not start on {} NUMA nodes without the option \
                      max-allowable-numa-nodes",
                     numa_nodes.len()
-                ));
+                );
+                let warning = Warning::new(WarningCode::KubeletDoesNotStart, text);
+                basis.warn(warning.about("topologyManagerPolicyOptions"));
             }
         }
         let of_devices = node.kubelet.rules.hints_of_device_nodes();
@@ -128,11 +130,12 @@ impl TopologyOptions {
             let ids: Vec<&String> =
                 devices.values().filter(is_elsewhere).map(|device| &device.id).collect();
             if !ids.is_empty() {
-                basis.warn(format!(
+                let text = format!(
                     "{} of {resource} {} on a NUMA node that is not among those of --numa-nodes {nodes}",
                     some(&ids),
                     if ids.len() == 1 { "is" } else { "are" },
-                ));
+                );
+                basis.warn(Warning::new(WarningCode::NumaNode, text).about(resource));
             }
         }
     }

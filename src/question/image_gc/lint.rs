@@ -1,5 +1,6 @@
 //! Unwise settings of image garbage collection.
 
+use crate::answer::{Warning, WarningCode};
 use crate::facts::filesystems::FolderRole;
 use crate::facts::kubelet_config::{
     EvictionSettings, EvictionThreshold, parse_eviction_thresholds,
@@ -47,7 +48,7 @@ pub fn gc_lint(node: &KubeletNode) -> GcLint {
 }
 
 /// Returns the eviction thresholds, or why the kubelet refuses them.
-fn thresholds(node: &KubeletNode) -> (Vec<EvictionThreshold>, Option<String>) {
+fn thresholds(node: &KubeletNode) -> (Vec<EvictionThreshold>, Option<Warning>) {
     let config = &node.kubelet.config;
     let parsed = parse_eviction_thresholds(EvictionSettings {
         hard: &config.eviction_hard,
@@ -57,7 +58,10 @@ fn thresholds(node: &KubeletNode) -> (Vec<EvictionThreshold>, Option<String>) {
     });
     match parsed {
         Ok(thresholds) => (thresholds, None),
-        Err(error) => (Vec::new(), Some(format!("eviction thresholds: {error}"))),
+        Err(error) => {
+            let text = format!("eviction thresholds: {error}");
+            (Vec::new(), Some(Warning::new(WarningCode::KubeletDoesNotStart, text)))
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::ProbeSelection;
 use super::containers::{container_id, put, running};
 use super::pods::{ProbedPod, ProbedPods, Purpose, fill_in};
-use crate::answer::{Assumption, Basis, Failure, Missing, Worded};
+use crate::answer::{Assumption, Basis, Failure, Missing, Warning, WarningCode, Worded};
 use crate::edge::probe::run::{Ran, Wire};
 use crate::facts::origin::Origin;
 use crate::facts::runtime::Sandbox;
@@ -151,9 +151,8 @@ impl Targets {
             }
         }
         if passed_over > 0 {
-            targets
-                .basis
-                .warn(format!("{passed_over} probes are not sent: their containers do not run"));
+            let text = format!("{passed_over} probes are not sent: their containers do not run");
+            targets.basis.warn(Warning::new(WarningCode::UnsentProbes, text));
         }
         if targets.targets.is_empty() {
             let filter = selection.container.is_some() || selection.probe_type.is_some();
@@ -162,11 +161,11 @@ impl Targets {
             } else if filter && passed_over == 0 {
                 return Err(Failure::usage(anyhow!("no pod has such a probe")));
             }
-            targets.basis.warn("there is nothing to probe".to_owned());
+            let text = "there is nothing to probe";
+            targets.basis.warn(Warning::new(WarningCode::UnsentProbes, text));
         } else {
             // One pod without probes does not lose the others.
-            let texts = failed.iter().map(ToString::to_string);
-            targets.basis.warn_all(texts);
+            targets.basis.warn_all(WarningCode::UnsentProbes.each(&failed));
         }
         targets.basis.lack_all(unlabelled);
         Ok(targets)
@@ -174,8 +173,11 @@ impl Targets {
 
     /// Returns the plan of the probes.
     pub fn plan(mut self, runtime_request_timeout: GoDuration) -> ProbePlan {
-        let refused = self.targets.first().and_then(|target| OsRefusal::of(&target.pod));
-        self.basis.warn_all(refused.map(|refusal| refusal.warning()));
+        let pod = self.targets.first().map(|target| &target.pod);
+        self.basis.warn_all(pod.and_then(|pod| {
+            let warning = Warning::new(WarningCode::RefusedOs, OsRefusal::of(pod)?.warning());
+            Some(warning.about(format!("{}/{}", pod.metadata.namespace, pod.display_name())))
+        }));
         plan(&self.targets, runtime_request_timeout, self.basis)
     }
 

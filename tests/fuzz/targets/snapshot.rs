@@ -16,7 +16,7 @@ use kq::cgroup::live::{diff_view, show, show_view};
 use kq::cgroup::plan::{Plan, RuntimeFormula, plan};
 use kq::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq::facts::describe::{NodeSources, describe};
-use kq::facts::live::{adopt_uid, config_source, incomplete, live_sources, missing};
+use kq::facts::live::{adopt_uid, config_source, incomplete, live_sources, unknown_facts};
 use kq::facts::node::Node;
 use kq::facts::resize::{RecordedResources, put_effective};
 use kq::facts::snapshot::Snapshot;
@@ -30,7 +30,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     // A quantity may have been written otherwise; what is stored is the same from then on.
     let again = Snapshot::parse(&stored).expect("it comes back");
     assert!(serde_json::to_vec(&again).expect("it is stored") == stored, "it comes back as it was");
-    let _ = missing(&snapshot, false);
+    let _ = unknown_facts(&snapshot, false);
     let config = snapshot.kubelet_config.value().map(|config| &config.value);
     let root = config.and_then(|config| config["cgroupRoot"].as_str()).unwrap_or("/");
     let roots = kubelet_roots(root, true);

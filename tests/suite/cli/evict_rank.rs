@@ -287,6 +287,8 @@ assumptions: []
 missing: []
 warnings:
 - text: "stats of pods that cannot be evicted: shop/worker-1 and 3 others; the kubelet ranks only its own active pods"
+  code: otherPodStats
+  about: null
 --- exit 0
 
 "#]]);
@@ -368,7 +370,9 @@ fn a_pod_that_is_read_twice_is_ranked_once() {
         twice["warnings"],
         json!([{
             "text": "kube-system/dns and 6 others are listed more than once: the last one counts, \
-                     once"
+                     once",
+            "code": "duplicatePod",
+            "about": null
         }])
     );
 }

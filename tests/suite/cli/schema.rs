@@ -112,20 +112,22 @@ fn the_stored_schemas_are_those_of_the_types() {
 }
 
 #[test]
-fn every_code_of_a_missing_fact_is_documented() {
+fn every_code_of_missing_facts_and_warnings_is_documented() {
     let schema = schema_of("Version");
-    let fact = &schema["$defs"]["MissingFact"];
-    let codes: Vec<&str> = fact["oneOf"]
-        .as_array()
-        .expect("a code each")
-        .iter()
-        .map(|code| code["const"].as_str().expect("a code has a description"))
-        .collect();
     let text = std::fs::read_to_string(repository().join("docs/json.md")).expect("a file");
-    let (_, table) = text.split_once("| `fact` | | `about` |\n|---|---|---|\n").expect("a table");
-    let rows = table.lines().take_while(|line| line.starts_with('|'));
-    let documented: Vec<&str> = rows.filter_map(|row| row.split('`').nth(1)).collect();
-    assert_eq!(documented, codes, "docs/json.md");
+    for (name, column) in [("MissingFact", "fact"), ("WarningCode", "code")] {
+        let codes: Vec<&str> = schema["$defs"][name]["oneOf"]
+            .as_array()
+            .expect("a code each")
+            .iter()
+            .map(|code| code["const"].as_str().expect("a code has a description"))
+            .collect();
+        let head = format!("| `{column}` | | `about` |\n|---|---|---|\n");
+        let (_, table) = text.split_once(&head).expect("a table");
+        let rows = table.lines().take_while(|line| line.starts_with('|'));
+        let documented: Vec<&str> = rows.filter_map(|row| row.split('`').nth(1)).collect();
+        assert_eq!(documented, codes, "docs/json.md");
+    }
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn beside_looks(ran: Ran, format: &str) -> String {
             }
             Ran { stdout: format!("{answer:#}\n"), ..ran }.text()
         }
-        _ => ran.text(),
+        _ => ran.text().replace("  code: readOnce\n  about: null\n", ""),
     };
     text.lines().filter(is_kept).map(|line| format!("{line}\n")).collect()
 }

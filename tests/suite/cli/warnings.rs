@@ -144,6 +144,27 @@ fn what_is_odd_is_said() {
 }
 
 #[test]
+fn a_warning_has_a_code_and_a_subject() {
+    let pod = format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: p, uid: u}}\n{PLAIN}\n");
+    for (flags, code, about) in [
+        ("pod.yaml --set cpuManagerPolicy=static", "kubeletDoesNotStart", Some("cpuManagerPolicy")),
+        ("pod.yaml --qos-reserved memory=5%", "noEffect", Some("qosReserved")),
+        ("pod.yaml --kubelet-version 1.28", "unknownRules", Some("1.28")),
+        ("pod.yaml --capacity memory=512Mi", "overcommitted", Some("memory")),
+        ("windows.yaml", "refusedOs", Some("default/p")),
+        ("pod.yaml pod.yaml", "duplicatePod", Some("default/p")),
+        ("--capacity cpu=4", "noPods", None),
+    ] {
+        let windows = pod.replace("spec: {", "spec: {os: {name: windows}, ");
+        let folder = folder_with(&[("pod.yaml", pod.clone()), ("windows.yaml", windows)]);
+        let plan = kq(&format!("cgroup plan {flags}")).within(&folder).json();
+        let warnings = plan["warnings"].as_array().expect("a list");
+        let found = warnings.iter().any(|it| it["code"] == code && it["about"].as_str() == about);
+        assert!(found, "{flags}: {warnings:?}");
+    }
+}
+
+#[test]
 fn exclusive_cpus_are_shared_with_nobody() {
     let pod = |name: &str, resources: &str| {
         format!(

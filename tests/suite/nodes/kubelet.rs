@@ -79,17 +79,17 @@ fn pods_are_left_what_the_kubelet_left_them() {
 
 fn described(folder: &Path) -> Node {
     let path = |file: &str| folder.join(file).display().to_string();
-    let mut notes = Vec::new();
+    let (mut notes, mut warnings) = (Vec::new(), Vec::new());
     let config = read_kubelet_config(Some(&path("configz.json")), None, &mut notes)
         .expect("the configuration can be read");
-    let object = read_node_object(&path("node.json"), &mut notes).expect("a Node");
+    let object = read_node_object(&path("node.json"), &mut warnings).expect("a Node");
     let sources = NodeSources {
         config,
         object: Some((path("node.json"), object)),
         cgroup_version: Some(CgroupVersion::V1),
         ..NodeSources::default()
     };
-    assert!(notes.is_empty(), "{notes:?}");
+    assert!(notes.is_empty() && warnings.is_empty(), "{notes:?} {warnings:?}");
     describe(&sources).expect("a kubelet runs with this configuration")
 }
 

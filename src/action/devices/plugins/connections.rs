@@ -1,6 +1,6 @@
 //! The kernel's view of plugin sockets: listeners and connected processes.
 
-use crate::answer::Basis;
+use crate::answer::{Basis, Warning, WarningCode};
 use crate::device::plugins::{Connections, Place, PluginSocket, Process, SocketKind};
 use crate::edge::device_plugin::folder::{CONTROL_SOCKET, Entry, KUBELET_SOCKET};
 use crate::edge::device_plugin::unix_sockets::{Diagnosis, FileId, diagnose, holders, table};
@@ -30,7 +30,8 @@ impl SocketTable {
     ) -> Self {
         let diagnoses = diagnose();
         if let Err(reason) = &diagnoses {
-            basis.warn(format!("connections between processes are not visible: {reason}"));
+            let text = format!("connections between processes are not visible: {reason}");
+            basis.warn(Warning::new(WarningCode::HiddenConnections, text));
         }
         let table = table(root);
         // The descriptors of all processes are read once, not for each socket.

@@ -5,7 +5,7 @@
 mod connections;
 mod resources;
 
-use crate::answer::Failure;
+use crate::answer::{Failure, Warning, WarningCode};
 use crate::device::plugins::{
     DevicePlugins, Missing, Place, PluginSocket, SocketKind, assign_resources, missing_for,
 };
@@ -80,7 +80,8 @@ fn inspect_folder(options: &InspectOptions, may_be_absent: bool) -> Result<Devic
     let (root, _) = host_root(options.host_root.as_deref());
     let mut report = DevicePlugins::default();
     let kubelet = find_kubelet(&root).unwrap_or_else(|error| {
-        report.basis.warn(format!("the kubelet's process was not found: {error}"));
+        let text = format!("the kubelet's process was not found: {error}");
+        report.basis.warn(Warning::new(WarningCode::NoKubelet, text));
         Lookup::default()
     });
     let kubelet = kubelet.value();
@@ -106,7 +107,8 @@ fn inspect_folder(options: &InspectOptions, may_be_absent: bool) -> Result<Devic
     let listed = match entries(&folder) {
         // A booting node has no kubelet yet.
         Err(error) if error.kind() == ErrorKind::NotFound && may_be_absent => {
-            report.basis.warn(format!("there is no {}: no kubelet has started", report.folder));
+            let text = format!("there is no {}: no kubelet has started", report.folder);
+            report.basis.warn(Warning::new(WarningCode::NoKubelet, text));
             Vec::new()
         }
         listed => listed.map_err(|error| {
@@ -154,7 +156,8 @@ fn inspect_folder(options: &InspectOptions, may_be_absent: bool) -> Result<Devic
     assign_resources(&mut report, &endpoints);
     for socket in report.sockets.iter().filter(|socket| socket.hangs()) {
         let why = socket.options.as_ref().err().map_or("", String::as_str);
-        report.basis.warn(format!("{} listens and does not answer: {why}", socket.name));
+        let text = format!("{} listens and does not answer: {why}", socket.name);
+        report.basis.warn(Warning::new(WarningCode::SilentSocket, text).about(&socket.name));
     }
     Ok(report)
 }

@@ -1,5 +1,6 @@
 //! Registered resources and their healthy devices, from the fake kubelet, the checkpoint and the pod-resources API.
 
+use crate::answer::{Warning, WarningCode};
 use crate::device::plugins::{DevicePlugins, ResourceState};
 use crate::edge::device_plugin::folder::{BELOW_ROOT, CHECKPOINT, read_checkpoint};
 use crate::edge::host::ReadError;
@@ -32,7 +33,8 @@ pub(super) fn add(
     match bytes.and_then(|bytes| DeviceCheckpoint::parse(&bytes).map_err(|it| it.to_string())) {
         Ok(loaded) => {
             if let Some(error) = loaded.error() {
-                report.basis.warn(format!("{source}: {error}"));
+                let text = format!("{source}: {error}");
+                report.basis.warn(Warning::new(WarningCode::DeviceCheckpoint, text));
             }
             for (name, ids) in loaded.checkpoint.registered.unwrap_or_default() {
                 let healthy = Some(ids.map_or(0, |ids| ids.len()));
@@ -41,7 +43,10 @@ pub(super) fn add(
                 report.resources.insert(name, state);
             }
         }
-        Err(reason) => report.basis.warn(format!("{source}: {reason}")),
+        Err(reason) => {
+            let text = format!("{source}: {reason}");
+            report.basis.warn(Warning::new(WarningCode::DeviceCheckpoint, text));
+        }
     }
     // A named folder may be a kubelet's too.
     let (root, named_by, root_dir) = match root_dir {
@@ -116,7 +121,8 @@ fn fake_kubelet(
         }
         Ok(_) => None,
         Err(failure) => {
-            report.basis.warn(format!("the fake kubelet does not answer: {}", failure.reason()));
+            let text = format!("the fake kubelet does not answer: {}", failure.reason());
+            report.basis.warn(Warning::new(WarningCode::SilentSocket, text));
             None
         }
     }

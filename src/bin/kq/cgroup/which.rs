@@ -82,7 +82,7 @@ impl Args {
             structured => write::answer(structured, &owner)?,
         }
         for note in &live.notes {
-            warn(note);
+            warn(&note.text);
         }
         Ok(Code::Answered)
     }

@@ -3,6 +3,7 @@
 use crate::exit::{Code, Failure, tell, tell_all};
 use crate::output_format::{OutputFormat, formats};
 use anyhow::Context;
+use kq::answer::Warning;
 use kq::edge::input::{read_input, shown};
 use kq::k8s::feature_gates::{FeatureGateProblem, parse_flag};
 use kq::k8s::version::KubeletVersion;
@@ -78,14 +79,14 @@ impl Args {
     /// Reads, simulates and shows.
     pub fn run(self) -> Result<Code, Failure> {
         tell_all();
-        let mut notes = Vec::new();
-        let trace = self.read(&mut notes)?;
+        let mut warnings = Vec::new();
+        let trace = self.read(&mut warnings)?;
         let mut simulation = simulate(&trace, &self.what_if()?).map_err(|error| {
             let hints: Vec<String> =
                 error.problems.iter().filter_map(FeatureGateProblem::hint).collect();
             hints.into_iter().fold(Failure::usage(error), Failure::hint)
         })?;
-        simulation.basis.warnings.splice(0..0, notes.into_iter().map(Into::into));
+        simulation.basis.warnings.splice(0..0, warnings);
         self.output.write(&simulation, table, wide)?;
         if self.output.is_for_people() {
             tell(&simulation.basis);
@@ -93,10 +94,10 @@ impl Args {
         Ok(Code::Answered)
     }
 
-    fn read(&self, notes: &mut Vec<String>) -> Result<Trace, Failure> {
+    fn read(&self, warnings: &mut Vec<Warning>) -> Result<Trace, Failure> {
         let trace = self.trace.as_ref().or(self.filename.as_ref()).map_or("-", String::as_str);
         let content = read_input(trace).map_err(Failure::missing)?;
-        Trace::parse(&content, notes).map_err(|error| {
+        Trace::parse(&content, warnings).map_err(|error| {
             let hint = error.hint();
             let error = anyhow::Error::new(error).context(shown(trace).to_owned());
             hint.into_iter().fold(Failure::usage(error), Failure::hint)

@@ -111,7 +111,8 @@ pub fn configuration(examined: CheckInput<'_>) -> Check {
     let node = examined.node;
     let fields = examined.config.value.as_object().map_or(0, serde_json::Map::len);
     // Swap has a check of its own.
-    let mut stops = start_warnings(&node.config, &node.reservations, None);
+    let warnings = start_warnings(&node.config, &node.reservations, None);
+    let mut stops: Vec<String> = warnings.into_iter().map(|it| it.text).collect();
     // A name that no cgroup can have ends the kubelet too, a moment later.
     let formula = RuntimeFormula::new(WeightFormula::Linear, true);
     if let Err(error) = plan(&[], node, formula) {
@@ -148,6 +149,7 @@ pub fn node_object(examined: CheckInput<'_>) -> Check {
         );
     };
     let other = status_warnings(source, object, &examined.node.allocatable);
+    let other: Vec<String> = other.into_iter().map(|it| it.text).collect();
     match (other.is_empty(), examined.knows_config()) {
         (false, true) => warn(
             NAME,
