@@ -10,6 +10,9 @@
 #[expect(dead_code, reason = "it answers more than is asked here")]
 #[path = "../tests/suite/edges/cri/fake.rs"]
 mod fake;
+#[allow(dead_code, reason = "one of them is used here")]
+#[path = "../tests/suite/services/mod.rs"]
+mod services;
 #[expect(dead_code, reason = "nothing changes here")]
 #[path = "../tests/suite/edges/cri/world.rs"]
 mod world;

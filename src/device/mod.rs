@@ -2,7 +2,6 @@
 //!
 //! * [`reconstruct`]: the manager of a node, reconstructed from outside.
 //! * [`capacity`]: the node's capacity.
-//! * [`flipped_bit`](mod@flipped_bit): the one bit that explains damage.
 //! * [`list`]: allocated devices, from every source.
 //! * [`manager`]: the kubelet's device manager: its state, allocations and capacity.
 //! * [`plugins`]: the sockets of plugins, inspected from outside.
@@ -14,7 +13,6 @@
 
 pub mod capacity;
 pub mod fake_kubelet;
-pub mod flipped_bit;
 pub mod list;
 pub mod manager;
 pub mod plan;

@@ -3,7 +3,7 @@
 //!
 //! Mirrors `UpdateContainerFsThresholds` of `pkg/kubelet/eviction/helpers.go`, read in 1.36.2.
 
-use super::layout::Layout;
+use super::disks::Layout;
 use crate::facts::kubelet_config::{EvictionThreshold, Signal, ThresholdOperator, ThresholdValue};
 use crate::k8s::duration::GoDuration;
 use std::fmt;

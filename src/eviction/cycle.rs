@@ -5,7 +5,7 @@
 
 use super::container_fs::{ContainerFsWarning, add_container_fs_thresholds};
 use super::decision::{Outcome, Situation};
-use super::layout::Layout;
+use super::disks::Layout;
 use super::local_storage::{LocalStorageCheck, local_storage_checks};
 use super::observation::{Crossing, Observation, Observations, compare, node_conditions, observe};
 use super::victim::Verdict;

@@ -6,7 +6,7 @@
 use super::cycle::{EvictionSetup, StatsAfterReclaim};
 use super::observation::{Crossing, Observations, compare, observe};
 use super::rank::{Ranking, rank_pods};
-use super::reclaim::{ReclaimFunction, reclaim_functions};
+use super::reclaim_outcome::{ReclaimFunction, reclaim_functions};
 use super::victim::{
     DisruptionTarget, Eviction, EvictionMessage, IMMEDIATE_GRACE_SECONDS, Verdict, evict_pod,
     eviction_message,

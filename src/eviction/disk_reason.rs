@@ -1,7 +1,6 @@
 //! Why the kubelet sees one file system or several, and why a reclaim is enough: facts, and their sentences.
 
-use super::reclaim::ReclaimFunction;
-use super::reclaim_outcome::FreedBytes;
+use super::reclaim_outcome::{FreedBytes, ReclaimFunction};
 use crate::facts::kubelet_config::Signal;
 use serde::Serialize;
 use std::fmt;

@@ -7,11 +7,9 @@
 //! * `IsContainerFsSeparateFromImageFs` in `pkg/kubelet/container/container_gc.go`: the runtime names
 //!   different folders, whatever devices they are on;
 //! * `ImageFsStats` in `pkg/kubelet/stats/cri_stats_provider.go` and `cadvisor_stats_provider.go`: only
-//! * `ImageFsStats` in `pkg/kubelet/stats/cri_stats_provider.go` and `cadvisor_stats_provider.go`: only
-//!   the latter, used with CRI-O, measures containers apart from images;
+//!   the latter, used with CRI-O, measures containers apart from images.
 
 use super::disk_reason::LayoutReason;
-use super::layout::Layout;
 use crate::answer::Worded;
 use crate::facts::filesystems::{Filesystem, FolderRole, NodeFolder};
 use crate::facts::kubelet_config::SignalFs;
@@ -21,6 +19,40 @@ use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The layout, as the kubelet reads it in its first cycle: the three cases of `buildSignalToRankFunc` and
+/// `buildSignalToNodeReclaimFuncs` in `pkg/kubelet/eviction/helpers.go`, read in 1.36.2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Layout {
+    /// Images are not on the kubelet's filesystem.
+    pub dedicated_image_fs: bool,
+    /// Writable layers are not on the filesystem of the images.
+    pub split_container_image_fs: bool,
+}
+
+/// The case by which the kubelet reclaims and ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disks {
+    /// One filesystem, or handled as one: without a dedicated filesystem for images the kubelet ignores the
+    /// split.
+    One,
+    /// Images and writable layers have a filesystem of their own.
+    ImagesApart,
+    /// Only images have a filesystem of their own.
+    ImagesAndContainersApart,
+}
+
+impl Layout {
+    /// Returns the case of the layout.
+    pub fn disks(self) -> Disks {
+        match (self.dedicated_image_fs, self.split_container_image_fs) {
+            (false, _) => Disks::One,
+            (true, false) => Disks::ImagesApart,
+            (true, true) => Disks::ImagesAndContainersApart,
+        }
+    }
+}
 
 /// The end of the endpoint of a runtime whose containers the kubelet measures itself.
 const CRIO_SOCKET: &str = "run/crio/crio.sock";

@@ -2,8 +2,9 @@
 //!
 //! Mirrors `localStorageEviction` of `pkg/kubelet/eviction/eviction_manager.go`, read in 1.36.2.
 
-use super::layout::Layout;
+use super::disks::Layout;
 use super::observation::unsigned;
+use super::rank_report::RankInput;
 use super::victim::{Eviction, IMMEDIATE_GRACE_SECONDS, Verdict, evict_pod};
 use crate::facts::stats_summary::{FsStats, PodStats, StatsByPod, VolumeStats};
 use crate::k8s::pod::{Pod, ResourceName};
@@ -147,6 +148,20 @@ fn storage() -> ResourceName {
 /// An unmeasured part counts as zero, as in `diskUsage`.
 fn used_bytes(fs: Option<&FsStats>) -> Quantity {
     unsigned(fs.and_then(|fs| fs.used_bytes).unwrap_or(0), Format::BinarySi)
+}
+
+/// Returns the pods that are evicted for limits of their own, whichever resource is short.
+pub(super) fn over_own_limits(input: &RankInput<'_>) -> Vec<String> {
+    if !input.config.local_storage_capacity_isolation {
+        return Vec::new();
+    }
+    let checks = local_storage_checks(input.pods, &input.summary.pods, input.layout.layout());
+    let gone = checks.into_iter().filter(|check| matches!(check.verdict, Verdict::Evicted(_)));
+    gone.filter_map(|check| {
+        let metadata = &input.pods.get(check.pod)?.metadata;
+        Some(format!("{}/{}", metadata.namespace, metadata.name))
+    })
+    .collect()
 }
 
 #[cfg(test)]

@@ -4,14 +4,15 @@
 //! `eviction_rank.jsonl`.
 //!
 //! * `observation`: the available amount of each signal, compared with thresholds.
-//! * `layout`, `container_fs`: the layout of the filesystems, and the thresholds that follow from it.
-//! * `reclaim`: what is reclaimed before a pod is evicted.
+//! * `container_fs`: the thresholds that follow from the layout of the filesystems.
 //! * `usage`, `rank`: the pods' usage, and the order of eviction.
 //! * `victim`: the eviction of one pod, and its messages.
 //! * `local_storage`: pods that exceed limits of their own.
 //! * `admission`: pods that are admitted under pressure.
 //! * `cycle`, `decision`: one cycle of the manager, from thresholds to an eviction.
-//! * `disks`, `pressure`, `reclaim_outcome`: the cycle on one node at this moment; [`pressure_view`] renders it.
+//! * `disks`: the filesystems of a node, and their layout.
+//! * `reclaim_outcome`: what is reclaimed before a pod is evicted, and the effect.
+//! * `pressure`: the cycle on one node at this moment; [`pressure_view`] renders it.
 //! * `reason`, `disk_reason`: reasons as facts, and their sentences.
 //! * `node_identity`: the node of the answer, and its own pods.
 //! * `rank_report`: the order for one signal with its reasons; [`rank_view`] renders it.
@@ -22,7 +23,6 @@ mod cycle;
 mod decision;
 mod disk_reason;
 mod disks;
-mod layout;
 mod local_storage;
 mod node_identity;
 mod observation;
@@ -32,9 +32,7 @@ mod rank;
 mod rank_report;
 pub mod rank_view;
 mod reason;
-mod reclaim;
 mod reclaim_outcome;
-mod threshold_row;
 mod usage;
 mod victim;
 
@@ -45,12 +43,12 @@ pub use cycle::{
 };
 pub use decision::{AfterReclaim, Alternative, Outcome, PodEviction};
 pub use disk_reason::{FreedPart, LayoutReason, SettlementReason};
-pub use disks::{AssumedSpace, DiskFacts, DiskLayout, NodeDisks, node_disks};
-pub use layout::{Disks, Layout};
+pub use disks::{AssumedSpace, DiskFacts, DiskLayout, Disks, Layout, NodeDisks, node_disks};
 pub use local_storage::{ExceededLimit, LocalStorageCheck, local_storage_checks};
 pub use node_identity::NodeIdentity;
 pub use observation::{
-    Comparison, Crossing, Observation, Observations, compare, node_conditions, observe,
+    Comparison, Crossing, Observation, Observations, ThresholdRow, compare, node_conditions,
+    observe,
 };
 pub use pressure::{
     ExceedingPod, GraceCase, PodName, Pressure, PressureAction, PressureInput, Reclaims, Victim,
@@ -62,9 +60,9 @@ pub use rank_report::{
     eviction_rank,
 };
 pub use reason::{BeforeReason, DistanceReason, PressureReason, RankReason};
-pub use reclaim::{ReclaimFunction, reclaim_functions};
-pub use reclaim_outcome::{FreedBytes, ReclaimOutcome, Reclaimed};
-pub use threshold_row::ThresholdRow;
+pub use reclaim_outcome::{
+    FreedBytes, ReclaimFunction, ReclaimOutcome, Reclaimed, reclaim_functions,
+};
 pub use usage::{DiskUnit, DiskUsage, FsParts, disk_usage, measured_parts};
 pub use victim::{
     DisruptionTarget, Eviction, EvictionMessage, IMMEDIATE_GRACE_SECONDS, Offender, REASON_EVICTED,

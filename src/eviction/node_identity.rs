@@ -1,7 +1,8 @@
 //! The node of an answer, and which of the given pods are its own: only these rank first when unmeasured.
 
-use crate::answer::{Missing, MissingFact};
-use crate::facts::stats_summary::{PodStats, StatsByPod};
+use super::rank_report::RankInput;
+use crate::answer::{Missing, MissingFact, Warning, WarningCode};
+use crate::facts::stats_summary::{PodReference, PodStats, StatsByPod};
 use crate::facts::workloads::effective_uid;
 use crate::k8s::pod::Pod;
 use std::collections::BTreeSet;
@@ -137,6 +138,43 @@ impl NodeIdentity {
             ),
         )
     }
+}
+
+/// Returns a warning about measured pods that cannot be evicted.
+pub(super) fn strangers(input: &RankInput<'_>) -> Option<Warning> {
+    let stats = StatsByPod::new(&input.summary.pods);
+    let found = input.pods.iter().filter_map(|pod| stats.of(pod)).map(|stats| &stats.pod_ref);
+    let found: BTreeSet<(&str, &str, &str)> = found.map(identity).collect();
+    let known: BTreeSet<&str> =
+        input.pods.iter().flat_map(|pod| [&*pod.metadata.uid, effective_uid(pod)]).collect();
+    let stats = input.summary.pods.iter().map(|stats| &stats.pod_ref);
+    let strangers: Vec<String> = stats
+        .filter(|pod| !known.contains(&*pod.uid) || pod.uid.is_empty())
+        .filter(|pod| !found.contains(&identity(pod)))
+        .map(|pod| match pod.name.is_empty() {
+            true => format!("pod{}", pod.uid),
+            false => format!("{}/{}", pod.namespace, pod.name),
+        })
+        .collect();
+    match strangers.as_slice() {
+        [] => None,
+        [first, others @ ..] => {
+            let others = match others.len() {
+                0 => String::new(),
+                1 => " and one other".to_owned(),
+                count => format!(" and {count} others"),
+            };
+            let text = format!(
+                "stats of pods that cannot be evicted: {first}{others}; the kubelet ranks only its own \
+                 active pods"
+            );
+            Some(Warning::new(WarningCode::OtherPodStats, text))
+        }
+    }
+}
+
+pub(super) fn identity(pod: &PodReference) -> (&str, &str, &str) {
+    (&pod.uid, &pod.namespace, &pod.name)
 }
 
 #[cfg(test)]

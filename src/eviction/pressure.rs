@@ -11,14 +11,13 @@ use super::cycle::{
     Cycle, CycleInput, EvictionSetup, ManagerState, StatsAfterReclaim, synchronize,
 };
 use super::decision::{Alternative, Outcome};
-use super::disks::{DiskLayout, NodeDisks};
-use super::layout::Layout;
+use super::disks::{DiskLayout, Layout, NodeDisks};
 use super::local_storage::local_storage_checks;
-use super::observation::{compare, observe};
+use super::observation::{ThresholdRow, compare, observe, row};
 use super::reason::PressureReason;
-use super::reclaim::{ReclaimFunction, reclaim_functions};
-use super::reclaim_outcome::{ReclaimOutcome, Reclaimed, settle};
-use super::threshold_row::{ThresholdRow, row};
+use super::reclaim_outcome::{
+    ReclaimFunction, ReclaimOutcome, Reclaimed, reclaim_functions, settle,
+};
 use super::victim::Verdict;
 use crate::answer::{Missing, MissingFact, Worded};
 use crate::facts::kubelet_config::{

@@ -1,11 +1,10 @@
 //! Renders the plan under disk pressure.
 
-use super::disks::DiskLayout;
-use super::layout::Disks;
+use super::disks::{DiskLayout, Disks};
+use super::observation::ThresholdRow;
 use super::pressure::{Pressure, PressureAction};
 use super::reason::{amount, formula};
-use super::reclaim::ReclaimFunction;
-use super::threshold_row::ThresholdRow;
+use super::reclaim_outcome::ReclaimFunction;
 use crate::output::table::{Column, Rows, Table};
 use crate::output::terminal::plain;
 use std::fmt::Write;

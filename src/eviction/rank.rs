@@ -6,7 +6,7 @@
 //! Critical pods are ranked like others, and passed over at the eviction. The kubelet's order of equal
 //! pods is not defined, so ties are reported.
 
-use super::layout::Layout;
+use super::disks::Layout;
 use super::observation::unsigned;
 use super::usage::{DiskUnit, DiskUsage, FsParts, disk_usage, measured_parts};
 use crate::facts::kubelet_config::{Signal, StarvedResource};

@@ -3,29 +3,26 @@
 use super::container_fs::add_container_fs_thresholds;
 use super::decision::soft_grace_seconds;
 use super::disks::DiskLayout;
-use super::local_storage::local_storage_checks;
-use super::observation::{compare, observe};
+use super::local_storage::over_own_limits;
+use super::node_identity::strangers;
+use super::observation::{ThresholdRow, compare, observe, row};
 use super::pressure::PodName;
 use super::rank::{Figures, RankStep, RankedPod, decided_by, rank_pods};
 use super::reason::{BeforeReason, DistanceReason, RankReason};
-use super::reclaim::{ReclaimFunction, reclaim_functions};
-use super::threshold_row::{ThresholdRow, row};
+use super::reclaim_outcome::{ReclaimFunction, reclaim_functions};
 use super::usage::{FsParts, measured_parts};
-use super::victim::Verdict;
 use crate::answer::{Basis, Missing, MissingFact, Warning, WarningCode, Worded, answer};
 use crate::facts::kubelet_config::{
     EffectiveConfiguration, EvictionThreshold, PressureCondition, Signal, StarvedResource,
     ThresholdOperator,
 };
-use crate::facts::stats_summary::{PodReference, PodStats, StatsByPod, StatsSummary};
-use crate::facts::workloads::effective_uid;
+use crate::facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::Pod;
 use crate::k8s::priority::is_critical_pod;
 use crate::k8s::quantity::Quantity;
 use crate::output::metrics::{Metrics, number};
 use serde::Serialize;
-use std::collections::BTreeSet;
 
 /// The input of an answer.
 #[derive(Clone, Debug)]
@@ -473,57 +470,6 @@ fn unseen(input: &RankInput<'_>, rows: &[ThresholdRow]) -> Option<Missing> {
             format!("the available amount of {}: not in {}", input.signal, input.usage.source);
         Missing::new(MissingFact::AvailableAmount, text).about(input.signal.to_string())
     })
-}
-
-/// Returns the pods that are evicted for limits of their own, whichever resource is short.
-fn over_own_limits(input: &RankInput<'_>) -> Vec<String> {
-    if !input.config.local_storage_capacity_isolation {
-        return Vec::new();
-    }
-    let checks = local_storage_checks(input.pods, &input.summary.pods, input.layout.layout());
-    let gone = checks.into_iter().filter(|check| matches!(check.verdict, Verdict::Evicted(_)));
-    gone.filter_map(|check| {
-        let metadata = &input.pods.get(check.pod)?.metadata;
-        Some(format!("{}/{}", metadata.namespace, metadata.name))
-    })
-    .collect()
-}
-
-/// Returns a warning about measured pods that cannot be evicted.
-fn strangers(input: &RankInput<'_>) -> Option<Warning> {
-    let stats = StatsByPod::new(&input.summary.pods);
-    let found = input.pods.iter().filter_map(|pod| stats.of(pod)).map(|stats| &stats.pod_ref);
-    let found: BTreeSet<(&str, &str, &str)> = found.map(identity).collect();
-    let known: BTreeSet<&str> =
-        input.pods.iter().flat_map(|pod| [&*pod.metadata.uid, effective_uid(pod)]).collect();
-    let stats = input.summary.pods.iter().map(|stats| &stats.pod_ref);
-    let strangers: Vec<String> = stats
-        .filter(|pod| !known.contains(&*pod.uid) || pod.uid.is_empty())
-        .filter(|pod| !found.contains(&identity(pod)))
-        .map(|pod| match pod.name.is_empty() {
-            true => format!("pod{}", pod.uid),
-            false => format!("{}/{}", pod.namespace, pod.name),
-        })
-        .collect();
-    match strangers.as_slice() {
-        [] => None,
-        [first, others @ ..] => {
-            let others = match others.len() {
-                0 => String::new(),
-                1 => " and one other".to_owned(),
-                count => format!(" and {count} others"),
-            };
-            let text = format!(
-                "stats of pods that cannot be evicted: {first}{others}; the kubelet ranks only its own \
-                 active pods"
-            );
-            Some(Warning::new(WarningCode::OtherPodStats, text))
-        }
-    }
-}
-
-fn identity(pod: &PodReference) -> (&str, &str, &str) {
-    (&pod.uid, &pod.namespace, &pod.name)
 }
 
 /// Returns the pods whose usage the kubelet reads as negative.

@@ -1,8 +1,8 @@
 //! Why the kubelet reclaims and evicts, and how near a node is to it: facts, and the sentences made of them.
 
+use super::observation::ThresholdRow;
 use super::pressure::{GraceCase, PodName, PressureAction};
-use super::reclaim::ReclaimFunction;
-use super::threshold_row::ThresholdRow;
+use super::reclaim_outcome::ReclaimFunction;
 use crate::facts::kubelet_config::{PressureCondition, Signal, StarvedResource};
 use crate::k8s::duration::GoDuration;
 use crate::output::units::bytes;

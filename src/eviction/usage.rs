@@ -3,7 +3,7 @@
 //! Mirrors `podDiskUsage` and `buildSignalToRankFunc` of `pkg/kubelet/eviction/helpers.go`, read in
 //! 1.36.2.
 
-use super::layout::{Disks, Layout};
+use super::disks::{Disks, Layout};
 use super::observation::unsigned;
 use crate::facts::kubelet_config::SignalFs;
 use crate::facts::stats_summary::{FsStats, PodStats};

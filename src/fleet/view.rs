@@ -1,7 +1,7 @@
 //! The merged answer for people and spreadsheets.
 
+use super::merge::{FleetAnswer, NodeValue, ResultRow};
 use super::outcome::{NodeOutcome, NodeResult};
-use super::report::{FleetAnswer, NodeValue, ResultRow};
 use crate::output::table::{Column, Rows, Table};
 use std::collections::BTreeSet;
 use std::fmt::Write;

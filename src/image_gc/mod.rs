@@ -22,7 +22,6 @@ pub mod cycle;
 pub mod disk;
 
 pub mod explain;
-mod hashed;
 pub mod image_name;
 pub mod images;
 pub mod knowledge;
@@ -38,4 +37,3 @@ pub mod reason;
 pub mod record;
 pub mod storage;
 pub mod uses;
-pub mod watch;

@@ -6,7 +6,7 @@
 //! it collects what nothing holds any more.
 
 use crate::facts::runtime::ImageStorage;
-use crate::image_gc::hashed::StrSet;
+use crate::image_gc::cycle::StrSet;
 
 /// Returns how many bytes are freed by the removal of images, which are named by their ids.
 ///

@@ -9,7 +9,7 @@ use crate::facts::timestamp::Timestamp;
 use crate::facts::warning::{Warning, WarningCode};
 use crate::facts::workloads::Workloads;
 use crate::image_gc::cycle::{ImageUser, Keys, ListedImage, image_key, images_in_use};
-use crate::image_gc::hashed::{KeyMap, StrMap, StrSet};
+use crate::image_gc::cycle::{KeyMap, StrMap, StrSet};
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
 use serde::Serialize;

@@ -5,14 +5,14 @@
 //! probes use. So a serialised [`Pod`] is an allow-list, and reading it again gives the same pod. A pod
 //! is redacted with [`Pod::redact`] before it is stored.
 
-mod labels;
+mod metadata;
 mod placement;
 mod probe;
 mod read;
 mod resource_list;
 mod volume;
 
-pub use labels::{Labels, OS_LABEL};
+pub use metadata::{Annotations, Labels, OS_LABEL, ObjectMeta, OwnerReference};
 pub use placement::{
     Affinity, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, OsRefusal,
     PodOs, PodSecurityContext, Taint, TaintRules, Toleration,
@@ -26,12 +26,11 @@ pub use resource_list::{ResourceList, ResourceName};
 pub use volume::{EmptyDir, Volume};
 
 use probe::{boxed, is_zero};
-use read::{AnyText, objects_where, withheld};
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
+use read::{objects_where, withheld};
+use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// A pod as the kubelet sees it.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
@@ -65,78 +64,6 @@ impl Pod {
         kinds.into_iter().flatten().for_each(Container::redact);
     }
 }
-
-/// The identity of a pod.
-#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct ObjectMeta {
-    /// The name; empty when the API server is to make one up from `generate_name`.
-    #[serde(deserialize_with = "null_as_default")]
-    pub name: String,
-    /// The prefix of a generated name.
-    #[serde(deserialize_with = "null_as_default")]
-    pub generate_name: String,
-    /// The namespace; empty in a manifest means `default`.
-    #[serde(deserialize_with = "null_as_default")]
-    pub namespace: String,
-    /// The UID; empty in a manifest that was never sent to an API server.
-    #[serde(deserialize_with = "null_as_default")]
-    pub uid: String,
-    /// The annotations that decide about the pod's origin.
-    #[serde(deserialize_with = "null_as_default")]
-    pub annotations: Annotations,
-    /// The labels.
-    #[serde(deserialize_with = "null_as_default")]
-    pub labels: Labels,
-    /// The creation time. A starting kubelet admits pods in this order.
-    #[serde(deserialize_with = "read::optional_moment", skip_serializing_if = "Option::is_none")]
-    pub creation_timestamp: Option<jiff::Timestamp>,
-    /// The end of the termination grace period of a deleted pod: RFC 3339.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub deletion_timestamp: Option<String>,
-    /// The termination grace period of a deleted pod, in seconds; a deletion may shorten or extend that of the spec.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub deletion_grace_period_seconds: Option<i64>,
-    /// The generation of the spec, counted by the API server; conditions written by the kubelet name it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub generation: Option<i64>,
-    /// The owners; of several, one is the controller.
-    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "Vec::is_empty")]
-    pub owner_references: Vec<OwnerReference>,
-}
-
-/// An object that a pod belongs to.
-#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct OwnerReference {
-    /// `ReplicaSet`, `DaemonSet`, `Node` of a mirror pod.
-    #[serde(deserialize_with = "null_as_default")]
-    pub kind: String,
-    #[serde(deserialize_with = "null_as_default")]
-    pub name: String,
-    /// The owner creates a new pod when this one is deleted.
-    #[serde(deserialize_with = "null_as_default")]
-    pub controller: bool,
-}
-
-/// The annotations that the kubelet puts on static pods and their mirrors
-/// (`pkg/kubelet/types/pod_update.go`).
-///
-/// Others are read only to refuse values that are not text, as the API server does.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Annotations {
-    /// Where the kubelet got the pod from: `api`, `file` or `http`.
-    pub config_source: Option<String>,
-    /// The hash of a static pod, which is its UID.
-    pub config_hash: Option<String>,
-    /// On a mirror pod: the UID under which the kubelet runs the static pod.
-    pub config_mirror: Option<String>,
-}
-
-/// The names of the annotations.
-const SOURCE: &str = "kubernetes.io/config.source";
-const HASH: &str = "kubernetes.io/config.hash";
-const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// The specification of a pod.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
@@ -494,54 +421,5 @@ impl<'de> Deserialize<'de> for Container {
 impl Serialize for Container {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Self::serialize(self, serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Annotations {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries;
-        impl<'de> Visitor<'de> for Entries {
-            type Value = Annotations;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a mapping")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Annotations, A::Error> {
-                let mut kept = Annotations::default();
-                while let Some(key) = map.next_key::<Text<'_>>()? {
-                    let (slot, name) = match &*key {
-                        SOURCE => (&mut kept.config_source, SOURCE),
-                        HASH => (&mut kept.config_hash, HASH),
-                        MIRROR => (&mut kept.config_mirror, MIRROR),
-                        _ => {
-                            map.next_value_seed(AnyText)?;
-                            continue;
-                        }
-                    };
-                    if slot.is_some() {
-                        return Err(A::Error::duplicate_field(name));
-                    }
-                    // `null` is the empty text.
-                    *slot = Some(map.next_value::<Option<String>>()?.unwrap_or_default());
-                }
-                Ok(kept)
-            }
-        }
-        deserializer.deserialize_map(Entries)
-    }
-}
-
-crate::schema::schema_as!(Annotations, std::collections::BTreeMap<String, String>);
-
-impl Serialize for Annotations {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let kept = [
-            (SOURCE, &self.config_source),
-            (HASH, &self.config_hash),
-            (MIRROR, &self.config_mirror),
-        ];
-        let kept = kept.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
-        serializer.collect_map(kept)
     }
 }

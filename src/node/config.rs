@@ -4,10 +4,10 @@ use super::source_order::{self, NodeInQuestion, config_sources};
 use super::spec::NodeSpec;
 use crate::edge::host::LIMIT;
 use crate::edge::kubelet_api::{
-    Credentials, HttpError, KubeletApi, ServerTrust, hint, is_other_certificate,
+    Credentials, HttpError, KubeletApi, RunningKubelet, ServerTrust, hint, is_other_certificate,
+    own_certificates,
 };
 use crate::edge::kubelet_files::read_kubelet_config_beneath;
-use crate::edge::kubelet_identity::{RunningKubelet, own_certificates};
 use crate::edge::kubelet_process::StoppedKubelet;
 use crate::edge::trust::read_trusted;
 use crate::facts::describe::ConfigSource;

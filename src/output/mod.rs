@@ -1,7 +1,6 @@
 //! The formats of answers: tables for people, JSON and YAML for programs.
 
 mod arrangement;
-pub mod bar;
 pub mod json_path;
 pub mod metrics;
 pub mod order;

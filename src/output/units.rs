@@ -1,4 +1,4 @@
-//! Amounts for people: short, with the exact unit.
+//! Amounts for people: short, with the exact unit, or as a bar.
 
 use crate::k8s::duration::GoDuration;
 use std::fmt;
@@ -111,6 +111,16 @@ pub fn age(nanoseconds: i64) -> String {
     }
 }
 
+/// Returns a bar of at most `width` cells for a part of a whole, in eighths of a cell.
+pub fn bar(part: f64, whole: f64, width: usize) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    if whole <= 0.0 || !part.is_finite() {
+        return String::new();
+    }
+    let eighths = ((part / whole).clamp(0.0, 1.0) * (width * 8) as f64).round() as usize;
+    format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,6 +180,20 @@ mod tests {
             [(0, "0s"), (119, "119s"), (120, "2m"), (7_199, "119m"), (7_200, "2h"), (172_800, "2d")]
         {
             assert_eq!(age(seconds * 1_000_000_000), expected);
+        }
+    }
+
+    #[test]
+    fn bars_are_as_long_as_their_part() {
+        for (name, part, whole, expected) in [
+            ("nothing", 0.0, 4.0, ""),
+            ("half", 2.0, 4.0, "██"),
+            ("a bit", 0.125, 4.0, "▏"),
+            ("all", 4.0, 4.0, "████"),
+            ("more than all", 9.0, 4.0, "████"),
+            ("of nothing", 1.0, 0.0, ""),
+        ] {
+            assert_eq!(bar(part, whole, 4), expected, "{name}");
         }
     }
 }

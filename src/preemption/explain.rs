@@ -6,8 +6,9 @@ use super::report::{
     CandidateExplained, ConditionExplained, Missing, PreemptionExplanation, PreemptionResult,
     Reasoned, RoundExplained, Spared, StageExplained, Victim, WrittenExplained,
 };
-use super::requirement::{Requirement, preemption_request, subtract};
-use super::victims::{NotEnough, Preemption, Round, Stage, Visit};
+use super::victims::{
+    NotEnough, Preemption, Requirement, Round, Stage, Visit, preemption_request, subtract,
+};
 use crate::admission::{Refusal, qualified};
 use crate::eviction::DisruptionTarget;
 use crate::k8s::kubelet_rules::KubeletRules;

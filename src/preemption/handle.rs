@@ -1,8 +1,7 @@
 //! Handles the admission failures of a pod, and names the status that victims get
 //! (`HandleAdmissionFailure`, `evictPodsToFreeRequests`).
 
-use super::requirement::Requirement;
-use super::victims::{Preemption, Trace, pick_victims};
+use super::victims::{Preemption, Requirement, Trace, pick_victims};
 use crate::admission::{Examined, Facts, Failure, Refusal, Verdict, examine};
 use crate::eviction::DisruptionTarget;
 use crate::k8s::kubelet_rules::KubeletRules;

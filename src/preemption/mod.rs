@@ -3,8 +3,8 @@
 //! Mirrors `pkg/kubelet/preemption/preemption.go`, read in 1.36.2; pinned by the vectors
 //! `preempt_units.jsonl`, `preempt.jsonl` and `preempt_admit.jsonl`.
 //!
-//! * `requirement`: what is missing, and how far a pod is from giving it.
-//! * `victims`, `search`: a pod that may have to go; who is picked, class by class and round by round.
+//! * `victims`: a pod that may have to go, what is missing, and how far the pod is from giving it.
+//! * `search`: the pods that are picked, class by class and round by round.
 //! * `explain`, `report`: the answer with its reasons.
 //! * `apply`: the next step so that the pod fits, and the report.
 //! * `cluster`, `cluster_view`: what a pod would cost on each node of a cluster.
@@ -23,7 +23,6 @@ mod handle;
 pub mod lint;
 mod reason;
 mod report;
-mod requirement;
 mod restart;
 pub mod restart_view;
 mod search;
@@ -48,14 +47,12 @@ pub use report::{
     CandidateExplained, ConditionExplained, Missing, PodPreemption, PreemptionExplanation,
     PreemptionResult, Reasoned, RoundExplained, Spared, StageExplained, Victim, WrittenExplained,
 };
-pub use requirement::{
-    Requirement, Requirements, distance, preemption_request, requests_no_more, subtract,
-};
 pub use restart::{
     ComparedAnew, MOST_TAKERS, PodReadmission, ReadmissionResult, Readmitted, Taker, are_tied,
     readmit, restart_order,
 };
 pub use victims::{
-    MOST_PODS, MOST_TIES, NotEnough, PotentialVictim, Preemption, Round, Stage, Trace, Visit,
-    VisitResult, pick_among, pick_victims,
+    MOST_PODS, MOST_TIES, NotEnough, PotentialVictim, Preemption, Requirement, Requirements, Round,
+    Stage, Trace, Visit, VisitResult, distance, pick_among, pick_victims, preemption_request,
+    requests_no_more, subtract,
 };

@@ -1,9 +1,9 @@
 //! The search in one class after the other: what each has to give, and who is picked for it. A round looks at every
 //! pod, so the time grows with the square of the pods: callers bound them by [`MOST_PODS`](super::MOST_PODS).
 
-use super::requirement::{Requirement, Requirements, requests_no_more, shortfall, subtract};
 use super::victims::{
-    MOST_TIES, NotEnough, PotentialVictim, Round, Stage, Trace, Visit, VisitResult,
+    MOST_TIES, NotEnough, PotentialVictim, Requirement, Requirements, Round, Stage, Trace, Visit,
+    VisitResult, requests_no_more, shortfall, subtract,
 };
 use crate::k8s::qos::QosClass;
 

@@ -1,9 +1,12 @@
-//! Addresses to connect to, as Go's dialer reads and shows them.
+//! Addresses to connect to, as Go's dialer reads and shows them: ports, and the addresses of TCP probes
+//! (`pkg/probe/tcp/tcp.go`, `runProbe` of `pkg/kubelet/prober/prober.go`).
 //!
 //! The rules are those of Go's `net` package: `SplitHostPort` and `JoinHostPort` (`ipsock.go`), `parsePort`
 //! (`port.go`), `isDomainName` (`dnsclient.go`), `TCPAddr.String` (`tcpsock.go`), and of
 //! `netip.ParseAddr`.
 
+use crate::k8s::go_text::{NumError, atoi};
+use crate::k8s::pod::{ContainerPort, IntOrString, TcpSocketAction};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
@@ -196,9 +199,63 @@ impl fmt::Display for Remote {
     }
 }
 
+/// Why there is no port; the text is the kubelet's, which calls it an error of the prober.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PortError {
+    /// No port of the container has that name, and it is no number.
+    #[error(transparent)]
+    Name(NumError),
+    /// Not between 1 and 65535.
+    #[error("invalid port number: {0}")]
+    Number(i64),
+}
+
+/// Returns the number of a port: a text is first looked for among the names of the container's ports,
+/// and is a number only then (`ResolveContainerPort`, `pkg/probe/util.go`).
+///
+/// # Errors
+///
+/// Fails as the kubelet does; such a probe never counts.
+pub fn resolve_port(port: &IntOrString, ports: &[ContainerPort]) -> Result<u16, PortError> {
+    let number = match port {
+        IntOrString::Int(number) => i64::from(*number),
+        IntOrString::String(name) => match ports.iter().find(|port| port.name == *name) {
+            Some(port) => i64::from(port.container_port),
+            None => atoi(name).map_err(PortError::Name)?,
+        },
+    };
+    match u16::try_from(number) {
+        Ok(port) if port > 0 => Ok(port),
+        _ => Err(PortError::Number(number)),
+    }
+}
+
+/// The address of a TCP probe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TcpTarget {
+    /// The address as Go's dialer gets it.
+    pub address: String,
+}
+
+/// Returns the address of a probe; the node itself, if neither the probe nor the pod has one.
+///
+/// # Errors
+///
+/// Fails as the kubelet does; such a probe never counts.
+pub fn tcp_target(
+    action: &TcpSocketAction,
+    ports: &[ContainerPort],
+    pod_ip: &str,
+) -> Result<TcpTarget, PortError> {
+    let port = resolve_port(&action.port, ports)?;
+    let host = if action.host.is_empty() { pod_ip } else { &action.host };
+    Ok(TcpTarget { address: join_host_port(host, &port.to_string()) })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::k8s::pod::IntOrString;
 
     #[test]
     fn addresses_are_split_as_go_splits_them() {
@@ -309,5 +366,53 @@ mod tests {
         ] {
             assert_eq!(remote.to_string(), expected);
         }
+    }
+
+    #[test]
+    fn names_come_before_numbers() {
+        let port = |name: &str, number| ContainerPort {
+            name: name.to_owned(),
+            container_port: number,
+            ..ContainerPort::default()
+        };
+        let ports = [port("http", 8081), port("9090", 9), port("http", 1), port("zero", 0)];
+        let text = |text: &str| IntOrString::String(text.to_owned());
+        for (port, expected) in [
+            (IntOrString::Int(80), Ok(80)),
+            (IntOrString::Int(0), Err("invalid port number: 0")),
+            (IntOrString::Int(-1), Err("invalid port number: -1")),
+            (IntOrString::Int(65536), Err("invalid port number: 65536")),
+            (text("http"), Ok(8081)),
+            (text("9090"), Ok(9)),
+            (text("+80"), Ok(80)),
+            (text("080"), Ok(80)),
+            (text("zero"), Err("invalid port number: 0")),
+            (text("HTTP"), Err("strconv.Atoi: parsing \"HTTP\": invalid syntax")),
+            (text(""), Err("strconv.Atoi: parsing \"\": invalid syntax")),
+        ] {
+            let got = resolve_port(&port, &ports).map_err(|error| error.to_string());
+            assert_eq!(got, expected.map_err(str::to_owned), "{port:?}");
+        }
+    }
+
+    #[test]
+    fn targets_have_the_host_of_the_probe_or_of_the_pod() {
+        for (host, pod_ip, expected) in [
+            ("", "10.0.0.1", "10.0.0.1:80"),
+            ("", "fd00::1", "[fd00::1]:80"),
+            ("", "", ":80"),
+            ("example.org", "10.0.0.1", "example.org:80"),
+            ("::1", "10.0.0.1", "[::1]:80"),
+            ("[::1]", "10.0.0.1", "[[::1]]:80"),
+            ("a:1", "10.0.0.1", "[a:1]:80"),
+        ] {
+            let action = TcpSocketAction { port: IntOrString::Int(80), host: host.to_owned() };
+            let target = tcp_target(&action, &[], pod_ip).expect("a good port");
+            assert_eq!(target.address, expected, "{host:?} of {pod_ip:?}");
+        }
+        assert_eq!(
+            tcp_target(&TcpSocketAction::default(), &[], "").map_err(|error| error.to_string()),
+            Err("invalid port number: 0".to_owned())
+        );
     }
 }

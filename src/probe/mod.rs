@@ -8,18 +8,14 @@ mod address;
 mod attempt;
 pub mod compare;
 mod consequence;
-mod container_id;
 mod events;
 mod exec;
 pub mod grace_period;
 mod grpc;
 pub mod http;
 pub mod lint;
-pub mod percentiles;
 pub mod plan;
 pub mod pod_status;
-mod port;
-mod predicted_status;
 mod prepare;
 pub mod reason;
 pub mod report;
@@ -29,21 +25,18 @@ pub mod schedule;
 pub mod simulation;
 pub mod subject;
 mod target;
-mod tcp;
-mod timeout;
 pub mod trace;
-mod user_agent;
 pub mod view;
 pub mod worker;
 
 pub use address::{
-    AddressError, DialAddress, DialHost, Remote, Zone, is_domain_name, join_host_port,
-    split_host_port,
+    AddressError, DialAddress, DialHost, PortError, Remote, TcpTarget, Zone, is_domain_name,
+    join_host_port, resolve_port, split_host_port, tcp_target,
 };
 pub use attempt::{
     Attempt, Cause, Exchange, MAX_OUTPUT_BYTES, Output, Phase, PhaseTime, ProbeResult,
+    ProbeTimeout, go_seconds,
 };
-pub use container_id::ContainerId;
 pub use events::ProbeEvent;
 pub use exec::{
     ExecReply, ExecRequest, Expanded, ExpansionNote, MAX_RUNTIME_MESSAGE_BYTES, exec_attempt,
@@ -55,12 +48,9 @@ pub use grpc::{
     grpc_attempt, grpc_connect_timeout, grpc_target, grpc_timeout, http2_error_name,
     request_fields,
 };
-pub use port::{PortError, resolve_port};
-pub use predicted_status::{PredictedStatus, predicted_statuses};
+pub use http::{grpc_user_agent, user_agent};
+pub use pod_status::{PredictedStatus, predicted_statuses};
 pub use prepare::{Job, JobFacts, Unsendable};
-pub use results::{ResultsCache, Verdict};
+pub use results::{ContainerId, ResultsCache, Verdict};
 pub use retry::{Conclusion, MAX_ATTEMPTS, Next, Retry, unusable};
 pub use target::{Status, Target, host_of, is_loopback};
-pub use tcp::{TcpTarget, tcp_target};
-pub use timeout::{ProbeTimeout, go_seconds};
-pub use user_agent::{grpc_user_agent, user_agent};

@@ -1,5 +1,6 @@
 //! Prepares a probe to be sent; missing facts are reported, never guessed.
 
+use super::address::{TcpTarget, tcp_target};
 use super::attempt::{Attempt, Cause, Output};
 use super::exec::{ExecRequest, ExpansionNote, MAX_COMMAND_BYTES, expand};
 use super::grpc::{CHECK_PATH, GrpcTarget, grpc_target, request_fields};
@@ -7,7 +8,6 @@ use super::http::{BuildError, HttpProbeRequest, build_request};
 use super::reason::{NamedPort, ProbeNote};
 use super::retry::unusable;
 use super::subject::Subject;
-use super::tcp::{TcpTarget, tcp_target};
 use crate::answer::MissingFact;
 use crate::k8s::pod::{Handler, IntOrString};
 

@@ -4,9 +4,9 @@
 //! makes the attempts, one after the other and without a pause, until [`Retry::next`] returns a
 //! conclusion.
 
+use super::address::resolve_port;
 use super::attempt::{Attempt, Cause, ProbeResult};
 use super::events::ProbeEvent;
-use super::port::resolve_port;
 use super::results::Verdict;
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::{Container, Handler, ObjectMeta, Probe, ProbeType};

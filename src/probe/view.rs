@@ -2,7 +2,7 @@
 
 use super::attempt::{Exchange, Phase, PhaseTime};
 use super::compare::Trial;
-use super::predicted_status::PredictedStatus;
+use super::pod_status::PredictedStatus;
 use super::report::{
     Comparison, Hop, Outcome, ProbeName, ProbeReport, ProbeRun, ProbeVerdict, Round,
 };

@@ -1,6 +1,6 @@
-//! What the page is made of: the answers about a node, each with the command that gives it.
+//! What the page is made of: the answers about a node, each with the command that gives it. A field of their JSON
+//! that is not there is not an error: the page leaves its place empty.
 
-use super::fields::Fields;
 use super::text::whole;
 use crate::output::terminal::is_unsafe;
 use maud::{Markup, PreEscaped, html};
@@ -24,28 +24,6 @@ pub struct NodeAnswers {
     pub changes: Vec<String>,
     /// The snapshot, packed; `None`: the page does not hold it.
     pub snapshot: Option<Vec<u8>>,
-}
-
-/// The names of answers.
-pub mod names {
-    pub const DOCTOR: &str = "doctor";
-    pub const USAGE: &str = "usage";
-    pub const SHARES: &str = "shares";
-    pub const IMAGES: &str = "images";
-    pub const GC: &str = "gc";
-    pub const DISK: &str = "disk";
-    pub const DEVICES: &str = "devices";
-    pub const PROBES: &str = "probes";
-    pub const RESTART: &str = "restart";
-    pub const PREEMPT: &str = "preempt";
-    pub const WHAT_IF: &str = "what-if";
-    /// The order of eviction for each signal.
-    pub const EVICTION: [(&str, &str); 4] = [
-        ("evict-memory", "memory.available"),
-        ("evict-disk", "nodefs.available"),
-        ("evict-inodes", "nodefs.inodesFree"),
-        ("evict-pid", "pid.available"),
-    ];
 }
 
 /// A question, and its answer.
@@ -191,6 +169,108 @@ pub fn json(value: &Value) -> String {
     safe
 }
 
+/// Fields of a JSON object, by name or by JSON pointer.
+pub trait Fields {
+    /// Returns a value below this one: a name, or a pointer such as `/run/usage`.
+    fn field(&self, path: &str) -> &Value;
+
+    /// Returns a text; the empty one where there is none.
+    fn text(&self, path: &str) -> &str {
+        self.field(path).as_str().unwrap_or_default()
+    }
+
+    /// Returns a whole number.
+    fn number(&self, path: &str) -> Option<i64> {
+        self.field(path).as_i64()
+    }
+
+    /// Returns a list; the empty one where there is none.
+    fn list(&self, path: &str) -> &[Value] {
+        self.field(path).as_array().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns true if the field is `true`.
+    fn is(&self, path: &str) -> bool {
+        self.field(path).as_bool().unwrap_or_default()
+    }
+
+    /// Returns a text, if it is one that is not empty.
+    fn some_text(&self, path: &str) -> Option<&str> {
+        Some(self.text(path)).filter(|text| !text.is_empty())
+    }
+
+    /// Returns the sentence of a reason: its `text`, or the value where it is a text itself.
+    fn sentence(&self, path: &str) -> String {
+        let reason = self.field(path);
+        let one = |reason: &Value| match reason {
+            Value::String(text) => text.clone(),
+            reason => reason.text("text").to_owned(),
+        };
+        match reason {
+            Value::Array(reasons) => reasons.iter().map(one).collect::<Vec<_>>().join("; "),
+            reason => one(reason),
+        }
+    }
+}
+
+impl Fields for Value {
+    fn field(&self, path: &str) -> &Value {
+        const NOTHING: &Value = &Value::Null;
+        let found = match path.starts_with('/') {
+            true => self.pointer(path),
+            false => self.get(path),
+        };
+        found.unwrap_or(NOTHING)
+    }
+}
+
+/// Returns a scalar as text: what it is compared by, and what `data-` attributes hold.
+pub fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        // As scripts write it: without a fraction that is zero.
+        Value::Number(number) => {
+            let text = number.to_string();
+            Some(text.strip_suffix(".0").map(str::to_owned).unwrap_or(text))
+        }
+        Value::Bool(is) => Some(is.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// The names of answers.
+pub mod names {
+    pub const DOCTOR: &str = "doctor";
+
+    pub const USAGE: &str = "usage";
+
+    pub const SHARES: &str = "shares";
+
+    pub const IMAGES: &str = "images";
+
+    pub const GC: &str = "gc";
+
+    pub const DISK: &str = "disk";
+
+    pub const DEVICES: &str = "devices";
+
+    pub const PROBES: &str = "probes";
+
+    pub const RESTART: &str = "restart";
+
+    pub const PREEMPT: &str = "preempt";
+
+    pub const WHAT_IF: &str = "what-if";
+
+    /// The order of eviction for each signal.
+    pub const EVICTION: [(&str, &str); 4] = [
+        ("evict-memory", "memory.available"),
+        ("evict-disk", "nodefs.available"),
+        ("evict-inodes", "nodefs.inodesFree"),
+        ("evict-pid", "pid.available"),
+    ];
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,5 +300,16 @@ mod tests {
             "<script type=\"application/json\" id=\"answer-n1-small\">1</script>\n"
         );
         assert_eq!(left_out, [("large".to_owned(), 102)]);
+    }
+
+    #[test]
+    fn absent_fields_are_empty() {
+        let value = json!({"a": {"b": 1}, "because": [{"text": "x"}, "y"], "t": "z"});
+        assert_eq!((value.number("/a/b"), value.number("b")), (Some(1), None));
+        assert_eq!((value.text("t"), value.text("u"), value.list("a").len()), ("z", "", 0));
+        assert_eq!(value.sentence("because"), "x; y");
+        assert_eq!(scalar(value.field("/a/b")).as_deref(), Some("1"));
+        assert_eq!(scalar(&json!(0.0)).as_deref(), Some("0"));
+        assert_eq!(scalar(&json!(0.25)).as_deref(), Some("0.25"));
     }
 }

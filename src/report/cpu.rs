@@ -1,12 +1,10 @@
 //! Who gets the CPU: the answer of `kq cgroup shares` as an icicle of the cgroup tree.
 
-use super::answers::{Found, NodePage, command, doubts, names, no_answer};
-use super::bullet::{Bullet, Tick};
-use super::fields::Fields;
+use super::answers::{Fields, Found, NodePage, command, doubts, names, no_answer};
 use super::findings::about;
 use super::icicle::Branch;
 use super::mark::{Mark, Place, percent};
-use super::scale::part;
+use super::scale::{Bullet, Tick, part};
 use super::section::{BARS, Section, figure, key, table};
 use super::text::{pod, shown};
 use super::tree::{Tree, qos_class};

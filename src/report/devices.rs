@@ -1,7 +1,6 @@
 //! Who has which device: `kq devices list` as a grid, by resource and NUMA node.
 
-use super::answers::{Found, NodePage, command, doubts, names, no_answer};
-use super::fields::Fields;
+use super::answers::{Fields, Found, NodePage, command, doubts, names, no_answer};
 use super::findings::about;
 use super::mark::{Mark, Place};
 use super::section::{Section, figure, table};

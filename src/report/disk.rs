@@ -1,7 +1,6 @@
 //! The disk of the images as a scale: what is used, the thresholds, and the point that the next collection reaches.
 
-use super::answers::{Found, NodePage, command, names};
-use super::fields::Fields;
+use super::answers::{Fields, Found, NodePage, command, names};
 use super::images::at;
 use super::mark::{Mark, Place};
 use super::memory::size;

@@ -1,12 +1,10 @@
 //! Eviction: the distance of each signal to its thresholds, and the order in which pods would go, of `kq evict rank`.
 
-use super::answers::{Found, NodePage, command, doubts, names};
-use super::bullet::{Bullet, Tick};
-use super::fields::Fields;
+use super::answers::{Fields, Found, NodePage, command, doubts, names};
 use super::findings::about;
 use super::mark::{Mark, Place, percent};
 use super::memory::size;
-use super::scale::part;
+use super::scale::{Bullet, Tick, part};
 use super::section::{Section, figure, key, table};
 use super::text::{pod, shown};
 use maud::{Markup, html};

@@ -1,7 +1,6 @@
 //! What the answers rest on: sources, facts with their origins, assumptions, what is missing, and the commands.
 
-use super::answers::{NodePage, names};
-use super::fields::Fields;
+use super::answers::{Fields, NodePage, names};
 use super::findings::about;
 use super::section::{Section, closed, table};
 use super::text::{shown, whole};

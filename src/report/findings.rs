@@ -1,7 +1,6 @@
 //! The findings of `kq doctor`, the worst first, each with a link to the picture that it is about.
 
-use super::answers::{Found, NodePage, command, doubts, names, no_answer};
-use super::fields::Fields;
+use super::answers::{Fields, Found, NodePage, command, doubts, names, no_answer};
 use super::section::{Section, Tone, closed};
 use super::text::{count, shown, whole};
 use maud::{Markup, html};

@@ -1,8 +1,7 @@
 //! What the disk holds: the images of `kq gc dry-run` as a treemap, and the disk with the thresholds.
 
-use super::answers::{Found, NodePage, command, doubts, names, no_answer};
+use super::answers::{Fields, Found, NodePage, command, doubts, names, no_answer};
 use super::disk;
-use super::fields::Fields;
 use super::findings::about;
 use super::mark::{Mark, Place, percent};
 use super::memory::size;

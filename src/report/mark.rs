@@ -4,7 +4,7 @@
 //! and repeats the fields that it shows in `data-` attributes of the same names. A test, the tool tip of the page and any
 //! other reader can so compare each with the answer.
 
-use super::fields::{Fields, scalar};
+use super::answers::{Fields, scalar};
 use super::text::{pod, shown, whole};
 use maud::{Escaper, Markup, PreEscaped};
 use serde_json::Value;

@@ -1,11 +1,9 @@
 //! Who uses the memory: `kq cgroup show` as an icicle, with the requests and the order of `kq evict rank`.
 
-use super::answers::{Found, NodePage, command, doubts, names, no_answer};
-use super::bullet::{Bullet, Tick};
-use super::fields::Fields;
+use super::answers::{Fields, Found, NodePage, command, doubts, names, no_answer};
 use super::findings::about;
 use super::mark::{Mark, Place, percent};
-use super::scale::part;
+use super::scale::{Bullet, Tick, part};
 use super::section::{BARS, Section, figure, key, table};
 use super::text::{pod, shown};
 use super::tree::{Tree, qos_class};

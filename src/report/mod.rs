@@ -5,13 +5,11 @@
 //! shows is read from the documents, which the page embeds. Pure.
 
 mod answers;
-mod bullet;
 mod cpu;
 mod devices;
 mod disk;
 mod eviction;
 mod facts;
-mod fields;
 mod findings;
 mod icicle;
 mod images;
@@ -24,7 +22,6 @@ mod restart;
 mod scale;
 mod section;
 mod text;
-mod timeline;
 mod tree;
 mod treemap;
 mod what_if;

@@ -1,7 +1,6 @@
 //! Preemption for a critical pod: the rounds of `kq preempt explain`, with the distance of each candidate.
 
-use super::answers::{Found, NodePage, command, doubts, names, no_answer};
-use super::fields::Fields;
+use super::answers::{Fields, Found, NodePage, command, doubts, names, no_answer};
 use super::findings::about;
 use super::mark::{Mark, Place, percent};
 use super::memory::size;

@@ -1,7 +1,6 @@
 //! A restart of the kubelet: which pods it admits again, of `kq admit explain --kubelet-restart`.
 
-use super::answers::{Found, NodePage, command, doubts, names, no_answer};
-use super::fields::Fields;
+use super::answers::{Fields, Found, NodePage, command, doubts, names, no_answer};
 use super::findings::about;
 use super::mark::{Mark, Place};
 use super::memory::size;

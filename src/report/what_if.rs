@@ -1,7 +1,6 @@
 //! A change before it is made: the pods and values of `kq what-if`, before and after side by side.
 
-use super::answers::{Found, NodePage, command, doubts, names, no_answer};
-use super::fields::Fields;
+use super::answers::{Fields, Found, NodePage, command, doubts, names, no_answer};
 use super::findings::subject;
 use super::mark::{Mark, Place, percent};
 use super::section::{Section, Tone, figure, key, table};

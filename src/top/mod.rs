@@ -3,7 +3,6 @@
 
 mod draw;
 mod frame;
-mod plain;
 mod recording;
 mod state;
 mod table;
@@ -11,8 +10,7 @@ mod trend;
 
 pub use draw::draw;
 pub use frame::{Body, Counters, Frame, Panel, Row, Totals};
-pub use plain::plain_lines;
 pub use recording::{Entry, RecordingError, SnapshotSequence, entry};
 pub use state::{Action, Key, Page, State};
-pub use table::{Cells, HEADINGS, SortKey, cells};
+pub use table::{Cells, HEADINGS, SortKey, cells, plain_lines};
 pub use trend::{Sample, Trends};

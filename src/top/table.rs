@@ -1,11 +1,11 @@
-//! The table of pods: its cells, its order and its filter.
+//! The table of pods: its cells, its order and its filter; and frames as lines, for screen readers and pipes.
 
-use super::frame::{Counters, Row};
+use super::frame::{Body, Counters, Frame, Row};
 use super::trend::{Trends, sparkline};
-use crate::output::bar::bar;
 use crate::output::table::or_dash;
 use crate::output::terminal::{brief, plain};
 use crate::output::units;
+use crate::output::units::bar;
 
 /// The headings of the table of pods; the most important come first.
 pub const HEADINGS: [&str; 13] = [
@@ -183,4 +183,33 @@ fn drawn(part: u64, whole: u64) -> String {
         Some(percent) => format!("{drawn}{} {percent:>6}", " ".repeat(blanks)),
         None => "-".to_owned(),
     }
+}
+
+/// The columns that draw what another column says.
+const DRAWN: [&str; 1] = ["TREND"];
+
+/// Returns a frame as lines.
+pub fn plain_lines(frame: &Frame, trends: &Trends) -> Vec<String> {
+    let mut lines = vec![plain(frame.title(trends).join(", "))];
+    match &frame.body {
+        Body::Unavailable(reason) => lines.push(format!("unavailable: {}", plain(reason.clone()))),
+        Body::Text(text) => lines.extend(text.iter().cloned().map(plain)),
+        Body::Pods(rows) => {
+            for line in cells(rows, trends, "", SortKey::Name, true) {
+                let kind = if line.is_pod { "pod" } else { "container" };
+                let mut text = format!("{kind} {}:", line.texts[0].trim());
+                let known = HEADINGS.iter().zip(&line.texts).skip(1);
+                let known = known.filter(|(name, cell)| *cell != "-" && !DRAWN.contains(*name));
+                for (at, (name, cell)) in known.enumerate() {
+                    let between = if at == 0 { " " } else { ", " };
+                    let is_drawn = |c: char| ('\u{2581}'..='\u{258f}').contains(&c) || c == ' ';
+                    let cell = cell.trim_start_matches(is_drawn);
+                    text.push_str(&format!("{between}{} {cell}", name.to_lowercase()));
+                }
+                lines.push(text);
+            }
+        }
+    }
+    lines.extend(frame.notes.iter().map(|note| format!("note: {}", plain(note.clone()))));
+    lines
 }

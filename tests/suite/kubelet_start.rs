@@ -2,7 +2,7 @@
 
 use crate::cli::folder_with;
 use crate::edges::versions::rows;
-use kq::edge::config_on_disk::read_config_on_disk;
+use kq::edge::kubelet_files::read_config_on_disk;
 use kq::facts::cgroup_mode::CgroupVersion;
 use kq::facts::config_on_disk::ConfigOnDisk;
 use kq::facts::host::Text;

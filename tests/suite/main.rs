@@ -38,6 +38,9 @@ mod preemption;
 mod real;
 /// Pages of `kq report` in a real browser.
 mod report;
+/// The servers of gRPC services that kq is a client of, for fakes.
+#[cfg(feature = "cri")]
+mod services;
 /// An unprivileged user of the node does not lead kq astray: the claims of `docs/security.md`.
 mod trust;
 /// kq agrees with answers recorded from the kubelet's own functions.

@@ -3,7 +3,6 @@
 
 #[cfg(feature = "cri")]
 mod control;
-mod kubelet_stopped;
 mod plugins;
 mod preference;
 mod repair;

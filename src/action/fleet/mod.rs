@@ -2,16 +2,12 @@
 //! pods, and `SnapshotFleet` runs kq for many snapshots. `PodGuard` deletes the pods of a run that was killed, and `CleanPlan`
 //! those that are left nevertheless.
 
-mod api;
-mod clean;
 mod guard;
 mod plan;
 mod run;
 mod snapshots;
-mod workers;
 
-pub use clean::{CleanOptions, CleanPlan};
-pub use guard::{GuardOptions, PodGuard};
+pub use guard::{CleanOptions, CleanPlan, GuardOptions, PodGuard};
 pub use plan::{FleetNode, FleetOptions, FleetPlan, Sample};
 pub use run::{FleetEvent, FleetRun};
 pub use snapshots::{SnapshotFleet, SnapshotOptions};

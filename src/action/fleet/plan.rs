@@ -1,7 +1,6 @@
 //! The nodes of a run, chosen among those of a cluster, and the pods that it creates.
 
-use super::clean::outlived;
-use super::guard::GuardOptions;
+use super::guard::{GuardOptions, outlived};
 use super::run::{FleetEvent, FleetRun};
 use crate::answer::Failure;
 use crate::edge::api_server::ApiServer;

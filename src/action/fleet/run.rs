@@ -3,7 +3,6 @@
 use super::MAX_ANSWER_BYTES;
 use super::guard::Guard;
 use super::plan::FleetPlan;
-use super::workers::each;
 use crate::answer::Failure;
 use crate::edge::clock::{pause, steady};
 use crate::edge::interrupt::Interrupts;
@@ -14,8 +13,9 @@ use crate::k8s::duration::GoDuration;
 use anyhow::anyhow;
 use std::convert::Infallible;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
 use std::time::Duration;
 
 /// The largest log that is read: the kubelet rotates logs of 10 MiB.
@@ -254,4 +254,32 @@ fn store(folder: &Path, node: &str, packed: &Packed) -> Result<bool, String> {
     let path = folder.join(format!("{node}.json.zst"));
     let stored = write_snapshot(&path.to_string_lossy(), &packed.output);
     stored.map(|()| packed.exit_code == Some(0)).map_err(|error| error.to_string())
+}
+
+/// Works on each of `nodes` nodes, `parallel` at a time, and passes the results to `take` as they arrive, with their
+/// number so far. Work that has begun is completed even if `take` fails; no more is begun then.
+pub(super) fn each<T: Send, E>(
+    nodes: usize,
+    parallel: usize,
+    work: impl Fn(usize) -> T + Sync,
+    mut take: impl FnMut(usize, T) -> Result<(), E>,
+) -> Result<(), E> {
+    let (next, (sender, results)) = (AtomicUsize::new(0), mpsc::channel());
+    let (next, work) = (&next, &work);
+    thread::scope(|scope| {
+        for _ in 0..parallel.min(nodes) {
+            let sender = sender.clone();
+            scope.spawn(move || {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    // The channel is closed once a result could not be taken.
+                    if at >= nodes || sender.send(work(at)).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        results.into_iter().enumerate().try_for_each(|(done, result)| take(done + 1, result))
+    })
 }

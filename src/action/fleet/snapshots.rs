@@ -1,14 +1,16 @@
 //! A question for many snapshots, each answered by kq in a process of its own.
 
 use super::MAX_ANSWER_BYTES;
-use super::workers::each;
+use super::plan::FleetPlan;
+use super::run::each;
 use crate::answer::Failure;
-use crate::edge::own_program::{OwnProgramError, run_own};
-use crate::edge::snapshot_file::read_snapshot;
-use crate::edge::snapshot_folder::{NodeFile, node_files};
-use crate::fleet::{NoAnswer, NodeOutcome, Reply};
+use crate::edge::own_program::{OwnProgramError, run_own, run_own_with};
+use crate::edge::snapshot_file::{NodeFile, node_files, read_snapshot};
+use crate::fleet::{NoAnswer, NodeOutcome, Packed, Reply};
 use crate::k8s::duration::GoDuration;
 use crate::k8s::label_selector::LabelSelector;
+use crate::node::gather_from;
+use crate::output::value::json_line;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -109,4 +111,29 @@ fn labels(path: &Path) -> BTreeMap<String, String> {
     let snapshot = read_snapshot(&path.to_string_lossy()).ok();
     let node = snapshot.and_then(|snapshot| snapshot.node.found);
     node.map(|found| found.value.metadata.labels).unwrap_or_default()
+}
+
+/// The exit code of a snapshot with a node.
+const WHOLE: u8 = 0;
+
+/// The exit code of a snapshot without its pods.
+const INCOMPLETE: u8 = 3;
+
+impl FleetPlan {
+    /// Reads a node through the API server, and answers the command from a snapshot in standard input; without a command,
+    /// the snapshot is the answer.
+    pub(super) fn read(&self, at: usize, command: Option<&[String]>) -> Result<Packed, NoAnswer> {
+        let gathered = gather_from(&self.server, &self.nodes[at].name, self.timeout);
+        let snapshot = gathered.map_err(NoAnswer::ApiServer)?;
+        let has_pods = snapshot.pods.found.is_some();
+        let json = json_line(&snapshot).map_err(|error| NoAnswer::NotRun(error.to_string()))?;
+        let Some(command) = command else {
+            let exit_code = Some(if has_pods { WHOLE } else { INCOMPLETE });
+            return Ok(Packed { exit_code, output: json, notes: String::new() });
+        };
+        let arguments: Vec<OsString> = command.iter().map(OsString::from).collect();
+        let ended = run_own_with(&arguments, json, self.timeout, MAX_ANSWER_BYTES);
+        let ended = ended.map_err(|error| no_answer(&error, self.timeout))?;
+        Ok(Packed { exit_code: ended.exit_code, output: ended.output, notes: ended.notes })
+    }
 }

@@ -1,10 +1,9 @@
 //! Sends the same probe in several ways, and explains the differences.
 
-use super::run::sending;
+use super::gather::sending;
 use crate::answer::{Failure, Worded};
 use crate::edge::cri::CriSession;
-use crate::edge::probe::netns::in_network_namespace;
-use crate::edge::probe::run::{Sending, run_probes};
+use crate::edge::probe::run::{Sending, in_network_namespace, run_probes};
 use crate::probe::compare::{Compared, Trial, Way, differences};
 use crate::probe::report::{Comparison, ProbeRun};
 use crate::probe::subject::HandlerKind;

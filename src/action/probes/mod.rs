@@ -4,9 +4,7 @@ mod compare;
 mod container_poller;
 mod gather;
 mod repeat;
-mod run;
 
 pub use compare::compare;
-pub use gather::{FactSource, PodChoice, ProbeNode};
+pub use gather::{FactSource, PodChoice, ProbeChoice, ProbeNode, run_once};
 pub use repeat::{Event, MAX_REPEATED, Repetition, RoundResult, repeat};
-pub use run::{ProbeChoice, run_once};

@@ -1,7 +1,7 @@
 //! Repeats probes, each in its own period, and replays the results through the kubelet's worker.
 
 use super::container_poller::{ContainerObservation, ContainerPoller};
-use super::run::sending;
+use super::gather::sending;
 use crate::answer::{Basis, Failure};
 use crate::edge::clock::{moment, pause, steady};
 use crate::edge::probe::run::{Sending, run_probes};
@@ -9,9 +9,8 @@ use crate::facts::timestamp::Timestamp;
 use crate::facts::workloads::effective_uid;
 use crate::k8s::duration::GoDuration;
 use crate::k8s::pod::ProbeType;
-use crate::probe::percentiles::Percentiles;
 use crate::probe::reason::Consequence;
-use crate::probe::report::{ProbeReport, ProbeRun, ProbeVerdict, Round};
+use crate::probe::report::{Percentiles, ProbeReport, ProbeRun, ProbeVerdict, Round};
 use crate::probe::schedule::Ticker;
 use crate::probe::worker::{Action, Begun, StepFacts, StepReason, StepReport, Worker};
 use crate::probe::{Conclusion, Job, JobFacts, ResultsCache, Status, Target};

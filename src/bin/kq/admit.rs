@@ -1,8 +1,8 @@
 //! `kq admit`
 
-use crate::admission_args::AdmissionArgs;
 use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats};
+use crate::pod_args::AdmissionArgs;
 use clap::Subcommand;
 use kq::admission::view::{table, wide};
 use kq::preemption::restart_view;

@@ -1,10 +1,10 @@
 //! The commands.
 
 use crate::exit::{Code, Failure};
-use crate::screen::{self, Color};
+use crate::write::{self, Color};
 use crate::{
-    admit, cgroup, devices, doctor, evict, fleet, gc, generate, man, preempt, probe, report,
-    schema, snapshot, top, version, what_if,
+    admit, cgroup, devices, doctor, evict, fleet, gc, man, preempt, probe, report, schema,
+    snapshot, top, version, what_if,
 };
 use clap::{Args, Parser, Subcommand};
 use kq::output::order::Order;
@@ -65,7 +65,7 @@ enum Command {
     Snapshot(Box<snapshot::Args>),
     Schema(schema::Args),
     Version(Box<version::Args>),
-    Completion(generate::CompletionArgs),
+    Completion(man::CompletionArgs),
     #[command(hide = true)]
     Man(man::ManArgs),
 }
@@ -115,7 +115,7 @@ impl Cli {
         if let Some(order) = self.common.sort_by {
             order.set();
         }
-        screen::set(self.common.color, !matches!(self.command, Command::Top(_)));
+        write::set_screens(self.common.color, !matches!(self.command, Command::Top(_)));
         match self.command {
             Command::Cgroup(args) => args.run(),
             Command::Gc(args) => args.run(),

@@ -1,14 +1,13 @@
 //! `kq doctor`
 
-use crate::cgroup::comparison::compare_until_settled;
+use crate::cgroup::diff::compare_until_settled;
 use crate::cgroup::gather::gather_node;
 use crate::exit::{Code, Failure, note, tell, warn};
-use crate::lint::NAMES;
 use crate::node_args::NodeArgs;
 use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::NamespaceArgs;
-use crate::source_args::SourceArgs;
-use crate::watch::WatchArgs;
+use crate::source_args::{SourceArgs, WatchArgs};
+use crate::write::FINDING_NAMES;
 use anyhow::anyhow;
 use kq::answer::finding_view;
 use kq::cgroup::live::checks::NodeChecks;
@@ -56,7 +55,7 @@ pub struct Args {
     namespace: NamespaceArgs,
 
     /// Output format
-    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with(NAMES).and_metrics())]
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with(FINDING_NAMES).and_metrics())]
     output: OutputFormat,
 
     #[command(flatten)]

@@ -1,10 +1,10 @@
 //! `kq evict`
 
 use crate::exit::{Code, Failure, tell};
-use crate::kubelet_node::KubeletNodeArgs;
+use crate::node_args::KubeletNodeArgs;
 use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::{LabelArgs, NamespaceArgs};
-use crate::watch::WatchArgs;
+use crate::source_args::WatchArgs;
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kq::eviction::EvictionRank;

@@ -1,6 +1,6 @@
 //! Exit codes, which are an interface, and messages, which name the way out.
 
-use crate::{progress, screen, top};
+use crate::{progress, top, write};
 pub use kq::answer::Failure;
 use kq::answer::FailureKind;
 use kq::answer::{Assumption, Basis};
@@ -146,7 +146,7 @@ pub fn tell_all() {
 /// Writes the basis of an answer. At a terminal, the first assumptions stand for all; warnings and what is missing
 /// are never shortened.
 pub fn tell(basis: &Basis) {
-    let is_short = screen::of_notes().width.is_some() && !IS_VERBOSE.load(Ordering::Relaxed);
+    let is_short = write::screen_of_notes().width.is_some() && !IS_VERBOSE.load(Ordering::Relaxed);
     if is_short && basis.assumptions.len() > FEW {
         tell_first(basis);
     } else {
@@ -184,7 +184,7 @@ fn tell_assumptions(basis: &Basis) {
 /// Whatever is in the text, a name from a server or the words of another program, it stays in that line: what
 /// follows a line end would pass for a hint or a warning of kq.
 fn to_stderr(kind: &str, text: &str) {
-    let screen = screen::of_notes();
+    let screen = write::screen_of_notes();
     let tone = match kind {
         "kq" | "error" => Some(Tone::Bad),
         "warning" | "missing" => Some(Tone::Doubtful),

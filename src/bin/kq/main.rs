@@ -1,22 +1,15 @@
 //! The command line of kq: gather facts, ask the library, write the answer.
 
-mod admission_args;
 mod admit;
 mod cgroup;
 mod cli;
 mod complete;
-mod confirm;
-mod device_files;
 mod devices;
 mod doctor;
 mod evict;
 mod exit;
 mod fleet;
 mod gc;
-mod generate;
-mod interval;
-mod kubelet_node;
-mod lint;
 mod man;
 mod node_args;
 mod output_format;
@@ -26,13 +19,11 @@ mod probe;
 mod progress;
 mod report;
 mod schema;
-mod screen;
 mod snapshot;
 mod source_args;
 mod top;
 mod usage;
 mod version;
-mod watch;
 mod what_if;
 mod write;
 

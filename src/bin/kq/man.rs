@@ -1,11 +1,14 @@
-//! The man pages, generated from the definition of the command line and from the tables below.
+//! The man pages and completion scripts, generated from the definition of the command line and from the tables below.
 
 use crate::cli::Cli;
 use crate::exit::{Code, Failure};
+use About::{Arguments, Every};
 use clap::{Command, CommandFactory};
+use clap_complete::Shell;
 use kq::edge::replace::replace_public;
 use std::fmt::Write as _;
 use std::io;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The exit codes: `docs/exit-codes.md` has the same table.
@@ -42,7 +45,6 @@ enum About {
     /// The command itself, by its words.
     Command(&'static str),
 }
-use About::{Arguments, Every};
 
 /// A name, its meaning, and the commands that it concerns.
 struct Entry {
@@ -327,6 +329,41 @@ fn with_literal_examples(page: &str) -> String {
         lines.push(".fi");
     }
     lines.join("\n") + "\n"
+}
+
+/// Print the completion script of a shell
+///
+/// Examples:
+///
+///   kq completion bash > /etc/bash_completion.d/kq
+///   kq completion zsh > "${fpath[1]}/_kq"
+///   kq completion fish > ~/.config/fish/completions/kq.fish
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct CompletionArgs {
+    #[arg(value_parser = ["bash", "zsh", "fish"])]
+    shell: String,
+}
+
+impl CompletionArgs {
+    /// Writes the completions.
+    pub fn run(self) -> Result<Code, Failure> {
+        let shell = match self.shell.as_str() {
+            "bash" => Shell::Bash,
+            "zsh" => Shell::Zsh,
+            _ => Shell::Fish,
+        };
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut offered(Cli::command()), "kq", &mut script);
+        std::io::stdout().lock().write_all(&script).map_err(Failure::missing)?;
+        Ok(Code::Answered)
+    }
+}
+
+/// Returns the command line without its hidden commands, which scripts would offer.
+fn offered(command: Command) -> Command {
+    let shown = command.get_subcommands().filter(|below| !below.is_hide_set()).cloned();
+    Command::new("kq").version(env!("CARGO_PKG_VERSION")).propagate_version(true).subcommands(shown)
 }
 
 #[cfg(test)]

@@ -9,8 +9,7 @@ use crate::what_if::read;
 use crate::write;
 use anyhow::anyhow;
 use kq::edge::replace::store;
-use kq::edge::snapshot_file::pack;
-use kq::edge::snapshot_folder::{self, node_files};
+use kq::edge::snapshot_file::{self, node_files, pack};
 use kq::node::NodeFile;
 use kq::output::value::json_line;
 use kq::question::report::{
@@ -113,7 +112,7 @@ impl Args {
     }
 
     /// Returns the snapshots that are named; `None`: the node that the flags name.
-    fn files(&self) -> Result<Option<Vec<snapshot_folder::NodeFile>>, Failure> {
+    fn files(&self) -> Result<Option<Vec<snapshot_file::NodeFile>>, Failure> {
         if self.paths.is_empty() {
             return Ok(None);
         }
@@ -154,7 +153,7 @@ impl Args {
     }
 
     /// Asks about a stored node. What goes wrong is said on the page: the others are not lost.
-    fn stored(&self, file: &snapshot_folder::NodeFile, changes: &[ReportChange]) -> NodeAnswers {
+    fn stored(&self, file: &snapshot_file::NodeFile, changes: &[ReportChange]) -> NodeAnswers {
         let snapshot = Some(file.path.to_string_lossy().into_owned());
         let sources = SourceArgs { snapshot, ..self.sources.clone() };
         self.one(&sources, changes).unwrap_or_else(|failure| no_node(&file.node, &failure))

@@ -1,15 +1,15 @@
-//! The flags that name the sources of facts.
+//! The flags that name the sources of facts, and those that refresh an answer.
 
-use crate::exit::{Failure, note, tell_all};
+use crate::exit::{Code, Failure, note, tell_all};
 use crate::node_args::RootArgs;
 use crate::progress::waiting;
-use clap::builder::PossibleValuesParser;
-use clap::builder::TypedValueParser;
+use crate::write;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kq::facts::runtime_endpoint::{CRICTL_CONFIG_VARIABLE, ENDPOINT_VARIABLE};
 use kq::facts::snapshot::{PodSource, Snapshot};
 use kq::k8s::duration::GoDuration;
 use kq::node::source_order::NodeInQuestion;
-use kq::node::{self, Environment, Needs, NodeSpec, summary};
+use kq::node::{self, DeviceFiles, Environment, Needs, NodeSpec, summary};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -216,5 +216,62 @@ fn parse_timeout(text: &str) -> Result<Duration, String> {
     match u64::try_from(duration.0) {
         Ok(nanoseconds) if nanoseconds > 0 => Ok(Duration::from_nanos(nanoseconds)),
         _ => Err("expected a duration of more than 0, such as 3s or 500ms".to_owned()),
+    }
+}
+
+/// The flags that name files with the kubelet's devices.
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Data sources")]
+pub struct DeviceFileArgs {
+    /// The device manager's checkpoint (default: the node's kubelet_internal_checkpoint)
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<String>,
+
+    /// The answer of the kubelet's pod-resources API as JSON. By default kq queries the kubelet
+    #[arg(long, value_name = "FILE")]
+    pod_resources: Option<String>,
+}
+
+impl DeviceFileArgs {
+    /// Returns the files.
+    pub fn files(&self) -> DeviceFiles {
+        let (checkpoint, pod_resources) = (self.checkpoint.clone(), self.pod_resources.clone());
+        DeviceFiles { checkpoint, pod_resources }
+    }
+}
+
+/// Reads a duration that leaves the node some peace.
+pub fn parse_interval(text: &str) -> Result<Duration, String> {
+    let duration: GoDuration = text.parse().map_err(|error| format!("{error}"))?;
+    match u64::try_from(duration.0) {
+        Ok(nanoseconds) if nanoseconds >= 100_000_000 => Ok(Duration::from_nanos(nanoseconds)),
+        _ => Err("expected a duration of at least 100ms".to_owned()),
+    }
+}
+
+/// The arguments of answers about a live node.
+#[derive(Clone, Debug, clap::Args)]
+pub struct WatchArgs {
+    /// Refresh until interrupted
+    #[arg(short, long, conflicts_with = "snapshot")]
+    watch: bool,
+
+    /// Time between two refreshes
+    #[arg(long, value_name = "DURATION", default_value = "2s", requires = "watch",
+          value_parser = parse_interval)]
+    interval: Duration,
+}
+
+impl WatchArgs {
+    /// Answers once, or again and again; the first failure ends it. A signal ends the process as it always does.
+    pub fn run(&self, answer: impl Fn() -> Result<Code, Failure>) -> Result<Code, Failure> {
+        if !self.watch {
+            return answer();
+        }
+        loop {
+            write::new_screen()?;
+            answer()?;
+            std::thread::sleep(self.interval);
+        }
     }
 }

@@ -1,18 +1,26 @@
-//! Writes answers in their output format.
+//! Writes answers in their output format, asks for confirmation, and knows the properties of standard output and standard
+//! error, read once before anything is written.
 
-use crate::exit::Failure;
+use crate::exit::{Code, Failure, note, tell};
 use crate::output_format::{Exchange, OutputFormat};
+use anstream::{AutoStream, ColorChoice};
 use anyhow::{Error, anyhow};
-use kq::answer::{Answer, Document};
+use clap::ValueEnum;
+use kq::answer::finding_export::{junit, sarif};
+use kq::answer::finding_view::{advice, names as finding_names, table, wide};
+use kq::answer::{Answer, Document, Finding};
 use kq::k8s::nearest::nearest;
 use kq::output::metrics::Metrics;
 use kq::output::order;
 use kq::output::screen::Screen;
 use kq::output::terminal::{plain, show};
 use kq::output::value::{to_value, write_json, write_yaml};
+use rustix::fd::AsFd;
+use rustix::termios::{isatty, tcgetwinsize};
 use serde::Serialize;
 use std::fmt::Display;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufRead, BufWriter, IsTerminal, Write};
+use std::sync::OnceLock;
 
 /// Writes an answer in a structured form.
 pub fn answer<A: Answer>(output: OutputFormat, answer: &A) -> Result<(), Failure> {
@@ -119,4 +127,128 @@ fn to_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(),
     let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
     let written = write(&mut out).and_then(|()| out.flush());
     written.map_err(|error| Failure::missing(Error::from(error).context("standard output")))
+}
+
+/// Asks for confirmation on the terminal.
+///
+/// # Errors
+///
+/// Refuses without a terminal, and where the answer is no.
+pub fn confirm(question: &str) -> Result<(), Failure> {
+    if !std::io::stdin().is_terminal() {
+        return Err(Failure::refused(anyhow!(
+            "nothing was changed: confirmation needs a terminal"
+        ))
+        .hint("--dry-run shows the plan; --yes applies it without a question"));
+    }
+    let mut stderr = std::io::stderr();
+    let asked =
+        write!(stderr, "{} [y/N] ", plain(question.to_owned())).and_then(|()| stderr.flush());
+    let mut answer = String::new();
+    let read = asked.and_then(|()| std::io::stdin().lock().read_line(&mut answer));
+    if !answer.ends_with('\n') {
+        // The input ended, and what follows is to have a line of its own.
+        let _ = writeln!(stderr);
+    }
+    match (read, answer.trim().to_ascii_lowercase().as_str()) {
+        (Ok(_), "y" | "yes") => Ok(()),
+        _ => Err(Failure::refused(anyhow!("nothing was changed"))),
+    }
+}
+
+/// What `-o name` prints of findings.
+pub const FINDING_NAMES: &str = "The subjects of the problems, such as pod/NAMESPACE/NAME or node";
+
+/// Shows findings with their advice, and returns the exit code. `nothing` is said where there are none.
+pub fn findings<A: Answer>(
+    output: OutputFormat,
+    lint: &A,
+    items: &[Finding],
+    nothing: Option<String>,
+) -> Result<Code, Failure> {
+    match output {
+        OutputFormat::Exchange(Exchange::Sarif) => {
+            value(OutputFormat::Json, &sarif(items))?;
+            return Ok(code_of(lint, items));
+        }
+        OutputFormat::Exchange(Exchange::Junit) => {
+            verbatim(junit(A::KIND, items).lines().map(str::to_owned))?;
+            return Ok(code_of(lint, items));
+        }
+        _ => {}
+    }
+    let is_table = output == OutputFormat::Table;
+    let is_for_people = output.is_for_people();
+    let has_text = is_for_people && output != OutputFormat::Name;
+    match nothing.filter(|_| has_text && items.is_empty()) {
+        Some(nothing) => lines([nothing])?,
+        None => {
+            output.write_or_names(
+                lint,
+                |_| table(items),
+                |_| wide(items),
+                |_| finding_names(items),
+            )?;
+        }
+    }
+    if is_for_people {
+        tell(lint.basis());
+    }
+    if is_table {
+        advice(items).iter().for_each(|advice| note("fix", advice));
+    }
+    Ok(code_of(lint, items))
+}
+
+fn code_of<A: Answer>(lint: &A, items: &[Finding]) -> Code {
+    match items.iter().any(Finding::is_problem) {
+        true => Code::No,
+        false => Code::Answered.unless(!lint.basis().missing.is_empty()),
+    }
+}
+
+/// Standard error.
+static NOTES: OnceLock<Screen> = OnceLock::new();
+
+/// When words have colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// Asks the terminals, and the environment as `anstream` does: `NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE` and `TERM`.
+/// `arranges_answers`: tables fit the width of standard output; a view that redraws its screen cuts them itself.
+pub fn set_screens(color: Color, arranges_answers: bool) {
+    match color {
+        Color::Auto => ColorChoice::Auto,
+        Color::Always => ColorChoice::Always,
+        Color::Never => ColorChoice::Never,
+    }
+    .write_global();
+    let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
+    if arranges_answers {
+        Screen { width: width(&stdout), colour: has_colour() }.set_for_answers();
+    }
+    let notes =
+        Screen { width: width(&stderr), colour: AutoStream::choice(&stderr) != ColorChoice::Never };
+    let _ = NOTES.set(notes);
+}
+
+/// Returns true if standard output shows colours.
+pub fn has_colour() -> bool {
+    AutoStream::choice(&std::io::stdout()) != ColorChoice::Never
+}
+
+/// Returns standard error; no terminal before [`set_screens`].
+pub fn screen_of_notes() -> Screen {
+    NOTES.get().copied().unwrap_or_default()
+}
+
+/// Returns the width of a terminal that knows it.
+fn width(stream: &impl AsFd) -> Option<u16> {
+    let size = isatty(stream).then(|| tcgetwinsize(stream).ok()).flatten();
+    size.map(|size| size.ws_col).filter(|columns| *columns > 0)
 }

@@ -9,15 +9,13 @@ mod changes;
 mod event;
 mod machine;
 mod report;
-mod throttle;
 mod view;
 
 pub use admission::{TopologyConfig, admit};
-pub use event::{Event, TimedEvent};
+pub use event::{Event, Throttle, TimedEvent};
 pub use machine::Manager;
 pub use report::{
     Affinity, AllocatedDevice, Call, ContainerAllocation, DeviceAllocation, DeviceAllocationList,
     DevicePodEnded, GivenResource, PluginState, PreStart, Unanswered, Unregistered,
 };
-pub use throttle::Throttle;
 pub use view::{gets, table, wide};

@@ -1,8 +1,7 @@
 //! The report: every allocated device and every resource.
 
-use super::conflicts::Sharing;
 use super::holding::{Holder, Holding, Holdings, Key, PodKey, Role, in_effect};
-use super::judge::{DeviceSources, judge};
+use super::judge::{DeviceSources, Sharing, judge};
 use super::reason::{CheckpointDamage, HealthReason, Reason, SourceGap, State};
 use super::resources::{ResourceSummary, summaries};
 use crate::answer::{Basis, Missing, MissingFact, Warning, WarningCode, Worded, answer};

@@ -1,8 +1,7 @@
 //! The tables of a list of devices.
 
-use super::free::{FreeDevices, FreeOf};
 use super::report::{DeviceList, DeviceRow, Given, Health};
-use super::resources::ResourceSummary;
+use super::resources::{FreeDevices, FreeOf, ResourceSummary};
 use crate::device::run_options::Dropped;
 use crate::facts::devices::PluginAnswer;
 use crate::output::table::{Column, Rows, Table};

@@ -1,10 +1,9 @@
 //! The devices of a whole pod, in the order of its containers (`Admit` in the topology manager's scopes).
 
 use super::allocate::{AllocationContext, ContainerAllocation, ContainerKind, in_order};
-use super::hints::HintError;
-use super::numa::NumaNodes;
+use super::hints::{HintError, NumaNodes};
+use super::lifecycle::ManagerState;
 use super::plugins::Plugins;
-use super::state::ManagerState;
 use super::topology::{TopologyDecision, TopologyManager, TopologyPolicy, TopologyScope};
 use crate::facts::checkpoint::device::DeviceSet;
 use crate::k8s::pod::Pod;

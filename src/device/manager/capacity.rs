@@ -1,6 +1,6 @@
 //! The node's capacity (`GetCapacity`), pinned by `device_capacity.jsonl`.
 
-use super::state::{Endpoint, ManagerState};
+use super::lifecycle::{Endpoint, ManagerState};
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::duration::GoDuration;
 use serde::Serialize;

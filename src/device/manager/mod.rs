@@ -11,19 +11,17 @@ pub mod allocate;
 mod capacity;
 pub mod hints;
 mod lifecycle;
-mod numa;
 mod plugins;
 mod registration;
 mod start;
-mod state;
 pub mod topology;
 
 pub use admit::{Affinities, PodAdmission, Step};
 pub use capacity::{Capacity, CapacityReason, NoneHealthy, ResourceCapacity, STOP_GRACE};
-pub use numa::NumaNodes;
+pub use hints::NumaNodes;
+pub use lifecycle::{Device, Endpoint, HEALTHY, ManagerState};
 pub use plugins::{Allocated, PluginOptions, Plugins, SilentPlugins};
 pub use registration::{
     API_VERSION, DIAL_PATIENCE, RegistrationError, check_plugin, check_registration,
     is_extended_resource,
 };
-pub use state::{Device, Endpoint, HEALTHY, ManagerState};

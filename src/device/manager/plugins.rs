@@ -1,6 +1,6 @@
 //! The calls to plugins during an allocation.
 
-use super::state::ManagerState;
+use super::lifecycle::ManagerState;
 use crate::facts::checkpoint::device::DeviceSet;
 
 /// What a plugin says of itself (`DevicePluginOptions`).

@@ -1,8 +1,8 @@
 //! The calls before a container starts (`callPreStartContainerIfNeeded`).
 
 use super::allocate::AllocateError;
+use super::lifecycle::ManagerState;
 use super::plugins::Plugins;
-use super::state::ManagerState;
 use crate::facts::checkpoint::device::DeviceSet;
 
 /// A resource whose plugin was called, and why the container does not start.

@@ -1,6 +1,7 @@
 //! The effect of a restart or of unhealthy devices on the pods of the node.
 
-use super::{DevicePlan, PlannedPod, PodToPlan, WhatIf, device_named};
+use super::what_if::device_named;
+use super::{DevicePlan, PlannedPod, PodToPlan, WhatIf};
 use crate::answer::{Warning, WarningCode};
 use crate::device::manager::ManagerState;
 use crate::device::manager::allocate::{ContainerKind, in_order};

@@ -1,5 +1,5 @@
 use super::*;
-use crate::device::flipped_bit::{FlippedBit, flipped_bit};
+use crate::device::verify::{FlippedBit, flipped_bit};
 use crate::facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry, salvage};
 use crate::facts::lookup::Lookup;
 use crate::facts::node_pods::NodePods;

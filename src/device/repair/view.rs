@@ -1,7 +1,6 @@
 //! The tables of a repair.
 
-use super::plan::{Action, Item};
-use super::report::DeviceRepair;
+use super::plan::{Action, DeviceRepair, Item};
 use crate::output::table::{Column, Rows, Table};
 use std::collections::BTreeMap;
 

@@ -3,8 +3,7 @@
 
 use super::damage::Damage;
 use super::file::{Findings, StateFileContent, VerifyContext};
-use super::next_start::NextStart;
-use super::report::{Examined, FileVerdict, Held, Verdict, policy_for};
+use super::report::{Examined, FileVerdict, Held, NextStart, Verdict, policy_for};
 use super::rule::{CpuContradiction, CpuRule, StateFileRule};
 use crate::answer::Basis;
 use crate::facts::checkpoint::StateFile;

@@ -3,8 +3,7 @@
 use super::cpu::beginning;
 use super::damage::Damage;
 use super::file::{Findings, StateFileContent, VerifyContext};
-use super::next_start::NextStart;
-use super::report::{Examined, FileVerdict, Held, Verdict};
+use super::report::{Examined, FileVerdict, Held, NextStart, Verdict};
 use super::rule::{DeviceRule, Holders};
 use crate::device::manager::check_registration;
 use crate::facts::checkpoint::StateFile;

@@ -4,8 +4,7 @@
 use super::cpu::{describe, unchecked};
 use super::damage::Damage;
 use super::file::{Findings, StateFileContent, VerifyContext};
-use super::next_start::NextStart;
-use super::report::{Examined, FileVerdict, Held, policy_for};
+use super::report::{Examined, FileVerdict, Held, NextStart, policy_for};
 use super::rule::{MemoryContradiction, MemoryRule};
 use crate::answer::Basis;
 use crate::facts::checkpoint::StateFile;

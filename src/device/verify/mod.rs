@@ -5,8 +5,8 @@
 //! * `damage`: the kind of damage.
 //! * `devices`, `cpu`, `memory`, `pods`, `claims`: each kind of file.
 //! * `between`: contradictions between the files and with the pods.
-//! * `rule`: the rules; `next_start`: the effect on the next start.
-//! * `report`, `view`: the answer.
+//! * `rule`: the rules.
+//! * `report`, `view`: the answer, with the effect on the next start.
 
 mod between;
 mod claims;
@@ -15,7 +15,6 @@ mod damage;
 mod devices;
 mod file;
 mod memory;
-mod next_start;
 mod pods;
 mod report;
 mod rule;
@@ -23,7 +22,6 @@ mod rule;
 mod tests;
 pub mod view;
 
-pub use damage::Damage;
+pub use damage::{Damage, FlippedBit, flipped_bit};
 pub use file::{Content, StateFileContent, VerifyContext, recognise};
-pub use next_start::NextStart;
-pub use report::{FileVerdict, Verdict, Verification};
+pub use report::{FileVerdict, NextStart, Verdict, Verification};

@@ -3,8 +3,7 @@
 use super::cpu::beginning;
 use super::damage::Damage;
 use super::file::{Findings, StateFileContent, VerifyContext};
-use super::next_start::NextStart;
-use super::report::{Examined, FileVerdict, Held, Verdict};
+use super::report::{Examined, FileVerdict, Held, NextStart, Verdict};
 use super::rule::StateFileRule;
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::pod_allocation::{

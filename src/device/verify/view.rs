@@ -1,7 +1,6 @@
 //! The tables of a verification.
 
-use super::next_start::NextStart;
-use super::report::{FileVerdict, Verdict, Verification};
+use super::report::{FileVerdict, NextStart, Verdict, Verification};
 use crate::answer::{Finding, Severity, finding_view};
 use crate::facts::checkpoint::StateFile;
 use crate::output::table::{Column, Rows, or_dash};

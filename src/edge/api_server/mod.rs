@@ -11,10 +11,6 @@ mod error;
 #[cfg(feature = "apiserver")]
 mod client;
 #[cfg(feature = "apiserver")]
-mod cluster;
-#[cfg(feature = "apiserver")]
-mod events;
-#[cfg(feature = "apiserver")]
 mod evict;
 #[cfg(feature = "apiserver")]
 mod kubeconfig;

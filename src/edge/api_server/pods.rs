@@ -1,7 +1,10 @@
-//! Creates, reads and deletes a pod, and reads its log.
+//! Creates, reads and deletes a pod, and reads its log; requests a single pod with its events, all nodes, and the pods of each.
+//!
+//! The server selects events by name, so that a cluster with a hundred thousand events sends only those of one pod. Without a
+//! namespace, it searches all of them.
 
 use crate::edge::api_server::client::{Call, SHORTEST_WAIT};
-use crate::edge::api_server::page::List;
+use crate::edge::api_server::page::{List, is_node_name};
 use crate::edge::api_server::status::Status;
 use crate::edge::api_server::{ApiError, ApiServer};
 use crate::edge::http::{Deadline, HttpError, run};
@@ -10,6 +13,9 @@ use hyper::Method;
 use hyper::body::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 /// The largest pod that is read: etcd stores no larger object.
@@ -159,5 +165,150 @@ fn pod(namespace: &str, name: &str) -> Result<String, ApiError> {
         false => {
             Err(ApiError::PodName { namespace: Some(namespace.to_owned()), name: name.to_owned() })
         }
+    }
+}
+
+/// The number of concurrent lists: few enough for the limits of any API server.
+const AT_ONCE: usize = 8;
+
+/// The number of consecutive lists without any answer after which the rest are skipped.
+const PATIENCE: usize = 2 * AT_ONCE;
+
+impl ApiServer {
+    /// Returns the nodes: unparsed pages of JSON, each a `NodeList`.
+    ///
+    /// # Errors
+    ///
+    /// Fails unless all of them arrived.
+    pub fn nodes(&self, deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
+        self.list(&List::nodes(), deadline)
+    }
+
+    /// Requests the pods of each node, several at once, and passes each answer, as of
+    /// [`pods_of_node`](Self::pods_of_node), to a function, together with the node's index. Returns the
+    /// results in the order of the nodes; reports after each how many are done.
+    ///
+    /// The deadline applies to each list. If the server stops answering, the rest is
+    /// skipped.
+    pub fn pods_of_each<T: Send>(
+        &self,
+        nodes: &[&str],
+        deadline: Duration,
+        work: impl Fn(usize, Result<Vec<Vec<u8>>, ApiError>) -> T + Sync,
+        mut done: impl FnMut(usize),
+    ) -> Vec<T> {
+        let (next, silent) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let (results, come) = mpsc::channel();
+        let ask_all = |results: mpsc::Sender<(usize, T)>| {
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(node) = nodes.get(at) else { return };
+                let pods = match silent.load(Ordering::Relaxed) {
+                    count if count >= PATIENCE => Err(ApiError::Silent { count }),
+                    _ => self.pods_of_node(node, deadline),
+                };
+                match &pods {
+                    Err(ApiError::Http(error)) if error.status().is_none() => {
+                        silent.fetch_add(1, Ordering::Relaxed);
+                    }
+                    Err(ApiError::Silent { .. }) => {}
+                    _ => silent.store(0, Ordering::Relaxed),
+                }
+                // The receiver expects one result per node.
+                if results.send((at, work(at, pods))).is_err() {
+                    return;
+                }
+            }
+        };
+        let mut all: Vec<(usize, T)> = Vec::with_capacity(nodes.len());
+        thread::scope(|scope| {
+            for _ in 0..AT_ONCE.min(nodes.len()) {
+                let (ask_all, results) = (&ask_all, results.clone());
+                scope.spawn(move || ask_all(results));
+            }
+            // A leftover sender would keep the loop below waiting after a worker panicked.
+            drop(results);
+            for _ in 0..nodes.len() {
+                let Ok(one) = come.recv() else { break };
+                all.push(one);
+                done(all.len());
+            }
+        });
+        all.sort_by_key(|(at, _)| *at);
+        all.into_iter().map(|(_, made)| made).collect()
+    }
+}
+
+impl ApiServer {
+    /// Returns the pods of a name: unparsed pages of JSON, each a `PodList`. It must not be called from
+    /// asynchronous code.
+    ///
+    /// # Errors
+    ///
+    /// Fails unless all of them arrived, and for an invalid name.
+    pub fn pods_of_name(
+        &self,
+        namespace: Option<&str>,
+        name: &str,
+        deadline: Duration,
+    ) -> Result<Vec<Vec<u8>>, ApiError> {
+        check(namespace, name)?;
+        let selector = format!("metadata.name={name}");
+        self.list(&List::within(namespace, "pods", "PodList", selector), deadline)
+    }
+
+    /// Returns the events about pods of a name: unparsed pages of JSON, each an `EventList`. It must not be
+    /// called from asynchronous code.
+    ///
+    /// # Errors
+    ///
+    /// Fails unless all of them arrived, and for an invalid name.
+    pub fn events_of_pod(
+        &self,
+        namespace: Option<&str>,
+        name: &str,
+        deadline: Duration,
+    ) -> Result<Vec<Vec<u8>>, ApiError> {
+        check(namespace, name)?;
+        let selector = format!("involvedObject.kind=Pod,involvedObject.name={name}");
+        self.list(&List::within(namespace, "events", "EventList", selector), deadline)
+    }
+
+    /// Returns the events about the pods of a namespace, in the same form. It must not be called from asynchronous code.
+    ///
+    /// # Errors
+    ///
+    /// Fails unless all of them arrived, and for an invalid name.
+    pub fn events_of_namespace(
+        &self,
+        namespace: &str,
+        deadline: Duration,
+    ) -> Result<Vec<Vec<u8>>, ApiError> {
+        check(Some(namespace), "x")?;
+        let selector = "involvedObject.kind=Pod".to_owned();
+        self.list(&List::within(Some(namespace), "events", "EventList", selector), deadline)
+    }
+
+    /// Returns the events about the pod with a UID, in the same form; they contain its name. It must not be
+    /// called from asynchronous code.
+    ///
+    /// # Errors
+    ///
+    /// Fails unless all of them arrived, and for an invalid UID.
+    pub fn events_of_uid(&self, uid: &str, deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
+        check(None, &uid.to_ascii_lowercase())?;
+        let selector = format!("involvedObject.kind=Pod,involvedObject.uid={uid}");
+        self.list(&List::within(None, "events", "EventList", selector), deadline)
+    }
+}
+
+/// Rejects a name that would change the request: a comma extends a selector, a slash a path.
+fn check(namespace: Option<&str>, name: &str) -> Result<(), ApiError> {
+    match is_node_name(name) && namespace.is_none_or(is_node_name) {
+        true => Ok(()),
+        false => Err(ApiError::PodName {
+            namespace: namespace.map(str::to_owned),
+            name: name.to_owned(),
+        }),
     }
 }

@@ -4,13 +4,11 @@
 //! [`ExecRuntime`], `connect` and `v1` are for asynchronous code. Without the feature `cri`, the first three fail.
 //! The meaning of each field of an answer is in `api.proto` of `k8s.io/cri-api`.
 
-mod details;
 mod error;
 mod needs;
 
-pub use details::{ContainerDetails, SandboxStatus};
 pub use error::CriError;
-pub use needs::{RuntimeNeeds, StatusNeeds};
+pub use needs::{ContainerDetails, RuntimeNeeds, SandboxStatus, StatusNeeds};
 
 #[cfg(not(feature = "cri"))]
 mod disabled;
@@ -22,13 +20,9 @@ pub(super) mod connect;
 #[cfg(feature = "cri")]
 mod convert;
 #[cfg(feature = "cri")]
-mod decode;
-#[cfg(feature = "cri")]
 mod exec;
 #[cfg(feature = "cri")]
 mod info;
-#[cfg(feature = "cri")]
-mod low_level;
 #[cfg(feature = "cri")]
 pub(super) mod read;
 #[cfg(feature = "cri")]
@@ -40,7 +34,7 @@ mod verbose;
 #[cfg(feature = "cri")]
 pub use connect::{MAX_MESSAGE_BYTES, connect};
 #[cfg(feature = "cri")]
-pub use decode::{Answered, decode_answer};
+pub use convert::{Answered, decode_answer};
 #[cfg(feature = "cri")]
 pub use exec::ExecRuntime;
 #[cfg(feature = "cri")]

@@ -4,7 +4,7 @@
 use super::connect::{connect_checked, image_client, runtime_client, socket_path};
 use super::info::RuntimeInfo;
 use super::reason::{chain, status_reason};
-use super::{CriError, RuntimeNeeds, convert, low_level, storage, v1};
+use super::{CriError, RuntimeNeeds, convert, info, storage, v1};
 use crate::edge::trust::NamedBy;
 use crate::facts::cgroup_mode::CgroupDriver;
 use crate::facts::lookup::{FailedSource, Lookup, Sourced};
@@ -257,7 +257,7 @@ fn low_level_of(
         Ok(named) => named,
         Err(reason) => return Lookup::failed(source, reason),
     };
-    match low_level::ask(&named, socket, host_root, time) {
+    match info::ask(&named, socket, host_root, time) {
         Ok(said) => Lookup::found(format!("{} --version", said.path), said),
         Err(reason) => Lookup::failed(source, reason),
     }

@@ -7,7 +7,7 @@
 //!   {"type": "network", "path": "/var/run/netns/cni-..."}]}}}
 //! ```
 
-use super::details::{ContainerDetails, SandboxStatus};
+use super::needs::{ContainerDetails, SandboxStatus};
 use super::{convert, v1};
 use crate::facts::runtime::ContainerState;
 use serde_json::Value;

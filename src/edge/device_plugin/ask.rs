@@ -9,7 +9,7 @@ use crate::device::manager::PluginOptions;
 use crate::device::plugins::PluginInfo;
 use crate::edge::cri::connect::dial;
 use crate::edge::cri::reason::go_status;
-use crate::edge::probe::open_files::connections_at_once;
+use crate::edge::probe::run::connections_at_once;
 use crate::facts::checkpoint::device::DeviceSet;
 use std::future::Future;
 use std::path::Path;

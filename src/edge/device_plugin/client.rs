@@ -1,6 +1,8 @@
 //! One plugin, called as by the kubelet's client (`client.go`, `endpoint.go`).
+//!
+//! A server must send SETTINGS as its first frame (RFC 9113, 3.4). The kubelet's `grpc.WithBlock` waits for it; hyper is done as soon as the socket is open, and would accept a silent
+//! listener as a plugin.
 
-use super::http2_preface::{Greeted, Greeting};
 use super::{MAX_PLUGIN_MESSAGE_BYTES, v1beta1};
 use crate::device::manager::{Allocated, Device, PluginOptions};
 use crate::edge::cri::connect::connect_socket;
@@ -8,8 +10,13 @@ use crate::edge::cri::reason::go_status;
 use crate::facts::checkpoint::device::DeviceSet;
 use hyper_util::rt::TokioIo;
 use prost::Message;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::UnixStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout_at};
 use tonic::transport::{Channel, Endpoint, Uri};
@@ -196,4 +203,86 @@ fn said<T>(answer: Result<Response<T>, Status>) -> Result<T, String> {
     answer
         .map(Response::into_inner)
         .map_err(|status| go_status(&status, MAX_PLUGIN_MESSAGE_BYTES).to_string())
+}
+
+/// Length, type, flags, stream: what comes before what a frame holds.
+const FRAME_HEADER: usize = 9;
+
+/// The type of a frame with settings.
+const SETTINGS: u8 = 4;
+
+/// What is known of a greeting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Greeting {
+    /// Nothing was said yet.
+    Awaited,
+    /// The server speaks HTTP/2.
+    Given,
+    /// It speaks something else.
+    Wrong,
+}
+
+/// A connection that tells when the server has greeted.
+#[derive(Debug)]
+pub struct Greeted {
+    stream: UnixStream,
+    header: Vec<u8>,
+    tell: watch::Sender<Greeting>,
+}
+
+impl Greeted {
+    /// Watches a connection.
+    pub fn new(stream: UnixStream, tell: watch::Sender<Greeting>) -> Self {
+        Self { stream, header: Vec::with_capacity(FRAME_HEADER), tell }
+    }
+
+    fn look(&mut self, read: &[u8]) {
+        let wanted = FRAME_HEADER - self.header.len();
+        if wanted == 0 || read.is_empty() {
+            return;
+        }
+        self.header.extend(read.iter().take(wanted));
+        if self.header.len() == FRAME_HEADER {
+            let is_settings = self.header[3] == SETTINGS;
+            let greeting = if is_settings { Greeting::Given } else { Greeting::Wrong };
+            self.tell.send_replace(greeting);
+        }
+    }
+}
+
+impl AsyncRead for Greeted {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if matches!(polled, Poll::Ready(Ok(()))) {
+            self.look(&buffer.filled()[before..]);
+        }
+        polled
+    }
+}
+
+impl AsyncWrite for Greeted {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match Pin::new(&mut self.stream).poll_write(context, bytes) {
+            // One that hung up may have said something before: reading comes to that, and to the end.
+            Poll::Ready(Err(_)) if self.header.len() < FRAME_HEADER => Poll::Ready(Ok(bytes.len())),
+            polled => polled,
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
 }

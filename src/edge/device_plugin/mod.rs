@@ -31,8 +31,6 @@ mod client;
 #[cfg(feature = "cri")]
 mod control;
 #[cfg(feature = "cri")]
-mod http2_preface;
-#[cfg(feature = "cri")]
 mod places;
 #[cfg(feature = "cri")]
 mod registration;

@@ -10,7 +10,7 @@ use super::socket_registry::Held;
 use crate::device::manager::{Device, PluginOptions};
 use crate::edge::clock::steady;
 use crate::edge::input::plain;
-use crate::edge::probe::open_files::connections_at_once;
+use crate::edge::probe::run::connections_at_once;
 use rustix::fs::{Mode, fchmod};
 use rustix::io::Errno;
 use rustix::net::{

@@ -3,7 +3,6 @@
 //! Nothing is parsed here; see [`crate::facts::host`].
 
 mod beneath;
-mod filesystem;
 mod root;
 mod usage;
 
@@ -13,9 +12,8 @@ pub use beneath::{LIMIT, ReadError, link_beneath, list_beneath, read_beneath};
 pub(super) use beneath::{
     MOST_LINKS, expect_kind, folder_beneath, kind_name, names_in, open, open_folder, parts, system,
 };
-pub use filesystem::read_filesystem;
 pub use root::{has_process, host_root, is_running};
-pub use usage::read_usage;
+pub use usage::{read_filesystem, read_usage};
 
 use crate::edge::trust::{kind_trusted, list_trusted, read_trusted};
 use crate::facts::host::{

@@ -1,8 +1,6 @@
-//! One request and its answer.
+//! One request and its answer, with one deadline over everything that a call does, and the runtime that it does it in.
 
-use crate::edge::http::deadline::Deadline;
-use crate::edge::http::error::{HttpError, Phase, Refusal};
-use crate::edge::http::redaction::Redaction;
+use crate::edge::http::error::{HttpError, Phase, Redaction, Refusal};
 use crate::edge::http::target::Target;
 use crate::edge::http::tls::{Tls, words};
 use crate::edge::memory;
@@ -10,8 +8,10 @@ use crate::facts::limits::MAX_JSON_BYTES;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::client::conn::http1;
-use hyper::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
-use hyper::header::{LOCATION, RETRY_AFTER, USER_AGENT};
+use hyper::header::{
+    CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
+    USER_AGENT,
+};
 use hyper::{Method, Request, Response, Uri};
 use hyper_util::rt::TokioIo;
 use rustls_pki_types::ServerName;
@@ -20,13 +20,67 @@ use std::io;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::runtime::Builder;
+use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
+
+/// What `Duration::MAX` and its like become; an instant so far away cannot be computed.
+const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// When a call must be over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline {
+    at: Instant,
+    given: Duration,
+}
+
+impl Deadline {
+    /// Starts the clock.
+    pub(crate) fn after(given: Duration) -> Self {
+        Self { at: Instant::now() + given.min(FOR_EVER), given }
+    }
+
+    /// Does something, and gives it up when the time is over.
+    pub(crate) async fn within<T>(
+        &self,
+        address: &str,
+        phase: Phase,
+        work: impl Future<Output = T>,
+    ) -> Result<T, HttpError> {
+        timeout_at(self.at, work).await.map_err(|_| HttpError::Timeout {
+            address: address.to_owned(),
+            phase,
+            deadline: self.given,
+        })
+    }
+
+    /// Returns true if there is time to wait and then retry.
+    #[cfg(feature = "apiserver")]
+    pub(crate) fn allows(&self, wait: Duration) -> bool {
+        wait < self.at.saturating_duration_since(Instant::now())
+    }
+}
+
+/// Does the work of one call in a runtime of its own.
+pub(crate) fn run<T, E: From<HttpError>>(work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+    let runtime = Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
+        .map_err(|error| HttpError::Runtime { error })?;
+    let done = runtime.block_on(work);
+    // A name that is still being looked up blocks a thread, for which a dropped runtime would wait
+    // past the deadline.
+    runtime.shutdown_background();
+    done
+}
 
 /// The most that is read of an answer.
 pub(crate) const MAX_BODY: u64 = MAX_JSON_BYTES as u64;
 
 /// How much of an answer that is no success is read, and how much of that is shown.
 const READ_OF_REFUSAL: usize = 64 * 1024;
+
 const SHOWN_OF_REFUSAL: usize = 200;
 
 /// A request.
@@ -62,6 +116,7 @@ pub(crate) struct Answer {
 
 /// A connection, encrypted or not.
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 impl Exchange<'_> {

@@ -4,20 +4,16 @@
 //! with the ring provider, named explicitly: a default provider panics as soon as the tree has two.
 
 pub(crate) mod authorities;
-mod deadline;
 mod error;
 mod exchange;
-mod redaction;
-mod secret_file;
 mod target;
 pub(crate) mod tls;
 
-pub(crate) use deadline::{Deadline, run};
+#[cfg(feature = "apiserver")]
+pub(crate) use error::Redaction;
 pub use error::{HttpError, Phase, Refusal};
-pub(crate) use exchange::{Exchange, MAX_BODY};
-#[cfg(feature = "apiserver")]
-pub(crate) use redaction::Redaction;
-pub(crate) use secret_file::read_token;
-#[cfg(feature = "apiserver")]
-pub(crate) use secret_file::{TOKEN_FILE, open_bounded, refuse, token};
+pub(crate) use exchange::{Deadline, Exchange, MAX_BODY, run};
 pub(crate) use target::Target;
+pub(crate) use tls::read_token;
+#[cfg(feature = "apiserver")]
+pub(crate) use tls::{TOKEN_FILE, open_bounded, refuse, token};

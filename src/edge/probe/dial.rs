@@ -4,9 +4,14 @@
 //! option of the kubelet's `ProbeDialer` (`pkg/probe/dialer_others.go`). There is no time limit here: the
 //! caller sets it, and reports its end with [`DialError::LookupTimeout`] or
 //! [`DialError::ConnectTimeout`].
+//!
+//! A TCP probe opens a connection and closes it (`DoTCPProbe`, `pkg/probe/tcp/tcp.go`).
 
-use super::errno::errno_text;
-use crate::probe::{AddressError, Cause, DialAddress, DialHost, Remote};
+use super::as_go::errno_text;
+use crate::edge::probe::run::Stopwatch;
+use crate::probe::{
+    AddressError, Attempt, Cause, DialAddress, DialHost, Phase, ProbeTimeout, Remote, TcpTarget,
+};
 use rustix::io::Errno;
 use rustix::net::sockopt;
 use std::future::poll_fn;
@@ -24,6 +29,7 @@ const LINGER: Duration = Duration::from_secs(1);
 
 /// The keep-alive of a silent connection: idle time, interval and count.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
 const KEEP_ALIVE_PROBES: u32 = 9;
 
 /// After how long the addresses of the other family of IP are tried as well (`fallbackDelay`).
@@ -330,6 +336,63 @@ fn scope_of(socket: &TcpSocket, zone: &str) -> u32 {
 pub fn close(stream: TcpStream) {
     if let (Ok(stream), Ok(runtime)) = (stream.into_std(), Handle::try_current()) {
         runtime.spawn_blocking(move || drop(stream));
+    }
+}
+
+/// Opens a connection and closes it at once.
+///
+/// A name that is being looked up keeps a thread of the runtime beyond the time of the probe: end the runtime
+/// with `shutdown_background`.
+pub async fn probe_tcp(target: &TcpTarget, timeout: ProbeTimeout) -> Attempt {
+    let mut watch = Stopwatch::start();
+    let done = open(&target.address, timeout, &mut watch).await;
+    let attempt = match done {
+        Ok(()) => Attempt::success(""),
+        Err(error) => Attempt::failure(error.cause(), error.to_string()),
+    };
+    if attempt.cause != Some(Cause::Timeout) {
+        watch.finish();
+    }
+    Attempt { phases: watch.phases(), ..attempt }
+}
+
+async fn open(
+    address: &str,
+    timeout: ProbeTimeout,
+    watch: &mut Stopwatch,
+) -> Result<(), DialError> {
+    let address = read_address(address)?;
+    let deadline = match timeout {
+        ProbeTimeout::None => None,
+        ProbeTimeout::After(time) => Instant::now().checked_add(time),
+        ProbeTimeout::Past => return Err(too_late(&address)),
+    };
+    if matches!(address.host, DialHost::Name(_)) {
+        watch.enter(Phase::Lookup);
+    }
+    let remotes = match deadline {
+        None => look_up(&address).await?,
+        Some(deadline) => match timeout_at(deadline, look_up(&address)).await {
+            Ok(found) => found?,
+            Err(_) => return Err(too_late(&address)),
+        },
+    };
+    watch.enter(Phase::Connect);
+    let stream = connect(&remotes, deadline).await?;
+    watch.finish();
+    close(stream);
+    Ok(())
+}
+
+/// Returns Go's error for a time limit that expired before connecting began.
+fn too_late(address: &DialAddress) -> DialError {
+    let remote = |ip, zone| Remote { ip, zone, port: address.port };
+    match &address.host {
+        DialHost::Name(name) | DialHost::NoName(name) => DialError::LookupTimeout(name.clone()),
+        DialHost::Unnamed => DialError::ConnectTimeout(remote(None, String::new()).to_string()),
+        DialHost::Address(ip, zone) => {
+            DialError::ConnectTimeout(remote(Some(*ip), zone.clone()).to_string())
+        }
     }
 }
 

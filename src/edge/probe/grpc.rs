@@ -5,8 +5,8 @@
 //! is at most 4 MiB and a block of headers 16 MiB, as for grpc-go.
 
 use super::dial::dial;
+use super::run::Stopwatch;
 use super::scanned::{Scanned, Seen, seen_now};
-use super::watch::Stopwatch;
 use crate::probe::{
     Attempt, Call, CallFailure, Cause, Exchange, GrpcCode, GrpcTarget, MAX_OUTPUT_BYTES, Outcome,
     Output, Phase, Preface, ProbeTimeout, REFUSED_STREAM, encode_request, grpc_attempt,
@@ -347,7 +347,7 @@ fn connection_problem(error: &h2::Error, seen: &Seen) -> String {
         (None, Some(reason)) => {
             format!("connection error: {}", crate::probe::http2_error_name(reason.into()))
         }
-        (None, None) => error.get_io().map_or_else(|| error.to_string(), super::errno::errno_text),
+        (None, None) => error.get_io().map_or_else(|| error.to_string(), super::as_go::errno_text),
     }
 }
 

@@ -3,12 +3,7 @@
 
 mod as_go;
 pub mod dial;
-pub mod errno;
 pub mod grpc;
 pub mod http;
-pub mod netns;
-pub(super) mod open_files;
 pub mod run;
 mod scanned;
-pub mod tcp;
-pub mod watch;

@@ -1,12 +1,12 @@
-//! Runs probes concurrently, and repeats attempts as the kubelet does.
+//! Runs probes concurrently, also from inside the network of a pod, measures the parts of an attempt, and repeats attempts as
+//! the kubelet does.
 
+use super::dial::probe_tcp;
 use super::grpc::probe_grpc;
 use super::http::probe_http;
-use super::open_files::connections_at_once;
-use super::tcp::probe_tcp;
-use super::watch::Stopwatch;
 use crate::edge::clock::moment;
 use crate::edge::cri::ExecRuntime;
+use crate::edge::input::plain;
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
@@ -15,8 +15,12 @@ use crate::probe::{
     Attempt, Cause, Conclusion, ExecRequest, Job, Next, Phase, PhaseTime, ProbeTimeout, Retry,
     exec_attempt,
 };
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Builder;
@@ -177,4 +181,151 @@ pub async fn probe_exec(
     watch.finish();
     let attempt = exec_attempt(request, reply, fails_on_timeout);
     Attempt { phases: watch.phases(), ..attempt }
+}
+
+/// Descriptors that are not connections: standard streams, the poller, the runtime's socket, files.
+const SPARE: u64 = 64;
+
+/// Raises the process's own limit of open files towards the need of `count` connections, and returns the number that
+/// can be open at the same time.
+pub fn connections_at_once(count: usize) -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    let needed = u64::try_from(count).unwrap_or(u64::MAX).saturating_add(SPARE);
+    let mut current = limit.current.unwrap_or(u64::MAX);
+    if current < needed {
+        let raised = limit.maximum.unwrap_or(u64::MAX).min(needed);
+        let asked = Rlimit { current: Some(raised), maximum: limit.maximum };
+        if raised > current && setrlimit(Resource::Nofile, asked).is_ok() {
+            current = raised;
+        }
+    }
+    let possible = usize::try_from(current.saturating_sub(SPARE)).unwrap_or(usize::MAX);
+    count.min(possible).max(1)
+}
+
+/// Measures the parts of an attempt one after the other; times of a repeated part are added up.
+#[derive(Debug)]
+pub struct Stopwatch {
+    done: Vec<PhaseTime>,
+    running: Option<(Phase, Instant)>,
+}
+
+impl Stopwatch {
+    /// Starts with no part running.
+    pub fn start() -> Self {
+        Self { done: Vec::new(), running: None }
+    }
+
+    /// Ends the part that is running and begins another.
+    pub fn enter(&mut self, phase: Phase) {
+        self.finish();
+        self.running = Some((phase, Instant::now()));
+    }
+
+    /// Ends the part that is running.
+    pub fn finish(&mut self) {
+        if let Some((phase, since)) = self.running.take() {
+            self.add(phase, since.elapsed(), false);
+        }
+    }
+
+    /// Returns the parts; one that is still running has not ended with the attempt.
+    pub fn phases(mut self) -> Vec<PhaseTime> {
+        if let Some((phase, since)) = self.running.take() {
+            self.add(phase, since.elapsed(), true);
+        }
+        self.done
+    }
+
+    fn add(&mut self, phase: Phase, took: Duration, unfinished: bool) {
+        let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        match self.done.iter_mut().find(|done| done.phase == phase) {
+            Some(before) => {
+                before.took_us = before.took_us.saturating_add(took_us);
+                before.unfinished |= unfinished;
+            }
+            None => self.done.push(PhaseTime { phase, took_us, unfinished }),
+        }
+    }
+}
+
+/// Calls a function in a network namespace: `/proc/PID/ns/net`, `/run/netns/NAME`.
+///
+/// Only a new thread enters the namespace, with the threads that it starts, such as those of an async runtime.
+///
+/// # Errors
+///
+/// Fails if the namespace does not exist, or if entering it is not permitted: it needs root.
+pub fn in_network_namespace<T: Send>(path: &Path, run: impl FnOnce() -> T + Send) -> io::Result<T> {
+    let refused = |error: io::Error| {
+        let hint = match error.kind() {
+            io::ErrorKind::PermissionDenied => " (run as root)",
+            _ => "",
+        };
+        let text =
+            format!("cannot enter the network of {}: {}{hint}", path.display(), plain(&error));
+        io::Error::new(error.kind(), text)
+    };
+    let namespace = File::open(path).map_err(refused)?;
+    std::thread::scope(|scope| {
+        let inside = scope.spawn(|| {
+            let kind = Some(LinkNameSpaceType::Network);
+            move_into_link_name_space(namespace.as_fd(), kind)
+                .map_err(|errno| refused(errno.into()))?;
+            Ok(run())
+        });
+        inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_least_one_and_no_more_than_requested() {
+        assert_eq!(connections_at_once(0), 1);
+        assert_eq!(connections_at_once(3), 3);
+        assert!(connections_at_once(usize::MAX) >= 64);
+    }
+
+    #[test]
+    fn what_has_not_ended_is_marked() {
+        let mut watch = Stopwatch::start();
+        watch.enter(Phase::Lookup);
+        watch.enter(Phase::Connect);
+        watch.enter(Phase::Lookup);
+        watch.enter(Phase::Connect);
+        let phases = watch.phases();
+        let seen: Vec<_> = phases.iter().map(|part| (part.phase, part.unfinished)).collect();
+        assert_eq!(seen, [(Phase::Lookup, false), (Phase::Connect, true)]);
+    }
+
+    fn network() -> io::Result<std::path::PathBuf> {
+        std::fs::read_link("/proc/thread-self/ns/net")
+    }
+
+    #[test]
+    fn only_another_thread_is_moved() {
+        let own = network().expect("there is a network");
+        match in_network_namespace(Path::new("/proc/self/ns/net"), network) {
+            Ok(inside) => assert_eq!(inside.expect("there is a network"), own),
+            // Even the own namespace needs root.
+            Err(error) => assert!(error.to_string().ends_with("(run as root)"), "{error}"),
+        }
+        assert_eq!(network().expect("there is a network"), own);
+    }
+
+    #[test]
+    fn what_is_no_network_is_refused() {
+        for (path, expected) in [
+            ("/nowhere", "cannot enter the network of /nowhere: No such file or directory"),
+            ("/proc/self/ns/uts", "cannot enter the network of /proc/self/ns/uts: "),
+            ("/dev/null", "cannot enter the network of /dev/null: "),
+        ] {
+            let error = in_network_namespace(Path::new(path), || ()).expect_err(path);
+            let text = error.to_string().to_lowercase();
+            assert!(text.starts_with(&expected.to_lowercase()), "{text}");
+        }
+    }
 }

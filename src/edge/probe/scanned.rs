@@ -1,9 +1,8 @@
 //! A connection whose incoming bytes are scanned before the HTTP/2 library gets them, and whose outgoing
 //! bytes are those of grpc-go.
 
-use super::as_go::AsGo;
+use super::as_go::{AsGo, errno_text};
 use super::dial::close;
-use super::errno::errno_text;
 use crate::probe::FrameScan;
 use std::io;
 use std::pin::Pin;

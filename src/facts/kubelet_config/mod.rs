@@ -5,6 +5,7 @@
 
 mod decode;
 mod defaults;
+mod drop_ins;
 mod eviction;
 mod fields;
 mod image_gc;
@@ -17,6 +18,7 @@ mod validation_error;
 
 pub use decode::{DecodeProblem, decode_problem, unknown_fields};
 pub use defaults::{EffectiveConfiguration, default_eviction_hard, effective};
+pub use drop_ins::{DropIns, MergeError, drop_in_order, merge};
 pub use eviction::{
     EvictionError, EvictionSettings, EvictionThreshold, RefusedEntry, ThresholdOperator,
     ThresholdValue, eviction_thresholds, parse_eviction_thresholds, parse_hard_thresholds,
@@ -24,10 +26,7 @@ pub use eviction::{
 };
 pub use image_gc::{ImageGcConfigError, image_gc_errors};
 pub use logging::logging_errors;
-pub use read::{
-    A_MAP, ConfigError, DropIns, KubeletConfiguration, MemorySwap, MergeError, Reading, Source,
-    drop_in_order, merge, read,
-};
+pub use read::{A_MAP, ConfigError, KubeletConfiguration, MemorySwap, Reading, Source, read};
 #[cfg(test)]
 pub(in crate::facts) use schema::field_exists;
 pub use schema::{

@@ -1,16 +1,18 @@
-//! The work of a collection as the kubelet does it: its parts one after the other, and that of
-//! containers.
+//! The work of a collection as the kubelet does it: its parts one after the other: containers,
+//! sandboxes, the log folders of pods.
 //!
-//! `GarbageCollect`, `evictContainers` and `removeOldestN` in
-//! `pkg/kubelet/kuberuntime/kuberuntime_gc.go`.
+//! `GarbageCollect`, `evictContainers`, `removeOldestN`, `evictSandboxes`, `removeOldestNSandboxes` and
+//! `evictPodLogsDirectories` in `pkg/kubelet/kuberuntime/kuberuntime_gc.go`.
 
-use super::failures::{Call, Failures};
-use super::plan::{ContainerGcPlan, ContainerStep, Remaining, Step, Tie};
-use super::policy::ContainerGcPolicy;
+use super::plan::{
+    ContainerGcPlan, ContainerGcPolicy, ContainerStep, LogDirectoryStep, Remaining, SandboxStep,
+    Step, Tie,
+};
 use super::reason::{KeepReason, PodRemoval, RemovalReason};
-use super::state::{GcContainer, GcState, GcTrigger};
+use super::state::{Call, FailedCall, Failures, GcContainer, GcSandbox, GcState, GcTrigger};
 use crate::facts::runtime::ContainerState;
 use crate::k8s::duration::GoDuration;
+use crate::k8s::go_text::quote;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -250,4 +252,119 @@ fn ranked<'a>(units: &Units<'a>, containers: &[GcContainer]) -> Vec<(usize, usiz
         all.extend(ranks.map(|(at, rank)| (at, rank, *uid)));
     }
     all
+}
+
+impl Collection<'_> {
+    /// Removes the log folders of pods that are gone; the folder is not even read before every source of
+    /// pods is ready.
+    pub(super) fn log_directories(&mut self) {
+        let ready = self.state.all_sources_ready;
+        let unread = self.failures.read_log_root.as_ref().filter(|_| ready);
+        if let Some(error) = unread {
+            let root = quote(&self.state.log_root);
+            self.plan.errors.push(format!("failed to read podLogsDirectory {root}: {error}"));
+        }
+        for name in &self.state.log_directories {
+            let uid = name.rsplit_once('_').map_or(name.as_str(), |(_, uid)| uid);
+            let pod = self.state.pods.get(uid).copied().unwrap_or_default();
+            let (pod_uid, pod) = (uid.to_owned(), (pod.content_should_be_removed, ready, unread));
+            let kept = match pod {
+                (_, _, Some(error)) => Some(KeepReason::NotListed { error: error.clone() }),
+                (false, ..) => Some(KeepReason::PodExists),
+                (true, false, None) => {
+                    Some(KeepReason::SourcesNotReady { pod: PodRemoval::Content })
+                }
+                (true, true, None) => {
+                    let failed = self.failures.first_of(&[Call::RemoveLogDirectory], name);
+                    self.plan.steps.push(Step::LogDirectory(LogDirectoryStep {
+                        root: self.state.log_root.clone(),
+                        name: name.clone(),
+                        pod_uid: pod_uid.clone(),
+                        reason: RemovalReason::PodRemoved { pod: PodRemoval::Content },
+                        failed: failed.clone(),
+                    }));
+                    failed.map(KeepReason::Failed)
+                }
+            };
+            self.plan.log_directories.extend(kept.map(|reason| Remaining {
+                id: name.clone(),
+                pod_uid,
+                reason,
+            }));
+        }
+    }
+}
+
+impl Collection<'_> {
+    /// Removes sandboxes; containers are listed again, so one that was just freed can go at once.
+    pub(super) fn sandboxes(&mut self) {
+        let sandboxes = &self.state.sandboxes;
+        let remaining = |sandbox: &GcSandbox, reason| Remaining {
+            id: sandbox.id.clone(),
+            pod_uid: sandbox.pod_uid.clone(),
+            reason,
+        };
+        let failed =
+            self.failures.list_containers_again.as_ref().or(self.failures.list_sandboxes.as_ref());
+        if let Some(error) = failed {
+            self.plan.errors.push(error.clone());
+            let unknown =
+                |sandbox| remaining(sandbox, KeepReason::NotListed { error: error.clone() });
+            self.plan.sandboxes = sandboxes.iter().map(unknown).collect();
+            return;
+        }
+        let mut used: BTreeMap<&str, usize> = BTreeMap::new();
+        let left = self.state.containers.iter().zip(&self.kept).filter(|(_, kept)| kept.is_some());
+        for (container, _) in left {
+            let containers = used.entry(&container.sandbox_id).or_default();
+            *containers = containers.saturating_add(1);
+        }
+        let mut pods: BTreeMap<&str, Vec<(usize, &GcSandbox)>> = BTreeMap::new();
+        for (at, sandbox) in sandboxes.iter().enumerate() {
+            pods.entry(&sandbox.pod_uid).or_default().push((at, sandbox));
+        }
+        let mut kept: Vec<Option<KeepReason>> = vec![None; sandboxes.len()];
+        let mut keep = |at: usize, reason: Option<KeepReason>| {
+            if let Some(kept) = kept.get_mut(at) {
+                *kept = reason;
+            }
+        };
+        for (uid, mut list) in pods {
+            let removal = self.pod_removal(uid);
+            if removal.is_none() {
+                list.sort_by_key(|(_, sandbox)| Reverse(sandbox.created_at));
+            }
+            let mut list = list.into_iter();
+            let reason = match removal {
+                Some(pod) => RemovalReason::PodRemoved { pod },
+                None => {
+                    let Some((at, newest)) = list.next() else { continue };
+                    keep(at, Some(KeepReason::NewestSandbox));
+                    RemovalReason::NewerSandbox { newest: newest.id.clone() }
+                }
+            };
+            for (at, sandbox) in list.rev() {
+                let containers = used.get(sandbox.id.as_str()).copied().unwrap_or_default();
+                if sandbox.ready {
+                    keep(at, Some(KeepReason::Ready));
+                } else if containers > 0 {
+                    keep(at, Some(KeepReason::HasContainers { containers }));
+                } else {
+                    let calls = [Call::StopSandbox, Call::RemoveSandbox];
+                    let failed: Option<FailedCall> = self.failures.first_of(&calls, &sandbox.id);
+                    keep(at, failed.clone().map(KeepReason::Failed));
+                    self.plan.steps.push(Step::Sandbox(SandboxStep {
+                        id: sandbox.id.clone(),
+                        pod_uid: sandbox.pod_uid.clone(),
+                        created_at: sandbox.created_at,
+                        reason: reason.clone(),
+                        failed,
+                    }));
+                }
+            }
+        }
+        let left = sandboxes.iter().zip(kept);
+        self.plan.sandboxes =
+            left.filter_map(|(sandbox, kept)| Some(remaining(sandbox, kept?))).collect();
+    }
 }

@@ -1,6 +1,6 @@
 //! Why a container, a sandbox or a log folder goes or stays, as data; the words are made last.
 
-use super::failures::FailedCall;
+use super::state::FailedCall;
 use crate::k8s::duration::GoDuration;
 use serde::Serialize;
 use std::fmt;

@@ -1,8 +1,14 @@
 //! The state that the kubelet reads when it collects dead containers.
+//!
+//! The state of pods is that of the kubelet's pod workers, judged from outside. Rules: `ShouldPodRuntimeBeRemoved` and
+//! `ShouldPodContentBeRemoved` in `pkg/kubelet/pod_workers.go`. The kubelet uses its own state; a list of pods has the same state a little later.
 
 use crate::facts::runtime::{Container, ContainerState, Sandbox};
+use crate::facts::workloads::effective_uid;
+use crate::k8s::pod::Pod;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// The containers and pods of a node at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -122,6 +128,117 @@ pub enum GcTrigger {
     Eviction,
 }
 
+/// Calls that fail, with their errors; those that are not named succeed.
+///
+/// The last six are by id, or by the name of a log folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is named after its call")]
+pub struct Failures {
+    /// The list of containers that the container part asks for.
+    pub list_containers: Option<String>,
+    /// The list of containers that the sandbox part asks for again.
+    pub list_containers_again: Option<String>,
+    pub list_sandboxes: Option<String>,
+    pub read_log_root: Option<String>,
+    pub container_status: BTreeMap<String, String>,
+    pub stop_container: BTreeMap<String, String>,
+    pub remove_container: BTreeMap<String, String>,
+    pub stop_sandbox: BTreeMap<String, String>,
+    pub remove_sandbox: BTreeMap<String, String>,
+    pub remove_log_directory: BTreeMap<String, String>,
+}
+
+/// A call that removes something, or that is made before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Call {
+    /// `ContainerStatus`, which has the path of the log.
+    ContainerStatus,
+    /// `StopContainer`
+    StopContainer,
+    /// `RemoveContainer`
+    RemoveContainer,
+    /// `StopPodSandbox`
+    StopSandbox,
+    /// `RemovePodSandbox`
+    RemoveSandbox,
+    /// The deletion of a log folder.
+    RemoveLogDirectory,
+}
+
+/// A call that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FailedCall {
+    /// The call.
+    pub call: Call,
+    /// Its error.
+    pub error: String,
+}
+
+impl Failures {
+    /// Makes calls about one thing in their order, up to the first that fails.
+    pub(super) fn first_of(&self, calls: &[Call], about: &str) -> Option<FailedCall> {
+        calls.iter().find_map(|call| {
+            let errors = match call {
+                Call::ContainerStatus => &self.container_status,
+                Call::StopContainer => &self.stop_container,
+                Call::RemoveContainer => &self.remove_container,
+                Call::StopSandbox => &self.stop_sandbox,
+                Call::RemoveSandbox => &self.remove_sandbox,
+                Call::RemoveLogDirectory => &self.remove_log_directory,
+            };
+            errors.get(about).map(|error| FailedCall { call: *call, error: error.clone() })
+        })
+    }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::ContainerStatus => "ContainerStatus",
+            Self::StopContainer => "StopContainer",
+            Self::RemoveContainer => "RemoveContainer",
+            Self::StopSandbox => "StopPodSandbox",
+            Self::RemoveSandbox => "RemovePodSandbox",
+            Self::RemoveLogDirectory => "removal of the folder",
+        })
+    }
+}
+
+impl fmt::Display for FailedCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} failed: {}", self.call, self.error)
+    }
+}
+
+/// Returns what the kubelet thinks of each pod that has containers or sandboxes. `uids` are those of
+/// the runtime; a pod that no complete list has is gone.
+pub fn pod_states<'a>(
+    pods: &[&Pod],
+    is_complete: bool,
+    uids: impl IntoIterator<Item = &'a str>,
+    is_running: impl Fn(&str) -> bool,
+) -> BTreeMap<String, GcPod> {
+    let known: BTreeMap<&str, &Pod> = pods.iter().map(|pod| (effective_uid(pod), *pod)).collect();
+    let state = |uid: &str| match known.get(uid) {
+        None => {
+            GcPod { runtime_should_be_removed: is_complete, content_should_be_removed: is_complete }
+        }
+        Some(pod) => {
+            let has_phase = matches!(pod.status.phase.as_str(), "Succeeded" | "Failed");
+            let is_deleted = pod.metadata.deletion_timestamp.is_some();
+            let has_ended = (has_phase || is_deleted) && !is_running(uid);
+            let is_evicted = pod.status.phase == "Failed" && pod.status.reason == "Evicted";
+            GcPod {
+                runtime_should_be_removed: has_ended,
+                content_should_be_removed: is_evicted || (is_deleted && has_ended),
+            }
+        }
+    };
+    uids.into_iter().map(|uid| (uid.to_owned(), state(uid))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,6 +259,41 @@ mod tests {
                 ..GcContainer::default()
             };
             assert_eq!(container.stop_timeout_seconds(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn pods_are_judged_by_their_status() {
+        let pod = |uid: &str, phase: &str, reason: &str, deleted: bool| {
+            let mut pod = Pod::default();
+            pod.metadata.uid = uid.to_owned();
+            pod.metadata.deletion_timestamp = deleted.then(|| "2026-11-20T12:00:00Z".to_owned());
+            pod.status.phase = phase.to_owned();
+            pod.status.reason = reason.to_owned();
+            pod
+        };
+        let pods = [
+            pod("running", "Running", "", false),
+            pod("done", "Succeeded", "", false),
+            pod("evicted", "Failed", "Evicted", false),
+            pod("deleted", "Running", "", true),
+            pod("ending", "Running", "", true),
+        ];
+        let pods: Vec<&Pod> = pods.iter().collect();
+        let uids = ["running", "done", "evicted", "deleted", "ending", "gone"];
+        let is_running = |uid: &str| matches!(uid, "running" | "ending");
+        for (complete, gone) in [(true, (true, true)), (false, (false, false))] {
+            let states = pod_states(&pods, complete, uids, is_running);
+            let flags = |uid: &str| {
+                let state = states[uid];
+                (state.runtime_should_be_removed, state.content_should_be_removed)
+            };
+            assert_eq!(flags("running"), (false, false));
+            assert_eq!(flags("done"), (true, false), "its containers, but not its logs");
+            assert_eq!(flags("evicted"), (true, true));
+            assert_eq!(flags("deleted"), (true, true));
+            assert_eq!(flags("ending"), (false, false), "still running");
+            assert_eq!(flags("gone"), gone);
         }
     }
 }

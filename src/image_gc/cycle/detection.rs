@@ -3,10 +3,26 @@
 //! Rules: `detectImages` in `pkg/kubelet/images/image_gc_manager.go`, read in 1.36.
 
 use crate::facts::timestamp::Timestamp;
-use crate::image_gc::hashed::{KeyMap, Keys, StrSet};
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
+use foldhash::fast::RandomState;
 use std::sync::Arc;
+
+/// Values by the keys of images. Tables that are only looked up are hashed, as the keys are long and begin alike.
+#[expect(clippy::disallowed_types, reason = "what is shown of them is put in order")]
+pub type KeyMap<V> = std::collections::HashMap<Arc<str>, V, RandomState>;
+
+/// Keys of images.
+#[expect(clippy::disallowed_types, reason = "what is shown of them is put in order")]
+pub type Keys = std::collections::HashSet<Arc<str>, RandomState>;
+
+/// Values by texts of others.
+#[expect(clippy::disallowed_types, reason = "what is shown of them is put in order")]
+pub(crate) type StrMap<'a, V> = std::collections::HashMap<&'a str, V, RandomState>;
+
+/// Texts of others.
+#[expect(clippy::disallowed_types, reason = "what is shown of them is put in order")]
+pub(crate) type StrSet<'a> = std::collections::HashSet<&'a str, RandomState>;
 
 /// An image as the kubelet sees it in the list of the runtime.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

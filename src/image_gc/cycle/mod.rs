@@ -8,12 +8,14 @@ mod detection;
 mod passes;
 mod usage;
 
-pub use crate::image_gc::hashed::Keys;
 pub use collection::{
     Collection, Considered, Cycle, Event, GcInputs, PassedOver, delete_unused_images,
     detect_images, garbage_collect,
 };
-pub use detection::{ImageUser, ListedImage, Record, Records, detect, image_key, images_in_use};
+pub use detection::{
+    ImageUser, KeyMap, Keys, ListedImage, Record, Records, detect, image_key, images_in_use,
+};
+pub(crate) use detection::{StrMap, StrSet};
 pub use passes::{
     AgeVerdict, Candidate, Candidates, Remove, SpaceVerdict, age_of, age_order, age_pass_runs,
     candidates, is_old, space_pass, spared, ties,

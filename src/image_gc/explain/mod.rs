@@ -7,16 +7,14 @@
 mod earliest;
 mod reason;
 mod sharing;
-mod users;
 mod view;
 
 #[cfg(test)]
 mod tests;
 
-pub use earliest::{SpaceWay, Way, WayBy, WayState, largest_available};
+pub use earliest::{ExplainedUse, SpaceWay, Way, WayBy, WayState, largest_available};
 pub use reason::{DeadLimit, UseFate, WayReason};
 pub use sharing::{SharedWith, Sharing};
-pub use users::ExplainedUse;
 pub use view::{describe, describe_wide};
 
 use crate::answer::{Basis, Certainty, Worded, answer};

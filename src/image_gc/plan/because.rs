@@ -1,6 +1,6 @@
 //! Chooses the reasons of a plan.
 
-use super::inputs::Inputs;
+use super::build::Inputs;
 use super::report::{Freed, Outcome, Run, Trigger};
 use crate::answer::Worded;
 use crate::image_gc::certainty::Space;

@@ -1,29 +1,83 @@
-//! From what is known of a node to a plan.
+//! The facts that a plan is made from, and the plan.
 
 use super::because::{candidate_reason, decision, depends_on, follows, used_reason};
-use super::inputs::Inputs;
-use super::item::{PlannedImage, Verdict};
+use super::item::{PlannedImage, Ties, Verdict};
 use super::report::{Freed, ImageGcPlan, Outcome, Run, Trigger};
-use super::ties::Ties;
 use crate::answer::{Basis, Certainty, Missing, MissingFact, Warning, WarningCode, Worded};
-use crate::facts::runtime::Image;
+use crate::facts::image_records::ImageRecords;
+use crate::facts::kubelet::KubeletStart;
+use crate::facts::lookup::Lookup;
+use crate::facts::runtime::{Image, ImageStorage};
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::certainty::{
     PassOutlook, Passes, RemovalForecast, Space, age_pass_runs, foresee,
 };
+use crate::image_gc::containers::ContainerGcPlan;
+use crate::image_gc::cycle::KeyMap;
 use crate::image_gc::cycle::{
     AgeVerdict, Candidate, Collection, Considered, Cycle, GcInputs, ImageFs, ListedImage,
     PassedOver, Record, Records, SpaceVerdict, delete_unused_images, detect_images,
     garbage_collect, image_key,
 };
-use crate::image_gc::hashed::KeyMap;
 use crate::image_gc::knowledge::{ASSUMPTIONS, ImageTimes, RecordCoverage, Sources, Tristate};
 use crate::image_gc::lint::images::looks_like_pause;
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::reason::ImageReason;
 use crate::image_gc::storage::freed as really_freed;
-use crate::image_gc::uses::{listed, recorded_handler};
+use crate::image_gc::uses::{Uses, listed, recorded_handler};
+use crate::k8s::kubelet_rules::KubeletRules;
+use std::collections::BTreeSet;
 use std::sync::Arc;
+
+/// Everything that a plan is made from.
+#[derive(Clone, Debug)]
+pub struct Inputs<'a> {
+    /// What sets the collection going.
+    pub trigger: Trigger,
+    /// The moment that it is computed for.
+    pub now: Timestamp,
+    /// The thresholds and ages.
+    pub policy: ImageGcPolicy,
+    /// The kubelet's version and gates.
+    pub rules: KubeletRules,
+    /// When the kubelet started; `None`: unknown.
+    pub kubelet_start: Option<KubeletStart>,
+    /// kq's own records.
+    pub records: Option<&'a ImageRecords>,
+    /// The images of the runtime.
+    pub images: &'a [Image],
+    /// The containers that use them when the images are looked at.
+    pub uses: &'a Uses,
+    /// The containers that used them before dead ones were removed; the same where none are.
+    pub uses_before: &'a Uses,
+    /// The image file system and where its numbers are from, or why they are unavailable.
+    pub image_fs: Result<(ImageFs, String), String>,
+    /// What images share.
+    pub storage: &'a Lookup<ImageStorage>,
+    /// The dead containers that go first.
+    pub containers: Option<ContainerGcPlan>,
+    /// What disk pressure wants; `None`: every image that is not in use.
+    pub reclaim: Option<Reclaim>,
+    /// The ids of the images of `--keep`.
+    pub kept: &'a BTreeSet<String>,
+}
+
+/// What disk pressure wants of the images.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reclaim {
+    /// That those not in use go.
+    pub images: bool,
+    /// Why, a sentence each.
+    pub because: Vec<String>,
+}
+
+impl Inputs<'_> {
+    /// Returns true if disk pressure leaves the images alone.
+    pub(super) fn spares_images(&self) -> bool {
+        let reclaim = self.reclaim.as_ref().filter(|_| self.trigger == Trigger::Eviction);
+        reclaim.is_some_and(|reclaim| !reclaim.images)
+    }
+}
 
 /// What is known of each image, by key.
 type Known = KeyMap<ImageTimes>;

@@ -2,16 +2,12 @@
 
 mod because;
 mod build;
-mod inputs;
 mod item;
 mod report;
-mod ties;
 mod view;
 
-pub use build::plan;
-pub use inputs::{Inputs, Reclaim};
-pub use item::{PlannedImage, Verdict};
+pub use build::{Inputs, Reclaim, plan};
+pub use item::{Places, PlannedImage, Ties, Verdict};
 pub use report::{Freed, ImageGcPlan, Outcome, Run, Trigger};
-pub use ties::{Places, Ties};
 pub(super) use view::tied;
 pub use view::{names, short, size, summary, table, wide};

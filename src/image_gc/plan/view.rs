@@ -1,8 +1,7 @@
 //! A plan for people.
 
-use super::item::PlannedImage;
+use super::item::{PlannedImage, Ties};
 use super::report::{ImageGcPlan, Trigger};
-use super::ties::Ties;
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::containers::Step;
 use crate::output::table::{Column, Rows, Table, or_dash};

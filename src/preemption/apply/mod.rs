@@ -8,6 +8,8 @@
 //! * `steps`: the choice of the next step.
 //! * `report`: the report.
 
+#[cfg(test)]
+mod property_tests;
 mod protocol;
 mod report;
 mod steps;

@@ -25,6 +25,7 @@
 //! An event without the pod's UID is likely at the most while the pod exists. `each_row_of_the_table` in `tests`
 //! holds the rows; what the containers and the phase alone force stands in `termination`.
 
+use super::event_evidence::{kubelet_event, of_event};
 use super::meaning::{Interpretation, Meaning, Qualification};
 use super::report::{Cause, Evidence, EvidenceSource};
 use super::sequel::{Observations, Sequel};
@@ -48,25 +49,25 @@ pub(super) struct Clue {
 
 /// What follows from a piece of evidence, and how sure that is.
 #[derive(Clone, Debug, PartialEq)]
-struct Inference {
-    points_to: Option<(Cause, Certainty)>,
-    means: Interpretation,
-    is_unfulfilled: bool,
+pub(super) struct Inference {
+    pub(super) points_to: Option<(Cause, Certainty)>,
+    pub(super) means: Interpretation,
+    pub(super) is_unfulfilled: bool,
 }
 
 impl Inference {
-    fn new(points_to: Option<(Cause, Certainty)>, meaning: Meaning) -> Self {
+    pub(super) fn new(points_to: Option<(Cause, Certainty)>, meaning: Meaning) -> Self {
         let means = Interpretation { meaning, qualifications: Vec::new() };
         Self { points_to, means, is_unfulfilled: false }
     }
 
-    fn qualified(mut self, because: Qualification) -> Self {
+    pub(super) fn qualified(mut self, because: Qualification) -> Self {
         self.means.qualifications.push(because);
         self
     }
 
     /// Makes it no surer than this, and says why.
-    fn at_most(self, most: Certainty, because: Qualification) -> Self {
+    pub(super) fn at_most(self, most: Certainty, because: Qualification) -> Self {
         match self.points_to {
             Some((cause, certainty)) if certainty < most => {
                 Self { points_to: Some((cause, most)), ..self.qualified(because) }
@@ -76,12 +77,12 @@ impl Inference {
     }
 
     /// Points to no cause: what was announced did not come, or came otherwise.
-    fn unfulfilled(self, because: Qualification) -> Self {
+    pub(super) fn unfulfilled(self, because: Qualification) -> Self {
         Self { points_to: None, is_unfulfilled: true, ..self.qualified(because) }
     }
 }
 
-fn refused(observed: &Observations<'_>) -> Inference {
+pub(super) fn refused(observed: &Observations<'_>) -> Inference {
     let had_run = observed.pod.map(|_| observed.has_run);
     certain(Cause::RefusedAtAdmission, Meaning::Refused { had_run })
 }
@@ -132,23 +133,28 @@ fn add_new(clues: &mut Vec<Clue>, more: impl Iterator<Item = Clue>) {
     }
 }
 
-fn certain(cause: Cause, meaning: Meaning) -> Inference {
+pub(super) fn certain(cause: Cause, meaning: Meaning) -> Inference {
     Inference::new(Some((cause, Certainty::Certain)), meaning)
 }
 
-fn likely(cause: Cause, meaning: Meaning) -> Inference {
+pub(super) fn likely(cause: Cause, meaning: Meaning) -> Inference {
     Inference::new(Some((cause, Certainty::Likely)), meaning)
 }
 
-fn nothing(meaning: Meaning) -> Inference {
+pub(super) fn nothing(meaning: Meaning) -> Inference {
     Inference::new(None, meaning)
 }
 
-fn time(text: Option<&String>) -> Option<Timestamp> {
+pub(super) fn time(text: Option<&String>) -> Option<Timestamp> {
     text.and_then(|text| text.parse().ok())
 }
 
-fn clue(source: EvidenceSource, at: Option<Timestamp>, says: String, inference: Inference) -> Clue {
+pub(super) fn clue(
+    source: EvidenceSource,
+    at: Option<Timestamp>,
+    says: String,
+    inference: Inference,
+) -> Clue {
     let Inference { points_to, means, is_unfulfilled } = inference;
     Clue { evidence: Evidence { source, at, says, means: means.into() }, points_to, is_unfulfilled }
 }
@@ -255,7 +261,7 @@ fn of_condition(pod: &Pod, condition: &PodCondition, observed: &Observations<'_>
 }
 
 /// Compares a deletion that was announced with the state of the pod.
-fn of_deletion(
+pub(super) fn of_deletion(
     inference: Inference,
     observed: &Observations<'_>,
     at: Option<Timestamp>,
@@ -432,118 +438,4 @@ fn of_line(line: &LogLine, is_gone: bool, observed: &Observations<'_>) -> Clue {
         _ => inference,
     };
     clue(EvidenceSource::KubeletLog, None, format!("{} {says}", line.stamp), inference)
-}
-
-fn of_event(event: &PodEvent, observed: &Observations<'_>) -> Option<Clue> {
-    let PodEvent { reason, message, reporter, count, .. } = event;
-    let inference = inference_of_event(event, observed)?;
-    let inference = match observed.pod {
-        Some(_) if event.pod.uid.is_empty() => {
-            inference.at_most(Certainty::Likely, Qualification::NoUid)
-        }
-        _ => inference,
-    };
-    let times = if *count > 1 { format!(" ({count} times)") } else { String::new() };
-    let by = if reporter.is_empty() { "an unknown component" } else { reporter };
-    let says = format!("{reason} by {by}{times}: {message}");
-    Some(clue(EvidenceSource::Event, event.at, says, inference))
-}
-
-/// The taint controllers of kube-controller-manager, today's and those before.
-const TAINT_CONTROLLERS: [&str; 4] =
-    ["taint-eviction-controller", "device-taint-eviction", "taint-controller", "node-controller"];
-
-/// Returns what an event means; `None`: it is about something else, as most are.
-fn inference_of_event(event: &PodEvent, observed: &Observations<'_>) -> Option<Inference> {
-    let PodEvent { reason, message, reporter, at, .. } = event;
-    Some(match (reason.as_str(), reporter.as_str()) {
-        ("Preempted", _) => {
-            let inference = certain(Cause::PreemptedByScheduler, Meaning::PreemptedByScheduler);
-            let inference = of_deletion(inference, observed, *at);
-            match scheduler_certainty(event) {
-                Certainty::Possible => of_unknown(inference, observed.after_deletion(*at)),
-                most => inference.at_most(most, Qualification::MaybeNoScheduler),
-            }
-        }
-        ("TaintManagerEviction" | "DeviceTaintManagerEviction", _)
-            if message.starts_with("Marking for deletion") =>
-        {
-            let inference = likely(Cause::DeletedByTaintManager, Meaning::MarkedForTaint);
-            let inference = of_deletion(inference, observed, *at);
-            match TAINT_CONTROLLERS.contains(&reporter.as_str()) {
-                true => inference,
-                false => of_unknown(inference, observed.after_deletion(*at)),
-            }
-        }
-        ("TaintManagerEviction" | "DeviceTaintManagerEviction", _) => {
-            nothing(Meaning::TaintCancelled)
-        }
-        ("NodeControllerEviction", _) => nothing(Meaning::NodeDidNotAnswer),
-        (_, "kubelet" | "") => {
-            let inference = kubelet_event(reason, message, observed)?;
-            if inference.points_to.is_none() {
-                return Some(inference);
-            }
-            let sequel = observed.after_kill(*at);
-            let inference = match sequel {
-                Sequel::Gone | Sequel::Followed => inference,
-                Sequel::Otherwise => {
-                    inference.at_most(Certainty::Possible, Qualification::OtherEnd)
-                }
-                Sequel::Open => inference.at_most(Certainty::Possible, Qualification::NotEndedYet),
-                Sequel::NotCarriedOut => inference.unfulfilled(Qualification::Lives),
-            };
-            match reporter.as_str() {
-                "" => of_unknown(inference, sequel),
-                _ => inference,
-            }
-        }
-        ("Evicted", _) => nothing(Meaning::EvictedByAnother),
-        _ => return None,
-    })
-}
-
-/// Weighs what an unknown component says: only where the pod ended accordingly it points to a cause.
-fn of_unknown(inference: Inference, sequel: Sequel) -> Inference {
-    const BECAUSE: Qualification = Qualification::UnknownComponent;
-    match sequel {
-        Sequel::Followed => inference.at_most(Certainty::Likely, BECAUSE),
-        _ => Inference { points_to: None, ..inference.qualified(BECAUSE) },
-    }
-}
-
-/// Returns how sure it is that the scheduler wrote an event: its profiles can have any name.
-pub(super) fn scheduler_certainty(event: &PodEvent) -> Certainty {
-    match event.reporter.as_str() {
-        "default-scheduler" => Certainty::Certain,
-        other if other.ends_with("scheduler") && !other.contains("descheduler") => {
-            Certainty::Likely
-        }
-        _ => Certainty::Possible,
-    }
-}
-
-/// Returns what an event of the kubelet means, whenever it was.
-fn kubelet_event(reason: &str, message: &str, observed: &Observations<'_>) -> Option<Inference> {
-    let meaning = match reason {
-        REASON_PREEMPTING => {
-            return Some(likely(Cause::PreemptedByKubelet, Meaning::PreemptionBegan));
-        }
-        _ if is_refusal(reason, message) => return Some(refused(observed)),
-        "Evicted" => return Some(likely(Cause::EvictedByKubelet, Meaning::EvictionBegan)),
-        "ExceededGracePeriod" => Meaning::ExceededGracePeriod,
-        "Killing" => match probe_kill(reason, message) {
-            Some((container, probe)) => {
-                Meaning::StoppedForProbe { container: container.to_owned(), probe }
-            }
-            None => Meaning::ContainerStopped,
-        },
-        "SandboxChanged" => Meaning::SandboxChanged,
-        "Unhealthy" if ["Liveness", "Startup"].iter().any(|it| message.starts_with(it)) => {
-            Meaning::ProbeFailed
-        }
-        "BackOff" if message.contains("restarting failed container") => Meaning::BackOff,
-        _ => return None,
-    };
-    Some(nothing(meaning))
 }

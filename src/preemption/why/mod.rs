@@ -11,6 +11,7 @@
 //! `pkg/kubelet/nodeshutdown`, `pkg/scheduler/framework/preemption`, `pkg/controller/tainteviction`,
 //! `pkg/controller/podgc`, `pkg/registry/core/pod/storage/eviction.go`.
 
+mod event_evidence;
 mod evidence;
 pub mod meaning;
 mod preemptor;

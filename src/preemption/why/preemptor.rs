@@ -1,6 +1,7 @@
 //! For which pod another was killed.
 
-use super::evidence::{is_refusal, scheduler_certainty};
+use super::event_evidence::scheduler_certainty;
+use super::evidence::is_refusal;
 use super::reason::{NamedBy, PreemptorDoubt, PreemptorReason};
 use super::report::{Cause, Preemptor};
 use super::sequel::{has_run, last_end};

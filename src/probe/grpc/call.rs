@@ -6,7 +6,7 @@
 use super::frames::FrameScan;
 use super::gzip::gunzip;
 use super::health::decode_response;
-use super::http2_error::{code_of_reset, http2_error_name};
+use super::status::{code_of_reset, http2_error_name};
 use super::{GrpcCode, GrpcStatus};
 use crate::k8s::go_text::quote;
 use crate::probe::Cause;

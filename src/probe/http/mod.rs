@@ -25,6 +25,7 @@ mod url;
 mod verdict;
 
 pub use buffer::End;
+pub use headers::{grpc_user_agent, user_agent};
 pub use prepared::{H2Request, Prepared};
 pub use redirect::Follow;
 pub use request::{BuildError, HttpProbeRequest, build_request};

@@ -2,8 +2,7 @@
 //! consequences are the kubelet's, and errors are in the API server's words.
 //!
 //! * `timing`: times and thresholds.
-//! * `handlers`: requests and their hosts.
-//! * `variables`: variables in the commands of exec probes.
+//! * `handlers`: requests and their hosts, and variables in the commands of exec probes.
 //! * `rule`: the rules, their facts and sentences.
 
 mod handlers;
@@ -11,7 +10,6 @@ mod rule;
 #[cfg(test)]
 mod tests;
 mod timing;
-mod variables;
 
 use crate::answer::{Basis, Finding, Missing, MissingFact, Severity, Subject, answer};
 use crate::k8s::defaults::with_defaults;
@@ -130,7 +128,7 @@ fn findings(pod: &Pod, fails_on_timeout: bool) -> Vec<Finding> {
             Probed { spec, container, path, startup, readiness, liveness, fails_on_timeout };
         let mut found = timing::findings(&probed);
         found.extend(handlers::findings(&probed));
-        found.extend(variables::findings(&probed));
+        found.extend(handlers::variables(&probed));
         all.extend(found.into_iter().map(|it| about(pod, &container.name, it)));
     }
     all

@@ -4,9 +4,7 @@
 //! channel holds one tick and drops the others.
 
 mod bound;
-mod ticker;
 mod timeline;
 
 pub use bound::Bound;
-pub use ticker::Ticker;
-pub use timeline::{Milestone, Since, Timeline, TimelineEntry, timeline};
+pub use timeline::{Milestone, Since, Ticker, Timeline, TimelineEntry, timeline};

@@ -3,7 +3,6 @@
 //! A trace is written by hand, or recorded from a live run. It is kq's own format, in the words of the
 //! Kubernetes API. `docs/probe-trace.md` documents it.
 
-mod attempt;
 mod changes;
 mod error;
 mod field;
@@ -12,8 +11,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-pub use attempt::TraceAttempt;
-pub use changes::{Changes, TraceState};
+pub use changes::{Changes, TraceAttempt, TraceState};
 pub use error::TraceError;
 
 use super::retry::Conclusion;

@@ -1,8 +1,7 @@
 //! Reads a trace.
 
 use super::At;
-use super::attempt::{ERROR, TraceAttempt};
-use super::changes::{Changes, TraceState};
+use super::changes::{Changes, ERROR, TraceAttempt, TraceState};
 use super::error::TraceError;
 use super::field::{Fields, Place, word, wrong};
 use super::{KIND, Trace, TraceContainer, TraceKubelet, TracePod, TraceProbe, TraceStep};

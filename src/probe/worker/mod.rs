@@ -5,23 +5,17 @@
 //! trace. The rules are those of `doProbe` and `run`, `pkg/kubelet/prober/worker.go`, pinned by the
 //! vectors `probe_worker`.
 
-mod action;
 mod facts;
 mod machine;
 mod reason;
-mod report;
 mod restart;
-mod timing;
 
 #[cfg(test)]
 mod tests;
 
-pub use action::Action;
-pub use facts::{ContainerFacts, PodFacts, State};
-pub use machine::{Begun, Pending, StepFacts, Worker};
+pub use facts::{ContainerFacts, PodFacts, ProbeTiming, State};
+pub use machine::{Begun, Call, NewContainer, Pending, StepFacts, StepReport, Worker, WorkerState};
 pub use reason::StepReason;
-pub use report::{Call, NewContainer, StepReport, WorkerState};
-pub use restart::{RestartCause, RestartDecision, restarts_after_kill};
-pub use timing::ProbeTiming;
+pub use restart::{Action, RestartCause, RestartDecision, restarts_after_kill};
 
 pub(in crate::probe) use facts::started_before_kubelet;

@@ -4,9 +4,7 @@ use super::devices_serve::{RESOURCE, Served, able, allocate, four, json, pod};
 use super::kq;
 use crate::edges::device_plugin::background::Background;
 use crate::edges::device_plugin::sample_plugin::{Behaviour, Plugin};
-use crate::edges::services::pluginregistration::registration_server::{
-    Registration, RegistrationServer,
-};
+use crate::services::pluginregistration::registration_server::{Registration, RegistrationServer};
 use kq::edge::device_plugin::pluginregistration::{InfoRequest, PluginInfo};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;

@@ -141,6 +141,8 @@ mod output;
 mod pipes;
 /// `kq cgroup plan`: what pods get.
 mod plan;
+/// `kq cgroup plan`: the limits of CPU, memory, swap and huge pages.
+mod plan_limits;
 /// `kq admit explain` and `kq preempt explain`
 mod preempt;
 /// `kq preempt explain --all-nodes`

@@ -38,7 +38,7 @@ fn generated_servers_of_fakes_are_fresh() {
                 .extern_path(format!(".{package}"), format!("::kq::{module}"))
         });
         let name = if name == "v1" { folder.rsplit('/').next().expect("a folder") } else { name };
-        is_fresh(&servers, &format!("tests/suite/edges/services/{name}.rs"));
+        is_fresh(&servers, &format!("tests/suite/services/{name}.rs"));
     }
 }
 

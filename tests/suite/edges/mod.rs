@@ -41,9 +41,6 @@ mod probe_grpc;
 mod probe_http;
 /// TCP probes of hosts that do not answer, and of names.
 mod probe_tcp;
-/// The servers of fakes.
-#[cfg(feature = "cri")]
-pub mod services;
 /// Snapshots in files: whole, broken, replaced.
 mod snapshot_file;
 /// The tables of gates, fields and flags are what the kubelets' sources say.

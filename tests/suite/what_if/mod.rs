@@ -6,7 +6,7 @@ mod restart;
 mod versions;
 
 use kq::answer::Finding;
-use kq::edge::config_on_disk::config_content;
+use kq::edge::kubelet_files::config_content;
 use kq::facts::config_on_disk::ConfigText;
 use kq::facts::host::Text;
 use kq::facts::kubelet_process::Flag;

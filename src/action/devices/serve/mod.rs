@@ -1,13 +1,11 @@
 //! The fake kubelet: a loop that takes what comes in, writes the checkpoint and reports events, one after the other.
 
-mod checkpoint;
-mod event_writer;
 mod plugin_calls;
 mod requests;
 
 use super::control::{Answer, Request};
 use crate::answer::Failure;
-use crate::device::fake_kubelet::{Event, Manager, TimedEvent};
+use crate::device::fake_kubelet::{Event, Manager, Throttle, TimedEvent};
 use crate::device::manager::{DIAL_PATIENCE, ManagerState};
 use crate::edge::clock::moment;
 use crate::edge::device_plugin::folder::{FolderError, KUBELET_SOCKET, claim};
@@ -16,8 +14,7 @@ use crate::edge::device_plugin::{Caller, Incoming, PluginClient, RegistrationSer
 use crate::edge::host::host_root;
 use crate::k8s::duration::GoDuration;
 use anyhow::{Context, anyhow};
-use checkpoint::{CheckpointWriter, restore};
-use event_writer::EventWriter;
+use plugin_calls::{CheckpointWriter, restore};
 use requests::send;
 use std::collections::{BTreeMap, VecDeque};
 use std::future::{Future, pending};
@@ -269,5 +266,46 @@ impl ServeLoop<'_> {
     /// Returns the plugin of a resource, unless its endpoint was stopped.
     fn plugin(&self, resource: &str) -> Option<PluginClient> {
         self.clients.get(&self.manager.connection(resource)?).cloned()
+    }
+}
+
+type Emit<'e> = &'e mut dyn FnMut(&TimedEvent) -> Result<(), Failure>;
+
+struct EventWriter<'e> {
+    emit: Emit<'e>,
+    throttle: Throttle,
+}
+
+impl<'e> EventWriter<'e> {
+    fn new(emit: Emit<'e>) -> Self {
+        Self { emit, throttle: Throttle::default() }
+    }
+
+    /// Writes events.
+    fn write(&mut self, events: impl IntoIterator<Item = Event>) -> Result<(), Failure> {
+        self.flush()?;
+        for event in events {
+            if !event.may_flood() || self.throttle.admits(moment()) {
+                self.write_one(event)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the number of held-back events, once there is room for it.
+    fn flush(&mut self) -> Result<(), Failure> {
+        match self.throttle.held_back(moment()) {
+            Some(lines) => self.write_one(Event::HeldBack { lines }),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns true if held-back events are still to be counted.
+    fn has_pending(&self) -> bool {
+        self.throttle.owes()
+    }
+
+    fn write_one(&mut self, event: Event) -> Result<(), Failure> {
+        (self.emit)(&TimedEvent { time: moment(), event })
     }
 }

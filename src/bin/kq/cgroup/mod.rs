@@ -1,9 +1,7 @@
 //! `kq cgroup`: cgroup values, planned, explained and compared with the kernel.
 
 mod apply;
-mod change;
-pub mod comparison;
-mod diff;
+pub mod diff;
 mod explain;
 pub mod gather;
 mod plan;

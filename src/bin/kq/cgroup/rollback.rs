@@ -1,6 +1,6 @@
 //! `kq cgroup rollback`
 
-use super::change::{ChangeArgs, Progress, conclude};
+use super::apply::{ChangeArgs, Progress, conclude};
 use super::gather::gather_tree;
 use crate::exit::{Code, Failure, note};
 use crate::node_args::RootArgs;

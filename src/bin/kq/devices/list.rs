@@ -2,10 +2,10 @@
 
 use super::node_args::DeviceNodeArgs;
 use crate::exit::{Code, Failure, note, tell, warn};
-use crate::kubelet_node::KubeletNode;
+use crate::node_args::KubeletNode;
 use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::{LabelArgs, NamespaceArgs};
-use crate::watch::WatchArgs;
+use crate::source_args::WatchArgs;
 use crate::write;
 use anyhow::anyhow;
 use clap::ValueEnum;

@@ -1,8 +1,8 @@
 //! Flags that several commands share: the node and its sources, and the topology manager.
 
-use crate::device_files::DeviceFileArgs;
 use crate::exit::Failure;
-use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
+use crate::node_args::{KubeletNode, KubeletNodeArgs};
+use crate::source_args::DeviceFileArgs;
 use kq::k8s::cpuset::CpuSet;
 use kq::node::{FactKey, NamedFiles, Needs};
 use kq::question::devices::topology::TopologyOptions;

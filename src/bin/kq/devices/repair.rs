@@ -1,11 +1,11 @@
 //! `kq devices repair`
 
-use crate::confirm::ask;
 use crate::exit::{self, Code, Failure, note, tell, tell_all, warn};
-use crate::kubelet_node::KubeletNodeArgs;
+use crate::node_args::KubeletNodeArgs;
 use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::NamespaceArgs;
 use crate::write;
+use crate::write::confirm;
 use anyhow::anyhow;
 use kq::action::devices::{PreparedRepair, RepairOptions};
 use kq::device::repair::{DeviceRepair, Request, entries, kept as why_kept, table, wide};
@@ -122,7 +122,7 @@ impl Args {
             return Ok(if is_refused { Code::Refused } else { Code::Answered });
         }
         if !self.yes {
-            repair.confirm(ask)?;
+            repair.confirm(confirm)?;
         }
         exit::changes_begin();
         let trouble = repair.execute()?;

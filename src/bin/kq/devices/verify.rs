@@ -1,7 +1,7 @@
 //! `kq devices verify`
 
 use crate::exit::{Code, Failure, note, tell, warn};
-use crate::kubelet_node::KubeletNodeArgs;
+use crate::node_args::KubeletNodeArgs;
 use crate::output_format::{OutputFormat, formats};
 use crate::source_args::SourceArgs;
 use anyhow::anyhow;

@@ -3,7 +3,7 @@
 use super::merge_args::MergeArgs;
 use super::question::Question;
 use crate::exit::{Code, Failure};
-use crate::interval::parse_interval;
+use crate::source_args::parse_interval;
 use kq::action::fleet::{SnapshotFleet, SnapshotOptions};
 use kq::fleet::Merge;
 use kq::k8s::label_selector::LabelSelector;

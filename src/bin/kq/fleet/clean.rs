@@ -1,10 +1,11 @@
-//! `kq fleet clean`
+//! `kq fleet clean`, and `kq fleet guard`, the process that deletes the pods of a run that was killed
 
 use crate::exit::{Code, Failure, changes_begin, note, warn};
-use crate::interval::parse_interval;
 use crate::progress::waiting;
-use crate::{confirm, write};
-use kq::action::fleet::{CleanOptions, CleanPlan};
+use crate::source_args::parse_interval;
+use crate::write;
+use kq::action::fleet::{CleanOptions, CleanPlan, GuardOptions, PodGuard};
+use kq::edge::own_program::READY;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -79,7 +80,7 @@ impl Args {
             return Ok(Code::Answered);
         }
         if !self.yes {
-            confirm::ask("Delete these pods?")?;
+            write::confirm("Delete these pods?")?;
         }
         changes_begin();
         let (mut deleted, mut is_whole) = (Vec::new(), true);
@@ -92,5 +93,37 @@ impl Args {
         });
         write::lines(deleted)?;
         Ok(if is_whole { Code::Answered } else { Code::Stopped })
+    }
+}
+
+/// Read the steps of a run from standard input, and delete the pods that are left at its end, for kq fleet run
+#[derive(Debug, clap::Args)]
+pub struct GuardArgs {
+    #[arg(long)]
+    namespace: String,
+
+    #[arg(long)]
+    run: String,
+
+    #[arg(long)]
+    kubeconfig: Option<PathBuf>,
+
+    #[arg(long)]
+    context: Option<String>,
+}
+
+impl GuardArgs {
+    /// Waits for the end of the run.
+    pub fn run(self) -> Result<Code, Failure> {
+        let Self { namespace, run, kubeconfig, context } = self;
+        let options = GuardOptions { namespace: namespace.clone(), run, kubeconfig, context };
+        let guard = PodGuard::prepare(options)?;
+        write::verbatim([READY.to_owned()])?;
+        let left = guard.watch(std::io::stdin().lock(), |name, reason| {
+            warn(&format!(
+                "pod {namespace}/{name} may be left behind ({reason}); kubectl delete pod -n {namespace} {name}"
+            ));
+        });
+        Ok(if left == 0 { Code::Answered } else { Code::Stopped })
     }
 }

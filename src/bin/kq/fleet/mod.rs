@@ -1,10 +1,8 @@
 //! `kq fleet`
 
 mod ask;
-mod choice;
 mod clean;
 mod collect;
-mod guard;
 mod merge_args;
 mod question;
 mod rbac;
@@ -45,7 +43,7 @@ enum Command {
     Clean(Box<clean::Args>),
     Rbac(Box<rbac::Args>),
     #[command(hide = true)]
-    Guard(guard::Args),
+    Guard(clean::GuardArgs),
     #[command(hide = true)]
     Answer(AnswerArgs),
 }

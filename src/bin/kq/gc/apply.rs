@@ -2,11 +2,11 @@
 
 use super::dry_run::show;
 use super::question::Question;
-use crate::confirm::ask;
 use crate::exit::{self, Code, Failure, note, tell_all};
 use crate::output_format::{OutputFormat, formats_with};
 use crate::progress::{Progress, suspended};
 use crate::write;
+use crate::write::confirm;
 use anyhow::anyhow;
 use kq::action::image_gc::apply::{Event, Prepared, RemovalOptions, prepare};
 use kq::image_gc::apply_report::{ImageGcApply, summary_line};
@@ -126,7 +126,7 @@ impl Args {
             return Ok(if prepared.is_short(dry_run) { Code::No } else { Code::Answered });
         }
         if !yes {
-            ask(&confirmation(&prepared))?;
+            confirm(&confirmation(&prepared))?;
         }
         exit::changes_begin();
         let report = {

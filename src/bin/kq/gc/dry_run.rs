@@ -3,7 +3,7 @@
 use super::question::{Question, write_basis};
 use crate::exit::{Code, Failure, note};
 use crate::output_format::{OutputFormat, formats_with};
-use crate::watch::WatchArgs;
+use crate::source_args::WatchArgs;
 use crate::write;
 use kq::eviction::{Pressure, pressure_view};
 use kq::image_gc::plan::{summary, table, wide};

@@ -3,8 +3,6 @@
 mod apply;
 mod dry_run;
 mod explain;
-mod images;
-mod lint;
 mod policy;
 mod question;
 mod record;
@@ -29,8 +27,8 @@ enum Command {
     DryRun(Box<dry_run::Args>),
     Explain(Box<explain::Args>),
     Apply(Box<apply::Args>),
-    Images(Box<images::Args>),
-    Lint(Box<lint::Args>),
+    Images(Box<explain::ImagesArgs>),
+    Lint(Box<policy::LintArgs>),
     Policy(Box<policy::Args>),
     Record(Box<record::Args>),
     Watch(Box<watch::Args>),

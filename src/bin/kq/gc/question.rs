@@ -1,7 +1,7 @@
 //! The flags that commands of `kq gc` share: the node with its image records, the collection, and the usage.
 
 use crate::exit::{Failure, note, tell};
-use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
+use crate::node_args::{KubeletNode, KubeletNodeArgs};
 use anyhow::anyhow;
 use clap::ValueEnum;
 use kq::answer::Basis;

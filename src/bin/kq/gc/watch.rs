@@ -3,13 +3,13 @@
 use super::apply::{RemovalArgs, show_progress};
 use super::question::{Question, TriggerArg, write_basis};
 use crate::exit::{self, Code, Failure, note, warn};
-use crate::interval::parse_interval;
 use crate::output_format::{OutputFormat, formats_with};
 use crate::progress::Progress;
+use crate::source_args::parse_interval;
 use crate::write;
 use anyhow::anyhow;
 use kq::action::image_gc::watch::{Event, WatchOptions, watch};
-use kq::image_gc::watch::{Pass, pass_lines};
+use kq::image_gc::loops::{Pass, pass_lines};
 use std::time::Duration;
 
 /// Run the kubelet's garbage-collection loop and report each pass

@@ -1,12 +1,12 @@
 //! `kq preempt apply`
 
-use crate::admission_args::AdmissionArgs;
-use crate::confirm::ask;
 use crate::exit::{self, Code, Failure, note, tell, tell_all};
 use crate::output_format::{OutputFormat, formats};
+use crate::pod_args::AdmissionArgs;
 use crate::progress::waiting;
 use crate::source_args::GATHERING;
 use crate::write;
+use crate::write::confirm;
 use anyhow::anyhow;
 use kq::action::preemption::{Event, Observer, Options};
 use kq::k8s::duration::GoDuration;
@@ -120,7 +120,7 @@ impl ApplyArgs {
             };
         }
         if !yes {
-            ask(&prepared.question())?;
+            confirm(&prepared.question())?;
         }
         exit::changes_begin();
         prepared.execute(&mut Observer {

@@ -1,8 +1,8 @@
 //! `kq preempt explain`
 
-use crate::admission_args::AdmissionArgs;
 use crate::exit::{Code, Failure, note, tell, warn};
 use crate::output_format::{OutputFormat, formats};
+use crate::pod_args::AdmissionArgs;
 use crate::progress::Progress;
 use kq::answer::Basis;
 use kq::facts::pod_selector::is_file;

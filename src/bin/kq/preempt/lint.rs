@@ -1,10 +1,10 @@
 //! `kq preempt lint`
 
 use crate::exit::{Code, Failure};
-use crate::kubelet_node::KubeletNodeArgs;
-use crate::lint::{NAMES, show};
+use crate::node_args::KubeletNodeArgs;
 use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::{LabelArgs, NamespaceArgs};
+use crate::write::{FINDING_NAMES, findings};
 use kq::question::pod_selectors::PodSelectors;
 use kq::question::preemption::{preemption_lint, preemption_lint_needs};
 
@@ -35,7 +35,7 @@ pub struct LintArgs {
     labels: LabelArgs,
 
     /// Output format
-    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with(NAMES).and_lint())]
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with(FINDING_NAMES).and_lint())]
     output: OutputFormat,
 
     #[command(flatten)]
@@ -51,6 +51,6 @@ impl LintArgs {
         let selection = asked.selection_on(&node, [])?;
         let lint = preemption_lint(&node, &selection);
         let nothing = format!("nothing found in {} pods", lint.pods);
-        show(self.output, &lint, &lint.items, Some(nothing))
+        findings(self.output, &lint, &lint.items, Some(nothing))
     }
 }

@@ -1,7 +1,7 @@
 //! The flags that the commands share: the node, the selected probes, and their changed fields.
 
 use crate::exit::Failure;
-use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
+use crate::node_args::{KubeletNode, KubeletNodeArgs};
 use crate::pod_args::{LabelArgs, NamespaceArgs};
 use kq::action::probes::{FactSource, PodChoice, ProbeNode};
 use kq::facts::pod_selector::Selection;

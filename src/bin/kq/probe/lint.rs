@@ -2,9 +2,9 @@
 
 use super::args::ProbeNodeArgs;
 use crate::exit::{Code, Failure};
-use crate::lint::{NAMES, show};
 use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::{LabelArgs, PodArgs};
+use crate::write::{FINDING_NAMES, findings};
 use anyhow::anyhow;
 use kq::question::probes::Purpose;
 
@@ -46,7 +46,7 @@ pub struct Args {
     labels: LabelArgs,
 
     /// Output format
-    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with(NAMES).and_lint())]
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with(FINDING_NAMES).and_lint())]
     output: OutputFormat,
 
     #[command(flatten)]
@@ -66,6 +66,6 @@ impl Args {
         let lint = probed.lint(self.pod.is_none());
         let pods = probed.pods.len();
         let nothing = format!("nothing found in {} probes of {pods} pods", lint.probes);
-        show(self.output, &lint, &lint.items, Some(nothing))
+        findings(self.output, &lint, &lint.items, Some(nothing))
     }
 }

@@ -3,7 +3,7 @@
 use super::args::{ProbeNodeArgs, TypeArg, WhatIf, labelled};
 use super::repeat::{self, RepeatArgs};
 use crate::exit::{Code, Failure, tell, warn};
-use crate::kubelet_node::KubeletNode;
+use crate::node_args::KubeletNode;
 use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::{LabelArgs, PodArgs};
 use crate::write;

@@ -1,25 +1,24 @@
 //! `kq top`
 
-mod lines;
 mod screen;
-mod terminal;
-mod worker;
-
-pub use terminal::restore;
 
 use crate::exit::{Code, Failure};
-use crate::interval::parse_interval;
 use crate::node_args::NodeArgs;
-use crate::source_args::SourceArgs;
+use crate::source_args::{SourceArgs, parse_interval};
+use crate::write;
 use anyhow::anyhow;
-use kq::action::top::{LiveSource, Source};
+use kq::action::top::{LiveSource, Next, Source, rest_after};
+use kq::edge::clock::{now, pause, steady};
 use kq::edge::recording_file::RecordingWriter;
+use kq::edge::snapshot_file::write_snapshot;
 use kq::node::{self, Needs, NodeSpec};
-use kq::question::top::TopOptions;
-use kq::top::Panel;
+use kq::output::value::json_line;
+use kq::question::top::{PlannedShares, TopOptions, derivation, explanation, frame, panel_needs};
+use kq::top::{Body, Frame, Page, Panel, Trends, plain_lines};
 use std::io::IsTerminal;
 use std::time::Duration;
-use worker::Worker;
+
+pub use screen::restore;
 
 /// Watch the pods of this node in the terminal
 ///
@@ -125,7 +124,7 @@ impl Args {
         };
         let worker = Worker::new(self.source()?, options);
         match self.plain {
-            true => lines::run(worker, panel, self.count, is_live),
+            true => write_frames(worker, panel, self.count, is_live),
             false => screen::run(worker, panel),
         }
     }
@@ -172,5 +171,88 @@ fn check_terminal() -> Result<(), Failure> {
         (false, ..) => refuse("standard input is not a terminal"),
         (.., Ok("dumb")) => refuse("the terminal cannot be redrawn (TERM=dumb)"),
         _ => Ok(()),
+    }
+}
+
+/// Writes frames until their number is reached or the source is over. Only a live node is waited for.
+fn write_frames(
+    mut worker: Worker,
+    panel: Panel,
+    count: Option<u64>,
+    is_live: bool,
+) -> Result<Code, Failure> {
+    let (mut trends, mut written, mut is_incomplete) = (Trends::default(), 0, false);
+    while let Some(Refreshed { frame, next_in }) = worker.frame(panel, false)? {
+        trends.add(&frame);
+        if written > 0 {
+            write::lines([String::new()])?;
+        }
+        write::lines(plain_lines(&frame, &trends))?;
+        is_incomplete = matches!(frame.body, Body::Unavailable(_));
+        written += 1;
+        match next_in {
+            Some(next_in) if count != Some(written) => {
+                if is_live {
+                    pause(next_in);
+                }
+            }
+            _ => break,
+        }
+    }
+    Ok(Code::Answered.unless(is_incomplete))
+}
+
+/// The source of frames, and the options that describe its node.
+pub struct Worker {
+    source: Source,
+    options: TopOptions,
+    planned: PlannedShares,
+}
+
+/// A frame, and when the next one is due.
+pub struct Refreshed {
+    pub frame: Frame,
+    pub next_in: Option<Duration>,
+}
+
+impl Worker {
+    pub fn new(source: Source, options: TopOptions) -> Self {
+        Self { source, options, planned: PlannedShares::default() }
+    }
+
+    /// Returns the next frame; `None`: the recording is over.
+    pub fn frame(&mut self, panel: Panel, is_same: bool) -> Result<Option<Refreshed>, Failure> {
+        let Some(Next { snapshot, took, next_in }) = self.source.next(panel, is_same)? else {
+            return Ok(None);
+        };
+        let began = steady();
+        let frame = frame(&snapshot, panel, &self.options, &mut self.planned)?;
+        let next_in = match self.options.is_stored {
+            true => next_in,
+            false => next_in.map(|next_in| next_in.max(rest_after(took + began.elapsed()))),
+        };
+        Ok(Some(Refreshed { frame, next_in }))
+    }
+
+    /// Returns the explanation of a pod.
+    pub fn explain(&mut self, pod: &str) -> Result<Page, Failure> {
+        let lines = explanation(&self.source.for_page()?, pod, &self.options)?;
+        Ok(Page::new(format!("kq doctor {pod}"), lines))
+    }
+
+    /// Returns the arithmetic of the values of a pod.
+    pub fn derive(&mut self, pod: &str) -> Result<Page, Failure> {
+        let snapshot = self.source.facts(panel_needs(Panel::Pods))?;
+        let lines = derivation(&snapshot, pod, &self.options)?;
+        Ok(Page::new(format!("kq cgroup plan {pod} -o wide"), lines))
+    }
+
+    /// Stores a snapshot in the current folder as `kq snapshot` does; returns its name.
+    pub fn store(&mut self) -> Result<String, Failure> {
+        let path = format!("kq-{}.json.zst", now().replace(':', ""));
+        let snapshot = self.source.facts(Needs::ALL)?;
+        let json = json_line(&snapshot).map_err(Failure::missing)?;
+        write_snapshot(&path, &json).map_err(Failure::missing)?;
+        Ok(path)
     }
 }

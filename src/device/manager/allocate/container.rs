@@ -1,11 +1,10 @@
 //! The devices of one container (`Allocate`, `allocateContainerResources`, `UpdateAllocatedDevices`).
 
-use super::affinity::NO_NUMA_NODE;
-use super::choose::Request;
+use super::choose::{NO_NUMA_NODE, Request};
 use super::report::{AllocateError, Choice, ContainerAllocation, Outcome, ResourceAllocation};
-use crate::device::manager::numa::NumaNodes;
+use crate::device::manager::hints::NumaNodes;
+use crate::device::manager::lifecycle::ManagerState;
 use crate::device::manager::plugins::{Allocated, Plugins};
-use crate::device::manager::state::ManagerState;
 use crate::facts::checkpoint::device::{DeviceSet, PodDevice, PodDeviceKey};
 use crate::k8s::pod::{Container, Pod};
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,12 +5,12 @@
 //! nodes, as long as all of a set are on the same. So what a later container can get is bounded by the ids
 //! that may be there and those that surely are.
 
-use super::affinity::sort;
+use super::choose::sort;
 use super::container::{AllocationContext, ContainerKind, in_order};
 use super::report::{AnyOf, Choice, Outcome, Pool, Preference};
 use crate::device::manager::admit::PodAdmission;
-use crate::device::manager::numa::NumaNodes;
-use crate::device::manager::state::ManagerState;
+use crate::device::manager::hints::NumaNodes;
+use crate::device::manager::lifecycle::ManagerState;
 use crate::device::manager::topology::{TopologyManager, TopologyPolicy, TopologyScope};
 use crate::facts::checkpoint::device::DeviceSet;
 use crate::k8s::pod::{Container, Pod};

@@ -5,8 +5,7 @@
 //! the order in which they come. So kq keeps the different results after each resource, of which there are
 //! few, and not the combinations, whose number is a product.
 
-use crate::device::manager::hints::{Hint, Hints};
-use crate::device::manager::numa::NumaNodes;
+use crate::device::manager::hints::{Hint, Hints, NumaNodes};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 

@@ -5,9 +5,8 @@
 
 mod merge;
 
-use super::hints::{HintError, HintNodes, Hints, Machine};
-use super::numa::NumaNodes;
-use super::state::ManagerState;
+use super::hints::{HintError, HintNodes, Hints, Machine, NumaNodes};
+use super::lifecycle::ManagerState;
 use crate::k8s::pod::{Container, Pod};
 use serde::{Deserialize, Serialize};
 use std::fmt;

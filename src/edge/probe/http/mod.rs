@@ -9,7 +9,7 @@ mod socket;
 mod tls;
 
 use super::dial::{connect, look_up, read_address};
-use super::watch::Stopwatch;
+use super::run::Stopwatch;
 use crate::probe::http::{
     End, Follow, HttpProbeRequest, Prepared, ResponseError, ResponseReader, body_failed, verdict,
 };

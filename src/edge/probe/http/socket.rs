@@ -1,8 +1,8 @@
 //! The connection of a probe, and what Go says when it breaks (`net.OpError`, and `readRecordOrCCS` of
 //! `crypto/tls/conn.go` for what does not look like TLS).
 
+use crate::edge::probe::as_go::errno_text;
 use crate::edge::probe::dial::close;
-use crate::edge::probe::errno::errno_text;
 use crate::probe::http::End;
 use std::io;
 use std::net::SocketAddr;

@@ -3,21 +3,18 @@
 //! A text of Go is bytes, and the Location of an answer may hold any: so may every part of a [`Url`].
 //!
 //! * `escape`: the `%XX` of each part.
-//! * `address`: the addresses in brackets.
-//! * `authority`: users, hosts and ports.
-//! * `resolve`: references against a base.
+//! * `address`: users, hosts and ports, and the addresses in brackets.
 
 mod address;
-mod authority;
 mod escape;
-mod resolve;
-
-pub use address::AddressError;
-pub(super) use address::is_ip;
-pub(super) use authority::{UserInfo, join_host_port};
+#[cfg(test)]
+mod tests;
 
 use crate::k8s::go_text::quote_bytes;
 use escape::{Part, escape, is_escaped, unescape};
+
+pub use address::AddressError;
+pub(super) use address::{UserInfo, is_ip, join_host_port};
 
 /// A URL or a reference; every part without its delimiters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -131,7 +128,7 @@ impl Url {
         if let Some(after) = rest.strip_prefix(b"//").filter(|_| has_authority) {
             let end = after.iter().position(|byte| *byte == b'/').unwrap_or(after.len());
             let (authority, after) = after.split_at(end);
-            (url.user, url.host) = authority::parse(authority)?;
+            (url.user, url.host) = address::parse(authority)?;
             path = after;
         } else {
             url.omits_host = !url.scheme.is_empty() && rest.starts_with(b"/");
@@ -255,12 +252,12 @@ impl Url {
 
     /// Returns the host without port and brackets (`Hostname`).
     pub(super) fn hostname(&self) -> &[u8] {
-        authority::split_port(&self.host).0
+        address::split_port(&self.host).0
     }
 
     /// Returns the port; empty if there is none (`Port`).
     pub(super) fn port(&self) -> &[u8] {
-        authority::split_port(&self.host).1
+        address::split_port(&self.host).1
     }
 }
 
@@ -305,5 +302,86 @@ fn replace_first(text: &[u8], what: &[u8], by: &[u8]) -> Vec<u8> {
     }
 }
 
-#[cfg(test)]
-mod tests;
+impl Url {
+    /// Reads a reference that was found at this URL.
+    pub(in crate::probe::http) fn join(&self, reference: &[u8]) -> Result<Self, ParseUrlError> {
+        Ok(self.resolve(Self::parse(reference)?))
+    }
+
+    fn resolve(&self, mut reference: Self) -> Self {
+        let is_absolute = !reference.scheme.is_empty();
+        if !is_absolute {
+            reference.scheme.clone_from(&self.scheme);
+        }
+        if is_absolute || !reference.host.is_empty() || reference.user.is_some() {
+            let path = reference.escaped_path();
+            return reference.with_path(&path, b"");
+        }
+        let is_empty = reference.path.is_empty();
+        if is_empty && !reference.forces_query && reference.raw_query.is_empty() {
+            reference.raw_query.clone_from(&self.raw_query);
+            if reference.fragment.is_empty() {
+                reference.fragment.clone_from(&self.fragment);
+                reference.raw_fragment.clone_from(&self.raw_fragment);
+            }
+        }
+        if is_empty && !self.opaque.is_empty() {
+            reference.opaque.clone_from(&self.opaque);
+            return reference;
+        }
+        reference.host.clone_from(&self.host);
+        reference.user.clone_from(&self.user);
+        let path = reference.escaped_path();
+        reference.with_path(&self.escaped_path(), &path)
+    }
+
+    fn with_path(mut self, base: &[u8], reference: &[u8]) -> Self {
+        // What was escaped before can be read again: as Go does, an error is no matter.
+        let _ = self.set_path(&resolve_path(base, reference));
+        self
+    }
+}
+
+/// Resolves `.` and `..` (`resolvePath`); the result has a leading slash unless it is empty.
+fn resolve_path(base: &[u8], reference: &[u8]) -> Vec<u8> {
+    let full = match reference {
+        [] => base.to_owned(),
+        [b'/', ..] => reference.to_owned(),
+        _ => {
+            let folder = base.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+            [base.split_at(folder).0, reference].concat()
+        }
+    };
+    if full.is_empty() {
+        return full;
+    }
+    // What follows the leading slash. Only the very first element gets no slash of its own; a dot counts
+    // as an element, a `..` that leaves nothing starts again.
+    let (mut path, mut is_first) = (Vec::new(), true);
+    let mut ends_in_folder = false;
+    for element in full.split(|byte| *byte == b'/') {
+        ends_in_folder = matches!(element, b"." | b"..");
+        match element {
+            b"." => is_first = false,
+            b".." => {
+                let slash = path.iter().rposition(|byte| *byte == b'/');
+                is_first |= slash.is_none();
+                path.truncate(slash.unwrap_or(0));
+            }
+            _ => {
+                if !is_first {
+                    path.push(b'/');
+                }
+                path.extend_from_slice(element);
+                is_first = false;
+            }
+        }
+    }
+    if ends_in_folder {
+        path.push(b'/');
+    }
+    if path.first() != Some(&b'/') {
+        path.insert(0, b'/');
+    }
+    path
+}

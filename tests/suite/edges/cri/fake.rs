@@ -1,8 +1,8 @@
 //! Fake runtimes: a gRPC server with given answers, and sockets that misbehave.
 
 use super::world::Changing;
-use crate::edges::services::cri::image_service_server::{ImageService, ImageServiceServer};
-use crate::edges::services::cri::runtime_service_server::{RuntimeService, RuntimeServiceServer};
+use crate::services::cri::image_service_server::{ImageService, ImageServiceServer};
+use crate::services::cri::runtime_service_server::{RuntimeService, RuntimeServiceServer};
 use hyper::body::Incoming;
 use hyper::server::conn::http2;
 use hyper::service::service_fn;

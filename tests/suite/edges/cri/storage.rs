@@ -1,11 +1,11 @@
 //! The pieces that images share, as a fake containerd reports them.
 
 use super::fake::Server;
-use crate::edges::services::content::content_server::{Content, ContentServer};
-use crate::edges::services::images::images_server::{Images, ImagesServer};
-use crate::edges::services::leases::leases_server::{Leases, LeasesServer};
-use crate::edges::services::namespaces::namespaces_server::{Namespaces, NamespacesServer};
-use crate::edges::services::snapshots::snapshots_server::{Snapshots, SnapshotsServer};
+use crate::services::content::content_server::{Content, ContentServer};
+use crate::services::images::images_server::{Images, ImagesServer};
+use crate::services::leases::leases_server::{Leases, LeasesServer};
+use crate::services::namespaces::namespaces_server::{Namespaces, NamespacesServer};
+use crate::services::snapshots::snapshots_server::{Snapshots, SnapshotsServer};
 use hyper::body::Incoming;
 use hyper::server::conn::http2;
 use hyper::service::service_fn;

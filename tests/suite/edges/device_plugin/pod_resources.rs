@@ -1,7 +1,7 @@
 //! The kubelet's pod-resources API, from a server on a socket.
 
 use super::background::Background;
-use crate::edges::services::pod_resources::pod_resources_lister_server::{
+use crate::services::pod_resources::pod_resources_lister_server::{
     PodResourcesLister, PodResourcesListerServer,
 };
 use kq::edge::pod_resources::read_pod_resources;
