@@ -57,10 +57,11 @@ fn questions(node: &Node) -> Vec<String> {
     questions
 }
 
-/// Runs every command in every format, live and on the snapshot, and finds no difference.
+/// Runs every command live and on the snapshot, and finds no difference. The formats render one value: once is enough to
+/// compare all of them.
 #[track_caller]
 fn answers_alike(node: &Node, flags: &str) {
-    answers_alike_in(node, flags, &FORMATS);
+    answers_alike_in(node, flags, &["json"]);
 }
 
 #[track_caller]
@@ -111,7 +112,7 @@ fn what_the_kubelet_says_is_stored() {
     for kernel in KERNELS {
         let node = Node::new(kernel);
         let kubelet = Api::of_kubelet(&node);
-        answers_alike(&node, &kubelet.flags());
+        answers_alike_in(&node, &kubelet.flags(), &FORMATS);
         let ran = live(&node, &kubelet.flags(), "cgroup show");
         assert!(ran.stdout.contains("shop/web"), "the kubelet was asked: {}", ran.text());
     }
@@ -140,7 +141,7 @@ fn what_the_runtime_says_is_stored() {
         let ran = live(&node, "", "cgroup diff -v");
         assert!(ran.stderr.contains("source: runtime: made-up 1.2.3"), "{}", ran.text());
         let kubelet = Api::of_kubelet(&node);
-        answers_alike_in(&node, &kubelet.flags(), &["wide", "json"]);
+        answers_alike(&node, &kubelet.flags());
     }
 }
 
@@ -151,7 +152,7 @@ fn what_files_say_is_stored() {
         let file = node.beside().join("pods.json");
         std::fs::write(&file, pods().to_string()).expect("a file can be written");
         answers_alike(&node, &format!("--pods {}", file.display()));
-        answers_alike_in(&node, "--pods-from static", &["wide", "json"]);
+        answers_alike(&node, "--pods-from static");
     }
 }
 
@@ -203,7 +204,7 @@ fn a_node_without_anything_is_stored() {
                 node.remove(path);
             }
             eprintln!("{name}");
-            answers_alike_in(&node, "", &["wide", "json"]);
+            answers_alike(&node, "");
         }
     }
 }
