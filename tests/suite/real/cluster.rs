@@ -5,11 +5,13 @@
 
 use super::{is_guest, leave_out, node};
 use crate::cli::{Ran, kq, repository};
+use crate::edges::device_plugin::sample_plugin::{Behaviour, Plugin, device};
+use kq::edge::device_plugin::v1beta1::DevicePluginOptions;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -17,6 +19,11 @@ use std::time::{Duration, Instant};
 const PROGRAMS: &str = "KQ_KUBERNETES";
 
 const NODE: &str = "kq-node";
+
+const RESOURCE: &str = "example.com/widget";
+
+/// Where a kubelet serves registration.
+const PLUGINS: &str = "/var/lib/kubelet/device-plugins";
 
 /// The time in which a kubelet does what it is going to do.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -69,30 +76,22 @@ impl Cluster {
             .unwrap_or_else(|error| panic!("{method} {path}: {error}: {output:?}"))
     }
 
-    /// Creates a pod with one container that sleeps.
     #[track_caller]
-    fn create(&self, name: &str, priority: Option<i32>, resources: &Value) {
-        let pod = json!({
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": name, "namespace": "default"},
-            "spec": {
-                "nodeName": NODE,
-                "priority": priority,
-                "automountServiceAccountToken": false,
-                "terminationGracePeriodSeconds": 1,
-                "tolerations": [{"operator": "Exists"}],
-                "containers": [{
-                    "name": "only",
-                    "image": "localhost/kq-busybox:1",
-                    "imagePullPolicy": "Never",
-                    "command": ["sleep", "3600"],
-                    "resources": resources,
-                }],
-            },
-        });
-        let made = self.request("POST", "/api/v1/namespaces/default/pods", Some(&pod));
+    fn create(&self, pod: &Value) {
+        let made = self.request("POST", "/api/v1/namespaces/default/pods", Some(pod));
         assert_eq!(made["kind"], "Pod", "{made}");
+    }
+
+    /// Sets the threshold of image garbage collection for the next start of the kubelet.
+    fn collect_images_above(&self, percent: u8) {
+        let path = self.folder.join("kubelet.yaml");
+        let text = fs::read_to_string(&path).expect("the configuration");
+        let lines = text.lines().map(|line| match line.split_once("ThresholdPercent:") {
+            Some(("imageGCHigh", _)) => format!("imageGCHighThresholdPercent: {percent}"),
+            Some(("imageGCLow", _)) => format!("imageGCLowThresholdPercent: {}", percent - 1),
+            _ => line.to_owned(),
+        });
+        fs::write(&path, lines.collect::<Vec<_>>().join("\n")).expect("written");
     }
 
     fn pod(&self, name: &str) -> Value {
@@ -144,6 +143,28 @@ impl Cluster {
     }
 }
 
+/// Returns a pod with one container that sleeps.
+fn pod(name: &str, resources: &Value) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "nodeName": NODE,
+            "automountServiceAccountToken": false,
+            "terminationGracePeriodSeconds": 1,
+            "tolerations": [{"operator": "Exists"}],
+            "containers": [{
+                "name": "only",
+                "image": "localhost/kq-busybox:1",
+                "imagePullPolicy": "Never",
+                "command": ["sleep", "3600"],
+                "resources": resources,
+            }],
+        },
+    })
+}
+
 fn resources(cpu: &str, memory: &str) -> Value {
     json!({"requests": {"cpu": cpu, "memory": memory}, "limits": {"memory": memory}})
 }
@@ -170,13 +191,18 @@ fn a_real_kubelet_does_what_kq_says_before() {
     // One node at a time uses the addresses of pods.
     let Some(_exclusive) = node() else { return };
     let cluster = Cluster::start(&programs);
-    cluster.create("web", None, &resources("100m", "32Mi"));
-    cluster.create("plain", None, &json!({}));
+    cluster.create(&pod("web", &resources("100m", "32Mi")));
+    cluster.create(&pod("plain", &json!({})));
     cluster.runs(&["web", "plain"]);
     values_are_as_planned(&cluster);
     a_fleet_answers_as_the_node_does(&cluster);
-    a_restart_keeps_what_it_was_said_to_keep(&cluster);
+    let _plugin = devices_are_those_that_were_said(&cluster);
+    cluster.collect_images_above(60);
+    let restarted = a_restart_does_what_was_said(&cluster);
+    probes_end_as_in_events(&cluster);
+    budgets_are_honoured(&cluster);
     a_critical_pod_preempts_whom_it_was_said_to(&cluster);
+    images_go_as_was_said(&cluster, restarted);
 }
 
 fn values_are_as_planned(cluster: &Cluster) {
@@ -214,49 +240,197 @@ fn a_fleet_answers_as_the_node_does(cluster: &Cluster) {
     assert_eq!(pods["items"], json!([]), "a pod is left behind");
 }
 
-fn a_restart_keeps_what_it_was_said_to_keep(cluster: &Cluster) {
+fn devices_are_those_that_were_said(cluster: &Cluster) -> Plugin {
+    let devices = ["w0", "w1", "w2", "w3"].map(|id| device(id, "Healthy", Some(0)));
+    let options =
+        DevicePluginOptions { get_preferred_allocation_available: true, ..Default::default() };
+    let behaviour = Behaviour { options, ..Behaviour::default() };
+    let plugin = Plugin::start(Path::new(PLUGINS), "sample.sock", devices.into(), behaviour);
+    plugin.register(RESOURCE).expect("the kubelet takes it");
+    let end = Instant::now() + PATIENCE;
+    let allocatable = || {
+        let node = cluster.request("GET", &format!("/api/v1/nodes/{NODE}"), None);
+        node["status"]["allocatable"][RESOURCE].clone()
+    };
+    while allocatable() != "4" && Instant::now() < end {
+        sleep(Duration::from_millis(300));
+    }
+    for (name, count) in [("device", 3), ("too-many", 2)] {
+        let pod = pod(name, &json!({"limits": {RESOURCE: count}}));
+        let file = cluster.folder.join("device.json");
+        fs::write(&file, pod.to_string()).expect("written");
+        let said = cluster.answer(&format!("devices plan {} --ask-plugin", file.display()));
+        let said = &said["pods"][0];
+        cluster.create(&pod);
+        if said["admitted"] == true {
+            // The container is not created: what the plugin names as its device does not exist.
+            cluster.until(name, |pod| {
+                pod["status"]["containerStatuses"][0]["state"]["waiting"]["reason"]
+                    == "CreateContainerError"
+            });
+            let listed = cluster.answer("devices list");
+            let has: BTreeSet<&str> = listed["items"]
+                .as_array()
+                .unwrap_or_else(|| panic!("{listed}"))
+                .iter()
+                .filter_map(|item| item["device"].as_str())
+                .collect();
+            let picked = &said["containers"][0]["resources"][0]["picked"];
+            let picked = picked.as_array().unwrap_or_else(|| panic!("{said}"));
+            assert_eq!(has, picked.iter().filter_map(Value::as_str).collect(), "{said}");
+        } else {
+            let refused = cluster.until(name, |pod| pod["status"]["phase"] == "Failed");
+            assert_eq!(refused["status"]["reason"], said["reason"], "{said}");
+            let message = format!("Pod was rejected: {}", said["message"].as_str().expect("text"));
+            assert_eq!(refused["status"]["message"], message.as_str(), "{said}");
+        }
+    }
+    plugin
+}
+
+/// Returns the time after which the new kubelet had started.
+fn a_restart_does_what_was_said(cluster: &Cluster) -> Instant {
     let said = cluster.answer("what-if kubelet-restart");
     assert_eq!(said["kubeletStarts"], true, "{said}");
-    let results: BTreeMap<&str, &str> = said["pods"]
-        .as_array()
-        .expect("a list of pods")
-        .iter()
-        .filter_map(|pod| Some((pod["pod"].as_str()?, pod["result"].as_str()?)))
-        .collect();
-    assert_eq!(results, BTreeMap::from([("default/plain", "kept"), ("default/web", "kept")]));
+    let pods = said["pods"].as_array().expect("a list of pods");
     let container =
         |name: &str| cluster.pod(name)["status"]["containerStatuses"][0]["containerID"].clone();
     let before = (container("web"), container("plain"));
     let restarted = Command::new(cluster.folder.join("restart-kubelet")).status();
     assert!(restarted.is_ok_and(|status| status.success()));
+    let restarted = Instant::now();
     // The new kubelet has synchronised its pods when it admits another one.
-    cluster.create("after", None, &json!({}));
+    cluster.create(&pod("after", &json!({})));
     cluster.runs(&["after", "web", "plain"]);
     assert_eq!((container("web"), container("plain")), before);
+    let results: BTreeMap<&str, &str> = pods
+        .iter()
+        .filter_map(|pod| Some((pod["pod"].as_str()?, pod["result"].as_str()?)))
+        .collect();
+    let expected =
+        [("default/plain", "kept"), ("default/web", "kept"), ("default/device", "refused")];
+    assert_eq!(results, BTreeMap::from(expected), "{said}");
+    // The plugin has not registered again.
+    let refused = cluster.until("device", |pod| pod["status"]["phase"] == "Failed");
+    let said = pods.iter().find(|pod| pod["pod"] == "default/device").expect("it is there");
+    assert_eq!(refused["status"]["reason"], said["reason"], "{said}");
+    restarted
+}
+
+fn probes_end_as_in_events(cluster: &Cluster) {
+    let mut probed = pod("probed", &json!({}));
+    let exec = |line: &str| json!({"exec": {"command": ["sh", "-c", line]}, "periodSeconds": 2});
+    let container = |name: &str, command: &[&str], probes: &Value| {
+        let mut container = probed["spec"]["containers"][0].clone();
+        container["name"] = name.into();
+        container["command"] = json!(command);
+        for (field, probe) in probes.as_object().expect("probes") {
+            container[field] = probe.clone();
+        }
+        container
+    };
+    let sleeps = ["sleep", "3600"];
+    let refused = json!({"tcpSocket": {"port": 9}, "periodSeconds": 2, "failureThreshold": 100});
+    let containers = [
+        container(
+            "http",
+            &["httpd", "-f", "-p", "8080"],
+            &json!({"readinessProbe": {"httpGet": {"port": 8080, "path": "/nothing"}, "periodSeconds": 2}}),
+        ),
+        container(
+            "exec",
+            &sleeps,
+            &json!({"readinessProbe": exec("echo out of order; exit 3"), "livenessProbe": refused}),
+        ),
+        container("slow", &sleeps, &json!({"readinessProbe": exec("sleep 20")})),
+    ];
+    probed["spec"]["containers"] = containers.to_vec().into();
+    cluster.create(&probed);
+    cluster.until("probed", |pod| pod["status"]["phase"] == "Running");
+    let said = cluster.answer("probe run default/probed");
+    let said: BTreeSet<String> = said["probes"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{said}"))
+        .iter()
+        .filter_map(|probe| {
+            let message = probe["event"]["message"].as_str()?;
+            Some(format!("{}: {message}", probe["container"].as_str()?))
+        })
+        .collect();
+    assert_eq!(said.len(), 4, "{said:?}");
+    let path = "/api/v1/namespaces/default/events?fieldSelector=involvedObject.name=probed,reason=Unhealthy";
+    let events = || -> BTreeSet<String> {
+        let events = cluster.request("GET", path, None);
+        let events = events["items"].as_array().cloned().unwrap_or_default();
+        let of = |event: &Value| {
+            let place = event["involvedObject"]["fieldPath"].as_str()?;
+            let container = place.strip_prefix("spec.containers{")?.strip_suffix('}')?;
+            Some(format!("{container}: {}", event["message"].as_str()?))
+        };
+        events.iter().filter_map(of).collect()
+    };
+    let end = Instant::now() + PATIENCE;
+    while events() != said && Instant::now() < end {
+        sleep(Duration::from_millis(500));
+    }
+    assert_eq!(events(), said);
+    cluster.request("DELETE", "/api/v1/namespaces/default/pods/probed?gracePeriodSeconds=0", None);
+}
+
+fn budgets_are_honoured(cluster: &Cluster) {
+    // No two of them are alike: the kubelet may take either of those.
+    let budgeted = [("small", "300m"), ("large", "700m"), ("other", "500m")].map(|(name, cpu)| {
+        let mut pod = pod(name, &resources(cpu, "32Mi"));
+        pod["metadata"]["labels"] = json!({"app": "budgeted"});
+        pod
+    });
+    budgeted.iter().for_each(|pod| cluster.create(pod));
+    cluster.runs(&["small", "large", "other"]);
+    let budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
+    let mut budget = json!({
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "keep", "namespace": "default"},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "budgeted"}}},
+    });
+    let made = cluster.request("POST", budgets, Some(&budget));
+    let line = format!("preempt apply {} --static --yes", critical(cluster).display());
+    // No controller has counted its pods yet.
+    let refused = cluster.ask(&line);
+    assert_eq!(refused.code, 4, "{}", refused.text());
+    cluster.runs(&["small", "large", "other"]);
+    budget["metadata"]["resourceVersion"] = made["metadata"]["resourceVersion"].clone();
+    budget["status"] = json!({"observedGeneration": 1, "disruptionsAllowed": 1, "currentHealthy": 3,
+                              "desiredHealthy": 1, "expectedPods": 3});
+    let counted = cluster.request("PUT", &format!("{budgets}/keep/status"), Some(&budget));
+    assert_eq!(counted["status"]["disruptionsAllowed"], 1, "{counted}");
+    let done = cluster.ask(&line);
+    assert_eq!(done.code, 0, "{}", done.text());
+    let plan = done.stdout.split("evicted, gone").next().unwrap_or_default();
+    let gone = plan.rsplit("default/").next().and_then(|rest| rest.split(':').next());
+    let gone = gone.unwrap_or_else(|| panic!("{}", done.text()));
+    // Its object goes after its containers.
+    cluster.until(gone, |pod| pod["reason"] == "NotFound");
+    // The preemption that follows needs it again.
+    budgeted
+        .iter()
+        .filter(|pod| pod["metadata"]["name"] == gone)
+        .for_each(|pod| cluster.create(pod));
+    cluster.runs(&["small", "large", "other"]);
+}
+
+/// Returns the manifest of a static pod that does not fit beside the others.
+fn critical(cluster: &Cluster) -> PathBuf {
+    let mut critical = pod("critical", &json!({"requests": {"cpu": "800m", "memory": "16Mi"}}));
+    critical["metadata"]["namespace"] = "kube-system".into();
+    critical["spec"]["priorityClassName"] = "system-node-critical".into();
+    let manifest = cluster.folder.join("critical.json");
+    fs::write(&manifest, critical.to_string()).expect("written");
+    manifest
 }
 
 fn a_critical_pod_preempts_whom_it_was_said_to(cluster: &Cluster) {
-    cluster.create("small", None, &resources("300m", "32Mi"));
-    cluster.create("large", None, &resources("700m", "64Mi"));
-    cluster.create("other", None, &resources("500m", "32Mi"));
-    cluster.runs(&["small", "large", "other"]);
-    let pod = json!({
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "critical", "namespace": "kube-system"},
-        "spec": {
-            "priorityClassName": "system-node-critical",
-            "containers": [{
-                "name": "only",
-                "image": "localhost/kq-busybox:1",
-                "imagePullPolicy": "Never",
-                "command": ["sleep", "3600"],
-                "resources": {"requests": {"cpu": "800m", "memory": "16Mi"}},
-            }],
-        },
-    });
-    let manifest = cluster.folder.join("critical.json");
-    fs::write(&manifest, pod.to_string()).expect("written");
+    let manifest = critical(cluster);
     let said = cluster.answer(&format!("preempt explain {} --static", manifest.display()));
     let victims: BTreeSet<String> = said["victims"]
         .as_array()
@@ -276,4 +450,37 @@ fn a_critical_pod_preempts_whom_it_was_said_to(cluster: &Cluster) {
         sleep(Duration::from_millis(500));
     }
     assert_eq!(killed(), victims, "{said}");
+}
+
+/// The first collection of a kubelet fails: it has not measured the disk yet. The next one follows after five minutes.
+fn images_go_as_was_said(cluster: &Cluster, restarted: Instant) {
+    let age = Duration::from_secs(130);
+    sleep(age.saturating_sub(restarted.elapsed()));
+    let said = cluster.answer("gc dry-run");
+    let items = said["items"].as_array().unwrap_or_else(|| panic!("{said}"));
+    let ids = |wanted: &dyn Fn(&Value) -> bool| -> BTreeSet<String> {
+        let chosen = items.iter().filter(|item| wanted(item));
+        chosen.filter_map(|item| item["id"].as_str().map(str::to_owned)).collect()
+    };
+    let goes = ids(&|item| item["verdict"] == "removedForSpace");
+    let all = ids(&|_| true);
+    assert!(!goes.is_empty() && goes.len() < all.len(), "{said}");
+    let socket = cluster.folder.join("runtime/containerd.sock");
+    let left = || -> BTreeSet<String> {
+        let names = Command::new("ctr")
+            .arg("--address")
+            .arg(&socket)
+            .args(["--namespace", "k8s.io", "images", "list", "--quiet"])
+            .output()
+            .expect("ctr");
+        let names = String::from_utf8(names.stdout).expect("names");
+        names.lines().filter(|name| name.starts_with("sha256:")).map(str::to_owned).collect()
+    };
+    assert_eq!(left(), all);
+    let end = restarted + Duration::from_secs(330);
+    while left() == all && Instant::now() < end {
+        sleep(Duration::from_secs(1));
+    }
+    sleep(Duration::from_secs(2));
+    assert_eq!(left(), all.difference(&goes).cloned().collect(), "{said}");
 }
