@@ -49,9 +49,17 @@ impl ChangeError {
 ///
 /// Fails on the first word that is not understood, and on changes that contradict each other.
 pub fn parse(words: &[String]) -> Result<Vec<Change>, ChangeError> {
-    // The binary joins these two, as the second looks like a flag of its own.
-    let split = |word: &'_ String| match word.strip_prefix("flags=") {
+    let is_change = |word: &str| {
+        word.split_whitespace()
+            .next()
+            .is_some_and(|word| KINDS.iter().any(|kind| kind.word == word))
+    };
+    let split = |word: &'_ String| match word.strip_prefix("flags=").or(word.strip_prefix("flags "))
+    {
+        // The binary joins these two, as the second looks like a flag of its own.
         Some(flags) => vec!["flags".to_owned(), flags.to_owned()],
+        // A change in quotes: 'set maxPods=50'.
+        None if is_change(word) => word.split_whitespace().map(str::to_owned).collect(),
         None => vec![word.clone()],
     };
     let words: Vec<String> = words.iter().flat_map(split).collect();
@@ -238,6 +246,19 @@ mod tests {
     fn parsed(text: &str) -> Result<Vec<Change>, ChangeError> {
         let words: Vec<String> = text.split('|').map(str::to_owned).collect();
         parse(&words)
+    }
+
+    #[test]
+    fn a_change_in_quotes_is_one_change() {
+        for (quoted, words) in [
+            ("set maxPods=50|taint a=b:NoExecute", "set|maxPods=50|taint|a=b:NoExecute"),
+            ("add static dns.yaml", "add|static|dns.yaml"),
+            ("flags --max-pods=10 --v=4", "flags|--max-pods=10 --v=4"),
+        ] {
+            assert_eq!(parsed(quoted), parsed(words), "{quoted}");
+        }
+        parsed("remove|set maxPods=50").expect_err("not the name of a pod");
+        parsed("sets maxPods=50").expect_err("not a change");
     }
 
     #[test]
