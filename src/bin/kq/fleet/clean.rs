@@ -1,12 +1,12 @@
 //! `kq fleet clean`, and `kq fleet guard`, the process that deletes the pods of a run that was killed
 
+use super::ServerArgs;
 use crate::exit::{Code, Failure, changes_begin, note, warn};
 use crate::progress::waiting;
 use crate::source_args::parse_interval;
 use crate::write;
 use kq::action::fleet::{CleanOptions, CleanPlan, GuardOptions, PodGuard};
 use kq::edge::own_program::READY;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// Delete the pods that earlier runs of kq fleet left behind
@@ -48,13 +48,8 @@ pub struct Args {
     #[arg(long)]
     yes: bool,
 
-    /// The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config)
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
-
-    /// The context in the kubeconfig
-    #[arg(long, value_name = "NAME")]
-    context: Option<String>,
+    #[command(flatten)]
+    server: ServerArgs,
 }
 
 impl Args {
@@ -63,8 +58,8 @@ impl Args {
         let options = CleanOptions {
             namespace: self.namespace.clone(),
             run: self.pods_of,
-            kubeconfig: self.kubeconfig,
-            context: self.context,
+            kubeconfig: self.server.kubeconfig,
+            context: self.server.context,
             timeout: self.timeout,
         };
         let plan = waiting("listing the pods", || CleanPlan::prepare(&options))?;
@@ -105,17 +100,14 @@ pub struct GuardArgs {
     #[arg(long)]
     run: String,
 
-    #[arg(long)]
-    kubeconfig: Option<PathBuf>,
-
-    #[arg(long)]
-    context: Option<String>,
+    #[command(flatten)]
+    server: ServerArgs,
 }
 
 impl GuardArgs {
     /// Waits for the end of the run.
     pub fn run(self) -> Result<Code, Failure> {
-        let Self { namespace, run, kubeconfig, context } = self;
+        let Self { namespace, run, server: ServerArgs { kubeconfig, context } } = self;
         let options = GuardOptions { namespace: namespace.clone(), run, kubeconfig, context };
         let guard = PodGuard::prepare(options)?;
         write::verbatim([READY.to_owned()])?;

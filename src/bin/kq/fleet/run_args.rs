@@ -1,5 +1,6 @@
 //! The flags of commands that run kq on the nodes of a cluster.
 
+use super::ServerArgs;
 use crate::exit::{Failure, note, warn};
 use crate::progress::waiting;
 use crate::source_args::parse_interval;
@@ -11,7 +12,6 @@ use kq::k8s::label_selector::LabelSelector;
 use kq::k8s::quantity::Quantity;
 use std::collections::BTreeMap;
 use std::num::NonZero;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// The requests of a container, by resource.
@@ -80,13 +80,8 @@ pub struct RunArgs {
     #[arg(long)]
     yes: bool,
 
-    /// The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config)
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
-
-    /// The context in the kubeconfig
-    #[arg(long, value_name = "NAME")]
-    context: Option<String>,
+    #[command(flatten)]
+    server: ServerArgs,
 }
 
 impl RunArgs {
@@ -156,8 +151,8 @@ impl RunArgs {
             api_only: flags.api_only,
             parallel: flags.parallel.get(),
             timeout: flags.timeout,
-            kubeconfig: flags.kubeconfig,
-            context: flags.context,
+            kubeconfig: flags.server.kubeconfig,
+            context: flags.server.context,
         })
     }
 }
