@@ -221,6 +221,12 @@ impl CheckpointFile {
     }
 }
 
+/// Returns the device and inode of a folder.
+pub fn identity(folder: &Path) -> Option<(u64, u64)> {
+    let found = rustix::fs::stat(folder).ok()?;
+    Some((found.st_dev, found.st_ino))
+}
+
 /// While it is there, no other kq writes in the folder.
 struct Alone<'f>(&'f OwnedFd);
 

@@ -3,11 +3,10 @@
 use std::future::poll_fn;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::runtime::Builder;
-use tokio::signal::unix::{SignalKind, signal};
 
 /// Whether a signal was caught, from [`Interrupts::watch`] until the process ends.
 #[derive(Clone, Debug)]
@@ -26,8 +25,7 @@ impl Interrupts {
         first: impl Fn(&'static str) + Send + 'static,
         again: impl Fn() + Send + 'static,
     ) -> io::Result<Self> {
-        let kinds = [("SIGINT", SignalKind::interrupt()), ("SIGTERM", SignalKind::terminate())];
-        Self::watch_kinds(&kinds, first, again)
+        Self::watch_signals(ending, first, again)
     }
 
     /// Watches the signals that end a full-screen program, which restores the terminal first: also SIGHUP and SIGQUIT.
@@ -39,25 +37,18 @@ impl Interrupts {
         first: impl Fn(&'static str) + Send + 'static,
         again: impl Fn() + Send + 'static,
     ) -> io::Result<Self> {
-        let kinds = [
-            ("SIGINT", SignalKind::interrupt()),
-            ("SIGTERM", SignalKind::terminate()),
-            ("SIGHUP", SignalKind::hangup()),
-            ("SIGQUIT", SignalKind::quit()),
-        ];
-        Self::watch_kinds(&kinds, first, again)
+        Self::watch_signals(ending_at_terminal, first, again)
     }
 
-    fn watch_kinds(
-        kinds: &[(&'static str, SignalKind)],
+    fn watch_signals(
+        signals: impl FnOnce() -> io::Result<Vec<Signal>>,
         first: impl Fn(&'static str) + Send + 'static,
         again: impl Fn() + Send + 'static,
     ) -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_io().build()?;
         let mut signals = {
             let _inside = runtime.enter();
-            let watched = kinds.iter().map(|(name, kind)| Ok((*name, signal(*kind)?)));
-            watched.collect::<io::Result<Vec<_>>>()?
+            signals()?
         };
         let caught = Arc::new((Mutex::new(None), Condvar::new()));
         let watched = Self { caught: Arc::clone(&caught) };
@@ -65,9 +56,9 @@ impl Interrupts {
             runtime.block_on(async {
                 loop {
                     let name = poll_fn(|context| {
-                        for (name, signal) in &mut signals {
-                            if let Poll::Ready(Some(())) = signal.poll_recv(context) {
-                                return Poll::Ready(*name);
+                        for signal in &mut signals {
+                            if let Poll::Ready(Some(())) = (signal.poll)(context) {
+                                return Poll::Ready(signal.name);
                             }
                         }
                         Poll::Pending
@@ -105,4 +96,64 @@ impl Interrupts {
             caught = wake.wait_timeout(caught, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
+}
+
+/// Polls for the next occurrence of a signal.
+type PollSignal = dyn FnMut(&mut Context<'_>) -> Poll<Option<()>> + Send;
+
+/// A signal that is watched.
+struct Signal {
+    name: &'static str,
+    poll: Box<PollSignal>,
+}
+
+impl Signal {
+    fn new(
+        name: &'static str,
+        poll: impl FnMut(&mut Context<'_>) -> Poll<Option<()>> + Send + 'static,
+    ) -> Self {
+        Self { name, poll: Box::new(poll) }
+    }
+}
+
+/// Returns the signals that end a program.
+#[cfg(unix)]
+fn ending() -> io::Result<Vec<Signal>> {
+    use tokio::signal::unix::SignalKind as Kind;
+    Ok(vec![unix("SIGINT", Kind::interrupt())?, unix("SIGTERM", Kind::terminate())?])
+}
+
+/// Returns the signals that end a full-screen program.
+#[cfg(unix)]
+fn ending_at_terminal() -> io::Result<Vec<Signal>> {
+    use tokio::signal::unix::SignalKind as Kind;
+    let mut signals = ending()?;
+    signals.extend([unix("SIGHUP", Kind::hangup())?, unix("SIGQUIT", Kind::quit())?]);
+    Ok(signals)
+}
+
+#[cfg(unix)]
+fn unix(name: &'static str, kind: tokio::signal::unix::SignalKind) -> io::Result<Signal> {
+    let mut signal = tokio::signal::unix::signal(kind)?;
+    Ok(Signal::new(name, move |context| signal.poll_recv(context)))
+}
+
+/// Returns the signals that end a program of a console.
+#[cfg(windows)]
+fn ending() -> io::Result<Vec<Signal>> {
+    use tokio::signal::windows::{ctrl_break, ctrl_c};
+    let (mut ctrl_c, mut ctrl_break) = (ctrl_c()?, ctrl_break()?);
+    Ok(vec![
+        Signal::new("Ctrl+C", move |context| ctrl_c.poll_recv(context)),
+        Signal::new("Ctrl+Break", move |context| ctrl_break.poll_recv(context)),
+    ])
+}
+
+/// Returns the signals that end a full-screen program of a console.
+#[cfg(windows)]
+fn ending_at_terminal() -> io::Result<Vec<Signal>> {
+    let mut closed = tokio::signal::windows::ctrl_close()?;
+    let mut signals = ending()?;
+    signals.push(Signal::new("close", move |context| closed.poll_recv(context)));
+    Ok(signals)
 }

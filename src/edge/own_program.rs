@@ -5,14 +5,20 @@
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// This program, also where its file has been replaced since it started.
-pub(super) const PROGRAM: &str = "/proc/self/exe";
+/// Returns this program, on Linux also where its file has been replaced since it started.
+fn program() -> io::Result<PathBuf> {
+    match cfg!(target_os = "linux") {
+        true => Ok(PathBuf::from("/proc/self/exe")),
+        false => std::env::current_exe(),
+    }
+}
 
 /// The most bytes of standard error that are kept.
 const MAX_NOTES_BYTES: u64 = 64 << 10;
@@ -80,7 +86,7 @@ fn run(
 ) -> Result<Ended, OwnProgramError> {
     let end = Instant::now() + deadline;
     let mut process = Process(
-        Command::new(PROGRAM)
+        Command::new(program()?)
             .args(arguments)
             .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
@@ -165,7 +171,7 @@ impl GuardProcess {
     ///
     /// Fails if it cannot be started, and if it is not ready in time.
     pub fn start(arguments: &[OsString], patience: Duration) -> io::Result<Self> {
-        let mut child = Command::new(PROGRAM)
+        let mut child = Command::new(program()?)
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -215,6 +221,7 @@ impl Drop for GuardProcess {
 ///
 /// Fails for a process that a shell started as a job: it leads a group already.
 pub fn own_session() -> io::Result<()> {
+    #[cfg(unix)]
     rustix::process::setsid()?;
     Ok(())
 }

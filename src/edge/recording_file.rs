@@ -1,13 +1,13 @@
 //! Recordings in files: a line of JSON for each snapshot. With a name that ends in `.zst`, each line is a Zstandard frame
 //! of its own, so that a recording that was cut off is readable up to there.
 
-use crate::edge::input::{open_input, plain};
+use crate::edge::input::plain;
 use crate::edge::memory::received;
+use crate::edge::open::{open_input, open_new};
 use crate::edge::replace::{ReplaceError, create};
 use crate::facts::limits::{MAX_RECORDED_BYTES, MAX_ZSTD_WINDOW};
 use crate::facts::snapshot::Snapshot;
 use crate::top::{RecordingError, SnapshotSequence, entry};
-use rustix::fs::{Mode, OFlags};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use serde_json::Value;
@@ -68,10 +68,8 @@ impl RecordingWriter {
     /// Fails where the name exists, and as the system does.
     pub fn create(path: &str) -> Result<Self, RecordingFileError> {
         create(Path::new(path), b"")?;
-        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = rustix::fs::open(path, flags, Mode::empty());
-        let file = file.map_err(|error| failed("create", path, error.into()))?;
-        Ok(Self { path: path.to_owned(), file: file.into(), last: None })
+        let file = open_new(path).map_err(|error| failed("create", path, error))?;
+        Ok(Self { path: path.to_owned(), file, last: None })
     }
 
     /// Writes a snapshot, or its difference from the one before.

@@ -1,7 +1,8 @@
 //! Snapshots in files and in folders, one file for each node: JSON, compressed with Zstandard when the name ends in `.zst`, or within a page of `kq report`.
 
-use crate::edge::input::{open_input, plain, shown};
+use crate::edge::input::{plain, shown};
 use crate::edge::memory::Counting;
+use crate::edge::open::open_input;
 use crate::edge::replace::{ReplaceError, store};
 use crate::facts::limits::{MAX_SNAPSHOT_BYTES, MAX_ZSTD_WINDOW, unpacked_limit};
 use crate::facts::report_page::snapshot_text;

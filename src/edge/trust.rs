@@ -151,14 +151,14 @@ pub(in crate::edge) fn kind_trusted(root: &Path, path: &str) -> Result<FileType,
 }
 
 /// A socket in a trusted folder.
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 #[derive(Debug)]
 pub(in crate::edge) struct TrustedSocket {
     folder: OwnedFd,
     name: OsString,
 }
 
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 impl TrustedSocket {
     /// Finds a socket below the node's root.
     ///

@@ -15,6 +15,7 @@ use crate::edge::host::{LIMIT, host_root, read_beneath, read_host, read_state_fi
 use crate::edge::input::shown;
 use crate::edge::kubelet_process::stopped_kubelet;
 use crate::edge::kubelet_process::{NONE_RUNS, find_kubelet};
+use crate::edge::no_live_node;
 use crate::edge::program_version::program_version;
 use crate::edge::snapshot_file::{SnapshotFileError, read_snapshot};
 use crate::edge::trust::{TrustedProgram, read_trusted};
@@ -104,6 +105,9 @@ fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapsho
     {
         return remote::gather(spec, config, needs, name);
     }
+    if node.has_root() {
+        check_live()?;
+    }
     // Where the processes cannot be listed, one may run.
     let none_runs = kubelet.tried.iter().any(|tried| tried.reason == NONE_RUNS);
     let is_stopped = none_runs || node == NodeInQuestion::Copied;
@@ -188,6 +192,18 @@ fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapsho
     }
     snapshot.host = host;
     Ok(snapshot)
+}
+
+/// Fails where this build cannot read a live node.
+///
+/// # Errors
+///
+/// Fails on other systems than Linux.
+pub fn check_live() -> Result<(), Failure> {
+    match no_live_node() {
+        None => Ok(()),
+        Some(reason) => Err(Failure::missing(anyhow::anyhow!(reason))),
+    }
 }
 
 /// Records why no source below the node's root was queried.

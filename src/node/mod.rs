@@ -26,7 +26,7 @@ mod spec;
 mod stats;
 
 pub use facts::{FactKey, FactSet, summary};
-pub use gather::{cgroup_tree, gather, is_of_this_machine, tree_failure};
+pub use gather::{cgroup_tree, check_live, gather, is_of_this_machine, tree_failure};
 pub use given_devices::read_devices;
 pub use kubelet_node::{
     GivenConfig, KubeletFlags, KubeletNode, KubeletOptions, KubeletStartOption, config_of,

@@ -7,6 +7,8 @@
 //! | another | yes | has this machine's machineID | this machine, under that name |
 //! | another | yes | has another one, or none, or cannot be read | another one |
 //!
+//! On macOS and Windows, which are no nodes, every `--node-name` is of another one.
+//!
 //! A flag that names a root, a runtime's socket or a kubelet's address locates the node.
 
 use super::config::KubeletConfig;
@@ -19,6 +21,7 @@ use super::spec::NodeSpec;
 use crate::answer::Failure;
 use crate::edge::api_server::ApiServer;
 use crate::edge::clock::after_now;
+use crate::edge::no_live_node;
 use crate::facts::devices::DeviceFacts;
 use crate::facts::host::HostFacts;
 use crate::facts::lookup::Lookup;
@@ -39,7 +42,10 @@ pub fn node<'a>(
         || spec.runtime_endpoint.is_some()
         || spec.kubelet_url.is_some()
         || spec.pods_from.is_some_and(|from| from != PodSource::ApiServer);
-    let is_named = spec.kubeconfig.is_some() || spec.environment.kubeconfig.is_some();
+    // A machine that is no node needs no name of a kubeconfig: the node is another one.
+    let is_named = spec.kubeconfig.is_some()
+        || spec.environment.kubeconfig.is_some()
+        || no_live_node().is_some();
     if is_placed || !is_named {
         return None;
     }

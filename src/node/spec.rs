@@ -60,7 +60,7 @@ pub struct NodeSpec {
 pub struct Environment {
     /// `KUBECONFIG`
     pub kubeconfig: Option<String>,
-    /// `HOME`
+    /// `HOME`; on Windows `USERPROFILE`.
     pub home: Option<String>,
     /// `CONTAINER_RUNTIME_ENDPOINT`
     pub container_runtime_endpoint: Option<String>,

@@ -3,7 +3,7 @@
 use crate::device::fake_kubelet::{DeviceAllocation, PluginState, TopologyConfig};
 use serde::{Deserialize, Serialize};
 
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 pub use client::{Allocation, AllocationOptions, allocate, ask, end_pod};
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ pub enum Answer {
     Refused(String),
 }
 
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 mod client {
     use super::{Answer, Request};
     use crate::answer::Failure;

@@ -1,18 +1,18 @@
 //! Changes and long-running commands of device allocation: the repair of a checkpoint, the fake kubelet with its
 //! requests, and the inspection of plugins.
 
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 mod control;
 mod plugins;
 mod preference;
 mod repair;
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 mod serve;
 
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 pub use control::{Allocation, AllocationOptions, allocate, end_pod};
 pub use plugins::{InspectOptions, inspect, wait_for};
 pub use preference::{PluginSearch, QueriedPlugins};
 pub use repair::{PreparedRepair, RepairOptions};
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 pub use serve::{ServeOptions, serve};

@@ -4,7 +4,7 @@
 
 use crate::answer::{Failure, Warning, WarningCode};
 use crate::device::repair::{DeviceRepair, Done, RepairPlan, Request, entries, plan};
-use crate::edge::checkpoint_file::{CheckpointFile, CheckpointFileError};
+use crate::edge::checkpoint_file::{CheckpointFile, CheckpointFileError, identity};
 use crate::edge::clock::now;
 use crate::edge::device_plugin::folder::KUBELET_SOCKET;
 use crate::edge::host::{ReadError, host_root};
@@ -15,9 +15,8 @@ use crate::facts::devices::PLUGIN_FOLDER;
 use crate::facts::distribution::{Place, rows};
 use crate::facts::node_pods::NodePods;
 use crate::facts::snapshot::Snapshot;
-use crate::node::{FactKey, KubeletNode, Needs};
+use crate::node::{FactKey, KubeletNode, Needs, check_live};
 use anyhow::anyhow;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The options of a repair.
@@ -56,6 +55,7 @@ impl PreparedRepair {
         root: Option<&Path>,
         gather: impl FnOnce(Needs) -> Result<KubeletNode, Failure>,
     ) -> Result<Self, Failure> {
+        check_live()?;
         let RepairOptions { request, checkpoint, backup, dry_run } = options;
         let named = checkpoint.as_deref().map(|path| absolute(path).and_then(open)).transpose()?;
         let (host_root, _) = host_root(root);
@@ -384,8 +384,7 @@ pub fn is_kubelets(file: &CheckpointFile, host_root: &Path) -> Result<bool, Fail
     let folders = roots.chain(usual).map(|root| format!("{root}/device-plugins"));
     Ok(folders.chain([PLUGIN_FOLDER.to_owned()]).any(|folder| {
         [host_root, Path::new("/")].into_iter().any(|base| {
-            let found = base.join(folder.trim_start_matches('/')).metadata().ok();
-            let found = found.map(|found| (found.dev(), found.ino()));
+            let found = identity(&base.join(folder.trim_start_matches('/')));
             found.is_some() && found == own
         })
     }))

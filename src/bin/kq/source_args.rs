@@ -11,7 +11,7 @@ use kq::k8s::duration::GoDuration;
 use kq::node::source_order::NodeInQuestion;
 use kq::node::{self, DeviceFiles, Environment, Needs, NodeSpec, summary};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The flags about a live node, which a snapshot conflicts with.
@@ -192,9 +192,10 @@ pub fn gather(
 #[expect(clippy::disallowed_methods, reason = "the environment is read here, once")]
 fn environment() -> Environment {
     let read = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
     Environment {
         kubeconfig: read("KUBECONFIG"),
-        home: read("HOME").filter(|home| home.starts_with('/')),
+        home: read(home).filter(|home| Path::new(home).is_absolute()),
         container_runtime_endpoint: read(ENDPOINT_VARIABLE),
         cri_config_file: read(CRICTL_CONFIG_VARIABLE),
     }

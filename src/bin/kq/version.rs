@@ -1,8 +1,9 @@
 //! `kq version`
 
-use crate::exit::{Code, Failure, tell};
+use crate::exit::{Code, Failure, note, tell};
 use crate::output_format::{OutputFormat, formats};
 use crate::source_args::SourceArgs;
+use kq::edge::no_live_node;
 use kq::node::{KubeletNode, KubeletOptions};
 use kq::question::version::{client_version, table, versions, versions_needs};
 
@@ -42,7 +43,16 @@ impl Args {
             return Ok(Code::Answered);
         }
         let options = KubeletOptions::default();
-        let node = KubeletNode::gather(&self.sources.spec(), &options, versions_needs())?;
+        let node = match KubeletNode::gather(&self.sources.spec(), &options, versions_needs()) {
+            Ok(node) => node,
+            // The version of kq itself is known on every system.
+            Err(failure) if no_live_node().is_some_and(|reason| reason == failure.reason()) => {
+                self.output.write(&client_version(), table, table)?;
+                note("missing", &failure.reason());
+                return Ok(Code::Missing);
+            }
+            Err(failure) => return Err(failure),
+        };
         self.sources.show(&node.snapshot);
         let versions = versions(&node);
         self.output.write(&versions, table, table)?;

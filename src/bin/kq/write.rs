@@ -15,8 +15,6 @@ use kq::output::order;
 use kq::output::screen::Screen;
 use kq::output::terminal::{plain, show};
 use kq::output::value::{to_value, write_json, write_yaml};
-use rustix::fd::AsFd;
-use rustix::termios::{isatty, tcgetwinsize};
 use serde::Serialize;
 use std::fmt::Display;
 use std::io::{self, BufRead, BufWriter, IsTerminal, Write};
@@ -248,7 +246,15 @@ pub fn screen_of_notes() -> Screen {
 }
 
 /// Returns the width of a terminal that knows it.
-fn width(stream: &impl AsFd) -> Option<u16> {
-    let size = isatty(stream).then(|| tcgetwinsize(stream).ok()).flatten();
+#[cfg(unix)]
+fn width(stream: &(impl IsTerminal + rustix::fd::AsFd)) -> Option<u16> {
+    let size = stream.is_terminal().then(|| rustix::termios::tcgetwinsize(stream).ok()).flatten();
     size.map(|size| size.ws_col).filter(|columns| *columns > 0)
+}
+
+/// The width of the console, which standard output and standard error share.
+#[cfg(windows)]
+fn width(stream: &impl IsTerminal) -> Option<u16> {
+    let size = stream.is_terminal().then(|| crossterm::terminal::size().ok()).flatten();
+    size.map(|(columns, _)| columns).filter(|columns| *columns > 0)
 }

@@ -346,11 +346,27 @@ impl Source {
 
     /// Returns the authorities of the system, for a kubeconfig that names none.
     fn system(&self) -> Result<Authorities, ApiError> {
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        Authorities::signing(roots)
-            .ok_or_else(|| self.refuse("neither it nor the system has a certificate authority"))
+        Authorities::signing(system_roots()).ok_or_else(|| self.refuse(NO_AUTHORITY))
     }
+}
+
+#[cfg(not(target_os = "macos"))]
+const NO_AUTHORITY: &str = "neither it nor the system has a certificate authority";
+
+#[cfg(target_os = "macos")]
+const NO_AUTHORITY: &str = "it has no certificate authority, and kq does not read those of macOS";
+
+#[cfg(not(target_os = "macos"))]
+fn system_roots() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots
+}
+
+/// Returns no authorities: the keychain is read by a library that only Apple's SDK has.
+#[cfg(target_os = "macos")]
+fn system_roots() -> RootCertStore {
+    RootCertStore::empty()
 }
 
 /// Returns where kq finds a path of the node.

@@ -1,4 +1,4 @@
-//! The replacement of the CRI client without the feature `cri`: every call fails with an error that says so.
+//! The replacement of the CRI client without the feature `cri`, or on another system than Linux: every call fails with an error that says so.
 
 use super::{ContainerDetails, CriError, RuntimeNeeds, SandboxStatus};
 use crate::edge::trust::NamedBy;

@@ -1,5 +1,6 @@
 //! Why a runtime did not answer at all.
 
+use crate::edge::no_live_node;
 use crate::facts::distribution::{Place, of_runtime, rows};
 
 /// Why nothing is known from a runtime. A single failed call is not such an error: it becomes the
@@ -28,9 +29,10 @@ pub enum CriError {
         /// The reason.
         reason: String,
     },
-    /// The feature `cri` is off.
+    /// The feature `cri` is off, or this is not Linux.
     #[error(
-        "cannot query the container runtime at {endpoint}: kq was built without the feature `cri`"
+        "cannot query the container runtime at {endpoint}: {}",
+        no_live_node().unwrap_or("kq was built without the feature `cri`")
     )]
     NotBuilt {
         /// The endpoint.
@@ -59,6 +61,7 @@ impl CriError {
                 ))
             }
             Self::Version { .. } => None,
+            Self::NotBuilt { .. } if no_live_node().is_some() => None,
             Self::NotBuilt { .. } => Some("build kq with `--features cri`".to_owned()),
         }
     }

@@ -10,44 +10,44 @@ mod needs;
 pub use error::CriError;
 pub use needs::{ContainerDetails, RuntimeNeeds, SandboxStatus, StatusNeeds};
 
-#[cfg(not(feature = "cri"))]
+#[cfg(not(cri))]
 mod disabled;
-#[cfg(not(feature = "cri"))]
+#[cfg(not(cri))]
 pub use disabled::{CriSession, ExecRuntime, read_runtime};
 
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 pub(super) mod connect;
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 mod convert;
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 mod exec;
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 mod info;
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 pub(super) mod read;
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 pub(super) mod reason;
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 mod session;
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 mod verbose;
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 pub use connect::{MAX_MESSAGE_BYTES, connect};
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 pub use convert::{Answered, decode_answer};
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 pub use exec::ExecRuntime;
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 pub use read::read_runtime;
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 pub use reason::status_reason;
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 pub use session::CriSession;
 
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 pub mod storage;
 
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 #[rustfmt::skip]
 #[allow(missing_docs, clippy::all, reason = "generated from v1.proto, where the words are")]
 pub mod v1;

@@ -1,13 +1,16 @@
-//! Stubs for a build without the feature `cri`.
+//! Stubs for a build without the feature `cri`, and for other systems than Linux.
 
 use super::query::{PluginAnswer, PluginQuery};
 use crate::device::manager::PluginOptions;
 use crate::device::plugins::PluginInfo;
+use crate::edge::no_live_node;
 use crate::facts::checkpoint::device::DeviceSet;
 use std::path::Path;
 use std::time::Duration;
 
-const NOT_BUILT: &str = "kq was built without the feature `cri`, which brings gRPC";
+fn reason() -> &'static str {
+    no_live_node().unwrap_or("kq was built without the feature `cri`, which brings gRPC")
+}
 
 /// Fails, since kq was built without the feature.
 ///
@@ -15,7 +18,7 @@ const NOT_BUILT: &str = "kq was built without the feature `cri`, which brings gR
 ///
 /// Always.
 pub fn ask_options(_socket: &Path, _deadline: Duration) -> Result<PluginOptions, String> {
-    Err(NOT_BUILT.to_owned())
+    Err(reason().to_owned())
 }
 
 /// Fails, since kq was built without the feature.
@@ -24,7 +27,7 @@ pub fn ask_options(_socket: &Path, _deadline: Duration) -> Result<PluginOptions,
 ///
 /// Always.
 pub fn ask_info(_socket: &Path, _deadline: Duration) -> Result<PluginInfo, String> {
-    Err(NOT_BUILT.to_owned())
+    Err(reason().to_owned())
 }
 
 /// Fails, since kq was built without the feature.
@@ -39,10 +42,10 @@ pub fn ask_preferred(
     _size: usize,
     _deadline: Duration,
 ) -> Result<Result<Option<Vec<String>>, String>, String> {
-    Err(NOT_BUILT.to_owned())
+    Err(reason().to_owned())
 }
 
 /// Returns a failure for each plugin.
 pub fn ask_all(plugins: &[PluginQuery], _root: &Path, _deadline: Duration) -> Vec<PluginAnswer> {
-    plugins.iter().map(|plugin| PluginAnswer::failed(plugin, NOT_BUILT)).collect()
+    plugins.iter().map(|plugin| PluginAnswer::failed(plugin, reason())).collect()
 }

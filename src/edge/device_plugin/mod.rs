@@ -7,51 +7,58 @@
 //!
 //! Followed are `pkg/kubelet/cm/devicemanager/plugin/v1beta1` and its `endpoint.go`.
 
-pub mod folder;
 mod query;
+
+#[cfg(target_os = "linux")]
+pub mod folder;
+#[cfg(target_os = "linux")]
 pub mod socket_registry;
+#[cfg(target_os = "linux")]
 pub mod unix_sockets;
+
+#[cfg(not(target_os = "linux"))]
+pub use super::elsewhere::node::{folder, unix_sockets};
 
 /// The largest message that the kubelet takes from a plugin: grpc-go's default.
 pub const MAX_PLUGIN_MESSAGE_BYTES: usize = 4 << 20;
 
 pub use query::{PluginAnswer, PluginQuery};
 
-#[cfg(not(feature = "cri"))]
+#[cfg(not(cri))]
 mod disabled;
-#[cfg(not(feature = "cri"))]
+#[cfg(not(cri))]
 pub use disabled::{ask_all, ask_info, ask_options, ask_preferred};
 
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 mod any_authority;
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 mod ask;
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 mod client;
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 mod control;
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 mod places;
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 mod registration;
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 mod registration_server;
 
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 pub use ask::{ask_all, ask_info, ask_options, ask_preferred};
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 pub use client::{PluginClient, wire_devices};
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 pub use control::{Caller, ControlError, MAX_CONTROL_BYTES, send_request};
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 pub use registration_server::{Incoming, RegistrationServer, Timeouts, in_time};
 
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 #[rustfmt::skip]
 #[allow(missing_docs, clippy::all, reason = "generated from v1beta1.proto, where the words are")]
 pub mod v1beta1;
 
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 #[rustfmt::skip]
 #[allow(missing_docs, clippy::all, reason = "generated from pluginregistration.proto")]
 pub mod pluginregistration;

@@ -2,7 +2,7 @@
 
 use crate::device::manager::PluginOptions;
 use crate::device::plugins::PluginInfo;
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ pub struct PluginAnswer {
 impl PluginAnswer {
     /// Returns where it serves as a device plugin; `None`: it does not, or that is not known. A path that it names
     /// is one of the node.
-    #[cfg(feature = "cri")]
+    #[cfg(cri)]
     pub(super) fn serves(&self, asking: &PluginQuery, root: &Path) -> Option<PathBuf> {
         let Some(info) = &self.info else { return Some(asking.socket.clone()) };
         let info = info.as_ref().ok().filter(|info| info.kind == "DevicePlugin")?;

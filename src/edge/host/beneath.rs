@@ -5,6 +5,7 @@
 //! `openat2` resolves links that way since Linux 5.6. Where it is missing or forbidden, kq resolves the
 //! links itself. A concurrent rename on the node could misdirect that walk, but it only reads.
 
+use super::ReadError;
 use crate::edge::memory;
 use crate::edge::place::Last;
 use rustix::fs::{self, FileType, Mode, OFlags, ResolveFlags};
@@ -21,30 +22,6 @@ pub const LIMIT: u64 = 16 << 20;
 
 /// How many links may lead on, as in the kernel.
 pub(in crate::edge) const MOST_LINKS: usize = 40;
-
-/// Why a file or folder was not read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ReadError {
-    /// It does not exist.
-    #[error("no such file")]
-    Absent,
-    /// It has another type.
-    #[error("{found}, expected {expected}")]
-    Kind {
-        found: &'static str,
-        /// The expected type.
-        expected: &'static str,
-    },
-    /// It exceeds the limit.
-    #[error("larger than {limit} bytes, which kq does not read")]
-    TooLarge { limit: u64 },
-    /// An untrusted user can change it; see [`trust`](crate::edge::trust).
-    #[error("not trusted: {0}")]
-    Untrusted(String),
-    /// The system call failed.
-    #[error("{0}")]
-    System(String),
-}
 
 /// Reads a regular file below the node's root. Nothing else is opened, so nothing blocks or has side effects.
 ///

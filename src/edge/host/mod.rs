@@ -6,15 +6,16 @@ mod beneath;
 mod root;
 mod usage;
 
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 pub(super) use beneath::resolve;
-pub use beneath::{LIMIT, ReadError, link_beneath, list_beneath, read_beneath};
+pub use beneath::{LIMIT, link_beneath, list_beneath, read_beneath};
 pub(super) use beneath::{
     MOST_LINKS, expect_kind, folder_beneath, kind_name, names_in, open, open_folder, parts, system,
 };
 pub use root::{has_process, host_root, is_running};
 pub use usage::{read_filesystem, read_usage};
 
+pub use crate::edge::read_error::ReadError;
 use crate::edge::trust::{kind_trusted, list_trusted, read_trusted};
 use crate::facts::host::{
     FILES, HUGEPAGES, HostFacts, INIT_MOUNTINFO, NUMA_NODES, OWN_MOUNTINFO, SWAP_GROUPS, Text,

@@ -4,7 +4,7 @@ use crate::edge::http::authorities::Authorities;
 use crate::edge::http::error::HttpError;
 use crate::edge::input::plain;
 use crate::edge::memory;
-use rustix::fs::OFlags;
+use crate::edge::open::open_unblocked;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::{
@@ -12,9 +12,8 @@ use rustls::{
 };
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -252,10 +251,7 @@ pub(crate) fn open_bounded(path: &Path) -> Result<(File, Vec<u8>), String> {
         false => Err("is not a regular file".to_owned()),
     };
     expect_file(fs::metadata(path).map_err(|error| plain(&error))?.is_file())?;
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    let flags = i32::try_from(flags.bits()).unwrap_or_default();
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path);
-    let file = file.map_err(|error| plain(&error))?;
+    let file = open_unblocked(path).map_err(|error| plain(&error))?;
     // Another file can be there by now.
     expect_file(file.metadata().map_err(|error| plain(&error))?.is_file())?;
     let mut content = Vec::new();

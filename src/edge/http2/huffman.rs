@@ -93,7 +93,7 @@ pub fn encode(text: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Returns the text; `None`: no encoder writes that.
-#[cfg(any(test, feature = "cri"))]
+#[cfg(any(test, cri))]
 pub fn decode(encoded: &[u8]) -> Option<Vec<u8>> {
     let mut text = Vec::with_capacity(encoded.len() * 8 / 5);
     let (mut code, mut length) = (0_u32, 0);

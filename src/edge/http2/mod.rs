@@ -4,17 +4,17 @@
 //! h2 writes the pseudo-headers in an order of its own, and refuses an `:authority` that is not one of RFC 3986,
 //! of which gRPC is full.
 
-#[cfg(any(test, feature = "cri"))]
+#[cfg(any(test, cri))]
 mod decode;
 mod hpack;
 mod huffman;
 
-#[cfg(any(test, feature = "cri"))]
+#[cfg(any(test, cri))]
 pub use decode::Decoder;
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 pub use decode::plain_block;
 pub use hpack::Encoder;
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 pub use hpack::Field;
 
 /// The type of a frame with headers.

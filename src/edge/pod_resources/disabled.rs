@@ -1,5 +1,6 @@
-//! A stub for a build without the feature `cri`.
+//! A stub for a build without the feature `cri`, or for another system than Linux.
 
+use crate::edge::no_live_node;
 use crate::edge::trust::NamedBy;
 use crate::facts::lookup::Lookup;
 use crate::facts::pod_resources::PodResources;
@@ -13,5 +14,6 @@ pub fn read_pod_resources(
     _named_by: NamedBy,
     _deadline: Duration,
 ) -> Lookup<PodResources> {
-    Lookup::failed(socket, "kq was built without the feature `cri`, which brings gRPC")
+    let not_built = "kq was built without the feature `cri`, which brings gRPC";
+    Lookup::failed(socket, no_live_node().unwrap_or(not_built))
 }

@@ -6,17 +6,17 @@
 /// Where the kubelet serves it, below its root folder.
 pub const BELOW_ROOT: &str = "pod-resources/kubelet.sock";
 
-#[cfg(not(feature = "cri"))]
+#[cfg(not(cri))]
 mod disabled;
-#[cfg(not(feature = "cri"))]
+#[cfg(not(cri))]
 pub use disabled::read_pod_resources;
 
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 mod read;
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 pub use read::read_pod_resources;
 
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 #[rustfmt::skip]
 #[allow(missing_docs, clippy::all, reason = "generated from v1.proto, where the words are")]
 pub mod v1;

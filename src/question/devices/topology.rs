@@ -38,7 +38,7 @@ pub fn parse_numa_node(text: &str) -> Result<i64, String> {
 }
 
 /// Refuses a list that names a NUMA node twice.
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 pub(crate) fn refuse_twice(nodes: &[i64]) -> Result<(), Failure> {
     let mut seen = BTreeSet::new();
     match nodes.iter().find(|node| !seen.insert(**node)) {

@@ -18,6 +18,7 @@ use crate::edge::kubelet_process::find_kubelet;
 use crate::facts::devices::PLUGIN_FOLDER;
 use crate::facts::kubelet_process::DEFAULT_ROOT_DIR;
 use crate::facts::lookup::Lookup;
+use crate::node::check_live;
 use anyhow::anyhow;
 use connections::SocketTable;
 use std::io::ErrorKind;
@@ -77,6 +78,7 @@ pub fn inspect(options: &InspectOptions) -> Result<DevicePlugins, Failure> {
 }
 
 fn inspect_folder(options: &InspectOptions, may_be_absent: bool) -> Result<DevicePlugins, Failure> {
+    check_live()?;
     let (root, _) = host_root(options.host_root.as_deref());
     let mut report = DevicePlugins::default();
     let kubelet = find_kubelet(&root).unwrap_or_else(|error| {

@@ -88,7 +88,7 @@ pub(super) fn add(
 }
 
 /// Queries the fake kubelet of a folder; `None`: there is none.
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 fn fake_kubelet(
     call_timeout: Duration,
     folder: &Path,
@@ -128,7 +128,7 @@ fn fake_kubelet(
     }
 }
 
-#[cfg(not(feature = "cri"))]
+#[cfg(not(cri))]
 fn fake_kubelet(
     _call_timeout: Duration,
     _folder: &Path,

@@ -90,7 +90,7 @@ pub struct Args {
     output: OutputFormat,
 }
 
-#[cfg(not(feature = "cri"))]
+#[cfg(not(cri))]
 impl Args {
     /// Fails, since kq was built without gRPC.
     pub fn run(self) -> Result<Code, Failure> {
@@ -98,7 +98,7 @@ impl Args {
     }
 }
 
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 mod run {
     use super::{Args, Code, Failure};
     use crate::exit::{note, tell, tell_all, warn};

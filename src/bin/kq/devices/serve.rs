@@ -1,11 +1,11 @@
 //! `kq devices serve`
 
 use crate::exit::{Code, Failure};
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 use crate::write;
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 use kq::action::devices::{ServeOptions, serve};
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 use kq::device::fake_kubelet::TimedEvent;
 use kq::k8s::duration::GoDuration;
 use std::path::PathBuf;
@@ -77,7 +77,7 @@ pub enum Lines {
     Json,
 }
 
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 impl Args {
     /// Serves until it is interrupted.
     pub fn run(self) -> Result<Code, Failure> {
@@ -92,13 +92,13 @@ impl Args {
 }
 
 /// Ends at once, after a second interrupt.
-#[cfg(feature = "cri")]
+#[cfg(cri)]
 #[expect(clippy::disallowed_methods, reason = "there is nothing left to do in order")]
 fn give_up() {
     std::process::exit(130);
 }
 
-#[cfg(not(feature = "cri"))]
+#[cfg(not(cri))]
 impl Args {
     /// Fails, since kq was built without gRPC.
     pub fn run(self) -> Result<Code, Failure> {
@@ -107,9 +107,12 @@ impl Args {
 }
 
 /// Returns the failure of a build without gRPC.
-#[cfg(not(feature = "cri"))]
+#[cfg(not(cri))]
 pub fn not_built(folder: &std::path::Path) -> Failure {
     let folder = folder.display();
+    if let Some(reason) = kq::edge::no_live_node() {
+        return Failure::missing(anyhow::anyhow!("cannot talk to plugins in {folder}: {reason}"));
+    }
     Failure::missing(anyhow::anyhow!(
         "cannot talk to plugins in {folder}: kq was built without the feature `cri`"
     ))

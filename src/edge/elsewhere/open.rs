@@ -1,0 +1,27 @@
+//! Opens the files that the command line or a configuration names.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+/// Opens what the operator named, to be read to its end: a file, a device, a pipe.
+///
+/// # Errors
+///
+/// Fails as the system does, and for a folder.
+pub(in crate::edge) fn open_input(path: &Path) -> io::Result<File> {
+    if fs::metadata(path)?.is_dir() {
+        return Err(io::Error::other("is a directory, expected a file"));
+    }
+    File::open(path)
+}
+
+/// Opens a file, which the caller has checked to be one.
+pub(in crate::edge) fn open_unblocked(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+/// Opens a new file of kq's for appending.
+pub(in crate::edge) fn open_new(path: &str) -> io::Result<File> {
+    OpenOptions::new().append(true).open(path)
+}
