@@ -43,9 +43,13 @@ pub fn node<'a>(
         || spec.kubelet_url.is_some()
         || spec.pods_from.is_some_and(|from| from != PodSource::ApiServer);
     // A machine that is no node needs no name of a kubeconfig: the node is another one.
+    let has_usual = || {
+        let home = spec.environment.home.as_deref().map(Path::new);
+        home.is_some_and(|home| home.join(".kube/config").exists())
+    };
     let is_named = spec.kubeconfig.is_some()
         || spec.environment.kubeconfig.is_some()
-        || no_live_node().is_some();
+        || (no_live_node().is_some() && has_usual());
     if is_placed || !is_named {
         return None;
     }
