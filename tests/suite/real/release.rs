@@ -186,3 +186,70 @@ fn the_image_answers_as_the_binary_on_its_host() {
     assert_eq!(findings(&ran), findings(&on_host));
     ctr(&["images", "remove", "--sync", name.trim()]);
 }
+
+/// Returns the type of a binary by its header: the format and the machine.
+fn type_of(binary: &[u8]) -> (&'static str, u32) {
+    let word = |at: usize| u32::from_le_bytes(binary[at..at + 4].try_into().expect("four bytes"));
+    match &binary[..4] {
+        // The magic number and the type of the processor (`mach-o/loader.h`).
+        [0xcf, 0xfa, 0xed, 0xfe] => ("Mach-O", word(4)),
+        // The offset of the header is at 0x3c; the machine follows its signature.
+        [b'M', b'Z', ..] => ("PE", word(word(0x3c) as usize + 4) & 0xffff),
+        other => panic!("{other:?} is no binary of macOS or Windows"),
+    }
+}
+
+#[test]
+fn the_archives_of_other_systems_hold_their_binaries() {
+    if is_guest() {
+        return;
+    }
+    let Some(release) = release() else {
+        return leave_out(&format!("{RELEASE} names no folder of scripts/release"));
+    };
+    if !has("unzip") {
+        return leave_out("unzip is missing");
+    }
+    let work = tempfile::tempdir().expect("a folder");
+    for (end, program, expected) in [
+        ("-darwin-amd64.tar.gz", "kq", ("Mach-O", 0x0100_0007)),
+        ("-darwin-arm64.tar.gz", "kq", ("Mach-O", 0x0100_000c)),
+        ("-windows-amd64.zip", "kq.exe", ("PE", 0x8664)),
+    ] {
+        let archive = file(&release, end);
+        let name = archive.file_name().and_then(|name| name.to_str()).expect("a name");
+        let folder = work.path().join(name.trim_end_matches(".tar.gz").trim_end_matches(".zip"));
+        match end.ends_with(".zip") {
+            true => run("unzip", &["-q", text(&archive), "-d", text(work.path())]),
+            false => run("tar", &["-xzf", text(&archive), "-C", text(work.path())]),
+        };
+        let binary = fs::read(folder.join(program)).expect("a binary");
+        assert_eq!(type_of(&binary), expected, "{end}");
+        for document in ["LICENSE", "completions/kq.bash", "man/kq-doctor.1"] {
+            assert!(folder.join(document).is_file(), "{end}: {document}");
+        }
+    }
+    if !has("wine") {
+        return leave_out("wine is missing: the binary for Windows is not run");
+    }
+    let kq = file(&file(work.path(), "-windows-amd64"), "/kq.exe");
+    let prefix = work.path().join("wine");
+    let wine = |arguments: &[&str]| {
+        let mut command = Command::new("wine");
+        command.arg(&kq).args(arguments).current_dir(repository());
+        command.env("WINEPREFIX", &prefix).env("WINEDEBUG", "-all").output().expect("wine")
+    };
+    if !wine(&["version", "--client"]).status.success() {
+        return leave_out(
+            "this wine lacks a library of Windows 10 that Rust needs (wine 9 has it)",
+        );
+    }
+    let arguments = ["doctor", "--snapshot", "examples/night/worker-3.json", "-o", "json"];
+    let (there, here) = (wine(&arguments), run(env!("CARGO_BIN_EXE_kq"), &arguments));
+    assert_eq!(there.status.code(), here.status.code());
+    assert_eq!(findings(&there), findings(&here));
+    let live = wine(&["doctor"]);
+    assert_eq!(live.status.code(), Some(3));
+    let words = String::from_utf8_lossy(&live.stderr);
+    assert!(words.contains("needs Linux") && words.contains("--snapshot FILE"), "{words}");
+}
