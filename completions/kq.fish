@@ -1842,8 +1842,8 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from rbac" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -l namespace -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -l run -r
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -l kubeconfig -r -F
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -l context -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -s h -l help -d 'Print help'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from answer" -s h -l help -d 'Print help'
