@@ -57,10 +57,8 @@ mod elsewhere;
 use elsewhere::open;
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{
-    node::{
-        cgroup_files, cgroup_tree, checkpoint_file, host, image_records, kubelet_process, listener,
-        probe, program_version, trust,
-    },
+    node::{cgroup_files, cgroup_tree, checkpoint_file, host, image_records, trust},
+    processes::{kubelet_process, listener, probe, program_version},
     replace,
 };
 

@@ -1,10 +1,11 @@
 //! What takes the place of the modules that need Linux, on macOS and Windows.
 //!
-//! [`open`] and [`replace`] work on every system, with the means of the standard library. [`node`] holds the readers of a
-//! live node, with the signatures of those for Linux: each fails with [`NEEDS_LINUX`](super::NEEDS_LINUX).
+//! [`open`] and [`replace`] work on every system, with the means of the standard library. [`node`] and [`processes`]
+//! hold the readers of a live node, with the signatures of those for Linux: each fails with [`NEEDS_LINUX`](super::NEEDS_LINUX).
 
 pub mod node;
 pub(in crate::edge) mod open;
+pub mod processes;
 pub mod replace;
 
 use crate::edge::memory::Exceeded;

@@ -292,6 +292,14 @@ impl Session {
     }
 }
 
+impl Drop for Session {
+    /// Ends the program of a test that failed before its end.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 fn resize(terminal: &File, columns: u16, rows: u16) {
     let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(terminal, size).expect("it has a size");
