@@ -67,7 +67,9 @@ pub fn parse(words: &[String]) -> Result<Vec<Change>, ChangeError> {
     let mut changes = Vec::new();
     while let Some(word) = rest.next() {
         let Some(kind) = KINDS.iter().find(|kind| kind.word == word) else {
-            let nearest = nearest(word, KINDS.iter().map(|kind| kind.word));
+            // Of a change in quotes, the first word is the mistyped one.
+            let first = word.split_whitespace().next().unwrap_or(word);
+            let nearest = nearest(first, KINDS.iter().map(|kind| kind.word));
             return Err(ChangeError::Unknown { word: word.to_owned(), nearest });
         };
         changes.push(one(kind, &mut rest)?);
@@ -258,7 +260,8 @@ mod tests {
             assert_eq!(parsed(quoted), parsed(words), "{quoted}");
         }
         parsed("remove|set maxPods=50").expect_err("not the name of a pod");
-        parsed("sets maxPods=50").expect_err("not a change");
+        let error = parsed("sett maxPods=50").expect_err("not a change");
+        assert!(matches!(error, ChangeError::Unknown { nearest: Some("set"), .. }), "{error:?}");
     }
 
     #[test]
