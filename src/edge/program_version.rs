@@ -1,5 +1,6 @@
 //! Reads the version of a program on the node from `PROGRAM --version`, within limits of time and output.
 
+use crate::edge::host::is_running;
 use crate::edge::trust::TrustedProgram;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, chroot, kill_process_group, waitid};
 use rustix::thread::UnshareFlags;
@@ -121,9 +122,10 @@ pub fn ask_version(
 }
 
 /// Starts a program of the node in the node's root: its libraries and its interpreter are there, while kq's container
-/// has others or none. Without the privilege, or without /proc there, the program starts in kq's own root.
+/// has others or none. Without the privilege, the program starts in kq's own root. So it does where the `/proc` of the node
+/// is not the kernel's: the path of the checked descriptor would lead to a file that the owner of that folder chooses.
 fn start(command: &mut Command, root: &Path) -> io::Result<Child> {
-    if root == Path::new("/") {
+    if root == Path::new("/") || !is_running(root) {
         return command.spawn();
     }
     let in_root = thread::scope(|scope| scope.spawn(|| start_in(command, root)).join());

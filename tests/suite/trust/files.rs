@@ -149,8 +149,14 @@ fn a_program_starts_in_the_root_of_its_node() {
     let program = TrustedProgram::find(root, "/etc/file").expect("it is believed");
     let time = Duration::from_secs(20);
     program_version(&program, time).expect_err("without /proc it starts outside");
+    // Files in the place of descriptors are not executed.
     let processes = Processes(root.join("proc"));
-    fs::create_dir(&processes.0).expect("a folder can be made");
+    for number in 0..64 {
+        let planted = processes.0.join(format!("self/fd/{number}"));
+        fs::create_dir_all(planted.parent().expect("a folder")).expect("a folder can be made");
+        install(&planted, "755", "#!/bin/of-the-node\necho runc version 6.6.6\n");
+    }
+    program_version(&program, time).expect_err("this /proc is not the kernel's");
     let mounted = Command::new("mount").args(["-t", "proc", "proc"]).arg(&processes.0).status();
     assert!(mounted.is_ok_and(|status| status.success()));
     assert_eq!(program_version(&program, time).expect("it answers"), "1.1.5");
