@@ -26,7 +26,7 @@ impl<T> Derived<T> {
     }
 }
 
-/// One step on the way to a value.
+/// One step on the way to a value. A plan has dozens for each pod, so rare parts that are large are on the heap.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
 #[serde(tag = "step", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Step {
@@ -44,7 +44,7 @@ pub enum Step {
         /// The field that is added up.
         field: &'static str,
         /// The pods' class.
-        classes: Vec<QosClass>,
+        classes: Box<[QosClass]>,
         /// How many there are.
         pods: usize,
         sum: i64,
@@ -93,17 +93,7 @@ pub enum Step {
         unit: &'static str,
     },
     /// Capacity without what is reserved.
-    Allocatable {
-        resource: String,
-        /// All there is.
-        capacity: Quantity,
-        /// `systemReserved`
-        system_reserved: Quantity,
-        /// `kubeReserved`
-        kube_reserved: Quantity,
-        /// The result.
-        allocatable: Quantity,
-    },
+    Allocatable(Box<AllocatableStep>),
     /// `qosReserved`: what is held back for higher classes.
     QosReserved {
         /// What there is before.
@@ -202,26 +192,7 @@ impl fmt::Display for Step {
                 write!(f, "asked {asked_us} us, systemd keeps whole percents: {kept_us} us")
             }
             Self::Units { units, unit } => write!(f, "{units} {unit}"),
-            Self::Allocatable {
-                resource,
-                capacity,
-                system_reserved,
-                kube_reserved,
-                allocatable,
-            } => {
-                write!(f, "capacity {resource} {capacity}")?;
-                for (reserved, name) in
-                    [(system_reserved, "systemReserved"), (kube_reserved, "kubeReserved")]
-                {
-                    if !reserved.is_zero() {
-                        write!(f, " - {name} {reserved}")?;
-                    }
-                }
-                if system_reserved.is_zero() && kube_reserved.is_zero() {
-                    return f.write_str(", nothing reserved");
-                }
-                write!(f, " = {allocatable}")
-            }
+            Self::Allocatable(allocatable) => allocatable.fmt(f),
             Self::QosReserved { available, requests, percent, limit } => {
                 write!(f, "{available} - {requests} x {percent} / 100 = {limit} bytes")
             }
@@ -245,6 +216,37 @@ impl fmt::Display for Step {
                 write!(f, "not above {score} of the smallest container ({request} bytes)")
             }
             Self::Rule { rule } => f.write_str(rule.text()),
+        }
+    }
+}
+
+/// Capacity without what is reserved, of one resource of the node.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AllocatableStep {
+    pub resource: String,
+    /// All there is.
+    pub capacity: Quantity,
+    /// `systemReserved`
+    pub system_reserved: Quantity,
+    /// `kubeReserved`
+    pub kube_reserved: Quantity,
+    /// The result.
+    pub allocatable: Quantity,
+}
+
+impl fmt::Display for AllocatableStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "capacity {} {}", self.resource, self.capacity)?;
+        let (system, kube) = (&self.system_reserved, &self.kube_reserved);
+        for (reserved, name) in [(system, "systemReserved"), (kube, "kubeReserved")] {
+            if !reserved.is_zero() {
+                write!(f, " - {name} {reserved}")?;
+            }
+        }
+        match system.is_zero() && kube.is_zero() {
+            true => f.write_str(", nothing reserved"),
+            false => write!(f, " = {}", self.allocatable),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! by the vectors `node_allocatable.jsonl`.
 
 use crate::cgroup::cpu::milli_cpu_to_shares;
-use crate::cgroup::derivation::{Derived, Step};
+use crate::cgroup::derivation::{AllocatableStep, Derived, Step};
 use crate::cgroup::name::CgroupName;
 use crate::cgroup::pod::hugepage_size_bytes;
 use crate::cgroup::resource_config::ResourceConfig;
@@ -51,13 +51,13 @@ pub fn kubepods_config(
             Some(amount) if enforced => amount.clone(),
             _ => Quantity::default(),
         };
-        Step::Allocatable {
+        Step::Allocatable(Box::new(AllocatableStep {
             resource: name.to_string(),
             capacity: node.capacity.get(name).cloned().unwrap_or_default(),
             system_reserved: reserved(&node.reservations.system),
             kube_reserved: reserved(&node.reservations.kube),
             allocatable: amount.clone(),
-        }
+        }))
     };
     Some(cgroup_config(amounts, false, &explain, node.cpus, config))
 }

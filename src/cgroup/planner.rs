@@ -40,7 +40,7 @@ impl Planner<'_> {
         }
         let percent = self.node.reservations.qos_memory_percent;
         let qos = qos_cgroups(&sums, percent, &self.settings);
-        warnings.extend(overcommitment(active, &self.settings));
+        warnings.extend(overcommitment(active, &sums, &self.settings));
         if per_qos {
             warn_of_limits(&qos, warnings);
         } else {

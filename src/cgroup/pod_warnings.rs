@@ -108,23 +108,14 @@ fn all_amounts(pod: &Pod) -> impl Iterator<Item = &Quantity> {
 }
 
 /// Warns if pods request more than the node's allocatable amounts: the kubelet would refuse some. It counts
-/// allocated resources, so a pending resize refuses no pod.
-pub fn overcommitment(pods: &[&Pod], settings: &CgroupSettings) -> Vec<Warning> {
-    let mut sums = QosSums::default();
-    for pod in pods {
-        if !is_resizing(pod) {
-            sums.add(pod, settings);
-            continue;
-        }
-        let mut allocated = (*pod).clone();
-        match put_allocated(&mut allocated, &RecordedResources::default(), &settings.rules) {
-            // What the pod has until then is not known, and so is the sum.
-            Allocation::Unknown => return Vec::new(),
-            Allocation::AsAsked | Allocation::Recorded | Allocation::Reported => {
-                sums.add(&allocated, settings);
-            }
-        }
-    }
+/// allocated resources, so a pending resize refuses no pod. `sums` are those of the specs.
+pub fn overcommitment(pods: &[&Pod], sums: &QosSums, settings: &CgroupSettings) -> Vec<Warning> {
+    let allocated = match pods.iter().any(|pod| is_resizing(pod)) {
+        true => allocated_sums(pods, settings),
+        false => Some(*sums),
+    };
+    // What a pod has until its resize is not known, and so is the sum.
+    let Some(sums) = allocated else { return Vec::new() };
     let milli_cpu = sums.guaranteed_milli_cpu.wrapping_add(sums.burstable_milli_cpu);
     let memory = sums.guaranteed_memory.wrapping_add(sums.burstable_memory);
     let asked = [
@@ -142,4 +133,23 @@ pub fn overcommitment(pods: &[&Pod], settings: &CgroupSettings) -> Vec<Warning> 
         })
     });
     over.collect()
+}
+
+/// Adds up what the kubelet has allocated to pods; `None`: of a pod it is not known.
+fn allocated_sums(pods: &[&Pod], settings: &CgroupSettings) -> Option<QosSums> {
+    let mut sums = QosSums::default();
+    for pod in pods {
+        if !is_resizing(pod) {
+            sums.add(pod, settings);
+            continue;
+        }
+        let mut allocated = (*pod).clone();
+        match put_allocated(&mut allocated, &RecordedResources::default(), &settings.rules) {
+            Allocation::Unknown => return None,
+            Allocation::AsAsked | Allocation::Recorded | Allocation::Reported => {
+                sums.add(&allocated, settings);
+            }
+        }
+    }
+    Some(sums)
 }

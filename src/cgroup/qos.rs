@@ -212,5 +212,5 @@ impl QosCgroups {
 
 fn pod_sum(field: &'static str, classes: Vec<QosClass>, pods: usize, sum: i64) -> Step {
     let unit = if field == "requests.cpu" { "milli-CPU" } else { "bytes" };
-    Step::PodSum { field, classes, pods, sum, unit }
+    Step::PodSum { field, classes: classes.into(), pods, sum, unit }
 }

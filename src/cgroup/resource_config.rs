@@ -198,7 +198,8 @@ pub fn shares_file(
     version: CgroupVersion,
     WeightWriter { writer, formula, assumed }: WeightWriter,
 ) -> ExplainedFile {
-    let mut because = shares.because.clone();
+    let mut because = Vec::with_capacity(shares.because.len() + 1);
+    because.extend_from_slice(&shares.because);
     let shares = shares.value;
     let file = files::shares_file(shares, version, formula);
     if version == CgroupVersion::V2 {

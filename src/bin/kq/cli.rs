@@ -97,8 +97,11 @@ fn define<A: Args>(name: &'static str) -> clap::Command {
 impl Cli {
     /// Returns the definition with one of the commands alone. `None`: it is not among [`ALONE`].
     ///
-    /// It is only good for a command line without mistakes: help, suggestions and versions are of the whole definition.
+    /// It is only good for a command line without mistakes: help and suggestions are of the whole definition.
     pub fn definition_with(command: &str) -> Option<clap::Command> {
+        if matches!(command, "--version" | "-V") {
+            return Some(clap::Command::new("kq").version(env!("CARGO_PKG_VERSION")));
+        }
         let (name, define) = ALONE.iter().find(|(name, _)| *name == command)?;
         Some(CommonArgs::augment_args(clap::Command::new("kq")).subcommand(define(name)))
     }

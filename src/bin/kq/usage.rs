@@ -74,8 +74,10 @@ fn without_value_tip(mut error: clap::Error) -> clap::Error {
 fn try_read(arguments: impl IntoIterator<Item = OsString>) -> Result<CommandLine, clap::Error> {
     let arguments = with_kubelet_flags(arguments);
     let command = arguments.get(1).and_then(|name| Cli::definition_with(name.to_str()?));
-    if let Some(Ok(line)) = command.map(|command| read_by(command, &arguments)) {
-        return Ok(line);
+    match command.map(|command| read_by(command, &arguments)) {
+        Some(Ok(line)) => return Ok(line),
+        Some(Err(version)) if version.kind() == ErrorKind::DisplayVersion => return Err(version),
+        _ => {}
     }
     read_by(Cli::command(), &arguments)
 }

@@ -294,7 +294,10 @@ pub struct Loaded {
 impl Loaded {
     /// Adds the result of another file.
     pub fn append(&mut self, mut other: Self) {
-        self.pods.append(&mut other.pods);
+        match self.pods.is_empty() {
+            true => self.pods = other.pods,
+            false => self.pods.append(&mut other.pods),
+        }
         self.problems.append(&mut other.problems);
         self.notes.append(&mut other.notes);
     }
