@@ -208,6 +208,9 @@ _kq() {
             kq__subcmd__fleet,answer)
                 cmd="kq__subcmd__fleet__subcmd__answer"
                 ;;
+            kq__subcmd__fleet,apply)
+                cmd="kq__subcmd__fleet__subcmd__apply"
+                ;;
             kq__subcmd__fleet,ask)
                 cmd="kq__subcmd__fleet__subcmd__ask"
                 ;;
@@ -231,6 +234,9 @@ _kq() {
                 ;;
             kq__subcmd__fleet__subcmd__help,answer)
                 cmd="kq__subcmd__fleet__subcmd__help__subcmd__answer"
+                ;;
+            kq__subcmd__fleet__subcmd__help,apply)
+                cmd="kq__subcmd__fleet__subcmd__help__subcmd__apply"
                 ;;
             kq__subcmd__fleet__subcmd__help,ask)
                 cmd="kq__subcmd__fleet__subcmd__help__subcmd__ask"
@@ -417,6 +423,9 @@ _kq() {
                 ;;
             kq__subcmd__help__subcmd__fleet,answer)
                 cmd="kq__subcmd__help__subcmd__fleet__subcmd__answer"
+                ;;
+            kq__subcmd__help__subcmd__fleet,apply)
+                cmd="kq__subcmd__help__subcmd__fleet__subcmd__apply"
                 ;;
             kq__subcmd__help__subcmd__fleet,ask)
                 cmd="kq__subcmd__help__subcmd__fleet__subcmd__ask"
@@ -777,12 +786,16 @@ _kq() {
             return 0
             ;;
         kq__subcmd__cgroup__subcmd__apply)
-            opts="-y -o -f -n -A -l -r -v -h -V --dry-run --yes --allow-oom --rollback-file --output --filename --namespace --all-namespaces --selector --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
+            opts="-y -o -f -n -A -l -r -v -h -V --dry-run --yes --allow-oom --plan-digest --rollback-file --output --filename --namespace --all-namespaces --selector --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --plan-digest)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --rollback-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3441,7 +3454,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet)
-            opts="-h -V --help --version run collect ask clean rbac guard answer help"
+            opts="-h -V --help --version run apply collect ask clean rbac guard answer help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3461,6 +3474,108 @@ _kq() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__fleet__subcmd__apply)
+            opts="-l -n -y -o -h -V --selector --nodes-from --sample --image-pull-policy --namespace --service-account --priority-class --requests --parallel --timeout --kubeconfig --context --image --canary --max-unavailable --max-failures --cordon --record --resume --dry-run --yes --output --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --nodes-from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sample)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --image-pull-policy)
+                    COMPREPLY=($(compgen -W "Always IfNotPresent Never" -- "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --service-account)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --priority-class)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --requests)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --parallel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --image)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --canary)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-unavailable)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-failures)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --record)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --resume)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -3557,7 +3672,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet__subcmd__collect)
-            opts="-l -n -d -h -V --selector --nodes-from --sample --image --api-only --image-pull-policy --namespace --service-account --priority-class --requests --parallel --timeout --dry-run --yes --kubeconfig --context --dir --help --version"
+            opts="-l -n -d -h -V --selector --nodes-from --sample --image-pull-policy --namespace --service-account --priority-class --requests --parallel --timeout --kubeconfig --context --image --api-only --dry-run --yes --dir --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3576,10 +3691,6 @@ _kq() {
                     return 0
                     ;;
                 --sample)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --image)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3620,6 +3731,10 @@ _kq() {
                     return 0
                     ;;
                 --context)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --image)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3669,7 +3784,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet__subcmd__help)
-            opts="run collect ask clean rbac guard answer help"
+            opts="run apply collect ask clean rbac guard answer help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3683,6 +3798,20 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet__subcmd__help__subcmd__answer)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__fleet__subcmd__help__subcmd__apply)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3795,7 +3924,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet__subcmd__rbac)
-            opts="-n -o -h -V --api-only --namespace --name --output --help --version run collect clean"
+            opts="-n -o -h -V --api-only --cordon --namespace --name --output --help --version run apply collect clean"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3829,7 +3958,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet__subcmd__run)
-            opts="-l -n -o -h -V --selector --nodes-from --sample --image --api-only --image-pull-policy --namespace --service-account --priority-class --requests --parallel --timeout --dry-run --yes --kubeconfig --context --group-by --value --output --help --version"
+            opts="-l -n -o -h -V --selector --nodes-from --sample --image-pull-policy --namespace --service-account --priority-class --requests --parallel --timeout --kubeconfig --context --image --api-only --dry-run --yes --group-by --value --output --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3848,10 +3977,6 @@ _kq() {
                     return 0
                     ;;
                 --sample)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --image)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3895,6 +4020,10 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --image)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --group-by)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3933,12 +4062,16 @@ _kq() {
             return 0
             ;;
         kq__subcmd__gc__subcmd__apply)
-            opts="-y -o -r -v -h -V --dry-run --yes --max --keep --allow-unsure --output --trigger --at-usage --image-fs-capacity --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --records --help --version"
+            opts="-y -o -r -v -h -V --dry-run --yes --plan-digest --max --keep --allow-unsure --output --trigger --at-usage --image-fs-capacity --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --records --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --plan-digest)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --max)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -5389,7 +5522,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__help__subcmd__fleet)
-            opts="run collect ask clean rbac guard answer"
+            opts="run apply collect ask clean rbac guard answer"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5403,6 +5536,20 @@ _kq() {
             return 0
             ;;
         kq__subcmd__help__subcmd__fleet__subcmd__answer)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__help__subcmd__fleet__subcmd__apply)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -7287,7 +7434,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__schema)
-            opts="-h -V --help --version CgroupApply CgroupDiff CgroupExplanation CgroupOwner CgroupPlan CgroupUsage ChangeList ClusterPreemption CpuShares DeviceAllocation DeviceAllocationList DeviceCapacity DeviceList DevicePlan DevicePlugins DevicePodEnded DeviceRepair DeviceStateVerification EvictionRank FleetAnswer FreeDevices GcLint GcPolicy ImageDisk ImageExplanation ImageGcApply ImageGcPass ImageGcPlan ImageList NodeChecks PodAdmission PodPreemption PodReadmission PodReport PreemptionApply PreemptionCause PreemptionLint ProbeLint ProbePlan ProbeRun ProbeSimulation ThrottlingRanking Version WhatIf"
+            opts="-h -V --help --version CgroupApply CgroupDiff CgroupExplanation CgroupOwner CgroupPlan CgroupUsage ChangeList ClusterPreemption CpuShares DeviceAllocation DeviceAllocationList DeviceCapacity DeviceList DevicePlan DevicePlugins DevicePodEnded DeviceRepair DeviceStateVerification EvictionRank FleetAnswer FleetApply FreeDevices GcLint GcPolicy ImageDisk ImageExplanation ImageGcApply ImageGcPass ImageGcPlan ImageList NodeChecks PodAdmission PodPreemption PodReadmission PodReport PreemptionApply PreemptionCause PreemptionLint ProbeLint ProbePlan ProbeRun ProbeSimulation ThrottlingRanking Version WhatIf"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -308,6 +308,7 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l plan-digest -d 'Apply only the plan with this digest: planDigest of --dry-run -o json. kq refuses another plan' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l rollback-file -d 'Where to store the rollback file (default: kq-rollback-TIME.json in the current directory)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
@@ -532,6 +533,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l plan-digest -d 'Apply only the plan with this digest: planDigest of --dry-run -o json. kq refuses another plan' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l max -d 'Remove at most this number of images' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l keep -d 'Keep images whose tag, digest or ID matches (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
@@ -1745,20 +1747,20 @@ complete -c kq -n "__fish_kq_using_subcommand top" -l kubelet-insecure-skip-tls-
 complete -c kq -n "__fish_kq_using_subcommand top" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand top" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand top" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask clean rbac guard answer help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask clean rbac guard answer help" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask clean rbac guard answer help" -f -a "run" -d 'Run a command of kq on the nodes of a cluster, and merge the answers'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask clean rbac guard answer help" -f -a "collect" -d 'Store a snapshot of each node of a cluster in a folder, for kq fleet ask'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask clean rbac guard answer help" -f -a "ask" -d 'Ask the same question about many snapshots, and merge the answers'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask clean rbac guard answer help" -f -a "clean" -d 'Delete the pods that earlier runs of kq fleet left behind'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask clean rbac guard answer help" -f -a "rbac" -d 'Print the RBAC manifests of a service account that may run a command of kq fleet'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask clean rbac guard answer help" -f -a "guard" -d 'Read the steps of a run from standard input, and delete the pods that are left at its end, for kq fleet run'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask clean rbac guard answer help" -f -a "answer" -d 'Run a command of kq, and write its answer packed and with a checksum, for kq fleet run'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run collect ask clean rbac guard answer help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer help" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer help" -f -a "run" -d 'Run a command of kq on the nodes of a cluster, and merge the answers'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer help" -f -a "apply" -d 'Change the nodes of a cluster with one command, a few at a time'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer help" -f -a "collect" -d 'Store a snapshot of each node of a cluster in a folder, for kq fleet ask'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer help" -f -a "ask" -d 'Ask the same question about many snapshots, and merge the answers'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer help" -f -a "clean" -d 'Delete the pods that earlier runs of kq fleet left behind'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer help" -f -a "rbac" -d 'Print the RBAC manifests of a service account that may run a command of kq fleet'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer help" -f -a "guard" -d 'Read the steps of a run from standard input, and delete the pods that are left at its end, for kq fleet run'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer help" -f -a "answer" -d 'Run a command of kq, and write its answer packed and with a checksum, for kq fleet run'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -s l -l selector -d 'Only nodes with these labels, such as pool=gpu; the syntax is kubectl\'s' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l nodes-from -d 'A file with the names of more nodes, as from kubectl get nodes -o name; - is standard input' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l sample -d 'Only this number of nodes, or this part of them, evenly spread over their names' -r
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l image -d 'The image of kq, as in docs/release.md' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l image-pull-policy -d 'Always, IfNotPresent or Never' -r -f -a "Always\t''
 IfNotPresent\t''
 Never\t''"
@@ -1770,6 +1772,7 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l timeout -d 'Time limit for each node, including the pull of the image' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l image -d 'The image of kq, as in docs/release.md' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l group-by -d 'Count the nodes apart by the value of this label' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l value -d 'A number of each answer, by its path in JSON, such as run.usage.percent: percentiles, and the nodes at both ends' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
@@ -1786,10 +1789,41 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l yes -d 'Do not ask for confirmation'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -s l -l selector -d 'Only nodes with these labels, such as pool=gpu; the syntax is kubectl\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l nodes-from -d 'A file with the names of more nodes, as from kubectl get nodes -o name; - is standard input' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l sample -d 'Only this number of nodes, or this part of them, evenly spread over their names' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l image-pull-policy -d 'Always, IfNotPresent or Never' -r -f -a "Always\t''
+IfNotPresent\t''
+Never\t''"
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -s n -l namespace -d 'The namespace of the pods; it must allow privileged ones' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l service-account -d 'The service account of the pods; its token is not mounted' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l priority-class -d 'The priority class of the pods' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l requests -d 'The requests of each pod, such as cpu=10m,memory=32Mi (default: none)' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l parallel -d 'The number of nodes that are asked at a time' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l timeout -d 'Time limit for each node, including the pull of the image' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l image -d 'The image of kq, as in docs/release.md' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l canary -d 'Change this number of nodes before the others' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l max-unavailable -d 'Change at most this number of nodes at a time, or this part of them, rounded up' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l max-failures -d 'Change no more nodes after more than this number of failures' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l record -d 'Store what was done in this new file' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l resume -d 'Continue the record of an earlier run of the same command' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
+wide\t'All details'
+json\t'The complete answer as JSON'
+yaml\t'The complete answer as YAML'
+name\t'The nodes with a plan'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l cordon -d 'Mark each node as unschedulable while it changes. One whose change fails stays so'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l dry-run -d 'Show the plan of each node without applying it'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -s y -l yes -d 'Do not ask for confirmation'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -s l -l selector -d 'Only nodes with these labels, such as pool=gpu; the syntax is kubectl\'s' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l nodes-from -d 'A file with the names of more nodes, as from kubectl get nodes -o name; - is standard input' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l sample -d 'Only this number of nodes, or this part of them, evenly spread over their names' -r
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l image -d 'The image of kq, as in docs/release.md' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l image-pull-policy -d 'Always, IfNotPresent or Never' -r -f -a "Always\t''
 IfNotPresent\t''
 Never\t''"
@@ -1801,6 +1835,7 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l timeout -d 'Time limit for each node, including the pull of the image' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l image -d 'The image of kq, as in docs/release.md' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -s d -l dir -d 'The directory, which must exist' -r -F
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l api-only -d 'Create no pods: ask about what the API server has of each node'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l dry-run -d 'Show the plan and the first pod, and create nothing'
@@ -1838,6 +1873,7 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from rbac" -s o -l output -d 'Output format' -r -f -a "yaml\t'A document for each object'
 json\t'A List of the objects'"
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from rbac" -l api-only -d 'The rights of run and collect with --api-only'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from rbac" -l cordon -d 'The rights of apply with --cordon'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from rbac" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from rbac" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -l namespace -r
@@ -1849,6 +1885,7 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from answer" -s h -l help -d 'Print help'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from answer" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "run" -d 'Run a command of kq on the nodes of a cluster, and merge the answers'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "apply" -d 'Change the nodes of a cluster with one command, a few at a time'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "collect" -d 'Store a snapshot of each node of a cluster in a folder, for kq fleet ask'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "ask" -d 'Ask the same question about many snapshots, and merge the answers'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "clean" -d 'Delete the pods that earlier runs of kq fleet left behind'
@@ -1968,6 +2005,7 @@ complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_f
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from preempt" -f -a "why" -d 'Show which component killed a pod, and for which other pod'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from preempt" -f -a "lint" -d 'Find pods that their priority does not protect from the kubelet'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "run" -d 'Run a command of kq on the nodes of a cluster, and merge the answers'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "apply" -d 'Change the nodes of a cluster with one command, a few at a time'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "collect" -d 'Store a snapshot of each node of a cluster in a folder, for kq fleet ask'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "ask" -d 'Ask the same question about many snapshots, and merge the answers'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "clean" -d 'Delete the pods that earlier runs of kq fleet left behind'

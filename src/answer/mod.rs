@@ -11,6 +11,7 @@ mod finding;
 /// Findings as tables.
 pub mod finding_export;
 pub mod finding_view;
+mod plan_digest;
 /// Reasons with their sentences.
 mod worded;
 
@@ -18,6 +19,7 @@ pub use basis::{Assumption, Basis, Fact, Missing, MissingFact, Warning, WarningC
 pub use certainty::Certainty;
 pub use failure::{Failure, FailureKind};
 pub use finding::{Finding, Rule, Severity, Subject, Wording};
+pub(crate) use plan_digest::plan_digest;
 pub use worded::Worded;
 
 use crate::output::metrics::Metrics;

@@ -1,5 +1,6 @@
 //! The answers of many nodes to one question, as one answer.
 //!
+//! * `apply`: a change of many nodes, and its record;
 //! * `outcome`: one node's answer and its results, each with a severity;
 //! * `pod`: the pod that runs on a node, and the pods that may exist; `packed`: an answer in the pod's log;
 //! * `leftover`: the pods that outlived their run;
@@ -7,6 +8,7 @@
 //! * `merge`: nodes with the same result are counted together, so that memory is bounded by the results;
 //! * `view`: the merged answer as tables, CSV and names.
 
+mod apply;
 mod leftover;
 mod merge;
 mod outcome;
@@ -17,10 +19,13 @@ mod rbac;
 mod tests;
 mod view;
 
+pub use apply::{ApplyEvent, ApplyRecord, ChangeState, ChangedNode, FleetApply};
 pub use leftover::{FleetPod, fleet_pods};
 pub use merge::{FleetAnswer, Merge, NodeChange, NodeCounts, NodeValue, ResultRow, ValueSummary};
 pub use outcome::{NoAnswer, NodeOutcome, NodeResult, Reply};
 pub use packed::Packed;
-pub use pod::{MANAGED_BY, MANAGED_BY_LABEL, OpenPods, PodSettings, PodState, PodStep, uid_of_run};
+pub use pod::{
+    MANAGED_BY, MANAGED_BY_LABEL, NodeCommand, OpenPods, PodSettings, PodState, PodStep, uid_of_run,
+};
 pub use rbac::{FleetUse, RbacOptions};
 pub use view::{csv, names, summary, table, wide};

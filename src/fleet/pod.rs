@@ -56,27 +56,26 @@ impl PodSettings {
         format!("kq-fleet-{}-{number}", self.run)
     }
 
-    /// Returns the pod that asks a question on a node. It is bound to the node by its name, so that no scheduler decides.
-    pub fn pod(&self, number: usize, node: &str, question: &[String]) -> Value {
-        let mut command = vec![PROGRAM.to_owned(), "fleet".to_owned(), "answer".to_owned()];
-        command.push("--".to_owned());
-        command.extend(question.iter().cloned());
+    /// Returns the pod that runs a command on a node. It is bound to the node by its name, so that no scheduler decides.
+    pub fn pod(&self, number: usize, node: &str, command: &NodeCommand<'_>) -> Value {
+        let mut host = json!({"name": "host", "mountPath": "/host"});
+        if !command.writes_files {
+            host["readOnly"] = json!(true);
+            // The mounts below it too, where the runtime can.
+            host["recursiveReadOnly"] = json!("IfPossible");
+        }
+        let start = [PROGRAM, "fleet", "answer", "--"].map(str::to_owned);
+        let words: Vec<String> = start.into_iter().chain(command.words.iter().cloned()).collect();
         let mut container = json!({
             "name": "kq",
             "image": self.image,
-            "command": command,
+            "command": words,
             "securityContext": {
                 "privileged": true,
                 "readOnlyRootFilesystem": true,
                 "runAsUser": 0,
             },
-            "volumeMounts": [{
-                "name": "host",
-                "mountPath": "/host",
-                "readOnly": true,
-                // The mounts below it too, where the runtime can.
-                "recursiveReadOnly": "IfPossible",
-            }],
+            "volumeMounts": [host],
         });
         if let Some(policy) = &self.image_pull_policy {
             container["imagePullPolicy"] = json!(policy);
@@ -117,6 +116,22 @@ impl PodSettings {
             },
             "spec": spec,
         })
+    }
+}
+
+/// A command of kq that runs on a node.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeCommand<'a> {
+    /// Its words, without `kq`.
+    pub words: &'a [String],
+    /// It writes files of the node.
+    pub writes_files: bool,
+}
+
+impl<'a> NodeCommand<'a> {
+    /// Returns a command that only reads files.
+    pub fn reading(words: &'a [String]) -> Self {
+        Self { words, writes_files: false }
     }
 }
 

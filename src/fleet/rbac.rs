@@ -12,6 +12,8 @@ pub enum FleetUse {
     Pods,
     /// `fleet run --api-only`, and `collect --api-only`
     ApiOnly,
+    /// `fleet apply`; with `cordon`, it marks nodes as unschedulable.
+    Apply { cordon: bool },
     /// `fleet clean`
     Clean,
 }
@@ -30,8 +32,11 @@ impl RbacOptions {
     pub fn manifests(&self, uses: FleetUse) -> Vec<Value> {
         let rule = |resource: &str, verbs: &[&str]| json!({"apiGroups": [""], "resources": [resource], "verbs": verbs});
         let (of_cluster, of_namespace) = match uses {
-            FleetUse::Pods => (
-                vec![rule("nodes", &["list"])],
+            FleetUse::Pods | FleetUse::Apply { .. } => (
+                vec![match uses {
+                    FleetUse::Apply { cordon: true } => rule("nodes", &["get", "list", "patch"]),
+                    _ => rule("nodes", &["list"]),
+                }],
                 vec![
                     rule("pods", &["create", "delete", "get", "list"]),
                     rule("pods/log", &["get"]),

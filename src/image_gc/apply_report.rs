@@ -15,6 +15,8 @@ pub struct ImageGcApply {
     pub planned_at: Timestamp,
     /// It was only planned.
     pub dry_run: bool,
+    /// The SHA-256 of the plan: what is removed, in order. `--plan-digest` applies this plan and no other.
+    pub plan_digest: String,
     /// The bytes to free, as the kubelet counts; `None`: everything on the list.
     pub target_bytes: Option<i64>,
     /// The sizes of what was removed, as the kubelet counts.
@@ -71,6 +73,7 @@ impl ImageGcApply {
     /// Puts the list and the results together.
     pub fn new(
         planned_at: Timestamp,
+        plan_digest: String,
         list: &[Removal],
         target_bytes: Option<i64>,
         done: Option<&Removals>,
@@ -83,6 +86,7 @@ impl ImageGcApply {
         Self {
             planned_at,
             dry_run: done.is_none(),
+            plan_digest,
             target_bytes,
             counted_bytes: done.map_or(0, |done| done.counted_bytes),
             measured_bytes: None,

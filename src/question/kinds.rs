@@ -21,7 +21,7 @@ pub use crate::device::plugins::DevicePlugins;
 pub use crate::device::repair::DeviceRepair;
 pub use crate::device::verify::Verification;
 pub use crate::eviction::EvictionRank;
-pub use crate::fleet::FleetAnswer;
+pub use crate::fleet::{FleetAnswer, FleetApply};
 pub use crate::image_gc::apply_report::ImageGcApply;
 pub use crate::image_gc::disk::ImageDisk;
 pub use crate::image_gc::explain::ImageExplanation;
@@ -76,6 +76,7 @@ pub const KINDS: &[Kind] = &[
     kind::<Verification>(),
     kind::<EvictionRank>(),
     kind::<FleetAnswer>(),
+    kind::<FleetApply>(),
     kind::<FreeDevices>(),
     kind::<GcLint>(),
     kind::<GcPolicy>(),

@@ -2,11 +2,13 @@
 //! pods, and `SnapshotFleet` runs kq for many snapshots. `PodGuard` deletes the pods of a run that was killed, and `CleanPlan`
 //! those that are left nevertheless.
 
+mod apply;
 mod guard;
 mod plan;
 mod run;
 mod snapshots;
 
+pub use apply::{ApplyLog, ChangeCommand, WaveOptions};
 pub use guard::{CleanOptions, CleanPlan, GuardOptions, PodGuard};
 pub use plan::{FleetNode, FleetOptions, FleetPlan, Sample};
 pub use run::{FleetEvent, FleetRun};

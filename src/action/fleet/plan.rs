@@ -6,7 +6,7 @@ use crate::answer::Failure;
 use crate::edge::api_server::ApiServer;
 use crate::edge::clock::moment;
 use crate::facts::node_list::{ListedNode, read_node_list};
-use crate::fleet::PodSettings;
+use crate::fleet::{NodeCommand, PodSettings};
 use crate::k8s::label_selector::LabelSelector;
 use crate::k8s::nearest::nearest;
 use crate::k8s::validation::is_pod_name;
@@ -49,7 +49,7 @@ pub enum Sample {
 
 impl Sample {
     /// Returns how many of a number of nodes are chosen.
-    fn of(self, nodes: usize) -> usize {
+    pub fn of(self, nodes: usize) -> usize {
         match self {
             Self::Nodes(count) => count.min(nodes),
             Self::Percent(percent) => (nodes * percent).div_ceil(100).min(nodes),
@@ -156,7 +156,9 @@ impl FleetPlan {
 
     /// Returns the first pod as JSON; `None`: the run creates none.
     pub fn first_pod(&self, question: &[String]) -> Option<String> {
-        let pod = || self.settings.pod(0, &self.nodes[0].name, question).to_string();
+        let pod = || {
+            self.settings.pod(0, &self.nodes[0].name, &NodeCommand::reading(question)).to_string()
+        };
         (!self.api_only).then(pod)
     }
 

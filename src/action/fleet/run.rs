@@ -8,7 +8,9 @@ use crate::edge::clock::{pause, steady};
 use crate::edge::interrupt::Interrupts;
 use crate::edge::snapshot_file::write_snapshot;
 use crate::facts::snapshot::Snapshot;
-use crate::fleet::{NoAnswer, NodeOutcome, Packed, PodState, PodStep, Reply, uid_of_run};
+use crate::fleet::{
+    NoAnswer, NodeCommand, NodeOutcome, Packed, PodState, PodStep, Reply, uid_of_run,
+};
 use crate::k8s::duration::GoDuration;
 use anyhow::anyhow;
 use std::convert::Infallible;
@@ -43,10 +45,10 @@ pub enum FleetEvent<'a> {
 
 /// A run on the nodes of a cluster.
 pub struct FleetRun {
-    plan: FleetPlan,
+    pub(super) plan: FleetPlan,
     /// `None`: no pods are created.
     guard: Option<Guard>,
-    interrupts: Interrupts,
+    pub(super) interrupts: Interrupts,
     left: AtomicUsize,
     events: Arc<dyn Fn(FleetEvent<'_>) + Send + Sync>,
 }
@@ -121,11 +123,23 @@ impl FleetRun {
         if self.plan.api_only {
             return self.plan.read(at, command);
         }
-        let FleetPlan { server, settings, nodes, .. } = &self.plan;
         let snapshot = ["snapshot".to_owned()];
-        let command = command.unwrap_or(&snapshot);
-        let name = settings.name(at);
-        let pod = settings.pod(at, &nodes[at].name, command);
+        let command = NodeCommand::reading(command.unwrap_or(&snapshot));
+        self.run_pod(at, &self.plan.nodes[at].name, &command, false)
+    }
+
+    /// Runs a command in the pod with this number, and deletes the pod in any case. `is_patient`: a signal does not
+    /// end the wait, as the command changes the node.
+    pub(super) fn run_pod(
+        &self,
+        number: usize,
+        node: &str,
+        command: &NodeCommand<'_>,
+        is_patient: bool,
+    ) -> Result<Packed, NoAnswer> {
+        let FleetPlan { server, settings, .. } = &self.plan;
+        let name = settings.name(number);
+        let pod = settings.pod(number, node, command);
         self.report(&PodStep::Planned { name: name.clone() })?;
         let uid = match server.create_pod(&settings.namespace, &pod) {
             Ok(uid) => uid,
@@ -151,12 +165,13 @@ impl FleetRun {
         };
         // Without its guard process the run still deletes the pod.
         let reported = self.report(&PodStep::Created { name: name.clone(), uid: uid.clone() });
-        let answer = reported.and_then(|()| self.wait(&name, &uid));
+        let answer = reported.and_then(|()| self.wait(&name, &uid, is_patient));
         self.delete(&name, &uid);
         answer
     }
 
-    fn wait(&self, name: &str, uid: &str) -> Result<Packed, NoAnswer> {
+    /// Waits for the end of a pod; `is_patient`: also after a signal.
+    fn wait(&self, name: &str, uid: &str, is_patient: bool) -> Result<Packed, NoAnswer> {
         let FleetPlan { server, settings, timeout, .. } = &self.plan;
         let (namespace, end) = (&settings.namespace, steady() + *timeout);
         loop {
@@ -178,7 +193,7 @@ impl FleetRun {
                 // It may answer again.
                 Err(error) => Some(error.reason()),
             };
-            if self.interrupts.caught().is_some() {
+            if self.interrupts.caught().is_some() && !is_patient {
                 return Err(NoAnswer::Interrupted);
             }
             if steady() >= end {
@@ -186,7 +201,10 @@ impl FleetRun {
                 let so_far = so_far.map(|why| format!(": {why}")).unwrap_or_default();
                 return Err(NoAnswer::TimedOut(format!("{timeout}{so_far}")));
             }
-            self.interrupts.pause(PAUSE);
+            match is_patient {
+                true => pause(PAUSE),
+                false => self.interrupts.pause(PAUSE),
+            }
         }
         // The connection to the kubelet may fail, and a log that is being rotated is whole later.
         attempt(|| {

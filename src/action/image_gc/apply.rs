@@ -1,7 +1,7 @@
 //! Removes the images of a plan, and under disk pressure dead containers before them.
 
 use super::runtime::{NodeRuntime, usage_now};
-use crate::answer::Failure;
+use crate::answer::{Failure, plan_digest};
 use crate::image_gc::apply::{Removal, Removals, Removed, apply, removals, unsure};
 use crate::image_gc::apply_report::{ContainerResult, ImageGcApply, container_line, result_line};
 use crate::image_gc::containers::Step;
@@ -162,9 +162,29 @@ impl Prepared<'_> {
         self.plan().run.wants_space.is_none()
     }
 
+    /// Returns the digest of everything that would be removed, in order.
+    pub fn plan_digest(&self) -> String {
+        let steps = self.plan().containers.iter().flat_map(|containers| &containers.steps);
+        let containers: Vec<&str> = steps
+            .filter_map(|step| match step {
+                Step::Container(container) => Some(container.id.as_str()),
+                Step::Sandbox(sandbox) => Some(sandbox.id.as_str()),
+                Step::LogDirectory(_) => None,
+            })
+            .collect();
+        let images: Vec<&str> = self.images.iter().map(|removal| removal.id.as_str()).collect();
+        plan_digest(&(containers, images))
+    }
+
     /// Returns the report of a run that removes nothing.
     pub fn unchanged(&self, dry_run: bool) -> ImageGcApply {
-        let mut report = ImageGcApply::new(self.plan().at, &self.images, self.target(), None);
+        let mut report = ImageGcApply::new(
+            self.plan().at,
+            self.plan_digest(),
+            &self.images,
+            self.target(),
+            None,
+        );
         report.dry_run = dry_run;
         report
     }
@@ -201,7 +221,8 @@ impl Prepared<'_> {
                 observe(Event::Image(index, images.len(), removal, result));
             }),
         };
-        let mut report = ImageGcApply::new(plan.at, &images, target, Some(&done));
+        let mut report =
+            ImageGcApply::new(plan.at, self.plan_digest(), &images, target, Some(&done));
         report.containers = containers;
         report.stopped = stopped.or(report.stopped);
         report.measured(before, usage_now(&self.node));

@@ -13,6 +13,7 @@ mod gc;
 mod man;
 mod node_args;
 mod output_format;
+mod plan_digest;
 mod pod_args;
 mod preempt;
 mod probe;

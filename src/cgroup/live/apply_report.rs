@@ -10,6 +10,8 @@ use serde::Serialize;
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CgroupChange<'a> {
+    /// The SHA-256 of the plan: the steps, in order. `--plan-digest` applies this plan and no other.
+    pub plan_digest: String,
     /// Where the way back is stored.
     pub rollback_file: Option<String>,
     /// The steps, in order, with their results.
@@ -48,6 +50,7 @@ impl<'a> CgroupChange<'a> {
         };
         let items = repair.steps.iter().enumerate();
         Self {
+            plan_digest: repair.digest(),
             rollback_file: None,
             items: items.map(|(index, step)| StepResult { step, result: result(index) }).collect(),
             left: &repair.left,

@@ -4,6 +4,7 @@
 //! has more than the one that it is in. Everything is judged here, before anything is written. Quota and
 //! period of cgroup v1 are one limit in two files: see [`bandwidth`](super::bandwidth).
 
+use crate::answer::plan_digest;
 use crate::cgroup::files::CgroupVersion;
 use crate::cgroup::live::bandwidth::Bandwidth;
 use crate::cgroup::live::difference::{Difference, Verdict};
@@ -87,6 +88,13 @@ pub struct Repair {
     pub left: Vec<Left>,
     /// Why nothing is to be written.
     pub refusals: Vec<Refusal>,
+}
+
+impl Repair {
+    /// Returns the digest of the steps.
+    pub fn digest(&self) -> String {
+        plan_digest(&self.steps)
+    }
 }
 
 /// What a repair is judged by.

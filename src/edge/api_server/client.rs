@@ -161,7 +161,7 @@ impl ApiServer {
     }
 }
 
-fn check_name(name: &str) -> Result<(), ApiError> {
+pub(super) fn check_name(name: &str) -> Result<(), ApiError> {
     if is_node_name(name) { Ok(()) } else { Err(ApiError::NodeName { name: name.to_owned() }) }
 }
 
@@ -261,8 +261,11 @@ impl Call<'_> {
         *request.method_mut() = method.clone();
         *request.uri_mut() = uri;
         if has_body {
-            let json = HeaderValue::from_static("application/json");
-            request.headers_mut().insert(CONTENT_TYPE, json);
+            let sent = match method == Method::PATCH {
+                true => "application/merge-patch+json",
+                false => "application/json",
+            };
+            request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(sent));
         }
         // The API server answers 406 where no type is accepted in which it writes objects, also for logs.
         let accepted = match expected {

@@ -3,7 +3,7 @@
 //! The server selects events by name, so that a cluster with a hundred thousand events sends only those of one pod. Without a
 //! namespace, it searches all of them.
 
-use crate::edge::api_server::client::{Call, SHORTEST_WAIT};
+use crate::edge::api_server::client::{Call, SHORTEST_WAIT, check_name};
 use crate::edge::api_server::page::{List, is_node_name};
 use crate::edge::api_server::status::Status;
 use crate::edge::api_server::{ApiError, ApiServer};
@@ -182,6 +182,19 @@ impl ApiServer {
     /// Fails unless all of them arrived.
     pub fn nodes(&self, deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
         self.list(&List::nodes(), deadline)
+    }
+
+    /// Marks a node as one for which no pod is scheduled, as `kubectl cordon` does, or as schedulable again. It must not be
+    /// called from asynchronous code.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the node may be marked otherwise.
+    pub fn set_unschedulable(&self, node: &str, is_unschedulable: bool) -> Result<(), ApiError> {
+        check_name(node)?;
+        let patch = json!({"spec": {"unschedulable": is_unschedulable}});
+        let path = format!("/api/v1/nodes/{node}");
+        self.patiently(&Method::PATCH, &path, &Bytes::from(patch.to_string())).map(drop)
     }
 
     /// Requests the pods of each node, several at once, and passes each answer, as of

@@ -63,6 +63,15 @@ impl ApiServer {
         match self.never {}
     }
 
+    /// Marks a node.
+    ///
+    /// # Errors
+    ///
+    /// Is never called.
+    pub fn set_unschedulable(&self, _node: &str, _is_unschedulable: bool) -> Result<(), ApiError> {
+        match self.never {}
+    }
+
     /// Creates a pod.
     ///
     /// # Errors

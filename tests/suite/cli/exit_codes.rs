@@ -78,6 +78,7 @@ const COMMANDS: &[Row] = &[
     of_node("preempt lint", ""),
     of_node("doctor", ""),
     of_files("fleet run"),
+    of_files("fleet apply"),
     of_files("fleet collect"),
     of_files("fleet ask"),
     of_node("report", ""),

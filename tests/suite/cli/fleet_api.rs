@@ -98,7 +98,7 @@ fn mistakes_with_api_only_are_named() {
 }
 
 /// The rights that manifests give, as `cluster list nodes` or `kube-system get pods`.
-fn granted(arguments: &str) -> BTreeSet<String> {
+pub(super) fn granted(arguments: &str) -> BTreeSet<String> {
     let ran = kq(&format!("fleet rbac -o json {arguments}")).run();
     assert_eq!(ran.code, 0, "{}", ran.text());
     let list: Value = serde_json::from_str(&ran.stdout).expect("JSON");
@@ -118,7 +118,7 @@ fn granted(arguments: &str) -> BTreeSet<String> {
 }
 
 /// The rights that the requests so far needed.
-fn needed(fleet: &Fleet) -> BTreeSet<String> {
+pub(super) fn needed(fleet: &Fleet) -> BTreeSet<String> {
     let right = |line: &str| {
         let mut words = line.split(' ');
         let (method, path) = (words.next().expect("a method"), words.next().expect("a path"));
@@ -139,6 +139,7 @@ fn needed(fleet: &Fleet) -> BTreeSet<String> {
             ("GET", true) => "get",
             ("POST", _) => "create",
             ("DELETE", true) => "delete",
+            ("PATCH", true) => "patch",
             _ => panic!("{line}"),
         };
         format!("{scope} {verb} {resource}")
@@ -177,7 +178,7 @@ fn manifests_are_documents_that_bind_one_account() {
     for (line, expected) in [
         ("run -n ../x", "--namespace \"../x\": not a valid name"),
         ("run -- gc apply", "cannot be asked of many nodes"),
-        ("collect -- doctor", "only kq fleet run has a command"),
+        ("collect -- doctor", "only kq fleet run and apply have a command"),
         ("clean --api-only", "clean deletes pods"),
     ] {
         let ran = kq(&format!("fleet rbac {line}")).run();

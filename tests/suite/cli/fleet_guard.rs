@@ -3,7 +3,7 @@
 use super::fleet_server::{Fleet, Kill};
 use super::kq;
 use super::made_up_node::{Kernel, Node};
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal};
 use std::process::{Command, Output, Stdio};
 use std::thread;
 
@@ -35,7 +35,7 @@ fn start(fleet: &Fleet, nodes: &str, root: &str) -> Output {
 /// Kills a run at a request, and returns whether it got so far.
 fn killed(nodes: &str, root: &str, at: usize, after: bool) -> bool {
     let fleet = Fleet::start();
-    let kill = Kill { at, after, process: None, is_done: false };
+    let kill = Kill { at, after, process: None, signal: Signal::KILL, is_done: false };
     fleet.state.lock().expect("it is whole").kill = Some(kill);
     let output = start(&fleet, nodes, root);
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -76,7 +76,8 @@ fn pods_of_a_killed_run_are_deleted_while_deletions_fail() {
     let fleet = Fleet::start();
     {
         let mut state = fleet.state.lock().expect("it is whole");
-        state.kill = Some(Kill { at: 5, after: true, process: None, is_done: false });
+        state.kill =
+            Some(Kill { at: 5, after: true, process: None, signal: Signal::KILL, is_done: false });
         state.faults_of_deletions = 3;
     }
     let output = start(&fleet, "silent", &node.root().display().to_string());

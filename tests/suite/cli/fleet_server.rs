@@ -7,6 +7,7 @@ use crate::edges::http_server::{Seen, Server, Wire, answer, failure, json};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json as value};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
@@ -50,9 +51,17 @@ pub struct State {
     pub kill: Option<Kill>,
     /// The user may not list pods.
     pub hides_pods: bool,
+    /// The folder of each node in which its kq runs.
+    pub folders: BTreeMap<String, PathBuf>,
+    /// The nodes on which a file gets a text before a change begins.
+    pub drift: BTreeMap<String, (PathBuf, &'static str)>,
+    /// The nodes that are marked as unschedulable.
+    pub cordoned: BTreeSet<String>,
+    /// What was marked, and how.
+    pub marks: Vec<(String, bool)>,
 }
 
-/// A SIGKILL for the client.
+/// A signal for the client.
 #[derive(Clone, Copy, Debug)]
 pub struct Kill {
     /// At this request, counted from 1.
@@ -61,6 +70,8 @@ pub struct Kill {
     pub after: bool,
     /// The process, once it is known.
     pub process: Option<Pid>,
+    /// The signal, such as SIGKILL.
+    pub signal: Signal,
     /// It was killed.
     pub is_done: bool,
 }
@@ -147,7 +158,7 @@ fn kill(state: &Mutex<State>, at: usize, after: bool) {
         let Some(kill) = due else { return };
         match kill.process {
             Some(process) => {
-                kill_process(process, Signal::KILL).expect("it runs");
+                kill_process(process, kill.signal).expect("it runs");
                 locked(state).kill = Some(Kill { is_done: true, at: 0, ..kill });
             }
             None if Instant::now() < end => thread::sleep(Duration::from_millis(5)),
@@ -167,8 +178,24 @@ fn respond(state: &Mutex<State>, seen: &Seen) -> Vec<u8> {
         return json(&value!({"kind": "NodeList", "items": nodes}).to_string()).into_bytes();
     }
     if let Some(name) = path.strip_prefix("/api/v1/nodes/") {
-        return match NODES.contains(&name) && name != "gone" {
-            true => json(&node_object(name).to_string()).into_bytes(),
+        let is_there = NODES.contains(&name) && name != "gone";
+        let mut state = locked(state);
+        if method == "PATCH" && is_there {
+            assert_eq!(seen.header("content-type"), Some("application/merge-patch+json"));
+            let patch: Value = serde_json::from_str(&seen.body).expect("a patch is JSON");
+            let mark = patch["spec"]["unschedulable"].as_bool().expect("of one field");
+            match mark {
+                true => drop(state.cordoned.insert(name.to_owned())),
+                false => drop(state.cordoned.remove(name)),
+            }
+            state.marks.push((name.to_owned(), mark));
+        }
+        let mut object = node_object(name);
+        if state.cordoned.contains(name) {
+            object["spec"] = value!({"unschedulable": true});
+        }
+        return match is_there {
+            true => json(&object.to_string()).into_bytes(),
             false => {
                 failure("404 Not Found", &[], "NotFound", "there is no such node").into_bytes()
             }
@@ -327,11 +354,20 @@ fn create(state: &Mutex<State>, body: &str) -> Vec<u8> {
         .filter_map(Value::as_str)
         .collect();
     assert_eq!(command[0], "/usr/bin/kq");
-    let ran = Command::new(env!("CARGO_BIN_EXE_kq"))
-        .args(&command[1..])
-        .env_clear()
-        .output()
-        .expect("kq runs");
+    let mut program = Command::new(env!("CARGO_BIN_EXE_kq"));
+    program.args(&command[1..]).env_clear();
+    {
+        let mut state = locked(state);
+        if command.contains(&"--yes")
+            && let Some((file, text)) = state.drift.remove(&node)
+        {
+            std::fs::write(file, text).expect("it can be written");
+        }
+        if let Some(folder) = state.folders.get(&node) {
+            program.current_dir(folder);
+        }
+    }
+    let ran = program.output().expect("kq runs");
     let mut log = ran.stdout;
     match node.as_str() {
         "cut" => log.truncate(log.len() / 2),

@@ -101,10 +101,11 @@ const ABOUT_FILES: &[&str] = &[
 ];
 
 /// Commands that are about no node of their own: they serve a folder that is named, or ask nodes of a cluster.
-const ABOUT_A_FOLDER: [&str; 6] = [
+const ABOUT_A_FOLDER: [&str; 7] = [
     "devices serve",
     "devices allocate",
     "fleet run",
+    "fleet apply",
     "fleet collect",
     "fleet clean",
     "fleet rbac",

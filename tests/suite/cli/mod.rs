@@ -86,6 +86,9 @@ mod fleet;
 /// `kq fleet` through the API server alone, and its manifests.
 #[cfg(feature = "apiserver")]
 mod fleet_api;
+/// `kq fleet apply`: the same change on many nodes.
+#[cfg(feature = "apiserver")]
+mod fleet_apply;
 /// Pods of a run that was killed.
 #[cfg(feature = "apiserver")]
 mod fleet_guard;

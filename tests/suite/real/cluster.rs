@@ -3,6 +3,7 @@
 //! `scripts/real-node/kubernetes` starts them. Without the folder the test is left out; docs/testing.md says where the
 //! programs come from.
 
+use super::cgroups::Hierarchies;
 use super::{is_guest, leave_out, node};
 use crate::cli::{Ran, kq, repository};
 use crate::edges::device_plugin::sample_plugin::{Behaviour, Plugin, device};
@@ -196,6 +197,7 @@ fn a_real_kubelet_does_what_kq_says_before() {
     cluster.runs(&["web", "plain"]);
     values_are_as_planned(&cluster);
     a_fleet_answers_as_the_node_does(&cluster);
+    a_fleet_changes_the_node(&cluster);
     let _plugin = devices_are_those_that_were_said(&cluster);
     cluster.collect_images_above(60);
     let restarted = a_restart_does_what_was_said(&cluster);
@@ -236,6 +238,52 @@ fn a_fleet_answers_as_the_node_does(cluster: &Cluster) {
     }
     // The pod reads the files of the host, with the kubelet's kubeconfig among them.
     assert_eq!(there, here(), "{}", ran.text());
+    let pods = cluster.request("GET", "/api/v1/namespaces/kube-system/pods", None);
+    assert_eq!(pods["items"], json!([]), "a pod is left behind");
+}
+
+fn a_fleet_changes_the_node(cluster: &Cluster) {
+    let plan = cluster.answer("cgroup plan");
+    let is_drifting = |item: &&Value| {
+        item["pod"] == "web" && item["container"] == "only" && item["file"] == "cpu.shares"
+    };
+    let item = plan["items"].as_array().expect("values").iter().find(is_drifting);
+    let item = item.unwrap_or_else(|| panic!("{plan}"));
+    let text = |field: &str| item[field].as_str().expect("text");
+    let hierarchies = Hierarchies::of_machine().expect("cgroups");
+    let file = hierarchies.file(text("cgroup"), text("file"));
+    fs::write(&file, "3").expect("it can be written");
+    let record = cluster.folder.join("record.jsonl");
+    let apply = |flags: &str| {
+        let line = "fleet apply --image localhost/kq-itself:1 --image-pull-policy Never --cordon";
+        kq(&format!("{line} {flags} -- cgroup apply default/web"))
+            .env("KUBECONFIG", cluster.folder.join("admin.conf").display().to_string())
+            .run()
+    };
+    let ran = apply("--dry-run -o json");
+    let planned: Value =
+        serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()));
+    assert_eq!(
+        (&planned["items"][0]["state"], &planned["items"][0]["steps"]),
+        (&json!("planned"), &json!(1)),
+        "{}",
+        ran.text()
+    );
+    assert_eq!(fs::read_to_string(&file).expect("read").trim(), "3");
+    let ran = apply(&format!("--yes --record {}", record.display()));
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    assert_eq!(fs::read_to_string(&file).expect("read").trim(), text("value"), "{}", ran.text());
+    let recorded = fs::read_to_string(&record).expect("a record");
+    let begins: Value =
+        serde_json::from_str(recorded.lines().next().expect("a line")).expect("JSON");
+    let run = begins["run"].as_str().expect("text");
+    let rollback = Path::new("/var/lib").join(format!("kq-rollback-{run}.json"));
+    let stored = fs::read(&rollback).expect("a rollback file on the node");
+    fs::remove_file(&rollback).expect("it can be removed");
+    let stored: Value = serde_json::from_slice(&stored).expect("JSON");
+    assert_eq!(stored["steps"][0]["to"], "3", "the way back: {stored}");
+    let node = cluster.request("GET", &format!("/api/v1/nodes/{NODE}"), None);
+    assert_ne!(node["spec"]["unschedulable"], true, "{node}");
     let pods = cluster.request("GET", "/api/v1/namespaces/kube-system/pods", None);
     assert_eq!(pods["items"], json!([]), "a pod is left behind");
 }

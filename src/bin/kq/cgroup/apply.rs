@@ -3,6 +3,7 @@
 use super::diff::{ComparisonArgs, code};
 use crate::exit::{self, Code, Failure, note, tell, tell_all};
 use crate::output_format::{OutputFormat, formats_with};
+use crate::plan_digest::PlanDigestArgs;
 use crate::write;
 use crate::write::confirm;
 use anyhow::anyhow;
@@ -36,6 +37,9 @@ use std::path::PathBuf;
 pub struct Args {
     #[command(flatten)]
     change: ChangeArgs,
+
+    #[command(flatten)]
+    expected: PlanDigestArgs,
 
     /// Where to store the rollback file (default: kq-rollback-TIME.json in the current directory)
     #[arg(long, value_name = "FILE")]
@@ -71,6 +75,7 @@ impl Args {
             self.show(plan)?;
             tell(&apply.basis);
         }
+        self.expected.check(&plan.digest())?;
         if let Err(refused) = apply.check_basis() {
             if !self.change.dry_run {
                 return Err(refused);

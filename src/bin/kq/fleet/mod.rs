@@ -1,5 +1,6 @@
 //! `kq fleet`
 
+mod apply;
 mod ask;
 mod clean;
 mod collect;
@@ -51,6 +52,7 @@ struct ServerArgs {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(Box<run::Args>),
+    Apply(Box<apply::Args>),
     Collect(Box<collect::Args>),
     Ask(Box<ask::Args>),
     Clean(Box<clean::Args>),
@@ -65,6 +67,7 @@ impl Args {
     pub fn run(self) -> Result<Code, Failure> {
         match self.command {
             Command::Run(args) => args.run(),
+            Command::Apply(args) => args.run(),
             Command::Collect(args) => args.run(),
             Command::Ask(args) => args.run(),
             Command::Clean(args) => args.run(),

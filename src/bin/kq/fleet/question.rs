@@ -4,6 +4,7 @@ use crate::cli::Cli;
 use crate::exit::Failure;
 use anyhow::anyhow;
 use clap::{ArgMatches, CommandFactory};
+use kq::action::fleet::ChangeCommand;
 use kq::output::terminal::brief;
 use std::ffi::OsString;
 use std::path::Path;
@@ -53,32 +54,45 @@ impl Question {
         if !reads_a_node(&names) {
             return Err(question.is_none());
         }
-        if let Some(file) = question.0.iter().find(|word| is_file(word)) {
-            let error =
-                anyhow!("{}: a file of this machine, which the nodes do not have", file.display());
-            return Err(Failure::usage(error).hint(
-                "kq fleet collect stores the nodes, and kq fleet ask takes files of this machine",
-            ));
-        }
+        question.check_files()?;
         Ok(question)
+    }
+
+    /// Reads a command that changes nodes.
+    ///
+    /// # Errors
+    ///
+    /// Fails for another command, for a mistake in its arguments, and for a file of this machine.
+    pub fn of_change(words: Vec<OsString>) -> Result<(Self, ChangeCommand), Failure> {
+        let question = Self(words);
+        let names: Vec<String> = question.words().into_iter().take(2).collect();
+        let writes_files = match names.join(" ").as_str() {
+            "gc apply" => false,
+            "cgroup apply" => true,
+            "devices repair" => {
+                let refused =
+                    anyhow!("devices repair needs a stopped kubelet, which starts no pod");
+                return Err(Failure::usage(refused).hint("run it on the node itself"));
+            }
+            _ => {
+                let refused = anyhow!("{}: not a change of kq fleet apply", question.shown());
+                return Err(Failure::usage(refused)
+                    .hint("gc apply and cgroup apply change nodes; kq fleet run reads them"));
+            }
+        };
+        let flags = ["--dry-run", "--output=json", "--plan-digest=sha256:0"].map(OsString::from);
+        let typed = question.with(flags);
+        let matches = question.parse(typed, "--dry-run, --yes, --plan-digest and -o are")?;
+        let (_, leaf) = leaf(&matches);
+        question.check_files()?;
+        let names_rollback_file = writes_files && leaf.value_source("rollback_file").is_some();
+        let words = question.words();
+        Ok((question, ChangeCommand { words, writes_files, names_rollback_file }))
     }
 
     /// Refuses mistakes: as it will be for each node, they are the same for all of them. Returns the names of the command.
     fn check(&self, typed: Vec<OsString>, set: &str) -> Result<Vec<String>, Failure> {
-        // What follows it is no flag, and so would be about another node.
-        if self.0.iter().any(|word| word == "--") {
-            return Err(Failure::usage(anyhow!("{}: a second --", self.shown()))
-                .hint("leave it out: names of pods do not begin with -"));
-        }
-        let line = std::iter::once("kq".into()).chain(typed);
-        let matches = Cli::command().try_get_matches_from(line).map_err(|error| {
-            let text = error.to_string();
-            let first = text.lines().next().unwrap_or_default();
-            let reason = brief(first.trim_start_matches("error: ")).into_owned();
-            Failure::usage(anyhow!("{}: {reason}", self.shown())).hint(format!(
-                "{set} set for each node; what follows -- is the rest of the command"
-            ))
-        })?;
+        let matches = self.parse(typed, set)?;
         let (names, leaf) = leaf(&matches);
         if names.iter().any(|name| NO_QUESTIONS.contains(&name.as_str())) {
             return Err(self.is_none());
@@ -88,6 +102,38 @@ impl Question {
                 .hint("leave --watch out"));
         }
         Ok(names)
+    }
+
+    /// Refuses a file of this machine.
+    fn check_files(&self) -> Result<(), Failure> {
+        match self.0.iter().find(|word| is_file(word)) {
+            None => Ok(()),
+            Some(file) => {
+                let file = file.display();
+                let error = anyhow!("{file}: a file of this machine, which the nodes do not have");
+                Err(Failure::usage(error).hint(
+                    "kq fleet collect stores the nodes, and kq fleet ask takes files of this machine",
+                ))
+            }
+        }
+    }
+
+    /// Parses the command as the binary does.
+    fn parse(&self, typed: Vec<OsString>, set: &str) -> Result<ArgMatches, Failure> {
+        // What follows it is no flag, and so would be about another node.
+        if self.0.iter().any(|word| word == "--") {
+            return Err(Failure::usage(anyhow!("{}: a second --", self.shown()))
+                .hint("leave it out: names of pods do not begin with -"));
+        }
+        let line = std::iter::once("kq".into()).chain(typed);
+        Cli::command().try_get_matches_from(line).map_err(|error| {
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            let reason = brief(first.trim_start_matches("error: ")).into_owned();
+            Failure::usage(anyhow!("{}: {reason}", self.shown())).hint(format!(
+                "{set} set for each node; what follows -- is the rest of the command"
+            ))
+        })
     }
 
     fn is_none(&self) -> Failure {

@@ -43,6 +43,10 @@ pub struct Args {
     #[arg(long)]
     api_only: bool,
 
+    /// The rights of apply with --cordon
+    #[arg(long)]
+    cordon: bool,
+
     /// The namespace of the account and of the pods
     #[arg(short, long, value_name = "NAMESPACE", default_value = "kube-system")]
     namespace: String,
@@ -60,6 +64,8 @@ pub struct Args {
 enum FleetCommand {
     /// kq fleet run
     Run,
+    /// kq fleet apply
+    Apply,
     /// kq fleet collect
     Collect,
     /// kq fleet clean
@@ -77,7 +83,15 @@ enum Format {
 impl Args {
     /// Prints the manifests.
     pub fn run(self) -> Result<Code, Failure> {
+        if self.cordon && self.fleet_command != FleetCommand::Apply {
+            return Err(Failure::usage(anyhow!("--cordon: only kq fleet apply cordons nodes")));
+        }
         let uses = match (self.fleet_command, self.api_only) {
+            (FleetCommand::Apply, false) => FleetUse::Apply { cordon: self.cordon },
+            (FleetCommand::Apply, true) => {
+                let invalid = anyhow!("--api-only: a change needs a pod on each node");
+                return Err(Failure::usage(invalid));
+            }
             (FleetCommand::Run | FleetCommand::Collect, true) => FleetUse::ApiOnly,
             (FleetCommand::Run | FleetCommand::Collect, false) => FleetUse::Pods,
             (FleetCommand::Clean, false) => FleetUse::Clean,
@@ -90,8 +104,9 @@ impl Args {
             match (self.fleet_command, self.api_only) {
                 (FleetCommand::Run, true) => Question::of_api(self.command)?,
                 (FleetCommand::Run, false) => Question::of_nodes(self.command)?,
+                (FleetCommand::Apply, _) => Question::of_change(self.command)?.0,
                 _ => {
-                    let extra = anyhow!("only kq fleet run has a command after --");
+                    let extra = anyhow!("only kq fleet run and apply have a command after --");
                     return Err(Failure::usage(extra));
                 }
             };

@@ -19,7 +19,7 @@ type Requests = BTreeMap<String, String>;
 
 /// The flags that choose nodes and set up their pods.
 #[derive(Clone, Debug, clap::Args)]
-pub struct RunArgs {
+pub struct NodePodArgs {
     /// The nodes (default: all)
     #[arg(value_name = "NODE")]
     nodes: Vec<String>,
@@ -35,14 +35,6 @@ pub struct RunArgs {
     /// Only this number of nodes, or this part of them, evenly spread over their names
     #[arg(long, value_name = "NUMBER|PERCENT%", value_parser = parse_sample)]
     sample: Option<Sample>,
-
-    /// The image of kq, as in docs/release.md
-    #[arg(long, value_name = "IMAGE", required_unless_present = "api_only")]
-    image: Option<String>,
-
-    /// Create no pods: ask about what the API server has of each node
-    #[arg(long, conflicts_with_all = ["image", "image_pull_policy", "service_account", "priority_class"])]
-    api_only: bool,
 
     /// Always, IfNotPresent or Never
     #[arg(long, value_name = "POLICY", value_parser = ["Always", "IfNotPresent", "Never"])]
@@ -61,7 +53,7 @@ pub struct RunArgs {
     priority_class: Option<String>,
 
     /// The requests of each pod, such as cpu=10m,memory=32Mi (default: none)
-    #[arg(long, value_name = "RESOURCE=AMOUNT,...", value_parser = parse_requests, conflicts_with = "api_only")]
+    #[arg(long, value_name = "RESOURCE=AMOUNT,...", value_parser = parse_requests)]
     requests: Option<Requests>,
 
     /// The number of nodes that are asked at a time
@@ -72,6 +64,24 @@ pub struct RunArgs {
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = parse_interval)]
     timeout: Duration,
 
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// The flags of a run that reads nodes.
+#[derive(Clone, Debug, clap::Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pods: NodePodArgs,
+
+    /// The image of kq, as in docs/release.md
+    #[arg(long, value_name = "IMAGE", required_unless_present = "api_only")]
+    image: Option<String>,
+
+    /// Create no pods: ask about what the API server has of each node
+    #[arg(long, conflicts_with_all = ["image", "image_pull_policy", "service_account", "priority_class", "requests"])]
+    api_only: bool,
+
     /// Show the plan and the first pod, and create nothing
     #[arg(long)]
     dry_run: bool,
@@ -79,9 +89,6 @@ pub struct RunArgs {
     /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
-
-    #[command(flatten)]
-    server: ServerArgs,
 }
 
 impl RunArgs {
@@ -91,7 +98,52 @@ impl RunArgs {
     ///
     /// Fails where the nodes are unknown, for a node that does not exist, and without confirmation.
     pub fn start(&self, command: &[String]) -> Result<Option<(FleetRun, usize)>, Failure> {
-        let options = self.options()?;
+        let plan = self.pods.plan(self.image.clone(), self.api_only)?;
+        if self.dry_run {
+            if let Some(pod) = plan.first_pod(command) {
+                note("pod", &pod);
+            }
+            return Ok(None);
+        }
+        if !self.yes && !self.api_only {
+            crate::write::confirm("Create these pods?")?;
+        }
+        let nodes = plan.nodes.len();
+        let then = match self.api_only {
+            true => "no more nodes are read",
+            false => "the pods are being deleted",
+        };
+        Ok(Some((begin(plan, then)?, nodes)))
+    }
+
+    /// Returns true if no pods are created.
+    pub fn is_api_only(&self) -> bool {
+        self.api_only
+    }
+}
+
+/// Begins a run. `then` is said of a signal.
+///
+/// # Errors
+///
+/// Refuses where the run cannot be guarded.
+pub fn begin(plan: FleetPlan, then: &'static str) -> Result<FleetRun, Failure> {
+    plan.start(move |event| match event {
+        FleetEvent::Interrupted(signal) => note("interrupted", &format!("{signal}: {then}")),
+        FleetEvent::PodLeft { namespace, name, reason } => warn(&format!(
+            "pod {namespace}/{name} may be left behind ({reason}); kubectl delete pod -n {namespace} {name}"
+        )),
+    })
+}
+
+impl NodePodArgs {
+    /// Chooses the nodes, and shows the plan of the pods.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the nodes are unknown, and for a node that does not exist.
+    pub fn plan(&self, image: Option<String>, api_only: bool) -> Result<FleetPlan, Failure> {
+        let options = self.options(image, api_only)?;
         let plan = waiting("listing the nodes", || FleetPlan::prepare(options))?;
         plan.lines().iter().for_each(|line| note("plan", line));
         match &plan.outlived {
@@ -102,36 +154,10 @@ impl RunArgs {
             )),
             Err(reason) => warn(&format!("pods of earlier runs: {reason}")),
         }
-        if self.dry_run {
-            if let Some(pod) = plan.first_pod(command) {
-                note("pod", &pod);
-            }
-            return Ok(None);
-        }
-        if !self.yes && !self.api_only {
-            crate::write::confirm("Create these pods?")?;
-        }
-        let (nodes, api_only) = (plan.nodes.len(), self.api_only);
-        let run = plan.start(move |event| match event {
-            FleetEvent::Interrupted(signal) if api_only => {
-                note("interrupted", &format!("{signal}: no more nodes are read"));
-            }
-            FleetEvent::Interrupted(signal) => {
-                note("interrupted", &format!("{signal}: the pods are being deleted"));
-            }
-            FleetEvent::PodLeft { namespace, name, reason } => warn(&format!(
-                "pod {namespace}/{name} may be left behind ({reason}); kubectl delete pod -n {namespace} {name}"
-            )),
-        })?;
-        Ok(Some((run, nodes)))
+        Ok(plan)
     }
 
-    /// Returns true if no pods are created.
-    pub fn is_api_only(&self) -> bool {
-        self.api_only
-    }
-
-    fn options(&self) -> Result<FleetOptions, Failure> {
+    fn options(&self, image: Option<String>, api_only: bool) -> Result<FleetOptions, Failure> {
         let flags = self.clone();
         let named = flags.nodes_from.as_deref().map(read_names).transpose()?;
         let nodes = flags.nodes.into_iter().chain(named.into_iter().flatten()).collect();
@@ -141,14 +167,14 @@ impl RunArgs {
             sample: flags.sample,
             pods: PodSettings {
                 namespace: flags.namespace,
-                image: flags.image.unwrap_or_default(),
+                image: image.unwrap_or_default(),
                 image_pull_policy: flags.image_pull_policy,
                 service_account: flags.service_account,
                 priority_class: flags.priority_class,
                 requests: flags.requests.unwrap_or_default(),
                 ..PodSettings::default()
             },
-            api_only: flags.api_only,
+            api_only,
             parallel: flags.parallel.get(),
             timeout: flags.timeout,
             kubeconfig: flags.server.kubeconfig,

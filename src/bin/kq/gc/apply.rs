@@ -4,6 +4,7 @@ use super::dry_run::show;
 use super::question::Question;
 use crate::exit::{self, Code, Failure, note, tell_all};
 use crate::output_format::{OutputFormat, formats_with};
+use crate::plan_digest::PlanDigestArgs;
 use crate::progress::{Progress, suspended};
 use crate::write;
 use crate::write::confirm;
@@ -45,6 +46,9 @@ pub struct Args {
     yes: bool,
 
     #[command(flatten)]
+    expected: PlanDigestArgs,
+
+    #[command(flatten)]
     removal: RemovalArgs,
 
     /// Output format
@@ -82,7 +86,7 @@ impl RemovalArgs {
 impl Args {
     /// Runs the command.
     pub fn run(self) -> Result<Code, Failure> {
-        let Self { dry_run, yes, removal, output, question } = self;
+        let Self { dry_run, yes, expected, removal, output, question } = self;
         tell_all();
         question.refuse_snapshot(!dry_run)?;
         if !output.is_for_people() && !yes && !dry_run {
@@ -107,6 +111,7 @@ impl Args {
                 ),
             );
         }
+        expected.check(&prepared.plan_digest())?;
         // Before "nothing to remove" is printed, which is unknown then.
         match prepared.refusal() {
             Some(refused) if dry_run => {
