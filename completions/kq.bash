@@ -3482,7 +3482,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet__subcmd__apply)
-            opts="-l -n -y -o -h -V --selector --nodes-from --sample --image-pull-policy --namespace --service-account --priority-class --requests --parallel --timeout --kubeconfig --context --image --canary --max-unavailable --max-failures --cordon --record --resume --dry-run --yes --output --help --version"
+            opts="-l -n -y -o -h -V --selector --nodes-from --sample --image-pull-policy --namespace --service-account --priority-class --privileged --requests --parallel --timeout --kubeconfig --context --image --canary --max-unavailable --max-failures --cordon --record --resume --dry-run --yes --output --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3672,7 +3672,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet__subcmd__collect)
-            opts="-l -n -d -h -V --selector --nodes-from --sample --image-pull-policy --namespace --service-account --priority-class --requests --parallel --timeout --kubeconfig --context --image --api-only --dry-run --yes --dir --help --version"
+            opts="-l -n -d -h -V --selector --nodes-from --sample --image-pull-policy --namespace --service-account --priority-class --privileged --requests --parallel --timeout --kubeconfig --context --image --api-only --dry-run --yes --dir --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3958,7 +3958,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet__subcmd__run)
-            opts="-l -n -o -h -V --selector --nodes-from --sample --image-pull-policy --namespace --service-account --priority-class --requests --parallel --timeout --kubeconfig --context --image --api-only --dry-run --yes --group-by --value --output --help --version"
+            opts="-l -n -o -h -V --selector --nodes-from --sample --image-pull-policy --namespace --service-account --priority-class --privileged --requests --parallel --timeout --kubeconfig --context --image --api-only --dry-run --yes --group-by --value --output --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

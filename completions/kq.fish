@@ -1764,7 +1764,7 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l image-pull-policy -d 'Always, IfNotPresent or Never' -r -f -a "Always\t''
 IfNotPresent\t''
 Never\t''"
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -s n -l namespace -d 'The namespace of the pods; it must allow privileged ones' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -s n -l namespace -d 'The namespace of the pods; it must allow pods with the node\'s files' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l service-account -d 'The service account of the pods; its token is not mounted' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l priority-class -d 'The priority class of the pods' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l requests -d 'The requests of each pod, such as cpu=10m,memory=32Mi (default: none)' -r
@@ -1784,6 +1784,7 @@ jsonl\t'The complete answer of each node as it arrives, in one line'
 csv\t'A line for each node as it arrives, with its results'
 jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
 custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l privileged -d 'Give the pods every privilege. By default they run as root with three capabilities'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l api-only -d 'Create no pods: ask about what the API server has of each node'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l dry-run -d 'Show the plan and the first pod, and create nothing'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l yes -d 'Do not ask for confirmation'
@@ -1795,7 +1796,7 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l image-pull-policy -d 'Always, IfNotPresent or Never' -r -f -a "Always\t''
 IfNotPresent\t''
 Never\t''"
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -s n -l namespace -d 'The namespace of the pods; it must allow privileged ones' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -s n -l namespace -d 'The namespace of the pods; it must allow pods with the node\'s files' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l service-account -d 'The service account of the pods; its token is not mounted' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l priority-class -d 'The priority class of the pods' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l requests -d 'The requests of each pod, such as cpu=10m,memory=32Mi (default: none)' -r
@@ -1816,6 +1817,7 @@ yaml\t'The complete answer as YAML'
 name\t'The nodes with a plan'
 jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
 custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l privileged -d 'Give the pods every privilege. By default they run as root with three capabilities'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l cordon -d 'Mark each node as unschedulable while it changes. One whose change fails stays so'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l dry-run -d 'Show the plan of each node without applying it'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -s y -l yes -d 'Do not ask for confirmation'
@@ -1827,7 +1829,7 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l image-pull-policy -d 'Always, IfNotPresent or Never' -r -f -a "Always\t''
 IfNotPresent\t''
 Never\t''"
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -s n -l namespace -d 'The namespace of the pods; it must allow privileged ones' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -s n -l namespace -d 'The namespace of the pods; it must allow pods with the node\'s files' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l service-account -d 'The service account of the pods; its token is not mounted' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l priority-class -d 'The priority class of the pods' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l requests -d 'The requests of each pod, such as cpu=10m,memory=32Mi (default: none)' -r
@@ -1837,6 +1839,7 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l image -d 'The image of kq, as in docs/release.md' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -s d -l dir -d 'The directory, which must exist' -r -F
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l privileged -d 'Give the pods every privilege. By default they run as root with three capabilities'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l api-only -d 'Create no pods: ask about what the API server has of each node'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l dry-run -d 'Show the plan and the first pod, and create nothing'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l yes -d 'Do not ask for confirmation'

@@ -18,6 +18,10 @@ pub const RUN_LABEL: &str = "kq.fleet/run";
 /// kq in its image.
 const PROGRAM: &str = "/usr/bin/kq";
 
+/// The capabilities of a pod: it reads files of other users, looks into processes, and starts the node's programs in the
+/// node's root.
+const CAPABILITIES: [&str; 3] = ["DAC_READ_SEARCH", "SYS_CHROOT", "SYS_PTRACE"];
+
 /// Reasons of a container that waits, from which it does not recover within a question.
 const STUCK: [&str; 7] = [
     "ImagePullBackOff",
@@ -42,6 +46,8 @@ pub struct PodSettings {
     pub service_account: Option<String>,
     /// The priority class; `None`: the cluster's default.
     pub priority_class: Option<String>,
+    /// It has every privilege, and not only [`CAPABILITIES`].
+    pub privileged: bool,
     /// The requests of its container, by resource; empty: none.
     pub requests: BTreeMap<String, String>,
     /// After so many seconds the kubelet ends the pod, whatever becomes of kq.
@@ -54,6 +60,26 @@ impl PodSettings {
     /// Returns the name of the pod of the node with this number.
     pub fn name(&self, number: usize) -> String {
         format!("kq-fleet-{}-{number}", self.run)
+    }
+
+    /// Returns the privileges of the container. Security modules would keep one out of the files of the node, and a filter of
+    /// system calls would keep it from changing its root.
+    fn security_context(&self) -> Value {
+        let mut context = json!({"readOnlyRootFilesystem": true, "runAsUser": 0});
+        let more = match self.privileged {
+            true => json!({"privileged": true}),
+            false => json!({
+                "allowPrivilegeEscalation": false,
+                "appArmorProfile": {"type": "Unconfined"},
+                "capabilities": {"drop": ["ALL"], "add": CAPABILITIES},
+                "seLinuxOptions": {"type": "spc_t"},
+                "seccompProfile": {"type": "Unconfined"},
+            }),
+        };
+        if let (Value::Object(context), Value::Object(more)) = (&mut context, more) {
+            context.extend(more);
+        }
+        context
     }
 
     /// Returns the pod that runs a command on a node. It is bound to the node by its name, so that no scheduler decides.
@@ -70,11 +96,7 @@ impl PodSettings {
             "name": "kq",
             "image": self.image,
             "command": words,
-            "securityContext": {
-                "privileged": true,
-                "readOnlyRootFilesystem": true,
-                "runAsUser": 0,
-            },
+            "securityContext": self.security_context(),
             "volumeMounts": [host],
         });
         if let Some(policy) = &self.image_pull_policy {

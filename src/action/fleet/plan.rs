@@ -138,7 +138,8 @@ impl FleetPlan {
                 "no pod is created".to_owned(),
             ];
         }
-        let PodSettings { namespace, image, deadline_seconds, .. } = &self.settings;
+        let PodSettings { namespace, image, privileged, deadline_seconds, .. } = &self.settings;
+        let privileges = if *privileged { "privileged" } else { "as root with few capabilities" };
         [
             format!(
                 "a pod on {}{others} of {}, in namespace {namespace}, at most {} at a time, each for at most \
@@ -148,7 +149,7 @@ impl FleetPlan {
                 self.parallel.min(self.nodes.len()),
             ),
             format!(
-                "image {image}; privileged, in the node's network and process namespaces, its files read-only in \
+                "image {image}; {privileges}, in the node's network and process namespaces, its files read-only in \
                  /host; deleted afterwards",
             ),
         ]

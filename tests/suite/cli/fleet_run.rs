@@ -27,13 +27,20 @@ fn nodes_answer_through_their_pods_as_they_do_themselves() {
         assert_eq!(line["exitCode"], alone.code);
     }
     assert_eq!(ran.code, alone.code);
-    assert!(ran.stderr.contains("plan: image kq:test; privileged"), "{}", ran.text());
+    assert!(
+        ran.stderr.contains("plan: image kq:test; as root with few capabilities"),
+        "{}",
+        ran.text()
+    );
     fleet.is_clean(&ran);
     let created = fleet.state.lock().expect("it is whole").created.clone();
     let spec = &created[0]["spec"];
     assert_eq!(spec["automountServiceAccountToken"], false);
     assert_eq!(spec["activeDeadlineSeconds"], 150);
     assert_eq!(spec["containers"][0]["volumeMounts"][0]["readOnly"], true);
+    let context = &spec["containers"][0]["securityContext"];
+    assert_eq!(context["privileged"], Value::Null);
+    assert_eq!(context["capabilities"]["drop"][0], "ALL");
 }
 
 #[test]

@@ -11,9 +11,10 @@ use std::path::Path;
 ///
 /// kq creates a pod on each node, waits for its answer, and deletes it, at most
 /// --parallel at a time. A pod is bound to its node by the API server, tolerates
-/// every taint, and gets no token. It is privileged, in the network and process
-/// namespaces of the node, and has the files of the node read-only in /host. kq
-/// shows the plan and asks for confirmation before it creates a pod.
+/// every taint, and gets no token. It runs as root with three capabilities, in the
+/// network and process namespaces of the node, and has the files of the node
+/// read-only in /host. kq shows the plan and asks for confirmation before it
+/// creates a pod.
 ///
 /// The answers are merged as by kq fleet ask. An answer travels through the log of
 /// the pod, compressed and with a checksum, so a truncated one is detected. SIGINT

@@ -40,7 +40,7 @@ pub struct NodePodArgs {
     #[arg(long, value_name = "POLICY", value_parser = ["Always", "IfNotPresent", "Never"])]
     image_pull_policy: Option<String>,
 
-    /// The namespace of the pods; it must allow privileged ones
+    /// The namespace of the pods; it must allow pods with the node's files
     #[arg(short, long, value_name = "NAMESPACE", default_value = "kube-system")]
     namespace: String,
 
@@ -51,6 +51,10 @@ pub struct NodePodArgs {
     /// The priority class of the pods
     #[arg(long, value_name = "NAME")]
     priority_class: Option<String>,
+
+    /// Give the pods every privilege. By default they run as root with three capabilities
+    #[arg(long)]
+    privileged: bool,
 
     /// The requests of each pod, such as cpu=10m,memory=32Mi (default: none)
     #[arg(long, value_name = "RESOURCE=AMOUNT,...", value_parser = parse_requests)]
@@ -79,7 +83,7 @@ pub struct RunArgs {
     image: Option<String>,
 
     /// Create no pods: ask about what the API server has of each node
-    #[arg(long, conflicts_with_all = ["image", "image_pull_policy", "service_account", "priority_class", "requests"])]
+    #[arg(long, conflicts_with_all = ["image", "image_pull_policy", "service_account", "priority_class", "privileged", "requests"])]
     api_only: bool,
 
     /// Show the plan and the first pod, and create nothing
@@ -171,6 +175,7 @@ impl NodePodArgs {
                 image_pull_policy: flags.image_pull_policy,
                 service_account: flags.service_account,
                 priority_class: flags.priority_class,
+                privileged: flags.privileged,
                 requests: flags.requests.unwrap_or_default(),
                 ..PodSettings::default()
             },
