@@ -3,6 +3,7 @@
 use super::fleet_server::Fleet;
 use super::made_up_node::{Kernel, Node};
 use super::{Ran, kq};
+use crate::edges::http_server::Seen;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -68,6 +69,36 @@ fn every_fault_of_a_node_is_named_and_nothing_is_left() {
     }
     assert!(!ran.text().contains('\u{1b}'), "{:?}", ran.text());
     fleet.is_clean(&ran);
+}
+
+/// Another number of nodes for the test below, which then measures.
+const MORE_NODES: &str = "KQ_FLEET_NODES";
+
+#[test]
+fn hundreds_of_nodes_are_listed_in_pages_and_few_are_asked_at_a_time() {
+    let (fleet, node) = (Fleet::start(), Node::new(Kernel::V2));
+    let given = std::env::var(MORE_NODES).ok().and_then(|text| text.parse().ok());
+    let more = given.unwrap_or(600);
+    {
+        let mut state = fleet.state.lock().expect("it is whole");
+        (state.more_nodes, state.busy) = (more, 20);
+    }
+    let question = format!("cgroup show --host-root {}", node.root().display());
+    let flags = format!("{} -l more=true --parallel 8 --yes -o json", fleet.flags());
+    let begin = Instant::now();
+    let ran = kq(&format!("fleet run {flags} -- {question}")).run();
+    eprintln!("{more} nodes: {:?}", begin.elapsed());
+    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(answer["nodes"]["answered"], more, "{}", ran.text());
+    // Equal answers are one line, whatever their number.
+    assert_eq!(answer["items"].as_array().map(Vec::len), Some(1), "{}", ran.text());
+    fleet.is_clean(&ran);
+    let state = fleet.state.lock().expect("it is whole");
+    assert_eq!((state.busy, state.created.len()), (0, more));
+    assert!(state.most_pods <= 8, "{}", state.most_pods);
+    let lists = |seen: &&Seen| seen.line.starts_with("GET /api/v1/nodes?");
+    let seen = fleet.server.seen();
+    assert_eq!(seen.iter().filter(lists).count(), (11 + more).div_ceil(500));
 }
 
 #[test]

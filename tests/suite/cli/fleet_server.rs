@@ -57,6 +57,12 @@ pub struct State {
     pub drift: BTreeMap<String, (PathBuf, &'static str)>,
     /// The nodes that are marked as unschedulable.
     pub cordoned: BTreeSet<String>,
+    /// How many more nodes there are, which all have one answer.
+    pub more_nodes: usize,
+    /// The log of their pods, once one has run.
+    pub log_of_more: Option<Vec<u8>>,
+    /// The most pods that were there at a time.
+    pub most_pods: usize,
     /// What was marked, and how.
     pub marks: Vec<(String, bool)>,
 }
@@ -174,8 +180,7 @@ fn respond(state: &Mutex<State>, seen: &Seen) -> Vec<u8> {
     let path = path.split('?').next().unwrap_or_default();
     let absent = || failure("404 Not Found", &[], "NotFound", "there is no such pod").into_bytes();
     if path == "/api/v1/nodes" {
-        let nodes: Vec<Value> = NODES.iter().map(|name| node_object(name)).collect();
-        return json(&value!({"kind": "NodeList", "items": nodes}).to_string()).into_bytes();
+        return nodes(locked(state).more_nodes, &seen.line);
     }
     if let Some(name) = path.strip_prefix("/api/v1/nodes/") {
         let is_there = NODES.contains(&name) && name != "gone";
@@ -310,13 +315,31 @@ fn respond(state: &Mutex<State>, seen: &Seen) -> Vec<u8> {
     json(&pod.to_string()).into_bytes()
 }
 
+/// Returns a page of the nodes, with as many as are asked for at most.
+fn nodes(more: usize, line: &str) -> Vec<u8> {
+    let parameter = |name: &str| -> Option<usize> {
+        let value = line.split([' ', '?', '&']).find_map(|it| it.strip_prefix(name))?;
+        value.parse().ok()
+    };
+    let limit = parameter("limit=").expect("no list without a limit");
+    let begin = parameter("continue=").unwrap_or(0);
+    let names = NODES.iter().map(ToString::to_string);
+    let all: Vec<String> = names.chain((0..more).map(|at| format!("more-{at:05}"))).collect();
+    let page = all.iter().skip(begin).take(limit);
+    let items: Vec<Value> = page.map(|name| node_object(name)).collect();
+    let end = begin + items.len();
+    let next = if end < all.len() { end.to_string() } else { String::new() };
+    let list = value!({"kind": "NodeList", "metadata": {"continue": next}, "items": items});
+    json(&list.to_string()).into_bytes()
+}
+
 fn node_object(name: &str) -> Value {
     let resources =
         value!({"cpu": "4", "memory": "8Gi", "pods": "110", "ephemeral-storage": "50Gi"});
     value!({
         "kind": "Node",
         "apiVersion": "v1",
-        "metadata": {"name": name, "labels": {"well": name.starts_with("well").to_string()}},
+        "metadata": {"name": name, "labels": {"well": name.starts_with("well").to_string(), "more": name.starts_with("more").to_string()}},
         "status": {
             "capacity": resources, "allocatable": resources,
             "nodeInfo": {"kubeletVersion": "v1.36.0", "operatingSystem": "linux", "architecture": "amd64"},
@@ -367,8 +390,12 @@ fn create(state: &Mutex<State>, body: &str) -> Vec<u8> {
             program.current_dir(folder);
         }
     }
-    let ran = program.output().expect("kq runs");
-    let mut log = ran.stdout;
+    let is_more = node.starts_with("more-");
+    let known = locked(state).log_of_more.clone().filter(|_| is_more);
+    let mut log = known.unwrap_or_else(|| program.output().expect("kq runs").stdout);
+    if is_more {
+        locked(state).log_of_more = Some(log.clone());
+    }
     match node.as_str() {
         "cut" => log.truncate(log.len() / 2),
         "garbage" => log = b"exec format error\x1b[31m\n".to_vec(),
@@ -380,6 +407,7 @@ fn create(state: &Mutex<State>, body: &str) -> Vec<u8> {
     made["status"] = value!({"phase": "Running"});
     let mut state = state.lock().expect("no thread panicked");
     state.pods.insert(name.clone(), (node.clone(), log));
+    state.most_pods = state.most_pods.max(state.pods.len());
     state.objects.insert(name, made.clone());
     match node.as_str() {
         // It was made, and the answer is lost on the way.
