@@ -2,6 +2,7 @@
 //! the next are JSON merge patches (RFC 7396) against the one before. A change that a patch cannot express, such as a
 //! member that became null, is a whole snapshot again.
 
+use crate::facts::limits::MAX_RECORDED_BYTES;
 use crate::facts::snapshot::{API_VERSION, Snapshot, SnapshotError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -31,6 +32,14 @@ pub enum RecordingError {
     /// The first line is a difference.
     #[error("line {line}: a difference, and no snapshot before it")]
     NoSnapshot {
+        /// The number of the line, from 1.
+        line: u64,
+    },
+    /// The differences add up to more than kq reads.
+    #[error(
+        "line {line}: a snapshot of more than {MAX_RECORDED_BYTES} bytes, which kq does not read"
+    )]
+    TooLarge {
         /// The number of the line, from 1.
         line: u64,
     },
@@ -92,6 +101,10 @@ impl SnapshotSequence {
     ///
     /// Fails for a line that is not one of a recording.
     pub fn next(&mut self, bytes: &[u8]) -> Result<Snapshot, RecordingError> {
+        self.next_within(bytes, MAX_RECORDED_BYTES)
+    }
+
+    fn next_within(&mut self, bytes: &[u8], most: u64) -> Result<Snapshot, RecordingError> {
         self.line += 1;
         let line = self.line;
         let value: Value =
@@ -107,6 +120,9 @@ impl SnapshotSequence {
         };
         // The snapshot's reader checks the kind and the version.
         let text = serde_json::to_vec(&current).map_err(|_| RecordingError::Json { line })?;
+        if u64::try_from(text.len()).unwrap_or(u64::MAX) > most {
+            return Err(RecordingError::TooLarge { line });
+        }
         let snapshot =
             Snapshot::parse(&text).map_err(|error| RecordingError::Snapshot { line, error })?;
         self.current = Some(current);
@@ -217,6 +233,20 @@ mod tests {
         ] {
             assert_eq!(difference(&before, &now), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn differences_do_not_add_up_without_end() {
+        let mut sequence = SnapshotSequence::default();
+        let whole = json!({"kind": "NodeSnapshot", "apiVersion": "kq/v1", "takenAt": "a"});
+        sequence.next(&Entry::Snapshot(whole).line().expect("written")).expect("a snapshot");
+        let patch = |name: &str| {
+            let patch = json!({name: "x".repeat(600)});
+            Entry::Patch(patch).line().expect("written")
+        };
+        assert!(sequence.next_within(&patch("takenBy"), 1000).is_ok());
+        let read = sequence.next_within(&patch("takenAt"), 1000);
+        assert!(matches!(read, Err(RecordingError::TooLarge { line: 3 })), "{:?}", read.err());
     }
 
     #[test]
