@@ -1805,9 +1805,9 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l image -d 'The image of kq, as in docs/release.md' -r
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l canary -d 'Change this number of nodes before the others' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l canary -d 'Change this number of nodes first. If one of them fails, no other node changes' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l max-unavailable -d 'Change at most this number of nodes at a time, or this part of them, rounded up' -r
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l max-failures -d 'Change no more nodes after more than this number of failures' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l max-failures -d 'Begin no more nodes after more than this number of failures' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l record -d 'Store what was done in this new file' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l resume -d 'Continue the record of an earlier run of the same command' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'

@@ -19,7 +19,7 @@ mod rbac;
 mod tests;
 mod view;
 
-pub use apply::{ApplyEvent, ApplyRecord, ChangeState, ChangedNode, FleetApply};
+pub use apply::{ApplyEvent, ApplyRecord, ChangeState, ChangedNode, FleetApply, SharedPlan};
 pub use leftover::{FleetPod, fleet_pods};
 pub use merge::{FleetAnswer, Merge, NodeChange, NodeCounts, NodeValue, ResultRow, ValueSummary};
 pub use outcome::{NoAnswer, NodeOutcome, NodeResult, Reply};

@@ -63,6 +63,9 @@ pub enum NoAnswer {
     /// Its pod did not come to an answer.
     #[error("the pod did not run: {0}")]
     Pod(String),
+    /// Its pod was not created: the API server refused it.
+    #[error("the pod did not run: {0}")]
+    NotCreated(String),
     /// The API server did not answer for it.
     #[error("{0}")]
     ApiServer(String),

@@ -42,6 +42,10 @@ pub struct TopOptions {
     pub is_stored: bool,
 }
 
+/// The signals by which the eviction panel ranks the pods: of memory, of the disk, and of processes.
+const RANKED: [Signal; 3] =
+    [Signal::MemoryAvailable, Signal::NodeFsAvailable, Signal::PidAvailable];
+
 /// Returns the counters of a refresh.
 pub fn counter_needs() -> Needs {
     Needs::of(&[FactKey::CgroupTree, FactKey::CgroupUsage])
@@ -52,7 +56,11 @@ pub fn panel_needs(panel: Panel) -> Needs {
     let pods = Needs::PLAN.with(&[FactKey::CgroupUsage]);
     let more = match panel {
         Panel::Pods => return pods,
-        Panel::Eviction => eviction_needs(Signal::MemoryAvailable),
+        Panel::Eviction => {
+            let each = RANKED.map(|signal| eviction_needs(signal).facts);
+            let facts = each.into_iter().reduce(|all, facts| all.union(facts));
+            Needs { facts: facts.unwrap_or_default(), ..Needs::EVICTION }
+        }
         Panel::Images => image_gc_needs(Trigger::Periodic),
         Panel::Devices => device_list_needs(Asked::Both),
         Panel::Probes => Needs::PROBE,
@@ -328,13 +336,20 @@ fn text(snapshot: &Snapshot, panel: Panel, options: &TopOptions) -> Result<Strin
     Ok(match panel {
         Panel::Pods => String::new(),
         Panel::Eviction => {
-            let question = EvictionOptions {
-                signal: Signal::MemoryAvailable,
-                node_name: None,
-                stats_file: None,
-                is_stored: options.is_stored,
+            let node = RankedNode::of(node);
+            let rank = |signal: Signal| {
+                let question = EvictionOptions {
+                    signal,
+                    node_name: None,
+                    stats_file: None,
+                    is_stored: options.is_stored,
+                };
+                match node.rank(&question) {
+                    Ok(rank) => rank_view::table(&rank),
+                    Err(failure) => format!("{}: {}\n", signal.as_str(), failure.reason()),
+                }
             };
-            rank_view::table(&RankedNode::of(node).rank(&question)?)
+            RANKED.map(rank).join("\n")
         }
         Panel::Images => {
             let plan = image_gc_plan(&node, &ImageGcOptions::new(Trigger::Periodic))?.plan;

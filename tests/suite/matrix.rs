@@ -57,6 +57,7 @@ const LINES: &[(&str, &str)] = &[
     ("report", ""),
     ("top", "--plain"),
     ("fleet run", "-- doctor"),
+    ("fleet apply", "-- gc apply"),
     ("fleet collect", ""),
     ("fleet ask", "snapshot.json -- cgroup diff"),
     ("fleet clean", ""),

@@ -1,9 +1,8 @@
 //! A change on the nodes of a cluster: each node plans, a person confirms, and the nodes change a few at a time.
 
 use super::plan::FleetNode;
-use super::run::{FleetRun, each};
-use crate::answer::{Basis, Failure};
-use crate::edge::input::read_input;
+use super::run::{FleetRun, attempt, each};
+use crate::answer::Failure;
 use crate::edge::line_file::LineFile;
 use crate::fleet::{
     ApplyEvent, ApplyRecord, ChangeState, ChangedNode, FleetApply, NoAnswer, NodeCommand,
@@ -11,7 +10,6 @@ use crate::fleet::{
 use anyhow::anyhow;
 use serde_json::Value;
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Where a command of kq on a node stores its rollback file: a folder that every node has.
@@ -31,7 +29,7 @@ pub struct ChangeCommand {
 /// How many nodes change at a time, and when no more do.
 #[derive(Clone, Copy, Debug)]
 pub struct WaveOptions {
-    /// So many nodes change first.
+    /// So many nodes change first. If one of them fails, no other node changes.
     pub canaries: usize,
     /// So many nodes change at a time.
     pub at_a_time: usize,
@@ -43,8 +41,9 @@ pub struct WaveOptions {
 
 /// The record of a change, which a later run continues.
 pub struct ApplyLog {
+    path: String,
     file: Mutex<LineFile>,
-    /// The nodes that earlier runs changed.
+    /// What earlier runs did.
     pub earlier: ApplyRecord,
 }
 
@@ -54,21 +53,21 @@ impl ApplyLog {
     /// # Errors
     ///
     /// Refuses where the file exists, and where it cannot be written.
-    pub fn create(path: &str) -> Result<Self, Failure> {
-        let file = LineFile::create(path).map_err(Failure::refused)?;
-        Ok(Self { file: Mutex::new(file), earlier: ApplyRecord::default() })
+    pub fn begin(path: &str, run: &FleetRun, command: &ChangeCommand) -> Result<Self, Failure> {
+        let begins = begins(run, command).to_line();
+        let file = LineFile::begin(path, &begins).map_err(Failure::refused)?;
+        Ok(Self { path: path.to_owned(), file: Mutex::new(file), earlier: ApplyRecord::default() })
     }
 
-    /// Goes on with the record of an earlier run.
+    /// Opens the record of an earlier run, to go on with it.
     ///
     /// # Errors
     ///
-    /// Fails for a file that is no record, and for that of another command.
-    pub fn resume(path: &str, command: &ChangeCommand) -> Result<Self, Failure> {
-        let content = read_input(path).map_err(Failure::missing)?;
-        let earlier = str::from_utf8(&content)
-            .map_err(|_| "it is not text in UTF-8".to_owned())
-            .and_then(ApplyRecord::parse)
+    /// Fails for a file that is no record, for that of another command, and where another process has it open.
+    pub fn open(path: &str, command: &ChangeCommand) -> Result<Self, Failure> {
+        let mut file = LineFile::open(path).map_err(Failure::refused)?;
+        let content = file.content().map_err(Failure::missing)?;
+        let earlier = ApplyRecord::parse(&content)
             .map_err(|reason| Failure::usage(anyhow!("{path} is not a record: {reason}")))?;
         if earlier.command != command.words {
             let other = earlier.command.join(" ");
@@ -77,18 +76,41 @@ impl ApplyLog {
             ))
             .hint("a record is continued with the command that it began with"));
         }
-        let mut file = LineFile::open(path).map_err(Failure::refused)?;
-        if content.last().is_some_and(|last| *last != b'\n') {
-            // The line that a kill cut off ends here.
-            file.add("").map_err(Failure::refused)?;
+        Ok(Self { path: path.to_owned(), file: Mutex::new(file), earlier })
+    }
+
+    /// Refuses the record of another cluster, whose nodes may have the same names.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the API server has another address.
+    pub fn check_server(&self, url: &str) -> Result<(), Failure> {
+        let (path, server) = (&self.path, &self.earlier.server);
+        match server == url {
+            true => Ok(()),
+            false => Err(Failure::usage(anyhow!("{path} is a record of the nodes of {server}"))
+                .hint("choose that cluster with --kubeconfig or --context")),
         }
-        Ok(Self { file: Mutex::new(file), earlier })
+    }
+
+    /// Goes on with the record.
+    ///
+    /// # Errors
+    ///
+    /// Refuses where the file cannot be written.
+    pub fn resume(&self, run: &FleetRun, command: &ChangeCommand) -> Result<(), Failure> {
+        let resumed = self.add(&begins(run, command));
+        resumed.map_err(|reason| Failure::refused(anyhow!("{reason}")))
     }
 
     fn add(&self, event: &ApplyEvent) -> Result<(), String> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.add(&event.to_line()).map_err(|error| error.to_string())
     }
+}
+
+fn begins(run: &FleetRun, command: &ChangeCommand) -> ApplyEvent {
+    ApplyEvent::begins(&run.plan.settings.run, run.plan.server_url(), &command.words)
 }
 
 impl ChangeCommand {
@@ -123,45 +145,43 @@ impl FleetRun {
         mut progress: impl FnMut(usize, usize),
     ) -> FleetApply {
         let words = command.dry_run();
-        let is_done = |node: &FleetNode| log.is_some_and(|it| it.earlier.done.contains(&node.name));
+        let done = |node: &FleetNode| log.and_then(|it| it.earlier.done.get(&node.name));
         let plan = |at: usize| {
             let node = &self.plan.nodes[at];
-            if is_done(node) {
-                return (at, ChangedNode::done_before(&node.name));
+            if let Some(exit_code) = done(node) {
+                return (at, (ChangedNode::done_before(&node.name, *exit_code), Vec::new()));
             }
-            let reply = match self.interrupts.caught() {
+            let reply = match self.interrupted() {
                 Some(_) => Err(NoAnswer::Interrupted),
                 None => self.run_pod(at, &node.name, &NodeCommand::reading(&words), false),
             };
             (at, ChangedNode::planned(&node.name, reply.as_ref()))
         };
-        let (mut items, mut without) = (Vec::new(), 0);
+        let (mut planned, mut without) = (Vec::new(), 0);
         let nodes = self.plan.nodes.len();
-        let taken = each(nodes, self.plan.parallel, plan, |done, planned| {
-            without += usize::from(planned.1.state == ChangeState::NoPlan);
-            items.push(planned);
+        let taken = each(nodes, self.plan.parallel, plan, |done, (at, node)| {
+            without += usize::from(node.0.state == ChangeState::NoPlan);
+            planned.push((at, node));
             progress(done, without);
             Ok::<(), Infallible>(())
         });
         match taken {
             Ok(()) => {}
         }
-        items.sort_unstable_by_key(|(at, _)| *at);
-        let mut items: Vec<ChangedNode> = items.into_iter().map(|(_, change)| change).collect();
-        let planned = items.iter_mut().filter(|it| it.state == ChangeState::Planned);
+        planned.sort_unstable_by_key(|(at, _)| *at);
+        let nodes = planned.into_iter().map(|(_, node)| node).collect();
+        let mut answer = FleetApply::planned(&command.words, &self.plan.settings.run, nodes);
+        let planned = answer.items.iter_mut().filter(|it| it.state == ChangeState::Planned);
         planned.take(waves.canaries).for_each(|change| change.is_canary = true);
-        FleetApply {
-            command: command.words.clone(),
-            run: self.plan.settings.run.clone(),
-            dry_run: true,
-            stopped: None,
-            items,
-            basis: Basis::default(),
+        for change in &mut answer.items {
+            change.is_cordoned = log.is_some_and(|it| it.earlier.cordoned.contains(&change.node));
         }
+        answer
     }
 
     /// Changes the nodes that have a plan: first the canaries, then the others. On each node kq applies the plan that
-    /// was shown, and refuses another one. `observe` gets each node as it ends.
+    /// was shown, and refuses another one. Nodes that an earlier run of the record left cordoned are uncordoned, unless their
+    /// change failed. `observe` gets each node as it ends.
     pub fn apply_change(
         &self,
         command: &ChangeCommand,
@@ -171,11 +191,7 @@ impl FleetRun {
         mut observe: impl FnMut(&ChangedNode),
     ) -> FleetApply {
         let mut answer = FleetApply { dry_run: false, ..planned };
-        let begin = ApplyEvent::begins(&answer.run, &command.words);
-        if let Some(Err(error)) = log.map(|log| log.add(&begin)) {
-            answer.stopped = Some(error);
-        }
-        let (is_stopped, mut failures) = (AtomicBool::new(answer.stopped.is_some()), 0);
+        let change = NodeChanges { run: self, command, log, waves, course: Mutex::default() };
         for is_canary in [true, false] {
             let chosen: Vec<(usize, ChangedNode)> = answer
                 .items
@@ -185,29 +201,12 @@ impl FleetRun {
                 .filter(|(_, it)| it.state == ChangeState::Planned && it.is_canary == is_canary)
                 .collect();
             let work = |number: usize| {
-                let (at, change) = &chosen[number];
-                let mut change = change.clone();
-                let is_over = is_stopped.load(Ordering::SeqCst);
-                match is_over || self.interrupts.caught().is_some() {
-                    true => change.state = ChangeState::Left,
-                    false => self.change(command, log, waves, *at, &mut change),
-                }
-                (*at, change)
+                let (at, planned) = &chosen[number];
+                (*at, change.apply(*at, planned.clone()))
             };
             let taken = each(chosen.len(), waves.at_a_time, work, |_, (at, change)| {
-                failures += usize::from(change.state.is_failure());
-                let mut stop = None;
                 if change.state != ChangeState::Left {
-                    let ended = log.map(|log| log.add(&ApplyEvent::ended(&change)));
-                    stop = ended.and_then(Result::err);
                     observe(&change);
-                }
-                if failures > waves.failures {
-                    stop = stop.or_else(|| Some(failed(failures, waves.failures)));
-                }
-                if stop.is_some() {
-                    is_stopped.store(true, Ordering::SeqCst);
-                    answer.stopped = answer.stopped.take().or(stop);
                 }
                 answer.items[at] = change;
                 Ok::<(), Infallible>(())
@@ -216,75 +215,126 @@ impl FleetRun {
                 Ok(()) => {}
             }
         }
-        let was_left = answer.count(ChangeState::Left) > 0;
-        let signal = self.interrupts.caught().filter(|_| was_left && answer.stopped.is_none());
-        answer.stopped = answer.stopped.or(signal.map(str::to_owned));
-        answer
-    }
-
-    /// Changes one node.
-    fn change(
-        &self,
-        command: &ChangeCommand,
-        log: Option<&ApplyLog>,
-        waves: &WaveOptions,
-        at: usize,
-        change: &mut ChangedNode,
-    ) {
-        let digest = change.plan_digest.clone().unwrap_or_default();
-        let begins = ApplyEvent::Changes { node: change.node.clone(), plan_digest: digest.clone() };
-        if let Some(Err(error)) = log.map(|log| log.add(&begins)) {
-            (change.state, change.reason) = (ChangeState::Left, Some(error));
-            return;
-        }
-        let is_cordoned = match self.cordon(waves, log, &change.node) {
-            Ok(is_cordoned) => is_cordoned,
-            Err(reason) => {
-                change.state = ChangeState::Refused;
-                change.reason = Some(format!("it cannot be cordoned: {reason}"));
-                return;
-            }
+        let settled = |it: &&mut ChangedNode| {
+            let is_left = matches!(it.state, ChangeState::NoPlan | ChangeState::Left);
+            it.is_cordoned && it.state.is_settled() && !is_left
         };
-        let words = command.confirmed(&self.plan.settings.run, &digest);
-        let on_node = NodeCommand { words: &words, writes_files: command.writes_files };
-        // Not the number of the pod that planned: that one may still be going.
-        let number = self.plan.nodes.len() + at;
-        let reply = self.run_pod(number, &change.node, &on_node, true);
-        change.change(reply.as_ref());
-        if is_cordoned {
-            let is_well = matches!(change.state, ChangeState::Done | ChangeState::Refused);
-            let uncordoned =
-                is_well.then(|| self.plan.server.set_unschedulable(&change.node, false));
-            change.is_cordoned = !matches!(uncordoned, Some(Ok(())));
-        }
-    }
-
-    /// Cordons a node, and returns true if it is to be uncordoned: another client may have cordoned it for its own reasons.
-    fn cordon(
-        &self,
-        waves: &WaveOptions,
-        log: Option<&ApplyLog>,
-        node: &str,
-    ) -> Result<bool, String> {
-        if !waves.cordon {
-            return Ok(false);
-        }
-        let object = self.plan.server.node(node).map_err(|error| error.reason())?;
-        let object: Value = serde_json::from_slice(&object).map_err(|error| error.to_string())?;
-        let is_before = object.pointer("/spec/unschedulable").and_then(Value::as_bool);
-        if is_before == Some(true) {
-            // An earlier run of this record left it so.
-            return Ok(log.is_some_and(|it| it.earlier.cordoned.contains(node)));
-        }
-        let cordoned = self.plan.server.set_unschedulable(node, true);
-        cordoned.map(|()| true).map_err(|error| error.reason())
+        answer.items.iter_mut().filter(settled).for_each(|it| change.uncordon(it));
+        answer.stopped = change.stopped().or_else(|| {
+            let was_left = answer.count(ChangeState::Left) > 0;
+            self.interrupted().filter(|_| was_left).map(str::to_owned)
+        });
+        answer
     }
 }
 
-fn failed(failures: usize, allowed: usize) -> String {
-    match (failures, allowed) {
-        (1, _) => "a node failed".to_owned(),
-        (_, 0) => format!("{failures} nodes failed"),
-        _ => format!("{failures} nodes failed, more than the {allowed} of --max-failures"),
+/// How the changes go: what one node does decides about the next.
+#[derive(Debug, Default)]
+struct Course {
+    failures: usize,
+    stopped: Option<String>,
+}
+
+/// The changes of the nodes of one run.
+struct NodeChanges<'a> {
+    run: &'a FleetRun,
+    command: &'a ChangeCommand,
+    log: Option<&'a ApplyLog>,
+    waves: &'a WaveOptions,
+    course: Mutex<Course>,
+}
+
+impl NodeChanges<'_> {
+    fn stopped(&self) -> Option<String> {
+        self.course.lock().unwrap_or_else(PoisonError::into_inner).stopped.clone()
+    }
+
+    fn stop(&self, reason: String) {
+        let mut course = self.course.lock().unwrap_or_else(PoisonError::into_inner);
+        course.stopped.get_or_insert(reason);
+    }
+
+    /// Stores a line; where that fails, no more nodes are begun.
+    fn log(&self, event: &ApplyEvent) -> Result<(), String> {
+        let logged = self.log.map_or(Ok(()), |log| log.add(event));
+        logged.inspect_err(|reason| self.stop(reason.clone()))
+    }
+
+    /// Changes one node, and stores and counts how that ended before another one is begun in its place.
+    fn apply(&self, at: usize, planned: ChangedNode) -> ChangedNode {
+        let mut change = planned;
+        if self.stopped().is_some() || self.run.interrupted().is_some() {
+            change.state = ChangeState::Left;
+            return change;
+        }
+        self.change(at, &mut change);
+        if change.state == ChangeState::Left {
+            return change;
+        }
+        let _ = self.log(&ApplyEvent::ended(&change));
+        if change.state.is_failure() {
+            let mut course = self.course.lock().unwrap_or_else(PoisonError::into_inner);
+            course.failures += 1;
+            let reason = match course.failures {
+                _ if change.is_canary => Some(format!("the canary {} failed", change.node)),
+                1 if self.waves.failures == 0 => Some(format!("{} failed", change.node)),
+                count if count > self.waves.failures => Some(format!("{count} nodes failed")),
+                _ => None,
+            };
+            course.stopped = course.stopped.take().or(reason);
+        }
+        change
+    }
+
+    fn change(&self, at: usize, change: &mut ChangedNode) {
+        let digest = change.plan_digest.clone().unwrap_or_default();
+        let begins = ApplyEvent::Changes { node: change.node.clone(), plan_digest: digest.clone() };
+        if let Err(reason) = self.log(&begins) {
+            (change.state, change.reason) = (ChangeState::Left, Some(reason));
+            return;
+        }
+        if let Err(reason) = self.cordon(change) {
+            change.state = ChangeState::Refused;
+            change.reason = Some(format!("it cannot be cordoned: {reason}"));
+        } else {
+            let run = &self.run.plan;
+            let words = self.command.confirmed(&run.settings.run, &digest);
+            let writes_files = self.command.writes_files;
+            let on_node = NodeCommand { words: &words, writes_files };
+            // Not the number of the pod that planned: that one may still be going.
+            let number = run.nodes.len() + at;
+            let reply = self.run.run_pod(number, &change.node, &on_node, true);
+            change.change(reply.as_ref());
+        }
+        if change.is_cordoned && change.state.is_settled() {
+            self.uncordon(change);
+        }
+    }
+
+    /// Cordons a node. One that is cordoned already is another client's, and stays so.
+    fn cordon(&self, change: &mut ChangedNode) -> Result<(), String> {
+        if !self.waves.cordon || change.is_cordoned {
+            return Ok(());
+        }
+        let server = &self.run.plan.server;
+        let object = server.node(&change.node).map_err(|error| error.reason())?;
+        let object: Value = serde_json::from_slice(&object).map_err(|error| error.to_string())?;
+        if object.pointer("/spec/unschedulable").and_then(Value::as_bool) == Some(true) {
+            return Ok(());
+        }
+        self.log(&ApplyEvent::Cordons { node: change.node.clone() })?;
+        let cordoned = server.set_unschedulable(&change.node, true);
+        // Only a server that refuses has certainly not done it.
+        let status = cordoned.as_ref().err().and_then(|error| error.status());
+        change.is_cordoned = status.is_none_or(|code| code >= 500);
+        cordoned.map_err(|error| error.reason())
+    }
+
+    fn uncordon(&self, change: &mut ChangedNode) {
+        let uncordoned = attempt(|| self.run.plan.server.set_unschedulable(&change.node, false));
+        if uncordoned.is_ok() {
+            change.is_cordoned = false;
+            let _ = self.log(&ApplyEvent::Uncordoned { node: change.node.clone() });
+        }
     }
 }

@@ -121,6 +121,11 @@ impl FleetPlan {
         Ok(Self { server, settings, nodes, parallel, timeout, api_only, guard, outlived })
     }
 
+    /// Returns the address of the API server.
+    pub fn server_url(&self) -> &str {
+        self.server.url()
+    }
+
     /// Describes the run in two lines.
     pub fn lines(&self) -> [String; 2] {
         let others = match self.nodes.len() {

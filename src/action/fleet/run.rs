@@ -61,10 +61,15 @@ impl FleetRun {
         let report: Arc<dyn Fn(FleetEvent<'_>) + Send + Sync> = Arc::new(report);
         let of_signals = Arc::clone(&report);
         let first = move |signal| of_signals(FleetEvent::Interrupted(signal));
-        let interrupts = Interrupts::watch(first, || {})
+        let interrupts = Interrupts::watch_at_terminal(first, || {})
             .map_err(|error| Failure::refused(anyhow!("signals cannot be caught: {error}")))?;
         let guard = (!plan.api_only).then(|| Guard::start(&plan.guard)).transpose()?;
         Ok(Self { plan, guard, interrupts, left: AtomicUsize::new(0), events: report })
+    }
+
+    /// Returns the signal that ends the run.
+    pub fn interrupted(&self) -> Option<&'static str> {
+        self.interrupts.caught()
     }
 
     /// Ends the guard process, and returns how many pods may be left behind. No command runs afterwards.
@@ -153,6 +158,7 @@ impl FleetRun {
                     Ok(None) => {
                         if is_refused {
                             self.close(&name);
+                            return Err(NoAnswer::NotCreated(error.reason()));
                         }
                         return Err(NoAnswer::Pod(error.reason()));
                     }
@@ -254,7 +260,7 @@ impl FleetRun {
 }
 
 /// Makes a request again where it fails, with pauses, and returns the last reason.
-fn attempt<T, E>(request: impl Fn() -> Result<T, E>) -> Result<T, E> {
+pub(super) fn attempt<T, E>(request: impl Fn() -> Result<T, E>) -> Result<T, E> {
     let mut result = request();
     for _ in 1..ATTEMPTS {
         if result.is_ok() {

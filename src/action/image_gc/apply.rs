@@ -118,8 +118,7 @@ impl Prepared<'_> {
 
     /// Returns the number of dead containers and sandboxes to remove.
     pub fn containers(&self) -> usize {
-        let steps = self.plan().containers.iter().flat_map(|containers| &containers.steps);
-        steps.filter(|step| !matches!(step, Step::LogDirectory(_))).count()
+        self.dead().count()
     }
 
     /// Returns the number of images that stay because they may be too young.
@@ -162,16 +161,19 @@ impl Prepared<'_> {
         self.plan().run.wants_space.is_none()
     }
 
+    /// Returns the dead containers and sandboxes that would be removed: the word for each, its ID and its name.
+    fn dead(&self) -> impl Iterator<Item = (&'static str, &str, &str)> {
+        let steps = self.plan().containers.iter().flat_map(|containers| &containers.steps);
+        steps.filter_map(|step| match step {
+            Step::Container(it) => Some(("container", it.id.as_str(), it.name.as_str())),
+            Step::Sandbox(it) => Some(("sandbox", it.id.as_str(), it.pod_uid.as_str())),
+            Step::LogDirectory(_) => None,
+        })
+    }
+
     /// Returns the digest of everything that would be removed, in order.
     pub fn plan_digest(&self) -> String {
-        let steps = self.plan().containers.iter().flat_map(|containers| &containers.steps);
-        let containers: Vec<&str> = steps
-            .filter_map(|step| match step {
-                Step::Container(container) => Some(container.id.as_str()),
-                Step::Sandbox(sandbox) => Some(sandbox.id.as_str()),
-                Step::LogDirectory(_) => None,
-            })
-            .collect();
+        let containers: Vec<&str> = self.dead().map(|(_, id, _)| id).collect();
         let images: Vec<&str> = self.images.iter().map(|removal| removal.id.as_str()).collect();
         plan_digest(&(containers, images))
     }
@@ -186,6 +188,7 @@ impl Prepared<'_> {
             None,
         );
         report.dry_run = dry_run;
+        report.containers = self.dead().map(|(what, id, name)| planned(what, id, name)).collect();
         report
     }
 
@@ -228,6 +231,10 @@ impl Prepared<'_> {
         report.measured(before, usage_now(&self.node));
         Ok(report)
     }
+}
+
+fn planned(what: &'static str, id: &str, name: &str) -> ContainerResult {
+    ContainerResult { what, id: id.to_owned(), name: name.to_owned(), result: None }
 }
 
 /// The reason for which nothing is removed if the usage is unknown.

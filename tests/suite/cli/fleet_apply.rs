@@ -96,6 +96,9 @@ fn the_plans_are_shown_and_nothing_is_changed() {
     let ran = cluster.apply("");
     assert_eq!(ran.code, 4, "{}", ran.text());
     assert!(ran.stderr.contains("nodes: 2 planned\n"), "{}", ran.text());
+    assert!(ran.stderr.contains("/host is writable in the pods that change"), "{}", ran.text());
+    assert!(ran.stdout.contains("PLAN OF well-1, well-2\n"), "one plan: {}", ran.text());
+    assert!(ran.stdout.contains("  shop/web memory.max: 67108864 -> max\n"), "{}", ran.text());
     assert_eq!(cluster.drift(), before);
     cluster.fleet.is_clean(&ran);
     assert_eq!(granted("apply"), needed(&cluster.fleet));
@@ -125,16 +128,12 @@ fn nodes_change_one_after_the_other_and_a_record_says_so() {
             (it["event"].as_str().unwrap_or_default(), it["node"].as_str().unwrap_or_default())
         })
         .collect();
-    assert_eq!(
-        names,
-        [
-            ("begins", ""),
-            ("changes", "well-1"),
-            ("ended", "well-1"),
-            ("changes", "well-2"),
-            ("ended", "well-2")
-        ]
-    );
+    let of_node = |node| [("cordons", node), ("ended", node), ("uncordoned", node)];
+    for node in ["well-1", "well-2"] {
+        let has = |event: &(&str, &str)| names.contains(event);
+        assert!(of_node(node).iter().all(has), "{names:?}");
+    }
+    assert_eq!((names[0], names[1]), (("begins", ""), ("changes", "well-1")));
     {
         let state = cluster.fleet.state.lock().expect("it is whole");
         let marks: Vec<(&str, bool)> =
@@ -162,6 +161,19 @@ fn nodes_change_one_after_the_other_and_a_record_says_so() {
     let ran = kq(&other).run();
     assert_eq!(ran.code, 2, "{}", ran.text());
     assert!(ran.stderr.contains("is the record of another command"), "{}", ran.text());
+    // Two do not go on with one record, and none with that of another cluster.
+    let held = fs::File::open(&record).expect("a record");
+    held.lock().expect("it can be locked");
+    let ran = cluster.apply(&format!("--yes --resume {record}"));
+    assert_eq!(ran.code, 4, "{}", ran.text());
+    assert!(ran.stderr.contains("another kq continues it"), "{}", ran.text());
+    drop(held);
+    let text = fs::read_to_string(&record).expect("a record");
+    let url = cluster.fleet.server.url("https");
+    fs::write(&record, text.replace(&url, "https://other")).expect("written");
+    let ran = cluster.apply(&format!("--yes --resume {record}"));
+    assert_eq!(ran.code, 2, "{}", ran.text());
+    assert!(ran.stderr.contains("is a record of the nodes of https://other"), "{}", ran.text());
 }
 
 #[test]
@@ -177,14 +189,20 @@ fn a_plan_that_changed_is_refused_and_no_more_nodes_change() {
     let ran = cluster.apply("--yes --cordon");
     assert_eq!(ran.code, 4, "{}", ran.text());
     assert!(ran.stdout.contains("1/2 well-1: refused: the plan is sha256:"), "{}", ran.text());
-    assert!(ran.stderr.contains("stopped: a node failed"), "{}", ran.text());
-    assert!(ran.stderr.contains("nodes: 1 refused, 1 left\n"), "{}", ran.text());
+    assert!(ran.stderr.contains("stopped: the canary well-1 failed"), "{}", ran.text());
+    assert!(ran.stderr.contains("nodes: 1 refused, 1 not begun\n"), "{}", ran.text());
     assert_eq!(cluster.drift(), before);
     // Nothing was changed there, so that it needs no protection.
     assert!(cluster.fleet.state.lock().expect("it is whole").cordoned.is_empty());
+    // Nor does the next one of the same wave.
+    drift("50331648\n");
+    let (ran, pods) = (cluster.apply("--yes --canary 0"), cluster.pods());
+    assert_eq!(ran.code, 4, "{}", ran.text());
+    assert!(ran.stderr.contains("stopped: well-1 failed"), "{}", ran.text());
+    assert_eq!((cluster.drift(), pods), (before, 6), "three pods each: {}", ran.text());
     // With a failure allowed, the other node changes.
     drift("16777216\n");
-    let ran = cluster.apply("--yes --max-failures 1");
+    let ran = cluster.apply("--yes --canary 0 --max-failures 1");
     assert_eq!(ran.code, 5, "{}", ran.text());
     assert_eq!(cluster.drift(), [before[0], 0], "{}", ran.text());
     cluster.fleet.is_clean(&ran);
@@ -196,7 +214,7 @@ fn a_node_that_failed_or_was_cordoned_before_stays_cordoned() {
     cluster.fleet.state.lock().expect("it is whole").cordoned.insert("well-2".to_owned());
     // The rollback file is there already, so that nothing is written.
     fs::write(cluster.nodes[0].folder().join("back.json"), "{}").expect("a file");
-    let ran = cluster.apply("--yes --cordon --max-failures 1");
+    let ran = cluster.apply("--yes --cordon --canary 0 --max-failures 1");
     assert_eq!(ran.code, 5, "{}", ran.text());
     assert_eq!(cluster.drift()[1], 0, "{}", ran.text());
     let state = cluster.fleet.state.lock().expect("it is whole");
@@ -223,9 +241,9 @@ fn an_interrupt_lets_the_node_finish_and_begins_no_other() {
     let kill = Kill { at, after: false, process: None, signal: Signal::INT, is_done: false };
     let ran = cluster.interrupted("--yes", kill);
     assert_eq!(ran.code, 5, "{}", ran.text());
-    assert!(ran.stderr.contains("interrupted: SIGINT: no more nodes change"), "{}", ran.text());
+    assert!(ran.stderr.contains("interrupted: SIGINT: no more nodes are begun"), "{}", ran.text());
     assert_eq!(cluster.drift(), [0, before[1]], "{}", ran.text());
-    assert!(ran.stderr.contains("nodes: 1 done, 1 left\n"), "{}", ran.text());
+    assert!(ran.stderr.contains("nodes: 1 done, 1 not begun\n"), "{}", ran.text());
     cluster.fleet.is_clean(&ran);
 }
 
@@ -236,7 +254,7 @@ fn a_change_that_is_killed_at_any_request_can_be_continued() {
         let cluster = Cluster::drifting();
         let record = cluster.record();
         let kill = Kill { at, after: true, process: None, signal: Signal::KILL, is_done: false };
-        let ran = cluster.interrupted(&format!("--yes --record {record}"), kill);
+        let ran = cluster.interrupted(&format!("--yes --cordon --record {record}"), kill);
         if ran.code != -1 {
             assert_eq!(ran.code, 0, "{at}: {}", ran.text());
             break;
@@ -254,7 +272,13 @@ fn a_change_that_is_killed_at_any_request_can_be_continued() {
             if fs::exists(&record).expect("it can be seen") { "--resume" } else { "--record" };
         let ran = cluster.apply(&format!("--yes {flag} {record}"));
         assert_eq!(ran.code, 0, "{at}: {}", ran.text());
-        assert_eq!(cluster.drift(), [0, 0], "{at}: {}", ran.text());
+        for node in &cluster.nodes {
+            let texts = [node.get(POD, "memory.max"), node.get(POD, "cpu.weight")];
+            assert_ne!(texts, ["67108864", "9999"], "{at}: {}", ran.text());
+            assert!(!texts.contains(&"9999".to_owned()), "{at}: {}", ran.text());
+        }
+        let state = cluster.fleet.state.lock().expect("it is whole");
+        assert!(state.cordoned.is_empty(), "{at}: {:?}: {}", state.cordoned, ran.text());
     }
     assert!(reached > 10, "{reached}");
 }
@@ -276,9 +300,10 @@ fn only_changes_that_pods_can_make_are_taken() {
         ("--max-unavailable 0 -- gc apply", "expected a number of nodes"),
         ("--record a --resume b -- gc apply", "cannot be used with"),
         ("--resume /nowhere -- gc apply", "/nowhere"),
+        ("-- cgroup apply --rollback-file /root/b", "in a pod, the files of the node are in /host"),
     ] {
         let ran = kq(&format!("fleet apply {} {line}", fleet.flags())).run();
-        assert!(matches!(ran.code, 2 | 3), "{line}: {}", ran.text());
+        assert!(matches!(ran.code, 2 | 4), "{line}: {}", ran.text());
         assert!(ran.stderr.contains(expected), "{line}: {}", ran.text());
     }
     assert_eq!(fleet.state.lock().expect("it is whole").requests, 0);

@@ -7,40 +7,46 @@ use crate::output_format::{OutputFormat, formats_with};
 use crate::progress::{Progress, suspended};
 use crate::write::{self, confirm};
 use anyhow::anyhow;
-use kq::action::fleet::{ApplyLog, Sample, WaveOptions};
+use kq::action::fleet::{ApplyLog, ChangeCommand, FleetRun, Sample, WaveOptions};
 use kq::fleet::{ChangeState, FleetApply};
 use std::ffi::OsString;
-use std::num::NonZero;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 /// Change the nodes of a cluster with one command, a few at a time
 ///
-/// kq runs COMMAND with --dry-run on each node, shows the plan of each, and asks
-/// once. Then the nodes change: the canaries first, then the others, at most
+/// kq runs COMMAND with --dry-run on each node, shows the plans, and asks once.
+/// Then the nodes change: the canaries first, then the others, at most
 /// --max-unavailable at a time. On each node, kq applies the plan that was shown,
-/// and refuses another one. With more than --max-failures failures, no more nodes
-/// change. A node fails if its change is refused, stops part-way, or gives no
-/// answer.
+/// and refuses any other plan. If a canary fails, or more than --max-failures nodes
+/// do, no more nodes are begun. A node fails if its change is refused, stops
+/// part-way, or gives no answer.
 ///
 /// COMMAND is gc apply or cgroup apply. Neither evicts a pod or restarts a
 /// container, so no disruption budget is touched. cgroup apply stores its rollback
 /// file on the node, as /var/lib/kq-rollback-RUN.json.
 ///
 /// --record stores what was done, one line for each step. --resume continues a
-/// record: nodes that are done stay as they are, the others plan again. SIGINT lets
-/// the nodes that are changing finish, and begins no more.
+/// record: nodes that are done stay as they are, the others plan again. After
+/// SIGINT, SIGTERM or SIGHUP, changes under way finish, and no others begin.
 ///
-/// The pods are those of kq fleet run. For cgroup apply, the files of the node are
-/// writable in them.
+/// The pods are those of kq fleet run. kq creates those that plan without a
+/// question; they only read. For cgroup apply, the files of the node are writable
+/// in the pods that change.
 ///
-/// Exit code 0: all nodes are changed, or nothing is to be done. 1: a node is
-/// changed, and not as wanted. 3: a node has no plan. 4: refused, nothing was
-/// changed. 5: some nodes are changed and some are not, or a pod may be left behind.
+/// Exit code 0: all nodes are changed, or there is nothing to do. 1: all are
+/// changed, but values still differ on a node, or too little was freed. 3: a node
+/// has no plan, or an incomplete answer. 4: refused, nothing was changed. 5: a node
+/// failed, some nodes are changed and some are not, a node is still cordoned, or a
+/// pod may be left behind.
 ///
 /// Examples:
 ///
 ///   kq fleet apply --image registry.example/kq:0.1 --dry-run -- gc apply
-///   kq fleet apply -l pool=web --image registry.example/kq:0.1 --canary 2 --max-unavailable 5% --record gc.jsonl -- gc apply --max 10
-///   kq fleet apply -l pool=web --image registry.example/kq:0.1 --cordon --resume cgroups.jsonl -- cgroup apply
+///   kq fleet apply --image registry.example/kq:0.1 --record gc.jsonl -- gc apply --max 9
+///   kq fleet apply --image registry.example/kq:0.1 --resume gc.jsonl -- gc apply --max 9
+///   kq fleet apply -l pool=web --image r.example/kq:0.1 --max-unavailable 5% -- cgroup apply
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
@@ -51,7 +57,7 @@ pub struct Args {
     #[arg(long, value_name = "IMAGE")]
     image: String,
 
-    /// Change this number of nodes before the others
+    /// Change this number of nodes first. If one of them fails, no other node changes
     #[arg(long, value_name = "NUMBER", default_value = "1", help_heading = "Waves")]
     canary: usize,
 
@@ -59,7 +65,7 @@ pub struct Args {
     #[arg(long, value_name = "NUMBER|PERCENT%", default_value = "1", value_parser = super::run_args::parse_sample, help_heading = "Waves")]
     max_unavailable: Sample,
 
-    /// Change no more nodes after more than this number of failures
+    /// Begin no more nodes after more than this number of failures
     #[arg(long, value_name = "NUMBER", default_value = "0", help_heading = "Waves")]
     max_failures: usize,
 
@@ -101,85 +107,56 @@ impl Args {
             return Err(Failure::usage(anyhow!("-o json and yaml show no plan to confirm"))
                 .hint("--dry-run shows the plan, --yes applies it without confirmation"));
         }
-        let resumed = self.resume.as_deref().map(|path| ApplyLog::resume(path, &command));
+        let resumed = self.resume.as_deref().map(|path| ApplyLog::open(path, &command));
         let resumed = resumed.transpose()?;
         let plan = self.pods.plan(Some(self.image.clone()), false)?;
+        resumed.as_ref().map_or(Ok(()), |log| log.check_server(plan.server_url()))?;
         let nodes = plan.nodes.len();
         let waves = WaveOptions {
             canaries: self.canary,
-            at_a_time: NonZero::new(self.max_unavailable.of(nodes)).map_or(1, NonZero::get),
+            at_a_time: self.max_unavailable.of(nodes).max(1),
             failures: self.max_failures,
             cordon: self.cordon,
         };
-        let run = begin(plan, "no more nodes change; those that are changing finish")?;
+        note("plan", &described(&waves, command.writes_files));
+        let run = begin(plan, "no more nodes are begun; changes under way finish")?;
         let planned = {
             let progress = Progress::of("nodes");
             run.plan_change(&command, resumed.as_ref(), &waves, |done, without| {
                 progress.show_rate(done, nodes, without);
             })
         };
-        let count = planned.count(ChangeState::Planned);
-        if is_for_people {
-            self.output.write_or_names(
-                &planned,
-                |it: &FleetApply| it.table().to_string(),
-                |it: &FleetApply| it.table().to_string(),
-                |it: &FleetApply| {
-                    let planned = it.items.iter().filter(|it| it.state == ChangeState::Planned);
-                    planned.map(|it| it.node.clone()).collect()
-                },
-            )?;
-            note("nodes", &planned.summary());
-        }
-        let confirmed = match (count, self.dry_run || self.yes) {
-            (0, _) | (_, true) => Ok(()),
-            (1, _) => confirm("Change 1 node?"),
-            (count, _) => confirm(&format!("Change {count} nodes?")),
-        };
-        let log = match (&confirmed, &self.record) {
-            (Ok(()), Some(path)) if !self.dry_run && count > 0 => ApplyLog::create(path).map(Some),
-            _ => Ok(resumed),
-        };
-        let log = match confirmed.and(log) {
-            Ok(log) => log,
+        let agreed = self.show(&planned).and_then(|()| self.agree(&run, &planned));
+        let log = agreed.and_then(|()| match (&resumed, &self.record) {
+            (Some(log), _) if !self.dry_run => log.resume(&run, &command).map(|()| None),
+            (None, Some(path)) if !self.dry_run && planned.count(ChangeState::Planned) > 0 => {
+                ApplyLog::begin(path, &run, &command).map(Some)
+            }
+            _ => Ok(None),
+        });
+        let log = match log {
+            Ok(log) => log.or(resumed),
             Err(refused) => {
                 run.finish();
                 return Err(refused);
             }
         };
-        let answer = match count == 0 || self.dry_run {
-            true => FleetApply { dry_run: self.dry_run, ..planned },
-            false => {
-                exit::changes_begin();
-                let (progress, mut done) = (Progress::of("nodes"), 0);
-                run.apply_change(&command, log.as_ref(), &waves, planned, |change| {
-                    done += 1;
-                    if is_for_people {
-                        // The change goes on if its progress cannot be shown.
-                        let line = format!("{done}/{count} {}", change.line());
-                        suspended(|| drop(write::lines([line])));
-                    }
-                    progress.show(done, count);
-                })
-            }
+        let answer = match self.dry_run {
+            true => planned,
+            false => self.change(&run, &command, log.as_ref(), &waves, planned),
         };
         let is_clean = run.finish() == 0;
-        if !is_for_people {
-            write::answer(self.output, &answer)?;
-        } else if !self.dry_run {
-            note("nodes", &answer.summary());
-        }
-        if let Some(reason) = &answer.stopped {
-            note("stopped", reason);
-        }
-        if let (Some(path), true) = (self.record.as_ref(), answer.exit_code() == 5) {
-            note("hint", &format!("--resume {path} continues with the nodes that are not done"));
-        }
-        let cordoned: Vec<&str> =
-            answer.items.iter().filter(|it| it.is_cordoned).map(|it| it.node.as_str()).collect();
-        if !cordoned.is_empty() {
-            warn(&format!("still cordoned: {}", cordoned.join(", ")));
-        }
+        // The nodes are changed even if the answer cannot be written; the exit code is about them.
+        let _ = match self.output.is_for_people() {
+            true => {
+                if !self.dry_run {
+                    note("nodes", &answer.summary());
+                }
+                Ok(())
+            }
+            false => write::answer(self.output, &answer),
+        };
+        self.tell(&answer);
         Ok(match (is_clean, answer.exit_code()) {
             (false, _) | (_, 5) => Code::Stopped,
             (_, 4) => Code::Refused,
@@ -188,4 +165,105 @@ impl Args {
             _ => Code::Answered,
         })
     }
+
+    /// Shows the plans to a person. Where they cannot be shown, nothing is changed.
+    fn show(&self, planned: &FleetApply) -> Result<(), Failure> {
+        if !self.output.is_for_people() {
+            return Ok(());
+        }
+        let shown = self.output.write_or_names(
+            planned,
+            |it: &FleetApply| it.text(false),
+            |it: &FleetApply| it.text(true),
+            |it: &FleetApply| {
+                let planned = it.items.iter().filter(|it| it.state == ChangeState::Planned);
+                planned.map(|it| it.node.clone()).collect()
+            },
+        );
+        note("nodes", &planned.summary());
+        shown.map_err(|failure| {
+            Failure::refused(anyhow!("nothing was changed: {}", failure.reason()))
+        })
+    }
+
+    /// Has the change confirmed; a signal is an answer, too.
+    fn agree(&self, run: &FleetRun, planned: &FleetApply) -> Result<(), Failure> {
+        let refused = || Failure::refused(anyhow!("nothing was changed: kq was interrupted"));
+        let question = match planned.count(ChangeState::Planned) {
+            0 => return Ok(()),
+            1 => "Change 1 node?".to_owned(),
+            count => format!("Change {count} nodes?"),
+        };
+        if run.interrupted().is_some() {
+            return Err(refused());
+        }
+        if self.dry_run || self.yes {
+            return Ok(());
+        }
+        let (sender, answer) = mpsc::channel();
+        // It ends with the process where a signal comes before an answer.
+        thread::spawn(move || sender.send(confirm(&question)));
+        loop {
+            match answer.recv_timeout(Duration::from_millis(100)) {
+                Ok(answer) => return answer,
+                Err(_) if run.interrupted().is_some() => return Err(refused()),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(refused()),
+            }
+        }
+    }
+
+    fn change(
+        &self,
+        run: &FleetRun,
+        command: &ChangeCommand,
+        log: Option<&ApplyLog>,
+        waves: &WaveOptions,
+        planned: FleetApply,
+    ) -> FleetApply {
+        exit::changes_begin();
+        let count = planned.count(ChangeState::Planned);
+        let has_lines = matches!(self.output, OutputFormat::Table | OutputFormat::Wide);
+        let (progress, mut done) = (Progress::of("nodes"), 0);
+        run.apply_change(command, log, waves, planned, |change| {
+            done += 1;
+            if has_lines {
+                // The change goes on if its progress cannot be shown.
+                let line = format!("{done}/{count} {}", change.line());
+                suspended(|| drop(write::lines([line])));
+            }
+            progress.show(done, count);
+        })
+    }
+
+    /// Says what a person has to do now.
+    fn tell(&self, answer: &FleetApply) {
+        if let Some(reason) = &answer.stopped {
+            note("stopped", reason);
+        }
+        let states = [ChangeState::Left, ChangeState::Failed, ChangeState::Unknown];
+        let is_open = states.into_iter().any(|state| answer.count(state) > 0);
+        if let (Some(path), true) = (self.record.as_ref().or(self.resume.as_ref()), is_open) {
+            note("hint", &format!("--resume {path} continues with the nodes that are not done"));
+        }
+        let cordoned: Vec<&str> =
+            answer.items.iter().filter(|it| it.is_cordoned).map(|it| it.node.as_str()).collect();
+        if !cordoned.is_empty() {
+            warn(&format!("still cordoned: {}", cordoned.join(", ")));
+        }
+    }
+}
+
+/// Describes the waves in a line.
+fn described(waves: &WaveOptions, writes_files: bool) -> String {
+    let WaveOptions { canaries, at_a_time, failures, cordon } = waves;
+    let cordon = if *cordon { ", each cordoned meanwhile" } else { "" };
+    let host = match writes_files {
+        true => "/host is writable in the pods that change",
+        false => "/host is read-only there, too",
+    };
+    format!(
+        "then the change: {canaries} canaries, then at most {at_a_time} nodes at a time{cordon}; more than {failures} \
+         failures end it; {host}"
+    )
 }

@@ -3,11 +3,12 @@
 use crate::cli::Cli;
 use crate::exit::Failure;
 use anyhow::anyhow;
+use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory};
 use kq::action::fleet::ChangeCommand;
 use kq::output::terminal::brief;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Commands that change something, store something, or wait for what is still to come.
 const NO_QUESTIONS: [&str; 9] =
@@ -85,7 +86,13 @@ impl Question {
         let matches = question.parse(typed, "--dry-run, --yes, --plan-digest and -o are")?;
         let (_, leaf) = leaf(&matches);
         question.check_files()?;
-        let names_rollback_file = writes_files && leaf.value_source("rollback_file").is_some();
+        let path = writes_files.then(|| leaf.get_one::<PathBuf>("rollback_file")).flatten();
+        let is_elsewhere = leaf.value_source("host_root") == Some(ValueSource::CommandLine);
+        if let Some(path) = path.filter(|path| !path.starts_with("/host/") && !is_elsewhere) {
+            let inside = anyhow!("--rollback-file {}: not a file of the node", path.display());
+            return Err(Failure::usage(inside).hint("in a pod, the files of the node are in /host"));
+        }
+        let names_rollback_file = path.is_some();
         let words = question.words();
         Ok((question, ChangeCommand { words, writes_files, names_rollback_file }))
     }
