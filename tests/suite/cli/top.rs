@@ -116,12 +116,18 @@ fn figures_are_those_of_cgroup_show() {
 
 #[test]
 fn panels_are_the_answers_of_their_commands() {
-    for (panel, command) in [("images", "gc dry-run"), ("eviction", "evict rank --signal memory")] {
+    for (panel, commands) in [
+        ("images", &["gc dry-run"][..]),
+        (
+            "eviction",
+            &["evict rank --signal memory", "evict rank --signal disk", "evict rank --signal pid"],
+        ),
+    ] {
         let plain = kq(&format!("top --plain --panel {panel} --snapshot {NIGHT}")).run();
-        let answer = kq(&format!("{command} --snapshot {NIGHT}")).run();
+        let answer = |command: &&str| kq(&format!("{command} --snapshot {NIGHT}")).run().stdout;
+        let answers: Vec<String> = commands.iter().map(answer).collect();
         let panel: Vec<&str> = plain.stdout.lines().skip(1).collect();
-        let answer: Vec<&str> = answer.stdout.lines().collect();
-        assert_eq!(panel, answer, "{command}");
+        assert_eq!(panel, answers.join("\n").lines().collect::<Vec<_>>(), "{commands:?}");
     }
     for panel in ["devices", "probes"] {
         let plain = kq(&format!("top --plain --panel {panel} --snapshot {NIGHT}")).run();

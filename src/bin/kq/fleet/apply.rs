@@ -44,9 +44,9 @@ use std::time::Duration;
 /// Examples:
 ///
 ///   kq fleet apply --image registry.example/kq:0.1 --dry-run -- gc apply
-///   kq fleet apply --image registry.example/kq:0.1 --record gc.jsonl -- gc apply --max 9
-///   kq fleet apply --image registry.example/kq:0.1 --resume gc.jsonl -- gc apply --max 9
-///   kq fleet apply -l pool=web --image r.example/kq:0.1 --max-unavailable 5% -- cgroup apply
+///   kq fleet apply --image r.example/kq:0.1 --record gc.jsonl -- gc apply
+///   kq fleet apply --image r.example/kq:0.1 --resume gc.jsonl -- gc apply
+///   kq fleet apply -l pool=web --image r.example/kq:0.1 -- cgroup apply
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
@@ -55,7 +55,7 @@ pub struct Args {
 
     /// The image of kq, as in docs/release.md
     #[arg(long, value_name = "IMAGE")]
-    image: String,
+    image: Option<String>,
 
     /// Change this number of nodes first. If one of them fails, no other node changes
     #[arg(long, value_name = "NUMBER", default_value = "1", help_heading = "Waves")]
@@ -102,6 +102,12 @@ impl Args {
     /// Plans, shows, asks and changes.
     pub fn run(self) -> Result<Code, Failure> {
         let (_, command) = Question::of_change(self.command.clone())?;
+        if self.image.is_none() {
+            return Err(Failure::usage(anyhow!(
+                "--image is missing: the image of kq for the pods"
+            ))
+            .hint("docs/release.md says how one is made"));
+        }
         let is_for_people = self.output.is_for_people();
         if !is_for_people && !self.yes && !self.dry_run {
             return Err(Failure::usage(anyhow!("-o json and yaml show no plan to confirm"))
@@ -109,7 +115,7 @@ impl Args {
         }
         let resumed = self.resume.as_deref().map(|path| ApplyLog::open(path, &command));
         let resumed = resumed.transpose()?;
-        let plan = self.pods.plan(Some(self.image.clone()), false)?;
+        let plan = self.pods.plan(self.image.clone(), false)?;
         resumed.as_ref().map_or(Ok(()), |log| log.check_server(plan.server_url()))?;
         let nodes = plan.nodes.len();
         let waves = WaveOptions {
