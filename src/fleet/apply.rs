@@ -4,14 +4,16 @@ use super::outcome::NoAnswer;
 use super::packed::Packed;
 use crate::answer::{Basis, answer};
 use crate::output::table::{Column, Rows};
-use crate::output::terminal::brief;
+use crate::output::terminal::{brief, plain};
 use schemars::JsonSchema;
+use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// The most steps of a plan that are kept in words.
-const MOST_STEPS: usize = 1_000;
+/// The most steps of a plan that are kept in words, and the most characters of each.
+const MOST_STEPS: usize = 100;
+const LONGEST_STEP: usize = 300;
 
 /// How many plans, steps and nodes a narrow answer shows.
 const SHOWN: usize = 8;
@@ -36,6 +38,9 @@ pub struct FleetApply {
     pub items: Vec<ChangedNode>,
     /// The plans, each once.
     pub plans: Vec<SharedPlan>,
+    /// Nodes that were not chosen, and that the record has as cordoned by kq.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub others_cordoned: Vec<String>,
     /// What the answer rests on.
     #[serde(flatten)]
     pub basis: Basis,
@@ -155,8 +160,43 @@ impl fmt::Display for ChangeState {
 struct NodeAnswer {
     plan_digest: Option<String>,
     stopped: Option<String>,
-    containers: Vec<NodeStep>,
-    items: Vec<NodeStep>,
+    containers: NodeSteps,
+    items: NodeSteps,
+}
+
+/// Steps of a node: their number, the first ones, and the first that failed. There may be any number of them.
+#[derive(Default)]
+struct NodeSteps {
+    count: usize,
+    first: Vec<NodeStep>,
+    failed: Option<NodeStep>,
+}
+
+impl<'de> Deserialize<'de> for NodeSteps {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collect;
+        impl<'de> Visitor<'de> for Collect {
+            type Value = NodeSteps;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of steps")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<NodeSteps, A::Error> {
+                let mut steps = NodeSteps::default();
+                while let Some(step) = seq.next_element::<NodeStep>()? {
+                    steps.count += 1;
+                    if steps.failed.is_none() && step.has_failed() {
+                        steps.failed = Some(step);
+                    } else if steps.first.len() < MOST_STEPS {
+                        steps.first.push(step);
+                    }
+                }
+                Ok(steps)
+            }
+        }
+        deserializer.deserialize_seq(Collect)
+    }
 }
 
 /// A step of `gc apply` or of `cgroup apply`.
@@ -187,17 +227,20 @@ impl NodeAnswer {
         self.plan_digest.as_deref().filter(is_digest)
     }
 
-    fn steps(&self) -> impl Iterator<Item = &NodeStep> {
-        self.containers.iter().chain(&self.items)
+    fn count(&self) -> usize {
+        self.containers.count + self.items.count
+    }
+
+    /// Returns the first steps in words.
+    fn words(&self) -> Vec<String> {
+        let steps = self.containers.first.iter().chain(&self.items.first);
+        steps.take(MOST_STEPS).map(NodeStep::words).collect()
     }
 
     /// Returns why a step was not done.
     fn failure(&self) -> Option<String> {
-        let failed = |step: &&NodeStep| {
-            step.result.as_deref().is_some_and(|it| matches!(it, "failed" | "unreadable"))
-        };
         let of_step = || {
-            let step = self.steps().find(failed)?;
+            let step = self.containers.failed.as_ref().or(self.items.failed.as_ref())?;
             Some(format!("{}: {}", step.words(), step.reason.as_deref().unwrap_or("it failed")))
         };
         self.stopped.clone().or_else(of_step).map(|it| brief(&it).into_owned())
@@ -205,6 +248,10 @@ impl NodeAnswer {
 }
 
 impl NodeStep {
+    fn has_failed(&self) -> bool {
+        self.result.as_deref().is_some_and(|it| matches!(it, "failed" | "unreadable"))
+    }
+
     fn words(&self) -> String {
         let text = |field: &Option<String>| field.clone().unwrap_or_default();
         let words = match (&self.file, &self.what) {
@@ -214,7 +261,10 @@ impl NodeStep {
             (None, Some(what)) => format!("remove {what} {}", text(&self.name)),
             (None, None) => format!("remove image {}", text(&self.name)),
         };
-        brief(&words).into_owned()
+        let end = words.char_indices().nth(LONGEST_STEP).map_or(words.len(), |(at, _)| at);
+        let more = if end < words.len() { "..." } else { "" };
+        // A line end in it would begin a step, or a plan, that is none.
+        plain(format!("{}{more}", &words[..end]))
     }
 }
 
@@ -250,7 +300,7 @@ impl ChangedNode {
         change.exit_code = packed.exit_code;
         let answer = NodeAnswer::of(packed).unwrap_or_default();
         change.plan_digest = answer.digest().map(str::to_owned);
-        change.steps = answer.steps().count();
+        change.steps = answer.count();
         let (state, reason) = match (packed.exit_code, &change.plan_digest) {
             (Some(4), _) => (ChangeState::Refused, packed.reason()),
             (Some(0 | 1), None) => {
@@ -263,8 +313,7 @@ impl ChangedNode {
             _ => (ChangeState::NoPlan, packed.reason()),
         };
         (change.state, change.reason) = (state, reason);
-        let steps = answer.steps().take(MOST_STEPS).map(NodeStep::words).collect();
-        (change, steps)
+        (change, answer.words())
     }
 
     /// Reads the output of the change on the node. It is done only where kq there says so of this very plan; a node
@@ -325,13 +374,19 @@ impl FleetApply {
     /// Puts the plans of the nodes together, each plan once.
     pub fn planned(command: &[String], run: &str, nodes: Vec<(ChangedNode, Vec<String>)>) -> Self {
         let mut plans: Vec<SharedPlan> = Vec::new();
-        let mut known: BTreeMap<String, usize> = BTreeMap::new();
+        // By what is shown, too: a node may claim the digest of others.
+        let mut known: BTreeMap<(String, usize, Vec<String>), usize> = BTreeMap::new();
         let mut items = Vec::new();
         for (change, steps) in nodes {
             if let (ChangeState::Planned, Some(digest)) = (change.state, &change.plan_digest) {
-                let at = *known.entry(digest.clone()).or_insert_with(|| {
-                    let (plan_digest, count) = (digest.clone(), change.steps);
-                    plans.push(SharedPlan { plan_digest, nodes: Vec::new(), steps, count });
+                let shown = (digest.clone(), change.steps, steps);
+                let at = *known.entry(shown).or_insert_with_key(|(digest, count, steps)| {
+                    plans.push(SharedPlan {
+                        plan_digest: digest.clone(),
+                        nodes: Vec::new(),
+                        steps: steps.clone(),
+                        count: *count,
+                    });
                     plans.len() - 1
                 });
                 plans[at].nodes.push(change.node.clone());
@@ -345,6 +400,7 @@ impl FleetApply {
             stopped: None,
             items,
             plans,
+            others_cordoned: Vec::new(),
             basis: Basis::default(),
         }
     }
@@ -365,12 +421,16 @@ impl FleetApply {
             })
         };
         let is_open = has(&[ChangeState::Failed, ChangeState::Unknown])
+            || !self.others_cordoned.is_empty()
             || self.items.iter().any(|it| it.is_cordoned);
         let is_refused = has(&[ChangeState::Refused, ChangeState::Left]);
         let is_done = has(&[ChangeState::Done, ChangeState::DoneBefore]);
         match () {
             () if self.dry_run && is_refused => 4,
-            () if self.dry_run && has(&[ChangeState::NoPlan]) => 3,
+            () if self.dry_run && (has(&[ChangeState::NoPlan]) || is_short(3)) => 3,
+            () if self.dry_run => u8::from(is_short(1)),
+            // The record lacks something.
+            () if self.stopped.is_some() && is_done => 5,
             () if is_open || is_done && (is_refused || has(&[ChangeState::NoPlan])) => 5,
             () if is_refused => 4,
             () if has(&[ChangeState::NoPlan]) || is_short(3) => 3,
@@ -493,7 +553,8 @@ pub struct ApplyRecord {
     pub open: BTreeMap<String, String>,
     /// The nodes that kq cordoned and did not uncordon.
     pub cordoned: BTreeSet<String>,
-    run: String,
+    /// The runs, the last of which is the one that is read.
+    pub runs: Vec<String>,
 }
 
 impl ApplyRecord {
@@ -512,7 +573,7 @@ impl ApplyRecord {
                     return Err(format!("version {version:?}, expected {RECORD}"));
                 }
                 (Ok(ApplyEvent::Begins { command, server, run, .. }), None) => {
-                    record = Some(Self { command, server, run, ..Self::default() });
+                    record = Some(Self { command, server, runs: vec![run], ..Self::default() });
                 }
                 (Ok(event), Some(record)) => record.add(event)?,
                 (_, None) => return Err("its first line does not begin a run".to_owned()),
@@ -528,19 +589,22 @@ impl ApplyRecord {
                 if command != self.command || server != self.server {
                     return Err("it has two commands or two API servers".to_owned());
                 }
-                self.run = run;
+                self.runs.push(run);
             }
             ApplyEvent::Cordons { node } => drop(self.cordoned.insert(node)),
             ApplyEvent::Uncordoned { node } => drop(self.cordoned.remove(&node)),
             ApplyEvent::Changes { node, .. } => {
                 self.done.remove(&node);
-                self.open.insert(node, self.run.clone());
+                let run = self.runs.last().cloned().unwrap_or_default();
+                // A run that changes nothing there does not close what an earlier one left open.
+                self.open.entry(node).or_insert(run);
             }
             ApplyEvent::Ended { node, state, exit_code, is_cordoned, .. } => {
                 if !is_cordoned {
                     self.cordoned.remove(&node);
                 }
-                if state.is_settled() {
+                let is_of_this_run = self.open.get(&node) == self.runs.last();
+                if state == ChangeState::Done || state.is_settled() && is_of_this_run {
                     self.open.remove(&node);
                 }
                 if state == ChangeState::Done {
@@ -595,6 +659,20 @@ mod tests {
         }
         let (_, words) = ChangedNode::planned("n", Ok(&packed(Some(0), &steps, "")));
         assert_eq!(words, ["remove image a", "p cpu.max: 1 -> 2"]);
+    }
+
+    #[test]
+    fn a_node_can_write_no_line_into_the_plan_of_another() {
+        let output = answer(r#","items":[{"name":"x\n\nPLAN OF b"}]"#);
+        let honest = answer(r#","items":[{"name":"y"}]"#);
+        let of = |node, output: &str| ChangedNode::planned(node, Ok(&packed(Some(0), output, "")));
+        let planned = FleetApply::planned(&[], "", vec![of("a", &output), of("b", &honest)]);
+        assert_eq!(planned.plans.len(), 2, "one digest, and two plans");
+        let text = planned.text(true);
+        assert_eq!(text.lines().filter(|line| line.starts_with("PLAN OF b")).count(), 1, "{text}");
+        let many = answer(&format!(",\"items\":[{}{{}}]", "{},".repeat(5_000)));
+        let (change, words) = of("c", &many);
+        assert_eq!((change.steps, words.len()), (5_001, MOST_STEPS));
     }
 
     #[test]
@@ -656,6 +734,8 @@ mod tests {
             ApplyEvent::Cordons { node: name("c") },
             change("c"),
             ended("d", ChangeState::Left, false),
+            change("b"),
+            ended("b", ChangeState::Refused, true),
         ];
         let lines: Vec<String> = events.iter().map(ApplyEvent::to_line).collect();
         let mut content =
@@ -669,7 +749,7 @@ mod tests {
         );
         assert_eq!(record.done.into_keys().collect::<Vec<_>>(), ["a"]);
         let open = BTreeMap::from([(name("b"), name("r")), (name("c"), name("s"))]);
-        assert_eq!(record.open, open);
+        assert_eq!(record.open, open, "b was not closed by a later run that changed nothing there");
         assert_eq!(record.cordoned, BTreeSet::from([name("b"), name("c")]));
         let other = ApplyEvent::begins("t", "https://b", &command).to_line();
         assert!(ApplyRecord::parse(format!("{}\n{other}", lines[0]).as_bytes()).is_err());

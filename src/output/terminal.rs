@@ -79,9 +79,10 @@ pub fn brief(text: &str) -> Cow<'_, str> {
         return text.into();
     }
     let mut columns = 0;
-    let end = text.char_indices().find(|(_, c)| {
+    let end = text.char_indices().find(|(at, c)| {
         columns += c.width().unwrap_or(1);
-        columns > WIDEST
+        // Any number of characters can have no width.
+        columns > WIDEST || *at > 4 * WIDEST
     });
     match end {
         Some((end, _)) => {

@@ -8,8 +8,9 @@ use crate::fleet::{
     ApplyEvent, ApplyRecord, ChangeState, ChangedNode, FleetApply, NoAnswer, NodeCommand,
 };
 use anyhow::anyhow;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::convert::Infallible;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 /// Where a command of kq on a node stores its rollback file: a folder that every node has.
@@ -48,6 +49,19 @@ pub struct ApplyLog {
 }
 
 impl ApplyLog {
+    /// Refuses a record that exists, before anything is asked.
+    ///
+    /// # Errors
+    ///
+    /// Fails where there is something with the name.
+    pub fn check_new(path: &str) -> Result<(), Failure> {
+        match Path::new(path).symlink_metadata().is_ok() {
+            false => Ok(()),
+            true => Err(Failure::refused(anyhow!("--record {path}: it exists"))
+                .hint(format!("--resume {path} continues it"))),
+        }
+    }
+
     /// Begins a record in a new file.
     ///
     /// # Errors
@@ -65,6 +79,11 @@ impl ApplyLog {
     ///
     /// Fails for a file that is no record, for that of another command, and where another process has it open.
     pub fn open(path: &str, command: &ChangeCommand) -> Result<Self, Failure> {
+        if path == "-" {
+            return Err(Failure::usage(anyhow!(
+                "--resume -: a record is a file, to which kq adds"
+            )));
+        }
         let mut file = LineFile::open(path).map_err(Failure::refused)?;
         let content = file.content().map_err(Failure::missing)?;
         let earlier = ApplyRecord::parse(&content)
@@ -173,9 +192,11 @@ impl FleetRun {
         let mut answer = FleetApply::planned(&command.words, &self.plan.settings.run, nodes);
         let planned = answer.items.iter_mut().filter(|it| it.state == ChangeState::Planned);
         planned.take(waves.canaries).for_each(|change| change.is_canary = true);
+        let mut cordoned = log.map(|it| it.earlier.cordoned.clone()).unwrap_or_default();
         for change in &mut answer.items {
-            change.is_cordoned = log.is_some_and(|it| it.earlier.cordoned.contains(&change.node));
+            change.is_cordoned = cordoned.remove(&change.node);
         }
+        answer.others_cordoned = cordoned.into_iter().collect();
         answer
     }
 
@@ -215,11 +236,11 @@ impl FleetRun {
                 Ok(()) => {}
             }
         }
-        let settled = |it: &&mut ChangedNode| {
-            let is_left = matches!(it.state, ChangeState::NoPlan | ChangeState::Left);
-            it.is_cordoned && it.state.is_settled() && !is_left
-        };
-        answer.items.iter_mut().filter(settled).for_each(|it| change.uncordon(it));
+        for item in answer.items.iter_mut().filter(|it| it.is_cordoned && change.is_fit(it)) {
+            if self.interrupted().is_none() {
+                change.uncordon(item);
+            }
+        }
         answer.stopped = change.stopped().or_else(|| {
             let was_left = answer.count(ChangeState::Left) > 0;
             self.interrupted().filter(|_| was_left).map(str::to_owned)
@@ -306,35 +327,97 @@ impl NodeChanges<'_> {
             let reply = self.run.run_pod(number, &change.node, &on_node, true);
             change.change(reply.as_ref());
         }
-        if change.is_cordoned && change.state.is_settled() {
+        if change.is_cordoned && self.is_fit(change) {
             self.uncordon(change);
         }
     }
 
     /// Cordons a node. One that is cordoned already is another client's, and stays so.
     fn cordon(&self, change: &mut ChangedNode) -> Result<(), String> {
-        if !self.waves.cordon || change.is_cordoned {
+        if !self.waves.cordon {
             return Ok(());
         }
-        let server = &self.run.plan.server;
-        let object = server.node(&change.node).map_err(|error| error.reason())?;
-        let object: Value = serde_json::from_slice(&object).map_err(|error| error.to_string())?;
-        if object.pointer("/spec/unschedulable").and_then(Value::as_bool) == Some(true) {
+        let found = self.look(&change.node)?;
+        if found.is_unschedulable {
+            change.is_cordoned = self.is_own(&found);
             return Ok(());
         }
         self.log(&ApplyEvent::Cordons { node: change.node.clone() })?;
-        let cordoned = server.set_unschedulable(&change.node, true);
+        let run = &self.run.plan.settings.run;
+        let cordoned = self.run.plan.server.patch_node(&change.node, &found.patch(Some(run)));
         // Only a server that refuses has certainly not done it.
         let status = cordoned.as_ref().err().and_then(|error| error.status());
         change.is_cordoned = status.is_none_or(|code| code >= 500);
         cordoned.map_err(|error| error.reason())
     }
 
+    /// Uncordons a node if kq cordoned it: somebody else may have done so since.
     fn uncordon(&self, change: &mut ChangedNode) {
-        let uncordoned = attempt(|| self.run.plan.server.set_unschedulable(&change.node, false));
+        let node = &change.node;
+        let uncordoned = attempt(|| {
+            let found = self.look(node)?;
+            match found.is_unschedulable && self.is_own(&found) {
+                true => self.run.plan.server.patch_node(node, &found.patch(None)),
+                false => return Ok(()),
+            }
+            .map_err(|error| error.reason())
+        });
         if uncordoned.is_ok() {
+            let _ = self.log(&ApplyEvent::Uncordoned { node: node.clone() });
             change.is_cordoned = false;
-            let _ = self.log(&ApplyEvent::Uncordoned { node: change.node.clone() });
         }
+    }
+
+    /// Returns true if the node may get pods again: it is changed, or as it was before. One that an earlier run left in the
+    /// middle of a change is not, whatever refused to go on.
+    fn is_fit(&self, change: &ChangedNode) -> bool {
+        let is_open = || self.log.is_some_and(|it| it.earlier.open.contains_key(&change.node));
+        match change.state {
+            ChangeState::Done | ChangeState::DoneBefore | ChangeState::Unchanged => true,
+            ChangeState::Refused => !is_open(),
+            _ => false,
+        }
+    }
+
+    fn look(&self, node: &str) -> Result<NodeMark, String> {
+        let object = self.run.plan.server.node(node).map_err(|error| error.reason())?;
+        let object: Value = serde_json::from_slice(&object).map_err(|error| error.to_string())?;
+        let text = |at: &str| object.pointer(at).and_then(Value::as_str).map(str::to_owned);
+        Ok(NodeMark {
+            is_unschedulable: object.pointer("/spec/unschedulable") == Some(&Value::Bool(true)),
+            run: text(&format!("/metadata/annotations/{}", CORDONED_BY.replace('/', "~1"))),
+            version: text("/metadata/resourceVersion"),
+        })
+    }
+
+    /// Returns true if this run cordoned the node, or an earlier one of the record.
+    fn is_own(&self, found: &NodeMark) -> bool {
+        let is_of_record = |run: &String| self.log.is_some_and(|it| it.earlier.runs.contains(run));
+        found
+            .run
+            .as_ref()
+            .is_some_and(|run| *run == self.run.plan.settings.run || is_of_record(run))
+    }
+}
+
+/// The annotation of a node that kq cordoned, with the run.
+const CORDONED_BY: &str = "kq.fleet/cordoned-by";
+
+/// How a node is marked.
+struct NodeMark {
+    is_unschedulable: bool,
+    /// The run that cordoned it, as the annotation says.
+    run: Option<String>,
+    /// The version of the object, without which a change in between would be overwritten.
+    version: Option<String>,
+}
+
+impl NodeMark {
+    /// Returns the patch that cordons the node for a run, or uncordons it.
+    fn patch(&self, run: Option<&str>) -> Value {
+        json!({
+            "metadata": {"annotations": {CORDONED_BY: run}, "resourceVersion": self.version},
+            "spec": {"unschedulable": run.is_some()},
+        })
     }
 }

@@ -184,15 +184,13 @@ impl ApiServer {
         self.list(&List::nodes(), deadline)
     }
 
-    /// Marks a node as one for which no pod is scheduled, as `kubectl cordon` does, or as schedulable again. It must not be
-    /// called from asynchronous code.
+    /// Changes fields of a node by a JSON merge patch. It must not be called from asynchronous code.
     ///
     /// # Errors
     ///
-    /// Fails if the node may be marked otherwise.
-    pub fn set_unschedulable(&self, node: &str, is_unschedulable: bool) -> Result<(), ApiError> {
+    /// Fails if the node may be unchanged.
+    pub fn patch_node(&self, node: &str, patch: &Value) -> Result<(), ApiError> {
         check_name(node)?;
-        let patch = json!({"spec": {"unschedulable": is_unschedulable}});
         let path = format!("/api/v1/nodes/{node}");
         self.patiently(&Method::PATCH, &path, &Bytes::from(patch.to_string())).map(drop)
     }

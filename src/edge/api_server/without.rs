@@ -63,12 +63,12 @@ impl ApiServer {
         match self.never {}
     }
 
-    /// Marks a node.
+    /// Changes fields of a node.
     ///
     /// # Errors
     ///
     /// Is never called.
-    pub fn set_unschedulable(&self, _node: &str, _is_unschedulable: bool) -> Result<(), ApiError> {
+    pub fn patch_node(&self, _node: &str, _patch: &Value) -> Result<(), ApiError> {
         match self.never {}
     }
 

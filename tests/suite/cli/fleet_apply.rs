@@ -153,10 +153,8 @@ fn nodes_change_one_after_the_other_and_a_record_says_so() {
     assert!(ran.stderr.contains("nodes: 2 done before\n"), "{}", ran.text());
     // A record is never overwritten, and is of one command.
     let ran = cluster.apply(&format!("--yes --record {record}"));
-    assert_eq!(ran.code, 0, "nothing is to be done: {}", ran.text());
-    cluster.nodes[0].set(POD, "cpu.weight", "9999");
-    let ran = cluster.apply(&format!("--yes --record {record}"));
-    assert_eq!(ran.code, 4, "{}", ran.text());
+    assert_eq!((ran.code, cluster.pods()), (4, pods), "{}", ran.text());
+    assert!(ran.stderr.contains("it exists"), "{}", ran.text());
     let other = cluster.line(&format!("--yes --resume {record}")).replace("back.json", "b.json");
     let ran = kq(&other).run();
     assert_eq!(ran.code, 2, "{}", ran.text());
@@ -211,17 +209,55 @@ fn a_plan_that_changed_is_refused_and_no_more_nodes_change() {
 #[test]
 fn a_node_that_failed_or_was_cordoned_before_stays_cordoned() {
     let cluster = Cluster::drifting();
-    cluster.fleet.state.lock().expect("it is whole").cordoned.insert("well-2".to_owned());
+    cluster.fleet.state.lock().expect("it is whole").cordoned.insert("well-2".to_owned(), None);
     // The rollback file is there already, so that nothing is written.
     fs::write(cluster.nodes[0].folder().join("back.json"), "{}").expect("a file");
     let ran = cluster.apply("--yes --cordon --canary 0 --max-failures 1");
     assert_eq!(ran.code, 5, "{}", ran.text());
     assert_eq!(cluster.drift()[1], 0, "{}", ran.text());
     let state = cluster.fleet.state.lock().expect("it is whole");
-    let cordoned: Vec<&str> = state.cordoned.iter().map(String::as_str).collect();
+    let cordoned: Vec<&str> = state.cordoned.keys().map(String::as_str).collect();
     let is_refused = ran.stdout.contains("well-1: refused");
     assert_eq!(cordoned, if is_refused { vec!["well-2"] } else { vec!["well-1", "well-2"] });
     assert!(state.marks.iter().all(|(node, _)| node == "well-1"), "{:?}", state.marks);
+}
+
+#[test]
+fn only_what_kq_cordoned_is_uncordoned() {
+    let cluster = Cluster::drifting();
+    let record = cluster.record();
+    // The rollback file is there already, so that nothing is written; a node that is open stays cordoned.
+    let text = format!(
+        "{}\n{}\n{}\n{}\n",
+        r#"{"event":"begins","version":"kq-fleet-apply/v1","run":"r","server":"URL","command":[CHANGE]}"#,
+        r#"{"event":"cordons","node":"well-1"}"#,
+        r#"{"event":"changes","node":"well-1","planDigest":"d"}"#,
+        r#"{"event":"cordons","node":"gone"}"#,
+    );
+    let words: Vec<String> =
+        CHANGE.split_whitespace().skip(1).map(|word| format!("\"{word}\"")).collect();
+    let url = format!("{}/", cluster.fleet.server.url("https"));
+    let text = text.replace("URL", &url).replace("CHANGE", &words.join(","));
+    fs::write(&record, text).expect("written");
+    fs::write(cluster.nodes[0].folder().join("back.json"), "{}").expect("a file");
+    let cordon = |node: &str, by: Option<&str>| {
+        let mut state = cluster.fleet.state.lock().expect("it is whole");
+        state.cordoned.insert(node.to_owned(), by.map(str::to_owned));
+    };
+    cordon("well-1", Some("r"));
+    let ran = cluster.apply(&format!("--yes --canary 0 --max-failures 1 --resume {record}"));
+    assert_eq!(ran.code, 5, "{}", ran.text());
+    assert!(ran.stderr.contains("warning: still cordoned: well-1, gone"), "{}", ran.text());
+    assert!(cluster.fleet.state.lock().expect("it is whole").marks.is_empty());
+    // It is changed now; meanwhile somebody else cordoned it.
+    fs::remove_file(cluster.nodes[0].folder().join("back.json")).expect("it was there");
+    cordon("well-1", None);
+    let ran = cluster.apply(&format!("--yes --resume {record}"));
+    assert_eq!(ran.code, 5, "{}", ran.text());
+    assert!(ran.stderr.contains("warning: still cordoned: gone\n"), "{}", ran.text());
+    assert_eq!(cluster.drift(), [0, 0], "{}", ran.text());
+    let state = cluster.fleet.state.lock().expect("it is whole");
+    assert!(state.marks.is_empty() && state.cordoned.contains_key("well-1"));
 }
 
 #[test]
@@ -270,7 +306,8 @@ fn a_change_that_is_killed_at_any_request_can_be_continued() {
         }
         let flag =
             if fs::exists(&record).expect("it can be seen") { "--resume" } else { "--record" };
-        let ran = cluster.apply(&format!("--yes {flag} {record}"));
+        let cordon = if at % 2 == 0 { "--cordon" } else { "" };
+        let ran = cluster.apply(&format!("--yes {cordon} {flag} {record}"));
         assert_eq!(ran.code, 0, "{at}: {}", ran.text());
         for node in &cluster.nodes {
             let texts = [node.get(POD, "memory.max"), node.get(POD, "cpu.weight")];

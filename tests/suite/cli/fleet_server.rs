@@ -56,7 +56,7 @@ pub struct State {
     /// The nodes on which a file gets a text before a change begins.
     pub drift: BTreeMap<String, (PathBuf, &'static str)>,
     /// The nodes that are marked as unschedulable.
-    pub cordoned: BTreeSet<String>,
+    pub cordoned: BTreeMap<String, Option<String>>,
     /// How many more nodes there are, which all have one answer.
     pub more_nodes: usize,
     /// The log of their pods, once one has run.
@@ -189,15 +189,22 @@ fn respond(state: &Mutex<State>, seen: &Seen) -> Vec<u8> {
             assert_eq!(seen.header("content-type"), Some("application/merge-patch+json"));
             let patch: Value = serde_json::from_str(&seen.body).expect("a patch is JSON");
             let mark = patch["spec"]["unschedulable"].as_bool().expect("of one field");
+            assert_eq!(patch["metadata"]["resourceVersion"], "7");
+            let by = &patch["metadata"]["annotations"]["kq.fleet/cordoned-by"];
             match mark {
-                true => drop(state.cordoned.insert(name.to_owned())),
+                true => {
+                    let by = by.as_str().map(str::to_owned);
+                    drop(state.cordoned.insert(name.to_owned(), by));
+                }
                 false => drop(state.cordoned.remove(name)),
             }
             state.marks.push((name.to_owned(), mark));
         }
         let mut object = node_object(name);
-        if state.cordoned.contains(name) {
+        object["metadata"]["resourceVersion"] = "7".into();
+        if let Some(by) = state.cordoned.get(name) {
             object["spec"] = value!({"unschedulable": true});
+            object["metadata"]["annotations"] = value!({"kq.fleet/cordoned-by": by});
         }
         return match is_there {
             true => json(&object.to_string()).into_bytes(),

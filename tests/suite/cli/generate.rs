@@ -5,6 +5,7 @@ use snapbox::str;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// How to regenerate the files.
 const AGAIN: &str = "run scripts/generate.sh and commit what changed";
@@ -14,10 +15,15 @@ const COMPLETIONS: &[(&str, &str)] = &[("bash", "kq.bash"), ("zsh", "_kq"), ("fi
 
 /// Returns the commands that answer something, as they are typed, in the order of the help.
 pub fn visible_commands() -> Vec<String> {
-    let mut found = Vec::new();
-    collect("", &mut found);
-    assert!(!found.is_empty(), "kq --help lists no commands");
-    found
+    // Dozens of processes tell; many tests ask.
+    static FOUND: OnceLock<Vec<String>> = OnceLock::new();
+    let found = FOUND.get_or_init(|| {
+        let mut found = Vec::new();
+        collect("", &mut found);
+        assert!(!found.is_empty(), "kq --help lists no commands");
+        found
+    });
+    found.clone()
 }
 
 fn collect(command: &str, found: &mut Vec<String>) {

@@ -2,7 +2,7 @@
 
 use super::question::Question;
 use super::run_args::{NodePodArgs, begin};
-use crate::exit::{self, Code, Failure, note, warn};
+use crate::exit::{self, Code, Failure, note, report, warn};
 use crate::output_format::{OutputFormat, formats_with};
 use crate::progress::{Progress, suspended};
 use crate::write::{self, confirm};
@@ -115,6 +115,7 @@ impl Args {
         }
         let resumed = self.resume.as_deref().map(|path| ApplyLog::open(path, &command));
         let resumed = resumed.transpose()?;
+        self.record.as_deref().map_or(Ok(()), ApplyLog::check_new)?;
         let plan = self.pods.plan(self.image.clone(), false)?;
         resumed.as_ref().map_or(Ok(()), |log| log.check_server(plan.server_url()))?;
         let nodes = plan.nodes.len();
@@ -142,9 +143,10 @@ impl Args {
         });
         let log = match log {
             Ok(log) => log.or(resumed),
+            Err(refused) if run.finish() == 0 => return Err(refused),
             Err(refused) => {
-                run.finish();
-                return Err(refused);
+                report(&refused);
+                return Ok(Code::Stopped);
             }
         };
         let answer = match self.dry_run {
@@ -160,7 +162,10 @@ impl Args {
                 }
                 Ok(())
             }
-            false => write::answer(self.output, &answer),
+            false => match write::answer(self.output, &answer) {
+                Err(failure) if self.dry_run => return Err(failure),
+                written => written,
+            },
         };
         self.tell(&answer);
         Ok(match (is_clean, answer.exit_code()) {
@@ -195,14 +200,16 @@ impl Args {
     /// Has the change confirmed; a signal is an answer, too.
     fn agree(&self, run: &FleetRun, planned: &FleetApply) -> Result<(), Failure> {
         let refused = || Failure::refused(anyhow!("nothing was changed: kq was interrupted"));
-        let question = match planned.count(ChangeState::Planned) {
-            0 => return Ok(()),
-            1 => "Change 1 node?".to_owned(),
-            count => format!("Change {count} nodes?"),
-        };
         if run.interrupted().is_some() {
             return Err(refused());
         }
+        let cordoned = planned.items.iter().filter(|it| it.is_cordoned).count();
+        let question = match (planned.count(ChangeState::Planned), cordoned) {
+            (0, 0) => return Ok(()),
+            (0, cordoned) => format!("Uncordon {cordoned} nodes?"),
+            (1, _) => "Change 1 node?".to_owned(),
+            (count, _) => format!("Change {count} nodes?"),
+        };
         if self.dry_run || self.yes {
             return Ok(());
         }
@@ -247,13 +254,13 @@ impl Args {
         if let Some(reason) = &answer.stopped {
             note("stopped", reason);
         }
-        let states = [ChangeState::Left, ChangeState::Failed, ChangeState::Unknown];
-        let is_open = states.into_iter().any(|state| answer.count(state) > 0);
+        let is_open = !self.dry_run && !matches!(answer.exit_code(), 0 | 1);
         if let (Some(path), true) = (self.record.as_ref().or(self.resume.as_ref()), is_open) {
             note("hint", &format!("--resume {path} continues with the nodes that are not done"));
         }
-        let cordoned: Vec<&str> =
-            answer.items.iter().filter(|it| it.is_cordoned).map(|it| it.node.as_str()).collect();
+        let own = answer.items.iter().filter(|it| it.is_cordoned).map(|it| it.node.as_str());
+        let others = answer.others_cordoned.iter().map(String::as_str);
+        let cordoned: Vec<&str> = own.chain(others).collect();
         if !cordoned.is_empty() {
             warn(&format!("still cordoned: {}", cordoned.join(", ")));
         }
