@@ -342,7 +342,7 @@ impl ChangedNode {
             // Done, and not everything is as wanted.
             (Some(1 | 3), true) => (ChangeState::Done, reason),
             // kq says so before it changes anything.
-            (Some(2 | 3 | 4), _) => (ChangeState::Refused, reason),
+            (Some(2..=4), _) => (ChangeState::Refused, reason),
             (Some(5), _) => (ChangeState::Failed, reason),
             _ => (ChangeState::Unknown, reason),
         };
