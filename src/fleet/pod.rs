@@ -46,7 +46,7 @@ pub struct PodSettings {
     pub service_account: Option<String>,
     /// The priority class; `None`: the cluster's default.
     pub priority_class: Option<String>,
-    /// It has every privilege, and not only [`CAPABILITIES`].
+    /// It has every privilege, and not only three capabilities.
     pub privileged: bool,
     /// The requests of its container, by resource; empty: none.
     pub requests: BTreeMap<String, String>,
