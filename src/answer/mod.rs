@@ -19,7 +19,7 @@ pub use basis::{Assumption, Basis, Fact, Missing, MissingFact, Warning, WarningC
 pub use certainty::Certainty;
 pub use failure::{Failure, FailureKind};
 pub use finding::{Finding, Rule, Severity, Subject, Wording};
-pub(crate) use plan_digest::plan_digest;
+pub(crate) use plan_digest::{plan_digest, sha256};
 pub use worded::Worded;
 
 use crate::output::metrics::Metrics;

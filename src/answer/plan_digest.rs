@@ -2,16 +2,16 @@
 
 use ring::digest::{SHA256, digest};
 use serde::Serialize;
-use std::fmt::Write;
 
 /// Returns the SHA-256 of the steps of a plan, as `sha256:` and hexadecimal digits. The steps are everything that the
 /// change would do, in order, and nothing that only was measured.
 pub(crate) fn plan_digest(steps: &impl Serialize) -> String {
     // Texts and lists are always JSON.
     let json = serde_json::to_vec(steps).unwrap_or_default();
-    digest(&SHA256, &json).as_ref().iter().fold("sha256:".to_owned(), |mut text, byte| {
-        // Memory takes every text.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    format!("sha256:{}", sha256(&json))
+}
+
+/// Returns the SHA-256 of a content in hexadecimal digits.
+pub(crate) fn sha256(content: &[u8]) -> String {
+    digest(&SHA256, content).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,25 +1,18 @@
-//! One change on many nodes: the plan of each node, what became of it, and the record of both.
+//! One change on many nodes: the plan of each node, and what became of it.
 
+use super::node_answer::NodeAnswer;
 use super::outcome::NoAnswer;
 use super::packed::Packed;
 use crate::answer::{Basis, answer};
 use crate::output::table::{Column, Rows};
-use crate::output::terminal::{brief, plain};
+use crate::output::terminal::brief;
 use schemars::JsonSchema;
-use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
-
-/// The most steps of a plan that are kept in words, and the most characters of each.
-const MOST_STEPS: usize = 100;
-const LONGEST_STEP: usize = 300;
 
 /// How many plans, steps and nodes a narrow answer shows.
 const SHOWN: usize = 8;
-
-/// The version of the record.
-const RECORD: &str = "kq-fleet-apply/v1";
 
 /// A change of many nodes: the plan of each node and its result.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -154,122 +147,8 @@ impl fmt::Display for ChangeState {
     }
 }
 
-/// What kq on a node writes about a change or its plan. Everything in it is the word of a stranger.
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct NodeAnswer {
-    plan_digest: Option<String>,
-    stopped: Option<String>,
-    containers: NodeSteps,
-    items: NodeSteps,
-}
-
-/// Steps of a node: their number, the first ones, and the first that failed. There may be any number of them.
-#[derive(Default)]
-struct NodeSteps {
-    count: usize,
-    first: Vec<NodeStep>,
-    failed: Option<NodeStep>,
-}
-
-impl<'de> Deserialize<'de> for NodeSteps {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Collect;
-        impl<'de> Visitor<'de> for Collect {
-            type Value = NodeSteps;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list of steps")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<NodeSteps, A::Error> {
-                let mut steps = NodeSteps::default();
-                while let Some(step) = seq.next_element::<NodeStep>()? {
-                    steps.count += 1;
-                    if steps.failed.is_none() && step.has_failed() {
-                        steps.failed = Some(step);
-                    } else if steps.first.len() < MOST_STEPS {
-                        steps.first.push(step);
-                    }
-                }
-                Ok(steps)
-            }
-        }
-        deserializer.deserialize_seq(Collect)
-    }
-}
-
-/// A step of `gc apply` or of `cgroup apply`.
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct NodeStep {
-    name: Option<String>,
-    what: Option<String>,
-    owner: Option<String>,
-    file: Option<String>,
-    from: Option<String>,
-    to: Option<String>,
-    result: Option<String>,
-    reason: Option<String>,
-}
-
-impl NodeAnswer {
-    fn of(packed: &Packed) -> Option<Self> {
-        serde_json::from_slice(&packed.output).ok()
-    }
-
-    /// Returns the digest, if it is one.
-    fn digest(&self) -> Option<&str> {
-        let is_digest = |text: &&str| {
-            let digits = text.strip_prefix("sha256:");
-            digits.is_some_and(|it| it.len() == 64 && it.bytes().all(|c| c.is_ascii_hexdigit()))
-        };
-        self.plan_digest.as_deref().filter(is_digest)
-    }
-
-    fn count(&self) -> usize {
-        self.containers.count + self.items.count
-    }
-
-    /// Returns the first steps in words.
-    fn words(&self) -> Vec<String> {
-        let steps = self.containers.first.iter().chain(&self.items.first);
-        steps.take(MOST_STEPS).map(NodeStep::words).collect()
-    }
-
-    /// Returns why a step was not done.
-    fn failure(&self) -> Option<String> {
-        let of_step = || {
-            let step = self.containers.failed.as_ref().or(self.items.failed.as_ref())?;
-            Some(format!("{}: {}", step.words(), step.reason.as_deref().unwrap_or("it failed")))
-        };
-        self.stopped.clone().or_else(of_step).map(|it| brief(&it).into_owned())
-    }
-}
-
-impl NodeStep {
-    fn has_failed(&self) -> bool {
-        self.result.as_deref().is_some_and(|it| matches!(it, "failed" | "unreadable"))
-    }
-
-    fn words(&self) -> String {
-        let text = |field: &Option<String>| field.clone().unwrap_or_default();
-        let words = match (&self.file, &self.what) {
-            (Some(file), _) => {
-                format!("{} {file}: {} -> {}", text(&self.owner), text(&self.from), text(&self.to))
-            }
-            (None, Some(what)) => format!("remove {what} {}", text(&self.name)),
-            (None, None) => format!("remove image {}", text(&self.name)),
-        };
-        let end = words.char_indices().nth(LONGEST_STEP).map_or(words.len(), |(at, _)| at);
-        let more = if end < words.len() { "..." } else { "" };
-        // A line end in it would begin a step, or a plan, that is none.
-        plain(format!("{}{more}", &words[..end]))
-    }
-}
-
 impl ChangedNode {
-    fn new(node: &str, state: ChangeState) -> Self {
+    pub(super) fn new(node: &str, state: ChangeState) -> Self {
         Self {
             node: node.to_owned(),
             is_canary: false,
@@ -358,15 +237,6 @@ impl ChangedNode {
             true => format!("{text}; the node stays cordoned"),
             false => text,
         }
-    }
-}
-
-impl Packed {
-    /// Returns the reason among the notes of kq: the one that ended it, else a warning.
-    fn reason(&self) -> Option<String> {
-        let kinds = ["refused: ", "stopped: ", "kq: ", "error: ", "missing: ", "warning: "];
-        let of_kind = |kind: &&str| self.notes.lines().find_map(|line| line.strip_prefix(*kind));
-        kinds.iter().find_map(of_kind).map(|reason| brief(reason).into_owned())
     }
 }
 
@@ -491,133 +361,9 @@ impl SharedPlan {
     }
 }
 
-/// A line of a record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum ApplyEvent {
-    /// A run begins or goes on.
-    Begins { version: String, run: String, server: String, command: Vec<String> },
-    /// A node is about to be cordoned.
-    Cordons { node: String },
-    /// A node was uncordoned.
-    Uncordoned { node: String },
-    /// A node is about to change.
-    Changes { node: String, plan_digest: String },
-    /// A node has changed, or has not.
-    Ended {
-        node: String,
-        state: ChangeState,
-        exit_code: Option<u8>,
-        reason: Option<String>,
-        is_cordoned: bool,
-    },
-}
-
-impl ApplyEvent {
-    /// Returns the first line of a run.
-    pub fn begins(run: &str, server: &str, command: &[String]) -> Self {
-        Self::Begins {
-            version: RECORD.to_owned(),
-            run: run.to_owned(),
-            server: server.to_owned(),
-            command: command.to_vec(),
-        }
-    }
-
-    /// Returns the last line about a node.
-    pub fn ended(change: &ChangedNode) -> Self {
-        Self::Ended {
-            node: change.node.clone(),
-            state: change.state,
-            exit_code: change.exit_code,
-            reason: change.reason.clone(),
-            is_cordoned: change.is_cordoned,
-        }
-    }
-
-    /// Returns the line, without its end.
-    pub fn to_line(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
-    }
-}
-
-/// The record of earlier runs of one command.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ApplyRecord {
-    pub command: Vec<String>,
-    /// The address of the API server.
-    pub server: String,
-    /// The nodes that are changed, each with the exit code of kq there.
-    pub done: BTreeMap<String, Option<u8>>,
-    /// The nodes whose change began and is not known to have ended well, each with the run.
-    pub open: BTreeMap<String, String>,
-    /// The nodes that kq cordoned and did not uncordon.
-    pub cordoned: BTreeSet<String>,
-    /// The runs, the last of which is the one that is read.
-    pub runs: Vec<String>,
-}
-
-impl ApplyRecord {
-    /// Reads a record. A line that a kill or a full disk cut off counts as not written.
-    ///
-    /// # Errors
-    ///
-    /// Fails for what is no record, and for that of several commands or clusters.
-    pub fn parse(content: &[u8]) -> Result<Self, String> {
-        let mut record: Option<Self> = None;
-        let lines = content.split(|byte| *byte == b'\n');
-        for line in lines.filter(|line| !line.trim_ascii().is_empty()) {
-            let event = serde_json::from_slice::<ApplyEvent>(line);
-            match (event, &mut record) {
-                (Ok(ApplyEvent::Begins { version, .. }), _) if version != RECORD => {
-                    return Err(format!("version {version:?}, expected {RECORD}"));
-                }
-                (Ok(ApplyEvent::Begins { command, server, run, .. }), None) => {
-                    record = Some(Self { command, server, runs: vec![run], ..Self::default() });
-                }
-                (Ok(event), Some(record)) => record.add(event)?,
-                (_, None) => return Err("its first line does not begin a run".to_owned()),
-                (Err(_), Some(_)) => {}
-            }
-        }
-        record.ok_or_else(|| "it is empty".to_owned())
-    }
-
-    fn add(&mut self, event: ApplyEvent) -> Result<(), String> {
-        match event {
-            ApplyEvent::Begins { command, server, run, .. } => {
-                if command != self.command || server != self.server {
-                    return Err("it has two commands or two API servers".to_owned());
-                }
-                self.runs.push(run);
-            }
-            ApplyEvent::Cordons { node } => drop(self.cordoned.insert(node)),
-            ApplyEvent::Uncordoned { node } => drop(self.cordoned.remove(&node)),
-            ApplyEvent::Changes { node, .. } => {
-                self.done.remove(&node);
-                let run = self.runs.last().cloned().unwrap_or_default();
-                // A run that changes nothing there does not close what an earlier one left open.
-                self.open.entry(node).or_insert(run);
-            }
-            ApplyEvent::Ended { node, state, exit_code, is_cordoned, .. } => {
-                if !is_cordoned {
-                    self.cordoned.remove(&node);
-                }
-                let is_of_this_run = self.open.get(&node) == self.runs.last();
-                if state == ChangeState::Done || state.is_settled() && is_of_this_run {
-                    self.open.remove(&node);
-                }
-                if state == ChangeState::Done {
-                    self.done.insert(node, exit_code);
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::node_answer::MOST_STEPS;
     use super::*;
 
     fn packed(exit_code: Option<u8>, output: &str, notes: &str) -> Packed {
@@ -711,54 +457,6 @@ mod tests {
             let reply = reply.map(|(code, output, notes)| packed(code, &output, notes));
             change.change(reply.as_ref());
             assert_eq!((change.state, &change.reason), (state, &reason), "{reply:?}");
-        }
-    }
-
-    #[test]
-    fn a_record_that_was_cut_is_read_to_there() {
-        let command = ["gc".to_owned(), "apply".to_owned()];
-        let name = |node: &str| node.to_owned();
-        let change = |node| ApplyEvent::Changes { node: name(node), plan_digest: name(DIGEST) };
-        let ended = |node, state, is_cordoned| {
-            ApplyEvent::ended(&ChangedNode { is_cordoned, ..ChangedNode::new(node, state) })
-        };
-        let events = [
-            ApplyEvent::begins("r", "https://a", &command),
-            ApplyEvent::Cordons { node: name("a") },
-            change("a"),
-            ended("a", ChangeState::Done, false),
-            ApplyEvent::Cordons { node: name("b") },
-            change("b"),
-            ended("b", ChangeState::Failed, true),
-            ApplyEvent::begins("s", "https://a", &command),
-            ApplyEvent::Cordons { node: name("c") },
-            change("c"),
-            ended("d", ChangeState::Left, false),
-            change("b"),
-            ended("b", ChangeState::Refused, true),
-        ];
-        let lines: Vec<String> = events.iter().map(ApplyEvent::to_line).collect();
-        let mut content =
-            format!("{}\n{{\"event\":\"ended\",\"reason\":\"", lines.join("\n")).into_bytes();
-        // In the middle of a character.
-        content.push(0xe6);
-        let record = ApplyRecord::parse(&content).expect("a record");
-        assert_eq!(
-            (record.command.as_slice(), record.server.as_str()),
-            (&command[..], "https://a")
-        );
-        assert_eq!(record.done.into_keys().collect::<Vec<_>>(), ["a"]);
-        let open = BTreeMap::from([(name("b"), name("r")), (name("c"), name("s"))]);
-        assert_eq!(record.open, open, "b was not closed by a later run that changed nothing there");
-        assert_eq!(record.cordoned, BTreeSet::from([name("b"), name("c")]));
-        let other = ApplyEvent::begins("t", "https://b", &command).to_line();
-        assert!(ApplyRecord::parse(format!("{}\n{other}", lines[0]).as_bytes()).is_err());
-        for invalid in [
-            "",
-            "{}",
-            "{\"event\":\"begins\",\"version\":\"x\",\"run\":\"\",\"server\":\"\",\"command\":[]}",
-        ] {
-            assert!(ApplyRecord::parse(invalid.as_bytes()).is_err(), "{invalid}");
         }
     }
 

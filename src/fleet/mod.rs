@@ -1,6 +1,6 @@
 //! The answers of many nodes to one question, as one answer.
 //!
-//! * `apply`: a change of many nodes, and its record;
+//! * `apply`: a change of many nodes; `node_answer`: what one node writes of it; `apply_record`: its record;
 //! * `outcome`: one node's answer and its results, each with a severity;
 //! * `pod`: the pod that runs on a node, and the pods that may exist; `packed`: an answer in the pod's log;
 //! * `leftover`: the pods that outlived their run;
@@ -9,8 +9,10 @@
 //! * `view`: the merged answer as tables, CSV and names.
 
 mod apply;
+mod apply_record;
 mod leftover;
 mod merge;
+mod node_answer;
 mod outcome;
 mod packed;
 mod pod;
@@ -19,7 +21,8 @@ mod rbac;
 mod tests;
 mod view;
 
-pub use apply::{ApplyEvent, ApplyRecord, ChangeState, ChangedNode, FleetApply, SharedPlan};
+pub use apply::{ChangeState, ChangedNode, FleetApply, SharedPlan};
+pub use apply_record::{ApplyEvent, ApplyRecord};
 pub use leftover::{FleetPod, fleet_pods};
 pub use merge::{FleetAnswer, Merge, NodeChange, NodeCounts, NodeValue, ResultRow, ValueSummary};
 pub use outcome::{NoAnswer, NodeOutcome, NodeResult, Reply};

@@ -2,11 +2,11 @@
 //! A log that was cut, rotated or mixed with other lines is detected.
 
 use super::outcome::NoAnswer;
+use crate::answer::sha256;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
-use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
 /// How the first line begins.
@@ -48,7 +48,7 @@ impl Packed {
             exit_code: self.exit_code,
             lines: packed.chunks(LINE).count(),
             bytes: self.output.len(),
-            sha256: checksum(&self.output),
+            sha256: sha256(&self.output),
             notes: self.notes.clone(),
         };
         let header = serde_json::to_string(&header).unwrap_or_default();
@@ -86,16 +86,11 @@ impl Packed {
         }
         let output = decompress_to_vec_zlib_with_limit(&packed, header.bytes)
             .map_err(|_| cut("it cannot be unpacked"))?;
-        if output.len() != header.bytes || checksum(&output) != header.sha256 {
+        if output.len() != header.bytes || sha256(&output) != header.sha256 {
             return Err(cut("its checksum is wrong"));
         }
         Ok(Self { exit_code: header.exit_code, output, notes: header.notes })
     }
-}
-
-fn checksum(bytes: &[u8]) -> String {
-    let digest = digest(&SHA256, bytes);
-    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
