@@ -6,6 +6,9 @@
     reason = "tests read their own files and say what failed"
 )]
 
+/// The tests of `real` on the unified hierarchy of an emulated machine.
+#[cfg(feature = "cri")]
+mod cgroup_v2;
 /// The command line as an operator sees it: answers, notes, exit codes.
 mod cli;
 /// A port without a listener.

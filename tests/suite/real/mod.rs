@@ -4,7 +4,7 @@
 //! tests play the kubelet through [`Node::run_pods`]. It stops itself when the tests end, however they
 //! end, and touches nothing but its own folder and the cgroups below `/kq-test-PID`.
 //!
-//! The same tests run on this machine's cgroups and, through `v2`, on the unified hierarchy of an
+//! The same tests run on this machine's cgroups and, through `cgroup_v2`, on the unified hierarchy of an
 //! emulated one. Where there cannot be a node, they say why on stderr and pass;
 //! `KQ_REAL_NODE=required` makes them fail instead.
 
@@ -46,8 +46,6 @@ mod quota;
 mod release;
 /// The runtime over its socket, one call after the other.
 mod runtime;
-/// The same tests on the unified hierarchy.
-mod v2;
 /// The kernel's files hold what was planned.
 mod values;
 
@@ -71,7 +69,7 @@ pub fn node() -> Option<MutexGuard<'static, Node>> {
     }
 }
 
-fn must_be_root() -> Result<(), String> {
+pub fn must_be_root() -> Result<(), String> {
     let root = rustix::process::geteuid().is_root();
     root.then_some(()).ok_or_else(|| "needs root".to_owned())
 }
@@ -92,7 +90,7 @@ fn exclusively() -> Result<(), String> {
 }
 
 /// Says why a test did nothing; fails where it must not.
-fn skip(reason: &str) {
+pub fn skip(reason: &str) {
     assert!(!is_required(), "there must be a node: {reason}");
     leave_out(reason);
 }

@@ -1,15 +1,14 @@
-//! Boots an emulated machine that has only the unified hierarchy and runs this module's tests there.
+//! Boots an emulated machine that has only the unified hierarchy and runs the tests of `real` there.
+//!
+//! It takes longer than any other test, and stands where the tests begin.
 
-use super::{is_guest, must_be_root, skip};
 use crate::cli::repository;
+use crate::real::{must_be_root, skip};
 use std::io::Write;
 use std::process::Command;
 
 #[test]
 fn the_same_holds_on_the_unified_hierarchy() {
-    if is_guest() {
-        return;
-    }
     if let Err(reason) = must_be_root() {
         return skip(&reason);
     }
