@@ -109,24 +109,22 @@ impl DeviceFacts {
 impl CheckpointFact {
     /// Reads the bytes of a file. What can be read is kept even where the kubelet refuses it.
     pub fn read(bytes: &[u8]) -> Self {
-        Self::of_parsed(bytes, &DeviceCheckpoint::parse(bytes))
+        Self::of_parsed(bytes, DeviceCheckpoint::parse(bytes))
     }
 
     /// Returns the same where the bytes have been parsed already.
-    pub fn of_parsed(bytes: &[u8], parsed: &Result<Loaded, GoJsonError>) -> Self {
+    pub fn of_parsed(bytes: &[u8], parsed: Result<Loaded, GoJsonError>) -> Self {
         match parsed {
             Ok(loaded) => {
-                let mut fact = match loaded.is_valid() {
-                    true => Self::of(&loaded.checkpoint),
-                    // Before there were checksums, the content stood in the file as it is.
-                    false => {
-                        Self::old_layout(bytes).unwrap_or_else(|| Self::of(&loaded.checkpoint))
-                    }
-                };
-                fact.error = loaded.error().map(str::to_owned);
-                fact.checksum_in_file = Some(loaded.checksum_in_file);
-                fact.checksum_computed = Some(loaded.checksum_computed);
-                fact
+                let error = loaded.error().map(str::to_owned);
+                // Before there were checksums, the content stood in the file as it is.
+                let old = error.as_ref().and_then(|_| Self::old_layout(bytes));
+                Self {
+                    error,
+                    checksum_in_file: Some(loaded.checksum_in_file),
+                    checksum_computed: Some(loaded.checksum_computed),
+                    ..old.unwrap_or_else(|| Self::of(loaded.checkpoint))
+                }
             }
             Err(error) => {
                 let fact = Self::old_layout(bytes).unwrap_or_else(|| Self::salvaged(bytes));
@@ -144,39 +142,40 @@ impl CheckpointFact {
             entries: Some(whole.map(|(entry, _)| entry).collect()),
             registered: Some(registered),
         };
-        Self { is_partial: true, ..Self::of(&checkpoint) }
+        Self { is_partial: true, ..Self::of(checkpoint) }
     }
 
     fn old_layout(bytes: &[u8]) -> Option<Self> {
         let checkpoint = DeviceCheckpoint::parse_old_layout(bytes)?;
-        Some(Self { is_old_layout: true, ..Self::of(&checkpoint) })
+        Some(Self { is_old_layout: true, ..Self::of(checkpoint) })
     }
 
-    fn of(checkpoint: &DeviceCheckpoint) -> Self {
-        let registered = checkpoint.registered.iter().flatten();
+    fn of(checkpoint: DeviceCheckpoint) -> Self {
+        let registered = checkpoint.registered.into_iter().flatten();
         Self {
-            entries: checkpoint.entries.iter().flatten().map(Into::into).collect(),
+            entries: checkpoint.entries.into_iter().flatten().map(Into::into).collect(),
             registered: registered
-                .map(|(resource, ids)| (resource.clone(), ids.clone().unwrap_or_default()))
+                .map(|(resource, ids)| (resource, ids.unwrap_or_default()))
                 .collect(),
             ..Self::default()
         }
     }
 }
 
-impl From<&PodDevicesEntry> for CheckpointEntry {
-    fn from(entry: &PodDevicesEntry) -> Self {
+impl From<PodDevicesEntry> for CheckpointEntry {
+    fn from(entry: PodDevicesEntry) -> Self {
         let answer = entry.alloc_resp.as_deref().unwrap_or_default();
-        let nodes = entry.device_ids.iter().flatten();
+        let answer = match ContainerAllocateResponse::decode(answer) {
+            Ok(answer) => PluginAnswer::Decoded(Box::new(answer)),
+            Err(error) => PluginAnswer::Undecodable(error.to_string()),
+        };
+        let nodes = entry.device_ids.into_iter().flatten();
         Self {
-            pod_uid: entry.pod_uid.clone(),
-            container_name: entry.container_name.clone(),
-            resource_name: entry.resource_name.clone(),
-            device_ids: nodes.map(|(node, ids)| (*node, ids.clone().unwrap_or_default())).collect(),
-            answer: match ContainerAllocateResponse::decode(answer) {
-                Ok(answer) => PluginAnswer::Decoded(Box::new(answer)),
-                Err(error) => PluginAnswer::Undecodable(error.to_string()),
-            },
+            pod_uid: entry.pod_uid,
+            container_name: entry.container_name,
+            resource_name: entry.resource_name,
+            device_ids: nodes.map(|(node, ids)| (node, ids.unwrap_or_default())).collect(),
+            answer,
         }
     }
 }

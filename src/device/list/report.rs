@@ -275,23 +275,26 @@ fn row<'a>(
 }
 
 fn given<'a>(holdings: &Holdings<'a>, known: &DeviceSources<'a, '_>) -> Vec<Given<'a>> {
-    let entries = known.checkpoint().into_iter().flat_map(in_effect);
-    // What a container gets follows from all its answers together.
-    let mut answers: BTreeMap<(&str, &str), BTreeMap<String, ContainerAllocateResponse>> =
-        BTreeMap::new();
-    let entries: Vec<&'a CheckpointEntry> = entries.collect();
-    for entry in &entries {
-        if let PluginAnswer::Decoded(answer) = &entry.answer {
-            let of = (&*entry.pod_uid, &*entry.container_name);
-            answers.entry(of).or_default().insert(entry.resource_name.clone(), (**answer).clone());
+    let entries: Vec<&'a CheckpointEntry> =
+        known.checkpoint().into_iter().flat_map(in_effect).collect();
+    // What a container gets follows from all its answers together. Its entries are neighbours.
+    let of = |entry: &&'a CheckpointEntry| (&*entry.pod_uid, &*entry.container_name);
+    let mut dropped: BTreeMap<(&str, &str), Vec<Dropped>> = BTreeMap::new();
+    for entries in entries.chunk_by(|a, b| of(a) == of(b)) {
+        let answers = entries.iter().filter_map(|entry| match &entry.answer {
+            PluginAnswer::Decoded(answer) => Some((&entry.resource_name, &**answer)),
+            _ => None,
+        });
+        let answers: Vec<(&String, &ContainerAllocateResponse)> = answers.collect();
+        if answers.len() > 1 {
+            let answers = answers.into_iter().map(|(name, answer)| (name.clone(), answer.clone()));
+            let options = run_options(&answers.collect());
+            dropped.extend(options.map(|options| (of(&entries[0]), options.dropped)));
         }
     }
-    let several = answers.iter().filter(|(_, answers)| answers.len() > 1);
-    let dropped: BTreeMap<(&str, &str), Vec<Dropped>> =
-        several.filter_map(|(of, answers)| Some((*of, run_options(answers)?.dropped))).collect();
     let given = entries.into_iter().filter_map(|entry| {
         let holder = holdings.holders.get(&PodKey::Uid(&entry.pod_uid))?;
-        let all = dropped.get(&(&*entry.pod_uid, &*entry.container_name));
+        let all = dropped.get(&of(&entry));
         let own = all.into_iter().flatten().filter(|it| it.resource == entry.resource_name);
         Some(Given {
             pod: pod_ref(holder),

@@ -32,30 +32,32 @@ pub(super) fn examine(
     known: &VerifyContext<'_>,
 ) -> Examined {
     let loaded = DeviceCheckpoint::parse(bytes);
-    let fact = CheckpointFact::of_parsed(bytes, &loaded);
+    let (derivation, error) = match &loaded {
+        Ok(loaded) => {
+            let mut text = Beginning(String::new());
+            loaded.checkpoint.pre_image(&mut text);
+            let derivation = format!(
+                "checksum {} of {}, file says {}",
+                loaded.checksum_computed,
+                beginning(&text.0),
+                loaded.checksum_in_file
+            );
+            (derivation, None)
+        }
+        Err(error) => (error.to_string(), Some(error.to_string())),
+    };
+    let fact = CheckpointFact::of_parsed(bytes, loaded);
     let mut examined = examine_stored(file, &fact, known);
     let verdict = &mut examined.verdict;
     if verdict.verdict == Verdict::Discarded && !fact.is_old_layout {
-        let error = loaded.as_ref().err().map(|error| located(bytes, &error.to_string()));
+        let error = error.map(|error| located(bytes, &error));
         let damage = Damage::of(StateFile::Devices, bytes, error, DeviceCheckpoint::is_taken);
         verdict.damaged(match (damage, fact.checksum_in_file) {
             (Damage::Edited, Some(0)) => Damage::NoChecksum,
             (damage, _) => damage,
         });
     }
-    match loaded {
-        Ok(loaded) => {
-            let mut text = Beginning(String::new());
-            loaded.checkpoint.pre_image(&mut text);
-            verdict.derivation.push(format!(
-                "checksum {} of {}, file says {}",
-                loaded.checksum_computed,
-                beginning(&text.0),
-                loaded.checksum_in_file
-            ));
-        }
-        Err(error) => verdict.derivation.push(error.to_string()),
-    }
+    verdict.derivation.push(derivation);
     examined
 }
 
