@@ -16,6 +16,9 @@ use std::fmt;
 #[serde(default, rename_all = "camelCase")]
 pub struct PodEvent {
     pub pod: PodReference,
+    /// The container that it is about; `None`: the pod as a whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
     /// Another pod that has to do with it: of the scheduler's preemption, the one that it was for.
     pub related: Option<PodReference>,
     /// Why, as one word: `Preempting`.
@@ -26,6 +29,9 @@ pub struct PodEvent {
     pub reporter: String,
     /// The node of the writer; empty for writers other than the kubelet.
     pub host: String,
+    /// When it was seen first; `None`: not recorded, or only once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_at: Option<Timestamp>,
     /// When it was seen last; `None`: not recorded.
     pub at: Option<Timestamp>,
     /// The number of times that it was seen.
@@ -163,7 +169,7 @@ struct Raw {
 }
 
 #[derive(Default, serde::Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 struct RawReference {
     #[serde(deserialize_with = "null_as_default")]
     kind: String,
@@ -173,6 +179,8 @@ struct RawReference {
     name: String,
     #[serde(deserialize_with = "null_as_default")]
     uid: String,
+    #[serde(deserialize_with = "null_as_default")]
+    field_path: String,
 }
 
 #[derive(Default, serde::Deserialize)]
@@ -193,8 +201,16 @@ struct RawSeries {
 
 impl RawReference {
     fn pod(self) -> Option<PodReference> {
-        let Self { kind, namespace, name, uid } = self;
+        let Self { kind, namespace, name, uid, .. } = self;
         (kind == "Pod" && !name.is_empty()).then_some(PodReference { namespace, name, uid })
+    }
+
+    /// Returns the container of a path as `spec.containers{NAME}` (`fieldPath`, `pkg/kubelet/container/ref.go`).
+    fn container(&self) -> Option<String> {
+        let (list, name) = self.field_path.strip_suffix('}')?.split_once('{')?;
+        let is_list =
+            ["spec.containers", "spec.initContainers", "spec.ephemeralContainers"].contains(&list);
+        (is_list && !name.is_empty()).then(|| name.to_owned())
     }
 }
 
@@ -205,7 +221,9 @@ fn first<const N: usize>(texts: [String; N]) -> String {
 impl Raw {
     /// Returns the event, where it is about a pod.
     fn of_pod(self) -> Option<PodEvent> {
-        let pod = self.involved_object.or(self.regarding)?.pod()?;
+        let object = self.involved_object.or(self.regarding)?;
+        let container = object.container();
+        let pod = object.pod()?;
         let series = self.series.unwrap_or_default();
         let times = [
             self.event_time,
@@ -215,8 +233,10 @@ impl Raw {
             self.deprecated_last_timestamp,
             series.last_observed_time,
         ];
+        let (first_at, at) = (times.into_iter().flatten().min(), times.into_iter().flatten().max());
         Some(PodEvent {
             pod,
+            container,
             related: self.related.and_then(RawReference::pod),
             reason: self.reason,
             message: if self.message.is_empty() { self.note } else { self.message },
@@ -227,7 +247,8 @@ impl Raw {
                 self.deprecated_source.component,
             ]),
             host: first([self.source.host, self.deprecated_source.host]),
-            at: times.into_iter().flatten().max(),
+            first_at: first_at.filter(|first| Some(*first) != at),
+            at,
             count: series.count.or(self.count).or(self.deprecated_count).unwrap_or(1).max(1),
         })
     }
@@ -360,11 +381,13 @@ mod tests {
                 name: "web".to_owned(),
                 uid: "u1".to_owned(),
             },
+            container: None,
             related: None,
             reason: "Preempting".to_owned(),
             message: "Preempted in order to admit critical pod".to_owned(),
             reporter: "kubelet".to_owned(),
             host: "n1".to_owned(),
+            first_at: Some("2026-11-20T11:25:45Z".parse().expect("a time")),
             at: Some("2026-11-20T11:25:46Z".parse().expect("a time")),
             count: 2,
         }
@@ -384,7 +407,7 @@ mod tests {
             "deprecatedLastTimestamp":"2026-11-20T11:25:46Z"}]}"#;
         let yaml = "kind: Event\ninvolvedObject: {kind: Pod, namespace: shop, name: web, uid: u1}\nreason: \
                     Preempting\nmessage: Preempted in order to admit critical pod\nreportingComponent: \
-                    kubelet\nsource: {host: n1}\neventTime: '2026-11-20T11:25:45.000001Z'\nseries: {count: \
+                    kubelet\nsource: {host: n1}\neventTime: '2026-11-20T11:25:45.000000Z'\nseries: {count: \
                     2, lastObservedTime: '2026-11-20T11:25:46.000000Z'}\n";
         for text in [old.as_str(), new, yaml] {
             assert_eq!(read_events(text.as_bytes()).expect(text), [of_kubelet()], "{text}");

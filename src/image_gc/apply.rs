@@ -369,6 +369,8 @@ mod tests {
             tags: Vec::new(),
             digests: Vec::new(),
             size_bytes: 1,
+            own_bytes: None,
+            shared_bytes: None,
             verdict: Verdict::NotWanted,
             certainty: Certainty::Certain,
             reason: ImageReason::NotListed.into(),

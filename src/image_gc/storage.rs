@@ -7,6 +7,7 @@
 
 use crate::facts::runtime::ImageStorage;
 use crate::image_gc::cycle::StrSet;
+use std::collections::BTreeMap;
 
 /// Returns how many bytes are freed by the removal of images, which are named by their ids.
 ///
@@ -31,10 +32,65 @@ pub fn freed_at_most<'a>(storage: &ImageStorage, removed: impl Iterator<Item = &
     freed.fold(0, |sum, piece| sum.saturating_add(piece.bytes))
 }
 
+/// How the pieces of an image are held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Layers {
+    /// What nothing else holds, in bytes.
+    pub own_bytes: u64,
+    /// What other images hold as well, in bytes.
+    pub shared_bytes: u64,
+}
+
+/// Returns the layers of each image that has any, by its id.
+pub fn layers_by_image(storage: &ImageStorage) -> BTreeMap<&str, Layers> {
+    let mut layers: BTreeMap<&str, Layers> = BTreeMap::new();
+    for piece in &storage.pieces {
+        // The ids are in order.
+        let holders = piece.images.chunk_by(|a, b| a == b).map(|same| same[0].as_str());
+        let is_shared = holders.clone().nth(1).is_some();
+        for id in holders {
+            let of_image = layers.entry(id).or_default();
+            let sum = match (is_shared, piece.held_otherwise) {
+                (true, _) => &mut of_image.shared_bytes,
+                (false, false) => &mut of_image.own_bytes,
+                (false, true) => continue,
+            };
+            *sum = sum.saturating_add(piece.bytes);
+        }
+    }
+    layers
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::facts::runtime::StoragePiece;
+
+    #[test]
+    fn layers_are_own_or_shared() {
+        let piece = |bytes: u64, images: &[&str], held_otherwise| StoragePiece {
+            name: bytes.to_string(),
+            bytes,
+            images: images.iter().map(|&id| id.to_owned()).collect(),
+            held_otherwise,
+        };
+        let storage = ImageStorage {
+            pieces: vec![
+                piece(1, &["a"], false),
+                piece(2, &["a", "b"], false),
+                piece(4, &["b", "b"], false),
+                piece(8, &["a"], true),
+                piece(16, &["a", "b"], true),
+                piece(32, &["c"], true),
+            ],
+        };
+        let layers = layers_by_image(&storage);
+        let of = |id: &str| layers.get(id).map(|it| (it.own_bytes, it.shared_bytes));
+        assert_eq!(
+            ["a", "b", "c", "d"].map(of),
+            [Some((1, 18)), Some((4, 18)), Some((0, 0)), None]
+        );
+    }
 
     #[test]
     fn a_piece_goes_with_the_last_that_holds_it() {

@@ -97,6 +97,9 @@ impl Needs {
     /// For probing the pods of the node: their names, addresses and containers.
     pub const PROBE: Self = Self::PROBE_FILE.with(&[Pods]);
 
+    /// For planning the probes of the node's pods: also the results that the kubelet reported.
+    pub const PROBE_PLAN: Self = Self::PROBE.with(&[Events]);
+
     /// For probing a pod of a file: its containers and sandbox.
     pub const PROBE_FILE: Self = Self::of(&[Node, Sandboxes, Containers, KubeletConfig]);
 

@@ -18,6 +18,7 @@ pub mod plan;
 pub mod pod_status;
 mod prepare;
 pub mod reason;
+mod recorded;
 pub mod report;
 mod results;
 mod retry;

@@ -2,13 +2,15 @@
 
 use super::attempt::Output;
 use super::reason::ProbeNote;
+use super::recorded::{RecordedResult, recorded_results};
 use super::report::ProbeName;
 use super::schedule::{TimelineEntry, timeline};
 use super::subject::HandlerKind;
 use super::target::Target;
-use super::view::pod;
+use super::view::{pod, short};
 use super::worker::ProbeTiming;
 use crate::answer::{Basis, Worded, answer};
+use crate::facts::events::PodEvent;
 use crate::k8s::duration::GoDuration;
 use crate::k8s::pod::ProbeType;
 use crate::output::table::{Column, Rows, or_dash};
@@ -53,15 +55,18 @@ pub struct PlannedProbe {
     pub timing: ProbeTiming,
     /// The times of the consequences.
     pub timeline: Vec<TimelineEntry>,
+    /// The results that the kubelet has reported as events, the newest first; null: events are unknown.
+    pub recorded: Option<Vec<RecordedResult>>,
     /// Oddities.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Worded<ProbeNote>>,
 }
 
-/// Plans probes. `runtime_request_timeout` is how long the kubelet waits for a runtime that does not end a
+/// Plans probes. `events`: those about the pods; `None`: unknown. `runtime_request_timeout` is how long the kubelet waits for a runtime that does not end a
 /// command in time.
 pub fn plan(
     targets: &[Target],
+    events: Option<&[PodEvent]>,
     runtime_request_timeout: GoDuration,
     mut basis: Basis,
 ) -> ProbePlan {
@@ -85,12 +90,16 @@ pub fn plan(
             // A command that the runtime does not end has no result.
             own.iter_mut().for_each(|entry| entry.latest_without_runtime_timeout = None);
         }
-        probes.push(planned(target, own));
+        probes.push(planned(target, own, events));
     }
     ProbePlan { probes, basis }
 }
 
-fn planned(target: &Target, timeline: Vec<TimelineEntry>) -> PlannedProbe {
+fn planned(
+    target: &Target,
+    timeline: Vec<TimelineEntry>,
+    events: Option<&[PodEvent]>,
+) -> PlannedProbe {
     let job = target.job.as_ref().ok();
     let (address, request) = job.map(|job| job.request()).unwrap_or_default();
     PlannedProbe {
@@ -103,6 +112,9 @@ fn planned(target: &Target, timeline: Vec<TimelineEntry>) -> PlannedProbe {
         error: job.and_then(|job| job.error()),
         timing: target.timing,
         timeline,
+        recorded: events.zip(target.name.container.as_deref()).map(|(events, container)| {
+            recorded_results(events, &target.pod, container, target.probe_type)
+        }),
         notes: target.notes.iter().cloned().map(Worded).collect(),
     }
 }
@@ -154,6 +166,9 @@ fn shown(plan: &ProbePlan, wide: bool) -> String {
         if !probe.timeline.is_empty() {
             text.push_str(&Rows::of(&probe.timeline).table(TIMELINE).to_string());
         }
+        for result in probe.recorded.iter().flatten() {
+            let _ = writeln!(text, "  recorded: {}", plain(recorded(result)));
+        }
         for note in &probe.notes {
             let _ = writeln!(text, "  note: {}", plain(note.to_string()));
         }
@@ -164,4 +179,14 @@ fn shown(plan: &ProbePlan, wide: bool) -> String {
         }
     }
     text
+}
+
+fn recorded(result: &RecordedResult) -> String {
+    let RecordedResult { result, count, last_at, message, .. } = result;
+    let times = match count {
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
+    };
+    let last = last_at.map_or_else(String::new, |at| format!(", last at {at}"));
+    format!("{} {times}{last}: {}", result.word(), short(message))
 }

@@ -238,7 +238,7 @@ pub fn exchange_lines(exchange: &Exchange) -> Vec<String> {
 }
 
 /// Returns a message as a table shows it: its first line, shortened.
-fn short(text: &str) -> String {
+pub(super) fn short(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     let more = text.trim_end().len() > line.len();
     match line.char_indices().nth(SHOWN) {

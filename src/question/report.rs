@@ -326,7 +326,7 @@ impl Report<'_> {
 
     /// Plans the probes of all pods that have any.
     fn probes(&self) -> Asking {
-        let node = self.kubelet(Needs { only_on_node: false, ..Needs::PROBE })?;
+        let node = self.kubelet(Needs { only_on_node: false, ..Needs::PROBE_PLAN })?;
         let recorded = recorded_probes(&node)?;
         let probed = recorded.pods.into_iter().filter(|(pod, _)| subjects(pod).next().is_some());
         let address = |probed: &ProbedPod| match probed.pod.status.pod_ip.as_str() {
@@ -337,10 +337,9 @@ impl Report<'_> {
             ip => Ok((ip.to_owned(), probed.source.clone())),
         };
         let pods = prepare(&node, probed.collect(), address);
-        let runtime_request_timeout = node.runtime_request_timeout;
         let probed = ProbedPods::new(node, pods, recorded.left_out, Purpose::Plan);
         let targets = Targets::of_pods(probed, TIMEOUT, &ProbeSelection::default())?;
-        document(&targets.plan(runtime_request_timeout))
+        document(&targets.plan())
     }
 
     fn rank(&self, signal: Signal) -> Asking {

@@ -367,11 +367,10 @@ fn text(snapshot: &Snapshot, panel: Panel, options: &TopOptions) -> Result<Strin
             let recorded = recorded_probes(&node)?;
             let ip = |_: &_| Err("not needed for a plan".to_owned());
             let pods = prepare(&node, recorded.pods, ip);
-            let patience = node.runtime_request_timeout;
             let probed = ProbedPods::new(node, pods, recorded.left_out, Purpose::Plan);
             let selection = ProbeSelection::default();
             let targets = Targets::of_pods(probed, Duration::from_secs(1), &selection)?;
-            probe_plan::table(&targets.plan(patience))
+            probe_plan::table(&targets.plan())
         }
     })
 }

@@ -86,12 +86,16 @@ fn body(page: &NodePage<'_>, found: Found<'_>) -> Markup {
                     @for place in of { ({ number += 1; bytes += place.value.number("sizeBytes").unwrap_or_default(); "" }) }
                     @if number > 0 { (key(class, &format!("{meaning}: {number}, {}", size(bytes)))) }
                 }
+                @if places.iter().any(|place| shared_part(place.value) > 0.0) {
+                    (key("shared", "layers that other images hold as well: they stay while one of those stays"))
+                }
                 span.key { "Area: size as the kubelet counts it. Numbers: the order of removal." }
             }))
         }
         (table("Images, in the order of removal", places.len(), "image",
             html! {
-                th.num scope="col" { "Place" } th scope="col" { "Image" } th.num scope="col" { "Size" } th scope="col" { "Fate" }
+                th.num scope="col" { "Place" } th scope="col" { "Image" } th.num scope="col" { "Size" }
+                th.num scope="col" { "Own layers" } th.num scope="col" { "Shared layers" } th scope="col" { "Fate" }
                 th scope="col" { "Certainty" } th scope="col" { "Used by" } th scope="col" { "Last used" } th scope="col" { "Why" }
             },
             html! { @for place in &places { (line(place, times.get(place.value.text("id")).copied())) } }))
@@ -155,17 +159,27 @@ fn cell(place: &Place<'_>, rect: Rect, class: &str) -> Markup {
         .with("y", format!("{:.2}", rect.y))
         .with("height", format!("{:.2}", rect.height))
         .called(name)
-        .of(place, &["sizeBytes", "verdict", "certainty", "place"]);
+        .of(place, &["sizeBytes", "ownBytes", "sharedBytes", "verdict", "certainty", "place"]);
     if !users.is_empty() {
         mark = mark.with("data-pods", users.join(" "));
     }
+    // The lower part of the rectangle are shared layers.
+    let shared = shared_part(image);
     mark.holding(html! {
         rect {}
+        @if shared > 0.0 { rect.shared y=(percent(1.0 - shared)) height=(percent(shared)) {} }
         @if rect.height >= 20.0 && rect.width >= 24.0 {
             text x="7" y="16" { @if let Some(place) = image.number("place") { (place) ". " } (label) }
         }
         @if rect.height >= 38.0 && rect.width >= 40.0 { text.sub x="7" y="32" { (size(image.number("sizeBytes").unwrap_or_default())) } }
     })
+}
+
+/// Returns how much of an image's layers other images hold as well, from 0 to 1.
+fn shared_part(image: &Value) -> f64 {
+    let bytes = |name: &str| image.number(name).unwrap_or_default().max(0) as f64;
+    let (own, shared) = (bytes("ownBytes"), bytes("sharedBytes"));
+    part(shared, own + shared)
 }
 
 fn line(place: &Place<'_>, times: Option<&Value>) -> Markup {
@@ -177,6 +191,8 @@ fn line(place: &Place<'_>, times: Option<&Value>) -> Markup {
             td.num { (image.number("place").map_or_else(|| "–".to_owned(), |place| place.to_string())) }
             th scope="row" { (name(image)) }
             td.num { (size(image.number("sizeBytes").unwrap_or_default())) }
+            td.num { (image.number("ownBytes").map_or_else(|| "–".to_owned(), size)) }
+            td.num { (image.number("sharedBytes").map_or_else(|| "–".to_owned(), size)) }
             td { span.dot.(class) aria-hidden="true" {} (meaning) @if class == "f-stays" { span.dim { ": " (words(image.text("verdict"))) } } }
             td { (image.text("certainty")) }
             td { @for (at, user) in users.iter().take(3).enumerate() { @if at > 0 { ", " } (user) } @if users.len() > 3 { " and " (users.len() - 3) " more" } }

@@ -7,6 +7,7 @@ use super::findings::about;
 use super::mark::{Mark, Place, percent};
 use super::section::{Section, figure, key, table};
 use super::text::{count, pod, shown, words};
+use crate::facts::timestamp::Timestamp;
 use crate::k8s::duration::GoDuration;
 use maud::{Markup, html};
 use serde_json::Value;
@@ -30,6 +31,7 @@ pub fn probes(page: &NodePage<'_>) -> Section {
                 body: html! {
                     (about(page, id))
                     @for group in groups(&places) { (picture(&group)) }
+                    (recorded(&places, &page.node.at))
                     @if !places.is_empty() { (list(&places)) }
                     (doubts(found))
                     (command(found.command))
@@ -179,6 +181,77 @@ fn ruler(whole: f64) -> Markup {
     }
 }
 
+/// As many recorded results are drawn, the newest; the answer has the others.
+const MOST_RESULTS: usize = 48;
+
+/// Draws the results that the kubelet has reported, each from its first to its last moment, up to the moment of the facts.
+fn recorded(places: &[Place<'_>], now: &str) -> Markup {
+    let Ok(now) = now.parse::<Timestamp>() else { return html! {} };
+    let before = |result: &Value, name: &str| {
+        let at: Timestamp = result.text(name).parse().ok()?;
+        Some(now.since(at).max(0) as f64 / GoDuration::SECOND.0 as f64)
+    };
+    let mut results: Vec<(f64, f64, &Place<'_>, Place<'_>)> = Vec::new();
+    for probe in places {
+        for result in Place::all(probe.answer, probe.value, "/recorded") {
+            let (first, last) = (before(result.value, "firstAt"), before(result.value, "lastAt"));
+            if let (Some(first), Some(last)) = (first, last) {
+                let pointer = format!("{}{}", probe.pointer, result.pointer);
+                results.push((first.max(last), last, probe, Place { pointer, ..result }));
+            }
+        }
+    }
+    if results.is_empty() {
+        return html! {};
+    }
+    results.sort_by(|(_, a, ..), (_, b, ..)| a.total_cmp(b));
+    results.truncate(MOST_RESULTS);
+    let whole = length(results.iter().map(|(first, ..)| *first));
+    html! {
+        (figure("Results that the kubelet reported", html! {
+            h3 { "Results that the kubelet reported" span.n { "events about probes that did not succeed, up to the moment of the facts" } }
+            div.lanes {
+                @for (first, last, probe, result) in &results { (reported(*first, *last, probe.value, result, whole)) }
+                (ruler_before(whole))
+            }
+        }, html! { (key("span killed", "from the first to the last event of the same text")) }))
+    }
+}
+
+fn reported(first: f64, last: f64, probe: &Value, result: &Place<'_>, whole: f64) -> Markup {
+    let at = span(whole - first, whole - last, whole);
+    let (value, owner) = (result.value, pod(probe.text("namespace"), probe.text("pod")));
+    let what = words(value.text("result"));
+    html! {
+        div.lane data-pod=(owner) {
+            span.what { strong { (probe.text("type")) " " (what) } " " (who(probe)) }
+            svg.line {
+                rect.track y="5" width="100%" height="12" {}
+                (Mark::new("rect", "span killed").across(at.start, at.width.max(0.004))
+                    .with("y", "3").with("height", "16")
+                    .called(format!("{} {what}: {}", probe.text("type"), shown(value.text("message"))))
+                    .of(result, &["result", "count", "firstAt", "lastAt"]).empty())
+            }
+            span.when { (value.number("count").unwrap_or_default()) "×, " (shown(value.text("message"))) }
+        }
+    }
+}
+
+/// Writes times before the moment of the facts below the lines.
+fn ruler_before(whole: f64) -> Markup {
+    html! {
+        div.lane.ruler aria-hidden="true" {
+            span {}
+            svg.line {
+                text x="0%" y="12" { (axis(whole)) " before" }
+                text.mid x="50%" y="12" { (axis(whole / 2.0)) " before" }
+                text.end x="100%" y="12" { "the facts" }
+            }
+            span {}
+        }
+    }
+}
+
 fn list(places: &[Place<'_>]) -> Markup {
     let moment = |probe: &Value, what: &str, since: &str| {
         let entry = probe
@@ -197,7 +270,7 @@ fn list(places: &[Place<'_>]) -> Markup {
         html! {
             th scope="col" { "Pod" } th scope="col" { "Container" } th scope="col" { "Probe" } th scope="col" { "Target" }
             th scope="col" { "Numbers" } th scope="col" { "Killed after it stops answering" }
-            th scope="col" { "Not ready after it stops answering" }
+            th scope="col" { "Not ready after it stops answering" } th scope="col" { "Reported by the kubelet" }
         },
         html! { @for place in places { @let probe = place.value;
             tr data-pod=(pod(probe.text("namespace"), probe.text("pod"))) {
@@ -208,9 +281,28 @@ fn list(places: &[Place<'_>]) -> Markup {
                 td { (numbers(probe)) }
                 td.num { (moment(probe, "killed", "trouble")) }
                 td.num { (moment(probe, "not-ready", "trouble")) }
+                td { (reports(probe)) }
             }
         } },
     )
+}
+
+/// Returns the results that the kubelet reported, in a line each.
+fn reports(probe: &Value) -> Markup {
+    if probe.get("recorded").is_none_or(Value::is_null) {
+        return html! { "unknown" };
+    }
+    let results = probe.list("recorded");
+    html! {
+        @if results.is_empty() { "–" }
+        @for result in results {
+            p {
+                (words(result.text("result"))) " " (result.number("count").unwrap_or_default()) "×"
+                @if let Some(last) = result.some_text("lastAt") { ", last at " (shown(last)) }
+                ": " (shown(result.text("message")))
+            }
+        }
+    }
 }
 
 /// A span on a time line; all numbers are parts of its length.

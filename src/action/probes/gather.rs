@@ -95,7 +95,8 @@ impl ProbeNode<'_> {
             };
         }
         let only_on_node = matches!(purpose, Purpose::Send | Purpose::All);
-        let node = self.facts.gather(Needs { only_on_node, ..Needs::PROBE })?;
+        let needs = if purpose == Purpose::Plan { Needs::PROBE_PLAN } else { Needs::PROBE };
+        let node = self.facts.gather(Needs { only_on_node, ..needs })?;
         let RecordedProbes { mut pods, left_out } = recorded_probes(&node)?;
         let mut unlabelled = None;
         match choice {

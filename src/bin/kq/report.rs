@@ -38,8 +38,9 @@ const MOST_NODES: usize = 200;
 /// --with-snapshot stores the facts in the page, and kq COMMAND --snapshot PAGE
 /// answers from them. Such a page says what a snapshot says: see docs/sources.md.
 ///
-/// Exit code 0: written, and every question has an answer. 3: written, and a
-/// question has none; the page has the reason.
+/// Exit code 0: written, and every question has an answer; the page lists the facts
+/// that an answer lacks. 3: written, and a question has no answer; the page has the
+/// reason.
 ///
 /// Examples:
 ///

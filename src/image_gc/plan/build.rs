@@ -23,7 +23,7 @@ use crate::image_gc::knowledge::{ASSUMPTIONS, ImageTimes, RecordCoverage, Source
 use crate::image_gc::lint::images::looks_like_pause;
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::reason::ImageReason;
-use crate::image_gc::storage::freed as really_freed;
+use crate::image_gc::storage::{freed as really_freed, layers_by_image};
 use crate::image_gc::uses::{Uses, listed, recorded_handler};
 use crate::k8s::kubelet_rules::KubeletRules;
 use std::collections::BTreeSet;
@@ -296,6 +296,12 @@ fn items(
         };
         items.push(item(inputs, &key, image, verdict, reason));
     }
+    let layers = inputs.storage.value().map(layers_by_image).unwrap_or_default();
+    for item in &mut items {
+        let of_image = layers.get(item.id.as_str());
+        item.own_bytes = of_image.map(|layers| layers.own_bytes);
+        item.shared_bytes = of_image.map(|layers| layers.shared_bytes);
+    }
     items[first_of_others..].sort_unstable_by(|a, b| {
         (a.verdict, a.name(), &a.id, &a.runtime_handler).cmp(&(
             b.verdict,
@@ -322,6 +328,8 @@ fn item(
         tags: image.repo_tags.clone(),
         digests: image.repo_digests.clone(),
         size_bytes: image.size as i64,
+        own_bytes: None,
+        shared_bytes: None,
         verdict,
         certainty: Certainty::Certain,
         reason: Worded(reason),

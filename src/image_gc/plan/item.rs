@@ -25,6 +25,10 @@ pub struct PlannedImage {
     pub digests: Vec<String>,
     /// In bytes, as the runtime counts and the kubelet uses it.
     pub size_bytes: i64,
+    /// What comes free when it goes alone, in bytes; null: the runtime does not list its layers.
+    pub own_bytes: Option<u64>,
+    /// What other images hold as well, in bytes; null: as above.
+    pub shared_bytes: Option<u64>,
     /// The result.
     pub verdict: Verdict,
     /// How sure that is.

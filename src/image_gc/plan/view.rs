@@ -26,6 +26,8 @@ fn images(plan: &ImageGcPlan, is_wide: bool) -> Table {
         Column::new("IMAGE", |(_, it)| names(&it.tags, &it.digests)),
         Column::new("ID", |(_, it)| short(&it.id).to_owned()),
         Column::new("SIZE", |(_, it)| size(it.size_bytes)),
+        Column::wide("OWN", |(_, it)| or_dash(it.own_bytes.map(bytes))),
+        Column::wide("SHARED", |(_, it)| or_dash(it.shared_bytes.map(bytes))),
         Column::new("VERDICT", |(_, it)| it.verdict.to_string()),
         Column::new("CERTAINTY", |(_, it)| it.certainty.to_string()),
         Column::wide("FIRST-FOUND", |(now, it)| {

@@ -162,7 +162,7 @@ impl Page<'_> {
                 at: event.at,
                 count: event.count,
             };
-            self.add(None, fact, "kq preempt why POD");
+            self.add(event.container.as_deref(), fact, "kq preempt why POD");
         }
     }
 

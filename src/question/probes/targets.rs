@@ -5,6 +5,7 @@ use super::containers::{container_id, put, running};
 use super::pods::{ProbedPod, ProbedPods, Purpose, fill_in};
 use crate::answer::{Assumption, Basis, Failure, Missing, Warning, WarningCode, Worded};
 use crate::edge::probe::run::{Ran, Wire};
+use crate::facts::events::PodEvent;
 use crate::facts::origin::Origin;
 use crate::facts::runtime::Sandbox;
 use crate::facts::timestamp::Timestamp;
@@ -55,6 +56,10 @@ pub struct Targets {
     pub kubelet_start: Timestamp,
     /// The time limit of a call to the runtime.
     pub timeout: Duration,
+    /// How long the kubelet waits for the runtime.
+    runtime_request_timeout: GoDuration,
+    /// The events about the pods of the node; `None`: unknown.
+    events: Option<Vec<PodEvent>>,
     purpose: Purpose,
     expansion_left: usize,
 }
@@ -172,13 +177,13 @@ impl Targets {
     }
 
     /// Returns the plan of the probes.
-    pub fn plan(mut self, runtime_request_timeout: GoDuration) -> ProbePlan {
+    pub fn plan(mut self) -> ProbePlan {
         let pod = self.targets.first().map(|target| &target.pod);
         self.basis.warn_all(pod.and_then(|pod| {
             let warning = Warning::new(WarningCode::RefusedOs, OsRefusal::of(pod)?.warning());
             Some(warning.about(format!("{}/{}", pod.metadata.namespace, pod.display_name())))
         }));
-        plan(&self.targets, runtime_request_timeout, self.basis)
+        plan(&self.targets, self.events.as_deref(), self.runtime_request_timeout, self.basis)
     }
 
     fn new(node: &KubeletNode, timeout: Duration, purpose: Purpose) -> Self {
@@ -209,6 +214,8 @@ impl Targets {
             rules: kubelet.rules,
             kubelet_start: node.kubelet_start.as_ref().map_or(node.now, |start| start.at),
             timeout,
+            runtime_request_timeout: node.runtime_request_timeout,
+            events: node.snapshot.events.value().cloned(),
             purpose,
             expansion_left: MAX_EXPANSION,
         }

@@ -166,7 +166,12 @@ fn several_nodes_share_a_page() {
     let rows: Vec<String> = serde_json::from_value(rows).expect("names");
     assert_eq!(rows.len(), 3, "{rows:?}");
     browser.click("#nodes tbody tr a");
-    let open = browser.value("document.querySelectorAll('article > details[open]').length");
+    // The browser follows the link after the click.
+    let open = browser.value(
+        "new Promise((done) => { const look = () => { \
+         const open = document.querySelectorAll('article > details[open]').length; \
+         if (open) done(open); else setTimeout(look, 20); }; look(); })",
+    );
     assert_eq!(open, json!(1));
     let twice: Value = browser.value(
         "(() => { const ids = [...document.querySelectorAll('[id]')].map((it) => it.id); \

@@ -65,14 +65,12 @@ impl Args {
         let pod = self.named.one(self.pod.as_deref())?.unwrap_or_default();
         let node = self.node.node();
         let probed = node.pods(PodChoice::One(&pod), Purpose::Plan)?;
-        let runtime_request_timeout = probed.node.runtime_request_timeout;
         let selection = ProbeSelection {
             container: self.container.as_deref(),
             probe_type: self.probe_type.map(ProbeType::from),
             changes: self.what_if.changes(),
         };
-        let plan =
-            Targets::of_pods(probed, node.timeout, &selection)?.plan(runtime_request_timeout);
+        let plan = Targets::of_pods(probed, node.timeout, &selection)?.plan();
         self.output.write(&plan, plan::table, plan::wide)?;
         if self.output.is_for_people() {
             tell(&plan.basis);
