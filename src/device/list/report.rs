@@ -173,15 +173,22 @@ impl<'a> DeviceList<'a> {
         let told = asked.pod_resources().then(|| facts.pod_resources.value()).flatten();
         let holdings = Holdings::of(known.checkpoint(), told, &pods);
         let sharing = Sharing::of(&holdings);
-        let rows = holdings.devices.iter().map(|(key, holding)| {
+        let mut ordered: Vec<(usize, &Key<'a>, &Holding<'a>)> = holdings
+            .devices
+            .iter()
+            .map(|(key, holding)| (holdings.holders[&key.pod].role(key.container).1, key, holding))
+            .collect();
+        let order = |(at, key, _): &(usize, &Key<'a>, &Holding<'a>)| {
+            order(key, pod_ref(&holdings.holders[&key.pod]), *at)
+        };
+        ordered.sort_by(|a, b| order(a).cmp(&order(b)));
+        let items = ordered.into_iter().map(|(_, key, holding)| {
             let holder = &holdings.holders[&key.pod];
-            let (role, at) = holder.role(key.container);
             let findings = judge(key, holding, holder, &sharing, &known);
-            (at, row(key, holding, holder, role, findings, &known))
+            row(key, holding, holder, findings, &known)
         });
-        let mut rows: Vec<(usize, DeviceRow<'a>)> = rows.collect();
-        rows.sort_by(|(a_at, a), (b_at, b)| order(a, *a_at).cmp(&order(b, *b_at)));
-        let items: Vec<DeviceRow<'a>> = rows.into_iter().map(|(_, row)| row).collect();
+        let items: Vec<DeviceRow<'a>> = items.collect();
+        drop(sharing);
         let mut assumptions = Vec::new();
         let resources = summaries(snapshot, &known, &items, &mut assumptions);
         let damage = known.checkpoint().and_then(|read| damage(read, told.is_some())).map(Worded);
@@ -234,11 +241,11 @@ impl<'a> DeviceList<'a> {
 
 /// The order of lines: by pod, then as its containers get devices.
 fn order<'a>(
-    row: &DeviceRow<'a>,
+    key: &Key<'a>,
+    PodRef { namespace, name, uid }: PodRef<'a>,
     at: usize,
 ) -> (bool, &'a str, &'a str, Option<&'a str>, usize, &'a str, &'a str, &'a str) {
-    let PodRef { namespace, name, uid } = row.pod;
-    (name.is_empty(), namespace, name, uid, at, row.container, row.resource, row.device)
+    (name.is_empty(), namespace, name, uid, at, key.container, key.resource, key.device)
 }
 
 fn pod_ref<'a>(holder: &Holder<'a>) -> PodRef<'a> {
@@ -249,7 +256,6 @@ fn row<'a>(
     key: &Key<'a>,
     holding: &Holding<'a>,
     holder: &Holder<'a>,
-    role: Role,
     findings: Vec<Reason>,
     known: &DeviceSources<'a, '_>,
 ) -> DeviceRow<'a> {
@@ -258,7 +264,7 @@ fn row<'a>(
     DeviceRow {
         pod: pod_ref(holder),
         container: key.container,
-        role,
+        role: holder.role(key.container).0,
         resource: key.resource,
         device: key.device,
         numa_nodes: holding.numa_nodes.clone(),
