@@ -233,7 +233,7 @@ impl CleanPlan {
         let all = list(&server, &options.namespace, options.timeout);
         let all =
             all.map_err(|reason| Failure::missing(anyhow!("the pods of fleets: {reason}")))?;
-        let now = moment();
+        let now = now(&server);
         let is_chosen = |pod: &FleetPod| match &options.run {
             Some(run) => pod.run == *run,
             None => pod.has_outlived(now),
@@ -265,6 +265,11 @@ impl CleanPlan {
     }
 }
 
+/// Returns the time by the clock that also dated the pods: this machine's may be hours off.
+fn now(server: &ApiServer) -> Timestamp {
+    server.clock().unwrap_or_else(moment)
+}
+
 /// Returns the pods of all runs in a namespace.
 pub(super) fn list(
     server: &ApiServer,
@@ -283,7 +288,7 @@ pub(super) fn outlived(
     of: &GuardOptions,
     timeout: Duration,
 ) -> Result<usize, String> {
-    let now = moment();
     let pods = list(server, &of.namespace, timeout)?;
+    let now = now(server);
     Ok(pods.iter().filter(|pod| pod.run != of.run && pod.has_outlived(now)).count())
 }

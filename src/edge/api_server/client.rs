@@ -10,6 +10,7 @@ use crate::edge::api_server::page::{check_kind, is_node_name, next};
 use crate::edge::api_server::status::in_words;
 use crate::edge::api_server::{ApiError, KubeconfigPlace};
 use crate::edge::http::{Deadline, Exchange, HttpError, MAX_BODY, Redaction, Target, run};
+use crate::facts::timestamp::Timestamp;
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
@@ -17,6 +18,8 @@ use hyper::{Method, Request, Response, Uri};
 use kube::Client;
 use kube::client::{Body, ConfigExt};
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 use tower::{BoxError, Layer, service_fn};
 
@@ -30,6 +33,8 @@ pub struct ApiServer {
     access: Access,
     url: String,
     deadline: Duration,
+    /// The server's clock at its last answer, in seconds since 1970; 0: it has not told.
+    clock: Arc<AtomicI64>,
 }
 
 impl fmt::Debug for ApiServer {
@@ -54,7 +59,7 @@ pub fn connect(
 ) -> Result<ApiServer, ApiError> {
     let access = kubeconfig::read(kubeconfig, context)?;
     let url = access.config.cluster_url.to_string();
-    Ok(ApiServer { access, url, deadline })
+    Ok(ApiServer { access, url, deadline, clock: Arc::default() })
 }
 
 impl ApiServer {
@@ -107,12 +112,18 @@ impl ApiServer {
         })
     }
 
+    /// Returns the time on the server's clock at its last answer, to the second; `None`: it has not told.
+    pub fn clock(&self) -> Option<Timestamp> {
+        let seconds = self.clock.load(Ordering::Relaxed);
+        (seconds != 0).then(|| Timestamp::from_seconds(seconds))
+    }
+
     /// Returns kube's client for one call.
     pub(super) fn client(&self, deadline: Deadline) -> Result<Client, ApiError> {
         let Access { config, tls } = &self.access;
-        let tls = tls.clone();
+        let (tls, clock) = (tls.clone(), Arc::clone(&self.clock));
         let transport = service_fn(move |request: Request<Body>| {
-            let tls = tls.clone();
+            let (tls, clock) = (tls.clone(), Arc::clone(&clock));
             async move {
                 let (head, body) = request.into_parts();
                 let body = body.collect_bytes().await?;
@@ -128,6 +139,9 @@ impl ApiServer {
                     max_body: head.extensions.get().map_or(MAX_BODY, |MaxBody(bytes)| *bytes),
                 };
                 let answer = exchange.run(&deadline).await?;
+                if let Some(seconds) = answer.date.as_ref().and_then(seconds_of) {
+                    clock.store(seconds, Ordering::Relaxed);
+                }
                 let mut response = Response::new(Full::new(Bytes::from(answer.body)));
                 response.headers_mut().extend(answer.content_type.map(|it| (CONTENT_TYPE, it)));
                 response.extensions_mut().insert(answer.redaction);
@@ -159,6 +173,12 @@ impl ApiServer {
             error => self.unexpected(path, format!("an error: {error}")),
         }
     }
+}
+
+/// Reads a date as HTTP writes it: `Tue, 24 Nov 2026 17:35:49 GMT`.
+fn seconds_of(date: &HeaderValue) -> Option<i64> {
+    let date = jiff::fmt::rfc2822::parse(date.to_str().ok()?).ok()?;
+    Some(date.timestamp().as_second())
 }
 
 pub(super) fn check_name(name: &str) -> Result<(), ApiError> {

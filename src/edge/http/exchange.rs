@@ -9,8 +9,8 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::client::conn::http1;
 use hyper::header::{
-    CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
-    USER_AGENT,
+    CONNECTION, CONTENT_TYPE, DATE, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION,
+    RETRY_AFTER, USER_AGENT,
 };
 use hyper::{Method, Request, Response, Uri};
 use hyper_util::rt::TokioIo;
@@ -107,6 +107,9 @@ pub(crate) struct Answer {
     /// `Content-Type`, as it came: it is compared before it is shown.
     #[cfg_attr(not(feature = "apiserver"), expect(dead_code, reason = "used for the API server"))]
     pub(crate) content_type: Option<HeaderValue>,
+    /// `Date`: the server's clock.
+    #[cfg_attr(not(feature = "apiserver"), expect(dead_code, reason = "used for the API server"))]
+    pub(crate) date: Option<HeaderValue>,
     /// The secrets in it.
     #[cfg_attr(not(feature = "apiserver"), expect(dead_code, reason = "used for the API server"))]
     pub(crate) redaction: Redaction,
@@ -198,7 +201,8 @@ impl Exchange<'_> {
             let reading = self.collect(body, self.max_body);
             let body = deadline.within(self.address(), Phase::Body, reading).await??;
             let content_type = head.headers.get(CONTENT_TYPE).cloned();
-            return Ok(Answer { content_type, body, redaction: self.redaction() });
+            let date = head.headers.get(DATE).cloned();
+            return Ok(Answer { content_type, date, body, redaction: self.redaction() });
         }
         // The status code matters more than a body that was cut off or slow.
         let mut read = Vec::new();

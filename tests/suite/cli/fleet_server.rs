@@ -63,6 +63,12 @@ pub struct State {
     pub log_of_more: Option<Vec<u8>>,
     /// The most pods that were there at a time.
     pub most_pods: usize,
+    /// From which request on the token is not accepted.
+    pub token_ends_at: Option<usize>,
+    /// A log does not end within what is read of it.
+    pub has_endless_logs: bool,
+    /// How far the clock of the server is ahead.
+    pub seconds_ahead: i64,
     /// What was marked, and how.
     pub marks: Vec<(String, bool)>,
 }
@@ -98,9 +104,13 @@ impl Fleet {
         let server = Server::start(wire, move |_, seen, to| {
             let at = counted(&shared);
             kill(&shared, at, false);
-            let answer = respond(&shared, seen);
+            let is_expired = locked(&shared).token_ends_at.is_some_and(|end| at >= end);
+            let answer = match is_expired {
+                true => failure("401 Unauthorized", &[], "Unauthorized", "Unauthorized").into(),
+                false => respond(&shared, seen),
+            };
             kill(&shared, at, true);
-            to.write_all(&answer)
+            to.write_all(&dated(answer, clock(&locked(&shared))))
         });
         let folder = tempfile::tempdir().expect("a folder can be made");
         Self { server, authority, state, folder }
@@ -148,6 +158,18 @@ impl Fleet {
 
 fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().expect("no thread panicked")
+}
+
+/// Returns the time on the clock of the server.
+pub fn clock(state: &State) -> jiff::Timestamp {
+    jiff::Timestamp::now() + jiff::SignedDuration::from_secs(state.seconds_ahead)
+}
+
+/// Adds the date to an answer, as a server does.
+fn dated(answer: Vec<u8>, now: jiff::Timestamp) -> Vec<u8> {
+    let at = answer.windows(2).position(|two| two == b"\r\n").expect("a first line") + 2;
+    let date = format!("Date: {}\r\n", now.strftime("%a, %d %b %Y %H:%M:%S GMT"));
+    [&answer[..at], date.as_bytes(), &answer[at..]].concat()
 }
 
 fn counted(state: &Mutex<State>) -> usize {
@@ -290,6 +312,10 @@ fn respond(state: &Mutex<State>, seen: &Seen) -> Vec<u8> {
             return failure("500 Internal Server Error", &[], "InternalError", "dial tcp")
                 .into_bytes();
         }
+        let log = match state.has_endless_logs {
+            true => vec![b'x'; 40 << 20],
+            false => log,
+        };
         let mut text = answer("200 OK", &["Content-Type: text/plain"], "")
             .replace("Content-Length: 0", &format!("Content-Length: {}", log.len()))
             .into_bytes();
@@ -410,9 +436,9 @@ fn create(state: &Mutex<State>, body: &str) -> Vec<u8> {
     }
     let mut made = pod;
     made["metadata"]["uid"] = format!("uid-of-{name}").into();
-    made["metadata"]["creationTimestamp"] = jiff::Timestamp::now().to_string().into();
     made["status"] = value!({"phase": "Running"});
     let mut state = state.lock().expect("no thread panicked");
+    made["metadata"]["creationTimestamp"] = clock(&state).to_string().into();
     state.pods.insert(name.clone(), (node.clone(), log));
     state.most_pods = state.most_pods.max(state.pods.len());
     state.objects.insert(name, made.clone());

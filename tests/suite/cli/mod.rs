@@ -89,6 +89,9 @@ mod fleet_api;
 /// `kq fleet apply`: the same change on many nodes.
 #[cfg(feature = "apiserver")]
 mod fleet_apply;
+/// What goes wrong around a fleet: its token, its clock, another fleet, endless logs.
+#[cfg(feature = "apiserver")]
+mod fleet_faults;
 /// Pods of a run that was killed.
 #[cfg(feature = "apiserver")]
 mod fleet_guard;
