@@ -14,9 +14,9 @@ use std::time::Duration;
 /// A run deletes its pods, and a guard process deletes them where the run was
 /// killed. Pods are left only where both were killed, or where the API server did
 /// not answer for a minute. kq deletes the pods in the namespace that have the
-/// labels of a run and are a minute older than their deadline. With --pods-of, it
-/// deletes all pods of that run. Each pod is deleted by its UID, after kq has shown
-/// the plan and asked for confirmation.
+/// labels of a run and are a minute older than their deadline, by the clock of the
+/// API server. With --pods-of, it deletes all pods of that run. Each pod is deleted
+/// by its UID, after kq has shown the plan and asked for confirmation.
 ///
 /// Exit code 0: no such pod is left. 3: the pods could not be listed. 4: no pod was
 /// deleted, since the plan was not confirmed. 5: a pod could not be deleted.
