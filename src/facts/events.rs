@@ -157,10 +157,15 @@ struct Raw {
     reporting_component: String,
     #[serde(deserialize_with = "null_as_default")]
     reporting_controller: String,
+    #[serde(deserialize_with = "event_time")]
     event_time: Option<Timestamp>,
+    #[serde(deserialize_with = "event_time")]
     first_timestamp: Option<Timestamp>,
+    #[serde(deserialize_with = "event_time")]
     last_timestamp: Option<Timestamp>,
+    #[serde(deserialize_with = "event_time")]
     deprecated_first_timestamp: Option<Timestamp>,
+    #[serde(deserialize_with = "event_time")]
     deprecated_last_timestamp: Option<Timestamp>,
     count: Option<i64>,
     deprecated_count: Option<i64>,
@@ -196,7 +201,18 @@ struct RawSource {
 #[serde(default, rename_all = "camelCase")]
 struct RawSeries {
     count: Option<i64>,
+    #[serde(deserialize_with = "event_time")]
     last_observed_time: Option<Timestamp>,
+}
+
+/// Reads a time. One that no clock shows, such as of the year 1, is none: whoever may create events can write it.
+fn event_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
+    let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    match text.parse() {
+        Ok(time) => Ok(Some(time)),
+        Err(_) if text.parse::<jiff::Timestamp>().is_ok() => Ok(None),
+        Err(error) => Err(serde::de::Error::custom(error)),
+    }
 }
 
 impl RawReference {
@@ -419,7 +435,7 @@ mod tests {
         let text = r#"{"kind":"List","items":[null,{"kind":"Pod","metadata":{"name":"a"}},
             {"kind":"Event","involvedObject":{"kind":"Node","name":"n1"},"reason":"NodeReady"},
             {"kind":"Event","involvedObject":{"kind":"Pod","name":"a"},"related":{"kind":"Node","name":"n"}},
-            {"kind":"Event"}]}"#;
+            {"kind":"Event","firstTimestamp":"0001-01-02T00:00:00Z"}]}"#;
         let events = read_events(text.as_bytes()).expect("a list");
         assert_eq!(events.len(), 1);
         assert_eq!((&*events[0].pod.name, events[0].at, &events[0].related), ("a", None, &None));

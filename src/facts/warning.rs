@@ -126,6 +126,8 @@ pub enum WarningCode {
     SilentSocket,
     /// Connections between processes are not visible.
     HiddenConnections,
+    /// The events about the pods are unknown.
+    PodEvents,
     /// Probes are not sent.
     UnsentProbes,
     /// The API server refuses a setting of a probe. `about`: the field.

@@ -62,7 +62,9 @@ pub struct PlannedProbe {
     pub notes: Vec<Worded<ProbeNote>>,
 }
 
-/// Plans probes. `events`: those about the pods; `None`: unknown. `runtime_request_timeout` is how long the kubelet waits for a runtime that does not end a
+/// Plans probes. `events`: those about the pods; `None`: unknown.
+///
+/// `runtime_request_timeout` is how long the kubelet waits for a runtime that does not end a
 /// command in time.
 pub fn plan(
     targets: &[Target],
@@ -112,7 +114,7 @@ fn planned(
         error: job.and_then(|job| job.error()),
         timing: target.timing,
         timeline,
-        recorded: events.zip(target.name.container.as_deref()).map(|(events, container)| {
+        recorded: events.zip(target.name.container.as_deref()).and_then(|(events, container)| {
             recorded_results(events, &target.pod, container, target.probe_type)
         }),
         notes: target.notes.iter().cloned().map(Worded).collect(),
@@ -166,8 +168,12 @@ fn shown(plan: &ProbePlan, wide: bool) -> String {
         if !probe.timeline.is_empty() {
             text.push_str(&Rows::of(&probe.timeline).table(TIMELINE).to_string());
         }
-        for result in probe.recorded.iter().flatten() {
+        let results = probe.recorded.as_deref().unwrap_or_default();
+        for result in results.iter().take(SHOWN) {
             let _ = writeln!(text, "  recorded: {}", plain(recorded(result)));
+        }
+        if let Some(more) = results.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+            let _ = writeln!(text, "  recorded: and {more} more with other texts");
         }
         for note in &probe.notes {
             let _ = writeln!(text, "  note: {}", plain(note.to_string()));
@@ -181,12 +187,16 @@ fn shown(plan: &ProbePlan, wide: bool) -> String {
     text
 }
 
+/// How many results of a probe are shown.
+const SHOWN: usize = 5;
+
 fn recorded(result: &RecordedResult) -> String {
-    let RecordedResult { result, count, last_at, message, .. } = result;
+    let RecordedResult { result, is_combined, count, last_at, message, .. } = result;
     let times = match count {
         1 => "once".to_owned(),
         count => format!("{count} times"),
     };
+    let times = format!("{times}{}", if *is_combined { " with similar events" } else { "" });
     let last = last_at.map_or_else(String::new, |at| format!(", last at {at}"));
     format!("{} {times}{last}: {}", result.word(), short(message))
 }

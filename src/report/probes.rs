@@ -181,19 +181,27 @@ fn ruler(whole: f64) -> Markup {
     }
 }
 
-/// As many recorded results are drawn, the newest; the answer has the others.
+/// As many recorded results are drawn, and so many of one probe, the newest; the answer has the others.
 const MOST_RESULTS: usize = 48;
+const MOST_OF_PROBE: usize = 5;
+
+/// The longest time before the facts that is drawn, in seconds: a day.
+const LONGEST: f64 = 86_400.0;
 
 /// Draws the results that the kubelet has reported, each from its first to its last moment, up to the moment of the facts.
 fn recorded(places: &[Place<'_>], now: &str) -> Markup {
     let Ok(now) = now.parse::<Timestamp>() else { return html! {} };
     let before = |result: &Value, name: &str| {
         let at: Timestamp = result.text(name).parse().ok()?;
-        Some(now.since(at).max(0) as f64 / GoDuration::SECOND.0 as f64)
+        let before = now.since(at);
+        // What is dated later is not believed.
+        (before >= 0).then(|| (before as f64 / GoDuration::SECOND.0 as f64).min(LONGEST))
     };
     let mut results: Vec<(f64, f64, &Place<'_>, Place<'_>)> = Vec::new();
     for probe in places {
-        for result in Place::all(probe.answer, probe.value, "/recorded") {
+        for result in
+            Place::all(probe.answer, probe.value, "/recorded").into_iter().take(MOST_OF_PROBE)
+        {
             let (first, last) = (before(result.value, "firstAt"), before(result.value, "lastAt"));
             if let (Some(first), Some(last)) = (first, last) {
                 let pointer = format!("{}{}", probe.pointer, result.pointer);
@@ -209,12 +217,12 @@ fn recorded(places: &[Place<'_>], now: &str) -> Markup {
     let whole = length(results.iter().map(|(first, ..)| *first));
     html! {
         (figure("Results that the kubelet reported", html! {
-            h3 { "Results that the kubelet reported" span.n { "events about probes that did not succeed, up to the moment of the facts" } }
+            h3 { "Results that the kubelet reported" span.n { "events about probes: the kubelet writes at most one in five minutes about a pod that has many, and others can write events too" } }
             div.lanes {
                 @for (first, last, probe, result) in &results { (reported(*first, *last, probe.value, result, whole)) }
                 (ruler_before(whole))
             }
-        }, html! { (key("span killed", "from the first to the last event of the same text")) }))
+        }, html! { (key("span killed", "failed: from the first to the last event of the same text")) (key("span not-ready", "warning: counts as a success")) }))
     }
 }
 
@@ -227,8 +235,8 @@ fn reported(first: f64, last: f64, probe: &Value, result: &Place<'_>, whole: f64
             span.what { strong { (probe.text("type")) " " (what) } " " (who(probe)) }
             svg.line {
                 rect.track y="5" width="100%" height="12" {}
-                (Mark::new("rect", "span killed").across(at.start, at.width.max(0.004))
-                    .with("y", "3").with("height", "16")
+                (Mark::new("rect", if value.text("result") == "warning" { "span not-ready" } else { "span killed" })
+                    .across(at.start, at.width.max(0.004)).with("y", "3").with("height", "16")
                     .called(format!("{} {what}: {}", probe.text("type"), shown(value.text("message"))))
                     .of(result, &["result", "count", "firstAt", "lastAt"]).empty())
             }
@@ -295,13 +303,14 @@ fn reports(probe: &Value) -> Markup {
     let results = probe.list("recorded");
     html! {
         @if results.is_empty() { "–" }
-        @for result in results {
+        @for result in results.iter().take(MOST_OF_PROBE) {
             p {
                 (words(result.text("result"))) " " (result.number("count").unwrap_or_default()) "×"
                 @if let Some(last) = result.some_text("lastAt") { ", last at " (shown(last)) }
                 ": " (shown(result.text("message")))
             }
         }
+        @if results.len() > MOST_OF_PROBE { p { "and " (results.len() - MOST_OF_PROBE) " more" } }
     }
 }
 

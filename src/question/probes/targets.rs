@@ -60,6 +60,8 @@ pub struct Targets {
     runtime_request_timeout: GoDuration,
     /// The events about the pods of the node; `None`: unknown.
     events: Option<Vec<PodEvent>>,
+    /// That they could not be read.
+    events_failed: Option<Warning>,
     purpose: Purpose,
     expansion_left: usize,
 }
@@ -178,6 +180,7 @@ impl Targets {
 
     /// Returns the plan of the probes.
     pub fn plan(mut self) -> ProbePlan {
+        self.basis.warn_all(self.events_failed.take());
         let pod = self.targets.first().map(|target| &target.pod);
         self.basis.warn_all(pod.and_then(|pod| {
             let warning = Warning::new(WarningCode::RefusedOs, OsRefusal::of(pod)?.warning());
@@ -216,6 +219,13 @@ impl Targets {
             timeout,
             runtime_request_timeout: node.runtime_request_timeout,
             events: node.snapshot.events.value().cloned(),
+            events_failed: (!node.snapshot.events.tried.is_empty()
+                && node.snapshot.events.found.is_none())
+            .then(|| {
+                let reason = node.snapshot.events.reason();
+                let text = format!("the results that the kubelet reported are unknown: {reason}");
+                Warning::new(WarningCode::PodEvents, text)
+            }),
             purpose,
             expansion_left: MAX_EXPANSION,
         }

@@ -168,9 +168,9 @@ fn several_nodes_share_a_page() {
     browser.click("#nodes tbody tr a");
     // The browser follows the link after the click.
     let open = browser.value(
-        "new Promise((done) => { const look = () => { \
+        "new Promise((done) => { let left = 250; const look = () => { \
          const open = document.querySelectorAll('article > details[open]').length; \
-         if (open) done(open); else setTimeout(look, 20); }; look(); })",
+         if (open || !left--) done(open); else setTimeout(look, 20); }; look(); })",
     );
     assert_eq!(open, json!(1));
     let twice: Value = browser.value(
