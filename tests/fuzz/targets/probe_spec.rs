@@ -45,7 +45,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         let probed: Vec<_> = targets.iter().map(|it| (it, ProbeVerdict::Success)).collect();
         let _ = predicted_statuses(&probed, now, now);
         let patience = GoDuration(120 * GoDuration::SECOND.0);
-        let plan = plan::plan(&targets, patience, Basis::default());
+        let plan = plan::plan(&targets, None, patience, Basis::default());
         let _ = (plan::table(&plan), plan::wide(&plan));
     }
 });
