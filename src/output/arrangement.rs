@@ -52,6 +52,7 @@ const TEXTS: &[&str] = &[
     "SEES IMAGES",
     "SOURCE",
     "TAKEN BY",
+    "TARGET",
     "THRESHOLDS",
     "USED-BY",
     "WHAT",
