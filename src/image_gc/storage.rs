@@ -66,14 +66,17 @@ mod tests {
     use super::*;
     use crate::facts::runtime::StoragePiece;
 
-    #[test]
-    fn layers_are_own_or_shared() {
-        let piece = |bytes: u64, images: &[&str], held_otherwise| StoragePiece {
+    fn piece(bytes: u64, images: &[&str], held_otherwise: bool) -> StoragePiece {
+        StoragePiece {
             name: bytes.to_string(),
             bytes,
             images: images.iter().map(|&id| id.to_owned()).collect(),
             held_otherwise,
-        };
+        }
+    }
+
+    #[test]
+    fn layers_are_own_or_shared() {
         let storage = ImageStorage {
             pieces: vec![
                 piece(1, &["a"], false),
@@ -94,12 +97,6 @@ mod tests {
 
     #[test]
     fn a_piece_goes_with_the_last_that_holds_it() {
-        let piece = |bytes: u64, images: &[&str], held_otherwise| StoragePiece {
-            name: bytes.to_string(),
-            bytes,
-            images: images.iter().map(|&id| id.to_owned()).collect(),
-            held_otherwise,
-        };
         let storage = ImageStorage {
             pieces: vec![
                 piece(1, &["a"], false),

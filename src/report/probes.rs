@@ -240,7 +240,7 @@ fn reported(first: f64, last: f64, probe: &Value, result: &Place<'_>, whole: f64
                     .called(format!("{} {what}: {}", probe.text("type"), shown(value.text("message"))))
                     .of(result, &["result", "count", "firstAt", "lastAt"]).empty())
             }
-            span.when { (value.number("count").unwrap_or_default()) "×, " (shown(value.text("message"))) }
+            span.when { (times(value)) ", " (shown(value.text("message"))) }
         }
     }
 }
@@ -295,6 +295,13 @@ fn list(places: &[Place<'_>]) -> Markup {
     )
 }
 
+/// Writes how often an event was seen, and whether it stands for others too.
+fn times(result: &Value) -> String {
+    let count = result.number("count").unwrap_or_default();
+    let others = if result.is("isCombined") { " with similar events" } else { "" };
+    format!("{count}×{others}")
+}
+
 /// Returns the results that the kubelet reported, in a line each.
 fn reports(probe: &Value) -> Markup {
     if probe.get("recorded").is_none_or(Value::is_null) {
@@ -305,7 +312,7 @@ fn reports(probe: &Value) -> Markup {
         @if results.is_empty() { "–" }
         @for result in results.iter().take(MOST_OF_PROBE) {
             p {
-                (words(result.text("result"))) " " (result.number("count").unwrap_or_default()) "×"
+                (words(result.text("result"))) " " (times(result))
                 @if let Some(last) = result.some_text("lastAt") { ", last at " (shown(last)) }
                 ": " (shown(result.text("message")))
             }
