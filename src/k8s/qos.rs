@@ -6,6 +6,7 @@
 use crate::k8s::feature_gates::{FeatureGates, Gate};
 use crate::k8s::pod::{Pod, ResourceList, ResourceName};
 use crate::k8s::quantity::Quantity;
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -63,8 +64,7 @@ pub fn recorded_qos_class(pod: &Pod, gates: FeatureGates) -> Option<QosClass> {
 ///
 /// With resources for the pod as a whole, even empty ones, only those count.
 pub fn computed_qos_class(pod: &Pod, gates: FeatureGates) -> QosClass {
-    let mut requests = Sums::default();
-    let mut limits = Sums::default();
+    let (mut requests, mut limits) = (Sums::default(), Sums::default());
     let mut guaranteed = true;
     match pod.spec.resources.as_ref().filter(|_| gates.enabled(Gate::PodLevelResources)) {
         Some(resources) => {
@@ -91,18 +91,21 @@ pub fn computed_qos_class(pod: &Pod, gates: FeatureGates) -> QosClass {
 
 /// Sums of the two resources that count, without those that are zero.
 #[derive(Default)]
-struct Sums {
-    cpu: Option<Quantity>,
-    memory: Option<Quantity>,
+struct Sums<'p> {
+    cpu: Option<Cow<'p, Quantity>>,
+    memory: Option<Cow<'p, Quantity>>,
 }
 
-impl Sums {
-    fn add(&mut self, list: &ResourceList) {
+impl<'p> Sums<'p> {
+    fn add(&mut self, list: &'p ResourceList) {
         for (sum, name) in
             [(&mut self.cpu, ResourceName::Cpu), (&mut self.memory, ResourceName::Memory)]
         {
             if let Some(amount) = positive(list, &name) {
-                *sum.get_or_insert_default() += amount;
+                match sum {
+                    Some(sum) => *sum.to_mut() += amount,
+                    None => *sum = Some(Cow::Borrowed(amount)),
+                }
             }
         }
     }

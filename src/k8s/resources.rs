@@ -16,6 +16,7 @@ use crate::k8s::pod::{
     Container, ContainerStatus, Pod, ResourceList, ResourceName, ResourceRequirements,
 };
 use crate::k8s::quantity::Quantity;
+use std::borrow::Cow;
 
 /// How to add up a pod.
 #[derive(Clone, Debug, Default)]
@@ -85,7 +86,7 @@ pub struct Seen<'p> {
     /// Init containers, sidecars among them, are walked after the regular ones.
     pub init: bool,
     /// Its amounts; of an init container, with those of the sidecars that run with it.
-    pub amounts: ResourceList,
+    pub amounts: Cow<'p, ResourceList>,
 }
 
 /// Returns the requests of a pod.
@@ -158,9 +159,9 @@ pub fn container_total<'p>(pod: &'p Pod, side: Side, options: &ResourceOptions) 
         if sidecar {
             add(&mut total, &amounts);
             add(&mut sidecars, &amounts);
-            amounts = sidecars.clone();
-        } else {
-            add(&mut amounts, &sidecars);
+            amounts = Cow::Owned(sidecars.clone());
+        } else if !sidecars.is_empty() {
+            add(amounts.to_mut(), &sidecars);
         }
         max(&mut at_start, &amounts);
         seen.push(Seen { container, init: true, amounts });
@@ -190,26 +191,26 @@ pub fn is_pod_level_set(
 }
 
 /// Returns the requests of one container, before they are added to others.
-fn container_amounts(
+fn container_amounts<'p>(
     pod: &Pod,
-    container: &Container,
+    container: &'p Container,
     resizable: bool,
     side: Side,
     options: &ResourceOptions,
-) -> ResourceList {
-    let mut amounts = side.of(&container.resources).clone();
+) -> Cow<'p, ResourceList> {
+    let mut amounts = Cow::Borrowed(side.of(&container.resources));
     if options.use_status_resources
         && resizable
         && let Some(status) = status_of(pod, &container.name)
         && let Some(resources) = &status.resources
     {
         let allocated = status.allocated_resources.as_ref();
-        amounts = with_status(pod, &amounts, resources, allocated, side, options);
+        amounts = Cow::Owned(with_status(pod, &amounts, resources, allocated, side, options));
     }
     if side == Side::Requests {
         for (name, amount) in options.non_missing_container_requests.iter() {
             if !amounts.contains(name) {
-                amounts.insert(name.clone(), amount.clone());
+                amounts.to_mut().insert(name.clone(), amount.clone());
             }
         }
     }
@@ -268,6 +269,10 @@ fn status_of<'p>(pod: &'p Pod, name: &str) -> Option<&'p ContainerStatus> {
 
 /// Adds amounts by name.
 pub fn add(list: &mut ResourceList, more: &ResourceList) {
+    if list.is_empty() {
+        list.clone_from(more);
+        return;
+    }
     for (name, amount) in more.iter() {
         match list.get_mut(name) {
             Some(sum) => *sum += amount,
@@ -278,6 +283,10 @@ pub fn add(list: &mut ResourceList, more: &ResourceList) {
 
 /// Keeps the larger amount by name; the present one on a tie.
 pub fn max(list: &mut ResourceList, other: &ResourceList) {
+    if list.is_empty() {
+        list.clone_from(other);
+        return;
+    }
     for (name, amount) in other.iter() {
         match list.get_mut(name) {
             Some(largest) => largest.max_with(amount),

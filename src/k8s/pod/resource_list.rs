@@ -44,6 +44,14 @@ impl From<&str> for ResourceName {
     }
 }
 
+impl Serialize for ResourceName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+crate::schema::schema_as!(ResourceName, String);
+
 impl Ord for ResourceName {
     fn cmp(&self, other: &Self) -> Ordering {
         self.as_str().cmp(other.as_str())
@@ -71,12 +79,13 @@ pub struct ResourceList(Vec<(ResourceName, Quantity)>);
 impl ResourceList {
     /// Returns the amount of a resource.
     pub fn get(&self, name: &ResourceName) -> Option<&Quantity> {
-        self.position(name).ok().map(|at| &self.0[at].1)
+        // Equality is decided sooner than order, and the lists are short.
+        self.iter().find(|(have, _)| *have == name).map(|(_, amount)| amount)
     }
 
     /// Returns the amount of a resource for changing it.
     pub fn get_mut(&mut self, name: &ResourceName) -> Option<&mut Quantity> {
-        self.position(name).ok().map(|at| &mut self.0[at].1)
+        self.iter_mut().find(|(have, _)| *have == name).map(|(_, amount)| amount)
     }
 
     /// Sets the amount of a resource.
@@ -99,7 +108,7 @@ impl ResourceList {
 
     /// Returns true if the list has the resource, with any amount.
     pub fn contains(&self, name: &ResourceName) -> bool {
-        self.position(name).is_ok()
+        self.get(name).is_some()
     }
 
     /// Returns true if the list is empty.

@@ -5,7 +5,7 @@
 //! `AsScaledInt64` of `amount.go`, `scaledValue` of `scale_int.go`.
 
 use super::parse::MAX_DIGITS;
-use super::{Amount, Decimal, Format, Quantity, power_of_ten};
+use super::{Amount, Decimal, Format, Quantity, power_of_ten, small_power_of_ten};
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
 use std::cmp::Ordering;
@@ -13,7 +13,7 @@ use std::ops::{AddAssign, SubAssign};
 
 impl AddAssign<&Quantity> for Quantity {
     fn add_assign(&mut self, right: &Quantity) {
-        self.kept = None;
+        self.forget_text();
         if let (
             Amount::Small { mantissa, exponent },
             Amount::Small { mantissa: rm, exponent: re },
@@ -35,7 +35,7 @@ impl AddAssign<&Quantity> for Quantity {
 
 impl SubAssign<&Quantity> for Quantity {
     fn sub_assign(&mut self, right: &Quantity) {
-        self.kept = None;
+        self.forget_text();
         if self.is_zero() {
             self.format = right.format;
         }
@@ -63,12 +63,10 @@ fn add_small(left: (i64, i32), right: (i64, i32)) -> Option<Amount> {
         return Some(Amount::Small { mantissa: right_mantissa, exponent: right_exponent });
     }
     let exponent = left_exponent.min(right_exponent);
-    let at_exponent = |mantissa: i64, from: i32| match multiply_by_power_of_ten(
-        mantissa,
-        from.wrapping_sub(exponent),
-    ) {
-        Multiplied::Exact(value) => Some(value),
-        Multiplied::Wrapped(_) | Multiplied::Lost => None,
+    // 32-bit as in Kubernetes: exponents that are too far apart wrap, and multiply by nothing.
+    let at_exponent = |mantissa: i64, from: i32| match from.wrapping_sub(exponent) {
+        ..=0 => Some(mantissa),
+        power => small_power_of_ten(power.cast_unsigned())?.checked_mul(mantissa),
     };
     let mantissa = at_exponent(left_mantissa, left_exponent)?
         .checked_add(at_exponent(right_mantissa, right_exponent)?)?;
@@ -126,7 +124,7 @@ impl Quantity {
     /// Returns the amount as a format prints it, dropping a kept text.
     pub fn with_format(mut self, format: Format) -> Self {
         self.format = format;
-        self.kept = None;
+        self.forget_text();
         self
     }
 
@@ -281,7 +279,7 @@ pub(super) fn multiply_by_power_of_ten(mantissa: i64, power: i32) -> Multiplied 
     if mantissa == i64::MIN {
         return Multiplied::Lost;
     }
-    let factor = 10i64.checked_pow(power as u32);
+    let factor = small_power_of_ten(power as u32);
     match (factor.and_then(|factor| mantissa.checked_mul(factor)), factor) {
         (Some(value), _) => Multiplied::Exact(value),
         (None, Some(factor)) if matches!(power, 1 | 2 | 3 | 6 | 9) => {
@@ -293,7 +291,7 @@ pub(super) fn multiply_by_power_of_ten(mantissa: i64, power: i32) -> Multiplied 
 
 /// Divides by 10^power and rounds away from zero.
 pub(super) fn divide_away_from_zero(mantissa: i64, power: u32) -> i64 {
-    match 10i64.checked_pow(power) {
+    match small_power_of_ten(power) {
         Some(divisor) if mantissa % divisor == 0 => mantissa / divisor,
         Some(divisor) => mantissa / divisor + mantissa.signum(),
         None => mantissa.signum(),

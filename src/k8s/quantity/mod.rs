@@ -25,8 +25,10 @@ use num_bigint::BigInt;
 pub struct Quantity {
     amount: Amount,
     format: Format,
-    /// The input text, where Kubernetes prints it instead of the canonical text.
-    kept: Option<Box<str>>,
+    /// Kubernetes prints the input text, not the canonical text.
+    keeps_text: bool,
+    /// The input text, where it differs from the canonical text.
+    other_text: Option<Box<str>>,
 }
 
 /// How a quantity prints.
@@ -112,15 +114,39 @@ impl Quantity {
     }
 
     fn small(mantissa: i64, exponent: i32, format: Format) -> Self {
-        Self { amount: Amount::Small { mantissa, exponent }, format, kept: None }
+        Self::new(Amount::Small { mantissa, exponent }, format)
     }
 
     fn big(unscaled: BigInt, scale: i32, format: Format) -> Self {
-        Self { amount: Amount::Big(Box::new(Decimal { unscaled, scale })), format, kept: None }
+        Self::new(Amount::Big(Box::new(Decimal { unscaled, scale })), format)
     }
+
+    fn new(amount: Amount, format: Format) -> Self {
+        Self { amount, format, keeps_text: false, other_text: None }
+    }
+
+    /// Drops the input text.
+    fn forget_text(&mut self) {
+        self.keeps_text = false;
+        self.other_text = None;
+    }
+}
+
+/// Returns 10^k if it fits 64 bits.
+fn small_power_of_ten(k: u32) -> Option<i64> {
+    const POWERS: [i64; 19] = {
+        let mut powers = [1; 19];
+        let mut k = 1;
+        while k < powers.len() {
+            powers[k] = powers[k - 1] * 10;
+            k += 1;
+        }
+        powers
+    };
+    POWERS.get(k as usize).copied()
 }
 
 /// Returns 10^k.
 fn power_of_ten(k: u32) -> BigInt {
-    BigInt::from(10u8).pow(k)
+    small_power_of_ten(k).map_or_else(|| BigInt::from(10u8).pow(k), BigInt::from)
 }

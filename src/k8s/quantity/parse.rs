@@ -39,7 +39,7 @@ impl FromStr for Quantity {
 
     fn from_str(text: &str) -> Result<Self, ParseQuantityError> {
         if text == "0" {
-            return Ok(Self { kept: Some("0".into()), ..Self::small(0, 0, Format::DecimalSi) });
+            return Ok(Self { keeps_text: true, ..Self::small(0, 0, Format::DecimalSi) });
         }
         let parts = scan(text)?;
         let suffix = Suffix::parse(parts.suffix).ok_or(ParseQuantityError::Suffix)?;
@@ -64,24 +64,27 @@ struct Parts<'a> {
 /// Splits a text; only its characters are judged here, not whether the suffix exists.
 fn scan(text: &str) -> Result<Parts<'_>, ParseQuantityError> {
     let bytes = text.as_bytes();
-    let run = |from: usize, accept: fn(&u8) -> bool| {
-        from + bytes[from..].iter().take_while(|byte| accept(byte)).count()
-    };
     let sign = match bytes.first() {
         None => return Err(ParseQuantityError::Format),
         Some(b'+' | b'-') => 1,
         Some(_) => 0,
     };
-    let integer = run(sign, |byte| *byte == b'0');
-    let point = run(integer, u8::is_ascii_digit);
+    let integer = end_of_run(bytes, sign, |byte| byte == b'0');
+    let point = end_of_run(bytes, integer, |byte| byte.is_ascii_digit());
     let number_end = match bytes.get(point) {
-        Some(b'.') => run(point + 1, u8::is_ascii_digit),
+        Some(b'.') => end_of_run(bytes, point + 1, |byte| byte.is_ascii_digit()),
         _ => point,
     };
-    let letters_end = run(number_end, |byte| b"eEinumkKMGTP".contains(byte));
+    let is_letter = |byte| {
+        matches!(
+            byte,
+            b'e' | b'E' | b'i' | b'n' | b'u' | b'm' | b'k' | b'K' | b'M' | b'G' | b'T' | b'P'
+        )
+    };
+    let letters_end = end_of_run(bytes, number_end, is_letter);
     if letters_end < bytes.len() {
         let exponent = letters_end + usize::from(matches!(bytes[letters_end], b'+' | b'-'));
-        if run(exponent, u8::is_ascii_digit) < bytes.len() {
+        if end_of_run(bytes, exponent, |byte| byte.is_ascii_digit()) < bytes.len() {
             return Err(ParseQuantityError::Format);
         }
     }
@@ -93,6 +96,15 @@ fn scan(text: &str) -> Result<Parts<'_>, ParseQuantityError> {
         fraction: text.get(point + 1..number_end).unwrap_or_default(),
         suffix: &text[number_end..],
     })
+}
+
+/// Returns the index of the first byte from an index on that is not accepted.
+fn end_of_run(bytes: &[u8], from: usize, accept: impl Fn(u8) -> bool) -> usize {
+    let mut at = from;
+    while bytes.get(at).is_some_and(|byte| accept(*byte)) {
+        at += 1;
+    }
+    at
 }
 
 /// The factor of a suffix.
@@ -140,7 +152,6 @@ impl Suffix {
 
 /// Returns the quantity if its digits surely fit 64 bits.
 fn small_form(text: &str, parts: &Parts<'_>, suffix: Suffix) -> Option<Quantity> {
-    let digits = || parts.integer.bytes().chain(parts.fraction.bytes());
     let (factor, exponent, format) = match suffix {
         Suffix::Decimal { exponent, format } => {
             let length = parts.integer.len() + parts.fraction.len();
@@ -165,19 +176,26 @@ fn small_form(text: &str, parts: &Parts<'_>, suffix: Suffix) -> Option<Quantity>
             (1i64 << bits, 0, Format::BinarySi)
         }
     };
-    let number = digits().fold(0i64, |number, digit| number * 10 + i64::from(digit - b'0'));
+    let with_digits = |number: i64, digits: &str| {
+        digits.bytes().fold(number, |number, digit| number * 10 + i64::from(digit - b'0'))
+    };
+    let number = with_digits(with_digits(0, parts.integer), parts.fraction);
     let kept = match suffix {
-        Suffix::Decimal { .. } => {
-            let zeros = digits().rev().take(3).filter(|digit| *digit == b'0').count();
-            exponent % 3 == 0 && zeros < 3 && digits().next() != Some(b'0')
-        }
+        // Not with a leading zero, nor with three at the end.
+        Suffix::Decimal { .. } => exponent % 3 == 0 && parts.integer != "0" && number % 1000 != 0,
         Suffix::Binary { .. } => number % 8 != 0,
     };
     let mantissa = number * factor * if parts.negative { -1 } else { 1 };
-    Some(Quantity {
-        kept: kept.then(|| text.into()),
-        ..Quantity::small(mantissa, exponent, format)
-    })
+    let mut quantity = Quantity::small(mantissa, exponent, format);
+    if kept {
+        quantity.keeps_text = true;
+        let has_own_form = format == Format::DecimalExponent || !parts.fraction.is_empty();
+        let plain = parts.integer.len() + usize::from(parts.negative);
+        if has_own_form || parts.number.len() != plain {
+            quantity.other_text = Some(text.into());
+        }
+    }
+    Some(quantity)
 }
 
 /// Returns the quantity in arbitrary precision, rounded to nanos and capped as Kubernetes does.
@@ -222,7 +240,7 @@ fn big_form(parts: &Parts<'_>, suffix: Suffix) -> Result<Quantity, ParseQuantity
             format = Format::DecimalSi;
         }
     }
-    Ok(Quantity { amount: Amount::Big(Box::new(decimal)), format, kept: None })
+    Ok(Quantity::new(Amount::Big(Box::new(decimal)), format))
 }
 
 #[cfg(test)]

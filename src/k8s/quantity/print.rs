@@ -2,7 +2,9 @@
 //! `quantity.go`, `constructBytes` of `suffix.go`.
 
 use super::parse::MAX_DIGITS;
-use super::{Amount, Decimal, Format, ParseQuantityError, Quantity, power_of_ten};
+use super::{
+    Amount, Decimal, Format, ParseQuantityError, Quantity, power_of_ten, small_power_of_ten,
+};
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
 use serde::de::{Deserialize, Deserializer, Error as _};
@@ -13,7 +15,7 @@ use std::fmt;
 impl fmt::Display for Quantity {
     /// Writes the input text if there is one, else the canonical text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.kept {
+        match &self.other_text {
             Some(text) => f.pad(text),
             None => f.pad(&self.canonical()),
         }
@@ -23,8 +25,52 @@ impl fmt::Display for Quantity {
 impl Quantity {
     /// Returns the one text that Kubernetes would choose for this amount and format.
     pub fn canonical(&self) -> String {
+        let (number, suffix) = match self.small_canonical() {
+            Some((number, suffix)) => (number.to_string(), suffix),
+            None => self.big_canonical(),
+        };
+        match suffix {
+            Printed::Nothing => number,
+            Printed::Suffix(suffix) => number + suffix,
+            Printed::Exponent(exponent) => format!("{number}e{exponent}"),
+        }
+    }
+
+    /// Returns number and suffix of an amount that stays within 64 bits on the way.
+    fn small_canonical(&self) -> Option<(i64, Printed)> {
+        let (mantissa, exponent) = match &self.amount {
+            Amount::Small { mantissa, exponent } => (*mantissa, *exponent),
+            Amount::Big(decimal) => (decimal.unscaled.to_i64()?, decimal.scale.checked_neg()?),
+        };
+        if mantissa == 0 {
+            return Some((0, Printed::Nothing));
+        }
+        if self.format == Format::BinarySi {
+            let power = small_power_of_ten(exponent.unsigned_abs())?;
+            let units = match exponent {
+                0.. => Some(mantissa.checked_mul(power)?),
+                _ => (mantissa % power == 0).then(|| mantissa / power),
+            };
+            if let Some(units) = units.filter(|units| units.unsigned_abs() >= 1024) {
+                return Some(in_powers_of_1024(units));
+            }
+        }
+        let (mut number, mut exponent) = (mantissa, i64::from(exponent));
+        while number % 10 == 0 {
+            number /= 10;
+            exponent += 1;
+        }
+        while exponent % 3 != 0 {
+            number = number.checked_mul(10)?;
+            exponent -= 1;
+        }
+        Some((number, self.printed_exponent(exponent)))
+    }
+
+    /// Returns number and suffix of any amount.
+    fn big_canonical(&self) -> (String, Printed) {
         if self.is_zero() {
-            return "0".to_owned();
+            return ("0".to_owned(), Printed::Nothing);
         }
         if self.format == Format::BinarySi
             && let Some(units) = self.whole_units()
@@ -32,12 +78,15 @@ impl Quantity {
         {
             return binary_text(units);
         }
-        let (mantissa, exponent) = self.canonical_decimal();
-        let decimal_si = matches!(self.format, Format::DecimalSi | Format::BinarySi);
-        match (exponent, decimal_si) {
-            (0, _) => mantissa.to_string(),
-            (_, true) => format!("{mantissa}{}", decimal_suffix(exponent)),
-            (_, false) => format!("{mantissa}e{exponent}"),
+        let (number, exponent) = self.canonical_decimal();
+        (number.to_string(), self.printed_exponent(exponent))
+    }
+
+    fn printed_exponent(&self, exponent: i64) -> Printed {
+        match self.format {
+            _ if exponent == 0 => Printed::Nothing,
+            Format::DecimalSi | Format::BinarySi => Printed::Suffix(decimal_suffix(exponent)),
+            Format::Unset | Format::DecimalExponent => Printed::Exponent(exponent),
         }
     }
 
@@ -47,7 +96,7 @@ impl Quantity {
         let Amount::Small { mantissa, exponent } = &self.amount else {
             return None;
         };
-        let kept = self.kept.as_deref().unwrap_or_default();
+        let kept = if self.keeps_text { self.to_string() } else { String::new() };
         Some(format!("{{{{{mantissa} {exponent}}} {{<nil>}} {kept} {}}}", self.format.as_str()))
     }
 
@@ -100,11 +149,24 @@ impl Quantity {
     }
 }
 
+/// What follows the number.
+enum Printed {
+    Nothing,
+    Suffix(&'static str),
+    Exponent(i64),
+}
+
 /// Divides by 1024 while that is exact. A count without a suffix prints none, as in Kubernetes.
-fn binary_text(mut units: BigInt) -> String {
+fn in_powers_of_1024(units: i64) -> (i64, Printed) {
+    let count = units.trailing_zeros() / 10;
+    (units >> (10 * count), Printed::Suffix(binary_suffix(count as usize)))
+}
+
+/// As [`in_powers_of_1024`], for any number.
+fn binary_text(mut units: BigInt) -> (String, Printed) {
     if let Some(small) = units.to_i64() {
-        let count = small.trailing_zeros() / 10;
-        return format!("{}{}", small >> (10 * count), binary_suffix(count as usize));
+        let (number, suffix) = in_powers_of_1024(small);
+        return (number.to_string(), suffix);
     }
     let step = BigInt::from(1024);
     let mut count = 0;
@@ -112,7 +174,7 @@ fn binary_text(mut units: BigInt) -> String {
         units /= &step;
         count += 1;
     }
-    format!("{units}{}", binary_suffix(count))
+    (units.to_string(), Printed::Suffix(binary_suffix(count)))
 }
 
 fn binary_suffix(count: usize) -> &'static str {
