@@ -42,7 +42,7 @@ impl<'p> Derivation<'p> {
             match it.init {
                 false => add(&mut regular, &it.amounts),
                 // Each holds those before it.
-                true if it.container.restarts_always() => sidecars = it.amounts,
+                true if it.container.restarts_always() => sidecars = it.amounts.into_owned(),
                 true => max(&mut at_start, &it.amounts),
             }
         }

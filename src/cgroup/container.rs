@@ -9,7 +9,7 @@
 //! CRI plugin (`internal/cri/opts/spec_linux_opts.go`, `WithResources`).
 
 use crate::cgroup::cpu::{milli_cpu_to_quota, milli_cpu_to_shares};
-use crate::cgroup::derivation::{Derived, Step};
+use crate::cgroup::derivation::{Derived, Stated, Step};
 use crate::cgroup::files::{CgroupVersion, FileValue, hugetlb_files, memory_files, page_size_text};
 use crate::cgroup::memory_qos::memory_qos;
 use crate::cgroup::oom_score::oom_score_adj;
@@ -250,8 +250,8 @@ fn linux_resources(
     let mut resources = RuntimeResources::unset();
     resources.cpu_shares = shares(cpu_request, cpu_limit);
     let memory = memory_limit.amount.as_ref().map_or(0, Quantity::value);
-    let mut because = memory_limit.because.clone();
-    because.push(Step::Units { units: memory, unit: "bytes" });
+    let units = Step::Units { units: memory, unit: "bytes" };
+    let because = with_step(&memory_limit.because, units);
     resources.memory_limit = Derived::new(memory, because);
     if settings.cpu_cfs_quota {
         let custom_period = settings.rules.gates.enabled(Gate::CustomCpuCfsQuotaPeriod);
@@ -274,8 +274,17 @@ fn linux_resources(
     resources
 }
 
+/// Returns steps and one more.
+fn with_step(steps: &[Step], last: Step) -> Vec<Step> {
+    let mut all = Vec::with_capacity(steps.len() + 1);
+    all.extend_from_slice(steps);
+    all.push(last);
+    all
+}
+
 fn shares(request: Option<&Quantity>, limit: &Limit) -> Derived<i64> {
-    let mut because = Vec::new();
+    // The request or the limit, shares and weight.
+    let mut because = Vec::with_capacity(3);
     let milli_cpu = match (request, &limit.amount) {
         (Some(request), _) => {
             because.push(given("requests", &ResourceName::Cpu, request));
@@ -300,9 +309,8 @@ fn quota(limit: &Limit, period_us: i64) -> Derived<i64> {
         return Derived::new(0, [Rule::NoCpuLimit.into()]);
     }
     let quota_us = milli_cpu_to_quota(milli_cpu, period_us, true);
-    let mut because = limit.because.clone();
-    because.push(Step::MilliCpuToQuota { milli_cpu, period_us, quota_us });
-    Derived::new(quota_us, because)
+    let step = Step::MilliCpuToQuota { milli_cpu, period_us, quota_us };
+    Derived::new(quota_us, with_step(&limit.because, step))
 }
 
 /// Returns a limit for every page size of the node: the container's, else the pod's, else 0.
@@ -359,52 +367,40 @@ fn given(list: &'static str, name: &ResourceName, amount: &Quantity) -> Step {
         ("limits", ResourceName::Memory) => Cow::Borrowed("limits.memory"),
         _ => Cow::Owned(format!("{list}.{name}")),
     };
-    Step::Given { field, value: amount.to_string() }
+    Step::Given { field, value: Stated::Quantity(amount.clone()) }
 }
 
 /// Returns the files, in the order of their controllers. What is 0 is not set.
 pub fn container_files(
-    resources: &RuntimeResources,
+    resources: RuntimeResources,
     RuntimeFormula { formula, assumed, limits_reservations }: RuntimeFormula,
     settings: &CgroupSettings,
 ) -> Vec<ExplainedFile> {
     let version = settings.version;
     let mut files = Vec::with_capacity(6);
-    if resources.cpu_shares.value != 0 {
-        let shares = Derived {
-            value: resources.cpu_shares.value.cast_unsigned(),
-            because: resources.cpu_shares.because.clone(),
-        };
+    let Derived { value: shares, because } = resources.cpu_shares;
+    if shares != 0 {
         let writer = WeightWriter { writer: "runtime", formula, assumed };
-        files.push(shares_file(&shares, version, writer));
+        let shares = Derived { value: shares.cast_unsigned(), because };
+        files.push(shares_file(shares, version, writer));
     }
-    files.extend(cpu_files(
-        Some(&resources.cpu_quota_us),
-        Some(resources.cpu_period_us),
-        version,
-        settings.driver,
-    ));
-    let limit = &resources.memory_limit;
-    let memory = memory_files(limit.value, version).into_iter();
-    files.extend(memory.map(|file| ExplainedFile::new(file, limit.because.clone())));
-    if let Some(limit) = &resources.memory_swap_limit {
+    let quota = Some(resources.cpu_quota_us);
+    files.extend(cpu_files(quota, Some(resources.cpu_period_us), version, settings.driver));
+    let Derived { value: limit, because } = resources.memory_limit;
+    files.extend(ExplainedFile::all(memory_files(limit, version), because));
+    if let Some(Derived { value: limit, because }) = resources.memory_swap_limit {
         let file = CgroupFile::MemoryMemswLimit.name(version);
-        let file = FileValue { file: file.into(), value: limit.value.to_string() };
-        files.push(ExplainedFile::new(file, limit.because.clone()));
+        let file = FileValue { file: file.into(), value: limit.to_string() };
+        files.push(ExplainedFile::new(file, because));
     }
-    for (size, limit) in &resources.hugepage_limits {
-        let files_of_size = hugetlb_files(size, limit.value, version).into_iter();
-        for file in files_of_size.take(if limits_reservations { 2 } else { 1 }) {
-            let mut because = limit.because.clone();
-            because.push(Rule::RuntimeMayIgnoreHugepages.into());
-            files.push(ExplainedFile::new(file, because));
-        }
+    for (size, Derived { value: limit, mut because }) in resources.hugepage_limits {
+        because.push(Rule::RuntimeMayIgnoreHugepages.into());
+        let mut written = Vec::from(hugetlb_files(&size, limit, version));
+        written.truncate(if limits_reservations { 2 } else { 1 });
+        files.extend(ExplainedFile::all(written, because));
     }
     if version == CgroupVersion::V2 {
-        for (file, text) in &resources.unified {
-            let file = FileValue { file: (*file).into(), value: text.value.clone() };
-            files.push(ExplainedFile::new(file, text.because.clone()));
-        }
+        files.extend(resources.unified.into_iter().map(ExplainedFile::unified));
     }
     files
 }

@@ -35,7 +35,7 @@ pub enum Step {
         /// The field, as short as it is unambiguous.
         field: Cow<'static, str>,
         /// The amount as written.
-        value: String,
+        value: Stated,
     },
     /// A pod's total of one resource.
     Total(Box<Total>),
@@ -220,6 +220,36 @@ impl fmt::Display for Step {
     }
 }
 
+/// A stated amount.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stated {
+    /// As the pod or the configuration writes it.
+    Quantity(Quantity),
+    Number(i64),
+    Microseconds(u64),
+    /// Nothing is stated.
+    None,
+}
+
+impl fmt::Display for Stated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Quantity(quantity) => quantity.fmt(f),
+            Self::Number(number) => number.fmt(f),
+            Self::Microseconds(us) => write!(f, "{us} us"),
+            Self::None => f.write_str("none"),
+        }
+    }
+}
+
+impl serde::Serialize for Stated {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+crate::schema::schema_as!(Stated, String);
+
 /// Capacity without what is reserved, of one resource of the node.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -256,7 +286,13 @@ impl fmt::Display for AllocatableStep {
 pub(crate) struct ShownStep<'a> {
     #[serde(flatten)]
     step: &'a Step,
-    text: String,
+    #[serde(serialize_with = "collect_text")]
+    #[schemars(with = "String")]
+    text: &'a Step,
+}
+
+fn collect_text<S: Serializer>(step: &Step, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(step)
 }
 
 /// Serializes steps with their words and numbers.
@@ -270,7 +306,7 @@ pub fn serialize_with_text<S: Serializer>(
 ) -> Result<S::Ok, S::Error> {
     let mut sequence = serializer.serialize_seq(Some(steps.len()))?;
     for step in steps {
-        sequence.serialize_element(&ShownStep { step, text: step.to_string() })?;
+        sequence.serialize_element(&ShownStep { step, text: step })?;
     }
     sequence.end()
 }

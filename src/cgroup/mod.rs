@@ -20,6 +20,7 @@ pub mod memory_qos;
 pub mod name;
 pub mod node;
 pub mod oom_score;
+mod parallel;
 pub mod plan;
 mod planner;
 pub mod pod;

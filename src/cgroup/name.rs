@@ -82,6 +82,30 @@ impl CgroupName {
         Ok(Self(parts))
     }
 
+    /// Returns the path of a child whose parent has this path, without walking over the whole name.
+    ///
+    /// # Errors
+    ///
+    /// Fails for a part that is empty or has `/` or `_`.
+    pub fn child_path(
+        parent: &str,
+        component: &str,
+        driver: CgroupDriver,
+    ) -> Result<String, CgroupNameError> {
+        if component.is_empty() || component.contains(['/', '_']) {
+            return Err(CgroupNameError::Component { component: component.to_owned() });
+        }
+        let parent = parent.trim_end_matches('/');
+        Ok(match driver {
+            CgroupDriver::Cgroupfs => format!("{parent}/{component}"),
+            CgroupDriver::Systemd => {
+                let last = last_element(parent);
+                let above = last.strip_suffix(SLICE).unwrap_or(last);
+                format!("{parent}/{above}-{}{SLICE}", component.replace('-', "_"))
+            }
+        })
+    }
+
     pub fn parts(&self) -> &[String] {
         &self.0
     }
@@ -226,6 +250,23 @@ fn is_id(text: &str) -> bool {
 mod tests {
     use super::*;
     use crate::k8s::pod::ContainerStatus;
+
+    #[test]
+    fn the_path_of_a_child_follows_from_its_parent_s() {
+        for driver in [CgroupDriver::Cgroupfs, CgroupDriver::Systemd] {
+            for root in ["", "/", "/a-b/c", "kube"] {
+                for class in [QosClass::Guaranteed, QosClass::Burstable] {
+                    let kubepods = CgroupName::node_allocatable_root(root, true);
+                    let parent = CgroupName::qos(&kubepods, class);
+                    let path = parent.to_path(driver).unwrap();
+                    let child = parent.child("pod12-34").unwrap().to_path(driver);
+                    let name = format!("{driver} {root:?} {class}");
+                    assert_eq!(CgroupName::child_path(&path, "pod12-34", driver), child, "{name}");
+                }
+            }
+            assert!(CgroupName::child_path("/kubepods", "pod1/../2", driver).is_err());
+        }
+    }
 
     #[test]
     fn every_runtime_has_its_names() {

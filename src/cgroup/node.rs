@@ -5,7 +5,7 @@
 //! by the vectors `node_allocatable.jsonl`.
 
 use crate::cgroup::cpu::milli_cpu_to_shares;
-use crate::cgroup::derivation::{AllocatableStep, Derived, Step};
+use crate::cgroup::derivation::{AllocatableStep, Derived, Stated, Step};
 use crate::cgroup::name::CgroupName;
 use crate::cgroup::pod::hugepage_size_bytes;
 use crate::cgroup::resource_config::ResourceConfig;
@@ -121,7 +121,7 @@ pub fn reserved_cgroups<'a>(
         }
         let explain = |name: &ResourceName, amount: &Quantity| Step::Given {
             field: format!("{field}.{name}").into(),
-            value: amount.to_string(),
+            value: Stated::Quantity(amount.clone()),
         };
         let mut config = cgroup_config(reserved, compressible_only, &explain, node.cpus, config);
         if settings.rules.gates.enabled(Gate::MemoryQos)

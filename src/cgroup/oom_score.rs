@@ -3,7 +3,7 @@
 //! Mirrors `GetContainerOOMScoreAdjust` of `pkg/kubelet/qos/policy.go`, read in 1.36.2; pinned by the
 //! vectors `container_cgroup.jsonl`.
 
-use crate::cgroup::derivation::{Derived, Step};
+use crate::cgroup::derivation::{Derived, Stated, Step};
 use crate::cgroup::pod::pod_options;
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::CgroupSettings;
@@ -99,7 +99,7 @@ fn memory_request(container: &Container) -> i64 {
     container.resources.requests.get(&ResourceName::Memory).map_or(0, Quantity::value)
 }
 
-fn given_memory(container: &Container) -> String {
+fn given_memory(container: &Container) -> Stated {
     let request = container.resources.requests.get(&ResourceName::Memory);
-    request.map_or_else(|| "none".to_owned(), Quantity::to_string)
+    request.map_or(Stated::None, |request| Stated::Quantity(request.clone()))
 }

@@ -4,8 +4,9 @@ use crate::cgroup::container::{ContainerCgroup, container_cgroups, container_fil
 use crate::cgroup::files::{CgroupDriver, CgroupVersion, FileValue};
 use crate::cgroup::name::{CgroupName, container_path, systemd_units};
 use crate::cgroup::node::{NodeResources, ReservedCgroup, kubepods_config, reserved_cgroups};
+use crate::cgroup::parallel::in_parallel;
 use crate::cgroup::plan::{Owner, PlanError, PlannedCgroup, RuntimeFormula, SystemdUnit};
-use crate::cgroup::pod::{effective_uid, pinned_containers, pod_cgroup_name, pod_resource_config};
+use crate::cgroup::pod::{effective_uid, pinned_containers, pod_resource_config};
 use crate::cgroup::pod_warnings::{overcommitment, pod_warnings};
 use crate::cgroup::qos::{QosCgroups, QosSums, qos_cgroups};
 use crate::cgroup::resource_config::{ExplainedFile, ResourceConfig};
@@ -17,6 +18,7 @@ use crate::facts::warning::{Warning, WarningCode};
 use crate::k8s::pod::{Pod, ResourceName};
 use crate::k8s::qos::{QosClass, effective_qos_class};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 const OOM_SCORE_ADJ: &str = CgroupFile::OomScoreAdj.v2_name();
 
@@ -50,18 +52,31 @@ impl Planner<'_> {
                  where it puts containers",
             ));
         }
-        let mut pods_of = |class| -> Vec<PlannedCgroup<'p>> {
-            let of_class = active.iter().filter_map(|pod| {
-                let pod_class = effective_qos_class(pod, self.settings.rules.gates);
-                (pod_class == class).then(|| self.pod(pod, class, warnings))
-            });
-            of_class.collect()
+        let mut by_class: BTreeMap<QosClass, Vec<&Pod>> = BTreeMap::new();
+        for pod in active {
+            let class = effective_qos_class(pod, self.settings.rules.gates);
+            by_class.entry(class).or_default().push(pod);
+        }
+        let mut pods_of = |class| -> Result<Vec<PlannedCgroup<'p>>, PlanError> {
+            let parent = match per_qos {
+                true => Some(self.path(&CgroupName::qos(&name, class))?),
+                false => None,
+            };
+            let pods = by_class.remove(&class).unwrap_or_default();
+            let planned = in_parallel(&pods, |pod| self.pod(pod, class, parent.as_deref()));
+            Ok(planned
+                .into_iter()
+                .map(|(cgroup, about)| {
+                    warnings.extend(about);
+                    cgroup
+                })
+                .collect())
         };
-        let mut children = pods_of(QosClass::Guaranteed);
+        let mut children = pods_of(QosClass::Guaranteed)?;
         for (class, config) in
-            [(QosClass::Burstable, &qos.burstable), (QosClass::BestEffort, &qos.besteffort)]
+            [(QosClass::Burstable, qos.burstable), (QosClass::BestEffort, qos.besteffort)]
         {
-            let pods = pods_of(class);
+            let pods = pods_of(class)?;
             if !per_qos {
                 children.extend(pods);
                 continue;
@@ -76,21 +91,21 @@ impl Planner<'_> {
         else {
             return Ok(children);
         };
-        let config = overwritten(own, &qos, per_qos);
+        let config = overwritten(own, qos.kubepods, per_qos);
         let (path, missing) = (self.path(&name)?, self.missing_capacity());
-        Ok(vec![self.own(Owner::Node { part: "kubepods" }, path, &config, missing, children)])
+        Ok(vec![self.own(Owner::Node { part: "kubepods" }, path, config, missing, children)])
     }
 
     fn pod<'p>(
         &self,
         pod: &'p Pod,
         class: QosClass,
-        warnings: &mut Vec<Warning>,
-    ) -> PlannedCgroup<'p> {
+        parent: Option<&str>,
+    ) -> (PlannedCgroup<'p>, Vec<Warning>) {
         let pinned: Vec<&str> = pinned_containers(pod, &self.settings).collect();
         let config = pod_resource_config(pod, !pinned.is_empty(), &self.settings);
-        warnings.extend(pod_warnings(pod, class, &config, self.node, &self.settings));
-        let path = self.pod_path(pod, class);
+        let warnings = pod_warnings(pod, class, &config, self.node, &self.settings);
+        let path = parent.map(|parent| self.pod_path(pod, parent)).unwrap_or_default();
         let containers = container_cgroups(pod, &|name| pinned.contains(&name), &self.settings);
         let children = containers
             .into_iter()
@@ -101,7 +116,7 @@ impl Planner<'_> {
             .collect();
         let owner = Owner::Pod(pod, class);
         if path.is_empty() {
-            return PlannedCgroup {
+            let cgroup = PlannedCgroup {
                 owner,
                 path,
                 files: vec![],
@@ -110,8 +125,9 @@ impl Planner<'_> {
                 withheld: vec![],
                 children,
             };
+            return (cgroup, warnings);
         }
-        self.own(owner, path, &config, Vec::new(), children)
+        (self.own(owner, path, config, Vec::new(), children), warnings)
     }
 
     fn container<'p>(
@@ -123,7 +139,7 @@ impl Planner<'_> {
         pinned: bool,
     ) -> PlannedCgroup<'p> {
         let ContainerCgroup { container, kind, resources, oom_score_adj, mut missing, .. } = cgroup;
-        let mut files = container_files(&resources, self.formula, &self.settings);
+        let mut files = container_files(resources, self.formula, &self.settings);
         match oom_score_adj {
             Ok(score) => {
                 let file = FileValue { file: OOM_SCORE_ADJ.into(), value: score.value.to_string() };
@@ -158,7 +174,7 @@ impl Planner<'_> {
                 let warning = Warning::new(WarningCode::ReservedCgroup, text);
                 warnings.push(warning.about(format!("{field}Cgroup")));
             }
-            Ok(self.own(Owner::Node { part: field }, path, &config, Vec::new(), Vec::new()))
+            Ok(self.own(Owner::Node { part: field }, path, config, Vec::new(), Vec::new()))
         });
         planned.collect()
     }
@@ -168,7 +184,7 @@ impl Planner<'_> {
         &self,
         owner: Owner<'p>,
         path: String,
-        config: &ResourceConfig,
+        config: ResourceConfig,
         missing: Vec<(Cow<'static, str>, CgroupFact)>,
         children: Vec<PlannedCgroup<'p>>,
     ) -> PlannedCgroup<'p> {
@@ -241,26 +257,22 @@ impl Planner<'_> {
     }
 
     /// Returns the path of a pod's cgroup; one whose UID is not known yet is named after the pod.
-    fn pod_path(&self, pod: &Pod, class: QosClass) -> String {
-        if !self.settings.cgroups_per_qos {
-            return String::new();
-        }
-        let uid = match effective_uid(pod) {
-            "" => format!("<uid:{}.{}>", pod.metadata.namespace, pod.display_name()),
-            uid => uid.to_owned(),
+    fn pod_path(&self, pod: &Pod, parent: &str) -> String {
+        let name = match effective_uid(pod) {
+            "" => format!("pod<uid:{}.{}>", pod.metadata.namespace, pod.display_name()),
+            uid => format!("pod{uid}"),
         };
         // Pods with a UID or a name that is no part of a path were refused when they were read.
-        let name = pod_cgroup_name(&uid, class, &self.settings);
-        name.ok().and_then(|name| name.to_path(self.settings.driver).ok()).unwrap_or_default()
+        CgroupName::child_path(parent, &name, self.settings.driver).unwrap_or_default()
     }
 }
 
 /// Returns what is on kubepods once the QoS level was updated over it, a minute after the start at the
 /// latest.
-fn overwritten(mut own: ResourceConfig, qos: &QosCgroups, per_qos: bool) -> ResourceConfig {
+fn overwritten(mut own: ResourceConfig, kubepods: ResourceConfig, per_qos: bool) -> ResourceConfig {
     if per_qos {
-        own.hugepage_limits.extend(qos.kubepods.hugepage_limits.clone());
-        own.unified.extend(qos.kubepods.unified.clone());
+        own.hugepage_limits.extend(kubepods.hugepage_limits);
+        own.unified.extend(kubepods.unified);
     }
     own
 }

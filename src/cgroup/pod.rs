@@ -5,7 +5,7 @@
 //! by the vectors `pod_cgroup.jsonl`.
 
 use crate::cgroup::cpu::{milli_cpu_to_quota, milli_cpu_to_shares};
-use crate::cgroup::derivation::{Derived, Step};
+use crate::cgroup::derivation::{Derived, Stated, Step};
 use crate::cgroup::files::CgroupVersion;
 use crate::cgroup::name::{CgroupName, CgroupNameError};
 use crate::cgroup::resource_config::ResourceConfig;
@@ -87,7 +87,7 @@ pub fn pod_resource_config(
     config.hugepage_limits = sums.hugepage_limits();
     if settings.pod_pids_limit > 0 {
         let value = settings.pod_pids_limit;
-        let given = Step::Given { field: "podPidsLimit".into(), value: value.to_string() };
+        let given = Step::Given { field: "podPidsLimit".into(), value: Stated::Number(value) };
         config.pids_limit = Some(Derived::new(value, [given]));
     }
     if let Some((file, text)) = sums.memory_reservation(class, settings) {
@@ -122,7 +122,10 @@ impl PodSums<'_> {
         let milli_cpu = request.milli_value();
         let shares = milli_cpu_to_shares(milli_cpu);
         let total = self.explain(Side::Requests, &ResourceName::Cpu);
-        Derived::new(shares, [total, Step::MilliCpuToShares { milli_cpu, shares }])
+        // A weight follows.
+        let mut because = Vec::with_capacity(3);
+        because.extend([total, Step::MilliCpuToShares { milli_cpu, shares }]);
+        Derived::new(shares, because)
     }
 
     fn quota(&self, exclusive_cpus: bool, settings: &CgroupSettings) -> Derived<i64> {
@@ -217,23 +220,17 @@ pub fn pinned_containers<'p>(
     pod: &'p Pod,
     settings: &CgroupSettings,
 ) -> impl Iterator<Item = &'p str> {
-    let class = effective_qos_class(pod, settings.rules.gates);
+    let is_guaranteed = settings.static_cpu_manager
+        && effective_qos_class(pod, settings.rules.gates) == QosClass::Guaranteed;
     let containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
     containers
-        .filter(move |container| {
-            settings.static_cpu_manager && has_exclusive_cpus(pod, container, class, settings)
-        })
+        .filter(move |container| is_guaranteed && has_exclusive_cpus(pod, container, settings))
         .map(|container| container.name.as_str())
 }
 
-/// Returns true if a container of a pod of this class gets exclusive CPUs: in a Guaranteed pod, with a
-/// whole number of CPUs, and not in a pod with resources of its own.
-fn has_exclusive_cpus(
-    pod: &Pod,
-    container: &Container,
-    class: QosClass,
-    settings: &CgroupSettings,
-) -> bool {
+/// Returns true if a container of a Guaranteed pod gets exclusive CPUs: with a whole number of CPUs, and not in
+/// a pod with resources of its own.
+fn has_exclusive_cpus(pod: &Pod, container: &Container, settings: &CgroupSettings) -> bool {
     let pod_level = pod.spec.resources.as_ref().is_some_and(|resources| {
         settings.rules.gates.enabled(Gate::PodLevelResources)
             && is_pod_level_set(resources, false, !settings.rules.pod_level_hugepages())
@@ -241,5 +238,5 @@ fn has_exclusive_cpus(
     let whole = container.resources.requests.get(&ResourceName::Cpu).is_some_and(|request| {
         request.sign() > 0 && request.value().wrapping_mul(1000) == request.milli_value()
     });
-    class == QosClass::Guaranteed && whole && !pod_level
+    whole && !pod_level
 }

@@ -5,7 +5,7 @@
 //! the vectors `pod_cgroup.jsonl`, `qos_cgroup.jsonl` and `node_allocatable.jsonl`.
 
 use crate::cgroup::cpu::WeightFormula;
-use crate::cgroup::derivation::{Derived, Step};
+use crate::cgroup::derivation::{Derived, Stated, Step};
 use crate::cgroup::files::{
     self, CgroupDriver, CgroupVersion, FileValue, hugetlb_files, page_size_text, pids_file,
 };
@@ -51,6 +51,17 @@ impl ExplainedFile {
     pub fn new(FileValue { file, value }: FileValue, because: Vec<Step>) -> Self {
         Self { file, value, because }
     }
+
+    /// Adds the same steps to the texts of several files.
+    pub(super) fn all(files: Vec<FileValue>, because: Vec<Step>) -> impl Iterator<Item = Self> {
+        let copies = std::iter::repeat_n(because, files.len());
+        files.into_iter().zip(copies).map(|(file, because)| Self::new(file, because))
+    }
+
+    /// Takes a file of cgroup v2 by its name.
+    pub(super) fn unified((file, text): (&'static str, Derived<String>)) -> Self {
+        Self { file: file.into(), value: text.value, because: text.because }
+    }
 }
 
 impl ResourceConfig {
@@ -58,34 +69,26 @@ impl ResourceConfig {
     ///
     /// A page size that the node lacks makes the write of huge pages fail, and everything after it is
     /// not written: see [`ResourceConfig::unsupported_hugepage_sizes`].
-    pub fn files(&self, settings: &CgroupSettings) -> Vec<ExplainedFile> {
+    pub fn files(self, settings: &CgroupSettings) -> Vec<ExplainedFile> {
         let version = settings.version;
+        let stops_at_hugepages = !self.unsupported_hugepage_sizes(settings).is_empty();
         let mut written = Vec::with_capacity(8);
-        if let Some(shares) = &self.cpu_shares {
+        if let Some(shares) = self.cpu_shares {
             written.push(shares_file(shares, version, KUBELET));
         }
-        written.extend(cpu_files(
-            self.cpu_quota_us.as_ref(),
-            self.cpu_period_us,
-            version,
-            settings.driver,
-        ));
-        if let Some(limit) = &self.memory_limit {
-            written.extend(
-                files::memory_files(limit.value, version)
-                    .into_iter()
-                    .map(|file| ExplainedFile::new(file, limit.because.clone())),
-            );
+        let quota = self.cpu_quota_us;
+        written.extend(cpu_files(quota, self.cpu_period_us, version, settings.driver));
+        if let Some(Derived { value: limit, because }) = self.memory_limit {
+            written.extend(ExplainedFile::all(files::memory_files(limit, version), because));
         }
-        if let Some(limit) = &self.pids_limit {
-            written.push(ExplainedFile::new(pids_file(limit.value), limit.because.clone()));
+        if let Some(Derived { value: limit, because }) = self.pids_limit {
+            written.push(ExplainedFile::new(pids_file(limit), because));
         }
-        if let Some(cpus) = &self.cpuset_cpus {
-            let file = CgroupFile::CpusetCpus.name(version);
-            let file = FileValue { file: file.into(), value: cpus.value.clone() };
-            written.push(ExplainedFile::new(file, cpus.because.clone()));
+        if let Some(Derived { value, because }) = self.cpuset_cpus {
+            let file = CgroupFile::CpusetCpus.name(version).into();
+            written.push(ExplainedFile { file, value, because });
         }
-        if !self.unsupported_hugepage_sizes(settings).is_empty() {
+        if stops_at_hugepages {
             return written;
         }
         for size in &settings.hugepage_sizes {
@@ -97,15 +100,11 @@ impl ResourceConfig {
                 Some((_, limit)) => (limit.value, limit.because.clone()),
                 None => (0, vec![Rule::UnlistedHugepageSize.into()]),
             };
-            for file in hugetlb_files(size, limit.cast_unsigned(), version) {
-                written.push(ExplainedFile::new(file, because.clone()));
-            }
+            let of_size = hugetlb_files(size, limit.cast_unsigned(), version).into();
+            written.extend(ExplainedFile::all(of_size, because));
         }
         if version == CgroupVersion::V2 {
-            for (file, text) in &self.unified {
-                let file = FileValue { file: (*file).into(), value: text.value.clone() };
-                written.push(ExplainedFile::new(file, text.because.clone()));
-            }
+            written.extend(self.unified.into_iter().map(ExplainedFile::unified));
         }
         written
     }
@@ -194,13 +193,11 @@ const KUBELET: WeightWriter =
 
 /// Returns the file of shares with the formula as the last step on cgroup v2.
 pub fn shares_file(
-    shares: &Derived<u64>,
+    shares: Derived<u64>,
     version: CgroupVersion,
     WeightWriter { writer, formula, assumed }: WeightWriter,
 ) -> ExplainedFile {
-    let mut because = Vec::with_capacity(shares.because.len() + 1);
-    because.extend_from_slice(&shares.because);
-    let shares = shares.value;
+    let Derived { value: shares, mut because } = shares;
     let file = files::shares_file(shares, version, formula);
     if version == CgroupVersion::V2 {
         let weight = formula.weight(shares);
@@ -212,14 +209,14 @@ pub fn shares_file(
 
 /// Returns the files of quota and period, with systemd's rounding as the last step where it rounds.
 pub fn cpu_files(
-    quota_us: Option<&Derived<i64>>,
+    quota_us: Option<Derived<i64>>,
     period_us: Option<i64>,
     version: CgroupVersion,
     driver: CgroupDriver,
 ) -> impl Iterator<Item = ExplainedFile> {
     let period_us = period_us.unwrap_or(0).cast_unsigned();
     let (asked_us, mut because) =
-        quota_us.map_or((0, Vec::new()), |quota| (quota.value, quota.because.clone()));
+        quota_us.map_or((0, Vec::new()), |quota| (quota.value, quota.because));
     if driver == CgroupDriver::Systemd {
         let kept_us = crate::cgroup::cpu::systemd_quota(asked_us, period_us);
         if kept_us != asked_us {
@@ -227,11 +224,12 @@ pub fn cpu_files(
         }
     }
     files::cpu_files(asked_us, period_us, version, driver).into_iter().map(move |file| {
+        // Only one of the files has the quota.
         let because = if CgroupFile::named(&file.file) == Some(CgroupFile::CpuCfsPeriod) {
-            let value = format!("{period_us} us");
+            let value = Stated::Microseconds(period_us);
             vec![Step::Given { field: "cpuCFSQuotaPeriod".into(), value }]
         } else {
-            because.clone()
+            std::mem::take(&mut because)
         };
         ExplainedFile::new(file, because)
     })

@@ -4,7 +4,7 @@ use crate::cgroup::derivation::Step;
 use crate::k8s::pod::{Container, Pod, ResourceName};
 use crate::k8s::quantity::Quantity;
 use crate::k8s::resources::{
-    PodTotal, ResourceOptions, Side, is_pod_level_set, is_supported_at_pod_level,
+    PodTotal, ResourceOptions, Seen, Side, is_pod_level_set, is_supported_at_pod_level,
 };
 use std::fmt;
 
@@ -14,12 +14,12 @@ use std::fmt;
 pub struct Total {
     /// `requests` or `limits`
     pub side: &'static str,
-    pub resource: String,
+    pub resource: ResourceName,
     /// What runs at the same time: regular containers, then sidecars.
     pub containers: Vec<Part>,
     /// The init container that, with the sidecars before it, needs more than all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub init_peak: Option<InitPeak>,
+    pub init_peak: Option<Box<InitPeak>>,
     /// `spec.resources`, which replaces the sum.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod_level: Option<Quantity>,
@@ -99,20 +99,25 @@ pub fn explain_total(
     // What runs at the same time, and the largest moment before that.
     let (mut at_once, mut largest) = (Quantity::default(), Quantity::default());
     let mut sidecars = Quantity::default();
-    let mut containers = Vec::new();
+    let mut containers = Vec::with_capacity(sum.seen.len());
     let mut peak = None;
+    // Sums are needed for comparison with an init container alone.
+    let is_init = |seen: &Seen<'_>| seen.init && !seen.container.restarts_always();
+    let has_init = sum.seen.iter().any(is_init);
     for seen in &sum.seen {
         let container = seen.container.name.clone();
         let amount = own(seen.container);
-        if seen.init && !seen.container.restarts_always() {
+        if is_init(seen) {
             if let Some(moment) = seen.amounts.get(name).filter(|m| m.compare(&largest).is_gt()) {
                 largest.clone_from(moment);
                 let (amount, sidecars) = (amount.unwrap_or_default(), sidecars.clone());
-                peak = Some(InitPeak { container, amount, sidecars });
+                peak = Some(Box::new(InitPeak { container, amount, sidecars }));
             }
         } else if let Some(amount) = amount {
-            at_once += &amount;
-            if seen.init {
+            if has_init {
+                at_once += &amount;
+            }
+            if has_init && seen.init {
                 sidecars += &amount;
             }
             containers.push(Part { container, amount });
@@ -128,7 +133,7 @@ pub fn explain_total(
     let total = sum.total.get(name).cloned().unwrap_or_default();
     Step::Total(Box::new(Total {
         side: side.as_str(),
-        resource: name.to_string(),
+        resource: name.clone(),
         containers,
         init_peak: peak,
         pod_level: pod_level.and_then(|resources| side.of(resources).get(name).cloned()),

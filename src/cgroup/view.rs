@@ -12,6 +12,7 @@ use crate::k8s::cpuset::CpuSet;
 use crate::k8s::quantity::{Format, Quantity};
 use crate::output::table::{Column, Rows, Table};
 use crate::output::tree::{Entry, branches};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// Returns the tree with the files that a glance needs as columns. A column without any value, or with
@@ -19,19 +20,27 @@ use std::collections::BTreeSet;
 pub fn table(plan: &Plan<'_>) -> Table {
     let rows = rows(plan);
     let files = CgroupFile::ALL.iter().filter(|file| file.row().in_plan);
-    let mut columns: Vec<String> =
-        files.map(|file| file.name(plan.settings.version).to_owned()).collect();
+    let mut columns: Vec<FileColumn> = files
+        .map(|file| FileColumn { file: *file, name: file.name(plan.settings.version).into() })
+        .collect();
     columns.extend(hugepage_columns(&rows));
-    columns.retain(|file| rows.iter().any(|row| is_telling(row.cgroup, file)));
+    columns.retain(|column| rows.iter().any(|row| column.is_telling(row.cgroup)));
     let mut headings = vec!["CGROUP".to_owned(), "QOS".to_owned()];
-    headings.extend(columns.iter().map(|file| file.to_uppercase()));
+    headings.extend(columns.iter().map(|column| column.name.to_uppercase()));
     let mut table = Table::new(headings);
     for row in &rows {
         let mut cells = vec![format!("{}{}", row.branch, label(row.cgroup)), qos(row.cgroup)];
-        cells.extend(columns.iter().map(|file| cell(row.cgroup, file)));
+        cells.extend(columns.iter().map(|column| column.cell(row.cgroup)));
         table.add(cells);
     }
     table
+}
+
+/// The column of a file.
+struct FileColumn {
+    file: CgroupFile,
+    /// With the page size, where there is one.
+    name: Cow<'static, str>,
 }
 
 /// Returns the tree with every value on a line of its own, and its derivation.
@@ -153,43 +162,47 @@ fn qos(cgroup: &PlannedCgroup<'_>) -> String {
     }
 }
 
-/// Returns the text of a file, in units that a person reads; `?` is unknown, `-` is not written.
-fn cell(cgroup: &PlannedCgroup<'_>, file: &str) -> String {
-    let written = cgroup.files.iter().find(|written| written.file == file);
-    match written {
-        Some(written) if CgroupFile::named(file).is_some_and(CgroupFile::is_bytes) => {
-            bytes(&written.value)
+impl FileColumn {
+    /// Returns the text of the file, in units that a person reads; `?` is unknown, `-` is not written.
+    fn cell(&self, cgroup: &PlannedCgroup<'_>) -> String {
+        let written = cgroup.files.iter().find(|written| written.file == self.name);
+        match written {
+            Some(written) if self.file.is_bytes() => bytes(&written.value),
+            Some(written) => match written.because.last() {
+                Some(Step::SystemdQuota { asked_us, .. }) => {
+                    format!("{} (asked {asked_us})", written.value)
+                }
+                _ => written.value.clone(),
+            },
+            None if self.is_missing(cgroup) => "?".to_owned(),
+            None => "-".to_owned(),
         }
-        Some(written) => match written.because.last() {
-            Some(Step::SystemdQuota { asked_us, .. }) => {
-                format!("{} (asked {asked_us})", written.value)
-            }
-            _ => written.value.clone(),
-        },
-        None if cgroup.missing.iter().any(|(missing, _)| *missing == file) => "?".to_owned(),
-        None => "-".to_owned(),
+    }
+
+    /// Returns true if a cell has more than the default.
+    fn is_telling(&self, cgroup: &PlannedCgroup<'_>) -> bool {
+        match cgroup.text(&self.name) {
+            Some(text) => match self.file {
+                CgroupFile::MemorySwapMax => text != "0",
+                CgroupFile::HugetlbMax => !matches!(text.parse(), Ok(0 | UNBOUNDED_HUGEPAGES)),
+                _ => true,
+            },
+            None => self.is_missing(cgroup),
+        }
+    }
+
+    fn is_missing(&self, cgroup: &PlannedCgroup<'_>) -> bool {
+        cgroup.missing.iter().any(|(missing, _)| *missing == self.name)
     }
 }
 
-/// Returns true if a cell has more than the default.
-fn is_telling(cgroup: &PlannedCgroup<'_>, file: &str) -> bool {
-    match cgroup.text(file) {
-        Some(text) => match CgroupFile::named(file) {
-            Some(CgroupFile::MemorySwapMax) => text != "0",
-            Some(CgroupFile::HugetlbMax) => !matches!(text.parse(), Ok(0 | UNBOUNDED_HUGEPAGES)),
-            _ => true,
-        },
-        None => cgroup.missing.iter().any(|(missing, _)| *missing == file),
-    }
-}
-
-fn hugepage_columns(rows: &[Row<'_, '_>]) -> Vec<String> {
-    let mut columns = Vec::new();
-    for file in rows.iter().flat_map(|row| &row.cgroup.files) {
-        if CgroupFile::named(&file.file) == Some(CgroupFile::HugetlbMax)
-            && !columns.iter().any(|column| *column == file.file)
-        {
-            columns.push(file.file.to_string());
+fn hugepage_columns(rows: &[Row<'_, '_>]) -> Vec<FileColumn> {
+    let mut columns: Vec<FileColumn> = Vec::new();
+    for name in rows.iter().flat_map(|row| &row.cgroup.files).map(|written| &written.file) {
+        // The names of files that have a size are made for each.
+        let is_new = matches!(name, Cow::Owned(_)) && !columns.iter().any(|it| it.name == *name);
+        if is_new && CgroupFile::named(name) == Some(CgroupFile::HugetlbMax) {
+            columns.push(FileColumn { file: CgroupFile::HugetlbMax, name: name.clone() });
         }
     }
     columns

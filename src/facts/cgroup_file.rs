@@ -6,7 +6,8 @@
 use crate::facts::cgroup_fact::CgroupFact;
 use crate::facts::cgroup_mode::CgroupVersion;
 use crate::k8s::feature_gates::Gate;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 /// All that depends on a file alone.
 #[derive(Debug)]
@@ -268,9 +269,16 @@ impl CgroupFile {
 
     /// Returns the file of a name, on whichever version of cgroups.
     pub fn named(name: &str) -> Option<Self> {
+        static WITHOUT_SIZE: LazyLock<BTreeMap<&str, CgroupFile>> = LazyLock::new(|| {
+            let names = |file: CgroupFile| [file.row().v1, file.row().v2].into_iter().flatten();
+            // Backwards, so that the first of two files with a name stays.
+            let files = CgroupFile::ALL.iter().rev().filter(|file| !file.has_size());
+            files.flat_map(|file| names(*file).map(|name| (name, *file))).collect()
+        });
         let is =
             |file: &&Self| file.has_name(file.row().v1, name) || file.has_name(file.row().v2, name);
-        Self::ALL.iter().find(is).copied()
+        let sized = || Self::ALL.iter().filter(|file| file.has_size()).find(is);
+        WITHOUT_SIZE.get(name).or_else(sized).copied()
     }
 
     /// Returns the file of a cgroup that has this name on this version.

@@ -64,6 +64,7 @@ pub fn settings(case: &Value) -> CgroupSettings {
 pub fn cgroup(name: &CgroupName, config: &ResourceConfig, settings: &CgroupSettings) -> Value {
     let path = name.to_path(settings.driver).expect("a valid name");
     let files: Value = config
+        .clone()
         .files(settings)
         .into_iter()
         .map(|f| (f.file.into_owned(), Value::from(f.value)))

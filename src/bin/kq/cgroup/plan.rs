@@ -6,6 +6,7 @@ use crate::output_format::{OutputFormat, formats_with};
 use crate::write;
 use kq::cgroup::report::CgroupPlan;
 use kq::cgroup::view;
+use std::mem::ManuallyDrop;
 
 /// Show every cgroup value that pods get on a node, with its arithmetic
 ///
@@ -46,8 +47,11 @@ pub struct Args {
 impl Args {
     /// Gathers, plans and shows.
     pub fn run(mut self) -> Result<Code, Failure> {
-        let gathered = self.question.gather()?;
+        // The process ends here, so freeing the memory of a large node would waste time.
+        let gathered = ManuallyDrop::new(self.question.gather()?);
         let (plan, basis) = gathered.answer()?;
+        let plan = ManuallyDrop::new(plan);
+        let code = code(&gathered);
         match self.output {
             OutputFormat::Table => write::text(view::table(&plan))?,
             OutputFormat::Wide => write::text(view::wide(&plan))?,
@@ -55,14 +59,10 @@ impl Args {
             structured => {
                 write::answer(structured, &CgroupPlan::new(&plan, basis))?;
                 write_problems(&gathered);
-                return Ok(code(&gathered));
+                return Ok(code);
             }
         }
         tell(&basis);
-        let code = code(&gathered);
-        // The process ends here, so freeing the memory of a large node would waste time.
-        std::mem::forget(plan);
-        std::mem::forget(gathered);
         Ok(code)
     }
 }
