@@ -67,13 +67,55 @@ fn packages(work: &Path) -> PathBuf {
     one
 }
 
+/// A processor that packages are made for.
+struct Machine {
+    /// Its name in the files of a release and of Debian.
+    debian: &'static str,
+    /// Its name in those of RPM.
+    rpm: &'static str,
+    /// What runs its programs here; empty for this machine itself.
+    emulator: &'static str,
+}
+
+const AMD64: Machine = Machine { debian: "amd64", rpm: "x86_64", emulator: "" };
+const ARM64: Machine = Machine { debian: "arm64", rpm: "aarch64", emulator: "qemu-aarch64-static" };
+
+impl Machine {
+    /// Runs a program of this machine.
+    #[track_caller]
+    fn run(&self, program: &Path, arguments: &[&str]) -> Output {
+        match self.emulator {
+            "" => run(text(program), arguments),
+            emulator => {
+                let output = Command::new(emulator)
+                    .arg(program)
+                    .args(arguments)
+                    .current_dir(repository())
+                    .output();
+                output.unwrap_or_else(|error| panic!("{emulator}: {error}"))
+            }
+        }
+    }
+}
+
+/// Returns the machines that a release has packages for and whose programs can be run.
+fn machines() -> Vec<Machine> {
+    match release() {
+        None => vec![AMD64],
+        Some(_) if has(ARM64.emulator) => vec![AMD64, ARM64],
+        Some(_) => {
+            leave_out("arm64 is not run: apt-get install qemu-user-static");
+            vec![AMD64]
+        }
+    }
+}
+
 /// Checks what a package put below a root folder.
-fn check_installed(root: &Path) {
-    let kq = root.join("usr/bin/kq");
-    let said = run(text(&kq), &["version", "-o", "json"]);
+fn check_installed(root: &Path, machine: &Machine) {
+    let said = machine.run(&root.join("usr/bin/kq"), &["version", "-o", "json"]);
     let said: Value = serde_json::from_slice(&said.stdout).expect("JSON");
     assert_eq!(said["kind"], "Version");
-    let help = run(text(&root.join("usr/bin/kubectl-kq")), &["gc", "--help"]);
+    let help = machine.run(&root.join("usr/bin/kubectl-kq"), &["gc", "--help"]);
     let help = String::from_utf8(help.stdout).expect("text");
     assert!(help.contains("Usage: kubectl kq gc "), "{help}");
     let link = fs::read_link(root.join("usr/bin/kubectl-kq")).expect("a link");
@@ -104,33 +146,63 @@ fn packages_are_installed_and_removed() {
     }
     let work = tempfile::tempdir().expect("a folder");
     let packages = packages(work.path());
+    for machine in machines() {
+        let root = work.path().join(format!("deb-{}", machine.debian));
+        fs::create_dir_all(root.join("var/lib/dpkg/info")).expect("a folder");
+        fs::create_dir_all(root.join("var/lib/dpkg/updates")).expect("a folder");
+        fs::write(root.join("var/lib/dpkg/status"), "").expect("a file");
+        let root_flag = format!("--root={}", text(&root));
+        let dpkg = |arguments: &[&str]| {
+            let flags = [root_flag.as_str(), "--force-script-chrootless", "--force-architecture"];
+            run("dpkg", &[&flags, arguments].concat())
+        };
+        let package = file(&packages, &format!("_{}.deb", machine.debian));
+        dpkg(&["--install", text(&package)]);
+        check_installed(&root, &machine);
+        assert!(root.join("usr/share/zsh/vendor-completions/_kq").is_file());
+        dpkg(&["--purge", &format!("kq:{}", machine.debian)]);
+        assert!(!root.join("usr/bin/kq").exists() && !root.join("usr/share/doc/kq").exists());
 
-    let root = work.path().join("deb");
-    fs::create_dir_all(root.join("var/lib/dpkg/info")).expect("a folder");
-    fs::create_dir_all(root.join("var/lib/dpkg/updates")).expect("a folder");
-    fs::write(root.join("var/lib/dpkg/status"), "").expect("a file");
-    let root_flag = format!("--root={}", text(&root));
-    let dpkg = |arguments: &[&str]| {
-        let flags = [root_flag.as_str(), "--force-script-chrootless"];
-        run("dpkg", &[&flags, arguments].concat())
-    };
-    dpkg(&["--install", text(&file(&packages, "_amd64.deb"))]);
-    check_installed(&root);
-    assert!(root.join("usr/share/zsh/vendor-completions/_kq").is_file());
-    dpkg(&["--purge", "kq"]);
-    assert!(!root.join("usr/bin/kq").exists() && !root.join("usr/share/doc/kq").exists());
+        let root = work.path().join(format!("rpm-{}", machine.rpm));
+        fs::create_dir(&root).expect("a folder");
+        let rpm = |arguments: &[&str]| {
+            let flags = ["--root", text(&root), "--nodeps", "--noscripts"];
+            run("rpm", &[&flags, arguments].concat())
+        };
+        let package = file(&packages, &format!(".{}.rpm", machine.rpm));
+        rpm(&["--install", "--ignorearch", text(&package)]);
+        check_installed(&root, &machine);
+        assert!(root.join("usr/share/zsh/site-functions/_kq").is_file());
+        rpm(&["--erase", "kq"]);
+        assert!(!root.join("usr/bin/kq").exists());
+    }
+}
 
-    let root = work.path().join("rpm");
-    fs::create_dir(&root).expect("a folder");
-    let rpm = |arguments: &[&str]| {
-        let flags = ["--root", text(&root), "--nodeps", "--noscripts"];
-        run("rpm", &[&flags, arguments].concat())
+/// The arguments of a question that needs no node.
+const DOCTOR: [&str; 5] = ["doctor", "--snapshot", "examples/night/worker-3.json", "-o", "json"];
+
+#[test]
+fn the_archives_of_linux_hold_static_binaries_that_answer_alike() {
+    if is_guest() {
+        return;
+    }
+    let Some(release) = release() else {
+        return leave_out(&format!("{RELEASE} names no folder of scripts/release"));
     };
-    rpm(&["--install", text(&file(&packages, ".x86_64.rpm"))]);
-    check_installed(&root);
-    assert!(root.join("usr/share/zsh/site-functions/_kq").is_file());
-    rpm(&["--erase", "kq"]);
-    assert!(!root.join("usr/bin/kq").exists());
+    let work = tempfile::tempdir().expect("a folder");
+    for machine in machines() {
+        let end = format!("-linux-{}.tar.gz", machine.debian);
+        run("tar", &["-xzf", text(&file(&release, &end)), "-C", text(work.path())]);
+        let kq = file(&file(work.path(), &format!("-{}", machine.debian)), "/kq");
+        let binary = fs::read(&kq).expect("a binary");
+        assert!(binary.len() < 15_000_000, "{end}: {} bytes", binary.len());
+        let headers = run("readelf", &["--wide", "--program-headers", text(&kq)]);
+        let headers = String::from_utf8(headers.stdout).expect("text");
+        assert!(!headers.contains("INTERP"), "{end}: {headers}");
+        let (there, here) = (machine.run(&kq, &DOCTOR), run(env!("CARGO_BIN_EXE_kq"), &DOCTOR));
+        assert_eq!(there.status.code(), here.status.code(), "{end}");
+        assert_eq!(findings(&there), findings(&here), "{end}");
+    }
 }
 
 /// Returns what doctor found: severity, rule and subject of each.
@@ -187,16 +259,55 @@ fn the_image_answers_as_the_binary_on_its_host() {
     ctr(&["images", "remove", "--sync", name.trim()]);
 }
 
+/// Returns a number of a binary.
+fn word(binary: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(binary[at..at + 4].try_into().expect("four bytes"))
+}
+
 /// Returns the type of a binary by its header: the format and the machine.
 fn type_of(binary: &[u8]) -> (&'static str, u32) {
-    let word = |at: usize| u32::from_le_bytes(binary[at..at + 4].try_into().expect("four bytes"));
     match &binary[..4] {
         // The magic number and the type of the processor (`mach-o/loader.h`).
-        [0xcf, 0xfa, 0xed, 0xfe] => ("Mach-O", word(4)),
+        [0xcf, 0xfa, 0xed, 0xfe] => ("Mach-O", word(binary, 4)),
         // The offset of the header is at 0x3c; the machine follows its signature.
-        [b'M', b'Z', ..] => ("PE", word(word(0x3c) as usize + 4) & 0xffff),
+        [b'M', b'Z', ..] => ("PE", word(binary, word(binary, 0x3c) as usize + 4) & 0xffff),
         other => panic!("{other:?} is no binary of macOS or Windows"),
     }
+}
+
+/// Checks what macOS looks at before it starts a binary: that it is signed, which system it needs and which libraries
+/// (`mach-o/loader.h`).
+fn check_mach_o(name: &str, binary: &[u8]) {
+    const HEADER: usize = 32;
+    const DYLIB: u32 = 0xc;
+    const SIGNATURE: u32 = 0x1d;
+    const BUILD_VERSION: u32 = 0x32;
+    let (mut at, mut kinds, mut libraries) = (HEADER, BTreeSet::new(), Vec::new());
+    for _ in 0..word(binary, 16) {
+        let (kind, size) = (word(binary, at), word(binary, at + 4) as usize);
+        let command = &binary[at..at + size];
+        if kind == DYLIB {
+            let path = &command[word(command, 8) as usize..];
+            let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
+            libraries.push(String::from_utf8_lossy(&path[..end]).into_owned());
+        }
+        if kind == BUILD_VERSION {
+            // Platform 1 is macOS; the version is in the upper half.
+            assert_eq!((word(command, 8), word(command, 12) >> 16), (1, 11), "{name}");
+        }
+        kinds.insert(kind);
+        at += size;
+    }
+    assert!(kinds.contains(&SIGNATURE) && kinds.contains(&BUILD_VERSION), "{name}: {kinds:x?}");
+    let of_system = |it: &String| it.starts_with("/usr/lib/") || it.starts_with("/System/Library/");
+    assert!(!libraries.is_empty() && libraries.iter().all(of_system), "{name}: {libraries:?}");
+}
+
+/// Puts beside a program the library of Windows 10 that Rust takes random numbers from; Debian's wine is older.
+fn add_missing_library(program: &Path) {
+    let library = program.with_file_name("bcryptprimitives.dll");
+    let source = "tests/support/bcryptprimitives.c";
+    run("x86_64-w64-mingw32-gcc", &["-shared", "-o", text(&library), source, "-ladvapi32"]);
 }
 
 #[test]
@@ -225,6 +336,9 @@ fn the_archives_of_other_systems_hold_their_binaries() {
         };
         let binary = fs::read(folder.join(program)).expect("a binary");
         assert_eq!(type_of(&binary), expected, "{end}");
+        if expected.0 == "Mach-O" {
+            check_mach_o(end, &binary);
+        }
         for document in ["LICENSE", "completions/kq.bash", "man/kq-doctor.1"] {
             assert!(folder.join(document).is_file(), "{end}: {document}");
         }
@@ -240,12 +354,14 @@ fn the_archives_of_other_systems_hold_their_binaries() {
         command.env("WINEPREFIX", &prefix).env("WINEDEBUG", "-all").output().expect("wine")
     };
     if !wine(&["version", "--client"]).status.success() {
-        return leave_out(
-            "this wine lacks a library of Windows 10 that Rust needs (wine 9 has it)",
-        );
+        if !has("x86_64-w64-mingw32-gcc") {
+            return leave_out(
+                "this wine lacks a library of Windows 10: apt-get install gcc-mingw-w64-x86-64",
+            );
+        }
+        add_missing_library(&kq);
     }
-    let arguments = ["doctor", "--snapshot", "examples/night/worker-3.json", "-o", "json"];
-    let (there, here) = (wine(&arguments), run(env!("CARGO_BIN_EXE_kq"), &arguments));
+    let (there, here) = (wine(&DOCTOR), run(env!("CARGO_BIN_EXE_kq"), &DOCTOR));
     assert_eq!(there.status.code(), here.status.code());
     assert_eq!(findings(&there), findings(&here));
     let live = wine(&["doctor"]);
