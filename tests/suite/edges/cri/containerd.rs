@@ -87,12 +87,19 @@ SystemdCgroup = {systemd_cgroup}
         self.folder.path()
     }
 
-    /// Waits until it says that it has started: the socket alone answers before its plugins are there.
+    /// Waits until it says that it has started: the socket alone answers before its plugins are there. The CRI
+    /// starts after that.
     fn wait(&mut self) {
         let begin = Instant::now();
+        let endpoint = self.endpoint();
+        let is_cri_starting = || {
+            let version = RuntimeNeeds::default();
+            let asked = read_runtime(&endpoint, Path::new("/"), NamedBy::Operator, version, TIME);
+            asked.is_err_and(|error| error.to_string().contains("not initialized yet"))
+        };
         loop {
             let log = std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
-            if log.contains("containerd successfully booted") {
+            if log.contains("containerd successfully booted") && !is_cri_starting() {
                 return;
             }
             let ended = self.process.try_wait().expect("it can be looked at");
