@@ -4,6 +4,7 @@ use crate::answer::Missing;
 use crate::cgroup::container::ContainerKind;
 use crate::cgroup::derivation::{Step, join};
 use crate::cgroup::files::UNBOUNDED_HUGEPAGES;
+use crate::cgroup::parallel::in_parallel;
 use crate::cgroup::plan::{Owner, Plan, PlannedCgroup, SystemdUnit, last_element, qualified_name};
 use crate::cgroup::resource_config::Property;
 use crate::facts::cgroup_fact::CgroupFact;
@@ -28,11 +29,12 @@ pub fn table(plan: &Plan<'_>) -> Table {
     let mut headings = vec!["CGROUP".to_owned(), "QOS".to_owned()];
     headings.extend(columns.iter().map(|column| column.name.to_uppercase()));
     let mut table = Table::new(headings);
-    for row in &rows {
-        let mut cells = vec![format!("{}{}", row.branch, label(row.cgroup)), qos(row.cgroup)];
-        cells.extend(columns.iter().map(|column| column.cell(row.cgroup)));
-        table.add(cells);
-    }
+    let cells = in_parallel(&rows, |row| {
+        let name = format!("{}{}", row.branch, label(row.cgroup));
+        let values = columns.iter().map(|column| column.cell(row.cgroup));
+        [name, qos(row.cgroup)].into_iter().chain(values).collect::<Vec<String>>()
+    });
+    cells.into_iter().for_each(|row| table.add(row));
     table
 }
 
