@@ -259,6 +259,61 @@ fn the_image_answers_as_the_binary_on_its_host() {
     ctr(&["images", "remove", "--sync", name.trim()]);
 }
 
+/// Returns what follows a name in each line that has it, without quotes and what ends a field.
+fn fields<'a>(manifest: &'a str, name: &str) -> Vec<&'a str> {
+    let lines = manifest.lines().filter_map(|line| line.split_once(name));
+    lines
+        .map(|(_, value)| value.split([',', '}']).next().unwrap_or(value).trim_matches('"'))
+        .collect()
+}
+
+#[test]
+fn krew_installs_what_its_manifest_names() {
+    if is_guest() {
+        return;
+    }
+    let Some(release) = release() else {
+        return leave_out(&format!("{RELEASE} names no folder of scripts/release"));
+    };
+    let checked = Command::new("sha256sum")
+        .args(["--check", "--strict", "--quiet", "SHA256SUMS"])
+        .current_dir(&release)
+        .output()
+        .expect("sha256sum");
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
+    for name in ["provenance.json", ".cdx.json"] {
+        let text = fs::read(file(&release, name)).expect("a file");
+        let value: Value = serde_json::from_slice(&text).expect("JSON");
+        assert!(value["subject"].is_array() || value["bomFormat"] == "CycloneDX", "{name}");
+    }
+    if !release.join("krew.yaml").exists() {
+        return leave_out("the release was made without a URL: it has no krew.yaml");
+    }
+    let manifest = fs::read_to_string(release.join("krew.yaml")).expect("a manifest");
+    let (uris, sums) = (fields(&manifest, "uri: "), fields(&manifest, "sha256: "));
+    assert_eq!((uris.len(), sums.len()), (5, 5), "{manifest}");
+    for (uri, sum) in uris.iter().zip(sums) {
+        let archive = release.join(uri.rsplit('/').next().expect("a name"));
+        let found = run("sha256sum", &[text(&archive)]);
+        assert!(String::from_utf8_lossy(&found.stdout).starts_with(sum), "{uri}: {sum}");
+    }
+    // As krew does: the archive is unpacked, the files are moved, and the name of the plugin is a link.
+    let work = tempfile::tempdir().expect("a folder");
+    run("tar", &["-xzf", text(&file(&release, "-linux-amd64.tar.gz")), "-C", text(work.path())]);
+    let store = work.path().join("store");
+    fs::create_dir(&store).expect("a folder");
+    let files = fields(&manifest, "{from: ").into_iter().filter(|it| it.contains("-linux-amd64/"));
+    let files: Vec<_> = files.map(|from| work.path().join(from)).collect();
+    assert_eq!(files.len(), 2, "{manifest}");
+    for from in files {
+        fs::rename(&from, store.join(from.file_name().expect("a name"))).expect("a file");
+    }
+    let plugin = work.path().join("kubectl-kq");
+    std::os::unix::fs::symlink(store.join("kq"), &plugin).expect("a link");
+    let help = String::from_utf8(run(text(&plugin), &["gc", "--help"]).stdout).expect("text");
+    assert!(help.contains("Usage: kubectl kq gc "), "{help}");
+}
+
 /// Returns a number of a binary.
 fn word(binary: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(binary[at..at + 4].try_into().expect("four bytes"))
