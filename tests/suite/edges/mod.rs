@@ -11,7 +11,6 @@ mod cgroup_files;
 /// Trees of cgroups: complete, changing, broken.
 mod cgroup_tree;
 /// The container runtime over the CRI: a real containerd, and fakes that fail in every way.
-#[cfg(feature = "cri")]
 pub mod cri;
 /// Device plugins, and the kubelet's pod-resources API.
 #[cfg(feature = "cri")]
