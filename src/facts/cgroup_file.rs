@@ -271,8 +271,7 @@ impl CgroupFile {
     pub fn named(name: &str) -> Option<Self> {
         static WITHOUT_SIZE: LazyLock<BTreeMap<&str, CgroupFile>> = LazyLock::new(|| {
             let names = |file: CgroupFile| [file.row().v1, file.row().v2].into_iter().flatten();
-            // Backwards, so that the first of two files with a name stays.
-            let files = CgroupFile::ALL.iter().rev().filter(|file| !file.has_size());
+            let files = CgroupFile::ALL.iter().filter(|file| !file.has_size());
             files.flat_map(|file| names(*file).map(|name| (name, *file))).collect()
         });
         let is =

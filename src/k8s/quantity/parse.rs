@@ -188,6 +188,7 @@ fn small_form(text: &str, parts: &Parts<'_>, suffix: Suffix) -> Option<Quantity>
     let mantissa = number * factor * if parts.negative { -1 } else { 1 };
     let mut quantity = Quantity::small(mantissa, exponent, format);
     if kept {
+        // Any other text is the canonical one, and is made again when it is printed.
         quantity.keeps_text = true;
         let has_own_form = format == Format::DecimalExponent || !parts.fraction.is_empty();
         let plain = parts.integer.len() + usize::from(parts.negative);
@@ -246,6 +247,21 @@ fn big_form(parts: &Parts<'_>, suffix: Suffix) -> Result<Quantity, ParseQuantity
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_kept_text_prints_as_it_was_written(
+            text in r"[+-]?[0-9]{1,19}(\.[0-9]{0,6})?(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|[eE][+-]?[0-9]{1,2})?"
+        ) {
+            let quantity: Quantity = text.parse().expect("a quantity");
+            if quantity.keeps_text {
+                prop_assert_eq!(quantity.to_string(), text);
+            } else {
+                prop_assert_eq!(quantity.to_string(), quantity.canonical());
+            }
+        }
+    }
 
     #[test]
     fn texts_that_are_no_quantities() {
