@@ -82,12 +82,12 @@ impl CgroupName {
         Ok(Self(parts))
     }
 
-    /// Returns the path of a child whose parent has this path, without walking over the whole name.
+    /// Returns the path of a child of a cgroup below the root, from the parent's path.
     ///
     /// # Errors
     ///
     /// Fails for a part that is empty or has `/` or `_`.
-    pub fn child_path(
+    pub(super) fn child_path(
         parent: &str,
         component: &str,
         driver: CgroupDriver,
@@ -252,7 +252,7 @@ mod tests {
     use crate::k8s::pod::ContainerStatus;
 
     #[test]
-    fn the_path_of_a_child_follows_from_its_parent_s() {
+    fn a_childs_path_follows_from_its_parents() {
         for driver in [CgroupDriver::Cgroupfs, CgroupDriver::Systemd] {
             for root in ["", "/", "/a-b/c", "kube"] {
                 for class in [QosClass::Guaranteed, QosClass::Burstable] {

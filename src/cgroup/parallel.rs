@@ -1,4 +1,5 @@
-//! The same computation for many things, on all CPUs.
+//! The same computation for many things, on all CPUs. How many there are decides about the time alone, never about a
+//! result.
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
