@@ -1917,6 +1917,8 @@ complete -c kq -n "__fish_kq_using_subcommand snapshot" -l timeout -d 'Time limi
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l cgroup-root -d 'The cgroup above kubepods' -r
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-version -d 'The kubelet\'s version, such as 1.36, in place of the one that the node shows' -r
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23, in place of the one that the node shows' -r
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
@@ -1947,6 +1949,8 @@ complete -c kq -n "__fish_kq_using_subcommand version" -l kubelet-client-key -d 
 complete -c kq -n "__fish_kq_using_subcommand version" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
 complete -c kq -n "__fish_kq_using_subcommand version" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand version" -l timeout -d 'Time limit for each source' -r
+complete -c kq -n "__fish_kq_using_subcommand version" -l kubelet-version -d 'The kubelet\'s version, such as 1.36, in place of the one that the node shows' -r
+complete -c kq -n "__fish_kq_using_subcommand version" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23, in place of the one that the node shows' -r
 complete -c kq -n "__fish_kq_using_subcommand version" -l client -d 'Show the version of kq alone; no source is queried'
 complete -c kq -n "__fish_kq_using_subcommand version" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand version" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'

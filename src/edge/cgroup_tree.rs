@@ -11,6 +11,7 @@
 
 use crate::edge::host::{ReadError, folder_beneath};
 use crate::edge::memory;
+use crate::edge::watchdog::reading;
 use crate::facts::cgroup_file::{CgroupFile, FileUse, v1_controllers};
 use crate::facts::cgroup_layout::CgroupLayout;
 use crate::facts::cgroup_mode::CgroupVersion;
@@ -277,6 +278,7 @@ impl Walk<'_> {
 
     /// Reads the files of one cgroup, as far as they are there.
     fn read_known(&mut self, folder: BorrowedFd<'_>, path: &CgroupPath, hugepages: &[CString]) {
+        let _reading = reading(path.as_str());
         let names = self.names;
         let mut texts = Vec::with_capacity(names.len() + hugepages.len());
         let mut gone = false;
@@ -296,6 +298,7 @@ impl Walk<'_> {
 
     /// Reads the files of one cgroup and returns the names of the cgroups in it, in order.
     fn read(&mut self, folder: BorrowedFd<'_>, path: &CgroupPath, detail: Detail) -> Listed {
+        let _reading = reading(path.as_str());
         let mut children = Vec::new();
         let mut hugepages = Vec::new();
         let mut texts = Vec::new();
@@ -471,6 +474,7 @@ fn read_scores(host_root: &Path, needs: &TreeNeeds, tree: &mut CgroupTree) {
     };
     let mut buffer = Buffers::default().text;
     for pid in pids {
+        let _reading = reading("/proc/PID/oom_score_adj");
         let score = openat(&proc, pid.to_string(), FOLDER, Mode::empty())
             .and_then(|folder| read_text(folder.as_fd(), c"oom_score_adj", &mut buffer));
         match score {

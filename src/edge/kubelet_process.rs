@@ -7,22 +7,21 @@
 use crate::edge::host::{
     LIMIT, ReadError, folder_beneath, link_beneath, list_beneath, read_beneath,
 };
-use crate::edge::listener::listens;
+pub use crate::edge::process_folder::PluginFolder;
+use crate::edge::process_folder::plugin_folder;
 use crate::edge::trust::{
     check_process_program, is_trusted_user, list_trusted, read_trusted, trusted_users,
 };
-use crate::facts::devices::PLUGIN_FOLDER;
 use crate::facts::host::{HostFacts, PROC_STAT, Text};
 use crate::facts::kubelet_process::{
-    KubeletProcess, NoFiles, NodeFiles, ProcessTexts, Program, as_started, recognise, start_ticks,
-    stopped_distribution,
+    CgroupPlace, KubeletProcess, NoFiles, NodeFiles, ProcessTexts, Program, as_started,
+    cgroup_place, has_own_pids, may_be_kubelet, recognise, start_ticks, stopped_distribution,
 };
 use crate::facts::kubelet_unit::{
     KUBEADM_CONFIG, KUBEADM_UNIT, UNIT, command_line, unit_command_line,
 };
 use crate::facts::lookup::{FailedSource, Lookup, Sourced};
 use rustix::fs::{PROC_SUPER_MAGIC, fstat, fstatfs};
-use std::os::fd::AsRawFd;
 use std::path::Path;
 
 /// Why the processes could not be listed.
@@ -58,15 +57,6 @@ pub struct Suspect {
     pub plugins: Option<PluginFolder>,
 }
 
-/// The folder in which a kubelet waits for plugins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PluginFolder {
-    /// Its device and inode, which no link and no mount can hide.
-    pub identity: (u64, u64),
-    /// A process listens on the kubelet's socket in it.
-    pub is_served: bool,
-}
-
 impl Suspect {
     /// Returns true if a plugin folder is this kubelet's.
     pub fn owns(&self, identity: Option<(u64, u64)>) -> bool {
@@ -97,57 +87,103 @@ pub fn suspects(root: &Path) -> Result<Vec<Suspect>, FindKubeletError> {
     Ok(pids.filter_map(|pid| suspect(root, pid)).collect())
 }
 
+/// A process whose name is a kubelet's, and what the kernel says of it. Its memory is not read, because it can block the
+/// reader: `cmdline` comes after the process is known to be trusted.
+struct Named {
+    comm: String,
+    stat: String,
+    /// Its PID namespace and its cgroups are those of a container.
+    is_in_container: bool,
+    /// Why it is not trusted.
+    distrust: Option<String>,
+}
+
+impl Named {
+    /// Reads about a process; `None`: it has another name, or has ended.
+    fn read(root: &Path, pid: i32) -> Option<Result<Self, Unreadable>> {
+        let file = |name: &str| format!("/proc/{pid}/{name}");
+        let comm = match read_beneath(root, &file("comm"), LIMIT) {
+            // A process can choose a name that is not UTF-8.
+            Ok(comm) => String::from_utf8_lossy(&comm).into_owned(),
+            Err(_) => return Some(Err(Unreadable)),
+        };
+        if !may_be_kubelet(&comm) {
+            // Nearly every process of a node.
+            return None;
+        }
+        let (Some(status), Some(stat)) = (read(root, &file("status")), read(root, &file("stat")))
+        else {
+            return Some(Err(Unreadable));
+        };
+        // The kernel has it of every process; a copy of a node's files may lack it.
+        let cgroups = read(root, &file("cgroup"));
+        let place = cgroups.map_or(CgroupPlace::Node, |text| cgroup_place(&text));
+        let is_in_container = has_own_pids(&status)
+            || match place {
+                CgroupPlace::Pod => true,
+                CgroupPlace::Node => false,
+                CgroupPlace::Outside => !shares_mounts(root, pid),
+            };
+        let distrust = check_process(root, pid, &status).err();
+        Some(Ok(Self { comm, stat, is_in_container, distrust }))
+    }
+}
+
+/// The kernel does not show a process, or it has ended.
+struct Unreadable;
+
+/// Returns true for a process with the mounts of the node's first process.
+fn shares_mounts(root: &Path, pid: i32) -> bool {
+    let mounts = |pid: i32| link_beneath(root, &format!("/proc/{pid}/ns/mnt")).ok();
+    let own = mounts(pid);
+    own.is_some() && own == mounts(1)
+}
+
 fn suspect(root: &Path, pid: i32) -> Option<Suspect> {
-    let unsure =
-        |doubt: &str| Suspect { pid, doubt: Some(doubt.to_owned()), root_dir: None, plugins: None };
-    let file = |name: &str| format!("/proc/{pid}/{name}");
+    let unsure = |doubt: String| Suspect { pid, doubt: Some(doubt), root_dir: None, plugins: None };
     let unreadable = || {
         // One that has ended meanwhile is none.
         let is_there = list_beneath(root, &format!("/proc/{pid}")).err() != Some(ReadError::Absent);
-        is_there.then(|| unsure("it is not accessible"))
+        is_there.then(|| unsure("it is not accessible".to_owned()))
     };
-    let Some(comm) = read(root, &file("comm")) else { return unreadable() };
-    if !comm.starts_with('k') {
-        return None;
+    let named = match Named::read(root, pid)? {
+        Ok(named) => named,
+        Err(Unreadable) => return unreadable(),
+    };
+    if let Some(reason) = named.distrust {
+        return Some(unsure(reason));
     }
-    let Some(stat) = read(root, &file("stat")) else { return unreadable() };
-    let Ok(command_line) = read_beneath(root, &file("cmdline"), LIMIT) else { return unreadable() };
-    let texts = ProcessTexts {
-        pid,
-        comm: &comm,
-        command_line: &command_line,
-        stat: &stat,
-        executable: link_beneath(root, &file("exe")).ok(),
-        working_folder: link_beneath(root, &file("cwd")).ok(),
-        boot_time: None,
+    let Ok(command_line) = read_beneath(root, &format!("/proc/{pid}/cmdline"), LIMIT) else {
+        return unreadable();
     };
+    let texts = texts(root, pid, &named, &command_line, None);
     let process = recognise(&texts, &NoFiles)?;
-    if let Err(reason) = check_process(root, pid) {
-        // Its own folders are not followed.
-        return Some(unsure(&reason));
-    }
-    let process = with_files(root, &texts, process);
-    let in_pod = read(root, &file("cgroup")).is_none_or(|cgroup| cgroup.contains("kubepods"));
-    let in_container = read(root, &file("status")).is_none_or(|status| depth(&status) > 1);
     let doubt = "it looks like a kubelet in a container".to_owned();
-    let root_dir = process.interpreted().root_dir;
     Some(Suspect {
         pid,
-        doubt: (in_pod || in_container).then_some(doubt),
+        doubt: named.is_in_container.then_some(doubt),
         plugins: plugin_folder(root, pid),
-        root_dir,
+        root_dir: with_files(root, &texts, process).interpreted().root_dir,
     })
 }
 
-/// Reads the plugin folder in the mount namespace of the process.
-fn plugin_folder(root: &Path, pid: i32) -> Option<PluginFolder> {
-    let own_root = root.join(format!("proc/{pid}/root"));
-    let folder = folder_beneath(&own_root, PLUGIN_FOLDER).ok()?;
-    let status = fstat(&folder).ok()?;
-    // By its descriptor, because a path would be followed from kq's own root.
-    let socket = format!("/proc/self/fd/{}/kubelet.sock", folder.as_raw_fd());
-    let is_served = listens(Path::new(&socket)) == Ok(true);
-    Some(PluginFolder { identity: (status.st_dev, status.st_ino), is_served })
+/// Returns the texts about a trusted process.
+fn texts<'t>(
+    root: &Path,
+    pid: i32,
+    named: &'t Named,
+    command_line: &'t [u8],
+    boot_time: Option<i64>,
+) -> ProcessTexts<'t> {
+    ProcessTexts {
+        pid,
+        comm: &named.comm,
+        command_line,
+        stat: &named.stat,
+        executable: link_beneath(root, &format!("/proc/{pid}/exe")).ok(),
+        working_folder: link_beneath(root, &format!("/proc/{pid}/cwd")).ok(),
+        boot_time,
+    }
 }
 
 /// The kubelets that run on a node, and the processes that only have the name of one.
@@ -165,9 +201,8 @@ pub const NONE_RUNS: &str = "no kubelet runs on this node";
 /// Finds the running kubelet: of several, the oldest; the others are named
 /// in it. An untrusted process is a failed source.
 ///
-/// A process in a container is ignored, whatever its name: it would decide which files are
-/// read and which program is executed for its version. A container has its own PID namespace,
-/// or a cgroup below kubepods.
+/// A process in a container is ignored, whatever its name: it would decide which files are read. A container has its own
+/// PID namespace, or a cgroup of a pod.
 ///
 /// # Errors
 ///
@@ -218,9 +253,8 @@ pub fn find_kubelets(root: &Path) -> Result<FoundKubelets, FindKubeletError> {
 }
 
 /// Checks that all user IDs of a process are a trusted user's, and that its program is trusted.
-fn check_process(root: &Path, pid: i32) -> Result<(), String> {
-    let status = read(root, &format!("/proc/{pid}/status")).unwrap_or_default();
-    let ids = user_ids(&status).or_else(|| Some(vec![owner_of_copy(root, pid)?]));
+fn check_process(root: &Path, pid: i32, status: &str) -> Result<(), String> {
+    let ids = user_ids(status).or_else(|| Some(vec![owner_of_copy(root, pid)?]));
     let ids = ids.ok_or("its user is not known")?;
     if let Some(uid) = ids.into_iter().find(|uid| !is_trusted_user(*uid)) {
         return Err(format!("it runs as user {uid}, expected {}", trusted_users()));
@@ -257,36 +291,22 @@ fn look_at(
     pid: i32,
     boot_time: Option<i64>,
 ) -> Option<Result<KubeletProcess, String>> {
-    let file = |name: &str| format!("/proc/{pid}/{name}");
-    let comm = read(root, &file("comm"))?;
-    if !comm.starts_with('k') {
-        // Nearly every process of a node has another name.
+    let named = Named::read(root, pid)?.ok()?;
+    if named.is_in_container {
         return None;
     }
-    let stat = read(root, &file("stat"))?;
-    let command_line = read_beneath(root, &file("cmdline"), LIMIT).ok()?;
-    let texts = ProcessTexts {
-        pid,
-        comm: &comm,
-        command_line: &command_line,
-        stat: &stat,
-        executable: link_beneath(root, &file("exe")).ok(),
-        working_folder: link_beneath(root, &file("cwd")).ok(),
-        boot_time,
-    };
-    let process = recognise(&texts, &NoFiles)?;
-    let own_cgroups = read(root, &file("cgroup")).unwrap_or_default();
-    if depth(&read(root, &file("status"))?) > 1 || own_cgroups.contains("kubepods") {
-        return None;
-    }
-    if let Err(reason) = check_process(root, pid) {
+    if let Some(reason) = named.distrust {
         return Some(Err(reason));
     }
+    let file = |name: &str| format!("/proc/{pid}/{name}");
+    let command_line = read_beneath(root, &file("cmdline"), LIMIT).ok()?;
+    let texts = texts(root, pid, &named, &command_line, boot_time);
+    let process = recognise(&texts, &NoFiles)?;
     // The process ID may be reused between two reads, and the process can execute a
     // program that runs as root.
     let still = start_ticks(&read(root, &file("stat"))?)?;
     let is_same = still == process.start_ticks
-        && read(root, &file("comm")).as_ref() == Some(&comm)
+        && read(root, &file("comm")).as_ref() == Some(&named.comm)
         && read_beneath(root, &file("cmdline"), LIMIT).is_ok_and(|line| line == command_line);
     is_same.then(|| Ok(with_files(root, &texts, process)))
 }
@@ -310,13 +330,6 @@ impl NodeFiles for TrustedFiles<'_> {
     fn names(&self, folder: &str) -> Option<Vec<String>> {
         list_trusted(self.0, folder).ok()
     }
-}
-
-/// Counts the PIDs of a process: one in each namespace that contains it, from that of the
-/// reader's `/proc` on. Kernels before 4.1 do not report them, which counts as one.
-fn depth(status: &str) -> usize {
-    let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
-    line.map_or(1, |line| line.split_whitespace().count())
 }
 
 fn read(root: &Path, path: &str) -> Option<String> {

@@ -16,10 +16,12 @@ pub mod kubelet_files;
 pub mod line_file;
 pub mod memory;
 pub mod own_program;
+pub mod package_version;
 pub mod pod_resources;
 mod read_error;
 pub mod recording_file;
 pub mod snapshot_file;
+pub mod watchdog;
 
 #[cfg(target_os = "linux")]
 pub mod cgroup_files;
@@ -45,6 +47,8 @@ mod open;
 mod place;
 #[cfg(target_os = "linux")]
 pub mod probe;
+#[cfg(target_os = "linux")]
+mod process_folder;
 #[cfg(target_os = "linux")]
 pub mod program_version;
 #[cfg(target_os = "linux")]

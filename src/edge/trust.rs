@@ -11,23 +11,26 @@
 //! | a socket               | its owner is trusted; so is the listening user (`SO_PEERCRED`)               |
 //! | a program              | as a file; it is not set-user-ID                                             |
 //!
-//! A world-writable folder is rejected even if it is sticky, like `/tmp`. Group write permission is accepted for root's
-//! group, or kq's own where kq does not run as root, unless an access control list adds users to it.
+//! A world-writable folder is rejected even if it is sticky, like `/tmp`. So is one that a group may write to, root's
+//! group too: containers whose user has the group 0 are common. Only where kq does not run as root, its own group may
+//! write, unless an access control list adds users to it. A FUSE file system is rejected if another user mounted it.
 //!
 //! The path is resolved from the node's root on descriptors, one component at a time, and kq follows links itself. kq
-//! reads, executes or connects to the checked descriptor, or a name in a checked folder.
+//! reads or connects to the checked descriptor, or a name in a checked folder.
 
 use crate::edge::host::{
     MOST_LINKS, ReadError, expect_kind, link_beneath, names_in, open, open_folder, parts, system,
 };
 use crate::edge::input::plain;
 use crate::edge::memory;
-use rustix::fs::{self, FileType, Mode, OFlags, Stat};
+use crate::edge::watchdog::reading;
+use crate::facts::mounts::Mounts;
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat, StatxFlags};
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
@@ -178,11 +181,10 @@ impl TrustedSocket {
     }
 }
 
-/// A trusted program. The checked file is executed, even if its path now leads elsewhere.
+/// A trusted program, from whose file its version is read. It is never executed.
 #[derive(Debug)]
 pub struct TrustedProgram {
-    file: OwnedFd,
-    root: PathBuf,
+    file: File,
     path: String,
 }
 
@@ -191,31 +193,24 @@ impl TrustedProgram {
     ///
     /// # Errors
     ///
-    /// Fails if it cannot be executed, and with [`ReadError::Untrusted`].
+    /// Fails if it is not a readable program, and with [`ReadError::Untrusted`].
     pub fn find(root: &Path, path: &str) -> Result<Self, ReadError> {
         let place = walk(root, path)?;
         check_program(&place.stat, &place.shown)?;
-        check_file(&place.file, &place.stat, &place.shown)?;
-        if place.stat.st_mode & 0o111 == 0 || kind_of(&place.stat) != FileType::RegularFile {
-            return Err(ReadError::System("not an executable file".to_owned()));
-        }
-        Ok(Self { file: place.file, root: root.to_owned(), path: path.to_owned() })
+        Ok(Self { file: open_program(&place.file, &place.shown)?, path: path.to_owned() })
     }
 
-    /// Finds the program that a process runs, at its path below the node's root.
+    /// Finds the program that a process runs. A program that was replaced or removed since the process started is
+    /// found as well: the kernel keeps the file.
     ///
     /// # Errors
     ///
-    /// Fails as [`find`](Self::find) does, and if another file is at that path now.
+    /// Fails as [`find`](Self::find) does.
     pub fn of_process(root: &Path, pid: i32) -> Result<Self, ReadError> {
         let running = running_program(root, pid)?;
-        let program = Self::find(root, &running.path)?;
-        let stat = fs::fstat(&program.file).map_err(system)?;
-        if (stat.st_dev, stat.st_ino) != (running.stat.st_dev, running.stat.st_ino) {
-            let reason = format!("{} is no longer the program of process {pid}", running.path);
-            return Err(ReadError::System(reason));
-        }
-        Ok(program)
+        check_program(&running.stat, &running.path)?;
+        let file = open_program(&running.file, &running.path)?;
+        Ok(Self { file, path: format!("/proc/{pid}/exe") })
     }
 
     /// Returns the path on the node.
@@ -223,14 +218,25 @@ impl TrustedProgram {
         &self.path
     }
 
-    /// Returns the node's root.
-    pub(in crate::edge) fn root(&self) -> &Path {
-        &self.root
+    /// Returns the file, open for reading.
+    pub(in crate::edge) fn file(&self) -> &File {
+        &self.file
     }
+}
 
-    pub(in crate::edge) fn file(&self) -> impl AsFd + '_ {
-        self.file.as_fd()
+/// Opens a checked file for reading, and checks what was opened.
+fn open_program(checked: &OwnedFd, shown: &str) -> Result<File, ReadError> {
+    let stat = fs::fstat(checked).map_err(system)?;
+    if stat.st_mode & 0o111 == 0 || kind_of(&stat) != FileType::RegularFile {
+        return Err(ReadError::System("not an executable file".to_owned()));
     }
+    let _reading = reading(shown);
+    // The checked descriptor has no right to read; its path leads to the same file.
+    let path = format!("/proc/self/fd/{}", checked.as_raw_fd());
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = fs::open(path, flags, Mode::empty()).map_err(system)?;
+    check_file(&file, &fs::fstat(&file).map_err(system)?, shown)?;
+    Ok(File::from(file))
 }
 
 /// Checks that the program of a process belongs to a trusted owner, that no other user can write to it, and that it runs
@@ -256,6 +262,7 @@ struct RunningProgram {
 
 fn running_program(root: &Path, pid: i32) -> Result<RunningProgram, ReadError> {
     let link = format!("/proc/{pid}/exe");
+    let _reading = reading(&link);
     let folder = open_folder(root, &format!("/proc/{pid}"))?;
     let path = link_beneath(root, &link)?;
     let is_kernels = fs::fstatfs(&folder).is_ok_and(|found| found.f_type == fs::PROC_SUPER_MAGIC);
@@ -284,10 +291,12 @@ struct Place {
 /// Resolves a path below the node's root and checks every folder above it. A folder at the end is checked
 /// too.
 fn walk(root: &Path, path: &str) -> Result<Place, ReadError> {
+    let _reading = reading(path);
     let mut ahead = parts(Path::new(path));
     let root = open_folder(root, "/")?;
     check_file(&root, &fs::fstat(&root).map_err(system)?, "/")?;
-    let mut folders = vec![(root, PathBuf::from("/"))];
+    let device = device_of(&root)?;
+    let mut folders = vec![(root, PathBuf::from("/"), device)];
     let mut links = 0;
     let mut ended = None;
     while let Some(part) = ahead.pop() {
@@ -297,10 +306,14 @@ fn walk(root: &Path, path: &str) -> Result<Place, ReadError> {
             folders.truncate(folders.len().max(2) - 1);
             continue;
         }
-        let (folder, above) = folders.last().expect("the root is never taken away");
+        let (folder, above, above_device) = folders.last().expect("the root is never taken away");
         let shown = above.join(&part);
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = fs::openat(folder, &part, flags, Mode::empty()).map_err(system)?;
+        let device = device_of(&file)?;
+        if device != *above_device {
+            check_mount(device, &shown)?;
+        }
         let stat = fs::fstat(&file).map_err(system)?;
         match kind_of(&stat) {
             FileType::Symlink => {
@@ -317,7 +330,7 @@ fn walk(root: &Path, path: &str) -> Result<Place, ReadError> {
             }
             FileType::Directory => {
                 check_file(&file, &stat, &shown.to_string_lossy())?;
-                folders.push((file, shown));
+                folders.push((file, shown, device));
             }
             _ if !ahead.is_empty() => return Err(ReadError::Absent),
             _ => {
@@ -331,13 +344,42 @@ fn walk(root: &Path, path: &str) -> Result<Place, ReadError> {
     if let Some(place) = ended {
         return Ok(place);
     }
-    let (file, shown) = folders.pop().expect("the root is never taken away");
+    let (file, shown, _) = folders.pop().expect("the root is never taken away");
     let stat = fs::fstat(&file).map_err(system)?;
     let folder = file.try_clone().map_err(|error| ReadError::System(plain(&error)))?;
     Ok(Place { folder, name: ".".into(), file, stat, shown: shown.to_string_lossy().into_owned() })
 }
 
+/// Returns the device of an open file. The server of a file system is not asked, which may never answer.
+fn device_of(file: &OwnedFd) -> Result<(u32, u32), ReadError> {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
+    match fs::statx(file, "", flags, StatxFlags::TYPE) {
+        Ok(found) => Ok((found.stx_dev_major, found.stx_dev_minor)),
+        // Forbidden by a filter of system calls, or not known to the kernel.
+        Err(Errno::NOSYS | Errno::PERM) => {
+            let device = fs::fstat(file).map_err(system)?.st_dev;
+            Ok((fs::major(device), fs::minor(device)))
+        }
+        Err(error) => Err(system(error)),
+    }
+}
+
+/// Rejects a FUSE file system that another user mounted: its program decides who seems to own what is there.
+fn check_mount((major, minor): (u32, u32), shown: &Path) -> Result<(), ReadError> {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let mounts = Mounts::parse(&mounts);
+    let mount = mounts.of_device(&format!("{major}:{minor}"));
+    match mount.and_then(|mount| mount.mounted_by).filter(|uid| !is_trusted_user(*uid)) {
+        None => Ok(()),
+        Some(uid) => {
+            let shown = shown.display();
+            Err(untrusted(format!("{shown} is on a FUSE file system that user {uid} mounted")))
+        }
+    }
+}
+
 fn read_at(place: Place, limit: u64) -> Result<Vec<u8>, ReadError> {
+    let _reading = reading(&place.shown);
     // The type first: opening a device can have side effects.
     expect_kind(&place.file, FileType::RegularFile)?;
     let flags =
@@ -353,11 +395,12 @@ fn read_at(place: Place, limit: u64) -> Result<Vec<u8>, ReadError> {
     if content.len() as u64 > limit { Err(ReadError::TooLarge { limit }) } else { Ok(content) }
 }
 
-/// Returns true for a group whose members may write to trusted files: root's, and kq's own where it does not run as
-/// root, because a user's own group usually has no other member.
+/// Returns true for a group whose members may write to trusted files: kq's own where it does not run as root, because a
+/// user's own group usually has no other member. Root's group is not: a container that runs as any user with the group 0
+/// is a member of it, and may have mounted the folder.
 fn is_trusted_group(gid: u32) -> bool {
     let is_root = rustix::process::geteuid().is_root();
-    gid == 0 || (!is_root && gid == rustix::process::getegid().as_raw())
+    !is_root && gid != 0 && gid == rustix::process::getegid().as_raw()
 }
 
 fn kind_of(stat: &Stat) -> FileType {

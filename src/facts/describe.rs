@@ -8,7 +8,9 @@ use crate::facts::allocatable::{OverReserved, ReservationError, node_allocatable
 use crate::facts::cgroup_mode::{CgroupDriver, CgroupVersion, ParseCgroupError};
 use crate::facts::found_node::Live;
 use crate::facts::host::{HUGEPAGES, HostFacts};
-use crate::facts::kubelet::{configuration, gates, given_version, warn_of_version};
+use crate::facts::kubelet::{
+    configuration, gates, given_version, warn_of_version, warn_of_versions,
+};
 use crate::facts::kubelet_config::{
     CgroupMode, ConfigError, EffectiveConfiguration, KubeletConfiguration, Source, ValidationError,
     aggregate, effective, validate,
@@ -131,6 +133,10 @@ pub fn describe(sources: &NodeSources) -> Result<Node, DescribeError> {
     let mut warnings = Vec::new();
     let version = kubelet_version(sources, &mut facts)?;
     warn_of_version(version, &mut warnings);
+    if sources.kubelet_version.is_none() {
+        let running = sources.live.as_ref().and_then(|live| live.kubelet_version.as_ref());
+        warn_of_versions(sources.object.as_ref(), running, &mut warnings);
+    }
     let given = configuration(&sources.config, version, &mut warnings)?;
     let gates = gates(&given, version, &sources.config)?;
     let mut live = Live { sources: sources.live.as_ref(), warnings: Vec::new() };

@@ -15,7 +15,7 @@ use crate::k8s::version::KubeletVersion;
 pub struct LiveSources {
     /// The machine's facts.
     pub host: HostFacts,
-    /// The answer of the kubelet's own program, and its path.
+    /// The version of the running kubelet, and its source.
     pub kubelet_version: Option<(String, String)>,
     /// The driver that the runtime reports to the kubelet, and the call that reports it.
     pub runtime_driver: Option<(CgroupDriver, String)>,

@@ -43,7 +43,7 @@ pub struct KubeletSources<'a> {
     pub version: Option<KubeletVersion>,
     /// A Node object, and where it is from.
     pub object: Option<&'a (String, NodeObject)>,
-    /// The answer of the kubelet's own program, and its path.
+    /// The version of the running kubelet, and its source.
     pub program: Option<&'a (String, String)>,
 }
 
@@ -74,6 +74,9 @@ pub fn describe_kubelet(sources: KubeletSources<'_>) -> Result<Kubelet, Describe
     let given = given_version(sources.version, sources.object, sources.program)?;
     let (version, version_origin) = given.unwrap_or((KubeletVersion::NEWEST, Origin::Assumed));
     warn_of_version(version, &mut warnings);
+    if sources.version.is_none() {
+        warn_of_versions(sources.object, sources.program, &mut warnings);
+    }
     let given = configuration(sources.config, version, &mut warnings)?;
     let gates = gates(&given, version, sources.config)?;
     // Rejecting cgroup v1 matters only for questions about cgroups.
@@ -90,7 +93,7 @@ pub fn describe_kubelet(sources: KubeletSources<'_>) -> Result<Kubelet, Describe
     })
 }
 
-/// Returns the version and its source: a flag, the Node object, the kubelet's own program.
+/// Returns the version and its source: a flag, the Node object, the running kubelet.
 pub(super) fn given_version(
     flag: Option<KubeletVersion>,
     object: Option<&(String, NodeObject)>,
@@ -120,6 +123,25 @@ pub(super) fn warn_of_version(version: KubeletVersion, warnings: &mut Vec<Warnin
         );
         warnings.push(Warning::new(WarningCode::UnknownRules, text).about(version.to_string()));
     }
+}
+
+/// Warns where the Node object and the running kubelet have different versions, as during an upgrade.
+pub(super) fn warn_of_versions(
+    object: Option<&(String, NodeObject)>,
+    program: Option<&(String, String)>,
+    warnings: &mut Vec<Warning>,
+) {
+    let (Some((file, object)), Some((running, source))) = (object, program) else { return };
+    let reported = object.status.node_info.kubelet_version.as_str();
+    if reported.is_empty() || reported == running.trim() {
+        return;
+    }
+    let text = format!(
+        "the kubelet's version is {reported} in {file}, and {} in {source}: kq follows {reported} \
+         (--kubelet-version chooses)",
+        running.trim()
+    );
+    warnings.push(Warning::new(WarningCode::VersionsDiffer, text).about(reported));
 }
 
 /// Returns the gates of a configuration.

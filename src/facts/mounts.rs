@@ -14,6 +14,8 @@ pub struct Mount {
     pub point: String,
     /// `ext4`, `xfs`, `overlay`.
     pub kind: String,
+    /// The user who mounted it, for FUSE: a program of this user answers.
+    pub mounted_by: Option<u32>,
 }
 
 impl Mounts {
@@ -41,6 +43,16 @@ impl Mounts {
         let point = same.or_else(|| longest(&mut above.iter()))?;
         let mut last = above.into_iter().rev();
         last.find(|mount| mount.point == point && (!is_same || mount.device == device))
+    }
+
+    /// Returns the mount of a device.
+    pub fn of_device(&self, device: &str) -> Option<&Mount> {
+        self.0.iter().find(|mount| mount.device == device)
+    }
+
+    /// Returns the mounts that a path without links leads through: what is mounted on it, or on a folder above it.
+    pub fn above(&self, path: &str) -> impl Iterator<Item = &Mount> {
+        self.0.iter().filter(move |mount| path == mount.point || is_beneath(path, &mount.point))
     }
 
     /// Returns where something is mounted beneath a folder, in order. What is mounted beneath another
@@ -73,7 +85,10 @@ fn parse_line(line: &str) -> Option<Mount> {
     let mut fields = mount.split(' ').skip(2);
     let (device, _, point) = (fields.next()?, fields.next()?, fields.next()?);
     let kind = filesystem.split(' ').next()?;
-    Some(Mount { device: device.to_owned(), point: unescape(point)?, kind: kind.to_owned() })
+    let options = filesystem.rsplit(' ').next().unwrap_or_default().split(',');
+    let mut mounted_by = options.filter_map(|option| option.strip_prefix("user_id=")?.parse().ok());
+    let (device, kind) = (device.to_owned(), kind.to_owned());
+    Some(Mount { device, point: unescape(point)?, mounted_by: mounted_by.next(), kind })
 }
 
 #[cfg(test)]

@@ -106,6 +106,19 @@ pub struct LowLevelRuntime {
     pub path: String,
 }
 
+impl LowLevelRuntime {
+    /// Reads `NAME=VERSION`, such as `runc=1.3.1`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (name, version) = text.split_once('=')?;
+        let is_version = version.starts_with(|c: char| c.is_ascii_digit());
+        (!name.is_empty() && is_version).then(|| Self {
+            name: name.to_owned(),
+            version: version.to_owned(),
+            path: String::new(),
+        })
+    }
+}
+
 /// A pod's sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

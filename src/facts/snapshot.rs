@@ -18,10 +18,11 @@ use crate::facts::kubelet_config::Source;
 use crate::facts::kubelet_process::KubeletProcess;
 use crate::facts::lookup::Lookup;
 use crate::facts::node_object::NodeObject;
-use crate::facts::runtime::RuntimeFacts;
+use crate::facts::runtime::{LowLevelRuntime, RuntimeFacts};
 use crate::facts::state_files::StateFiles;
 use crate::facts::stats_summary::StatsSummary;
 use crate::k8s::manifest::LoadedPod;
+use crate::k8s::version::KubeletVersion;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -53,7 +54,7 @@ pub struct Snapshot {
     pub node_name: Lookup<String>,
     /// The running kubelet.
     pub kubelet: Lookup<KubeletProcess>,
-    /// Its version: `v1.36.2`.
+    /// Its version: `v1.36.2`. [`Snapshot::kubelet_build`] has the Node object's in addition.
     pub kubelet_version: Lookup<String>,
     /// Its configuration.
     pub kubelet_config: Lookup<RecordedConfig>,
@@ -163,6 +164,31 @@ fn without_secrets<S: Serializer>(pods: &[LoadedPod], serializer: S) -> Result<S
         loaded.pod.redact();
         loaded
     }))
+}
+
+impl Snapshot {
+    /// Returns the kubelet's version in its own words, for every answer in this order: of the Node object, else of the
+    /// running kubelet.
+    pub fn kubelet_build(&self) -> Option<&str> {
+        let object = self.node.value().map(|node| node.status.node_info.kubelet_version.as_str());
+        let own = self.kubelet_version.value().map(String::as_str);
+        object.filter(|version| !version.is_empty()).or(own)
+    }
+
+    /// Sets the kubelet's version, in place of what the Node object and the kubelet report.
+    pub fn put_kubelet_version(&mut self, source: &str, version: KubeletVersion) {
+        self.kubelet_version = Lookup::found(source, format!("v{version}"));
+        if let Some(node) = &mut self.node.found {
+            node.value.status.node_info.kubelet_version.clear();
+        }
+    }
+
+    /// Sets the low-level runtime; `false`: the container runtime, of which it is a part, is unknown.
+    pub fn put_low_level(&mut self, source: &str, runtime: LowLevelRuntime) -> bool {
+        let Some(found) = &mut self.runtime.found else { return false };
+        found.value.low_level = Lookup::found(source, runtime);
+        true
+    }
 }
 
 impl PodSource {

@@ -16,6 +16,8 @@ pub enum WarningCode {
     UnknownVersion,
     /// kq does not know the rules of a version of the kubelet and uses those of another one. `about`: the version.
     UnknownRules,
+    /// The sources of the kubelet's version contradict each other. `about`: the version that the answer follows.
+    VersionsDiffer,
     /// A file of the machine could not be read. `about`: the file.
     UnreadHostFile,
     /// A part of the cgroup tree could not be read. `about`: the cgroup or the file of it.

@@ -1,12 +1,12 @@
 //! Gathers a node: the sources, their order, and the dependencies between facts.
 
-use super::config::{self, KubeletConfig, KubeletProcesses};
+use super::config::{self, KubeletConfig, KubeletProcesses, KubeletServer};
 use super::facts::{self, Below, FactKey};
 use super::needs::Needs;
 use super::pods::{self, PodsQuestion};
 use super::source_order::NodeInQuestion;
 use super::spec::NodeSpec;
-use super::{folders, remote, runtime, stats};
+use super::{folders, remote, runtime, stats, version};
 use crate::answer::Failure;
 use crate::cgroup::live::place::named_cgroup;
 use crate::edge::cgroup_tree::{TreeNeeds, read_tree};
@@ -16,17 +16,15 @@ use crate::edge::input::shown;
 use crate::edge::kubelet_process::stopped_kubelet;
 use crate::edge::kubelet_process::{NONE_RUNS, find_kubelet};
 use crate::edge::no_live_node;
-use crate::edge::program_version::program_version;
 use crate::edge::snapshot_file::{SnapshotFileError, read_snapshot};
-use crate::edge::trust::{TrustedProgram, read_trusted};
+use crate::edge::watchdog;
 use crate::facts::cgroup_layout::CgroupLayout;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use crate::facts::host::HostFacts;
-use crate::facts::kubelet_process::{KubeletProcess, Program};
+use crate::facts::kubelet_process::KubeletProcess;
 use crate::facts::lookup::{FailedSource, Lookup, Sourced};
 use crate::facts::node_object::NodeObject;
 use crate::facts::snapshot::{API_VERSION, HostRoot, KIND, Snapshot};
-use crate::k8s::version::KubeletVersion;
 use serde_json::Value;
 use std::path::Path;
 
@@ -87,6 +85,7 @@ fn put_given(
 /// Gathers from the node. Only an indispensable fact is a failure; any other missing fact is recorded with its
 /// reason.
 fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapshot, Failure> {
+    watchdog::begin(spec.timeout.saturating_mul(3));
     let (root, because) = host_root(spec.host_root.as_deref());
     let root = std::path::absolute(&root).unwrap_or(root);
     if !root.is_dir() {
@@ -137,7 +136,16 @@ fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapsho
         false => named_node(spec).unwrap_or_default(),
     };
     let version = match kubelet.value() {
-        Some(process) if needs.has(FactKey::Node) => ask_version(&root, process, spec),
+        Some(process) if needs.has(FactKey::Node) => {
+            let config = settings.value();
+            version::gather(&KubeletServer {
+                spec,
+                node,
+                root: &root,
+                process: Some(process),
+                config,
+            })
+        }
         _ => Lookup::default(),
     };
     let runtime = match needs.needs_runtime() {
@@ -241,42 +249,6 @@ fn check_named(spec: &NodeSpec) -> Result<(), Failure> {
 
 fn find(root: &Path) -> Lookup<KubeletProcess> {
     find_kubelet(root).unwrap_or_else(|error| Lookup::failed("/proc", error.to_string()))
-}
-
-/// Runs the kubelet's own program for its version; the program of k3s contains the kubelet.
-fn ask_version(root: &Path, process: &KubeletProcess, spec: &NodeSpec) -> Lookup<String> {
-    let source = format!("/proc/{}/exe --version", process.pid);
-    if process.program == Program::Kubelite {
-        // MicroK8s has no such flag, and would start a second instance.
-        return snap_version(root, process);
-    }
-    let program = match TrustedProgram::of_process(root, process.pid) {
-        Ok(program) => program,
-        Err(error) => return Lookup::failed(source, format!("not executed: {error}")),
-    };
-    match program_version(&program, spec.timeout) {
-        Ok(version) => Lookup::found(source, version),
-        Err(error) => Lookup::failed(source, error.to_string()),
-    }
-}
-
-/// Returns the version of MicroK8s, which is the kubelet's, from its snap.
-fn snap_version(root: &Path, process: &KubeletProcess) -> Lookup<String> {
-    let program = process.executable.as_deref().map(Path::new);
-    let Some(folder) = program.and_then(Path::parent) else {
-        return Lookup::failed("the snap of MicroK8s", "the program of the kubelet is not shown");
-    };
-    let path = folder.join("meta/snap.yaml").display().to_string();
-    let text = match read_trusted(root, &path, LIMIT) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(error) => return Lookup::failed(path, error.to_string()),
-    };
-    let version = text.lines().find_map(|line| line.strip_prefix("version:"));
-    let version = version.map(|version| version.trim().trim_matches(['"', '\'']));
-    match version.filter(|version| version.parse::<KubeletVersion>().is_ok()) {
-        Some(version) => Lookup::found(path, version.to_owned()),
-        None => Lookup::failed(path, "names no version of Kubernetes"),
-    }
 }
 
 /// Returns true for a Node object of this machine: by the machine's number, else by its name.

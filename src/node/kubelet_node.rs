@@ -201,7 +201,7 @@ impl KubeletNode {
     /// # Errors
     ///
     /// Fails as [`gather`] and [`KubeletNode::describe`] do.
-    pub(super) fn gather_with(
+    pub fn gather_with(
         spec: &NodeSpec,
         options: &KubeletOptions,
         needs: Needs,

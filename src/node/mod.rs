@@ -24,6 +24,7 @@ mod runtime;
 pub mod source_order;
 mod spec;
 mod stats;
+mod version;
 
 pub use facts::{FactKey, FactSet, summary};
 pub use gather::{cgroup_tree, check_live, gather, is_of_this_machine, tree_failure};

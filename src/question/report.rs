@@ -160,10 +160,7 @@ fn no_answer(failure: &Failure) -> NoAnswer {
 fn title(snapshot: &Snapshot) -> Vec<(&'static str, String)> {
     let mut title = Vec::new();
     let object = snapshot.node.value();
-    let info = object.map(|object| object.status.node_info.kubelet_version.clone());
-    let kubelet =
-        info.filter(|it| !it.is_empty()).or_else(|| snapshot.kubelet_version.value().cloned());
-    title.extend(kubelet.map(|version| ("kubelet", version)));
+    title.extend(snapshot.kubelet_build().map(|version| ("kubelet", version.to_owned())));
     if let Some(runtime) = snapshot.runtime.value() {
         let version = &runtime.version;
         title.push(("runtime", format!("{} {}", version.runtime_name, version.runtime_version)));

@@ -130,10 +130,11 @@ pub fn versions(node: &KubeletNode) -> Versions {
             "no kubelet and no Node object were found".to_owned()
         };
         let text = format!("the kubelet's version is unknown: {reason}");
-        basis.lack(
-            Missing::new(MissingFact::KubeletVersion, text)
-                .with_flags(["--snapshot FILE", "--kubeconfig FILE"]),
-        );
+        basis.lack(Missing::new(MissingFact::KubeletVersion, text).with_flags([
+            "--kubelet-version VERSION",
+            "--snapshot FILE",
+            "--kubeconfig FILE",
+        ]));
         basis.assume_all(node.assumed().into_iter().filter(|it| it.contains("of version")));
     }
     let unknown = match snapshot.runtime.value() {
@@ -154,9 +155,7 @@ pub fn versions(node: &KubeletNode) -> Versions {
 /// Returns the kubelet's version in its own words, from the source that took precedence.
 fn kubelet(node: &KubeletNode) -> Option<ComponentVersion> {
     let Origin::Source(source) = &node.kubelet.version_origin else { return None };
-    let object = node.snapshot.node.value().map(|it| it.status.node_info.kubelet_version.as_str());
-    let program = node.snapshot.kubelet_version.value().map(String::as_str);
-    let version = object.filter(|version| !version.is_empty()).or(program)?;
+    let version = node.snapshot.kubelet_build()?;
     Some(ComponentVersion::new("kubelet", version, source))
 }
 

@@ -36,6 +36,9 @@ mod nodes;
 mod objects;
 /// kq predicts the victims of a recorded kubelet.
 mod preemption;
+/// Files of programs with a version.
+#[path = "../support/program_file.rs"]
+mod program_file;
 /// Pods run on a real containerd and runc, and the kernel has what kq planned.
 #[cfg(feature = "cri")]
 mod real;
@@ -44,6 +47,8 @@ mod report;
 /// The servers of gRPC services that kq is a client of, for fakes.
 #[cfg(feature = "cri")]
 mod services;
+/// What the sources of the whole repository contain.
+mod source_files;
 /// An unprivileged user of the node does not lead kq astray: the claims of `docs/security.md`.
 mod trust;
 /// kq agrees with answers recorded from the kubelet's own functions.

@@ -4,7 +4,7 @@ use crate::{progress, top, write};
 pub use kq::answer::Failure;
 use kq::answer::FailureKind;
 use kq::answer::{Assumption, Basis};
-use kq::edge::memory;
+use kq::edge::{memory, watchdog};
 use kq::facts::limits;
 use kq::facts::origin::Origin;
 use kq::output::screen::Tone;
@@ -12,9 +12,19 @@ use kq::output::terminal::{brief, plain, show};
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-/// A change has begun.
-static CHANGES: AtomicBool = AtomicBool::new(false);
+/// The change that has begun; `None`: nothing was changed.
+static CHANGES: Mutex<Option<Changes>> = Mutex::new(None);
+
+/// A change, for the case that kq has to end in the middle of it.
+#[derive(Default)]
+struct Changes {
+    /// The number of steps, if known.
+    total: Option<usize>,
+    /// The steps that are done, a line each.
+    done: Vec<String>,
+}
 
 /// Notes are never shortened.
 static IS_VERBOSE: AtomicBool = AtomicBool::new(false);
@@ -87,10 +97,6 @@ pub fn report(failure: &Failure) -> ExitCode {
 
 /// Ends kq where what it reads takes more memory than it may. Where the kernel does not say how much that is, only
 /// the limits of the readers hold.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the process ends here, whatever it does on other threads"
-)]
 pub fn watch_memory() {
     let over = |exceeded: &memory::Exceeded| {
         let memory::Exceeded { source, received, allowed } = exceeded;
@@ -101,26 +107,65 @@ pub fn watch_memory() {
                 "more than {allowed} MiB of memory are needed, mostly for {received} bytes from {source}"
             ),
         };
-        top::restore();
-        to_stderr("kq", &brief(&text));
-        let (code, hint) = match CHANGES.load(Ordering::Relaxed) {
-            true => {
-                (Code::Stopped, "applied partially: check the current state before the next step")
-            }
-            false => (
-                Code::Missing,
-                "check that source: no node has as much data; or narrow the question",
-            ),
-        };
-        to_stderr("hint", hint);
-        std::process::exit(code as i32);
+        end_at_once(&text, "check that source: no node has as much data; or narrow the question");
     };
     let _ = memory::watch(limits::memory_for, over);
 }
 
-/// Records that a change begins.
-pub fn changes_begin() {
-    CHANGES.store(true, Ordering::Relaxed);
+/// Ends kq where a file of the node does not answer.
+pub fn watch_reads() {
+    watchdog::watch(|hung| {
+        let watchdog::Hung { path, limit } = hung;
+        let text = format!("{path}: no answer within {limit:?}");
+        end_at_once(
+            &text,
+            "check the file system that it is on, and the process that it belongs to; --timeout sets \
+             the limit, which is three times as long",
+        );
+    });
+}
+
+/// Ends the process, whatever it does on other threads.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the process ends here, whatever it does on other threads"
+)]
+fn end_at_once(text: &str, hint: &str) {
+    top::restore();
+    to_stderr("kq", &brief(text));
+    let changes = CHANGES.lock().unwrap_or_else(PoisonError::into_inner);
+    let code = match &*changes {
+        None => {
+            to_stderr("hint", hint);
+            Code::Missing
+        }
+        Some(changes) => {
+            changes.done.iter().for_each(|line| to_stderr("done", line));
+            let done = changes.done.len();
+            let text = match changes.total {
+                Some(total) => {
+                    format!("{done} of {total} steps done; the next one may be under way")
+                }
+                None => format!("{done} steps done; the next one may be under way"),
+            };
+            to_stderr("stopped", &text);
+            to_stderr("hint", "applied partially: check the current state before the next step");
+            Code::Stopped
+        }
+    };
+    std::process::exit(code as i32);
+}
+
+/// Records that a change of a number of steps begins; `None`: the number is not known.
+pub fn changes_begin(total: Option<usize>) {
+    let mut changes = CHANGES.lock().unwrap_or_else(PoisonError::into_inner);
+    changes.get_or_insert_default().total = total;
+}
+
+/// Records that a step of the change is done.
+pub fn change_done(line: impl Into<String>) {
+    let mut changes = CHANGES.lock().unwrap_or_else(PoisonError::into_inner);
+    changes.get_or_insert_default().done.push(line.into());
 }
 
 /// Writes something that an operator should know.

@@ -25,6 +25,7 @@ mod source_args;
 mod top;
 mod usage;
 mod version;
+mod version_args;
 mod what_if;
 mod write;
 
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     exit::watch_memory();
+    exit::watch_reads();
     let line = usage::parse();
     if let Err(failure) = line.check() {
         return exit::report(&failure);

@@ -4,6 +4,7 @@ use crate::exit::{Code, Failure, note};
 use crate::node_args::RootArgs;
 use crate::output_format::OutputFormat;
 use crate::source_args::{SourceArgs, gather};
+use crate::version_args::VersionArgs;
 use crate::write;
 use anyhow::anyhow;
 use kq::edge::snapshot_file::write_snapshot;
@@ -47,6 +48,9 @@ pub struct Args {
 
     #[command(flatten)]
     root: RootArgs,
+
+    #[command(flatten)]
+    versions: VersionArgs,
 }
 
 impl Args {
@@ -55,7 +59,8 @@ impl Args {
         refuse_form(self.output.as_deref(), "a snapshot is JSON; without -o it is printed")?;
         let given = self.root.config.given_config()?;
         let config = given.as_ref().map(|given| &given.config.value);
-        let snapshot = gather(&self.sources, &self.root, config, Needs::ALL)?;
+        let mut snapshot = gather(&self.sources, &self.root, config, Needs::ALL)?;
+        self.versions.put(&mut snapshot);
         let snapshot = as_stored(snapshot, given.as_ref());
         match &self.output {
             None => write::value(OutputFormat::Json, &snapshot)?,

@@ -3,7 +3,9 @@
 use crate::exit::{Code, Failure, note, tell};
 use crate::output_format::{OutputFormat, formats};
 use crate::source_args::SourceArgs;
+use crate::version_args::VersionArgs;
 use kq::edge::no_live_node;
+use kq::facts::snapshot::Snapshot;
 use kq::node::{KubeletNode, KubeletOptions};
 use kq::question::version::{client_version, table, versions, versions_needs};
 
@@ -33,6 +35,9 @@ pub struct Args {
 
     #[command(flatten)]
     sources: SourceArgs,
+
+    #[command(flatten)]
+    given: VersionArgs,
 }
 
 impl Args {
@@ -43,7 +48,9 @@ impl Args {
             return Ok(Code::Answered);
         }
         let options = KubeletOptions::default();
-        let node = match KubeletNode::gather(&self.sources.spec(), &options, versions_needs()) {
+        let put = |snapshot: &mut Snapshot| self.given.put(snapshot);
+        let spec = self.sources.spec();
+        let node = match KubeletNode::gather_with(&spec, &options, versions_needs(), put) {
             Ok(node) => node,
             // The version of kq itself is known on every system.
             Err(failure) if no_live_node().is_some_and(|reason| reason == failure.reason()) => {

@@ -109,7 +109,7 @@ pub(in crate::edge) struct Connection {
 }
 
 impl Connection {
-    /// Returns why a program that the runtime names is not executed.
+    /// Returns why a program that the runtime names does not count.
     pub(super) fn distrust(&self) -> Option<String> {
         distrust(self.listener)
     }

@@ -14,12 +14,13 @@
 //! {"crio": {"DefaultRuntime": "crun", "Runtimes": {"crun": {"RuntimePath": "/usr/bin/crun"}}}}
 //! ```
 //!
-//! The runtime names the program that creates containers, so the program is executed for its version only if its name is known and the file is trusted.
+//! The runtime names the program that creates containers. Its version is read from its file, if the file is trusted.
 
 use super::connect::words;
 use super::reason::chain;
 use crate::edge::host::{ReadError, open};
-use crate::edge::program_version::ask_version;
+use crate::edge::package_version::package_version;
+use crate::edge::program_version::program_version;
 use crate::edge::trust::TrustedProgram;
 use crate::facts::cgroup_mode::CgroupDriver;
 use crate::facts::distribution::{Place, of_runtime};
@@ -28,7 +29,6 @@ use rustix::fs::OFlags;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
 /// A runtime's own configuration.
 #[derive(Debug)]
@@ -169,44 +169,29 @@ fn text<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
 const FOLDERS: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
-/// The programs whose version is queried: OCI runtimes with the command line of runc.
-const KNOWN: [&str; 10] = [
-    "crun",
-    "crun-wasm",
-    "docker-runc",
-    "krun",
-    "nvidia-container-runtime",
-    "nvidia-container-runtime.cdi",
-    "nvidia-container-runtime.legacy",
-    "runc",
-    "sysbox-runc",
-    "youki",
-];
-
-/// Returns the name and version that the program prints.
-pub(super) fn ask(
+/// Returns the program's name and its version.
+pub(super) fn version(
     named: &NamedProgram,
     socket: &Path,
     host_root: &Path,
-    time: Duration,
 ) -> Result<LowLevelRuntime, String> {
     let program = find(&named.program, socket, host_root).map_err(|reason| {
         format!("{:?} of runtime {:?}: {reason}", named.program, named.runtime)
     })?;
-    if time.is_zero() {
-        return Err(format!("{}: no time left to query its version", program.path()));
+    let path = program.path().to_owned();
+    let error = match program_version(&program) {
+        Ok(found) => return Ok(LowLevelRuntime { name: found.name, version: found.version, path }),
+        Err(error) => chain(&error),
+    };
+    let name = path.rsplit('/').next().unwrap_or_default();
+    match package_version(host_root, name, &path) {
+        Ok((_, version)) => Ok(LowLevelRuntime { name: name.to_owned(), version, path }),
+        Err(reason) => Err(format!("{path}: {error}; {reason}")),
     }
-    let said = ask_version(&program, time)
-        .map_err(|error| format!("{}: {}", program.path(), chain(&error)))?;
-    Ok(LowLevelRuntime { name: said.name, version: said.version, path: program.path().to_owned() })
 }
 
 /// Returns a program of the node.
 fn find(program: &str, socket: &Path, host_root: &Path) -> Result<TrustedProgram, String> {
-    let name = program.rsplit('/').next().unwrap_or_default();
-    if !KNOWN.contains(&name) {
-        return Err("not executed: not the name of a known low-level runtime".to_owned());
-    }
     let found = |path: &str| TrustedProgram::find(host_root, path);
     if program.contains('/') {
         if !program.starts_with('/') {

@@ -48,7 +48,7 @@ pub fn read_runtime(
         Builder::new_current_thread().enable_io().enable_time().build().map_err(|error| {
             CriError::Connect { endpoint: endpoint.to_owned(), reason: chain(&error) }
         })?;
-    let (mut facts, info, distrust, time) = runtime.block_on(async {
+    let (mut facts, info, distrust) = runtime.block_on(async {
         let time = Time::within(deadline);
         let connection = time.limit(connect_checked(endpoint, host_root, named_by)).await;
         let connection = connection.unwrap_or_else(|reason| {
@@ -56,9 +56,8 @@ pub fn read_runtime(
         })?;
         let distrust = connection.distrust();
         let (facts, info) = ask(endpoint, connection.channel, needs, time).await?;
-        Ok((facts, info, distrust, time))
+        Ok((facts, info, distrust))
     })?;
-    // Closes the connection before a program is waited for.
     drop(runtime);
     if let Some(info) = &info
         && needs.sandbox_image
@@ -72,10 +71,9 @@ pub fn read_runtime(
     }
     if let Some(info) = info.filter(|_| needs.low_level) {
         facts.restricts_oom_score = info.as_ref().ok().map(RuntimeInfo::restricts_oom_score);
-        let left = time.end.saturating_duration_since(Instant::now());
         facts.low_level = match distrust {
-            None => low_level_of(info, endpoint, &socket, host_root, left),
-            // It would decide which program is executed.
+            None => low_level_of(info, endpoint, &socket, host_root),
+            // It would decide which program's version is the node's.
             Some(reason) => Lookup::failed(format!("{endpoint} Status(verbose)"), reason),
         };
     }
@@ -244,21 +242,20 @@ async fn driver(channel: Channel, endpoint: String, time: Time) -> Lookup<Cgroup
     sought
 }
 
-/// Returns the low-level runtime: its program from the configuration, its version from the program.
+/// Returns the low-level runtime: its program from the configuration, its version from the program's file.
 fn low_level_of(
     info: Answer<RuntimeInfo>,
     endpoint: &str,
     socket: &Path,
     host_root: &Path,
-    time: Duration,
 ) -> Lookup<LowLevelRuntime> {
     let source = format!("{endpoint} Status(verbose)");
     let named = match info.and_then(|info| info.program()) {
         Ok(named) => named,
         Err(reason) => return Lookup::failed(source, reason),
     };
-    match info::ask(&named, socket, host_root, time) {
-        Ok(said) => Lookup::found(format!("{} --version", said.path), said),
+    match info::version(&named, socket, host_root) {
+        Ok(found) => Lookup::found(found.path.clone(), found),
         Err(reason) => Lookup::failed(source, reason),
     }
 }

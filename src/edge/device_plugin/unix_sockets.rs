@@ -3,6 +3,7 @@
 use crate::device::plugins::Process;
 use crate::edge::input::plain;
 use crate::edge::memory;
+use crate::edge::watchdog::reading;
 use crate::facts::unix_sockets::{UnixSocket, parse};
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
@@ -27,6 +28,7 @@ const LARGEST: u64 = 64 << 20;
 pub fn table(host_root: &Path) -> Result<Vec<UnixSocket>, String> {
     let read = |place: &str| -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
+        let _reading = reading(place);
         fs::File::open(host_root.join(place))?.take(LARGEST + 1).read_to_end(&mut bytes)?;
         Ok(bytes)
     };

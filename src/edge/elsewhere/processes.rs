@@ -166,17 +166,22 @@ pub mod probe {
 pub mod program_version {
     use super::super::node::trust::TrustedProgram;
     use std::convert::Infallible;
-    use std::time::Duration;
+
+    /// A program's name and version.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct ProgramVersion {
+        /// `runc`, `crun`, `Kubernetes`
+        pub name: String,
+        /// As the program prints it.
+        pub version: String,
+    }
 
     /// Cannot be called: there is no program.
     ///
     /// # Errors
     ///
     /// None.
-    pub fn program_version(
-        program: &TrustedProgram,
-        _deadline: Duration,
-    ) -> Result<String, Infallible> {
+    pub fn program_version(program: &TrustedProgram) -> Result<ProgramVersion, Infallible> {
         match program.0 {}
     }
 }

@@ -8,6 +8,7 @@
 use super::ReadError;
 use crate::edge::memory;
 use crate::edge::place::Last;
+use crate::edge::watchdog::reading;
 use rustix::fs::{self, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::ffi::OsString;
@@ -29,6 +30,7 @@ pub(in crate::edge) const MOST_LINKS: usize = 40;
 ///
 /// Fails for anything but a readable regular file of at most `limit` bytes.
 pub fn read_beneath(root: &Path, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+    let _reading = reading(path);
     // First without opening it: opening a device can do something.
     expect_kind(&open(root, path, OFlags::PATH)?, FileType::RegularFile)?;
     let file = open(root, path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
@@ -50,6 +52,7 @@ pub fn read_beneath(root: &Path, path: &str, limit: u64) -> Result<Vec<u8>, Read
 ///
 /// Fails for anything but a readable folder.
 pub fn list_beneath(root: &Path, path: &str) -> Result<Vec<String>, ReadError> {
+    let _reading = reading(path);
     let folder = open(root, path, OFlags::PATH)?;
     expect_kind(&folder, FileType::Directory)?;
     names_in(&folder, path)
@@ -57,6 +60,7 @@ pub fn list_beneath(root: &Path, path: &str) -> Result<Vec<String>, ReadError> {
 
 /// Lists the names in an open folder, in order; the path is for messages.
 pub(in crate::edge) fn names_in(folder: &OwnedFd, path: &str) -> Result<Vec<String>, ReadError> {
+    let _reading = reading(path);
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = fs::openat(folder, ".", flags, Mode::empty()).map_err(system)?;
     let mut names = Vec::new();
@@ -81,6 +85,7 @@ pub(in crate::edge) fn names_in(folder: &OwnedFd, path: &str) -> Result<Vec<Stri
 ///
 /// Fails for anything but a link to a UTF-8 path.
 pub fn link_beneath(root: &Path, path: &str) -> Result<String, ReadError> {
+    let _reading = reading(path);
     let link = open(root, path, OFlags::PATH | OFlags::NOFOLLOW)?;
     let target = fs::readlinkat(&link, "", Vec::new()).map_err(system)?;
     target.into_string().map_err(|_| ReadError::System("not text in UTF-8".to_owned()))
@@ -122,6 +127,7 @@ pub(in crate::edge) fn kind_name(kind: FileType) -> &'static str {
 }
 
 pub(in crate::edge) fn open(root: &Path, path: &str, flags: OFlags) -> Result<OwnedFd, ReadError> {
+    let _reading = reading(path);
     let flags = flags | OFlags::CLOEXEC;
     if root == Path::new("/") {
         return fs::open(Path::new("/").join(path), flags, Mode::empty()).map_err(system);

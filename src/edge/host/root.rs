@@ -1,5 +1,6 @@
 //! Finds the root folder of the node.
 
+use crate::edge::watchdog::reading;
 use rustix::fs;
 use std::path::{Path, PathBuf};
 
@@ -88,6 +89,7 @@ fn decide(flag: Option<&Path>, probe: Probe) -> (&Path, &'static str) {
 }
 
 fn probe() -> Probe {
+    let _reading = reading(MOUNTED);
     let identity = |path: &str| fs::stat(path).ok().map(|stat| (stat.st_dev, stat.st_ino));
     Probe {
         own: identity("/"),

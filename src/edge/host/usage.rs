@@ -4,6 +4,7 @@
 //! cAdvisor): blocks of the fragment size; available is what unprivileged users can use.
 
 use super::beneath::{expect_kind, open, system};
+use crate::edge::watchdog::reading;
 use crate::facts::filesystems::{Filesystem, FolderUsage, HiddenFolder};
 use crate::facts::mounts::Mounts;
 use rustix::fs::{
@@ -167,6 +168,7 @@ fn count(folder: &OwnedFd, clock: &mut Clock) -> Result<Held, String> {
     read_folder(&first, &top, clock, &mut held, &mut seen, &mut waiting)?;
     drop(first);
     while let Some((parent, name)) = waiting.pop() {
+        let _reading = reading(&name.to_string_lossy());
         let opened = match fs::openat(&*parent, &name, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
             Ok(opened) => Rc::new(opened),
             // It went, or was replaced.

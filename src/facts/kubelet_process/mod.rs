@@ -3,12 +3,14 @@
 //! A command line can hold secrets. Only the values of the flags that kq knows are kept; of every other
 //! one its name. Pure.
 
+mod container;
 mod distributed;
 mod flags;
 mod known;
 mod process;
 mod table;
 
+pub use container::{CgroupPlace, cgroup_place, has_own_pids, may_be_kubelet};
 pub use distributed::{Arguments, NoFiles, NodeFiles, stopped as stopped_distribution};
 pub use flags::{Assignment, KubeletFlags, Setting};
 pub use known::{FlagState, KnownFlag, flag_names, known_flag};

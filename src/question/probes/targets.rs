@@ -293,9 +293,7 @@ impl Targets {
             Purpose::Plan | Purpose::Lint => Ok("CONTAINER_ID".to_owned()),
             Purpose::Send | Purpose::All => container_id(node, pod, &subject.container.name),
         };
-        let build = node.snapshot.kubelet_version.value().map(String::as_str);
-        let object = node.snapshot.node.value();
-        let build = build.or(object.map(|it| it.status.node_info.kubelet_version.as_str()));
+        let build = node.snapshot.kubelet_build();
         let version = &node.kubelet.version_origin;
         let build = build.filter(|_| !matches!(version, Origin::Flag(_) | Origin::Assumed));
         let agent = user_agent(node.kubelet.version, build);

@@ -113,9 +113,7 @@ impl NodeState {
     /// Simulates the start of the kubelet. The resulting configuration becomes the running one.
     pub fn start(&mut self) -> StartExamination {
         let object = self.snapshot.node.value();
-        let reported = object.map(|object| object.status.node_info.kubelet_version.clone());
-        let program = self.snapshot.kubelet_version.value().cloned();
-        let said = reported.filter(|it| !it.is_empty()).or(program).and_then(|it| it.parse().ok());
+        let said = self.snapshot.kubelet_build().and_then(|version| version.parse().ok());
         let mut machine = Machine::of_host(&self.snapshot.host);
         if let Some(object) = object {
             for (name, amount) in object.status.capacity.iter() {

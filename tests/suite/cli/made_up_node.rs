@@ -3,6 +3,7 @@
 //! It has a kubelet, a pod that an API server knows, `shop/web`, and a static pod, `kube-system/proxy`.
 //! Its cgroups are not quite as planned, so that there is something to say about them.
 
+use crate::program_file;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -166,7 +167,7 @@ impl Node {
     }
 
     fn kubelet(&self) {
-        self.write("/usr/bin/kubelet", "#!/bin/sh\necho Kubernetes v1.36.2\n");
+        self.write("/usr/bin/kubelet", program_file::kubelet("v1.36.2"));
         let mode = fs::Permissions::from_mode(0o755);
         fs::set_permissions(self.path("/usr/bin/kubelet"), mode).expect("it can be run");
         symlink("../../usr/bin/kubelet", self.path("/proc/700/exe")).expect("a link can be made");

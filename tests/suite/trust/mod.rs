@@ -5,6 +5,8 @@
 //! so and passes.
 
 use crate::edges::http_server::Server;
+#[cfg(feature = "cri")]
+use crate::program_file;
 use rustix::process::{Gid, Uid, geteuid};
 use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 use std::fs::{self, Permissions};
@@ -14,8 +16,12 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// kq executes nothing of a node.
+mod execution;
 /// Which files, programs and folders are believed, row by row.
 mod files;
+/// Files that never answer.
+mod hang;
 /// The kubeconfig in the home of the user.
 #[cfg(feature = "apiserver")]
 mod home;
@@ -123,18 +129,11 @@ impl Node {
         as_eve(|| fs::write(self.path(path), content).expect("it is the attacker's home"));
     }
 
-    /// Writes an executable script that leaves a mark when it runs.
+    /// Writes the program of a low-level runtime.
     #[cfg(feature = "cri")]
-    fn write_marker(&self, path: &str) {
-        let script =
-            format!("#!/bin/sh\ntouch {}\necho runc version 1.1.5\n", self.mark().display());
-        self.write(path, script);
+    fn write_runc(&self, path: &str) {
+        self.write(path, program_file::runc("1.1.5"));
         fs::set_permissions(self.path(path), Permissions::from_mode(0o755)).expect("a mode");
-    }
-
-    #[cfg(feature = "cri")]
-    fn mark(&self) -> PathBuf {
-        self.folder.path().join("executed")
     }
 
     /// Starts a process that is called kubelet, with flags, by root.
@@ -234,7 +233,7 @@ fn is_root() -> bool {
 }
 
 /// Writes a script another process's way: a file that this one has open for writing could not be run.
-fn install(path: &Path, mode: &str, script: &str) {
+fn install(path: &Path, mode: &str, content: &[u8]) {
     use std::io::Write;
     let mut install = Command::new("install")
         .args(["-D", "-m", mode, "/dev/stdin"])
@@ -243,7 +242,7 @@ fn install(path: &Path, mode: &str, script: &str) {
         .spawn()
         .expect("install can be run");
     let mut stdin = install.stdin.take().expect("it is piped");
-    stdin.write_all(script.as_bytes()).expect("it is read");
+    stdin.write_all(content).expect("it is read");
     drop(stdin);
     assert!(install.wait().expect("it ends").success());
 }

@@ -163,7 +163,7 @@ impl ChangeArgs {
         if !self.yes {
             confirm(&format!("{verb} {values} {}?", if values == 1 { "value" } else { "values" }))?;
         }
-        exit::changes_begin();
+        exit::changes_begin(Some(values));
         Ok(())
     }
 }
@@ -176,9 +176,14 @@ pub struct Progress {
 
 impl Progress {
     pub fn show(&self, at: usize, step: &Step, event: Event<'_>) -> Result<(), String> {
+        let is_done = matches!(event, Event::Done(_) | Event::Already(_) | Event::Gone);
+        let line = event_line(at, self.steps, step, event);
+        if is_done {
+            exit::change_done(line.clone());
+        }
         if self.is_shown {
             // A closed pipe does not stop a change halfway.
-            let _ = write::lines([event_line(at, self.steps, step, event)]);
+            let _ = write::lines([line]);
         }
         Ok(())
     }

@@ -124,7 +124,7 @@ impl Args {
         if !self.yes {
             repair.confirm(confirm)?;
         }
-        exit::changes_begin();
+        exit::changes_begin(Some(1));
         let trouble = repair.execute()?;
         Ok(self.end(&repair.report, trouble.as_deref()))
     }

@@ -234,12 +234,13 @@ impl Args {
         waves: &WaveOptions,
         planned: FleetApply,
     ) -> FleetApply {
-        exit::changes_begin();
         let count = planned.count(ChangeState::Planned);
+        exit::changes_begin(Some(count));
         let has_lines = matches!(self.output, OutputFormat::Table | OutputFormat::Wide);
         let (progress, mut done) = (Progress::of("nodes"), 0);
         run.apply_change(command, log, waves, planned, |change| {
             done += 1;
+            exit::change_done(change.line());
             if has_lines {
                 // The change goes on if its progress cannot be shown.
                 let line = format!("{done}/{count} {}", change.line());

@@ -77,7 +77,7 @@ impl Args {
         if !self.yes {
             write::confirm("Delete these pods?")?;
         }
-        changes_begin();
+        changes_begin(Some(plan.pods.len()));
         let (mut deleted, mut is_whole) = (Vec::new(), true);
         plan.apply(|pod, result| match result {
             Ok(()) => deleted.push(format!("deleted pod {}/{}", self.namespace, pod.name)),

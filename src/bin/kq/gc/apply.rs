@@ -133,10 +133,13 @@ impl Args {
         if !yes {
             confirm(&confirmation(&prepared))?;
         }
-        exit::changes_begin();
+        exit::changes_begin(Some(prepared.images() + prepared.containers()));
         let report = {
             let progress = Progress::of("images");
             prepared.execute(&mut |event| {
+                if !matches!(event, Event::EnoughSpace) {
+                    exit::change_done(event.line());
+                }
                 if output.is_for_people() {
                     // The removal goes on if its progress cannot be shown.
                     suspended(|| drop(write::lines([event.line()])));

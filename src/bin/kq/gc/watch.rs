@@ -84,7 +84,7 @@ impl Args {
                      imageMaximumGCAge is off",
                 ),
                 Event::Removing => {
-                    exit::changes_begin();
+                    exit::changes_begin(None);
                     progress = Some(Progress::of("images"));
                 }
                 Event::Removal(event) => {

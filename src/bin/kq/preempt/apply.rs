@@ -122,14 +122,18 @@ impl ApplyArgs {
         if !yes {
             confirm(&prepared.question())?;
         }
-        exit::changes_begin();
+        exit::changes_begin(None);
         prepared.execute(&mut Observer {
             gathered: &|snapshot| sources.show(snapshot),
             event: &mut |event| match event {
                 Event::Waiting(what) => note("waiting", what),
                 // The evictions go on if their progress cannot be shown.
-                Event::Done(line) if output.is_for_people() => drop(write::lines([line])),
-                Event::Done(_) => {}
+                Event::Done(line) => {
+                    exit::change_done(line.clone());
+                    if output.is_for_people() {
+                        drop(write::lines([line]));
+                    }
+                }
             },
             first_signal: end_soon,
             next_signal: give_up,

@@ -91,12 +91,15 @@ pub fn kubelet(examined: CheckInput<'_>) -> Check {
     match (snapshot.kubelet_version.value(), reported) {
         (Some(own), Some(reported)) if !reported.is_empty() && own.trim() != reported => warn(
             NAME,
-            format!("{found}; the program is {}, its Node says {reported}", own.trim()),
-            "restart the kubelet: it runs an older program than the one that is installed, or \
-                 has not reported yet",
+            format!(
+                "{found}; the running program is {}, the Node object has {reported}",
+                own.trim()
+            ),
+            "wait until the kubelet has updated its Node object, or read its log: it may not reach \
+             the API server",
         )
         .with(facts)
-        .with(json!({ "state": "older", "installed": own.trim(), "reported": reported })),
+        .with(json!({ "state": "unreported", "running": own.trim(), "reported": reported })),
         _ => ok(NAME, found).with(facts),
     }
     .from(sources)

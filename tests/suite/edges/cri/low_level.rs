@@ -1,34 +1,24 @@
-//! The program that creates containers is found beneath the node's root and queried for its version.
+//! The program that creates containers is found beneath the node's root, and its version is read from its file.
 
 use super::fake::{Answers, Server};
+use crate::program_file::{crun, elf, runc};
 use kq::edge::cri::{RuntimeNeeds, read_runtime, v1};
-use kq::edge::program_version::{ProgramVersionError, ask_version, program_version};
-use kq::edge::trust::{NamedBy, TrustedProgram};
+use kq::edge::trust::NamedBy;
 use kq::facts::lookup::Lookup;
 use kq::facts::runtime::LowLevelRuntime;
-use std::io::Write;
-use std::os::unix::fs::symlink;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const TIME: Duration = Duration::from_secs(30);
 
-/// Writes a program. Another process does it: a file that this one has open for writing, and with it
-/// every process that another test starts meanwhile, could not be run.
-fn program(path: &Path, script: &str) {
+/// Writes a program.
+fn program(path: &Path, content: &[u8]) {
     let parent = path.parent().expect("a file is in a folder");
     std::fs::create_dir_all(parent).expect("a folder can be made");
-    let mut install = Command::new("install")
-        .args(["-m", "755", "/dev/stdin"])
-        .arg(path)
-        .stdin(Stdio::piped())
-        .spawn()
-        .expect("install can be run");
-    let mut stdin = install.stdin.take().expect("it is piped");
-    stdin.write_all(format!("#!/bin/sh\n{script}\n").as_bytes()).expect("it is read");
-    drop(stdin);
-    assert!(install.wait().expect("it ends").success());
+    std::fs::write(path, content).expect("a file can be written");
+    std::fs::set_permissions(path, Permissions::from_mode(0o755)).expect("a mode");
 }
 
 fn ask(root: &Path, socket: &str, config: &str, time: Duration) -> Lookup<LowLevelRuntime> {
@@ -43,12 +33,6 @@ fn ask(root: &Path, socket: &str, config: &str, time: Duration) -> Lookup<LowLev
     facts.low_level
 }
 
-/// Opens a program in the folder of a test.
-fn trusted(path: &Path) -> TrustedProgram {
-    let (folder, name) = (path.parent().expect("a folder"), path.file_name().expect("a name"));
-    TrustedProgram::find(folder, &name.to_string_lossy()).expect("it is trusted")
-}
-
 fn containerd(binary: &str) -> String {
     format!(
         r#"{{"containerd":{{"defaultRuntimeName":"r","runtimes":{{"r":{{
@@ -60,16 +44,19 @@ fn containerd(binary: &str) -> String {
 fn it_is_found_beneath_the_root_of_the_node() {
     let root = tempfile::tempdir().expect("a temporary folder can be made");
     let root = root.path();
-    program(&root.join("usr/lib/cargo/runc"), "echo runc version 1.1.5+ds1; echo commit: x");
+    program(&root.join("usr/lib/cargo/runc"), &runc("1.1.5"));
     std::fs::create_dir_all(root.join("usr/sbin")).expect("a folder can be made");
     std::fs::create_dir_all(root.join("etc")).expect("a folder can be made");
     // As alternatives do it: from the root, twice.
     symlink("/etc/runc", root.join("usr/sbin/runc")).expect("a link can be made");
     symlink("/usr/lib/cargo/runc", root.join("etc/runc")).expect("a link can be made");
-    program(&root.join("opt/crun"), "echo crun version 1.8.1");
-    program(&root.join("var/lib/rancher/rke2/bin/runc"), "echo runc version 1.2.3");
-    program(&root.join("usr/libexec/crun"), "echo half version");
-    program(&root.join("usr/libexec/marker"), &format!("touch {}/executed", root.display()));
+    program(&root.join("opt/crun"), &crun("1.8.1"));
+    program(&root.join("var/lib/rancher/rke2/bin/runc"), &runc("1.2.3"));
+    program(&root.join("usr/libexec/crun"), &elf(&[(".rodata", b"half version")]));
+    program(
+        &root.join("usr/libexec/marker"),
+        format!("#!/bin/sh\ntouch {}/executed\n", root.display()).as_bytes(),
+    );
     std::fs::write(root.join("usr/libexec/runc"), "").expect("a file can be written");
     std::fs::create_dir_all(root.join("usr/libexec/youki")).expect("a folder can be made");
     let usual = "/run/containerd/containerd.sock";
@@ -77,7 +64,7 @@ fn it_is_found_beneath_the_root_of_the_node() {
     let crio =
         r#"{"crio":{"DefaultRuntime":"crun","Runtimes":{"crun":{"RuntimePath":"/opt/crun"}}}}"#;
     let rows = [
-        ("by its usual name", usual, containerd(""), "runc 1.1.5+ds1 /usr/sbin/runc"),
+        ("by its usual name", usual, containerd(""), "runc 1.1.5 /usr/sbin/runc"),
         ("by a path", usual, containerd("/opt/crun"), "crun 1.8.1 /opt/crun"),
         ("CRI-O", "/run/crio/crio.sock", crio.to_owned(), "crun 1.8.1 /opt/crun"),
         ("bundled", rke2, containerd("runc"), "runc 1.2.3 /var/lib/rancher/rke2/bin/runc"),
@@ -116,14 +103,15 @@ fn it_is_found_beneath_the_root_of_the_node() {
             "another program",
             usual,
             containerd("/usr/libexec/marker"),
-            "Status(verbose): \"/usr/libexec/marker\" of runtime \"r\": not executed: not the name of a \
-             known low-level runtime",
+            "Status(verbose): /usr/libexec/marker: is not an ELF program, so its file does not show its \
+             version; /var/lib/dpkg/info/marker.list: no such file",
         ),
         (
             "without a version",
             usual,
             containerd("/usr/libexec/crun"),
-            "Status(verbose): /usr/libexec/crun: --version printed \"half version\", which contains no version",
+            "Status(verbose): /usr/libexec/crun: its file contains no version that kq recognises; \
+             /var/lib/dpkg/info/crun.list: no such file",
         ),
     ];
     for (name, socket, config, expected) in rows {
@@ -136,91 +124,4 @@ fn it_is_found_beneath_the_root_of_the_node() {
         assert_eq!(said, expected, "{name}");
     }
     assert!(!root.join("executed").exists());
-}
-
-#[test]
-fn a_program_that_misbehaves_is_ended() {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    let path = |name: &str| folder.path().join(name);
-    let left = path("left");
-    let rows = [
-        ("hangs", "exec sleep 1000".to_owned(), "did not end within 700ms"),
-        (
-            "says it and hangs",
-            "echo a version 1; exec sleep 1000".to_owned(),
-            "did not end within 700ms",
-        ),
-        ("closes and hangs", "exec >&- 2>&-; sleep 1000".to_owned(), "did not end within 700ms"),
-        (
-            "leaves a child with its output",
-            format!("(sleep 2; touch {}) & echo a version 1", left.display()),
-            "did not end within 700ms",
-        ),
-        (
-            "ignores signals",
-            "trap '' TERM INT HUP; while :; do sleep 1; done".to_owned(),
-            "did not end",
-        ),
-        ("writes for ever", "exec yes a version 1".to_owned(), "--version ended with signal 13"),
-        (
-            "one line for ever",
-            "exec tr '\\0' x </dev/zero".to_owned(),
-            "--version ended with signal 13",
-        ),
-        (
-            "fails",
-            "echo no such flag >&2; exit 3".to_owned(),
-            "--version ended with exit code 3: no such flag",
-        ),
-        ("fails without a word", "exit 1".to_owned(), "--version ended with exit code 1"),
-        ("is killed", "kill -9 $$".to_owned(), "--version ended with signal 9"),
-        ("says nothing", ":".to_owned(), "--version printed \"\", which contains no version"),
-        (
-            "says nonsense",
-            "printf '\\033[2J\\377'".to_owned(),
-            "--version printed \"\\u{1b}[2J\u{fffd}\", which",
-        ),
-    ];
-    for (name, script, expected) in rows {
-        let program_path = path("program");
-        program(&program_path, &script);
-        let begin = Instant::now();
-        let error =
-            program_version(&trusted(&program_path), Duration::from_millis(700)).expect_err(name);
-        assert!(begin.elapsed() < Duration::from_secs(6), "{name}: took {:?}", begin.elapsed());
-        assert!(error.to_string().starts_with(expected), "{name}: {error}");
-    }
-    std::thread::sleep(Duration::from_secs(2));
-    assert!(!left.exists(), "the child was ended with its program");
-}
-
-#[test]
-fn a_program_has_no_environment_and_no_input() {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    let path = folder.path().join("program");
-    program(
-        &path,
-        "read line && exit 1\n[ \"$1\" = --version ] || exit 2\n\
-         [ -z \"$HOME$CARGO_MANIFEST_DIR\" ] || exit 3\n[ \"$(pwd)\" = / ] || exit 4\n\
-         echo Kubernetes v1.36.2",
-    );
-    let said = ask_version(&trusted(&path), TIME).expect("it answers");
-    assert_eq!((said.name.as_str(), said.version.as_str()), ("Kubernetes", "v1.36.2"));
-}
-
-#[test]
-fn a_program_that_cannot_be_started_is_named() {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    let path = folder.path().join("program");
-    program(&path, "");
-    Command::new("sh")
-        .args(["-c", "printf '#!/nonexistent/interpreter' >\"$0\""])
-        .arg(&path)
-        .status()
-        .expect("a shell runs");
-    let error = program_version(&trusted(&path), TIME).expect_err("no interpreter");
-    assert!(matches!(error, ProgramVersionError::Start(_)), "{error:?}");
-    for path in ["/nonexistent/runc", "/"] {
-        TrustedProgram::find(Path::new("/"), path).expect_err(path);
-    }
 }

@@ -1,0 +1,214 @@
+//! Files that never answer, and links out of a container.
+
+use super::{EVE, Node, in_own_namespaces, is_untouched, says};
+use kq::edge::kubelet_process::suspects;
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use std::ffi::CString;
+use std::fs;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A FUSE file system whose server never answers, mounted by a user.
+struct Silent {
+    folder: PathBuf,
+    _connection: fs::File,
+}
+
+impl Silent {
+    /// Mounts it; `None`: this machine has no FUSE.
+    fn mount(folder: PathBuf, user: u32) -> Option<Self> {
+        let connection = fs::File::options().read(true).write(true).open("/dev/fuse").ok()?;
+        fs::create_dir_all(&folder).expect("a folder");
+        let number = connection.as_raw_fd();
+        let options =
+            format!("fd={number},rootmode=40000,user_id={user},group_id={user},allow_other");
+        let options = CString::new(options).expect("text");
+        mount("silent", &folder, "fuse", MountFlags::empty(), options.as_c_str()).ok()?;
+        Some(Self { folder, _connection: connection })
+    }
+}
+
+impl Drop for Silent {
+    fn drop(&mut self) {
+        let _ = unmount(&self.folder, UnmountFlags::DETACH);
+    }
+}
+
+const LEFT_OUT: &str = "left out, because this machine has no FUSE";
+
+#[test]
+fn a_file_system_that_does_not_answer_ends_kq() {
+    in_own_namespaces("trust::hang::a_file_system_that_does_not_answer_ends_kq", || {
+        let node = Node::new();
+        let Some(_silent) = Silent::mount(node.path("etc/kubernetes/manifests"), 0) else {
+            eprintln!("{LEFT_OUT}");
+            return;
+        };
+        node.write("var/lib/kubelet/config.yaml", "staticPodPath: /etc/kubernetes/manifests\n");
+        let _kubelet = node.kubelet(&["--config=/var/lib/kubelet/config.yaml"]);
+        for command in
+            ["snapshot", "doctor", "cgroup diff", "gc dry-run", "evict rank", "devices list"]
+        {
+            let begin = Instant::now();
+            let line = format!("{command} --host-root {} --timeout 500ms", node.root().display());
+            let ran = crate::cli::kq(&line).run();
+            assert!(begin.elapsed() < Duration::from_secs(30), "{command}");
+            if ran.stderr.contains("no answer within") {
+                assert_eq!(ran.code, 3, "{command}: {}", ran.text());
+                assert!(
+                    ran.stderr.contains("/etc/kubernetes/manifests: no answer"),
+                    "{}",
+                    ran.text()
+                );
+                assert!(ran.stdout.is_empty(), "{command}: {}", ran.text());
+            } else {
+                // It does not need the static pods.
+                assert!(!command.contains("snapshot"), "{command}: {}", ran.text());
+            }
+        }
+    });
+}
+
+/// FUSE shows any owner: the user who mounted it decides.
+#[test]
+fn a_file_system_that_a_user_mounted_is_not_trusted() {
+    in_own_namespaces("trust::hang::a_file_system_that_a_user_mounted_is_not_trusted", || {
+        let node = Node::new();
+        let Some(_silent) = Silent::mount(node.path("etc/kubernetes/manifests"), EVE) else {
+            eprintln!("{LEFT_OUT}");
+            return;
+        };
+        node.write("var/lib/kubelet/config.yaml", "staticPodPath: /etc/kubernetes/manifests\n");
+        let _kubelet = node.kubelet(&["--config=/var/lib/kubelet/config.yaml"]);
+        let said = node.kq("snapshot -v");
+        says(&said, "/etc/kubernetes/manifests is on a FUSE file system that user 65534 mounted");
+    });
+}
+
+/// The memory of another user's process is not read: it can block the reader.
+#[test]
+fn the_command_line_of_another_user_is_not_read() {
+    const STRACE: &str = "/usr/bin/strace";
+    if !Path::new(STRACE).exists() {
+        assert!(std::env::var_os("KQ_REAL_NODE").is_none(), "strace is missing");
+        eprintln!("left out, because strace is missing");
+        return;
+    }
+    in_own_namespaces("trust::hang::the_command_line_of_another_user_is_not_read", || {
+        let node = Node::new();
+        let kubelet = node.kubelet_of_eve(&["--hostname-override=eves-node"]);
+        let log = node.secret("");
+        for command in [
+            "snapshot",
+            "doctor",
+            "cgroup diff",
+            "devices repair --remove-stale --dry-run",
+            "gc policy",
+        ] {
+            let traced = Command::new(STRACE)
+                .args(["-f", "-qq", "-e", "trace=open,openat,openat2,readlink,readlinkat", "-o"])
+                .arg(&log)
+                .arg(env!("CARGO_BIN_EXE_kq"))
+                .args(command.split(' '))
+                .args(["--host-root", &node.root().display().to_string(), "--timeout", "2s"])
+                .env_clear()
+                .output();
+            traced.expect("strace runs");
+            let trace = fs::read_to_string(&log).expect("a trace");
+            let process = format!("/proc/{}/", kubelet.pid());
+            for file in ["cmdline", "environ", "maps", "smaps", "exe", "cwd", "root", "fd"] {
+                let path = format!("{process}{file}");
+                assert!(!trace.contains(&path), "{command} opens {path}");
+            }
+            assert!(trace.contains(&format!("{process}status")), "{command} looks at its user");
+        }
+    });
+}
+
+/// A container, as far as kq sees one: a root folder of its own, and a process in it that is called kubelet.
+struct Container {
+    root: PathBuf,
+    process: std::process::Child,
+}
+
+impl Container {
+    fn start(root: PathBuf) -> Self {
+        for folder in ["lib", "lib64", "usr", "bin", "proc"] {
+            fs::create_dir_all(root.join(folder)).expect("a folder");
+            let bound = Command::new("mount")
+                .arg("--rbind")
+                .arg(Path::new("/").join(folder))
+                .arg(root.join(folder))
+                .status();
+            assert!(bound.is_ok_and(|status| status.success()) || folder == "lib64", "{folder}");
+        }
+        fs::copy("/bin/sh", root.join("kubelet")).expect("a shell");
+        let process = Command::new("unshare")
+            .args(["--mount", "chroot"])
+            .arg(&root)
+            .args(["/kubelet", "-c", "read line", "x"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let begin = Instant::now();
+        let comm = format!("/proc/{}/comm", process.id());
+        while !fs::read_to_string(&comm).is_ok_and(|name| name == "kubelet\n") {
+            assert!(begin.elapsed() < Duration::from_secs(20), "it is never called kubelet");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Self { root, process }
+    }
+}
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        for folder in ["proc", "bin", "usr", "lib64", "lib"] {
+            let _ = unmount(self.root.join(folder), UnmountFlags::DETACH);
+        }
+    }
+}
+
+#[test]
+fn a_link_out_of_a_container_is_not_followed() {
+    in_own_namespaces("trust::hang::a_link_out_of_a_container_is_not_followed", || {
+        let node = Node::new();
+        let host = node.path("run/host.sock");
+        let listener = UnixListener::bind(&host).expect("bound");
+        let root = node.path("container");
+        let plugins = root.join("var/lib/kubelet/device-plugins");
+        fs::create_dir_all(&plugins).expect("a folder");
+        symlink(&host, plugins.join("kubelet.sock")).expect("a link");
+        let container = Container::start(root);
+        let found = suspects(&node.root()).expect("processes are listed");
+        let found = found.iter().find(|it| u32::try_from(it.pid) == Ok(container.process.id()));
+        let plugins = found.expect("it is a suspect").plugins.expect("it has the folder");
+        assert!(!plugins.is_served && is_untouched(&listener));
+    });
+}
+
+#[test]
+fn a_folder_of_a_container_that_does_not_answer_is_passed_over() {
+    in_own_namespaces(
+        "trust::hang::a_folder_of_a_container_that_does_not_answer_is_passed_over",
+        || {
+            let node = Node::new();
+            let root = node.path("container");
+            let Some(_silent) = Silent::mount(root.join("var/lib/kubelet/device-plugins"), 0)
+            else {
+                eprintln!("{LEFT_OUT}");
+                return;
+            };
+            let container = Container::start(root);
+            let found = suspects(&node.root()).expect("processes are listed");
+            let pid = container.process.id();
+            let found = found.iter().find(|it| u32::try_from(it.pid) == Ok(pid));
+            assert_eq!(found.expect("it is a suspect").plugins, None);
+        },
+    );
+}
