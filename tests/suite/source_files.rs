@@ -14,7 +14,8 @@ pub fn rust_files() -> Vec<(String, String)> {
             let name = path.file_name().expect("a name").to_string_lossy().into_owned();
             if path.is_dir() {
                 let is_left_out = name.starts_with('.')
-                    || ["target", "tests", "node_modules"].contains(&name.as_str());
+                    || name == "target"
+                    || folder == repository() && name == "tests";
                 folders.extend((!is_left_out).then_some(path));
             } else if name.ends_with(".rs") {
                 let shown =

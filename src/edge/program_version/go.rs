@@ -5,8 +5,8 @@
 //! `-ldflags "-X VARIABLE=TEXT"` places the text, ended by a NUL, between the constants (`addstrdata` in
 //! `cmd/link/internal/ld/data.go`). `//go:embed` places runc's file VERSION, with its line end, among all other texts.
 
-use super::elf::Program;
-use super::text::{CONSTANTS, only, texts};
+use super::elf::{Program, Span};
+use super::text::{CONSTANTS, Find, has_numbers, only, texts};
 use super::{ProgramVersion, ProgramVersionError};
 use std::collections::BTreeSet;
 
@@ -34,55 +34,43 @@ struct Known {
     name: &'static str,
     /// The variable that the linker's flags set.
     variable: &'static str,
-    /// The text of that variable between the constants.
-    pattern: &'static str,
-    /// The text of an embedded file.
-    embedded: Option<&'static str>,
+    /// How the text of that variable is found between the constants.
+    linked: Find,
+    /// Which texts are versions.
+    is_version: fn(&str) -> bool,
+    /// It embeds a file with its version.
+    has_file: bool,
 }
 
-/// What ends a text of the linker, and what cannot precede one: a character of a longer text.
-const KUBERNETES: &str = r"(?:^|[^-+~./@_0-9A-Za-z])(v1\.[0-9]+\.[0-9]+[-+~.0-9A-Za-z]{0,64})\x00";
-const NUMBERS: &str =
-    r"(?:^|[^-+~./@_0-9A-Za-z])v?([0-9]+\.[0-9]+\.[0-9]+[-+~.0-9A-Za-z]{0,64})\x00";
-
-/// The text before it may end with a digit; runc's first number is 1.
-const EMBEDDED: &str = r"(?:^|[^.])(1\.[0-9]+\.[0-9]+(?:-rc\.?[0-9]+)?(?:\+dev)?)\n";
-
-const KNOWN: &[Known] = &[
+const KNOWN: [Known; 6] = [
     kubernetes("k8s.io/kubernetes/cmd/kubelet"),
     kubernetes("k8s.io/kubernetes/cmd/hyperkube"),
     kubernetes("github.com/k3s-io/k3s"),
-    kubernetes("github.com/canonical/microk8s"),
-    Known {
-        package: "github.com/opencontainers/runc",
-        name: "runc",
-        variable: "main.version",
-        pattern: NUMBERS,
-        embedded: Some(EMBEDDED),
-    },
-    Known {
-        package: "github.com/nestybox/sysbox-runc",
-        name: "sysbox-runc",
-        variable: "main.version",
-        pattern: NUMBERS,
-        embedded: None,
-    },
-    Known {
-        package: "github.com/NVIDIA/nvidia-container-toolkit",
-        name: "NVIDIA Container Runtime",
-        variable: "github.com/NVIDIA/nvidia-container-toolkit/internal/info.version",
-        pattern: NUMBERS,
-        embedded: None,
-    },
+    Known { has_file: true, ..runtime("github.com/opencontainers/runc", "runc", "main.version") },
+    runtime("github.com/nestybox/sysbox-runc", "sysbox-runc", "main.version"),
+    runtime(
+        "github.com/NVIDIA/nvidia-container-toolkit",
+        "NVIDIA Container Runtime",
+        "github.com/NVIDIA/nvidia-container-toolkit/internal/info.version",
+    ),
 ];
 
 const fn kubernetes(package: &'static str) -> Known {
     Known {
+        linked: Find::Beginning(b"v1."),
+        is_version: |text| text.strip_prefix('v').is_some_and(|text| has_numbers(text, 3)),
+        ..runtime(package, "Kubernetes", "k8s.io/component-base/version.gitVersion")
+    }
+}
+
+const fn runtime(package: &'static str, name: &'static str, variable: &'static str) -> Known {
+    Known {
         package,
-        name: "Kubernetes",
-        variable: "k8s.io/component-base/version.gitVersion",
-        pattern: KUBERNETES,
-        embedded: None,
+        name,
+        variable,
+        linked: Find::Dotted,
+        is_version: |text| has_numbers(text.strip_prefix('v').unwrap_or(text), 3),
+        has_file: false,
     }
 }
 
@@ -185,17 +173,15 @@ pub(super) fn version(
         return Ok(named(version));
     }
     let place = program.section(CONSTANTS).ok_or(ProgramVersionError::NoVersion)?;
-    let linked = texts(program, place, &format!("(?-u){}", known.pattern))?;
-    match (only(releases(&linked)), known.embedded) {
-        (Ok(version), _) => return Ok(named(&version)),
-        (Err(error @ ProgramVersionError::Several(_)), _) => return Err(error),
-        (Err(_), None) => {}
-        (Err(_), Some(embedded)) => {
-            match only(texts(program, place, &format!("(?-u){embedded}"))?) {
-                Err(ProgramVersionError::NoVersion) => {}
-                found => return Ok(named(&found?)),
-            }
-        }
+    let linked = texts(program, place, &known.linked, known.is_version)?;
+    let (commits, linked) = linked.into_iter().partition(|text| described(text).is_some());
+    let mut found = vec![releases(linked, known.name)];
+    if known.has_file {
+        found.push(embedded(program, place)?);
+    }
+    found.push(of_commits(&commits));
+    if let Some(texts) = found.into_iter().find(|texts| !texts.is_empty()) {
+        return Ok(named(&only(texts)?));
     }
     // Stored since Go 1.24, if the go command saw the tag. Commits after a tag have a version of another form.
     let version =
@@ -206,28 +192,59 @@ pub(super) fn version(
     }
 }
 
-/// Returns the releases among the texts of the linker. A program has its release, and often its commit: `git describe`
-/// writes `v1.3.6-0-gd842d771` for the tag itself, and Debian the version of its package, `1.3.6+ds1-1`. A number of
-/// commits after the tag is another program than the release.
-fn releases(texts: &BTreeSet<String>) -> BTreeSet<String> {
-    let mut found: BTreeSet<String> = BTreeSet::new();
-    for text in texts {
-        match described(text) {
-            Some((release, 0)) => {
-                found.insert(release.to_owned());
-            }
-            Some(_) => {}
-            None => {
-                found.insert(text.clone());
-            }
-        }
-    }
-    let is_longer = |text: &&String| {
-        found.iter().any(|other| text.len() > other.len() && text.starts_with(&format!("{other}-")))
+/// Returns the releases among the texts of the linker. A package of Debian has the version of the package in addition:
+/// `1.3.6+ds1-1` of `1.3.6+ds1`.
+fn releases(texts: BTreeSet<String>, name: &str) -> BTreeSet<String> {
+    let shown = |text: &String| match name {
+        "Kubernetes" => text.clone(),
+        _ => text.strip_prefix('v').unwrap_or(text).to_owned(),
     };
-    let longer: Vec<String> = found.iter().filter(is_longer).cloned().collect();
-    found.retain(|text| !longer.contains(text));
-    found
+    let texts: BTreeSet<String> = texts.iter().map(shown).collect();
+    let is_longer = |text: &&String| {
+        texts.iter().any(|other| {
+            text.strip_prefix(other.as_str()).is_some_and(|rest| rest.starts_with('-'))
+        })
+    };
+    texts.iter().filter(|text| !is_longer(text)).cloned().collect()
+}
+
+/// Returns the versions in the file that runc embeds. The texts of Go's constants follow each other without an end, so the
+/// one before it can end like a part of the version; the first number of runc is 1.
+fn embedded(program: &Program<'_>, place: Span) -> Result<BTreeSet<String>, ProgramVersionError> {
+    let ends =
+        texts(program, place, &Find::EndOfMany(b"\n"), |text| release_at_end(text).is_some())?;
+    Ok(ends.iter().filter_map(|text| release_at_end(text)).map(str::to_owned).collect())
+}
+
+/// Returns the release at the end of a text: `1.3.6` of `ssse31.3.6`, `1.5.0-rc.1+dev`.
+fn release_at_end(text: &str) -> Option<&str> {
+    let starts = text.match_indices("1.").map(|(at, _)| at);
+    starts.filter_map(|at| Some((text.get(..at)?, text.get(at..)?))).find_map(
+        |(before, release)| {
+            let (numbers, candidate) = match release.split_once("-rc") {
+                Some((numbers, rest)) => (numbers, Some(rest.strip_suffix("+dev").unwrap_or(rest))),
+                None => (release.strip_suffix("+dev").unwrap_or(release), None),
+            };
+            let is_candidate = candidate.is_none_or(|number| {
+                let number = number.strip_prefix('.').unwrap_or(number);
+                !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+            });
+            let is_release = numbers.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+                && has_numbers(numbers, 3)
+                && is_candidate
+                && !before.ends_with('.');
+            is_release.then_some(release)
+        },
+    )
+}
+
+/// Returns the releases whose commit the program was built from. A number of commits after the tag is another program.
+fn of_commits(texts: &BTreeSet<String>) -> BTreeSet<String> {
+    let releases = texts.iter().filter_map(|text| match described(text) {
+        Some((release, 0)) => Some(release.strip_prefix('v').unwrap_or(release).to_owned()),
+        _ => None,
+    });
+    releases.collect()
 }
 
 /// Returns the release and the number of commits after it of a text of `git describe --long`.
@@ -237,10 +254,4 @@ fn described(text: &str) -> Option<(&str, u32)> {
     let (release, after) = rest.rsplit_once('-')?;
     let is_commit = commit.len() >= 7 && commit.chars().all(|c| c.is_ascii_hexdigit());
     Some((release, after.parse().ok()?)).filter(|_| is_commit)
-}
-
-/// Returns the patterns of all programs.
-#[cfg(test)]
-pub(super) fn patterns() -> impl Iterator<Item = &'static str> {
-    KNOWN.iter().flat_map(|known| [Some(known.pattern), known.embedded]).flatten()
 }

@@ -1,4 +1,4 @@
-use super::{ProgramVersion, ProgramVersionError, go, text, version_in};
+use super::{ProgramVersion, ProgramVersionError, version_in};
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
@@ -164,11 +164,4 @@ fn hostile_headers_end_soon() {
     file.set_len(1 << 40).expect("a sparse file");
     file.write_all_at(&(1_u64 << 40).to_le_bytes(), (table + 64 + 32) as u64).expect("written");
     let _ = version_in(&file);
-}
-
-#[test]
-fn every_pattern_compiles() {
-    for pattern in go::patterns().chain([text::CRUN]) {
-        regex::bytes::Regex::new(&format!("(?-u){pattern}")).expect(pattern);
-    }
 }

@@ -3,6 +3,7 @@
 
 use super::generate::visible_commands;
 use super::{kq, repository};
+use crate::source_files::rust_files;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -166,12 +167,9 @@ fn answers_name_commands_and_flags_that_exist() {
 #[test]
 fn sentences_name_commands_and_flags_that_exist() {
     let flags = Flags::read();
-    let mut sources = Vec::new();
-    files(&repository().join("src"), ".rs", &mut sources);
     let mut found = Vec::new();
     let mut read = 0;
-    for path in sources {
-        let text = fs::read_to_string(&path).expect("source is text");
+    for (path, text) in rust_files() {
         // A text goes on in the next line after a backslash.
         let mut whole = String::new();
         for line in text.lines() {
@@ -190,7 +188,7 @@ fn sentences_name_commands_and_flags_that_exist() {
             for part in line.split('"').skip(1).step_by(2).filter(|part| part.contains("kq ")) {
                 read += 1;
                 let wrong = wrong(&flags, None, part);
-                found.extend(wrong.into_iter().map(|it| format!("{}: {it}", path.display())));
+                found.extend(wrong.into_iter().map(|it| format!("{path}: {it}")));
             }
         }
     }

@@ -3,6 +3,7 @@
 
 use super::generate::visible_commands;
 use super::{kq, repository};
+use crate::source_files::rust_files;
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -157,25 +158,15 @@ fn literals(source: &str) -> Vec<String> {
 
 #[test]
 fn messages_use_plain_words() {
-    let mut folders = vec![repository().join("src")];
     let mut found = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).expect("a folder of sources") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            let is_test =
-                path.file_stem().is_some_and(|it| it.to_string_lossy().ends_with("tests"))
-                    || path.components().any(|part| part.as_os_str() == "tests");
-            let text = fs::read_to_string(&path).expect("a source is text");
-            for literal in literals(&text).into_iter().filter(|_| !is_test) {
-                let text = words(&literal);
-                let avoided =
-                    OUT_OF_MESSAGES.iter().filter(|word| text.contains(&format!(" {word} ")));
-                found.extend(avoided.map(|word| format!("{}: {word}: {literal}", path.display())));
-            }
+    for (path, text) in rust_files() {
+        if path.ends_with("tests.rs") || path.contains("/tests/") {
+            continue;
+        }
+        for literal in literals(&text) {
+            let text = words(&literal);
+            let avoided = OUT_OF_MESSAGES.iter().filter(|word| text.contains(&format!(" {word} ")));
+            found.extend(avoided.map(|word| format!("{path}: {word}: {literal}")));
         }
     }
     assert!(found.is_empty(), "see the words that are avoided:\n{}", found.join("\n"));

@@ -51,8 +51,8 @@ fn the_kubelet_is_checked() {
                 "another version was reported",
                 |given| given.object(json!({ "nodeInfo": { "kubeletVersion": "v1.35.0" } })),
                 Warn,
-                "the program is v1.36.2, its Node says v1.35.0",
-                "restart",
+                "the running program is v1.36.2, the Node object has v1.35.0",
+                "wait until",
             ),
         ],
     );
