@@ -123,7 +123,7 @@ impl CheckpointFile {
         let _alone = self.lock()?;
         let created =
             Sibling::write(&self.folder, self.name.as_ref(), content, &Access::As(&status))
-                .and_then(|sibling| sibling.create(self.name.as_ref()));
+                .and_then(|sibling| sibling.create(self.name.as_ref()).map(drop));
         created.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => CheckpointFileError::Exists(self.path.clone()),
             _ => self.cannot_write(&error),

@@ -1,26 +1,37 @@
 //! A record in lines, each on the disk before the next step begins.
 
-use crate::edge::input::{InputError, plain, read_input};
-use crate::edge::open::open_new;
-use crate::edge::replace::{ReplaceError, create};
+use crate::edge::input::plain;
+use crate::edge::memory::Counting;
+use crate::edge::replace::{ReplaceError, create_open, reopen};
 use std::fs::{File, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 
-/// Why a line could not be written.
+/// The largest record that is read: one of 5,000 nodes has 5 MB.
+const MAX_RECORD: u64 = 256 << 20;
+
+/// Why a record could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum LineFileError {
     /// The system call failed.
-    #[error("cannot write {path}: {}", plain(error))]
+    #[error("cannot {action} {path}: {}", plain(error))]
     System {
+        /// `write` or `read`.
+        action: &'static str,
         /// The file.
         path: String,
         /// The system's error.
         error: io::Error,
     },
-    /// It could not be created.
+    /// It is larger than kq reads.
+    #[error("{path} has more than {MAX_RECORD} bytes, which kq does not read")]
+    TooLarge {
+        /// The file.
+        path: String,
+    },
+    /// It could not be created or opened.
     #[error(transparent)]
-    Create(#[from] ReplaceError),
+    Open(#[from] ReplaceError),
 }
 
 /// A file to which lines are added.
@@ -39,38 +50,47 @@ impl LineFile {
     ///
     /// Fails where the name exists, and as the system does.
     pub fn begin(path: &str, line: &str) -> Result<Self, LineFileError> {
-        create(Path::new(path), format!("{line}\n").as_bytes())?;
-        Self::open(path)
+        let file = create_open(Path::new(path), format!("{line}\n").as_bytes())?;
+        Self::locked(path, file)
     }
 
-    /// Opens an existing file, to add lines. No link is followed. Nobody else can open it until this is dropped.
+    /// Opens an existing record, to add lines: a file of a trusted owner with one name. Nobody else can open it until this
+    /// is dropped.
     ///
     /// # Errors
     ///
-    /// Fails for a file that another process has open so, and as the system does.
+    /// Fails for anything else, for a file that another process has open so, and as the system does.
     pub fn open(path: &str) -> Result<Self, LineFileError> {
-        let system = |error| LineFileError::System { path: path.to_owned(), error };
-        let file = open_new(path).map_err(system)?;
-        let found = file.metadata().map_err(system)?;
-        if !found.is_file() {
-            return Err(system(io::Error::other("it is not a file")));
-        }
+        Self::locked(path, reopen(Path::new(path))?)
+    }
+
+    fn locked(path: &str, file: File) -> Result<Self, LineFileError> {
+        let refused = |error| failed("write", path, error);
         match file.try_lock() {
             Ok(()) => Ok(Self { path: path.to_owned(), file, is_cut: false }),
             Err(TryLockError::WouldBlock) => {
-                Err(system(io::Error::other("another kq continues it")))
+                Err(refused(io::Error::other("another kq continues it")))
             }
-            Err(TryLockError::Error(error)) => Err(system(error)),
+            Err(TryLockError::Error(error)) => Err(refused(error)),
         }
     }
 
-    /// Returns the content as it is now, with a limit.
+    /// Returns the content of an opened record as it is now, with a limit.
     ///
     /// # Errors
     ///
     /// Fails as the system does.
-    pub fn content(&mut self) -> Result<Vec<u8>, InputError> {
-        let content = read_input(&self.path)?;
+    pub fn content(&mut self) -> Result<Vec<u8>, LineFileError> {
+        let mut content = Vec::new();
+        let begun = self.file.rewind();
+        let read = begun.and_then(|()| {
+            let reader = Counting::new(&self.path, &self.file);
+            reader.take(MAX_RECORD + 1).read_to_end(&mut content)
+        });
+        read.map_err(|error| failed("read", &self.path, error))?;
+        if content.len() as u64 > MAX_RECORD {
+            return Err(LineFileError::TooLarge { path: self.path.clone() });
+        }
         self.is_cut = content.last().is_some_and(|last| *last != b'\n');
         Ok(content)
     }
@@ -85,6 +105,10 @@ impl LineFile {
         let written = self.file.write_all(format!("{begin}{line}\n").as_bytes());
         self.is_cut = written.is_err();
         let synced = written.and_then(|()| self.file.sync_data());
-        synced.map_err(|error| LineFileError::System { path: self.path.clone(), error })
+        synced.map_err(|error| failed("write", &self.path, error))
     }
+}
+
+fn failed(action: &'static str, path: &str, error: io::Error) -> LineFileError {
+    LineFileError::System { action, path: path.to_owned(), error }
 }

@@ -88,7 +88,7 @@ fn open(folder: &OwnedFd, name: &str) -> Result<Option<File>, LockError> {
     }
     // First without opening it: opening a device can do something.
     match fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(stat) => check(&stat)?,
+        Ok(stat) => check_own(&stat)?,
         Err(Errno::NOENT) => return Ok(None),
         Err(error) => return Err(error.into()),
     }
@@ -99,7 +99,7 @@ fn open(folder: &OwnedFd, name: &str) -> Result<Option<File>, LockError> {
         Err(error) => return Err(error.into()),
     };
     let found = fs::fstat(&file)?;
-    check(&found)?;
+    check_own(&found)?;
     let file = File::from(file);
     if found.st_size > 0 && holder(&file).is_none() {
         let reason = "its content is not a process ID";
@@ -108,8 +108,9 @@ fn open(folder: &OwnedFd, name: &str) -> Result<Option<File>, LockError> {
     Ok(Some(file))
 }
 
-/// Rejects a file that is not a lock of kq.
-fn check(found: &Stat) -> Result<(), LockError> {
+/// Rejects everything but a regular file of a trusted owner that has one name: another user who can write into the folder
+/// can have planted it.
+pub(in crate::edge) fn check_own(found: &Stat) -> Result<(), LockError> {
     let foreign = |why: String| Err(LockError::Foreign(why));
     match FileType::from_raw_mode(found.st_mode) {
         FileType::RegularFile => {}

@@ -79,14 +79,6 @@ pub(in crate::edge) fn open_unblocked(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
-/// Opens a new file of kq's for appending. No link is followed.
-pub(in crate::edge) fn open_new(path: &str) -> io::Result<File> {
-    // Non-blocking: what was named may be a pipe without a reader.
-    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let flags = flags | OFlags::CLOEXEC;
-    Ok(open(path, flags, Mode::empty())?.into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,8 +3,8 @@
 
 use crate::edge::input::plain;
 use crate::edge::memory::received;
-use crate::edge::open::{open_input, open_new};
-use crate::edge::replace::{ReplaceError, create};
+use crate::edge::open::open_input;
+use crate::edge::replace::{ReplaceError, create_open};
 use crate::facts::limits::{MAX_RECORDED_BYTES, MAX_ZSTD_WINDOW};
 use crate::facts::snapshot::Snapshot;
 use crate::top::{RecordingError, SnapshotSequence, entry};
@@ -24,7 +24,7 @@ pub enum RecordingFileError {
     /// The system call failed.
     #[error("cannot {action} recording {path}: {}", plain(error))]
     System {
-        /// `create`, `write` or `read`.
+        /// `write` or `read`.
         action: &'static str,
         /// The file.
         path: String,
@@ -67,8 +67,8 @@ impl RecordingWriter {
     ///
     /// Fails where the name exists, and as the system does.
     pub fn create(path: &str) -> Result<Self, RecordingFileError> {
-        create(Path::new(path), b"")?;
-        let file = open_new(path).map_err(|error| failed("create", path, error))?;
+        // Its path is not opened again: in a folder of another user it may lead elsewhere by then.
+        let file = create_open(Path::new(path), b"")?;
         Ok(Self { path: path.to_owned(), file, last: None })
     }
 

@@ -2,10 +2,12 @@
 //!
 //! A temporary file is written and synced in the same folder, and then renamed, all within one open folder
 //! (`crate::edge::place`). If kq is killed before that, an unused temporary file remains. An existing file is never
-//! opened for writing, except for pipes and devices that the operator names.
+//! opened for writing, except for pipes and devices that the operator names, and for a record of kq's that is continued.
+//! A file that grows is written through the descriptor with which it was created: its path may lead elsewhere by then.
 
 use crate::edge::host::{ReadError, kind_name};
 use crate::edge::input::plain;
+use crate::edge::lock_file::check_own;
 use crate::edge::place::{Last, Place};
 use rustix::fd::OwnedFd;
 use rustix::fs::{
@@ -83,9 +85,38 @@ pub(in crate::edge) fn replace_in(
 ///
 /// Fails if the name exists, and if the system refuses.
 pub fn create(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {
+    create_open(path, content).map(drop)
+}
+
+/// Writes a new file as [`create`] does, and returns it open, so that more can be appended.
+///
+/// # Errors
+///
+/// Fails as [`create`] does.
+pub fn create_open(path: &Path, content: &[u8]) -> Result<File, ReplaceError> {
     at(path, Last::Keep, |place| {
         let sibling = Sibling::write(&place.folder, &place.name, content, &Access::Owner)?;
         sibling.create(&place.name)
+    })
+}
+
+/// Opens an existing file of kq's to read it and to append to it: a regular file of a trusted owner with one name. No
+/// link is followed.
+///
+/// # Errors
+///
+/// Fails for everything else, and if the system refuses.
+pub fn reopen(path: &Path) -> Result<File, ReplaceError> {
+    let check = |found: &Stat| check_own(found).map_err(|error| io::Error::other(error.reason()));
+    at(path, Last::Keep, |place| {
+        // First without opening it: opening a device can do something.
+        let Some(found) = place.stat()? else { return Err(Errno::NOENT.into()) };
+        check(&found)?;
+        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = flags | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = openat(&place.folder, &place.name, flags, Mode::empty())?;
+        check(&fstat(&file)?)?;
+        Ok(file.into())
     })
 }
 
@@ -119,11 +150,11 @@ pub fn store(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {
 }
 
 /// Finds the place of a path and writes there.
-fn at(
+fn at<T>(
     path: &Path,
     last: Last,
-    write: impl FnOnce(&Place) -> io::Result<()>,
-) -> Result<(), ReplaceError> {
+    write: impl FnOnce(&Place) -> io::Result<T>,
+) -> Result<T, ReplaceError> {
     let written = Place::find(path, last).map_err(io_error).and_then(|place| write(&place));
     written.map_err(|error| ReplaceError { path: path.display().to_string(), error })
 }
@@ -197,6 +228,13 @@ pub(in crate::edge) enum Access<'a> {
 /// A complete new file on the disk that has no name yet. It is removed unless it gets its name.
 #[derive(Debug)]
 pub(in crate::edge) struct Sibling<'f> {
+    entry: Temporary<'f>,
+    file: File,
+}
+
+/// The name of a new file until it gets its own.
+#[derive(Debug)]
+struct Temporary<'f> {
     folder: &'f OwnedFd,
     own: OsString,
     has_name: bool,
@@ -242,28 +280,30 @@ impl<'f> Sibling<'f> {
             let mut own = OsString::from(".");
             own.push(name);
             own.push(format!(".kq-{}-{attempt}", std::process::id()));
-            let flags =
-                OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let flags = flags | OFlags::CREATE | OFlags::EXCL;
             match openat(folder, &*own, flags, mode) {
                 Ok(file) => break (own, file),
                 Err(Errno::EXIST) if attempt < 1_000 => attempt += 1,
                 Err(error) => return Err(error.into()),
             }
         };
-        let sibling = Self { folder, own, has_name: false };
-        fill(file, content, access)?;
-        Ok(sibling)
+        let entry = Temporary { folder, own, has_name: false };
+        let mut file = File::from(file);
+        fill(&mut file, content, access)?;
+        Ok(Self { entry, file })
     }
 
     /// Returns the name that it has for now.
     pub(in crate::edge) fn name(&self) -> &OsStr {
-        &self.own
+        &self.entry.own
     }
 
     /// Exchanges the names with a file, so that the replaced file can be checked; `false` if the file
     /// system does not support that.
     pub(in crate::edge) fn exchange(&mut self, name: &OsStr) -> io::Result<bool> {
-        match renameat_with(self.folder, &*self.own, self.folder, name, RenameFlags::EXCHANGE) {
+        let Temporary { folder, own, .. } = &self.entry;
+        match renameat_with(folder, &**own, folder, name, RenameFlags::EXCHANGE) {
             Ok(()) => Ok(true),
             Err(Errno::INVAL | Errno::NOSYS) => Ok(false),
             Err(error) => Err(error.into()),
@@ -272,36 +312,39 @@ impl<'f> Sibling<'f> {
 
     /// Syncs the exchange, and removes the replaced file.
     pub(in crate::edge) fn sync(self) -> Result<(), NotReplaced> {
-        let folder = self.folder;
+        let folder = self.entry.folder;
         drop(self);
         fsync(folder).map_err(|error| NotReplaced::NotSynced(error.into()))
     }
 
     /// Replaces a file, or takes a free name.
-    pub(in crate::edge) fn replace(mut self, name: &OsStr) -> Result<(), NotReplaced> {
-        renameat(self.folder, &*self.own, self.folder, name)
+    pub(in crate::edge) fn replace(self, name: &OsStr) -> Result<(), NotReplaced> {
+        let Self { mut entry, .. } = self;
+        renameat(entry.folder, &*entry.own, entry.folder, name)
             .map_err(|error| NotReplaced::Before(error.into()))?;
-        self.has_name = true;
-        fsync(self.folder).map_err(|error| NotReplaced::NotSynced(error.into()))
+        entry.has_name = true;
+        fsync(entry.folder).map_err(|error| NotReplaced::NotSynced(error.into()))
     }
 
-    /// Takes a name that must be free.
-    pub(in crate::edge) fn create(mut self, name: &OsStr) -> io::Result<()> {
-        let (folder, own) = (self.folder, &*self.own);
+    /// Takes a name that must be free, and returns the open file.
+    pub(in crate::edge) fn create(self, name: &OsStr) -> io::Result<File> {
+        let Self { mut entry, file } = self;
+        let (folder, own) = (entry.folder, &*entry.own);
         match renameat_with(folder, own, folder, name, RenameFlags::NOREPLACE) {
-            Ok(()) => self.has_name = true,
+            Ok(()) => entry.has_name = true,
             // Not every file system supports that. A hard link does not replace an existing file either.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 linkat(folder, own, folder, name, AtFlags::empty())?;
             }
             Err(error) => return Err(error.into()),
         }
-        drop(self);
-        Ok(fsync(folder)?)
+        drop(entry);
+        fsync(folder)?;
+        Ok(file)
     }
 }
 
-impl Drop for Sibling<'_> {
+impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         if !self.has_name {
             let _ = unlinkat(self.folder, &*self.own, AtFlags::empty());
@@ -310,16 +353,15 @@ impl Drop for Sibling<'_> {
 }
 
 /// Fills a new file, copies mode and owner of another one, and syncs it.
-fn fill(file: OwnedFd, content: &[u8], access: &Access<'_>) -> io::Result<()> {
+fn fill(file: &mut File, content: &[u8], access: &Access<'_>) -> io::Result<()> {
     if let Access::As(like) = access {
-        let own = fstat(&file)?;
+        let own = fstat(&*file)?;
         if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid) {
             let (user, group) = (Uid::from_raw(like.st_uid), Gid::from_raw(like.st_gid));
-            fchown(&file, Some(user), Some(group))?;
+            fchown(&*file, Some(user), Some(group))?;
         }
-        fchmod(&file, Mode::from_raw_mode(like.st_mode))?;
+        fchmod(&*file, Mode::from_raw_mode(like.st_mode))?;
     }
-    let mut file = File::from(file);
     file.write_all(content)?;
     file.sync_all()
 }

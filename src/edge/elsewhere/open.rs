@@ -1,6 +1,6 @@
 //! Opens the files that the command line or a configuration names.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
@@ -19,9 +19,4 @@ pub(in crate::edge) fn open_input(path: &Path) -> io::Result<File> {
 /// Opens a file, which the caller has checked to be one.
 pub(in crate::edge) fn open_unblocked(path: &Path) -> io::Result<File> {
     File::open(path)
-}
-
-/// Opens a new file of kq's for appending.
-pub(in crate::edge) fn open_new(path: &str) -> io::Result<File> {
-    OpenOptions::new().append(true).open(path)
 }

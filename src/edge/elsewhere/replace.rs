@@ -45,10 +45,34 @@ pub fn replace_public(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {
 ///
 /// Fails if the name exists, and if the system refuses.
 pub fn create(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {
-    let created = Sibling::write(path, content, 0o600)
+    create_open(path, content).map(drop)
+}
+
+/// Writes a new file as [`create`] does, and returns it open, so that more can be appended.
+///
+/// # Errors
+///
+/// Fails as [`create`] does.
+pub fn create_open(path: &Path, content: &[u8]) -> Result<File, ReplaceError> {
+    let created = Sibling::write(path, content, 0o600).and_then(|sibling| {
+        let Sibling { entry, file } = sibling;
         // Unlike renaming, linking fails where the name exists.
-        .and_then(|sibling| fs::hard_link(&sibling.path, path));
+        fs::hard_link(&entry.0, path).map(|()| file)
+    });
     named(path, created)
+}
+
+/// Opens an existing file to read it and to append to it. No link is followed.
+///
+/// # Errors
+///
+/// Fails for everything but a regular file, and if the system refuses.
+pub fn reopen(path: &Path) -> Result<File, ReplaceError> {
+    let opened = fs::symlink_metadata(path).and_then(|found| match found.is_file() {
+        true => OpenOptions::new().read(true).append(true).open(path),
+        false => Err(io::Error::other("it is not a file")),
+    });
+    named(path, opened)
 }
 
 /// Writes to the path that the operator named: replaces a file as [`replace`] does, or the target of a link; writes to
@@ -71,26 +95,30 @@ pub fn store(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {
     }
 }
 
-fn named(path: &Path, written: io::Result<()>) -> Result<(), ReplaceError> {
+fn named<T>(path: &Path, written: io::Result<T>) -> Result<T, ReplaceError> {
     written.map_err(|error| ReplaceError { path: path.display().to_string(), error })
 }
 
 /// A complete new file on the disk that has no name yet. Its temporary name is removed unless it becomes the file.
 struct Sibling {
-    path: PathBuf,
+    entry: Temporary,
+    file: File,
 }
+
+/// The temporary name of a file.
+struct Temporary(PathBuf);
 
 impl Sibling {
     fn write(path: &Path, content: &[u8], mode: u32) -> io::Result<Self> {
         let name = path.file_name().ok_or_else(|| io::Error::other("it is not a file name"))?;
         let mut attempt = 0;
-        let (sibling, mut file) = loop {
+        let (entry, mut file) = loop {
             let mut own = OsString::from(".");
             own.push(name);
             own.push(format!(".kq-{}-{attempt}", std::process::id()));
             let own = path.with_file_name(own);
             match create_new(&own, mode) {
-                Ok(file) => break (Self { path: own }, file),
+                Ok(file) => break (Temporary(own), file),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 1_000 => {
                     attempt += 1;
                 }
@@ -99,28 +127,28 @@ impl Sibling {
         };
         file.write_all(content)?;
         file.sync_all()?;
-        Ok(sibling)
+        Ok(Self { entry, file })
     }
 
     fn replace(self, path: &Path) -> io::Result<()> {
-        fs::rename(&self.path, path)
+        fs::rename(&self.entry.0, path)
     }
 }
 
-impl Drop for Sibling {
+impl Drop for Temporary {
     fn drop(&mut self) {
         // It has gone where it was renamed.
-        let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_file(&self.0);
     }
 }
 
 #[cfg(unix)]
 fn create_new(path: &Path, mode: u32) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
-    OpenOptions::new().write(true).create_new(true).mode(mode).open(path)
+    OpenOptions::new().append(true).create_new(true).mode(mode).open(path)
 }
 
 #[cfg(not(unix))]
 fn create_new(path: &Path, _mode: u32) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).open(path)
+    OpenOptions::new().append(true).create_new(true).open(path)
 }

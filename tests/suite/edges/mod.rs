@@ -44,5 +44,7 @@ mod probe_tcp;
 mod snapshot_file;
 /// The tables of gates, fields and flags are what the kubelets' sources say.
 pub mod versions;
+/// Every place of the repository that writes files, against a table.
+mod writers;
 /// Files that kq writes where another user plants links and pipes.
 mod written_files;

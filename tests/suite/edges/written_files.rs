@@ -2,8 +2,11 @@
 //! process with the uid 65534, and does not depend on `fs.protected_symlinks` and its like.
 
 use kq::edge::image_records::{RecordFile, RecordFileError};
+use kq::edge::line_file::LineFile;
+use kq::edge::recording_file::RecordingWriter;
 use kq::edge::replace::{create, replace};
 use kq::edge::snapshot_file::write_snapshot;
+use kq::facts::snapshot::Snapshot;
 use kq::facts::timestamp::Timestamp;
 use kq::image_gc::cycle::Keys;
 use kq::image_gc::record::{RecordError, record};
@@ -273,47 +276,81 @@ fn a_folder_that_is_swapped_while_kq_writes_leads_nowhere() {
     assert!(written > 0 && refused > 0, "{written} written, {refused} refused: no race");
 }
 
-/// Returns the files of a folder that are Rust, with their text before their tests.
-fn sources(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
-    for entry in fs::read_dir(folder).expect("a folder").flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|it| it == "rs") && !path.ends_with("tests.rs") {
-            let text = fs::read_to_string(&path).expect("it is text");
-            let end = text.find("#[cfg(test)]\nmod tests").unwrap_or(text.len());
-            found.push((path, text[..end].to_owned()));
-        }
+/// Another file of the other user takes a name as soon as the name exists, over and over; `write` makes a file of that
+/// name and writes more to it. Returns what was written into the other user's files.
+fn stolen(name: &str, write: impl Fn(&Path)) -> Vec<String> {
+    if shared().is_none() {
+        return Vec::new();
     }
+    // On a disk, a new file is synced for long enough to be replaced.
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder can be made");
+    chown(folder.path(), Some(NOBODY), Some(NOBODY)).expect("it can be given away");
+    let (path, planted) = (folder.path().join(name), folder.path().join("planted"));
+    let round = |_: usize| {
+        fs::write(&planted, "theirs").expect("a file can be written");
+        chown(&planted, Some(NOBODY), Some(NOBODY)).expect("it can be given away");
+        std::thread::scope(|scope| {
+            // The owner of a folder may rename in it; a thread is faster than the other user's process would be.
+            scope.spawn(|| {
+                while fs::symlink_metadata(&path).is_err() {
+                    std::hint::spin_loop();
+                }
+                fs::rename(&planted, &path).expect("it is renamed");
+            });
+            write(&path);
+        });
+        let theirs = fs::read_to_string(&path).expect("it is text");
+        fs::remove_file(&path).expect("it is there");
+        theirs
+    };
+    (0..100).map(round).filter(|theirs| theirs != "theirs").collect()
 }
 
 #[test]
-fn files_are_made_in_one_place() {
-    let mut found = Vec::new();
-    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
-    assert!(found.len() > 500, "{} files", found.len());
-    let makes = [
-        "OFlags::CREATE",
-        "fs::write(",
-        "File::create",
-        ".write(true)",
-        ".append(true)",
-        "fs::copy(",
-    ];
-    let makers = found.iter().filter(|(_, text)| makes.iter().any(|it| text.contains(it)));
-    let edge = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/edge");
-    let place = |path: &Path| path.strip_prefix(&edge).unwrap_or(path).display().to_string();
-    let mut makers: Vec<String> = makers.map(|(path, _)| place(path)).collect();
-    makers.sort();
-    // The first two are not built on Linux.
-    assert_eq!(makers, ["elsewhere/open.rs", "elsewhere/replace.rs", "lock_file.rs", "replace.rs"]);
-    // A width of 65,536 or more in a format panics.
-    let widths = found.iter().filter(|(_, text)| {
-        text.split('{').skip(1).filter_map(|rest| rest.split_once('}')).any(|(inside, _)| {
-            let is_format = inside.len() < 40 && !inside.contains(['\n', ' ', '(']);
-            is_format && inside.contains(':') && (inside.ends_with('$') || inside.ends_with('*'))
-        })
+fn a_recording_stays_in_the_file_that_was_made_for_it() {
+    let got = stolen("top.jsonl", |path| {
+        let path = path.to_str().expect("text");
+        let mut recording = RecordingWriter::create(path).expect("the name is free");
+        recording.add(&Snapshot::default()).expect("it is written");
     });
-    let widths: Vec<_> = widths.map(|(path, _)| path.display().to_string()).collect();
-    assert!(widths.iter().all(|path| path.ends_with("src/k8s/duration.rs")), "{widths:?}");
+    assert!(got.is_empty(), "{} of 100: {}", got.len(), got[0]);
+}
+
+#[test]
+fn a_record_of_a_fleet_stays_in_the_file_that_was_made_for_it() {
+    let got = stolen("apply.jsonl", |path| {
+        let mut record =
+            LineFile::begin(path.to_str().expect("text"), "begins").expect("the name is free");
+        record.add("changes").expect("it is written");
+    });
+    assert!(got.is_empty(), "{} of 100: {}", got.len(), got[0]);
+}
+
+#[test]
+fn a_record_that_is_continued_is_one_of_kq() {
+    let Some(folder) = shared() else { return };
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (_away, victim) = victim();
+    plant(folder.path(), &format!("echo x > theirs; mkfifo pipe; ln -s {} link", victim.display()));
+    fs::write(at("own"), "begins\n").expect("a file can be written");
+    fs::hard_link(at("own"), at("second")).expect("a link can be made");
+    for (name, expected) in [
+        ("theirs", "it belongs to user 65534"),
+        ("pipe", "it is a named pipe, expected a file"),
+        ("link", "it is a symbolic link, expected a file"),
+        ("second", "has another name as well"),
+        ("gone", "no such file"),
+    ] {
+        let error = LineFile::open(&at(name)).expect_err(name).to_string();
+        assert!(error.contains(expected), "{name}: {error}");
+    }
+    assert_untouched(&victim);
+    // What is read is what is written to, wherever the name leads by then.
+    fs::remove_file(at("second")).expect("it is there");
+    let mut record = LineFile::open(&at("own")).expect("it is kq's");
+    fs::rename(at("theirs"), at("own")).expect("it can be renamed");
+    assert_eq!(record.content().expect("it is read"), b"begins\n");
+    record.add("ended").expect("it is written");
+    assert_eq!(record.content().expect("it is read"), b"begins\nended\n");
+    assert_eq!(fs::read(at("own")).expect("it is there"), b"x\n");
 }

@@ -1,0 +1,253 @@
+//! Every place of the repository that opens for writing, creates, renames or removes, against the table of those that may.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The places, each with what it does and why it may.
+const WRITERS: [(&str, &[&str], &str); 14] = [
+    ("benches/gc_facts.rs", &["tempfile"], "a benchmark reads files of its own"),
+    (
+        "benches/tree.rs",
+        &["create_dir_all", "remove_dir", "tempfile"],
+        "a benchmark reads cgroups and files of its own",
+    ),
+    ("build.rs", &["fs::write"], "the schemas are packed into the folder that cargo names"),
+    ("examples/device_plugin.rs", &["remove_file"], "its own socket, before it listens again"),
+    (
+        "src/edge/cgroup_files.rs",
+        &["OFlags::TRUNC", "OFlags::WRONLY"],
+        "a file of the kernel, beneath an open folder of cgroups",
+    ),
+    (
+        "src/edge/checkpoint_file.rs",
+        &["unlinkat"],
+        "in the held folder: the checkpoint that was read, and temporary files of killed runs",
+    ),
+    (
+        "src/edge/device_plugin/folder.rs",
+        &["DirBuilder", "hard_link", "remove_file"],
+        "a new folder for devices serve, before it is held; in the held folder, another name for the checkpoint",
+    ),
+    (
+        "src/edge/device_plugin/registration_server.rs",
+        &["fchmod", "remove_file", "use bind"],
+        "its own sockets, in the held folder",
+    ),
+    (
+        "src/edge/device_plugin/socket_registry.rs",
+        &["remove_file"],
+        "stale sockets and temporary files, in the held folder",
+    ),
+    (
+        "src/edge/elsewhere/replace.rs",
+        &["OpenOptions", "fs::rename", "hard_link", "remove_file"],
+        "the one way on macOS and Windows",
+    ),
+    (
+        "src/edge/image_records.rs",
+        &["mkdirat", "unlinkat"],
+        "the last folder of the path, and temporary files of killed runs, each in an open folder",
+    ),
+    (
+        "src/edge/lock_file.rs",
+        &["OFlags::CREATE", "OFlags::RDWR"],
+        "a lock in an open folder: new, or of a trusted owner with one name",
+    ),
+    ("src/edge/open.rs", &["OpenOptions"], "reads without waiting for a writer"),
+    (
+        "src/edge/replace.rs",
+        &[
+            "OFlags::APPEND",
+            "OFlags::CREATE",
+            "OFlags::RDWR",
+            "OFlags::WRONLY",
+            "fchmod",
+            "fchown",
+            "linkat",
+            "renameat",
+            "renameat_with",
+            "unlinkat",
+        ],
+        "the one way",
+    ),
+];
+
+/// What writes, as it is written in a program: the end of a path, or a name that means nothing else.
+const WORDS: [&str; 52] = [
+    "DirBuilder",
+    "File::create",
+    "File::create_new",
+    "File::options",
+    "NamedTempFile",
+    "OFlags::APPEND",
+    "OFlags::CREATE",
+    "OFlags::RDWR",
+    "OFlags::TMPFILE",
+    "OFlags::TRUNC",
+    "OFlags::WRONLY",
+    "OpenOptions",
+    "UnixDatagram::bind",
+    "UnixListener::bind",
+    "chmod",
+    "chmodat",
+    "chown",
+    "chownat",
+    "create_dir",
+    "create_dir_all",
+    "fallocate",
+    "fchmod",
+    "fchown",
+    "fchownat",
+    "fs::copy",
+    "fs::rename",
+    "fs::write",
+    "ftruncate",
+    "hard_link",
+    "lchown",
+    "libc",
+    "link",
+    "linkat",
+    "memfd_create",
+    "mkdir",
+    "mkdirat",
+    "mkfifo",
+    "mkfifoat",
+    "mknod",
+    "mknodat",
+    "net::bind",
+    "remove_dir",
+    "remove_dir_all",
+    "remove_file",
+    "renameat",
+    "renameat_with",
+    "set_len",
+    "set_permissions",
+    "symlink",
+    "symlinkat",
+    "tempfile",
+    "unlinkat",
+];
+
+/// Names that mean something else except where they are imported from a module of files.
+const IMPORTED: [&str; 6] = ["bind", "copy", "rename", "rmdir", "unlink", "write"];
+
+/// Returns the Rust files below a folder, with their text before their tests.
+fn sources(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // Tests write what they like; a folder with a dot is not a part of kq.
+        let is_other = name == "target" || name == "tests" || name.starts_with('.');
+        match path.is_dir() {
+            true if is_other => {}
+            true => sources(&path, found),
+            false if name.ends_with(".rs") && !name.ends_with("tests.rs") => {
+                let text = fs::read_to_string(&path).expect("it is text");
+                let end = text.find("#[cfg(test)]\nmod tests").unwrap_or(text.len());
+                found.push((path, text[..end].to_owned()));
+            }
+            false => {}
+        }
+    }
+}
+
+fn repository() -> (&'static Path, Vec<(PathBuf, String)>) {
+    let (root, mut found) = (Path::new(env!("CARGO_MANIFEST_DIR")), Vec::new());
+    sources(root, &mut found);
+    (root, found)
+}
+
+/// Returns the text without comments.
+fn code(text: &str) -> String {
+    let lines = text.lines().map(|line| match line.trim_start().starts_with("//") {
+        true => "",
+        false => line.split(" // ").next().unwrap_or_default(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns true if a word is in a text as a whole one that is called or named, and not a field.
+fn has(text: &str, word: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(word).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + word.len()..]);
+        let is_whole = !before.ends_with(is_part) && !after.starts_with(is_part);
+        // `link` is a word of prose and of variables, so that only a call counts.
+        is_whole && (word != "link" || before.ends_with("fs::") && after.starts_with('('))
+    })
+}
+
+/// Returns what a program does to files.
+fn writes(text: &str) -> Vec<String> {
+    let text = code(text);
+    let mut found: Vec<String> =
+        WORDS.iter().filter(|word| has(&text, word)).map(ToString::to_string).collect();
+    for statement in text.split("use ").skip(1).filter_map(|rest| rest.split(';').next()) {
+        let is_of_files = ["fs", "net"].iter().any(|module| has(statement, module));
+        let imported = IMPORTED.iter().filter(|name| is_of_files && has(statement, name));
+        found.extend(imported.map(|name| format!("use {name}")));
+        // Under another name, nothing above would be found.
+        let is_renamed = is_of_files && statement.contains(" as ") && !statement.contains(" as _");
+        found.extend(is_renamed.then(|| format!("use {}", statement.replace('\n', " "))));
+    }
+    found.dedup();
+    found
+}
+
+#[test]
+fn every_place_that_writes_is_known() {
+    let (root, all) = repository();
+    let of = |folder: &str| all.iter().filter(|it| it.0.starts_with(root.join(folder))).count();
+    assert!(of("src") > 700, "{} files", of("src"));
+    assert!(of("benches") > 10 && of("examples") > 1, "{} files", all.len());
+    assert!(all.iter().any(|(path, _)| *path == root.join("build.rs")));
+    let found: BTreeMap<String, Vec<String>> = all
+        .iter()
+        .map(|(path, text)| {
+            let path = path.strip_prefix(root).expect("it is below it").display().to_string();
+            (path, writes(text))
+        })
+        .filter(|(_, writes)| !writes.is_empty())
+        .collect();
+    let known: BTreeMap<String, Vec<String>> = WRITERS
+        .iter()
+        .map(|(path, writes, _)| {
+            ((*path).to_owned(), writes.iter().map(ToString::to_string).collect())
+        })
+        .collect();
+    assert_eq!(found, known, "a place that writes goes through src/edge/replace.rs, or is listed");
+    assert!(WRITERS.iter().all(|(_, _, why)| !why.is_empty()));
+}
+
+#[test]
+fn what_writes_is_recognised() {
+    for (text, expected) in [
+        ("use std::fs::write;\nwrite(a, b)", &["fs::write", "use write"][..]),
+        ("use std::fs::{self, rename};", &["use rename"]),
+        ("use rustix::fs::{\n    unlink,\n};", &["use unlink"]),
+        ("use std::fs as files;", &["use std::fs as files"]),
+        ("std::fs::File::create_new(x)", &["File::create_new"]),
+        ("let f = File::options().append(true)", &["File::options"]),
+        ("fs::link(a, b)", &["link"]),
+        ("open(p, OFlags::RDWR, m)", &["OFlags::RDWR"]),
+        ("// fs::write(a)\nlet link = readlinkat(x); // fs::write", &[]),
+        ("#[serde(rename = \"x\")] fs::read(x)", &[]),
+    ] {
+        assert_eq!(writes(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn no_width_of_a_format_comes_from_input() {
+    // A width of 65,536 or more panics.
+    let (_, all) = repository();
+    let widths = all.iter().filter(|(_, text)| {
+        text.split('{').skip(1).filter_map(|rest| rest.split_once('}')).any(|(inside, _)| {
+            let is_format = inside.len() < 40 && !inside.contains(['\n', ' ', '(']);
+            is_format && inside.contains(':') && (inside.ends_with('$') || inside.ends_with('*'))
+        })
+    });
+    let widths: Vec<_> = widths.map(|(path, _)| path.display().to_string()).collect();
+    assert!(widths.iter().all(|path| path.ends_with("src/k8s/duration.rs")), "{widths:?}");
+}
