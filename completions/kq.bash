@@ -229,6 +229,9 @@ _kq() {
             kq__subcmd__fleet,rbac)
                 cmd="kq__subcmd__fleet__subcmd__rbac"
                 ;;
+            kq__subcmd__fleet,read)
+                cmd="kq__subcmd__fleet__subcmd__read"
+                ;;
             kq__subcmd__fleet,run)
                 cmd="kq__subcmd__fleet__subcmd__run"
                 ;;
@@ -255,6 +258,9 @@ _kq() {
                 ;;
             kq__subcmd__fleet__subcmd__help,rbac)
                 cmd="kq__subcmd__fleet__subcmd__help__subcmd__rbac"
+                ;;
+            kq__subcmd__fleet__subcmd__help,read)
+                cmd="kq__subcmd__fleet__subcmd__help__subcmd__read"
                 ;;
             kq__subcmd__fleet__subcmd__help,run)
                 cmd="kq__subcmd__fleet__subcmd__help__subcmd__run"
@@ -441,6 +447,9 @@ _kq() {
                 ;;
             kq__subcmd__help__subcmd__fleet,rbac)
                 cmd="kq__subcmd__help__subcmd__fleet__subcmd__rbac"
+                ;;
+            kq__subcmd__help__subcmd__fleet,read)
+                cmd="kq__subcmd__help__subcmd__fleet__subcmd__read"
                 ;;
             kq__subcmd__help__subcmd__fleet,run)
                 cmd="kq__subcmd__help__subcmd__fleet__subcmd__run"
@@ -3454,7 +3463,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet)
-            opts="-h -V --help --version run apply collect ask clean rbac guard answer help"
+            opts="-h -V --help --version run apply collect ask clean rbac guard answer read help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3784,7 +3793,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet__subcmd__help)
-            opts="run apply collect ask clean rbac guard answer help"
+            opts="run apply collect ask clean rbac guard answer read help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3909,6 +3918,20 @@ _kq() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        kq__subcmd__fleet__subcmd__help__subcmd__read)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         kq__subcmd__fleet__subcmd__help__subcmd__run)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -3950,6 +3973,20 @@ _kq() {
                     COMPREPLY=($(compgen -W "yaml json" -- "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__fleet__subcmd__read)
+            opts="-h -V --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;
@@ -5522,7 +5559,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__help__subcmd__fleet)
-            opts="run apply collect ask clean rbac guard answer"
+            opts="run apply collect ask clean rbac guard answer read"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5620,6 +5657,20 @@ _kq() {
             return 0
             ;;
         kq__subcmd__help__subcmd__fleet__subcmd__rbac)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__help__subcmd__fleet__subcmd__read)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -7272,7 +7323,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__report)
-            opts="-o -r -v -h -V --output --what-if --preempt-for --static --with-snapshot --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
+            opts="-o -r -v -h -V --output --what-if --preempt-for --static --with-snapshot --part --part-of --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7291,6 +7342,14 @@ _kq() {
                     return 0
                     ;;
                 --preempt-for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --part)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --part-of)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

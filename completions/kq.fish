@@ -1647,6 +1647,8 @@ complete -c kq -n "__fish_kq_using_subcommand doctor" -s V -l version -d 'Print 
 complete -c kq -n "__fish_kq_using_subcommand report" -s o -l output -d 'The file to write (default: standard output). Only the owner can read it' -r
 complete -c kq -n "__fish_kq_using_subcommand report" -l what-if -d 'Also show what these changes would do: the words of kq what-if, such as \'taint a=b:NoExecute\' (can be repeated, for changes to compare)' -r
 complete -c kq -n "__fish_kq_using_subcommand report" -l preempt-for -d 'Also show which pods the kubelet would kill to take in the pod of this manifest' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l part -d 'Write only the part of this number in a page about so many nodes, as JSON' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l part-of -d 'The snapshot of that part' -r -F
 complete -c kq -n "__fish_kq_using_subcommand report" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand report" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand report" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
@@ -1747,17 +1749,18 @@ complete -c kq -n "__fish_kq_using_subcommand top" -l kubelet-insecure-skip-tls-
 complete -c kq -n "__fish_kq_using_subcommand top" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand top" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand top" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer help" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer help" -f -a "run" -d 'Run a command of kq on the nodes of a cluster, and merge the answers'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer help" -f -a "apply" -d 'Change the nodes of a cluster with one command, a few at a time'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer help" -f -a "collect" -d 'Store a snapshot of each node of a cluster in a folder, for kq fleet ask'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer help" -f -a "ask" -d 'Ask the same question about many snapshots, and merge the answers'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer help" -f -a "clean" -d 'Delete the pods that earlier runs of kq fleet left behind'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer help" -f -a "rbac" -d 'Print the RBAC manifests of a service account that may run a command of kq fleet'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer help" -f -a "guard" -d 'Read the steps of a run from standard input, and delete the pods that are left at its end, for kq fleet run'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer help" -f -a "answer" -d 'Run a command of kq, and write its answer packed and with a checksum, for kq fleet run'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read help" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read help" -f -a "run" -d 'Run a command of kq on the nodes of a cluster, and merge the answers'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read help" -f -a "apply" -d 'Change the nodes of a cluster with one command, a few at a time'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read help" -f -a "collect" -d 'Store a snapshot of each node of a cluster in a folder, for kq fleet ask'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read help" -f -a "ask" -d 'Ask the same question about many snapshots, and merge the answers'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read help" -f -a "clean" -d 'Delete the pods that earlier runs of kq fleet left behind'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read help" -f -a "rbac" -d 'Print the RBAC manifests of a service account that may run a command of kq fleet'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read help" -f -a "guard" -d 'Read the steps of a run from standard input, and delete the pods that are left at its end, for kq fleet run'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read help" -f -a "answer" -d 'Run a command of kq, and write its answer packed and with a checksum, for kq fleet run'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read help" -f -a "read" -d 'Read what one node sent, and write what counts of it, for the other commands of kq fleet'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -s l -l selector -d 'Only nodes with these labels, such as pool=gpu; the syntax is kubectl\'s' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l nodes-from -d 'A file with the names of more nodes, as from kubectl get nodes -o name; - is standard input' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l sample -d 'Only this number of nodes, or this part of them, evenly spread over their names' -r
@@ -1887,6 +1890,8 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from answer" -s h -l help -d 'Print help'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from answer" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from read" -s h -l help -d 'Print help'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from read" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "run" -d 'Run a command of kq on the nodes of a cluster, and merge the answers'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "apply" -d 'Change the nodes of a cluster with one command, a few at a time'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "collect" -d 'Store a snapshot of each node of a cluster in a folder, for kq fleet ask'
@@ -1895,6 +1900,7 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "rbac" -d 'Print the RBAC manifests of a service account that may run a command of kq fleet'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "guard" -d 'Read the steps of a run from standard input, and delete the pods that are left at its end, for kq fleet run'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "answer" -d 'Run a command of kq, and write its answer packed and with a checksum, for kq fleet run'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "read" -d 'Read what one node sent, and write what counts of it, for the other commands of kq fleet'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -s o -l output -d 'Where to store the snapshot, compressed if the name ends in .zst (default: standard output)' -r
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
@@ -2019,3 +2025,4 @@ complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_f
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "rbac" -d 'Print the RBAC manifests of a service account that may run a command of kq fleet'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "guard" -d 'Read the steps of a run from standard input, and delete the pods that are left at its end, for kq fleet run'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "answer" -d 'Run a command of kq, and write its answer packed and with a checksum, for kq fleet run'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "read" -d 'Read what one node sent, and write what counts of it, for the other commands of kq fleet'

@@ -18,6 +18,7 @@ pub mod memory;
 pub mod own_program;
 pub mod package_version;
 pub mod pod_resources;
+pub mod random;
 mod read_error;
 pub mod recording_file;
 pub mod snapshot_file;

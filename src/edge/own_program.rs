@@ -3,6 +3,7 @@
 //! [`GuardProcess`] is a child process that outlives this one for as long as its work takes: it gets lines through its
 //! standard input, and learns from the end of file that this process has ended, however it ended.
 
+use crate::edge::memory::Counting;
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
@@ -61,7 +62,7 @@ pub fn run_own(
     deadline: Duration,
     limit: u64,
 ) -> Result<Ended, OwnProgramError> {
-    run(arguments, None, deadline, limit)
+    run(arguments, None, deadline, limit, false)
 }
 
 /// Runs kq with these arguments and this standard input, and returns its output.
@@ -75,7 +76,36 @@ pub fn run_own_with(
     deadline: Duration,
     limit: u64,
 ) -> Result<Ended, OwnProgramError> {
-    run(arguments, Some(input), deadline, limit)
+    run(arguments, Some(input), deadline, limit, false)
+}
+
+/// Runs kq as [`run_own_with`] does, out of reach of the signals of a terminal: an interrupt does not end it.
+///
+/// # Errors
+///
+/// Fails as [`run_own`] does.
+pub fn run_apart(
+    arguments: &[OsString],
+    input: Vec<u8>,
+    deadline: Duration,
+    limit: u64,
+) -> Result<Ended, OwnProgramError> {
+    run(arguments, Some(input), deadline, limit, true)
+}
+
+/// Reads the standard input of a process that kq started; `source` is what it has.
+///
+/// # Errors
+///
+/// Fails as the system does, and above the limit.
+pub fn own_input(source: &str, limit: u64) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    let reader = Counting::new(source, io::stdin().lock());
+    reader.take(limit.saturating_add(1)).read_to_end(&mut content)?;
+    match content.len() as u64 > limit {
+        true => Err(io::Error::other(format!("{source} has more than {limit} bytes"))),
+        false => Ok(content),
+    }
 }
 
 fn run(
@@ -83,16 +113,22 @@ fn run(
     input: Option<Vec<u8>>,
     deadline: Duration,
     limit: u64,
+    is_apart: bool,
 ) -> Result<Ended, OwnProgramError> {
     let end = Instant::now() + deadline;
-    let mut process = Process(
-        Command::new(program()?)
-            .args(arguments)
-            .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?,
-    );
+    let mut command = Command::new(program()?);
+    command
+        .args(arguments)
+        .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    #[cfg(unix)]
+    if is_apart {
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    }
+    #[cfg(not(unix))]
+    let _ = is_apart;
+    let mut process = Process(command.spawn()?);
     if let (Some(input), Some(mut pipe)) = (input, process.0.stdin.take()) {
         // kq may end before it has read everything.
         thread::spawn(move || drop(pipe.write_all(&input)));

@@ -42,7 +42,7 @@ pub struct FleetApply {
 answer!("FleetApply", FleetApply);
 
 /// The part of one node in a change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangedNode {
     pub node: String,
@@ -161,6 +161,11 @@ impl ChangedNode {
         }
     }
 
+    /// Returns a node with a plan that is being applied.
+    pub fn with_plan(node: &str, plan_digest: Option<String>) -> Self {
+        Self { plan_digest, ..Self::new(node, ChangeState::Planned) }
+    }
+
     /// Returns a node that an earlier run changed, with its exit code.
     pub fn done_before(node: &str, exit_code: Option<u8>) -> Self {
         Self { exit_code, ..Self::new(node, ChangeState::DoneBefore) }
@@ -225,6 +230,11 @@ impl ChangedNode {
             (Some(5), _) => (ChangeState::Failed, reason),
             _ => (ChangeState::Unknown, reason),
         };
+    }
+
+    /// Takes over how the change ended, as another process read it.
+    pub fn end_as(&mut self, ended: Self) {
+        (self.state, self.reason, self.exit_code) = (ended.state, ended.reason, ended.exit_code);
     }
 
     /// Returns the line about the node.

@@ -2,7 +2,7 @@
 
 use super::outcome::{NodeOutcome, NodeResult, Reply};
 use crate::answer::{Basis, Missing, MissingFact, Warning, WarningCode, answer};
-use crate::output::json_path::Template;
+use crate::output::terminal::brief;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,32 +23,30 @@ pub struct Merge {
     rows: BTreeMap<(NodeResult, Option<String>), Vec<String>>,
     by_node: BTreeMap<String, Vec<NodeResult>>,
     failures: Vec<(String, String)>,
-    value: Option<(String, Template)>,
+    value: Option<String>,
     values: Vec<NodeValue>,
 }
 
 impl Merge {
-    /// Begins without answers; the template finds a number in each of them.
-    pub fn new(value: Option<(String, Template)>) -> Self {
+    /// Begins without answers; `value` is the path of a number that each of them should have.
+    pub fn new(value: Option<String>) -> Self {
         Self { value, ..Self::default() }
     }
 
     /// Adds the answer of a node.
     pub fn add(&mut self, outcome: &NodeOutcome) {
-        let NodeOutcome { node, group, reply } = outcome;
+        let NodeOutcome { node, group, reply, .. } = outcome;
         self.counts.asked += 1;
         *self.counts.by_exit_code.entry(reply.exit_code()).or_default() += 1;
         match reply {
-            Reply::Answered { answer, .. } => {
+            Reply::Answered { value, .. } => {
                 self.counts.answered += 1;
-                if let Some((_, template)) = &self.value
-                    && let Ok(value) = template.text(answer).trim().parse::<f64>()
-                    && value.is_finite()
-                {
-                    self.values.push(NodeValue { node: node.clone(), value });
-                }
+                let value = value.map(|value| NodeValue { node: node.clone(), value });
+                self.values.extend(value);
             }
-            Reply::Failed { why, .. } => self.failures.push((node.clone(), why.to_string())),
+            Reply::Failed { why, .. } => {
+                self.failures.push((node.clone(), brief(&why.to_string()).into_owned()));
+            }
         }
         let results = reply.results();
         for result in &results {
@@ -95,14 +93,14 @@ impl Merge {
             let text = format!("the answers of {more} more nodes: the results name them");
             basis.lack(Missing::new(MissingFact::NodeAnswer, text));
         }
-        if let Some((path, _)) = &self.value
+        if let Some(path) = &self.value
             && self.values.len() < self.counts.answered
         {
             let without = self.counts.answered - self.values.len();
             let text = format!("{without} answers have no number at {path}");
             basis.warn(Warning::new(WarningCode::NoNumber, text).about(path));
         }
-        let value = self.value.map(|(path, _)| summary_of(path, self.values));
+        let value = self.value.map(|path| summary_of(path, self.values));
         FleetAnswer { command, nodes: self.counts, items, value, changes, basis }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! * `apply`: a change of many nodes; `node_answer`: what one node writes of it; `apply_record`: its record;
 //! * `outcome`: one node's answer and its results, each with a severity;
-//! * `pod`: the pod that runs on a node, and the pods that may exist; `packed`: an answer in the pod's log;
+//! * `pod`: the pod that runs on a node, and the pods that may exist; `own_pod`: the pod of a run among others of its name;
+//! * `packed`: an answer in the pod's log;
 //! * `leftover`: the pods that outlived their run;
 //! * `rbac`: the rights that a fleet needs;
 //! * `merge`: nodes with the same result are counted together, so that memory is bounded by the results;
@@ -14,6 +15,7 @@ mod leftover;
 mod merge;
 mod node_answer;
 mod outcome;
+mod own_pod;
 mod packed;
 mod pod;
 mod rbac;
@@ -25,10 +27,11 @@ pub use apply::{ChangeState, ChangedNode, FleetApply, SharedPlan};
 pub use apply_record::{ApplyEvent, ApplyRecord};
 pub use leftover::{FleetPod, fleet_pods};
 pub use merge::{FleetAnswer, Merge, NodeChange, NodeCounts, NodeValue, ResultRow, ValueSummary};
-pub use outcome::{NoAnswer, NodeOutcome, NodeResult, Reply};
+pub use outcome::{NoAnswer, NodeOutcome, NodeResult, Reply, error_of_kq};
+pub use own_pod::{FoundPod, uid_of, uid_with_secret};
 pub use packed::Packed;
 pub use pod::{
-    MANAGED_BY, MANAGED_BY_LABEL, NodeCommand, OpenPods, PodSettings, PodState, PodStep, uid_of_run,
+    MANAGED_BY, MANAGED_BY_LABEL, NodeCommand, OpenPod, OpenPods, PodSettings, PodState, PodStep,
 };
 pub use rbac::{FleetUse, RbacOptions};
 pub use view::{csv, names, summary, table, wide};

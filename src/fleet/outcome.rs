@@ -1,9 +1,10 @@
 //! The answer of one node, and its results.
 
 use crate::answer::Severity;
+use crate::output::json_path::Template;
 use crate::output::terminal::brief;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,11 +13,14 @@ use std::path::Path;
 /// The most results of one node that are counted; no command has as many.
 const MOST: usize = 100;
 
+/// The most characters of a result; no rule has as long a name.
+const LONGEST: usize = 200;
+
 /// The results of a summary that are no problem.
 const AS_IT_SHOULD_BE: [&str; 3] = ["MATCH", "ROUNDED", "OK"];
 
 /// A result of a node: nodes with equal results are counted together.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeResult {
     /// How bad it is.
@@ -25,14 +29,16 @@ pub struct NodeResult {
     pub result: String,
 }
 
-/// How a node's part of the question ended.
-#[derive(Clone, Debug, PartialEq)]
+/// How a node's part of the question ended. It is short, whatever a node writes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
     /// kq answered, with an exit code of 0, 1 or 3.
     Answered {
         exit_code: u8,
-        /// The answer as JSON.
-        answer: Value,
+        /// What counts of the answer, the worst first; never nothing.
+        results: Vec<NodeResult>,
+        /// The number of the answer, if one is looked for and is there.
+        value: Option<f64>,
     },
     /// There is no answer.
     Failed {
@@ -43,7 +49,9 @@ pub enum Reply {
 }
 
 /// Why a node has no answer.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error,
+)]
 pub enum NoAnswer {
     /// kq ended with an error, in its own words.
     #[error("{0}")]
@@ -54,6 +62,9 @@ pub enum NoAnswer {
     /// It is larger than is read.
     #[error("the answer is larger than {} MiB", .0 >> 20)]
     Large(u64),
+    /// Reading it takes more time or memory than an answer of its size takes.
+    #[error("the answer cannot be read: {0}")]
+    Unreadable(String),
     /// What it wrote is no answer.
     #[error("the output is not an answer of kq: {0}")]
     NoJson(String),
@@ -85,6 +96,25 @@ pub struct NodeOutcome {
     pub group: Option<String>,
     /// What it answered.
     pub reply: Reply,
+    /// The whole answer in one line of JSON, where it is asked for and there is one.
+    pub answer: Option<String>,
+}
+
+impl NoAnswer {
+    /// Another client deleted the pod.
+    pub fn deleted() -> Self {
+        Self::Pod("another client deleted it".to_owned())
+    }
+
+    /// Another client put another pod in the place of the pod.
+    pub fn replaced() -> Self {
+        Self::Pod("another client replaced it".to_owned())
+    }
+
+    /// The process that reads what a node sent read something else.
+    pub fn other_reading() -> Self {
+        Self::NotRun("it is another version".to_owned())
+    }
 }
 
 impl fmt::Display for NodeResult {
@@ -97,27 +127,25 @@ impl fmt::Display for NodeResult {
 }
 
 impl Reply {
-    /// Reads the output of kq for a node; `snapshot` is the file that the node was read from.
+    /// Reads the output of kq for a node, and returns the whole answer as well; `snapshot` is the file that the node was
+    /// read from, and `value` finds a number.
     pub fn parse(
         snapshot: Option<&Path>,
         exit_code: Option<u8>,
         output: &[u8],
         notes: &str,
-    ) -> Self {
-        let failed = |why| Self::Failed { exit_code, why };
+        value: Option<&Template>,
+    ) -> (Self, Option<Value>) {
+        let failed = |why| (Self::Failed { exit_code, why }, None);
         match (exit_code, serde_json::from_slice::<Value>(output)) {
             (Some(code @ (0 | 1 | 3)), Ok(answer)) if answer.get("kind").is_some() => {
-                Self::Answered { exit_code: code, answer }
+                (Self::of_answer(code, &answer, value), Some(answer))
             }
             (Some(0), Ok(_)) => failed(NoAnswer::NoJson("it has no kind".to_owned())),
             (Some(0), Err(error)) => failed(NoAnswer::NoJson(error.to_string())),
             (None, _) => failed(NoAnswer::NotRun("a signal ended it".to_owned())),
             (Some(_), _) => {
-                let of_kq = |line: &str| {
-                    let text = line.strip_prefix("kq: ").or(line.strip_prefix("error: "));
-                    text.map(str::to_owned)
-                };
-                let reason = notes.lines().find_map(of_kq);
+                let reason = error_of_kq(notes);
                 let reason = reason.unwrap_or_else(|| "it ended without an answer".to_owned());
                 // The same reason is the same result, whatever the file is called.
                 let reason = match snapshot {
@@ -129,23 +157,31 @@ impl Reply {
         }
     }
 
-    /// Returns what counts of it, the worst first; never nothing.
-    pub fn results(&self) -> Vec<NodeResult> {
+    /// Returns what counts of an answer.
+    pub fn of_answer(exit_code: u8, answer: &Value, value: Option<&Template>) -> Self {
         let result = |severity, result: &str| NodeResult { severity, result: result.to_owned() };
-        let (exit_code, answer) = match self {
-            Self::Answered { exit_code, answer } => (*exit_code, answer),
-            Self::Failed { why, .. } => {
-                return vec![result(Severity::Unknown, &format!("no answer: {why}"))];
-            }
-        };
         let found = findings(answer).unwrap_or_else(|| words(answer, exit_code));
-        match found.is_empty() {
+        let results = match found.is_empty() {
             true => vec![match exit_code {
                 0 => result(Severity::Ok, "OK"),
                 3 => result(Severity::Unknown, "facts are missing"),
                 _ => result(Severity::Warning, "no"),
             }],
             false => found.into_iter().take(MOST).collect(),
+        };
+        let number = |template: &Template| template.text(answer).trim().parse::<f64>().ok();
+        let value = value.and_then(number).filter(|value| value.is_finite());
+        Self::Answered { exit_code, results, value }
+    }
+
+    /// Returns what counts of it, the worst first; never nothing.
+    pub fn results(&self) -> Vec<NodeResult> {
+        match self {
+            Self::Answered { results, .. } => results.clone(),
+            Self::Failed { why, .. } => {
+                let result = brief(&format!("no answer: {why}")).into_owned();
+                vec![NodeResult { severity: Severity::Unknown, result }]
+            }
         }
     }
 
@@ -156,6 +192,21 @@ impl Reply {
             Self::Failed { exit_code: Some(2), .. } => 2,
             Self::Failed { .. } => 3,
         }
+    }
+}
+
+/// Returns the error that ended kq, among its notes.
+pub fn error_of_kq(notes: &str) -> Option<String> {
+    let mut lines = notes.lines();
+    let error = lines.find_map(|line| line.strip_prefix("kq: ").or(line.strip_prefix("error: ")));
+    error.map(str::to_owned)
+}
+
+/// Returns the beginning of a result.
+fn short(result: &str) -> String {
+    match result.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &result[..end]),
+        None => result.to_owned(),
     }
 }
 
@@ -170,7 +221,7 @@ fn findings(answer: &Value) -> Option<BTreeSet<NodeResult>> {
     }
     let problems = list.iter().filter_map(|finding| {
         let severity = severity(finding.get("severity")?.as_str()?)?;
-        let result = brief(finding.get("id")?.as_str()?).into_owned();
+        let result = short(finding.get("id")?.as_str()?);
         (severity <= Severity::Warning).then_some(NodeResult { severity, result })
     });
     Some(problems.collect())
@@ -212,8 +263,7 @@ fn words(answer: &Value, exit_code: u8) -> BTreeSet<NodeResult> {
         }
         _ => counted(answer),
     };
-    let short = |result: String| brief(&result).into_owned();
-    results.into_iter().map(|result| NodeResult { severity, result: short(result) }).collect()
+    results.into_iter().map(|result| NodeResult { severity, result: short(&result) }).collect()
 }
 
 /// Returns the names of what a summary counts at least once.

@@ -3,6 +3,8 @@
 
 use super::outcome::NoAnswer;
 use crate::answer::sha256;
+use crate::facts::limits::unpacked_limit;
+use crate::output::terminal::brief;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use miniz_oxide::deflate::compress_to_vec_zlib;
@@ -56,7 +58,7 @@ impl Packed {
         std::iter::once(format!("{MARK}{header}")).chain(lines).collect()
     }
 
-    /// Reads the log of a pod; the answer may have at most so many bytes.
+    /// Reads the log of a pod; the answer may have at most so many bytes, in proportion to the size of the log.
     ///
     /// # Errors
     ///
@@ -68,12 +70,15 @@ impl Packed {
         let first = lines.next().and_then(|line| line.strip_prefix(MARK));
         let first = first.ok_or_else(|| match text.lines().next_back() {
             None => cut("it is empty"),
-            Some(last) => NoAnswer::NoJson(format!("the log of the pod ends with {last:?}")),
+            Some(last) => {
+                let last = brief(last);
+                NoAnswer::NoJson(format!("the log of the pod ends with {last:?}"))
+            }
         })?;
         let header: Header =
             serde_json::from_str(first).map_err(|_| cut("its first line is damaged"))?;
-        let limit_of_bytes = usize::try_from(limit).unwrap_or(usize::MAX);
-        if header.bytes > limit_of_bytes {
+        let limit = limit.min(unpacked_limit(log.len() as u64));
+        if header.bytes > usize::try_from(limit).unwrap_or(usize::MAX) {
             return Err(NoAnswer::Large(limit));
         }
         let mut packed = Vec::new();
@@ -140,6 +145,11 @@ mod tests {
     fn an_answer_is_bounded_whatever_it_says_of_itself() {
         let log = packed(10_000).to_lines().join("\n");
         assert_eq!(Packed::from_log(log.as_bytes(), 9_999), Err(NoAnswer::Large(9_999)));
+        // A few kilobytes do not become 60 MiB, whatever the limit.
+        let bomb = Packed { output: vec![0; 60 << 20], ..Packed::default() }.to_lines().join("\n");
+        assert!(bomb.len() < 200_000, "{}", bomb.len());
+        let read = Packed::from_log(bomb.as_bytes(), 64 << 20);
+        assert!(matches!(read, Err(NoAnswer::Large(limit)) if limit < 32 << 20), "{read:?}");
         // A bomb unpacks to more than it announces.
         let bomb = Packed { output: vec![0; 1 << 20], ..Packed::default() }.to_lines().join("\n");
         let bomb = bomb.replace("\"bytes\":1048576", "\"bytes\":10");

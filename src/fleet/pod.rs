@@ -1,7 +1,9 @@
 //! The pod that runs a question on a node, and its states; the pods of a run that may exist, which the guard
 //! process of the run keeps in mind.
 
+use super::own_pod::SECRET_ANNOTATION;
 use crate::k8s::validation::is_pod_name;
+use crate::output::terminal::brief;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -57,9 +59,10 @@ pub struct PodSettings {
 }
 
 impl PodSettings {
-    /// Returns the name of the pod of the node with this number.
-    pub fn name(&self, number: usize) -> String {
-        format!("kq-fleet-{}-{number}", self.run)
+    /// Returns the name of the pod of the node with this number. `unique` distinguishes it from what other clients can
+    /// foresee: a name that is taken costs the node its answer.
+    pub fn name(&self, number: usize, unique: &str) -> String {
+        format!("kq-fleet-{}-{number}-{unique}", self.run)
     }
 
     /// Returns the privileges of the container. Security modules would keep one out of the files of the node, and a filter of
@@ -83,7 +86,8 @@ impl PodSettings {
     }
 
     /// Returns the pod that runs a command on a node. It is bound to the node by its name, so that no scheduler decides.
-    pub fn pod(&self, number: usize, node: &str, command: &NodeCommand<'_>) -> Value {
+    /// `secret` is of this pod alone.
+    pub fn pod(&self, name: &str, secret: &str, node: &str, command: &NodeCommand<'_>) -> Value {
         let mut host = json!({"name": "host", "mountPath": "/host"});
         if !command.writes_files {
             host["readOnly"] = json!(true);
@@ -128,8 +132,9 @@ impl PodSettings {
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": {
-                "name": self.name(number),
+                "name": name,
                 "namespace": self.namespace,
+                "annotations": {SECRET_ANNOTATION: secret},
                 "labels": {
                     "app.kubernetes.io/name": "kq",
                     MANAGED_BY_LABEL: MANAGED_BY,
@@ -211,14 +216,6 @@ struct Reason {
     exit_code: i64,
 }
 
-/// Returns the UID of a Pod object if it belongs to a run; `None`: it is another one's.
-pub fn uid_of_run(object: &[u8], run: &str) -> Option<String> {
-    let pod: Value = serde_json::from_slice(object).ok()?;
-    let metadata = pod.get("metadata")?;
-    let is_own = metadata.get("labels")?.get(RUN_LABEL)?.as_str()? == run;
-    is_own.then(|| metadata.get("uid")?.as_str().map(str::to_owned)).flatten()
-}
-
 impl PodState {
     /// Reads a Pod object.
     ///
@@ -232,9 +229,9 @@ impl PodState {
         }
         let status = pod.status;
         let state = status.container_statuses.into_iter().next().unwrap_or_default().state;
-        let both = |reason: &str, message: &str| match (reason, message) {
-            ("", message) => message.to_owned(),
-            (reason, "") => reason.to_owned(),
+        let both = |reason: &str, message: &str| match (brief(reason), brief(message)) {
+            (reason, message) if reason.is_empty() => message.into_owned(),
+            (reason, message) if message.is_empty() => reason.into_owned(),
             (reason, message) => format!("{reason}: {message}"),
         };
         Ok(match (status.phase.as_str(), state) {
@@ -260,17 +257,26 @@ impl PodState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "camelCase")]
 pub enum PodStep {
-    /// It is about to be created.
-    Planned { name: String },
+    /// It is about to be created, with this secret.
+    Planned { name: String, secret: String },
     /// The API server created it.
     Created { name: String, uid: String },
     /// It does not exist, or the run has named it as one that may be left behind.
     Closed { name: String },
 }
 
-/// The pods that may exist, each with its UID if known.
+/// The pods that may exist, by their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OpenPods(BTreeMap<String, Option<String>>);
+pub struct OpenPods(BTreeMap<String, OpenPod>);
+
+/// A pod that may exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenPod {
+    /// The secret that it was sent with.
+    pub secret: String,
+    /// `None`: not known.
+    pub uid: Option<String>,
+}
 
 impl PodStep {
     /// Returns the line.
@@ -284,11 +290,13 @@ impl OpenPods {
     /// Records a line. The rest of a line that was cut, and a name that no pod can have, change nothing.
     pub fn record(&mut self, line: &[u8]) {
         match serde_json::from_slice(line) {
-            Ok(PodStep::Planned { name }) if !is_pod_name(&name) => {}
-            Ok(PodStep::Planned { name }) => drop(self.0.insert(name, None)),
+            Ok(PodStep::Planned { name, .. }) if !is_pod_name(&name) => {}
+            Ok(PodStep::Planned { name, secret }) => {
+                self.0.insert(name, OpenPod { secret, uid: None });
+            }
             Ok(PodStep::Created { name, uid }) => {
                 if let Some(known) = self.0.get_mut(&name) {
-                    *known = Some(uid);
+                    known.uid = Some(uid);
                 }
             }
             Ok(PodStep::Closed { name }) => drop(self.0.remove(&name)),
@@ -296,8 +304,8 @@ impl OpenPods {
         }
     }
 
-    /// Returns the names, each with the UID if known.
-    pub fn into_pods(self) -> Vec<(String, Option<String>)> {
+    /// Returns the pods with their names.
+    pub fn into_pods(self) -> Vec<(String, OpenPod)> {
         self.0.into_iter().collect()
     }
 }
@@ -310,12 +318,13 @@ mod tests {
     fn a_pod_is_open_from_its_plan_until_it_is_closed() {
         let name = |name: &str| name.to_owned();
         let mut open = OpenPods::default();
+        let planned = |of: &str| PodStep::Planned { name: name(of), secret: format!("s-{of}") };
         for step in [
-            PodStep::Planned { name: name("../a") },
-            PodStep::Planned { name: name("a") },
-            PodStep::Planned { name: name("b") },
+            planned("../a"),
+            planned("a"),
+            planned("b"),
             PodStep::Created { name: name("b"), uid: "u\n1".to_owned() },
-            PodStep::Planned { name: name("c") },
+            planned("c"),
             PodStep::Closed { name: name("c") },
         ] {
             let line = step.to_line();
@@ -325,7 +334,11 @@ mod tests {
         let cut = PodStep::Closed { name: name("a") }.to_line();
         open.record(&cut.as_bytes()[..20]);
         open.record(b"");
-        let expected = [(name("a"), None), (name("b"), Some("u\n1".to_owned()))];
+        let pod = |secret: &str, uid: Option<&str>| OpenPod {
+            secret: secret.to_owned(),
+            uid: uid.map(str::to_owned),
+        };
+        let expected = [(name("a"), pod("s-a", None)), (name("b"), pod("s-b", Some("u\n1")))];
         assert_eq!(open.into_pods(), expected);
     }
 }

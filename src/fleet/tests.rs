@@ -5,14 +5,18 @@ use crate::answer::Severity;
 use crate::output::json_path::Template;
 use serde_json::{Value, json};
 
+/// Where the number of an answer is.
+const PATH: &str = "run.percent";
+
 fn outcome(node: &str, exit_code: u8, answer: Value) -> NodeOutcome {
-    let reply = Reply::Answered { exit_code, answer };
-    NodeOutcome { node: node.to_owned(), group: None, reply }
+    let template = Template::parse(PATH).expect("a path");
+    let reply = Reply::of_answer(exit_code, &answer, Some(&template));
+    NodeOutcome { node: node.to_owned(), group: None, reply, answer: None }
 }
 
 fn failed(node: &str, exit_code: Option<u8>, why: &str) -> NodeOutcome {
     let reply = Reply::Failed { exit_code, why: NoAnswer::Refused(why.to_owned()) };
-    NodeOutcome { node: node.to_owned(), group: None, reply }
+    NodeOutcome { node: node.to_owned(), group: None, reply, answer: None }
 }
 
 fn checks(findings: &[(&str, &str)]) -> Value {
@@ -62,6 +66,12 @@ fn results_of_one_answer() {
             1,
             json!({"kind": "CgroupDiff", "summary": {"MATCH": 7, "DRIFT": 1, "EXTRA": 0}, "items": [{"verdict": "DRIFT"}]}),
             &["WARNING DRIFT"],
+        ),
+        (
+            "a long word",
+            0,
+            json!({"kind": "PodPreemption", "result": "x".repeat(1_000)}),
+            &[&*format!("{}...", "x".repeat(200))],
         ),
         ("nothing is known of this kind", 0, json!({"kind": "Other"}), &["OK"]),
         ("nor here", 1, json!({"kind": "Other", "items": []}), &["WARNING no"]),
@@ -135,9 +145,7 @@ fn the_worst_exit_code_counts() {
 
 #[test]
 fn numbers_of_all_answers() {
-    let path = "run.percent".to_owned();
-    let template = Template::parse(&path).expect("a path");
-    let mut merge = Merge::new(Some((path, template)));
+    let mut merge = Merge::new(Some(PATH.to_owned()));
     for number in 1..=200 {
         let answer = json!({"kind": "Other", "run": {"percent": number}});
         merge.add(&outcome(&format!("n{number}"), 0, answer));

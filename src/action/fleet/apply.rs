@@ -1,5 +1,6 @@
 //! A change on the nodes of a cluster: each node plans, a person confirms, and the nodes change a few at a time.
 
+use super::member::{Reading, Wanted};
 use super::plan::FleetNode;
 use super::run::{FleetRun, attempt, each};
 use crate::answer::Failure;
@@ -170,11 +171,17 @@ impl FleetRun {
             if let Some(exit_code) = done(node) {
                 return (at, (ChangedNode::done_before(&node.name, *exit_code), Vec::new()));
             }
-            let reply = match self.interrupted() {
+            let (name, command) = (node.name.clone(), NodeCommand::reading(&words));
+            let read = match self.interrupted() {
                 Some(_) => Err(NoAnswer::Interrupted),
-                None => self.run_pod(at, &node.name, &NodeCommand::reading(&words), false),
+                None => self.run_pod(at, &node.name, &command, &Wanted::Plan { node: name }, false),
             };
-            (at, ChangedNode::planned(&node.name, reply.as_ref()))
+            let why = match read.map(|it| it.reading) {
+                Ok(Reading::Plan { change, steps }) => return (at, (change, steps)),
+                Ok(_) => NoAnswer::other_reading(),
+                Err(why) => why,
+            };
+            (at, ChangedNode::planned(&node.name, Err(&why)))
         };
         let (mut planned, mut without) = (Vec::new(), 0);
         let nodes = self.plan.nodes.len();
@@ -324,8 +331,14 @@ impl NodeChanges<'_> {
             let on_node = NodeCommand { words: &words, writes_files };
             // Not the number of the pod that planned: that one may still be going.
             let number = run.nodes.len() + at;
-            let reply = self.run.run_pod(number, &change.node, &on_node, true);
-            change.change(reply.as_ref());
+            let wanted =
+                Wanted::Change { node: change.node.clone(), plan_digest: Some(digest.clone()) };
+            let read = self.run.run_pod(number, &change.node, &on_node, &wanted, true);
+            match read.map(|it| it.reading) {
+                Ok(Reading::Change { change: ended }) => change.end_as(ended),
+                Ok(_) => change.change(Err(&NoAnswer::other_reading())),
+                Err(why) => change.change(Err(&why)),
+            }
         }
         if change.is_cordoned && self.is_fit(change) {
             self.uncordon(change);

@@ -12,7 +12,8 @@ use crate::edge::interrupt::Interrupts;
 use crate::edge::own_program::{GuardProcess, own_session};
 use crate::facts::timestamp::Timestamp;
 use crate::fleet::{
-    FleetPod, MANAGED_BY, MANAGED_BY_LABEL, NoAnswer, OpenPods, PodStep, fleet_pods, uid_of_run,
+    FleetPod, MANAGED_BY, MANAGED_BY_LABEL, NoAnswer, OpenPod, OpenPods, PodStep, fleet_pods,
+    uid_with_secret,
 };
 use crate::node::NodeSpec;
 use anyhow::anyhow;
@@ -124,11 +125,10 @@ impl PodGuard {
         let pods = open.into_pods();
         // A token may have been renewed since.
         let server = self.options.connect().unwrap_or(self.server);
-        let GuardOptions { namespace, run, .. } = &self.options;
-        let cleanup = Cleanup { server: &server, namespace, run };
+        let cleanup = Cleanup { server: &server, namespace: &self.options.namespace };
         let work = |at: usize| {
-            let (name, uid) = &pods[at];
-            (name, cleanup.delete(name, uid.clone()))
+            let (name, pod) = &pods[at];
+            (name, cleanup.delete(name, pod))
         };
         let mut left = 0;
         let ended = each(pods.len(), PARALLEL, work, |_, (name, deleted)| {
@@ -159,20 +159,19 @@ impl GuardOptions {
 struct Cleanup<'a> {
     server: &'a ApiServer,
     namespace: &'a str,
-    run: &'a str,
 }
 
 impl Cleanup<'_> {
     /// Deletes a pod of the run; another pod of its name stays.
-    fn delete(&self, name: &str, mut uid: Option<String>) -> Result<(), String> {
-        let (mut absent, mut reason) = (0, String::new());
+    fn delete(&self, name: &str, pod: &OpenPod) -> Result<(), String> {
+        let (mut absent, mut reason, mut uid) = (0, String::new(), pod.uid.clone());
         for attempt in 0..ATTEMPTS {
             if attempt > 0 {
                 pause(PAUSE * 2_u32.pow(attempt - 1));
             }
             if uid.is_none() {
                 match self.server.read_pod(self.namespace, name) {
-                    Ok(Some(object)) => match uid_of_run(&object, self.run) {
+                    Ok(Some(object)) => match uid_with_secret(&object, &pod.secret) {
                         Some(found) => uid = Some(found),
                         None => return Ok(()),
                     },
@@ -182,7 +181,7 @@ impl Cleanup<'_> {
             }
             match &uid {
                 Some(uid) => match self.server.delete_pod(self.namespace, name, uid) {
-                    Ok(()) => return Ok(()),
+                    Ok(_) => return Ok(()),
                     Err(error) => reason = error.reason(),
                 },
                 None if absent >= SETTLED => return Ok(()),
@@ -260,7 +259,7 @@ impl CleanPlan {
     pub fn apply(&self, mut take: impl FnMut(&FleetPod, Result<(), String>)) {
         for pod in &self.pods {
             let deleted = self.server.delete_pod(&self.namespace, &pod.name, &pod.uid);
-            take(pod, deleted.map_err(|error| error.reason()));
+            take(pod, deleted.map(drop).map_err(|error| error.reason()));
         }
     }
 }

@@ -1,15 +1,17 @@
 //! The same question for many nodes: `FleetPlan` chooses nodes of a cluster, `FleetRun` runs kq on them in short-lived
-//! pods, and `SnapshotFleet` runs kq for many snapshots. `PodGuard` deletes the pods of a run that was killed, and `CleanPlan`
+//! pods, and `SnapshotFleet` runs kq for many snapshots. `Member` reads what one node sends. `PodGuard` deletes the pods of a run that was killed, and `CleanPlan`
 //! those that are left nevertheless.
 
 mod apply;
 mod guard;
+mod member;
 mod plan;
 mod run;
 mod snapshots;
 
 pub use apply::{ApplyLog, ChangeCommand, WaveOptions};
 pub use guard::{CleanOptions, CleanPlan, GuardOptions, PodGuard};
+pub use member::{Member, Reading, Source, Wanted};
 pub use plan::{FleetNode, FleetOptions, FleetPlan, Sample};
 pub use run::{FleetEvent, FleetRun};
 pub use snapshots::{SnapshotFleet, SnapshotOptions};

@@ -163,7 +163,9 @@ impl FleetPlan {
     /// Returns the first pod as JSON; `None`: the run creates none.
     pub fn first_pod(&self, question: &[String]) -> Option<String> {
         let pod = || {
-            self.settings.pod(0, &self.nodes[0].name, &NodeCommand::reading(question)).to_string()
+            let (settings, node) = (&self.settings, &self.nodes[0].name);
+            let (name, command) = (settings.name(0, "0"), NodeCommand::reading(question));
+            settings.pod(&name, "new for each pod", node, &command).to_string()
         };
         (!self.api_only).then(pod)
     }

@@ -1,16 +1,15 @@
 //! A run on the nodes of a cluster: one pod for each node, which is created, awaited, read and deleted.
 
-use super::MAX_ANSWER_BYTES;
 use super::guard::Guard;
+use super::member::{MAX_LOG_BYTES, Member, Permit, Permits, Reading, Source, Wanted};
 use super::plan::FleetPlan;
+use super::snapshots::failed;
 use crate::answer::Failure;
+use crate::edge::api_server::DeletedPod;
 use crate::edge::clock::{pause, steady};
 use crate::edge::interrupt::Interrupts;
-use crate::edge::snapshot_file::write_snapshot;
-use crate::facts::snapshot::Snapshot;
-use crate::fleet::{
-    NoAnswer, NodeCommand, NodeOutcome, Packed, PodState, PodStep, Reply, uid_of_run,
-};
+use crate::edge::random::secret;
+use crate::fleet::{FoundPod, NoAnswer, NodeCommand, NodeOutcome, PodState, PodStep, uid_of};
 use crate::k8s::duration::GoDuration;
 use anyhow::anyhow;
 use std::convert::Infallible;
@@ -20,8 +19,14 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-/// The largest log that is read: the kubelet rotates logs of 10 MiB.
-const MAX_LOG_BYTES: u64 = 32 << 20;
+/// How many logs are received at a time: together half of the memory that kq allows itself.
+const LOGS: usize = 14;
+
+/// How many processes read logs at a time, each with the memory that kq allows itself.
+const READERS: usize = 4;
+
+/// How many whole answers wait at a time to be written.
+pub(super) const ANSWERS: usize = 4;
 
 /// The time between two requests for a pod.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -50,7 +55,20 @@ pub struct FleetRun {
     guard: Option<Guard>,
     pub(super) interrupts: Interrupts,
     left: AtomicUsize,
+    logs: Permits,
+    readers: Permits,
+    answers: Permits,
     events: Arc<dyn Fn(FleetEvent<'_>) + Send + Sync>,
+}
+
+/// What was read of a node.
+#[derive(Debug)]
+pub(super) struct MemberRead<'a> {
+    pub(super) reading: Reading,
+    /// The whole answer, where it is asked for.
+    answer: Option<String>,
+    /// Until it is dropped, the answer counts.
+    permit: Option<Permit<'a>>,
 }
 
 impl FleetRun {
@@ -64,7 +82,16 @@ impl FleetRun {
         let interrupts = Interrupts::watch_at_terminal(first, || {})
             .map_err(|error| Failure::refused(anyhow!("signals cannot be caught: {error}")))?;
         let guard = (!plan.api_only).then(|| Guard::start(&plan.guard)).transpose()?;
-        Ok(Self { plan, guard, interrupts, left: AtomicUsize::new(0), events: report })
+        Ok(Self {
+            plan,
+            guard,
+            interrupts,
+            left: AtomicUsize::new(0),
+            logs: Permits::new(LOGS),
+            readers: Permits::new(READERS),
+            answers: Permits::new(ANSWERS),
+            events: report,
+        })
     }
 
     /// Returns the signal that ends the run.
@@ -79,7 +106,7 @@ impl FleetRun {
     }
 
     /// Runs a command on each node, and passes the outcomes to `take` as they arrive, with their number so far.
-    /// `group_by` is the label that groups nodes.
+    /// `group_by` is the label that groups nodes, and `wanted` what is read of each answer.
     ///
     /// # Errors
     ///
@@ -88,18 +115,24 @@ impl FleetRun {
         &self,
         command: &[String],
         group_by: Option<&str>,
-        take: impl FnMut(usize, NodeOutcome) -> Result<(), Failure>,
+        wanted: &Wanted,
+        mut take: impl FnMut(usize, NodeOutcome) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let outcome = |at: usize| {
             let node = &self.plan.nodes[at];
-            let reply = match self.run_on(at, Some(command)) {
-                Ok(packed) => Reply::parse(None, packed.exit_code, &packed.output, &packed.notes),
-                Err(why) => Reply::Failed { exit_code: None, why },
+            let (reply, answer, permit) = match self.run_on(at, Some(command), wanted) {
+                Ok(MemberRead { reading: Reading::Reply { reply, .. }, answer, permit }) => {
+                    (reply, answer, permit)
+                }
+                Ok(_) => (failed(NoAnswer::other_reading()), None, None),
+                Err(why) => (failed(why), None, None),
             };
             let group = group_by.map(|key| node.labels.get(key).cloned().unwrap_or_default());
-            NodeOutcome { node: node.name.clone(), group, reply }
+            (NodeOutcome { node: node.name.clone(), group, reply, answer }, permit)
         };
-        each(self.plan.nodes.len(), self.plan.parallel, outcome, take)
+        // A permit is returned once the answer is written.
+        let taken = |done, (outcome, _permit)| take(done, outcome);
+        each(self.plan.nodes.len(), self.plan.parallel, outcome, taken)
     }
 
     /// Stores a snapshot of each node in a folder, as NODE.json.zst. `take` gets the number of nodes so far, the node,
@@ -107,8 +140,15 @@ impl FleetRun {
     pub fn collect(&self, folder: &Path, mut take: impl FnMut(usize, &str, Result<bool, String>)) {
         let stored = |at: usize| {
             let node = self.plan.nodes[at].name.as_str();
-            let packed = self.run_on(at, None).map_err(|why| why.to_string());
-            (node, packed.and_then(|packed| store(folder, node, &packed)))
+            let path = folder.join(format!("{node}.json.zst")).into_os_string();
+            let read = self.run_on(at, None, &Wanted::Snapshot { path });
+            let stored = match read.map(|it| it.reading) {
+                Ok(Reading::Stored { is_whole }) => Ok(is_whole),
+                Ok(Reading::NotStored { reason }) => Err(reason),
+                Ok(_) => Err(NoAnswer::other_reading().to_string()),
+                Err(why) => Err(why.to_string()),
+            };
+            (node, stored)
         };
         let nodes = self.plan.nodes.len();
         let taken = each(nodes, self.plan.parallel, stored, |done, (node, result)| {
@@ -120,78 +160,113 @@ impl FleetRun {
         }
     }
 
-    /// Runs kq on one node and returns its output; without a command, that is a snapshot. Its pod is deleted in any case.
-    fn run_on(&self, at: usize, command: Option<&[String]>) -> Result<Packed, NoAnswer> {
+    /// Runs kq on one node and reads its output; without a command, that is a snapshot. Its pod is deleted in any case.
+    fn run_on(
+        &self,
+        at: usize,
+        command: Option<&[String]>,
+        wanted: &Wanted,
+    ) -> Result<MemberRead<'_>, NoAnswer> {
         if self.interrupts.caught().is_some() {
             return Err(NoAnswer::Interrupted);
         }
+        let node = &self.plan.nodes[at].name;
         if self.plan.api_only {
-            return self.plan.read(at, command);
+            let source = Source::ApiServer {
+                node: node.clone(),
+                kubeconfig: self.plan.guard.kubeconfig.clone(),
+                context: self.plan.guard.context.clone(),
+                arguments: command.map(<[String]>::to_vec),
+                timeout: self.plan.timeout,
+            };
+            return self.read(source, wanted, None);
         }
         let snapshot = ["snapshot".to_owned()];
         let command = NodeCommand::reading(command.unwrap_or(&snapshot));
-        self.run_pod(at, &self.plan.nodes[at].name, &command, false)
+        self.run_pod(at, node, &command, wanted, false)
     }
 
-    /// Runs a command in the pod with this number, and deletes the pod in any case. `is_patient`: a signal does not
-    /// end the wait, as the command changes the node.
+    /// Runs a command in the pod with this number, reads its output, and deletes the pod in any case. `is_patient`: a signal
+    /// does not end the wait, as the command changes the node.
     pub(super) fn run_pod(
         &self,
         number: usize,
         node: &str,
         command: &NodeCommand<'_>,
+        wanted: &Wanted,
         is_patient: bool,
-    ) -> Result<Packed, NoAnswer> {
-        let FleetPlan { server, settings, .. } = &self.plan;
-        let name = settings.name(number);
-        let pod = settings.pod(number, node, command);
-        self.report(&PodStep::Planned { name: name.clone() })?;
-        let uid = match server.create_pod(&settings.namespace, &pod) {
-            Ok(uid) => uid,
-            // A server that refuses has created none. After another failure, and where the name is taken, there may be one
-            // of this run; the guard process looks for one that comes later.
-            Err(error) => {
-                let is_refused = error.status().is_some_and(|code| code < 500 && code != 409);
-                let found = if is_refused { Ok(None) } else { self.find(&name) };
-                match found {
-                    Ok(Some(uid)) => uid,
-                    Ok(None) => {
-                        if is_refused {
-                            self.close(&name);
-                            return Err(NoAnswer::NotCreated(error.reason()));
-                        }
-                        return Err(NoAnswer::Pod(error.reason()));
-                    }
-                    Err(reason) => {
-                        self.leave(&name, &reason);
-                        return Err(NoAnswer::Pod(error.reason()));
-                    }
-                }
-            }
-        };
+    ) -> Result<MemberRead<'_>, NoAnswer> {
+        let (name, uid) = self.create(number, node, command)?;
         // Without its guard process the run still deletes the pod.
         let reported = self.report(&PodStep::Created { name: name.clone(), uid: uid.clone() });
-        let answer = reported.and_then(|()| self.wait(&name, &uid, is_patient));
-        self.delete(&name, &uid);
-        answer
+        let ended = reported.and_then(|()| self.wait(&name, &uid, is_patient));
+        let read = ended.and_then(|()| self.read_log(&name, wanted));
+        // Until then no other pod had its name, so that the log was that of this pod.
+        match self.delete(&name, &uid) {
+            Some(DeletedPod::Replaced) if read.is_ok() => Err(NoAnswer::replaced()),
+            Some(DeletedPod::Absent) if read.is_ok() => Err(NoAnswer::deleted()),
+            _ => read,
+        }
+    }
+
+    /// Creates a pod, and returns its name and UID.
+    fn create(
+        &self,
+        number: usize,
+        node: &str,
+        command: &NodeCommand<'_>,
+    ) -> Result<(String, String), NoAnswer> {
+        let FleetPlan { server, settings, .. } = &self.plan;
+        let own = secret().map_err(|error| NoAnswer::Pod(error.to_string()))?;
+        // The name is public; the rest is not derived from it.
+        let (unique, own) = own.split_at(8);
+        let name = settings.name(number, unique);
+        let pod = settings.pod(&name, own, node, command);
+        self.report(&PodStep::Planned { name: name.clone(), secret: own.to_owned() })?;
+        let error = match server.create_pod(&settings.namespace, &pod) {
+            Ok(uid) => return Ok((name, uid)),
+            Err(error) => error,
+        };
+        // A server that refuses has created none. After another failure, and where the name is taken, there may be one of
+        // this run; the guard process looks for one that comes later.
+        if error.status().is_some_and(|code| code < 500 && code != 409) {
+            self.close(&name);
+            return Err(NoAnswer::NotCreated(error.reason()));
+        }
+        let found = attempt(|| server.read_pod(&settings.namespace, &name));
+        match found.map(|object| object.map(|object| FoundPod::of(&object, &pod))) {
+            Ok(Some(FoundPod::Own { uid })) => Ok((name, uid)),
+            Ok(Some(FoundPod::Foreign)) => {
+                Err(NoAnswer::Pod(format!("another client has a pod {name}, which stays")))
+            }
+            // It may be this run's, and may be another client's copy: nothing is read of it, and it is not deleted.
+            Ok(Some(FoundPod::Changed { field })) => {
+                let reason = format!("it is not the pod that was sent: {field} differs");
+                self.leave(&name, &reason);
+                Err(NoAnswer::Pod(reason))
+            }
+            Ok(None) => Err(NoAnswer::Pod(error.reason())),
+            Err(unknown) => {
+                self.leave(&name, &unknown.reason());
+                Err(NoAnswer::Pod(error.reason()))
+            }
+        }
     }
 
     /// Waits for the end of a pod; `is_patient`: also after a signal.
-    fn wait(&self, name: &str, uid: &str, is_patient: bool) -> Result<Packed, NoAnswer> {
+    fn wait(&self, name: &str, uid: &str, is_patient: bool) -> Result<(), NoAnswer> {
         let FleetPlan { server, settings, timeout, .. } = &self.plan;
         let (namespace, end) = (&settings.namespace, steady() + *timeout);
         loop {
             // The reason why the pod has not ended, or why its state is unknown.
             let so_far = match server.read_pod(namespace, name) {
-                Ok(None) => return Err(NoAnswer::Pod("another client deleted it".to_owned())),
+                Ok(None) => return Err(NoAnswer::deleted()),
                 // The answer of another pod with the name does not count.
-                Ok(Some(object))
-                    if uid_of_run(&object, &settings.run).is_none_or(|other| other != uid) =>
-                {
-                    return Err(NoAnswer::Pod("another client replaced it".to_owned()));
+                Ok(Some(object)) if uid_of(&object).is_none_or(|other| other != uid) => {
+                    return Err(NoAnswer::replaced());
                 }
                 Ok(Some(object)) => match PodState::of(&object) {
-                    Ok(PodState::Ended) => break,
+                    Ok(PodState::Ended) => return Ok(()),
                     Ok(PodState::Failed { why }) => return Err(NoAnswer::Pod(why)),
                     Ok(PodState::Running { waits_for }) => waits_for,
                     Err(error) => return Err(NoAnswer::Pod(format!("it cannot be read: {error}"))),
@@ -212,31 +287,57 @@ impl FleetRun {
                 false => self.interrupts.pause(PAUSE),
             }
         }
+    }
+
+    /// Reads the log of a pod that has ended.
+    fn read_log(&self, name: &str, wanted: &Wanted) -> Result<MemberRead<'_>, NoAnswer> {
+        let FleetPlan { server, settings, .. } = &self.plan;
         // The connection to the kubelet may fail, and a log that is being rotated is whole later.
         attempt(|| {
-            let log = server.pod_log(namespace, name, MAX_LOG_BYTES);
+            let _permit = self.logs.take();
+            let log = server.pod_log(&settings.namespace, name, MAX_LOG_BYTES);
             let log = log.map_err(|error| NoAnswer::Cut(error.reason()))?;
-            Packed::from_log(&log, MAX_ANSWER_BYTES)
-        })
+            match self.read(Source::Log, wanted, Some(log)) {
+                // It does not become smaller.
+                Err(why @ (NoAnswer::Large(_) | NoAnswer::Unreadable(_))) => Ok(Err(why)),
+                read => read.map(Ok),
+            }
+        })?
     }
 
-    /// Returns the UID of a pod of this run; `None`: there is none.
-    fn find(&self, name: &str) -> Result<Option<String>, String> {
-        let FleetPlan { server, settings, .. } = &self.plan;
-        attempt(|| match server.read_pod(&settings.namespace, name) {
-            Ok(object) => Ok(object.and_then(|object| uid_of_run(&object, &settings.run))),
-            Err(error) => Err(error.reason()),
-        })
+    /// Reads what a node sent, in a process of its own.
+    fn read(
+        &self,
+        source: Source,
+        wanted: &Wanted,
+        log: Option<Vec<u8>>,
+    ) -> Result<MemberRead<'_>, NoAnswer> {
+        let permit = wanted.has_answer().then(|| self.answers.take());
+        let _reader = log.is_some().then(|| self.readers.take());
+        let member = Member { source, wanted: wanted.clone() };
+        let (reading, answer) = member.read_apart(log)?;
+        Ok(MemberRead { reading, answer, permit })
     }
 
-    fn delete(&self, name: &str, uid: &str) {
+    /// Deletes a pod, and returns whether it was there; `None`: that is not known.
+    fn delete(&self, name: &str, uid: &str) -> Option<DeletedPod> {
         let FleetPlan { server, settings, .. } = &self.plan;
+        let requests = AtomicUsize::new(0);
         let deleted = attempt(|| {
+            requests.fetch_add(1, Ordering::Relaxed);
             server.delete_pod(&settings.namespace, name, uid).map_err(|error| error.reason())
         });
         match deleted {
-            Ok(()) => self.close(name),
-            Err(reason) => self.leave(name, &reason),
+            Ok(deleted) => {
+                self.close(name);
+                // An earlier request, whose answer was lost, may have deleted it.
+                let is_known = requests.into_inner() == 1 || deleted != DeletedPod::Absent;
+                is_known.then_some(deleted)
+            }
+            Err(reason) => {
+                self.leave(name, &reason);
+                None
+            }
         }
     }
 
@@ -270,14 +371,6 @@ pub(super) fn attempt<T, E>(request: impl Fn() -> Result<T, E>) -> Result<T, E> 
         result = request();
     }
     result
-}
-
-/// Stores a snapshot, and returns true if it is of a node.
-fn store(folder: &Path, node: &str, packed: &Packed) -> Result<bool, String> {
-    Snapshot::parse(&packed.output).map_err(|error| error.to_string())?;
-    let path = folder.join(format!("{node}.json.zst"));
-    let stored = write_snapshot(&path.to_string_lossy(), &packed.output);
-    stored.map(|()| packed.exit_code == Some(0)).map_err(|error| error.to_string())
 }
 
 /// Works on each of `nodes` nodes, `parallel` at a time, and passes the results to `take` as they arrive, with their

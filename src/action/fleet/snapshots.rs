@@ -1,17 +1,16 @@
 //! A question for many snapshots, each answered by kq in a process of its own.
 
-use super::MAX_ANSWER_BYTES;
-use super::plan::FleetPlan;
-use super::run::each;
+use super::member::{Member, Permits, Reading, Source, Wanted};
+use super::run::{ANSWERS, each};
 use crate::answer::Failure;
-use crate::edge::own_program::{OwnProgramError, run_own, run_own_with};
-use crate::edge::snapshot_file::{NodeFile, node_files, read_snapshot};
+use crate::edge::api_server::ApiServer;
+use crate::edge::own_program::OwnProgramError;
+use crate::edge::snapshot_file::{NodeFile, node_files};
 use crate::fleet::{NoAnswer, NodeOutcome, Packed, Reply};
 use crate::k8s::duration::GoDuration;
 use crate::k8s::label_selector::LabelSelector;
 use crate::node::gather_from;
 use crate::output::value::json_line;
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -52,13 +51,17 @@ impl SnapshotFleet {
         &self,
         options: &SnapshotOptions<'_>,
         arguments: impl Fn(&Path) -> Vec<OsString> + Sync,
-        take: impl FnMut(usize, Option<NodeOutcome>) -> Result<(), Failure>,
+        mut take: impl FnMut(usize, Option<NodeOutcome>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
+        let answers = Permits::new(ANSWERS);
         let outcome = |at: usize| {
+            let permit = options.wanted.has_answer().then(|| answers.take());
             let file = &self.files[at];
-            options.outcome(file, &arguments(&file.path))
+            (options.outcome(file, arguments(&file.path)), permit)
         };
-        each(self.files.len(), options.parallel, outcome, take)
+        // A permit is returned once the answer is written.
+        let taken = |done, (outcome, _permit)| take(done, outcome);
+        each(self.files.len(), options.parallel, outcome, taken)
     }
 }
 
@@ -72,26 +75,32 @@ pub struct SnapshotOptions<'a> {
     pub parallel: usize,
     /// The time for one answer.
     pub timeout: Duration,
+    /// What is read of an answer.
+    pub wanted: Wanted,
 }
 
 impl SnapshotOptions<'_> {
-    fn outcome(&self, file: &NodeFile, arguments: &[OsString]) -> Option<NodeOutcome> {
-        let labels = match self.selector.is_some() || self.group_by.is_some() {
-            true => labels(&file.path),
-            false => BTreeMap::new(),
+    fn outcome(&self, file: &NodeFile, arguments: Vec<OsString>) -> Option<NodeOutcome> {
+        let source = Source::Snapshot {
+            path: file.path.clone().into(),
+            arguments,
+            selector: self.selector.map(ToString::to_string),
+            group_by: self.group_by.map(str::to_owned),
+            timeout: self.timeout,
         };
-        if self.selector.is_some_and(|selector| !selector.matches(&labels)) {
-            return None;
-        }
-        let group = self.group_by.map(|key| labels.get(key).cloned().unwrap_or_default());
-        let reply = match run_own(arguments, self.timeout, MAX_ANSWER_BYTES) {
-            Ok(ended) => {
-                Reply::parse(Some(&file.path), ended.exit_code, &ended.output, &ended.notes)
-            }
-            Err(error) => Reply::Failed { exit_code: None, why: no_answer(&error, self.timeout) },
+        let member = Member { source, wanted: self.wanted.clone() };
+        let (reply, group, answer) = match member.read_apart(None) {
+            Ok((Reading::NotSelected, _)) => return None,
+            Ok((Reading::Reply { reply, group }, answer)) => (reply, group, answer),
+            Ok(_) => (failed(NoAnswer::other_reading()), None, None),
+            Err(why) => (failed(why), self.group_by.map(|_| String::new()), None),
         };
-        Some(NodeOutcome { node: file.node.clone(), group, reply })
+        Some(NodeOutcome { node: file.node.clone(), group, reply, answer })
     }
+}
+
+pub(super) fn failed(why: NoAnswer) -> Reply {
+    Reply::Failed { exit_code: None, why }
 }
 
 /// Returns why a process of kq has no answer.
@@ -106,34 +115,20 @@ pub(super) fn no_answer(error: &OwnProgramError, timeout: Duration) -> NoAnswer 
     }
 }
 
-/// Returns the labels of the node of a snapshot; none if it cannot be read, for which its answer has the reason.
-fn labels(path: &Path) -> BTreeMap<String, String> {
-    let snapshot = read_snapshot(&path.to_string_lossy()).ok();
-    let node = snapshot.and_then(|snapshot| snapshot.node.found);
-    node.map(|found| found.value.metadata.labels).unwrap_or_default()
-}
-
 /// The exit code of a snapshot with a node.
 const WHOLE: u8 = 0;
 
 /// The exit code of a snapshot without its pods.
 const INCOMPLETE: u8 = 3;
 
-impl FleetPlan {
-    /// Reads a node through the API server, and answers the command from a snapshot in standard input; without a command,
-    /// the snapshot is the answer.
-    pub(super) fn read(&self, at: usize, command: Option<&[String]>) -> Result<Packed, NoAnswer> {
-        let gathered = gather_from(&self.server, &self.nodes[at].name, self.timeout);
-        let snapshot = gathered.map_err(NoAnswer::ApiServer)?;
-        let has_pods = snapshot.pods.found.is_some();
-        let json = json_line(&snapshot).map_err(|error| NoAnswer::NotRun(error.to_string()))?;
-        let Some(command) = command else {
-            let exit_code = Some(if has_pods { WHOLE } else { INCOMPLETE });
-            return Ok(Packed { exit_code, output: json, notes: String::new() });
-        };
-        let arguments: Vec<OsString> = command.iter().map(OsString::from).collect();
-        let ended = run_own_with(&arguments, json, self.timeout, MAX_ANSWER_BYTES);
-        let ended = ended.map_err(|error| no_answer(&error, self.timeout))?;
-        Ok(Packed { exit_code: ended.exit_code, output: ended.output, notes: ended.notes })
-    }
+/// Reads a node through the API server.
+pub(super) fn gathered(
+    server: &ApiServer,
+    node: &str,
+    timeout: Duration,
+) -> Result<Packed, NoAnswer> {
+    let snapshot = gather_from(server, node, timeout).map_err(NoAnswer::ApiServer)?;
+    let exit_code = Some(if snapshot.pods.found.is_some() { WHOLE } else { INCOMPLETE });
+    let output = json_line(&snapshot).map_err(|error| NoAnswer::NotRun(error.to_string()))?;
+    Ok(Packed { exit_code, output, notes: String::new() })
 }

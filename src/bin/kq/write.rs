@@ -55,6 +55,11 @@ pub fn line<T: Serialize>(value: &T) -> Result<(), Failure> {
     to_stdout(|out| out.write_all(&line).and_then(|()| out.write_all(b"\n")))
 }
 
+/// Writes a line of JSON that is escaped already.
+pub fn escaped_line(line: &[u8]) -> Result<(), Failure> {
+    to_stdout(|out| out.write_all(line).and_then(|()| out.write_all(b"\n")))
+}
+
 /// Writes a text of lines.
 pub fn text(text: impl Display) -> Result<(), Failure> {
     if order::is_set() {

@@ -82,16 +82,36 @@ impl ApiServer {
     ///
     /// Fails unless all pods arrived.
     pub fn pods_of_node(&self, node: &str, deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
+        self.pods_of_node_within(node, deadline, MAX_BODY)
+    }
+
+    /// Returns the pods of a node as [`pods_of_node`](Self::pods_of_node) does, if all pages together have at most `limit`
+    /// bytes.
+    pub(super) fn pods_of_node_within(
+        &self,
+        node: &str,
+        deadline: Duration,
+        limit: u64,
+    ) -> Result<Vec<Vec<u8>>, ApiError> {
         check_name(node)?;
-        self.list(&List::pods_of_node(node), deadline)
+        self.list_within(&List::pods_of_node(node), deadline, limit)
     }
 
     /// Returns a list: pages of JSON, as they came.
     pub(super) fn list(&self, list: &List, deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
+        self.list_within(list, deadline, MAX_BODY)
+    }
+
+    fn list_within(
+        &self,
+        list: &List,
+        deadline: Duration,
+        limit: u64,
+    ) -> Result<Vec<Vec<u8>>, ApiError> {
         run(async {
             let deadline = Deadline::after(deadline);
             let call = Call { server: self, client: self.client(deadline)?, deadline };
-            call.pages(list).await
+            call.pages(list, limit).await
         })
     }
 
@@ -198,10 +218,10 @@ pub(super) struct Call<'a> {
 
 impl Call<'_> {
     /// Requests a list, page by page.
-    async fn pages(&self, list: &List) -> Result<Vec<Vec<u8>>, ApiError> {
+    async fn pages(&self, list: &List, limit: u64) -> Result<Vec<Vec<u8>>, ApiError> {
         const GONE: Option<u16> = Some(410);
         let mut pages: Vec<Vec<u8>> = Vec::new();
-        let mut left = MAX_BODY;
+        let mut left = limit;
         let mut is_whole = false;
         let mut continuation: Option<String> = None;
         loop {
@@ -209,7 +229,7 @@ impl Call<'_> {
             let page = match self.ask(&path, left).await {
                 Err(error) if error.status() == GONE && continuation.is_some() && !is_whole => {
                     // The pages so far are older than the rest.
-                    (pages, left) = (Vec::new(), MAX_BODY);
+                    (pages, left) = (Vec::new(), limit);
                     (continuation, is_whole) = (None, true);
                     continue;
                 }

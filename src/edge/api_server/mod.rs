@@ -43,6 +43,17 @@ pub enum KubeconfigPlace<'a> {
     },
 }
 
+/// How a pod with a certain UID was deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeletedPod {
+    /// It was there until then.
+    Deleted,
+    /// There was no pod of its name.
+    Absent,
+    /// Another pod has its name, and stays.
+    Replaced,
+}
+
 #[cfg(feature = "apiserver")]
 pub use client::{ApiServer, connect};
 #[cfg(not(feature = "apiserver"))]

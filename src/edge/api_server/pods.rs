@@ -6,7 +6,7 @@
 use crate::edge::api_server::client::{Call, SHORTEST_WAIT, check_name};
 use crate::edge::api_server::page::{List, is_node_name};
 use crate::edge::api_server::status::Status;
-use crate::edge::api_server::{ApiError, ApiServer};
+use crate::edge::api_server::{ApiError, ApiServer, DeletedPod};
 use crate::edge::http::{Deadline, HttpError, run};
 use crate::k8s::validation::{is_namespace_name, is_pod_name};
 use hyper::Method;
@@ -19,7 +19,7 @@ use std::thread;
 use std::time::Duration;
 
 /// The largest pod that is read: etcd stores no larger object.
-const MAX_POD: u64 = 16 << 20;
+const MAX_POD: u64 = 8 << 20;
 
 /// A created pod.
 #[derive(Deserialize)]
@@ -92,12 +92,17 @@ impl ApiServer {
         })
     }
 
-    /// Deletes the pod with this UID at once. A missing pod counts as deleted. It must not be called from asynchronous code.
+    /// Deletes the pod with this UID at once, and no other pod of its name. It must not be called from asynchronous code.
     ///
     /// # Errors
     ///
     /// Fails if it may still exist.
-    pub fn delete_pod(&self, namespace: &str, name: &str, uid: &str) -> Result<(), ApiError> {
+    pub fn delete_pod(
+        &self,
+        namespace: &str,
+        name: &str,
+        uid: &str,
+    ) -> Result<DeletedPod, ApiError> {
         let path = pod(namespace, name)?;
         let options = json!({
             "apiVersion": "v1",
@@ -108,8 +113,8 @@ impl ApiServer {
         let deleted = self.patiently(&Method::DELETE, &path, &Bytes::from(options.to_string()));
         match absent_as_none(deleted) {
             // The precondition failed: another pod has this name.
-            Err(ApiError::Http(HttpError::Status { code: 409, .. })) => Ok(()),
-            deleted => deleted.map(drop),
+            Err(ApiError::Http(HttpError::Status { code: 409, .. })) => Ok(DeletedPod::Replaced),
+            deleted => Ok(deleted?.map_or(DeletedPod::Absent, |_| DeletedPod::Deleted)),
         }
     }
 
@@ -171,6 +176,10 @@ fn pod(namespace: &str, name: &str) -> Result<String, ApiError> {
 /// The number of concurrent lists: few enough for the limits of any API server.
 const AT_ONCE: usize = 8;
 
+/// The largest list of the pods of one node among many: 1,000 pods of 32 kB. The memory that kq allows itself is for all
+/// nodes together.
+const MAX_PODS_OF_NODE: u64 = 32 << 20;
+
 /// The number of consecutive lists without any answer after which the rest are skipped.
 const PATIENCE: usize = 2 * AT_ONCE;
 
@@ -216,7 +225,7 @@ impl ApiServer {
                 let Some(node) = nodes.get(at) else { return };
                 let pods = match silent.load(Ordering::Relaxed) {
                     count if count >= PATIENCE => Err(ApiError::Silent { count }),
-                    _ => self.pods_of_node(node, deadline),
+                    _ => self.pods_of_node_within(node, deadline, MAX_PODS_OF_NODE),
                 };
                 match &pods {
                     Err(ApiError::Http(error)) if error.status().is_none() => {

@@ -1,6 +1,6 @@
 //! The replacement of the API server's client in a kq that was built without it.
 
-use crate::edge::api_server::{ApiError, KubeconfigPlace};
+use crate::edge::api_server::{ApiError, DeletedPod, KubeconfigPlace};
 use crate::facts::timestamp::Timestamp;
 use crate::preemption::apply::{EvictionResponse, PodPresence, Removal, Target};
 use serde_json::Value;
@@ -125,7 +125,12 @@ impl ApiServer {
     /// # Errors
     ///
     /// Is never called.
-    pub fn delete_pod(&self, _namespace: &str, _name: &str, _uid: &str) -> Result<(), ApiError> {
+    pub fn delete_pod(
+        &self,
+        _namespace: &str,
+        _name: &str,
+        _uid: &str,
+    ) -> Result<DeletedPod, ApiError> {
         match self.never {}
     }
 

@@ -62,6 +62,79 @@ fn a_token_that_expires_is_named_at_every_request() {
 }
 
 #[test]
+fn a_pod_of_another_client_is_not_taken_as_the_answer() {
+    let (fleet, node) = (Fleet::start(), Node::new(Kernel::V2));
+    let root = node.root().display().to_string();
+    let line =
+        format!("fleet run {} well-1 --yes -- cgroup show --host-root {root}", fleet.flags());
+    let squat = |squat| fleet.state.lock().expect("it is whole").squat = Some(squat);
+    // The pod is this run's although its name was taken: the first answer to its creation was lost.
+    squat(("/metadata/labels/other", "label".into()));
+    let ran = kq(&line).run();
+    assert!(ran.stderr.contains("1 of 1 nodes answered"), "{}", ran.text());
+    fleet.is_clean(&ran);
+    for (at, other, expected) in [
+        // All but the secret can be read and copied.
+        ("/spec/containers/0/image", "other:1".into(), "spec.containers.image differs"),
+        ("/spec/nodeName", "well-2".into(), "spec.nodeName differs"),
+        ("/spec/containers/0/command/4", "version".into(), "spec.containers.command differs"),
+        (
+            "/spec/containers/0/env",
+            serde_json::json!([{"name": "LD_PRELOAD", "value": "/host/tmp/x"}]),
+            "env differs",
+        ),
+        (
+            "/metadata/annotations/kq.fleet~1secret",
+            "0".repeat(24).into(),
+            "another client has a pod",
+        ),
+        ("/metadata/annotations", Value::Null, "another client has a pod"),
+    ] {
+        {
+            let mut state = fleet.state.lock().expect("it is whole");
+            (state.deleted, state.pods) = Default::default();
+        }
+        squat((at, other));
+        let ran = kq(&line).run();
+        // A pod that has the secret may be this run's, so that it is named.
+        let code = if expected.contains("another") { 3 } else { 5 };
+        assert_eq!(ran.code, code, "{at}: {}", ran.text());
+        assert!(ran.stderr.contains("0 of 1 nodes answered"), "{at}: {}", ran.text());
+        assert!(ran.stderr.contains(expected), "{at}: {}", ran.text());
+        let state = fleet.state.lock().expect("it is whole");
+        assert!(state.deleted.is_empty() && state.pods.len() == 1, "{at}: {:?}", state.deleted);
+    }
+}
+
+#[test]
+fn no_secret_and_no_name_of_a_pod_can_be_foreseen() {
+    let (fleet, node) = (Fleet::start(), Node::new(Kernel::V2));
+    kq(&line(&fleet, &node, "")).run();
+    let state = fleet.state.lock().expect("it is whole");
+    let text = |pod: &Value, at: &str| pod.pointer(at).and_then(Value::as_str).map(str::to_owned);
+    let mut seen = std::collections::BTreeSet::new();
+    for pod in &state.created {
+        let secret = text(pod, "/metadata/annotations/kq.fleet~1secret").expect("a secret");
+        let name = text(pod, "/metadata/name").expect("a name");
+        let end = name.rsplit('-').next().expect("an end").to_owned();
+        assert!(secret.len() == 24 && end.len() == 8, "{name} {secret}");
+        assert!(!pod.to_string().replace(&secret, "").contains(&secret[..8]), "{pod}");
+        assert!(seen.insert(secret) && seen.insert(end), "{name}");
+    }
+    assert_eq!(seen.len(), 4);
+}
+
+#[test]
+fn a_pod_that_was_replaced_before_its_deletion_gives_no_answer() {
+    let (fleet, node) = (Fleet::start(), Node::new(Kernel::V2));
+    fleet.state.lock().expect("it is whole").replaces_at_deletion = true;
+    let ran = kq(&line(&fleet, &node, "")).run();
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    assert!(ran.stderr.contains("0 of 2 nodes answered"), "{}", ran.text());
+    assert!(ran.stderr.contains("another client replaced it"), "{}", ran.text());
+}
+
+#[test]
 fn an_endless_log_is_read_to_its_limit() {
     let (fleet, node) = (Fleet::start(), Node::new(Kernel::V2));
     fleet.state.lock().expect("it is whole").has_endless_logs = true;

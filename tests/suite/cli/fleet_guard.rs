@@ -91,13 +91,25 @@ fn a_guard_without_a_run_deletes_only_pods_of_its_run() {
     let fleet = Fleet::start();
     fleet.add_pod("kq-fleet-a-0", "a", "2026-01-01T00:00:00Z");
     fleet.add_pod("kq-fleet-b-0", "b", "2026-01-01T00:00:00Z");
-    let steps = "{\"step\":\"planned\",\"name\":\"kq-fleet-a-0\"}\n{\"step\":\"planned\",\"name\":\"kq-fleet-b-0\"}\n\
-                 {\"step\":\"planned\",\"name\":\"../../nodes/x\"}\ngarbage\n{\"step\":\"clo";
+    // Another client read the label of the run, and not the secret of a pod.
+    fleet.add_pod("kq-fleet-a-1", "a", "2026-01-01T00:00:00Z");
+    let planned = |name: &str, secret: &str| {
+        format!("{{\"step\":\"planned\",\"name\":\"{name}\",\"secret\":\"{secret}\"}}\n")
+    };
+    let steps = [
+        planned("kq-fleet-a-0", "secret-of-kq-fleet-a-0"),
+        planned("kq-fleet-a-1", "another"),
+        planned("kq-fleet-b-0", "another"),
+        planned("../../nodes/x", ""),
+        "garbage\n{\"step\":\"clo".to_owned(),
+    ];
+    let steps = steps.concat();
     let flags = fleet.flags().replace(" --image kq:test", "");
     let ran =
         kq(&format!("fleet guard --namespace kube-system --run a {flags}")).stdin(steps).run();
     let state = fleet.state.lock().expect("it is whole");
-    assert_eq!(state.pods.keys().collect::<Vec<_>>(), ["kq-fleet-b-0"], "{}", ran.text());
+    let left: Vec<&String> = state.pods.keys().collect();
+    assert_eq!(left, ["kq-fleet-a-1", "kq-fleet-b-0"], "{}", ran.text());
     assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (0, "ready\n", ""));
 }
 

@@ -71,6 +71,12 @@ pub struct State {
     pub seconds_ahead: i64,
     /// What was marked, and how.
     pub marks: Vec<(String, bool)>,
+    /// The node whose pod has another log, if its command has a word.
+    pub forged: Option<(&'static str, &'static str, Vec<u8>)>,
+    /// Another client replaces each pod before it is deleted.
+    pub replaces_at_deletion: bool,
+    /// Another client has a pod of the name that is taken: the one that was sent, with this value in this place.
+    pub squat: Option<(&'static str, Value)>,
 }
 
 /// A signal for the client.
@@ -129,6 +135,7 @@ impl Fleet {
             "metadata": {
                 "name": name, "uid": format!("uid-of-{name}"), "creationTimestamp": created,
                 "labels": {"app.kubernetes.io/managed-by": "kq-fleet", "kq.fleet/run": run},
+                "annotations": {"kq.fleet/secret": format!("secret-of-{name}")},
             },
             "spec": {"nodeName": "earlier", "activeDeadlineSeconds": 150},
             "status": {"phase": "Succeeded"},
@@ -291,7 +298,8 @@ fn respond(state: &Mutex<State>, seen: &Seen) -> Vec<u8> {
         let options: Value = serde_json::from_str(&seen.body).expect("options are JSON");
         assert_eq!(options["preconditions"]["uid"], format!("uid-of-{name}"), "of its own pods");
         state.deleted.push(name.to_owned());
-        if state.pods.get(name).is_some_and(|(node, _)| node == "replaced") {
+        let is_replaced = state.pods.get(name).is_some_and(|(node, _)| node == "replaced");
+        if is_replaced || state.replaces_at_deletion {
             let message = "Precondition failed: UID in precondition: a, UID in object meta: b";
             return failure("409 Conflict", &[], "Conflict", message).into_bytes();
         }
@@ -429,6 +437,12 @@ fn create(state: &Mutex<State>, body: &str) -> Vec<u8> {
     if is_more {
         locked(state).log_of_more = Some(log.clone());
     }
+    if let Some((of, word, forged)) = &locked(state).forged
+        && *of == node
+        && (word.is_empty() || command.contains(word))
+    {
+        log.clone_from(forged);
+    }
     match node.as_str() {
         "cut" => log.truncate(log.len() / 2),
         "garbage" => log = b"exec format error\x1b[31m\n".to_vec(),
@@ -439,9 +453,21 @@ fn create(state: &Mutex<State>, body: &str) -> Vec<u8> {
     made["status"] = value!({"phase": "Running"});
     let mut state = state.lock().expect("no thread panicked");
     made["metadata"]["creationTimestamp"] = clock(&state).to_string().into();
+    let is_squatted = state.squat.is_some();
+    if let Some((at, other)) = &state.squat {
+        let (above, field) = at.rsplit_once('/').expect("a pointer");
+        let field = field.replace("~1", "/");
+        match made.pointer_mut(above).expect("it is there") {
+            Value::Array(items) => items[field.parse::<usize>().expect("an index")] = other.clone(),
+            object => object[field] = other.clone(),
+        }
+    }
     state.pods.insert(name.clone(), (node.clone(), log));
     state.most_pods = state.most_pods.max(state.pods.len());
     state.objects.insert(name, made.clone());
+    if is_squatted {
+        return failure("409 Conflict", &[], "AlreadyExists", "it exists").into_bytes();
+    }
     match node.as_str() {
         // It was made, and the answer is lost on the way.
         "lost" => failure("504 Gateway Timeout", &[], "Timeout", "gone").into_bytes(),

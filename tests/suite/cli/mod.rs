@@ -89,6 +89,9 @@ mod fleet_api;
 /// `kq fleet apply`: the same change on many nodes.
 #[cfg(feature = "apiserver")]
 mod fleet_apply;
+/// What one node of a fleet sends, and much of it.
+#[cfg(feature = "apiserver")]
+mod fleet_bombs;
 /// What goes wrong around a fleet: its token, its clock, another fleet, endless logs.
 #[cfg(feature = "apiserver")]
 mod fleet_faults;

@@ -130,6 +130,25 @@ fn pairs<const N: usize>(expected: [(&str, &str); N]) -> Vec<(String, String)> {
 }
 
 #[test]
+fn a_node_with_too_many_pods_costs_its_own_answer() {
+    let (authority, _server) = cluster(&["large", "small"], |node, _, to| {
+        let mut pods = vec![pod("a", "1", 0)];
+        if node == "large" {
+            pods[0]["metadata"]["annotations"] = json!({"a": "x".repeat(33 << 20)});
+        }
+        to.write_all(ok(&list("PodList", "", &pods)).as_bytes())
+    });
+    let ran = ask(&authority, "new.json", "-o json");
+    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let of = |name: &str| {
+        let mut all = answer["nodes"].as_array().expect("nodes").iter();
+        all.find(|node| node["node"] == name).expect(name).to_string()
+    };
+    assert!(of("large").contains("more than 33554432 bytes"), "{}", ran.text());
+    assert!(of("small").contains("\"fits\""), "{}", ran.text());
+}
+
+#[test]
 fn nodes_and_pods_come_in_pages() {
     let (authority, server) = serve(|seen, to| {
         let is_second = seen.line.contains("continue=");

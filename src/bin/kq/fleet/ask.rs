@@ -95,6 +95,7 @@ impl Args {
             group_by: self.merge.group_by.as_deref(),
             parallel: self.parallel.unwrap_or_else(cores).get(),
             timeout: self.timeout,
+            wanted: self.merge.wanted(is_shown),
         };
         self.merge.merge(fleet.len(), is_shown, |take| {
             fleet.ask(&options, |snapshot| question.about(snapshot), take)

@@ -6,9 +6,11 @@ use crate::output_format::{Exchange, OutputFormat, formats_with};
 use crate::progress::Progress;
 use crate::write;
 use anyhow::anyhow;
+use kq::action::fleet::Wanted;
 use kq::fleet::{FleetAnswer, Merge, NodeOutcome, Reply, csv, names, summary, table, wide};
 use kq::output::json_path::Template;
-use serde_json::json;
+use serde::Serialize;
+use serde_json::value::RawValue;
 
 /// How answers are merged and shown.
 #[derive(Clone, Debug, clap::Args)]
@@ -20,7 +22,7 @@ pub struct MergeArgs {
     /// A number of each answer, by its path in JSON, such as run.usage.percent: percentiles, and the
     /// nodes at both ends
     #[arg(long, value_name = "JSONPATH", value_parser = parse_value)]
-    value: Option<Value>,
+    value: Option<String>,
 
     /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The nodes, those with the worst results first").and_lines())]
@@ -30,19 +32,30 @@ pub struct MergeArgs {
 /// Takes the number of nodes so far and an outcome; `None`: the node is not selected.
 pub type Take<'a> = dyn FnMut(usize, Option<NodeOutcome>) -> Result<(), Failure> + 'a;
 
-/// Where a number is in an answer.
-#[derive(Clone, Debug)]
-struct Value {
-    path: String,
-    template: Template,
+/// The answer of a node in a line.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Line<'a> {
+    answer: Option<&'a RawValue>,
+    error: Option<String>,
+    exit_code: u8,
+    group: Option<&'a str>,
+    node: &'a str,
 }
 
-fn parse_value(text: &str) -> Result<Value, String> {
+fn parse_value(text: &str) -> Result<String, String> {
     let template = Template::parse(text).map_err(|error| error.to_string())?;
-    Ok(Value { path: text.to_owned(), template })
+    drop(template);
+    Ok(text.to_owned())
 }
 
 impl MergeArgs {
+    /// Returns what is read of each answer.
+    pub fn wanted(&self, is_shown: bool) -> Wanted {
+        let has_answer = is_shown && self.output == OutputFormat::Exchange(Exchange::Lines);
+        Wanted::Reply { value: self.value.clone(), has_answer }
+    }
+
     /// Merges the answers of a number of nodes as they arrive from `ask`. They are written as they arrive where that is
     /// the format, and `is_shown`.
     pub fn merge(
@@ -51,7 +64,7 @@ impl MergeArgs {
         is_shown: bool,
         ask: impl FnOnce(&mut Take<'_>) -> Result<(), Failure>,
     ) -> Result<Merge, Failure> {
-        let mut merged = Merge::new(self.value.clone().map(|value| (value.path, value.template)));
+        let mut merged = Merge::new(self.value.clone());
         if is_shown && self.output == OutputFormat::Exchange(Exchange::Csv) {
             write::verbatim([csv(None)])?;
         }
@@ -102,17 +115,18 @@ impl MergeArgs {
         match self.output {
             OutputFormat::Exchange(Exchange::Csv) => write::verbatim([csv(Some(outcome))]),
             OutputFormat::Exchange(Exchange::Lines) => {
-                let (answer, error) = match &outcome.reply {
-                    Reply::Answered { answer, .. } => (Some(answer), None),
-                    Reply::Failed { why, .. } => (None, Some(why.to_string())),
+                let answer = outcome.answer.as_deref().map(serde_json::from_str::<&RawValue>);
+                let error = match &outcome.reply {
+                    Reply::Answered { .. } => None,
+                    Reply::Failed { why, .. } => Some(why.to_string()),
                 };
-                write::line(&json!({
-                    "node": outcome.node,
-                    "group": outcome.group,
-                    "exitCode": outcome.reply.exit_code(),
-                    "answer": answer,
-                    "error": error,
-                }))
+                write::line(&Line {
+                    answer: answer.transpose().map_err(Failure::missing)?,
+                    error,
+                    exit_code: outcome.reply.exit_code(),
+                    group: outcome.group.as_deref(),
+                    node: &outcome.node,
+                })
             }
             _ => Ok(()),
         }

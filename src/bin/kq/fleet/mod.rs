@@ -14,7 +14,7 @@ use crate::exit::{Code, Failure};
 use crate::write;
 use anyhow::anyhow;
 use clap::Subcommand;
-use kq::action::fleet::MAX_ANSWER_BYTES;
+use kq::action::fleet::{MAX_ANSWER_BYTES, Member};
 use kq::edge::own_program::run_own;
 use kq::fleet::Packed;
 use std::ffi::OsString;
@@ -61,6 +61,8 @@ enum Command {
     Guard(clean::GuardArgs),
     #[command(hide = true)]
     Answer(AnswerArgs),
+    #[command(hide = true)]
+    Read(ReadArgs),
 }
 
 impl Args {
@@ -74,6 +76,7 @@ impl Args {
             Command::Rbac(args) => args.run(),
             Command::Guard(args) => args.run(),
             Command::Answer(args) => args.run(),
+            Command::Read(args) => args.run(),
         }
     }
 }
@@ -94,6 +97,28 @@ impl AnswerArgs {
         let packed =
             Packed { exit_code: ended.exit_code, output: ended.output, notes: ended.notes };
         write::verbatim(packed.to_lines())?;
+        Ok(Code::Answered)
+    }
+}
+
+/// Read what one node sent, and write what counts of it, for the other commands of kq fleet
+#[derive(Debug, clap::Args)]
+struct ReadArgs {
+    /// What is read, as JSON
+    #[arg(value_name = "MEMBER", value_parser = parse_member)]
+    member: Member,
+}
+
+fn parse_member(text: &str) -> Result<Member, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+impl ReadArgs {
+    /// Reads. The exit code of the command is a part of what is written.
+    fn run(self) -> Result<Code, Failure> {
+        let (reading, answer) = self.member.read()?;
+        write::line(&reading)?;
+        answer.map_or(Ok(()), |answer| write::escaped_line(&answer))?;
         Ok(Code::Answered)
     }
 }

@@ -71,7 +71,8 @@ impl Args {
         let Some((run, nodes)) = self.run.start(&words)? else { return Ok(Code::Answered) };
         let group_by = self.merge.group_by.as_deref();
         let merged = self.merge.merge(nodes, true, |take| {
-            run.ask(&words, group_by, |done, outcome| take(done, Some(outcome)))
+            let wanted = self.merge.wanted(true);
+            run.ask(&words, group_by, &wanted, |done, outcome| take(done, Some(outcome)))
         });
         let shown = merged.and_then(|merged| self.merge.show(&question, merged, None));
         match (run.finish(), shown) {
