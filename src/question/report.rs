@@ -148,11 +148,6 @@ pub fn no_node(name: &str, failure: &Failure) -> NodeAnswers {
     }
 }
 
-/// Returns true if a question of the report has no answer.
-pub fn lacks_answers(node: &NodeAnswers) -> bool {
-    node.answers.values().any(|answered| answered.answer.is_err())
-}
-
 fn no_answer(failure: &Failure) -> NoAnswer {
     NoAnswer { reason: failure.reason(), hints: failure.hints().to_vec() }
 }

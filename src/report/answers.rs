@@ -26,6 +26,13 @@ pub struct NodeAnswers {
     pub snapshot: Option<Vec<u8>>,
 }
 
+impl NodeAnswers {
+    /// Returns true if a question has no answer.
+    pub fn lacks_answers(&self) -> bool {
+        self.answers.values().any(|answered| answered.answer.is_err())
+    }
+}
+
 /// A question, and its answer.
 #[derive(Clone, Debug)]
 pub struct Answered {

@@ -27,4 +27,4 @@ mod treemap;
 mod what_if;
 
 pub use answers::{Answered, NoAnswer, NodeAnswers, names};
-pub use page::Page;
+pub use page::{Page, PagePart};

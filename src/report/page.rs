@@ -10,6 +10,7 @@ use crate::facts::report_page::{BEGINS, SNAPSHOT_BEGINS, SNAPSHOT_ENDS};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use maud::{Markup, PreEscaped, html};
 use ring::digest::{SHA256, digest};
+use serde::{Deserialize, Serialize};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -17,17 +18,26 @@ const SCRIPT: &str = include_str!("page.js");
 /// So many bytes of answers are embedded in a page.
 const EMBEDDED: usize = 640 << 10;
 
+/// So many bytes of HTML are in a page at most, and of each of its nodes an equal part.
+const MOST: usize = 384 << 20;
+
 /// A page that is written node by node.
 #[derive(Debug)]
 pub struct Page {
     nodes: Vec<Entry>,
     body: String,
-    budget: usize,
     is_one: bool,
 }
 
+/// What a page has about one node. A process of its own may write it.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct PagePart {
+    entry: Entry,
+    body: String,
+}
+
 /// A node in the index of a page about several.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Entry {
     prefix: String,
     name: String,
@@ -35,28 +45,19 @@ struct Entry {
     tone: Tone,
     state: String,
     first: String,
-    sections: Vec<(String, &'static str, String)>,
+    sections: Vec<(String, String, String)>,
+    lacks_answers: bool,
 }
 
-impl Page {
-    /// Begins a page about so many nodes.
-    pub fn new(nodes: usize) -> Self {
-        Self {
-            nodes: Vec::new(),
-            body: String::new(),
-            budget: EMBEDDED / nodes.max(1),
-            is_one: nodes == 1,
-        }
-    }
-
-    /// Adds a node; its answers are not needed any more then.
-    pub fn add(&mut self, node: &NodeAnswers) {
-        let prefix =
-            if self.is_one { String::new() } else { format!("n{}-", self.nodes.len() + 1) };
+impl PagePart {
+    /// Writes the part of the node with this number, counted from 1, in a page about so many nodes.
+    pub fn of(node: &NodeAnswers, number: usize, nodes: usize) -> Self {
+        let is_one = nodes == 1;
+        let prefix = if is_one { String::new() } else { format!("n{number}-") };
         let page = NodePage::new(node, &prefix);
-        let (answers, left_out) = embed(&page, self.budget);
+        let (answers, left_out) = embed(&page, EMBEDDED / nodes.max(1));
         let sections = sections(&page, &left_out);
-        let markup = match self.is_one {
+        let markup = match is_one {
             true => html! {
                 (header(&page, true))
                 @for section in &sections { (body(&page, section)) }
@@ -71,35 +72,56 @@ impl Page {
                 }
             },
         };
-        self.body.push_str(&markup.0);
-        self.body.push_str(&answers.0);
+        let mut body = markup.0;
+        body.push_str(&answers.0);
         if let Some(packed) = &node.snapshot {
-            self.body.push_str(SNAPSHOT_BEGINS);
-            STANDARD.encode_string(packed, &mut self.body);
-            self.body.push_str(SNAPSHOT_ENDS);
-            self.body.push('\n');
+            body.push_str(SNAPSHOT_BEGINS);
+            STANDARD.encode_string(packed, &mut body);
+            body.push_str(SNAPSHOT_ENDS);
+            body.push('\n');
         }
         let doctor = page.find(names::DOCTOR).ok();
         let first = doctor.and_then(|found| found.value.get("items")?.as_array()?.first());
         let first = first.filter(|it| it.get("severity").is_some_and(|it| it != "OK"));
+        let first = first.map(|it| {
+            let found = shown(it["found"].as_str().unwrap_or_default());
+            format!("{}: {found}", findings::subject(it))
+        });
+        let of_contents = |it: Section| (page.id(it.id), it.title.to_owned(), it.state);
         let entry = Entry {
             tone: doctor.map_or(Tone::Unknown, |found| findings::worst(found.value)),
             state: state(&page),
-            first: first
-                .map(|it| {
-                    format!(
-                        "{}: {}",
-                        findings::subject(it),
-                        shown(it["found"].as_str().unwrap_or_default())
-                    )
-                })
-                .unwrap_or_default(),
+            first: first.unwrap_or_default(),
             name: node.name.clone(),
             at: node.at.clone(),
-            sections: sections.into_iter().map(|it| (page.id(it.id), it.title, it.state)).collect(),
+            sections: sections.into_iter().map(of_contents).collect(),
+            lacks_answers: node.lacks_answers(),
             prefix,
         };
-        self.nodes.push(entry);
+        Self { entry, body }
+    }
+
+    /// Returns the most bytes of the part of a node in a page about so many.
+    pub fn limit(nodes: usize) -> usize {
+        MOST / nodes.max(1)
+    }
+}
+
+impl Page {
+    /// Begins a page about so many nodes.
+    pub fn new(nodes: usize) -> Self {
+        Self { nodes: Vec::new(), body: String::new(), is_one: nodes == 1 }
+    }
+
+    /// Adds a node.
+    pub fn add(&mut self, part: PagePart) {
+        self.body.push_str(&part.body);
+        self.nodes.push(part.entry);
+    }
+
+    /// Returns true if a question about a node has no answer.
+    pub fn lacks_answers(&self) -> bool {
+        self.nodes.iter().any(|node| node.lacks_answers)
     }
 
     /// Returns the whole page.
@@ -129,7 +151,12 @@ impl Page {
                 script { (PreEscaped(SCRIPT)) }
             }
         };
-        format!("{BEGINS}{}</html>\n", markup.0)
+        // The page may be large, and is in memory only once.
+        drop(self);
+        let mut page = markup.0;
+        page.insert_str(0, BEGINS);
+        page.push_str("</html>\n");
+        page
     }
 
     fn contents(&self) -> Markup {

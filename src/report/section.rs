@@ -2,9 +2,10 @@
 
 use super::text::count;
 use maud::{Markup, html};
+use serde::{Deserialize, Serialize};
 
 /// How a section or a row stands out; the same is said in words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Tone {
     Error,
     Unknown,

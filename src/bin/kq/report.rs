@@ -8,21 +8,28 @@ use crate::source_args::SourceArgs;
 use crate::what_if::read;
 use crate::write;
 use anyhow::anyhow;
+use kq::edge::memory::received;
+use kq::edge::own_program::{OwnProgramError, run_own};
 use kq::edge::replace::store;
 use kq::edge::snapshot_file::{self, node_files, pack};
+use kq::fleet::error_of_kq;
 use kq::node::NodeFile;
 use kq::output::value::json_line;
 use kq::question::report::{
-    CriticalPod, ReportChange, ReportOptions, flags, lacks_answers, no_node, node_answers,
-    report_needs,
+    CriticalPod, ReportChange, ReportOptions, flags, no_node, node_answers, report_needs,
 };
-use kq::report::{NodeAnswers, Page};
+use kq::report::{NodeAnswers, Page, PagePart};
 use kq::what_if::parse;
+use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A page about more nodes is too large to be read.
 const MOST_NODES: usize = 200;
+
+/// The time for all questions about one of several snapshots.
+const PART_TIME: Duration = Duration::from_secs(120);
 
 /// Write one page about a node, with pictures of the answers
 ///
@@ -76,6 +83,14 @@ pub struct Args {
     #[arg(long)]
     with_snapshot: bool,
 
+    /// Write only the part of this number in a page about so many nodes, as JSON
+    #[arg(long, hide = true, num_args = 2, value_names = ["NUMBER", "NODES"], requires = "part_of")]
+    part: Vec<usize>,
+
+    /// The snapshot of that part
+    #[arg(long, hide = true, value_name = "FILE", requires = "part")]
+    part_of: Option<PathBuf>,
+
     #[command(flatten)]
     sources: SourceArgs,
 
@@ -86,6 +101,9 @@ pub struct Args {
 impl Args {
     /// Gathers, asks, draws and writes.
     pub fn run(self) -> Result<Code, Failure> {
+        if let (Some(path), [number, nodes]) = (&self.part_of, self.part.as_slice()) {
+            return self.write_part(path, *number, *nodes);
+        }
         refuse_form(self.output.as_deref(), "a report is a page of HTML")?;
         if self.output.is_none() && io::stdout().is_terminal() {
             return Err(Failure::usage(anyhow!("a page of HTML is not for a terminal"))
@@ -93,23 +111,36 @@ impl Args {
         }
         let changes = self.changes()?;
         let files = self.files()?;
-        let mut is_whole = true;
-        let mut page = Page::new(files.as_ref().map_or(1, Vec::len));
-        match &files {
-            None => {
-                let node = self.one(&self.sources, &changes)?;
-                is_whole &= !lacks_answers(&node);
-                page.add(&node);
+        let nodes = files.as_ref().map_or(1, Vec::len);
+        let mut page = Page::new(nodes);
+        match files.as_deref() {
+            None => page.add(PagePart::of(&self.one(&self.sources, &changes)?, 1, nodes)),
+            Some([file]) => page.add(PagePart::of(&self.stored(file, &changes), 1, nodes)),
+            // One node after the other, each in a process of its own: a snapshot that exceeds the limits of memory or time
+            // costs its own part of the page.
+            Some(files) => {
+                for (at, file) in files.iter().enumerate() {
+                    page.add(part(file, at + 1, nodes).unwrap_or_else(|reason| {
+                        let failure = Failure::missing(anyhow!("{reason}"));
+                        PagePart::of(&no_node(&file.node, &failure), at + 1, nodes)
+                    }));
+                }
             }
-            // One node after the other: only its own answers are in memory.
-            Some(files) => files.iter().for_each(|file| {
-                let node = self.stored(file, &changes);
-                is_whole &= !lacks_answers(&node);
-                page.add(&node);
-            }),
         }
+        let is_whole = !page.lacks_answers();
         self.write(&page.finish())?;
         Ok(Code::Answered.unless(!is_whole))
+    }
+
+    /// Writes the part of one of several snapshots, for the process that writes the page.
+    fn write_part(&self, path: &Path, number: usize, nodes: usize) -> Result<Code, Failure> {
+        let changes = self.changes()?;
+        let files = node_files(&[path.to_owned()]).map_err(Failure::missing)?;
+        let [file] = files.as_slice() else {
+            return Err(Failure::usage(anyhow!("{}: not a file", path.display())));
+        };
+        write::line(&PagePart::of(&self.stored(file, &changes), number, nodes))?;
+        Ok(Code::Answered)
     }
 
     /// Returns the snapshots that are named; `None`: the node that the flags name.
@@ -130,7 +161,19 @@ impl Args {
             let several = anyhow!("--with-snapshot: a page about several nodes holds no snapshot");
             return Err(Failure::usage(several).hint("write a page for each node"));
         }
+        if files.len() > 1 && self.reads_input() {
+            let input = anyhow!("-: standard input cannot be read for each snapshot");
+            return Err(Failure::usage(input).hint("name a file"));
+        }
         Ok(Some(files))
+    }
+
+    /// Returns true if a flag names standard input.
+    fn reads_input(&self) -> bool {
+        let files = [&self.preempt_for, &self.node.node_file];
+        files.into_iter().flatten().any(|file| file == "-")
+            || self.sources.pods.iter().any(|file| file == "-")
+            || self.what_if.iter().any(|text| text.split_whitespace().any(|word| word == "-"))
     }
 
     fn changes(&self) -> Result<Vec<ReportChange>, Failure> {
@@ -200,4 +243,30 @@ impl Args {
             }
         }
     }
+}
+
+/// Asks about a stored node in a process of its own: with the command line of this one, and the node.
+fn part(file: &snapshot_file::NodeFile, number: usize, nodes: usize) -> Result<PagePart, String> {
+    let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    // Before the arguments: what follows a -- is no flag.
+    let at = arguments.iter().position(|word| word == "report").map_or(0, |at| at + 1);
+    let flags = ["--part".into(), number.to_string().into(), nodes.to_string().into()];
+    let mut path = OsString::from("--part-of=");
+    path.push(&file.path);
+    arguments.splice(at..at, flags.into_iter().chain([path]));
+    let limit = PagePart::limit(nodes) as u64;
+    let ended = run_own(&arguments, PART_TIME, limit).map_err(|error| match error {
+        OwnProgramError::TimedOut(_) => {
+            format!("no answer within {} seconds", PART_TIME.as_secs())
+        }
+        OwnProgramError::Large(limit) => {
+            format!("its part of the page is larger than {} MiB", limit >> 20)
+        }
+        OwnProgramError::Io(error) => format!("kq could not be run: {error}"),
+    })?;
+    if ended.exit_code != Some(0) {
+        return Err(error_of_kq(&ended.notes).unwrap_or_else(|| "its process ended".to_owned()));
+    }
+    received("parts of the page", ended.output.len());
+    serde_json::from_slice(&ended.output).map_err(|error| error.to_string())
 }

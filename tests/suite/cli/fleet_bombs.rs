@@ -1,5 +1,5 @@
-//! What one node sends costs the answer of that node, whatever it is: `kq fleet` about several nodes, one of which sends
-//! much more than an answer.
+//! What one node sends costs the answer of that node, whatever it is: `kq fleet` and `kq report` about several nodes, one of
+//! which sends much more than an answer.
 
 use super::fake_node::FakeNode;
 use super::fleet_server::Fleet;
@@ -148,5 +148,23 @@ fn a_snapshot_that_takes_much_memory_costs_its_own_part() {
         };
         assert!(is_answered, "{flags}: {}", ran.text());
         assert!(ran.text().contains("MiB of memory are needed"), "{flags}: {}", ran.text());
+    }
+    let ran = run("report -o page.html .");
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    let page = fs::read_to_string(folder.path().join("page.html")).expect("it is written");
+    assert!(page.contains("MiB of memory are needed"), "{} bytes", page.len());
+    assert!(page.contains("2 nodes") && page.contains("worker-3"), "{} bytes", page.len());
+}
+
+#[test]
+fn a_page_about_several_nodes_reads_no_input_for_each() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/night/worker-3.json");
+    let node = fs::read(example).expect("the example is there");
+    let folder = folder_with(&[("a.json", &node), ("b.json", &node)]);
+    for flags in ["--preempt-for -", "--node-file -", "--what-if 'config -'"] {
+        let ran = kq(&format!("report . -o page.html {flags}")).within(folder.path()).run();
+        assert_eq!(ran.code, 2, "{flags}: {}", ran.text());
+        let expected = "standard input cannot be read for each snapshot";
+        assert!(ran.stderr.contains(expected), "{flags}: {}", ran.text());
     }
 }
