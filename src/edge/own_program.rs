@@ -5,6 +5,7 @@
 
 use crate::edge::memory::Counting;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -13,12 +14,36 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Returns this program, on Linux also where its file has been replaced since it started.
-fn program() -> io::Result<PathBuf> {
-    match cfg!(target_os = "linux") {
-        true => Ok(PathBuf::from("/proc/self/exe")),
-        false => std::env::current_exe(),
+/// The file of this program.
+struct OwnProgram {
+    path: PathBuf,
+    /// On Linux, the file that the path leads to: open until the child process has started.
+    _file: Option<File>,
+}
+
+/// Opens this program, on Linux also where its file has been replaced since it started. A `/proc` that is not the kernel's,
+/// as in a copied root, would name another program.
+#[cfg(target_os = "linux")]
+fn program() -> io::Result<OwnProgram> {
+    use rustix::fs::{Mode, OFlags, PROC_SUPER_MAGIC, fstatfs, open, openat};
+    use std::os::fd::AsRawFd;
+
+    let folder =
+        open("/proc/self", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    if fstatfs(&folder)?.f_type != PROC_SUPER_MAGIC {
+        return Err(io::Error::other(
+            "/proc is not the kernel's, so kq cannot find its own program",
+        ));
     }
+    let file = openat(&folder, "exe", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    Ok(OwnProgram { path, _file: Some(File::from(file)) })
+}
+
+/// Returns this program.
+#[cfg(not(target_os = "linux"))]
+fn program() -> io::Result<OwnProgram> {
+    Ok(OwnProgram { path: std::env::current_exe()?, _file: None })
 }
 
 /// The most bytes of standard error that are kept.
@@ -116,7 +141,8 @@ fn run(
     is_apart: bool,
 ) -> Result<Ended, OwnProgramError> {
     let end = Instant::now() + deadline;
-    let mut command = Command::new(program()?);
+    let own = program()?;
+    let mut command = Command::new(&own.path);
     command
         .args(arguments)
         .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
@@ -207,7 +233,8 @@ impl GuardProcess {
     ///
     /// Fails if it cannot be started, and if it is not ready in time.
     pub fn start(arguments: &[OsString], patience: Duration) -> io::Result<Self> {
-        let mut child = Command::new(program()?)
+        let own = program()?;
+        let mut child = Command::new(&own.path)
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -1,8 +1,7 @@
 //! Every place of the repository that opens for writing, creates, renames or removes, against the table of those that may.
 
+use crate::source_files::rust_files;
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 /// The places, each with what it does and why it may.
 const WRITERS: [(&str, &[&str], &str); 14] = [
@@ -132,30 +131,14 @@ const WORDS: [&str; 52] = [
 /// Names that mean something else except where they are imported from a module of files.
 const IMPORTED: [&str; 6] = ["bind", "copy", "rename", "rmdir", "unlink", "write"];
 
-/// Returns the Rust files below a folder, with their text before their tests.
-fn sources(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
-    for entry in fs::read_dir(folder).expect("a folder").flatten() {
-        let path = entry.path();
-        let name = entry.file_name().to_string_lossy().into_owned();
-        // Tests write what they like; a folder with a dot is not a part of kq.
-        let is_other = name == "target" || name == "tests" || name.starts_with('.');
-        match path.is_dir() {
-            true if is_other => {}
-            true => sources(&path, found),
-            false if name.ends_with(".rs") && !name.ends_with("tests.rs") => {
-                let text = fs::read_to_string(&path).expect("it is text");
-                let end = text.find("#[cfg(test)]\nmod tests").unwrap_or(text.len());
-                found.push((path, text[..end].to_owned()));
-            }
-            false => {}
-        }
-    }
-}
-
-fn repository() -> (&'static Path, Vec<(PathBuf, String)>) {
-    let (root, mut found) = (Path::new(env!("CARGO_MANIFEST_DIR")), Vec::new());
-    sources(root, &mut found);
-    (root, found)
+/// Returns every Rust file outside of `tests` with its text before its tests.
+fn sources() -> Vec<(String, String)> {
+    let is_code = |(path, _): &(String, String)| !path.ends_with("tests.rs");
+    let cut = |(path, mut text): (String, String)| {
+        text.truncate(text.find("#[cfg(test)]\nmod tests").unwrap_or(text.len()));
+        (path, text)
+    };
+    rust_files().into_iter().filter(is_code).map(cut).collect()
 }
 
 /// Returns the text without comments.
@@ -197,17 +180,9 @@ fn writes(text: &str) -> Vec<String> {
 
 #[test]
 fn every_place_that_writes_is_known() {
-    let (root, all) = repository();
-    let of = |folder: &str| all.iter().filter(|it| it.0.starts_with(root.join(folder))).count();
-    assert!(of("src") > 700, "{} files", of("src"));
-    assert!(of("benches") > 10 && of("examples") > 1, "{} files", all.len());
-    assert!(all.iter().any(|(path, _)| *path == root.join("build.rs")));
-    let found: BTreeMap<String, Vec<String>> = all
-        .iter()
-        .map(|(path, text)| {
-            let path = path.strip_prefix(root).expect("it is below it").display().to_string();
-            (path, writes(text))
-        })
+    let found: BTreeMap<String, Vec<String>> = sources()
+        .into_iter()
+        .map(|(path, text)| (path, writes(&text)))
         .filter(|(_, writes)| !writes.is_empty())
         .collect();
     let known: BTreeMap<String, Vec<String>> = WRITERS
@@ -241,13 +216,13 @@ fn what_writes_is_recognised() {
 #[test]
 fn no_width_of_a_format_comes_from_input() {
     // A width of 65,536 or more panics.
-    let (_, all) = repository();
+    let all = sources();
     let widths = all.iter().filter(|(_, text)| {
         text.split('{').skip(1).filter_map(|rest| rest.split_once('}')).any(|(inside, _)| {
             let is_format = inside.len() < 40 && !inside.contains(['\n', ' ', '(']);
             is_format && inside.contains(':') && (inside.ends_with('$') || inside.ends_with('*'))
         })
     });
-    let widths: Vec<_> = widths.map(|(path, _)| path.display().to_string()).collect();
+    let widths: Vec<_> = widths.map(|(path, _)| path.clone()).collect();
     assert!(widths.iter().all(|path| path.ends_with("src/k8s/duration.rs")), "{widths:?}");
 }
