@@ -9,6 +9,7 @@
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::{Container, Pod, ResourceList, ResourceName};
+use crate::k8s::quantity::Quantity;
 use crate::k8s::validation::is_qualified_name;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,6 +49,40 @@ impl Amounts {
             }
         }
         amounts
+    }
+
+    /// Returns the amounts of a node, of scalar resources only those that are requested: the node may have tens of
+    /// thousands, and every pod is compared with it. `devices`: how many of each the node counts with at least.
+    pub fn of_requested(
+        list: &ResourceList,
+        devices: &BTreeMap<ResourceName, i64>,
+        requested: &Self,
+    ) -> Self {
+        let value = |name: &str| list.get(&ResourceName::from(name)).map_or(0, Quantity::value);
+        let scalar = |name: &ResourceName| {
+            let listed = list.get(name).map(Quantity::value);
+            let given = devices.get(name).map(|given| (*given).max(0));
+            Some((name.clone(), listed.into_iter().chain(given).max()?))
+        };
+        Self {
+            milli_cpu: list.get(&ResourceName::Cpu).map_or(0, Quantity::milli_value),
+            memory: value("memory"),
+            ephemeral_storage: value("ephemeral-storage"),
+            pods: value("pods"),
+            scalars: requested.scalars.keys().filter_map(scalar).collect(),
+        }
+    }
+
+    /// Returns the same amounts, of scalar resources only those that are requested.
+    pub fn only_requested(&self, requested: &Self) -> Self {
+        let scalar = |name: &ResourceName| Some((name.clone(), *self.scalars.get(name)?));
+        Self {
+            milli_cpu: self.milli_cpu,
+            memory: self.memory,
+            ephemeral_storage: self.ephemeral_storage,
+            pods: self.pods,
+            scalars: requested.scalars.keys().filter_map(scalar).collect(),
+        }
     }
 
     /// Adds the amounts of a pod; overflow wraps, as in the kubelet. Pods are counted, not added.
@@ -136,12 +171,21 @@ pub fn is_scalar_resource(name: &str) -> bool {
         || is_extended_resource(name)
 }
 
+/// Walks over the resources that a pod can be compared by.
+pub fn named_resources(pod: &Pod) -> impl Iterator<Item = &ResourceName> {
+    let containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
+    let lists = containers.flat_map(|it| [&it.resources.requests, &it.resources.limits]);
+    let claims = pod.status.node_allocatable_resource_claim_statuses.iter();
+    let lists = lists.chain(&pod.spec.overhead).chain(claims.map(|claim| &claim.resources));
+    lists.flat_map(|list| list.iter().map(|(name, _)| name))
+}
+
 /// Returns the pod without the requests that the node need not meet, and those requests: resources of a claim,
 /// and extended resources that the node does not have. A static pod can request a device that no node has,
 /// and starts.
 pub fn remove_missing_extended_resources<'p>(
     pod: &'p Pod,
-    allocatable: &Amounts,
+    on_node: impl Fn(&ResourceName) -> bool,
     rules: &KubeletRules,
 ) -> (Cow<'p, Pod>, Vec<RemovedRequest>) {
     let claims = if rules.gates.enabled(Gate::DraExtendedResource) {
@@ -149,20 +193,19 @@ pub fn remove_missing_extended_resources<'p>(
     } else {
         None
     };
+    let claims = claims.into_iter().flat_map(|claims| &claims.request_mappings);
+    let claims: BTreeSet<(&str, &str)> =
+        claims.map(|it| (&*it.container_name, &*it.resource_name)).collect();
     let claimed = |container: &Container, resource: &str| {
-        let Some(claims) = claims else { return false };
-        (is_extended_resource(resource) || resource.starts_with(DEVICE_CLASS))
-            && claims.request_mappings.iter().any(|mapping| {
-                mapping.resource_name == resource && mapping.container_name == container.name
-            })
+        claims.contains(&(container.name.as_str(), resource))
+            && (is_extended_resource(resource) || resource.starts_with(DEVICE_CLASS))
     };
     let mut removed = Vec::new();
     for (init, containers) in [(false, &pod.spec.containers), (true, &pod.spec.init_containers)] {
         for container in containers {
             for (resource, _) in container.resources.requests.iter() {
                 let claimed = claimed(container, resource.as_str());
-                let missing = is_extended_resource(resource.as_str())
-                    && !allocatable.scalars.contains_key(resource);
+                let missing = is_extended_resource(resource.as_str()) && !on_node(resource);
                 if claimed || missing {
                     let container = container.name.clone();
                     let resource = resource.clone();

@@ -3,7 +3,7 @@
 use super::reason::AmountReason;
 use crate::k8s::pod::{Pod, ResourceList, ResourceName};
 use crate::k8s::quantity::{Format, Quantity};
-use crate::k8s::resources::{PodTotal, ResourceOptions, add, max, pod_requests};
+use crate::k8s::resources::{PodTotal, ResourceOptions, add, pod_requests};
 use crate::output::units::Precision;
 
 /// The parts of a pod's amounts, added up once for all resources.
@@ -34,17 +34,10 @@ impl<'p> Derivation<'p> {
             use_dra_node_allocatable_resource_claim_status: false,
             ..claimed.clone()
         };
-        let PodTotal { total, seen } = pod_requests(pod, &bare);
+        let PodTotal { total, seen, sidecars, at_start, .. } = pod_requests(pod, &bare);
         let mut regular = ResourceList::default();
-        let mut sidecars = ResourceList::default();
-        let mut at_start = ResourceList::default();
-        for it in seen {
-            match it.init {
-                false => add(&mut regular, &it.amounts),
-                // Each holds those before it.
-                true if it.container.restarts_always() => sidecars = it.amounts.into_owned(),
-                true => max(&mut at_start, &it.amounts),
-            }
+        for it in seen.iter().filter(|it| !it.init) {
+            add(&mut regular, &it.amounts);
         }
         let asked = options.use_status_resources.then(|| {
             let spec_alone = ResourceOptions { use_status_resources: false, ..bare };

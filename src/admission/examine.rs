@@ -8,7 +8,7 @@
 //! For a pod with devices the node counts with at least as many of each resource as are allocated
 //! (`UpdatePluginResources`, `sanitizeNodeAllocatable` of `pkg/kubelet/cm/devicemanager/manager.go`).
 
-use super::amounts::{Amounts, RemovedRequest, remove_missing_extended_resources};
+use super::amounts::{RemovedRequest, remove_missing_extended_resources};
 use super::explain::EarlierCheck;
 use super::filter::{Failure, Filtered, Ledger, Predicate, filter};
 use super::occupancy::Occupancy;
@@ -124,27 +124,22 @@ pub fn examine(pod: &Pod, facts: &Facts<'_>, rules: &KubeletRules) -> Examined {
         return Examined { refusal: Some(refusal), ..Examined::default() };
     }
     let labels = with_os_label(&node.metadata.labels);
-    let mut allocatable = Amounts::of(&node.status.allocatable);
     let unexpected = |cause: &str| {
         let message =
             format!("Update plugin resources failed due to {cause}, which is unexpected.");
         Refusal::new("UnexpectedAdmissionError", message)
     };
-    let refusal = match facts.allocated_devices {
-        Ok(given) => {
-            for (name, given) in given {
-                let has = allocatable.scalars.entry(name.clone()).or_default();
-                *has = (*has).max(*given);
-            }
-            None
-        }
-        Err(cause) => Some(unexpected(cause)),
+    let (given, refusal) = match facts.allocated_devices {
+        Ok(given) => (given, None),
+        Err(cause) => (const { &BTreeMap::new() }, Some(unexpected(cause))),
     };
+    let allocatable = &node.status.allocatable;
+    let on_node = |name: &ResourceName| allocatable.contains(name) || given.contains_key(name);
     let (counted, removed) = match refusal {
         Some(_) => (Cow::Borrowed(pod), Vec::new()),
-        None => remove_missing_extended_resources(pod, &allocatable, rules),
+        None => remove_missing_extended_resources(pod, on_node, rules),
     };
-    let ledger = Ledger::new(&counted, facts.others, allocatable, rules);
+    let ledger = Ledger::new(&counted, facts.others, allocatable, given, rules);
     if refusal.is_some() {
         return Examined { refusal, ledger: Some(ledger), ..Examined::default() };
     }
@@ -156,8 +151,9 @@ pub fn examine(pod: &Pod, facts: &Facts<'_>, rules: &KubeletRules) -> Examined {
     if only_labels && rules.reads_node_again() {
         examined.looked_again = true;
         if let Ok(fresh) = facts.fresh {
-            let allocatable = Amounts::of(&fresh.status.allocatable);
-            let ledger = Ledger::new(&counted, facts.others, allocatable, rules);
+            let allocatable = &fresh.status.allocatable;
+            let none = BTreeMap::new();
+            let ledger = Ledger::new(&counted, facts.others, allocatable, &none, rules);
             let labels = &fresh.metadata.labels;
             examined.filtered = filter(&counted, facts.others, fresh, labels, &ledger, rules);
             examined.ledger = Some(ledger);

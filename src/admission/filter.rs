@@ -8,14 +8,14 @@ use super::placement::{first_conflict, first_unmet, untolerated_taint};
 use crate::facts::node_object::NodeObject;
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Pod, ResourceName};
+use crate::k8s::pod::{Pod, ResourceList, ResourceName};
 use crate::k8s::priority::is_static_pod;
 use crate::k8s::resources::{ResourceOptions, pod_requests};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-/// The amounts that the filter compares.
+/// The amounts that the filter compares; of scalar resources only those that the pod requests.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ledger {
     /// The node's amounts for pods.
@@ -41,10 +41,16 @@ impl Ledger {
     pub fn new(
         pod: &Pod,
         others: &Occupancy<'_>,
-        allocatable: Amounts,
+        allocatable: &ResourceList,
+        devices: &BTreeMap<ResourceName, i64>,
         rules: &KubeletRules,
     ) -> Self {
-        Self { allocatable, used: others.used().clone(), requested: requested(pod, rules) }
+        let requested = requested(pod, rules);
+        Self {
+            allocatable: Amounts::of_requested(allocatable, devices, &requested),
+            used: others.used().only_requested(&requested),
+            requested,
+        }
     }
 }
 

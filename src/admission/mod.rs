@@ -24,7 +24,7 @@ mod report;
 pub mod view;
 
 pub use amounts::{
-    Amounts, RemovedRequest, is_extended_resource, is_scalar_resource,
+    Amounts, RemovedRequest, is_extended_resource, is_scalar_resource, named_resources,
     remove_missing_extended_resources,
 };
 pub use derivation::shown;

@@ -6,7 +6,7 @@
 //! Where the kubelet panics, the error carries its words. Below a pod, names are the runtime's.
 
 use crate::cgroup::files::CgroupDriver;
-use crate::k8s::pod::Pod;
+use crate::k8s::pod::ContainerStatus;
 use crate::k8s::qos::QosClass;
 
 const SLICE: &str = ".slice";
@@ -209,16 +209,13 @@ fn last_element(path: &str) -> &str {
 
 /// Returns the path of a container's cgroup as the runtime names it; one whose id is not known yet is
 /// named after the container.
-pub fn container_path(pod_path: &str, pod: &Pod, name: &str, driver: CgroupDriver) -> String {
-    let status = &pod.status;
-    let mut statuses = status
-        .container_statuses
-        .iter()
-        .chain(&status.init_container_statuses)
-        .chain(&status.ephemeral_container_statuses);
-    let id = statuses
-        .find(|status| status.name == name)
-        .and_then(|status| status.container_id.split_once("://"));
+pub fn container_path(
+    pod_path: &str,
+    status: Option<&ContainerStatus>,
+    name: &str,
+    driver: CgroupDriver,
+) -> String {
+    let id = status.and_then(|status| status.container_id.split_once("://"));
     let (runtime, id) = match id {
         Some((runtime, id)) if is_id(id) => (runtime, id),
         _ => return format!("{pod_path}/<{name}>"),
@@ -249,7 +246,6 @@ fn is_id(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::k8s::pod::ContainerStatus;
 
     #[test]
     fn a_childs_path_follows_from_its_parents() {
@@ -280,13 +276,12 @@ mod tests {
             ("not created yet", "", Cgroupfs, "/pod/<c>"),
             ("an id that would leave the pod", "containerd://../x", Cgroupfs, "/pod/<c>"),
         ] {
-            let mut pod = Pod::default();
-            pod.status.container_statuses.push(ContainerStatus {
+            let status = ContainerStatus {
                 name: "c".to_owned(),
                 container_id: id.to_owned(),
                 ..ContainerStatus::default()
-            });
-            assert_eq!(container_path("/pod", &pod, "c", driver), expected, "{name}");
+            };
+            assert_eq!(container_path("/pod", Some(&status), "c", driver), expected, "{name}");
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::facts::pod_selector::Selection;
 use crate::facts::warning::Warning;
 use crate::facts::workloads::effective_uid;
 use crate::k8s::manifest::LoadedPod;
-use crate::k8s::pod::Pod;
+use crate::k8s::pod::{Container, ContainerStatus, Pod};
 use crate::k8s::qos::QosClass;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -111,6 +111,9 @@ pub enum Owner<'p> {
         /// How it is treated.
         kind: ContainerKind,
         name: &'p str,
+        container: &'p Container,
+        /// Its status: a regular container's, or else an init container's, or else an ephemeral one's.
+        status: Option<&'p ContainerStatus>,
         /// It has CPUs of its own.
         pinned: bool,
     },

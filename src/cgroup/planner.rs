@@ -15,10 +15,10 @@ use crate::facts::cgroup_fact::CgroupFact;
 use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::node::Node;
 use crate::facts::warning::{Warning, WarningCode};
-use crate::k8s::pod::{Pod, ResourceName};
+use crate::k8s::pod::{ByName, ContainerStatus, Pod, ResourceName};
 use crate::k8s::qos::{QosClass, effective_qos_class};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const OOM_SCORE_ADJ: &str = CgroupFile::OomScoreAdj.v2_name();
 
@@ -102,16 +102,20 @@ impl Planner<'_> {
         class: QosClass,
         parent: Option<&str>,
     ) -> (PlannedCgroup<'p>, Vec<Warning>) {
-        let pinned: Vec<&str> = pinned_containers(pod, &self.settings).collect();
+        let pinned: BTreeSet<&str> = pinned_containers(pod, &self.settings).collect();
         let config = pod_resource_config(pod, !pinned.is_empty(), &self.settings);
         let warnings = pod_warnings(pod, class, &config, self.node, &self.settings);
         let path = parent.map(|parent| self.pod_path(pod, parent)).unwrap_or_default();
-        let containers = container_cgroups(pod, &|name| pinned.contains(&name), &self.settings);
+        let containers = container_cgroups(pod, &|name| pinned.contains(name), &self.settings);
+        let status = &pod.status;
+        let statuses = status.container_statuses.iter().chain(&status.init_container_statuses);
+        let statuses = ByName::first_of(statuses.chain(&status.ephemeral_container_statuses));
         let children = containers
             .into_iter()
             .map(|container| {
-                let pinned = pinned.contains(&container.container.name.as_str());
-                self.container(pod, class, &path, container, pinned)
+                let name = container.container.name.as_str();
+                let (status, pinned) = (statuses.get(name), pinned.contains(name));
+                self.container((pod, class), &path, container, status, pinned)
             })
             .collect();
         let owner = Owner::Pod(pod, class);
@@ -132,10 +136,10 @@ impl Planner<'_> {
 
     fn container<'p>(
         &self,
-        pod: &'p Pod,
-        class: QosClass,
+        (pod, class): (&'p Pod, QosClass),
         pod_path: &str,
         cgroup: ContainerCgroup<'p>,
+        status: Option<&'p ContainerStatus>,
         pinned: bool,
     ) -> PlannedCgroup<'p> {
         let ContainerCgroup { container, kind, resources, oom_score_adj, mut missing, .. } = cgroup;
@@ -148,8 +152,16 @@ impl Planner<'_> {
             Err(fact) => missing.push((OOM_SCORE_ADJ, fact)),
         }
         PlannedCgroup {
-            owner: Owner::Container { pod, class, kind, name: &container.name, pinned },
-            path: container_path(pod_path, pod, &container.name, self.settings.driver),
+            owner: Owner::Container {
+                pod,
+                class,
+                kind,
+                name: &container.name,
+                container,
+                status,
+                pinned,
+            },
+            path: container_path(pod_path, status, &container.name, self.settings.driver),
             files,
             unit: None,
             missing: missing.into_iter().map(|(file, fact)| (file.into(), fact)).collect(),

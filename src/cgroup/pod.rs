@@ -17,7 +17,7 @@ use crate::k8s::feature_gates::Gate;
 use crate::k8s::pod::{Container, Pod, ResourceList, ResourceName};
 use crate::k8s::qos::{QosClass, effective_qos_class};
 use crate::k8s::quantity::Quantity;
-use crate::k8s::resources::{PodTotal, ResourceOptions, Side, is_pod_level_set, pod_total};
+use crate::k8s::resources::{PodTotal, ResourceOptions, Seen, Side, is_pod_level_set, pod_total};
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug)]
@@ -160,7 +160,9 @@ impl PodSums<'_> {
                 && is_pod_level_set(resources, false, self.options.skip_pod_level_hugepages)
                 && non_zero(&resources.limits)
         });
-        pod_level || self.limits.seen.iter().all(|seen| non_zero(&seen.amounts))
+        let has_limit =
+            |seen: &Seen<'_>| self.limits.amount(seen, name).is_some_and(|limit| !limit.is_zero());
+        pod_level || self.limits.seen.iter().all(has_limit)
     }
 
     /// Two names can mean one size.

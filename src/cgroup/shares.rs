@@ -8,7 +8,7 @@ use crate::answer::{Basis, Warning, WarningCode, answer};
 use crate::cgroup::cpu_share::{Division, Node as Competitor, Quota, Reason, cpu_shares};
 use crate::cgroup::plan::{Owner, Plan, PlannedCgroup, last_element};
 use crate::facts::cgroup_tree::CgroupPath;
-use crate::k8s::pod::{Container, Pod, ResourceName};
+use crate::k8s::pod::{Container, ResourceName};
 use crate::k8s::qos::QosClass;
 use crate::k8s::quantity::Quantity;
 use crate::output::metrics::{Labels, Metrics, number};
@@ -215,11 +215,11 @@ fn share<'p>(
     limited_by: String,
     at: Option<String>,
 ) -> Share<'p> {
-    let Owner::Container { pod, class, name, .. } = cgroup.owner else {
+    let Owner::Container { pod, class, name, container, .. } = cgroup.owner else {
         // A pod without containers was refused when it was read.
         return sibling_share(&cgroup.path, cpus, limited_by, at);
     };
-    let requested = request_of(pod, name).filter(|milli_cpu| *milli_cpu > 0);
+    let requested = request_of(container).filter(|milli_cpu| *milli_cpu > 0);
     let enough = |milli_cpu: i64| cpus >= BigRational::new(milli_cpu.into(), 1000.into());
     Share {
         namespace: Some(&pod.metadata.namespace),
@@ -263,11 +263,7 @@ fn decimal(cpus: &BigRational) -> String {
     format!("{:.6}", cpus.to_f64().unwrap_or_default())
 }
 
-fn request_of(pod: &Pod, name: &str) -> Option<i64> {
-    let spec = &pod.spec;
-    let mut all =
-        spec.containers.iter().chain(&spec.init_containers).chain(&spec.ephemeral_containers);
-    let container: &Container = all.find(|container| container.name == name)?;
+fn request_of(container: &Container) -> Option<i64> {
     container.resources.requests.get(&ResourceName::Cpu).map(Quantity::milli_value)
 }
 

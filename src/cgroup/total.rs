@@ -99,7 +99,7 @@ pub fn explain_total(
     // What runs at the same time, and the largest moment before that.
     let (mut at_once, mut largest) = (Quantity::default(), Quantity::default());
     let mut sidecars = Quantity::default();
-    let mut containers = Vec::with_capacity(sum.seen.len());
+    let mut containers = Vec::new();
     let mut peak = None;
     // Sums are needed for comparison with an init container alone.
     let is_init = |seen: &Seen<'_>| seen.init && !seen.container.restarts_always();
@@ -108,8 +108,8 @@ pub fn explain_total(
         let container = seen.container.name.clone();
         let amount = own(seen.container);
         if is_init(seen) {
-            if let Some(moment) = seen.amounts.get(name).filter(|m| m.compare(&largest).is_gt()) {
-                largest.clone_from(moment);
+            if let Some(moment) = sum.amount(seen, name).filter(|m| m.compare(&largest).is_gt()) {
+                largest = moment;
                 let (amount, sidecars) = (amount.unwrap_or_default(), sidecars.clone());
                 peak = Some(Box::new(InitPeak { container, amount, sidecars }));
             }

@@ -7,7 +7,7 @@ use super::observation::unsigned;
 use super::rank_report::RankInput;
 use super::victim::{Eviction, IMMEDIATE_GRACE_SECONDS, Verdict, evict_pod};
 use crate::facts::stats_summary::{FsStats, PodStats, StatsByPod, VolumeStats};
-use crate::k8s::pod::{Pod, ResourceName};
+use crate::k8s::pod::{ByName, Pod, ResourceName};
 use crate::k8s::quantity::{Format, Quantity};
 use crate::k8s::resources::{ResourceOptions, pod_limits};
 use std::cmp::Ordering;
@@ -98,9 +98,10 @@ pub fn local_storage_checks(
 }
 
 fn empty_dir(pod: &Pod, stats: &[VolumeStats]) -> Option<ExceededLimit> {
+    let stats = ByName::last_of(stats.iter());
     pod.spec.volumes.iter().find_map(|volume| {
         let limit = volume.empty_dir.as_ref()?.size_limit.as_ref()?;
-        let measured = stats.iter().rev().find(|measured| measured.name == volume.name)?;
+        let measured = stats.get(&volume.name)?;
         let used = unsigned(measured.used_bytes?, Format::BinarySi);
         (limit.sign() > 0 && used.compare(limit) == Ordering::Greater).then(|| {
             ExceededLimit::EmptyDir { volume: volume.name.clone(), used, limit: limit.clone() }

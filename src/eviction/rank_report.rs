@@ -18,7 +18,7 @@ use crate::facts::kubelet_config::{
 };
 use crate::facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
 use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::Pod;
+use crate::k8s::pod::{ByName, Pod};
 use crate::k8s::priority::is_critical_pod;
 use crate::k8s::quantity::Quantity;
 use crate::output::metrics::{Metrics, number};
@@ -438,8 +438,9 @@ fn unmeasured(
         }
     }
     let volumes = pod.spec.volumes.iter();
+    let measured = ByName::first_of(stats.volumes.iter());
     for volume in volumes.filter(|volume| counted.local_volumes && volume.is_local()) {
-        let found = stats.volumes.iter().find(|found| found.name == volume.name);
+        let found = measured.get(&volume.name);
         if !found.is_some_and(|found| has(found.used_bytes, found.inodes_used)) {
             unmeasured.push(format!("volume {}", volume.name));
         }

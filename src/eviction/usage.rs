@@ -7,7 +7,7 @@ use super::disks::{Disks, Layout};
 use super::observation::unsigned;
 use crate::facts::kubelet_config::SignalFs;
 use crate::facts::stats_summary::{FsStats, PodStats};
-use crate::k8s::pod::Pod;
+use crate::k8s::pod::{ByName, Pod};
 use crate::k8s::quantity::{Format, Quantity};
 
 /// The parts of a pod's usage that count.
@@ -111,8 +111,9 @@ pub fn disk_usage(pod: &Pod, stats: &PodStats, unit: DiskUnit) -> DiskUsage {
         usage.root += &of_fs(container.rootfs.as_ref());
         usage.logs += &of_fs(container.logs.as_ref());
     }
+    let volumes = ByName::first_of(stats.volumes.iter());
     for volume in pod.spec.volumes.iter().filter(|volume| volume.is_local()) {
-        if let Some(measured) = stats.volumes.iter().find(|have| have.name == volume.name) {
+        if let Some(measured) = volumes.get(&volume.name) {
             usage.local_volumes += &amount(match unit {
                 DiskUnit::Bytes => measured.used_bytes,
                 DiskUnit::Inodes => measured.inodes_used,

@@ -11,7 +11,7 @@ use crate::facts::kubelet_config::{EvictionThreshold, StarvedResource};
 use crate::facts::stats_summary::{ContainerStats, PodStats};
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Pod, ResourceName};
+use crate::k8s::pod::{ByName, Container, Pod, ResourceName};
 use crate::k8s::priority::is_critical_pod;
 use crate::k8s::quantity::{Format, Quantity};
 use crate::k8s::resources::has_pod_level_resources;
@@ -199,11 +199,9 @@ pub fn eviction_message(
         annotate("offending_pod", offender.name.clone());
         annotate("offending_pod_usage", offender.usage.to_string());
     }
-    told.containers = stats
-        .containers
-        .iter()
-        .filter_map(|measured| container_offender(resource, pod, measured))
-        .collect();
+    let containers = ByName::first_of(pod.spec.containers.iter().chain(&pod.spec.init_containers));
+    let offender = |measured| container_offender(resource, &containers, measured);
+    told.containers = stats.containers.iter().filter_map(offender).collect();
     for offender in &told.containers {
         told.text += &sentence("Container", offender, resource);
     }
@@ -249,11 +247,10 @@ fn pod_offender(
 /// Ephemeral containers have no requests; the kubelet does not blame them.
 fn container_offender(
     resource: StarvedResource,
-    pod: &Pod,
+    containers: &ByName<'_, Container>,
     measured: &ContainerStats,
 ) -> Option<Offender> {
-    let mut containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
-    let container = containers.find(|container| container.name == measured.name)?;
+    let container = containers.get(&measured.name)?;
     let usage = match resource {
         StarvedResource::Memory => measured.memory.as_ref()?.working_set_bytes?,
         StarvedResource::EphemeralStorage => {

@@ -120,6 +120,8 @@ pub struct NodePods<'a> {
     recorded: &'a Lookup<RecordedPods>,
     /// The runtime's record of each pod; `None`: the runtime did not answer.
     running: Option<BTreeMap<&'a str, Running<'a>>>,
+    /// The UIDs of the pods of each namespace and name, in their order.
+    named: BTreeMap<(&'a str, &'a str), Vec<&'a str>>,
 }
 
 /// What the runtime has of a pod.
@@ -136,11 +138,20 @@ impl<'a> NodePods<'a> {
         let recorded = &snapshot.pods;
         let loaded = recorded.value().into_iter().flat_map(|recorded| &recorded.pods);
         let pods = loaded.map(|loaded| &loaded.pod).map(|pod| (effective_uid(pod), pod));
-        Self {
+        let mut known = Self {
             pods: pods.filter(|(uid, _)| !uid.is_empty()).collect(),
             recorded,
             running: snapshot.runtime.value().and_then(running),
+            named: BTreeMap::new(),
+        };
+        let runs = known.running.iter().flatten().map(|(uid, _)| *uid);
+        let uids: BTreeSet<&'a str> = known.pods.keys().copied().chain(runs).collect();
+        for uid in uids {
+            if let Some(name) = known.name(uid) {
+                known.named.entry(name).or_default().push(uid);
+            }
         }
+        known
     }
 
     /// Returns a pod whose specification is known, by the UID under which the kubelet runs it.
@@ -162,9 +173,7 @@ impl<'a> NodePods<'a> {
 
     /// Returns the UID of the pod of a name; of several, the one that is active.
     pub fn named(&self, namespace: &str, name: &str) -> Option<&'a str> {
-        let runs = self.running.iter().flatten().map(|(uid, _)| *uid);
-        let uids: BTreeSet<&'a str> = self.pods.keys().copied().chain(runs).collect();
-        let same = uids.into_iter().filter(|uid| self.name(uid) == Some((namespace, name)));
+        let same = self.named.get(&(namespace, name)).into_iter().flatten().copied();
         same.max_by_key(|uid| match self.standing(uid) {
             Standing::Active(_) => 3,
             Standing::Unknown(_) => 2,

@@ -8,7 +8,7 @@ use crate::facts::host::Text;
 use crate::facts::workloads::effective_uid;
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Pod, ResourceList, ResourceName, ResourceRequirements};
+use crate::k8s::pod::{ByName, Pod, ResourceList, ResourceName, ResourceRequirements};
 use std::collections::BTreeMap;
 
 /// The resources of pods by UID, as one of the kubelet's files has them.
@@ -116,9 +116,10 @@ pub fn is_resizing(pod: &Pod) -> bool {
             || is_other(&own.requests, effective.map(|it| &it.requests))
             || is_other(&own.limits, effective.map(|it| &it.limits))
     };
+    let statuses = status.container_statuses.iter().chain(&status.init_container_statuses);
+    let statuses = ByName::first_of(statuses);
     let of_container = |name: &str| -> Reported<'_> {
-        let mut statuses = status.container_statuses.iter().chain(&status.init_container_statuses);
-        let status = statuses.find(|status| status.name == name);
+        let status = statuses.get(name);
         let allocated = status.and_then(|status| status.allocated_resources.as_ref());
         (allocated, status.and_then(|status| status.resources.as_ref()))
     };

@@ -5,7 +5,7 @@
 //! What the kubelet leaves out is `None`: unknown, which is not zero.
 
 use crate::facts::workloads::effective_uid;
-use crate::k8s::pod::{Pod, null_as_default, object, objects, optional_object};
+use crate::k8s::pod::{Named, Pod, null_as_default, object, objects, optional_object};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -211,6 +211,12 @@ pub struct VolumeStats {
     pub inodes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inodes_used: Option<u64>,
+}
+
+impl Named for VolumeStats {
+    fn name(&self) -> &str {
+        &self.name
+    }
 }
 
 /// The number of processes of a pod.

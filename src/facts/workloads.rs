@@ -161,16 +161,24 @@ pub fn add_container_ids(pod: &mut Pod, runtime: &RuntimeFacts) {
         (&spec.ephemeral_containers, &mut pod.status.ephemeral_container_statuses),
     ];
     for (declared, statuses) in kinds {
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        for (at, status) in statuses.iter().enumerate() {
+            places.entry(status.name.clone()).or_insert(at);
+        }
         for container in declared {
             let Some(found) = newest.get(container.name.as_str()) else { continue };
             let id = format!("{scheme}://{}", found.id);
-            match statuses.iter_mut().find(|status| status.name == container.name) {
+            let place = places.get(&container.name).and_then(|at| statuses.get_mut(*at));
+            match place {
                 Some(status) => status.container_id = id,
-                None => statuses.push(ContainerStatus {
-                    name: container.name.clone(),
-                    container_id: id,
-                    ..ContainerStatus::default()
-                }),
+                None => {
+                    places.insert(container.name.clone(), statuses.len());
+                    statuses.push(ContainerStatus {
+                        name: container.name.clone(),
+                        container_id: id,
+                        ..ContainerStatus::default()
+                    });
+                }
             }
         }
     }

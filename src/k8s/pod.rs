@@ -5,6 +5,7 @@
 //! probes use. So a serialised [`Pod`] is an allow-list, and reading it again gives the same pod. A pod
 //! is redacted with [`Pod::redact`] before it is stored.
 
+mod by_name;
 mod metadata;
 mod placement;
 mod probe;
@@ -12,6 +13,7 @@ mod read;
 mod resource_list;
 mod volume;
 
+pub use by_name::{ByName, Named};
 pub use metadata::{Annotations, Labels, OS_LABEL, ObjectMeta, OwnerReference};
 pub use placement::{
     Affinity, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, OsRefusal,

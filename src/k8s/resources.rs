@@ -13,10 +13,11 @@
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::{
-    Container, ContainerStatus, Pod, ResourceList, ResourceName, ResourceRequirements,
+    ByName, Container, ContainerStatus, Pod, ResourceList, ResourceName, ResourceRequirements,
 };
 use crate::k8s::quantity::Quantity;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// How to add up a pod.
 #[derive(Clone, Debug, Default)]
@@ -77,6 +78,13 @@ pub struct PodTotal<'p> {
     pub total: ResourceList,
     /// The contribution of each container, in the order of the sum.
     pub seen: Vec<Seen<'p>>,
+    /// The sidecars together.
+    pub sidecars: ResourceList,
+    /// The maximum of the init containers that are no sidecars, each with the sidecars that run with it.
+    pub at_start: ResourceList,
+    /// The sum of each resource after each sidecar that has it, with the number of sidecars until then: an init
+    /// container would need a copy of all sums otherwise.
+    sums: BTreeMap<ResourceName, Vec<(usize, Quantity)>>,
 }
 
 /// The contribution of one container.
@@ -85,8 +93,41 @@ pub struct Seen<'p> {
     pub container: &'p Container,
     /// Init containers, sidecars among them, are walked after the regular ones.
     pub init: bool,
-    /// Its amounts; of an init container, with those of the sidecars that run with it.
+    /// Its own amounts.
     pub amounts: Cow<'p, ResourceList>,
+    /// How many sidecars run when it starts, itself among them.
+    sidecars: usize,
+}
+
+impl PodTotal<'_> {
+    /// Returns all amounts of a container; of an init container, with those of the sidecars that run with it.
+    pub fn amounts(&self, seen: &Seen<'_>) -> ResourceList {
+        let own = seen.amounts.iter().map(|(name, _)| name);
+        let running = self.sums.keys().filter(|_| seen.init);
+        let amount = |name: &ResourceName| Some((name.clone(), self.amount(seen, name)?));
+        own.chain(running).filter_map(amount).collect()
+    }
+
+    /// Returns the amount of a container; of an init container, with those of the sidecars that run with it.
+    pub fn amount(&self, seen: &Seen<'_>, name: &ResourceName) -> Option<Quantity> {
+        let own = seen.amounts.get(name);
+        if !seen.init {
+            return own.cloned();
+        }
+        let sums = self.sums.get(name).map(Vec::as_slice).unwrap_or_default();
+        let until = sums.partition_point(|(sidecars, _)| *sidecars <= seen.sidecars);
+        let running = until.checked_sub(1).and_then(|at| sums.get(at)).map(|(_, sum)| sum);
+        match (own, running) {
+            (Some(own), Some(running)) if !seen.container.restarts_always() => {
+                let mut sum = own.clone();
+                sum += running;
+                Some(sum)
+            }
+            // The sum after a sidecar has its own amount.
+            (_, Some(running)) => Some(running.clone()),
+            (own, None) => own.cloned(),
+        }
+    }
 }
 
 /// Returns the requests of a pod.
@@ -143,31 +184,62 @@ pub fn pod_total<'p>(pod: &'p Pod, side: Side, options: &ResourceOptions) -> Pod
 
 /// Returns one side of the sum of a pod's containers, without pod level and overhead.
 pub fn container_total<'p>(pod: &'p Pod, side: Side, options: &ResourceOptions) -> PodTotal<'p> {
-    let mut total = ResourceList::default();
-    let mut seen = Vec::with_capacity(pod.spec.containers.len() + pod.spec.init_containers.len());
+    let statuses = options.use_status_resources.then(|| statuses_of(pod));
+    let statuses = statuses.as_ref();
+    let mut sum = PodTotal::default();
+    sum.seen.reserve_exact(pod.spec.containers.len() + pod.spec.init_containers.len());
     for container in &pod.spec.containers {
-        let amounts = container_amounts(pod, container, true, side, options);
-        add(&mut total, &amounts);
-        seen.push(Seen { container, init: false, amounts });
+        let status = statuses.and_then(|all| all.get(&container.name));
+        let amounts = container_amounts(pod, container, status, side, options);
+        add(&mut sum.total, &amounts);
+        sum.seen.push(Seen { container, init: false, amounts, sidecars: 0 });
     }
-    let mut sidecars = ResourceList::default();
     let mut at_start = ResourceList::default();
+    // Resources of the sidecars since the last init container that is none.
+    let mut changed: Vec<ResourceName> = Vec::new();
+    let mut sidecars = 0;
     for container in &pod.spec.init_containers {
-        let sidecar = container.restarts_always();
-        let resizable = sidecar && !options.resizes_without_conditions;
-        let mut amounts = container_amounts(pod, container, resizable, side, options);
-        if sidecar {
-            add(&mut total, &amounts);
-            add(&mut sidecars, &amounts);
-            amounts = Cow::Owned(sidecars.clone());
-        } else if !sidecars.is_empty() {
-            add(amounts.to_mut(), &sidecars);
+        let is_sidecar = container.restarts_always();
+        let resizable = is_sidecar && !options.resizes_without_conditions;
+        let status = statuses.filter(|_| resizable).and_then(|all| all.get(&container.name));
+        let amounts = container_amounts(pod, container, status, side, options);
+        if is_sidecar {
+            sidecars += 1;
+            add(&mut sum.total, &amounts);
+            add(&mut sum.sidecars, &amounts);
+            for (name, _) in amounts.iter() {
+                let now = sum.sidecars.get(name).cloned().unwrap_or_default();
+                raise(&mut at_start, name, &now);
+                sum.sums.entry(name.clone()).or_default().push((sidecars, now));
+                changed.push(name.clone());
+            }
+        } else {
+            // What does not change between two init containers makes none of them larger.
+            for name in changed.drain(..).filter(|name| !amounts.contains(name)) {
+                let running = sum.sidecars.get(&name).cloned().unwrap_or_default();
+                raise(&mut sum.at_start, &name, &running);
+            }
+            for (name, amount) in amounts.iter() {
+                let mut needed = amount.clone();
+                if let Some(running) = sum.sidecars.get(name) {
+                    needed += running;
+                }
+                raise(&mut at_start, name, &needed);
+                raise(&mut sum.at_start, name, &needed);
+            }
         }
-        max(&mut at_start, &amounts);
-        seen.push(Seen { container, init: true, amounts });
+        sum.seen.push(Seen { container, init: true, amounts, sidecars });
     }
-    max(&mut total, &at_start);
-    PodTotal { total, seen }
+    max(&mut sum.total, &at_start);
+    sum
+}
+
+/// Keeps the larger amount of one resource; the present one on a tie.
+fn raise(list: &mut ResourceList, name: &ResourceName, amount: &Quantity) {
+    match list.get_mut(name) {
+        Some(largest) => largest.max_with(amount),
+        None => list.insert(name.clone(), amount.clone()),
+    }
 }
 
 /// Returns true if a resource may be set for the pod as a whole.
@@ -194,14 +266,12 @@ pub fn is_pod_level_set(
 fn container_amounts<'p>(
     pod: &Pod,
     container: &'p Container,
-    resizable: bool,
+    status: Option<&ContainerStatus>,
     side: Side,
     options: &ResourceOptions,
 ) -> Cow<'p, ResourceList> {
     let mut amounts = Cow::Borrowed(side.of(&container.resources));
-    if options.use_status_resources
-        && resizable
-        && let Some(status) = status_of(pod, &container.name)
+    if let Some(status) = status
         && let Some(resources) = &status.resources
     {
         let allocated = status.allocated_resources.as_ref();
@@ -261,38 +331,19 @@ fn with_status(
     amounts
 }
 
-fn status_of<'p>(pod: &'p Pod, name: &str) -> Option<&'p ContainerStatus> {
-    let statuses = pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
-    // The last one wins, as in the map that Kubernetes fills.
-    statuses.rev().find(|status| status.name == name)
+/// Returns the statuses by name. The last one wins, as in the map that Kubernetes fills.
+fn statuses_of(pod: &Pod) -> ByName<'_, ContainerStatus> {
+    ByName::last_of(pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses))
 }
 
 /// Adds amounts by name.
 pub fn add(list: &mut ResourceList, more: &ResourceList) {
-    if list.is_empty() {
-        list.clone_from(more);
-        return;
-    }
-    for (name, amount) in more.iter() {
-        match list.get_mut(name) {
-            Some(sum) => *sum += amount,
-            None => list.insert(name.clone(), amount.clone()),
-        }
-    }
+    list.merge(more, |sum, amount| *sum += amount);
 }
 
 /// Keeps the larger amount by name; the present one on a tie.
 pub fn max(list: &mut ResourceList, other: &ResourceList) {
-    if list.is_empty() {
-        list.clone_from(other);
-        return;
-    }
-    for (name, amount) in other.iter() {
-        match list.get_mut(name) {
-            Some(largest) => largest.max_with(amount),
-            None => list.insert(name.clone(), amount.clone()),
-        }
-    }
+    list.merge(other, Quantity::max_with);
 }
 
 /// Returns how much of a resource a pod requests.

@@ -128,6 +128,7 @@ pub fn readmit(
     // order.
     let mut taken: Vec<usize> = Vec::new();
     let mut others = Occupancy::default();
+    let mut takers = Takers::default();
     let mut candidates: Vec<PotentialVictim<'_>> = Vec::new();
     for (place, pod) in order.iter().enumerate() {
         let decided = devices(pod);
@@ -145,7 +146,7 @@ pub fn readmit(
                     pick_among(pod, &candidates, requirements, Trace::Chosen)
                 });
                 let refusals = finally(pod, verdict.refusals(), rules);
-                (refusals, compared(&examined, &others), handled)
+                (refusals, compared(&examined, &takers), handled)
             }
         };
         let victims = match handled.map(|handled| handled.outcome) {
@@ -161,6 +162,11 @@ pub fn readmit(
         }
         if !victims.is_empty() {
             let places: BTreeSet<usize> = victims.into_iter().collect();
+            for at in &places {
+                if let (Some(place), Some(amounts)) = (taken.get(*at), others.taken().get(*at)) {
+                    takers.remove(*place, amounts);
+                }
+            }
             drop_places(&mut taken, &places);
             drop_places(&mut candidates, &places);
             others.remove(&places);
@@ -168,6 +174,9 @@ pub fn readmit(
         if refusals.is_empty() {
             taken.push(place);
             others.add(pod, rules);
+            if let Some(amounts) = others.taken().last() {
+                takers.add(place, pod, amounts);
+            }
             candidates.push(PotentialVictim::of(pod, rules));
         }
         items.push(Readmitted {
@@ -193,7 +202,7 @@ fn created_at(pod: &Pod) -> Option<Timestamp> {
 }
 
 /// Returns what was compared, and who has what is missing; nothing where the pod was refused before.
-fn compared(examined: &Examined, others: &Occupancy<'_>) -> Vec<ComparedAnew> {
+fn compared(examined: &Examined, takers: &Takers<'_>) -> Vec<ComparedAnew> {
     let Some(ledger) = &examined.ledger else { return Vec::new() };
     let shortages = examined.filtered.failures.iter().filter_map(|failure| match failure {
         Failure::Resource { resource, .. } => Some((resource, failure.missing()?)),
@@ -205,7 +214,7 @@ fn compared(examined: &Examined, others: &Occupancy<'_>) -> Vec<ComparedAnew> {
         let missing = shortages.get(resource).copied().unwrap_or(0);
         let (taken_by, more_takers) = match missing {
             0 => (Vec::new(), 0),
-            _ => takers(resource, others),
+            _ => takers.of(resource),
         };
         ComparedAnew {
             resource: resource.to_string(),
@@ -229,29 +238,63 @@ fn compared(examined: &Examined, others: &Occupancy<'_>) -> Vec<ComparedAnew> {
     lines
 }
 
-/// Returns who has some of a resource, the most first, and how many others do.
-fn takers(resource: &ResourceName, others: &Occupancy<'_>) -> (Vec<Taker>, usize) {
-    let is_pods = resource.as_str() == "pods";
-    let amount = |taken: &Amounts| if is_pods { 1 } else { taken.get(resource) };
-    let mut having: Vec<(Reverse<i64>, usize)> = others
-        .taken()
-        .iter()
-        .enumerate()
-        .map(|(place, taken)| (Reverse(amount(taken)), place))
-        .filter(|(amount, _)| amount.0 > 0)
-        .collect();
-    let more = having.len().saturating_sub(MOST_TAKERS);
-    if more > 0 {
-        // Of many only the first are put in order.
-        having.select_nth_unstable(MOST_TAKERS);
-        having.truncate(MOST_TAKERS);
+/// The pods that were taken in, by what they have: each pod that is refused names those who have what it lacks.
+#[derive(Default)]
+struct Takers<'p> {
+    pods: BTreeMap<usize, &'p Pod>,
+    /// The most of a resource first, then by place.
+    having: BTreeMap<ResourceName, BTreeSet<(Reverse<i64>, usize)>>,
+}
+
+impl<'p> Takers<'p> {
+    fn add(&mut self, place: usize, pod: &'p Pod, amounts: &Amounts) {
+        self.pods.insert(place, pod);
+        for (name, amount) in named_amounts(amounts) {
+            self.having.entry(name).or_default().insert((Reverse(amount), place));
+        }
     }
-    having.sort_unstable();
-    let taker = |(amount, place): (Reverse<i64>, usize)| {
-        let pod = others.pods().get(place)?;
-        Some(Taker { pod: qualified(pod), amount: amount.0 })
-    };
-    (having.into_iter().filter_map(taker).collect(), more)
+
+    fn remove(&mut self, place: usize, amounts: &Amounts) {
+        self.pods.remove(&place);
+        for (name, amount) in named_amounts(amounts) {
+            if let Some(having) = self.having.get_mut(&name) {
+                having.remove(&(Reverse(amount), place));
+            }
+        }
+    }
+
+    /// Returns who has some of a resource, the most first, and how many others do.
+    fn of(&self, resource: &ResourceName) -> (Vec<Taker>, usize) {
+        let taker = |place: &usize, amount: i64| {
+            let pod = self.pods.get(place)?;
+            Some(Taker { pod: qualified(pod), amount })
+        };
+        let (first, count): (Vec<Taker>, usize) = match resource.as_str() {
+            "pods" => {
+                let first = self.pods.keys().take(MOST_TAKERS);
+                (first.filter_map(|place| taker(place, 1)).collect(), self.pods.len())
+            }
+            _ => {
+                let Some(having) = self.having.get(resource) else { return (Vec::new(), 0) };
+                let first = having.iter().take(MOST_TAKERS);
+                let first = first.filter_map(|(amount, place)| taker(place, amount.0));
+                (first.collect(), having.len())
+            }
+        };
+        (first, count.saturating_sub(MOST_TAKERS))
+    }
+}
+
+/// Walks over the amounts that a pod has some of, other than itself.
+fn named_amounts(amounts: &Amounts) -> impl Iterator<Item = (ResourceName, i64)> {
+    let named = [
+        ("cpu", amounts.milli_cpu),
+        ("memory", amounts.memory),
+        ("ephemeral-storage", amounts.ephemeral_storage),
+    ];
+    let named = named.into_iter().map(|(name, amount)| (ResourceName::from(name), amount));
+    let scalars = amounts.scalars.iter().map(|(name, amount)| (name.clone(), *amount));
+    named.chain(scalars).filter(|(_, amount)| *amount > 0)
 }
 
 impl PodReadmission {

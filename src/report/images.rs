@@ -11,7 +11,7 @@ use super::text::{count, moment, shown, words};
 use super::treemap::{Rect, treemap};
 use maud::{Markup, html};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What becomes of images, in the order of the picture: class, verdicts, meaning.
 const FATES: [(&str, &[&str], &str); 5] = [
@@ -112,14 +112,9 @@ fn name(image: &Value) -> String {
 
 /// Returns the pods that use an image, as rows and marks name them.
 fn users(image: &Value) -> Vec<String> {
-    let mut pods: Vec<String> = Vec::new();
-    for user in image.list("usedBy") {
-        let pod = shown(user.text("pod"));
-        if !pod.is_empty() && !pods.contains(&pod) {
-            pods.push(pod);
-        }
-    }
-    pods
+    let mut named = BTreeSet::new();
+    let pods = image.list("usedBy").iter().map(|user| shown(user.text("pod")));
+    pods.filter(|pod| !pod.is_empty() && named.insert(pod.clone())).collect()
 }
 
 /// The height of the picture in pixels, and the width for which its rectangles are square.

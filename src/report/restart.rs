@@ -10,6 +10,7 @@ use super::text::{count, moment, short, shown};
 use super::tree::NARROW;
 use maud::{Markup, html};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Returns the section.
 pub fn restart(page: &NodePage<'_>) -> Section {
@@ -57,7 +58,7 @@ fn body(found: Found<'_>) -> Markup {
     let items = Place::all(found.id, found.value, "/items");
     html! {
         (figure("What the pods request of the node, in the order of admission", html! {
-            div.lanes { @for resource in resources(&items).iter().filter(|it| *it != "pods") { (lane(&items, resource)) } }
+            div.lanes { @for (resource, parts) in lanes(&items).iter().filter(|it| it.0 != "pods") { (lane(resource, parts)) } }
         }, html! {
             (key("a-admitted", "admitted")) (key("a-lost", "refused or killed"))
             span.key { "Whole width: what is allocatable. Each part is a pod, the oldest at the left." }
@@ -70,33 +71,34 @@ fn body(found: Found<'_>) -> Markup {
     }
 }
 
-/// Returns the resources that any pod requests, in the order of the answer.
-fn resources(items: &[Place<'_>]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for compared in items.iter().flat_map(|place| place.value.list("compared")) {
-        let name = compared.text("resource");
-        if !names.iter().any(|known| known == name) {
-            names.push(name.to_owned());
+/// A pod, and what was compared of a resource at its turn.
+type Part<'a> = (&'a Value, Place<'a>);
+
+/// Returns the resources that any pod requests, in the order of the answer, each with what was compared of it. A pod
+/// that has one twice is there once.
+fn lanes<'a>(items: &[Place<'a>]) -> Vec<(&'a str, Vec<Part<'a>>)> {
+    let mut lanes: Vec<(&str, Vec<Part<'_>>)> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for place in items {
+        let below = place.below("compared");
+        for (at, compared) in place.value.list("compared").iter().enumerate() {
+            let resource = compared.text("resource");
+            let lane = *places.entry(resource).or_insert_with(|| {
+                lanes.push((resource, Vec::new()));
+                lanes.len() - 1
+            });
+            let Some((_, parts)) = lanes.get_mut(lane) else { continue };
+            if parts.last().is_some_and(|(last, _)| std::ptr::eq(*last, place.value)) {
+                continue;
+            }
+            let pointer = format!("{}/{at}", below.pointer);
+            parts.push((place.value, Place { answer: below.answer, pointer, value: compared }));
         }
     }
-    names
+    lanes
 }
 
-/// Returns what was compared of a resource at the turn of a pod.
-fn compared<'a>(place: &Place<'a>, resource: &str) -> Option<Place<'a>> {
-    let list = place.value.list("compared");
-    let at = list.iter().position(|it| it.text("resource") == resource)?;
-    let below = place.below("compared");
-    Some(Place {
-        answer: below.answer,
-        pointer: format!("{}/{at}", below.pointer),
-        value: &list[at],
-    })
-}
-
-fn lane(items: &[Place<'_>], resource: &str) -> Markup {
-    let parts: Vec<(&Value, Place<'_>)> =
-        items.iter().filter_map(|place| Some((place.value, compared(place, resource)?))).collect();
+fn lane(resource: &str, parts: &[Part<'_>]) -> Markup {
     let whole =
         parts.iter().filter_map(|(_, it)| it.value.number("allocatable")).max().unwrap_or_default();
     let taken: i64 = parts
@@ -109,7 +111,7 @@ fn lane(items: &[Place<'_>], resource: &str) -> Markup {
             span.what { strong { (shown(resource)) } }
             svg.line {
                 rect.track y="1" width="100%" height="20" {}
-                @for (pod, place) in &parts {
+                @for (pod, place) in parts {
                     @let (used, requested) = (place.value.number("used").unwrap_or_default(), place.value.number("requested").unwrap_or_default());
                     @let class = if pod.text("result") == "admitted" { "a-admitted" } else { "a-lost" };
                     (Mark::new("svg", &format!("cell {class}")).across(part(used as f64, whole as f64), part(requested as f64, whole as f64))

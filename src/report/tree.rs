@@ -4,6 +4,7 @@ use super::icicle::{Branch, Cell, icicle};
 use super::mark::{Mark, percent};
 use super::text::shown;
 use maud::{Markup, html};
+use std::collections::BTreeMap;
 
 /// The height of a row, in pixels; that of containers has marks below the name.
 const ROW: usize = 28;
@@ -90,7 +91,8 @@ impl Tree {
         let cells = icicle(&trees, whole);
         let used: f64 = cells.iter().filter(|cell| cell.row == 0).map(|cell| cell.width).sum();
         let height = 3 * ROW + LEAF;
-        let beside: Vec<usize> = self.beside.iter().map(|(_, branch)| branch.key).collect();
+        let beside = self.beside.iter().rev().map(|(name, branch)| (branch.key, name.as_str()));
+        let beside: BTreeMap<usize, &str> = beside.collect();
         let owners = std::mem::take(&mut self.pods);
         html! {
             svg.icicle width="100%" height=(height) {
@@ -99,8 +101,7 @@ impl Tree {
                         Some(owner) => (above(self.root, owner, cell)),
                         None => {
                             @let (mark, inside) = draw(cell.key, cell.width);
-                            @let name = beside.iter().position(|key| *key == cell.key).map(|at| self.beside[at].0.as_str());
-                            (leaf(mark, inside, name, cell))
+                            (leaf(mark, inside, beside.get(&cell.key).copied(), cell))
                         },
                     }
                 } }

@@ -6,7 +6,7 @@ use crate::cgroup::plan::{Owner, PlannedCgroup};
 use crate::facts::cgroup_tree::CgroupPath;
 use crate::facts::runtime::ContainerState;
 use crate::facts::workloads::effective_uid;
-use crate::k8s::pod::Pod;
+use crate::k8s::pod::{ContainerStatus, Pod};
 
 impl<'a> Comparison<'a> {
     /// Judges a planned cgroup that the kernel does not have.
@@ -17,10 +17,12 @@ impl<'a> Comparison<'a> {
                 None => (Verdict::Missing, "no such cgroup".to_owned()),
             },
             Owner::Pod(pod, _) => self.absent_pod(pod),
-            Owner::Container { pod, name, .. } => match self.absent_container(cgroup, pod, name) {
-                Some(judged) => judged,
-                None => return,
-            },
+            Owner::Container { pod, status, .. } => {
+                match self.absent_container(cgroup, pod, status) {
+                    Some(judged) => judged,
+                    None => return,
+                }
+            }
         };
         let reason = Some(reason);
         self.found.push(Difference { reason, ..Difference::of(cgroup, None, verdict) });
@@ -62,14 +64,14 @@ impl<'a> Comparison<'a> {
         &self,
         cgroup: &PlannedCgroup<'_>,
         pod: &Pod,
-        name: &str,
+        status: Option<&ContainerStatus>,
     ) -> Option<(Verdict, String)> {
         let parent = CgroupPath::new(&cgroup.path).parent();
         if parent.is_none_or(|parent| self.tree.get(&parent).is_none()) {
             // Said of the pod already.
             return None;
         }
-        match self.state(pod, name) {
+        match self.state(status) {
             Some(ContainerState::Running)
                 if self.context.handlers.contains_key(effective_uid(pod)) =>
             {
@@ -87,12 +89,8 @@ impl<'a> Comparison<'a> {
     }
 
     /// Returns the state of a container; `None`: it is unknown.
-    fn state(&self, pod: &Pod, name: &str) -> Option<ContainerState> {
-        let status = &pod.status;
-        let statuses = status.container_statuses.iter().chain(&status.init_container_statuses);
-        let mut statuses = statuses.chain(&status.ephemeral_container_statuses);
-        let id = &statuses.find(|status| status.name == name)?.container_id;
-        let (_, id) = id.split_once("://")?;
+    fn state(&self, status: Option<&ContainerStatus>) -> Option<ContainerState> {
+        let (_, id) = status?.container_id.split_once("://")?;
         self.context.workloads.container(id).map(|known| known.state)
     }
 
@@ -101,10 +99,9 @@ impl<'a> Comparison<'a> {
     pub(super) fn unplaced_container(
         &mut self,
         cgroup: &'a PlannedCgroup<'a>,
-        pod: &Pod,
-        name: &str,
+        status: Option<&ContainerStatus>,
     ) {
-        let runs = match self.state(pod, name) {
+        let runs = match self.state(status) {
             Some(state) => state == ContainerState::Running,
             None => !self.context.runtime_known,
         };

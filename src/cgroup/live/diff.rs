@@ -1,5 +1,6 @@
 //! Compares the plan with the kernel, value by value.
 
+use crate::cgroup::container::ContainerKind;
 use crate::cgroup::derivation::Step;
 use crate::cgroup::live::compare::{KernelValue, Rounding, compare};
 use crate::cgroup::live::difference::{Difference, Verdict};
@@ -116,10 +117,10 @@ pub(super) struct Comparison<'a> {
 
 impl<'a> Comparison<'a> {
     fn planned(&mut self, cgroup: &'a PlannedCgroup<'a>) {
-        if let Owner::Container { pod, name, .. } = cgroup.owner
+        if let Owner::Container { status, .. } = cgroup.owner
             && !self.plan.settings.cgroups_per_qos
         {
-            return self.unplaced_container(cgroup, pod, name);
+            return self.unplaced_container(cgroup, status);
         }
         let path = CgroupPath::new(&cgroup.path);
         self.planned_paths.insert(path.clone());
@@ -331,10 +332,9 @@ fn left_behind(cgroup: &PlannedCgroup<'_>, file: &str, actual: &str) -> Option<&
     let was_never_resized = |pod: &Pod| pod.metadata.generation == Some(1);
     let file = CgroupFile::named(file)?;
     match cgroup.owner {
-        Owner::Container { pod, name, .. } => {
-            let spec = &pod.spec;
-            let mut containers = spec.containers.iter().chain(&spec.init_containers);
-            let own = &containers.find(|container| container.name == name)?.resources;
+        Owner::Container { kind: ContainerKind::EphemeralContainer, .. } => None,
+        Owner::Container { pod, container, .. } => {
+            let (spec, own) = (&pod.spec, &container.resources);
             let least = matches!(
                 (file, actual),
                 (CgroupFile::CpuShares, "2") | (CgroupFile::CpuWeight, "1")

@@ -214,15 +214,14 @@ impl<'p> Competitors<'p> {
 
     /// Returns true if a container may run in a cgroup of which the name is unknown.
     fn is_unnamed(&self, cgroup: &PlannedCgroup<'_>, path: &CgroupPath) -> bool {
-        let (Values::Kernel(tree), Owner::Container { pod, name, .. }) =
+        let (Values::Kernel(tree), Owner::Container { kind, status, .. }) =
             (self.values, cgroup.owner)
         else {
             return false;
         };
         let has_pod = path.parent().is_some_and(|pod| tree.value.get(&pod).is_some());
-        let status = &pod.status;
-        let mut statuses = status.container_statuses.iter().chain(&status.init_container_statuses);
-        let state = statuses.find(|status| status.name == name).map(|status| &status.state);
+        let status = status.filter(|_| kind != ContainerKind::EphemeralContainer);
+        let state = status.map(|status| &status.state);
         let is_still = state.is_some_and(|it| it.waiting.is_some() || it.terminated.is_some());
         path.name().starts_with('<') && has_pod && !is_still
     }
@@ -236,7 +235,7 @@ impl<'p> Competitors<'p> {
 
     /// Keeps a container with CPUs of its own apart from the others.
     fn has_own_cpus(&mut self, found: &Found<'p>) -> bool {
-        let Owner::Container { pod, name, kind, pinned: true, .. } = found.cgroup.owner else {
+        let Owner::Container { kind, container, pinned: true, .. } = found.cgroup.owner else {
             return false;
         };
         // An init container gives its own back.
@@ -244,7 +243,7 @@ impl<'p> Competitors<'p> {
             return false;
         }
         let own = match self.values {
-            Values::Planned => super::request_of(pod, name)
+            Values::Planned => super::request_of(container)
                 .and_then(|milli_cpu| u64::try_from(milli_cpu / 1000).ok()),
             Values::Kernel(tree) => {
                 let set = found.text(CgroupFile::CpusetCpus).map(|text| text.parse::<CpuSet>());

@@ -3,7 +3,7 @@
 use crate::facts::devices::{CheckpointEntry, CheckpointFact, PluginAnswer};
 use crate::facts::node_pods::{NodePods, Standing, StandingReason};
 use crate::facts::pod_resources::{PodResources, PodResourcesPod};
-use crate::k8s::pod::{Container, Pod};
+use crate::k8s::pod::{ByName, Container, ContainerStatus, Pod};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,6 +81,12 @@ impl Holding<'_> {
 #[derive(Clone, Debug)]
 pub(super) struct Holder<'a> {
     pub pod: Option<&'a Pod>,
+    /// Its containers by name; of several with one name, the first.
+    containers: BTreeMap<&'a str, (usize, Role, &'a Container)>,
+    /// A regular container was started, which is after all init containers.
+    pub runs_later: bool,
+    /// The statuses of its init containers.
+    pub init_statuses: ByName<'a, ContainerStatus>,
     pub namespace: &'a str,
     pub name: &'a str,
     pub uid: Option<&'a str>,
@@ -127,9 +133,10 @@ impl<'a> Holdings<'a> {
                 }
             }
         }
+        let nameless = all.nameless();
         for pod in told.iter().flat_map(|told| &told.pods) {
             let uid = pods.named(&pod.namespace, &pod.name);
-            let key = match uid.or_else(|| all.uid_by_devices(pod)) {
+            let key = match uid.or_else(|| all.uid_by_devices(pod, &nameless)) {
                 Some(uid) => PodKey::Uid(uid),
                 None => PodKey::Name(&pod.namespace, &pod.name),
             };
@@ -181,7 +188,11 @@ impl<'a> Holdings<'a> {
 
     /// Returns the UID in the checkpoint of devices whose pod no other source knows.
     /// What its containers have must be the same to the last device, and the same of no other pod.
-    fn uid_by_devices(&self, told: &PodResourcesPod) -> Option<&'a str> {
+    fn uid_by_devices(
+        &self,
+        told: &PodResourcesPod,
+        nameless: &BTreeMap<&'a str, Vec<PodKey<'a>>>,
+    ) -> Option<&'a str> {
         let mut devices: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
         for container in &told.containers {
             for of_resource in &container.devices {
@@ -191,23 +202,36 @@ impl<'a> Holdings<'a> {
             }
         }
         let first = *devices.first_key_value()?.1.first()?;
-        let nameless = self.holders.iter().filter(|(_, holder)| holder.name.is_empty());
-        let mut same = nameless.filter_map(|(key, holder)| {
-            // Nearly all of them have not.
-            if !self.of_pod(*key).any(|(key, _)| key.device == first) {
-                return None;
-            }
-            let mut recorded: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
-            for (key, _) in self.of_pod(*key) {
-                let ids = recorded.entry((key.container, key.resource)).or_default();
-                ids.insert(key.device);
-            }
-            // Init containers are in the checkpoint only.
-            let is_same = devices.iter().all(|(of, ids)| recorded.get(of) == Some(ids));
-            is_same.then_some(holder.uid).flatten()
-        });
+        let having = nameless.get(first).into_iter().flatten();
+        let still = having.filter_map(|key| self.holders.get_key_value(key));
+        let mut same =
+            still.filter(|(_, holder)| holder.name.is_empty()).filter_map(|(key, holder)| {
+                let mut recorded: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+                for (key, _) in self.of_pod(*key) {
+                    let ids = recorded.entry((key.container, key.resource)).or_default();
+                    ids.insert(key.device);
+                }
+                // Init containers are in the checkpoint only.
+                let is_same = devices.iter().all(|(of, ids)| recorded.get(of) == Some(ids));
+                is_same.then_some(holder.uid).flatten()
+            });
         let found = same.next()?;
         same.next().is_none().then_some(found)
+    }
+
+    /// Returns the pods without a name that have each device.
+    fn nameless(&self) -> BTreeMap<&'a str, Vec<PodKey<'a>>> {
+        let mut having: BTreeMap<&'a str, Vec<PodKey<'a>>> = BTreeMap::new();
+        for key in self.devices.keys() {
+            if self.holders.get(&key.pod).is_some_and(|holder| holder.name.is_empty()) {
+                let pods = having.entry(key.device).or_default();
+                // The keys of a pod are neighbours.
+                if pods.last() != Some(&key.pod) {
+                    pods.push(key.pod);
+                }
+            }
+        }
+        having
     }
 
     /// Walks over the devices of a pod.
@@ -228,14 +252,8 @@ pub(super) fn in_effect(checkpoint: &CheckpointFact) -> impl Iterator<Item = &Ch
 
 fn holder<'a>(uid: &'a str, pods: &NodePods<'a>) -> Holder<'a> {
     let (namespace, name) = pods.name(uid).unwrap_or_default();
-    Holder {
-        pod: pods.get(uid),
-        namespace,
-        name,
-        uid: Some(uid),
-        standing: pods.standing(uid),
-        is_told: false,
-    }
+    let standing = pods.standing(uid);
+    Holder { namespace, name, uid: Some(uid), ..Holder::of(pods.get(uid), standing) }
 }
 
 fn told_holder<'a>(
@@ -246,35 +264,58 @@ fn told_holder<'a>(
     match uid {
         Some(uid) => holder(uid, pods),
         None => Holder {
-            pod: None,
             namespace: &told.namespace,
             name: &told.name,
-            uid: None,
-            standing: Standing::Unknown(StandingReason::UidUnknown),
             is_told: true,
+            ..Holder::of(None, Standing::Unknown(StandingReason::UidUnknown))
         },
+    }
+}
+
+impl<'a> Holder<'a> {
+    /// Collects what is asked about a pod for each of its devices.
+    fn of(pod: Option<&'a Pod>, standing: Standing) -> Self {
+        let mut containers = BTreeMap::new();
+        let spec = pod.map(|pod| &pod.spec);
+        let init = spec.into_iter().flat_map(|spec| &spec.init_containers);
+        let ordered = init.map(|init| match init.restarts_always() {
+            true => (Role::Sidecar, init),
+            false => (Role::Init, init),
+        });
+        let apps = spec.into_iter().flat_map(|spec| &spec.containers).map(|app| (Role::App, app));
+        for (at, (role, container)) in ordered.chain(apps).enumerate() {
+            containers.entry(container.name.as_str()).or_insert((at, role, container));
+        }
+        let status = pod.map(|pod| &pod.status);
+        let mut regular = status.into_iter().flat_map(|status| &status.container_statuses);
+        let init = status.into_iter().flat_map(|status| &status.init_container_statuses);
+        Self {
+            pod,
+            containers,
+            runs_later: regular.any(|it| it.state.running.is_some() || it.restart_count > 0),
+            init_statuses: ByName::first_of(init),
+            namespace: "",
+            name: "",
+            uid: None,
+            standing,
+            is_told: false,
+        }
     }
 }
 
 impl Holder<'_> {
     /// Returns what a container is, and its place in the order in which they get devices.
     pub fn role(&self, container: &str) -> (Role, usize) {
-        let Some(pod) = self.pod else { return (Role::Unknown, 0) };
-        let spec = &pod.spec;
-        let ordered = spec.init_containers.iter().map(|init| match init.restarts_always() {
-            true => (Role::Sidecar, init),
-            false => (Role::Init, init),
-        });
-        let ordered = ordered.chain(spec.containers.iter().map(|app| (Role::App, app)));
-        let found = ordered.enumerate().find(|(_, (_, known))| known.name == container);
-        found.map_or((Role::None, usize::MAX), |(at, (role, _))| (role, at))
+        if self.pod.is_none() {
+            return (Role::Unknown, 0);
+        }
+        let found = self.containers.get(container);
+        found.map_or((Role::None, usize::MAX), |(at, role, _)| (*role, *at))
     }
 
     /// Returns a container by name.
     pub fn container(&self, name: &str) -> Option<&Container> {
-        let spec = &self.pod?.spec;
-        let mut all = spec.init_containers.iter().chain(&spec.containers);
-        all.find(|container| container.name == name)
+        self.containers.get(name).map(|(_, _, container)| *container)
     }
 
     /// Returns the name as it is shown.

@@ -13,7 +13,7 @@ use crate::facts::node_pods::{NodePods, Standing};
 use crate::facts::pod_resources::AllocatableResources;
 use crate::facts::runtime::ContainerState;
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::pod::{ContainerStatus, Pod, ResourceName};
+use crate::k8s::pod::ResourceName;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The facts other than the device.
@@ -215,31 +215,19 @@ fn has_ended(holder: &Holder<'_>, key: &Key<'_>, pods: &NodePods<'_>) -> bool {
         Some(ContainerState::Running | ContainerState::Created) => return false,
         Some(ContainerState::Exited) => {}
         Some(ContainerState::Unknown) | None => {
-            return holder.pod.is_some_and(|pod| ended_by_status(pod, key.container));
+            return ended_by_status(holder, key.container);
         }
     }
     // One that failed runs again.
-    holder.pod.is_none_or(|pod| {
-        let status = status(&pod.status.init_container_statuses, key.container);
-        let exit = status.and_then(|status| status.state.terminated.as_ref());
-        exit.is_none_or(|exit| exit.exit_code == 0) || runs_later(pod)
-    })
-}
-
-fn ended_by_status(pod: &Pod, name: &str) -> bool {
-    let status = status(&pod.status.init_container_statuses, name);
+    let status = holder.init_statuses.get(key.container);
     let exit = status.and_then(|status| status.state.terminated.as_ref());
-    exit.is_some_and(|exit| exit.exit_code == 0) || runs_later(pod)
+    exit.is_none_or(|exit| exit.exit_code == 0) || holder.runs_later
 }
 
-/// Returns true if a regular container was started, which is after all init containers.
-fn runs_later(pod: &Pod) -> bool {
-    let mut statuses = pod.status.container_statuses.iter();
-    statuses.any(|status| status.state.running.is_some() || status.restart_count > 0)
-}
-
-fn status<'s>(statuses: &'s [ContainerStatus], name: &str) -> Option<&'s ContainerStatus> {
-    statuses.iter().find(|status| status.name == name)
+fn ended_by_status(holder: &Holder<'_>, name: &str) -> bool {
+    let status = holder.init_statuses.get(name);
+    let exit = status.and_then(|status| status.state.terminated.as_ref());
+    exit.is_some_and(|exit| exit.exit_code == 0) || holder.runs_later
 }
 
 /// Returns the containers of the pod after an init container that have its device as well.

@@ -102,7 +102,8 @@ impl ManagerState {
             if topology.as_ref().is_some_and(|decision| !decision.admitted) {
                 let name = container.name.clone();
                 let allocation = ContainerAllocation { container: name, ..Default::default() };
-                admission.containers.push(self.step(pod, kind, topology, allocation));
+                let step = self.step(pod, kind, topology, allocation, circumstances);
+                admission.containers.push(step);
                 admission.refuse("TopologyAffinityError", NO_LOCALITY.to_owned());
                 return Ok(admission);
             }
@@ -117,7 +118,7 @@ impl ManagerState {
             let allocation =
                 self.allocate_container(pod, container, affinity, circumstances, plugins);
             let error = allocation.error.as_ref().map(ToString::to_string);
-            admission.containers.push(self.step(pod, kind, topology, allocation));
+            admission.containers.push(self.step(pod, kind, topology, allocation, circumstances));
             if let Some(error) = error {
                 let message = format!("Allocate failed due to {error}, which is unexpected");
                 admission.refuse("UnexpectedAdmissionError", message);
@@ -134,12 +135,13 @@ impl ManagerState {
         kind: ContainerKind,
         topology: Option<TopologyDecision>,
         allocation: ContainerAllocation,
+        circumstances: &AllocationContext,
     ) -> Step {
         let uid = pod.metadata.uid.as_str();
         let recorded = self.pod_devices.of_container(uid, &allocation.container);
         let devices_after =
             recorded.map(|(key, device)| (key.resource_name.clone(), device.ids())).collect();
-        let left = self.reusable.get(uid).into_iter().flatten();
+        let left = self.reusable.get(uid).filter(|_| !circumstances.brief).into_iter().flatten();
         let reusable_after = left
             .filter(|(_, ids)| !ids.is_empty())
             .map(|(name, ids)| (name.clone(), ids.clone()))

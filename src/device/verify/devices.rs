@@ -252,6 +252,7 @@ fn doubles(fact: &CheckpointFact, known: &VerifyContext<'_>, findings: &mut Find
         |pod: &str| matches!(standing(pod), Some(Standing::Gone(_) | Standing::Ended(_)));
     let is_active = |pod: &&str| matches!(standing(pod), Some(Standing::Active(_)));
     let of_devices = held.chunk_by(|left, right| (left.0, left.1) == (right.0, right.1));
+    let mut keepers_of_pods: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for of_device in of_devices.filter(|holders| holders.len() > 1) {
         let (resource, id, ..) = of_device[0];
         let owners: BTreeSet<(&str, &str)> =
@@ -271,8 +272,10 @@ fn doubles(fact: &CheckpointFact, known: &VerifyContext<'_>, findings: &mut Find
         let Some(pod) = pods.first() else { continue };
         let spec = known.pods.and_then(|known| known.get(pod));
         let mine = owners.iter().filter(|(owner, _)| owner == pod).map(|(_, name)| *name);
-        let keepers: Option<Vec<&str>> =
-            spec.map(|spec| mine.filter(|name| keeps(spec, name)).collect());
+        let keepers: Option<Vec<&str>> = spec.map(|spec| {
+            let keepers = keepers_of_pods.entry(pod).or_insert_with(|| keepers_of(spec));
+            mine.filter(|name| keepers.contains(name)).collect()
+        });
         match keepers {
             Some(keepers) if keepers.len() > 1 => {
                 let holders = Holders::Containers { pod, containers: keepers };
@@ -284,9 +287,9 @@ fn doubles(fact: &CheckpointFact, known: &VerifyContext<'_>, findings: &mut Find
     }
 }
 
-/// Returns true if a container keeps its devices: a container, or a sidecar. One that is not in the pod does
+/// Returns the containers of a pod that keep their devices: containers, and sidecars. One that is not in the pod does
 /// not count.
-fn keeps(pod: &Pod, name: &str) -> bool {
+fn keepers_of(pod: &Pod) -> BTreeSet<&str> {
     let sidecars = pod.spec.init_containers.iter().filter(|it| it.restarts_always());
-    pod.spec.containers.iter().chain(sidecars).any(|container| container.name == name)
+    pod.spec.containers.iter().chain(sidecars).map(|container| container.name.as_str()).collect()
 }

@@ -237,8 +237,9 @@ fn enforcements(
         let both = enforced.iter().any(|key| key == kind) && enforced.contains(&compressible);
         broken.check(both, ValidationError::BothKinds(kind));
     }
-    for (at, key) in enforced.iter().enumerate() {
-        if enforced[..at].contains(key) {
+    let mut before = BTreeSet::new();
+    for key in enforced {
+        if !before.insert(key) {
             broken.check(true, ValidationError::Duplicate(key.clone()));
             continue;
         }
@@ -413,13 +414,9 @@ fn is_clean(path: &str) -> bool {
 
 /// Returns the text in which the kubelet reports errors: one alone, several as `[a, b]`, none twice.
 pub fn aggregate(errors: &[ValidationError]) -> String {
-    let mut texts: Vec<String> = Vec::new();
-    for error in errors {
-        let text = error.to_string();
-        if !texts.contains(&text) {
-            texts.push(text);
-        }
-    }
+    let mut told = BTreeSet::new();
+    let texts = errors.iter().map(ToString::to_string);
+    let texts: Vec<String> = texts.filter(|text| told.insert(text.clone())).collect();
     match texts.as_slice() {
         [only] => only.clone(),
         [] => String::new(),

@@ -72,19 +72,28 @@ impl fmt::Display for ResourceName {
 
 /// Amounts by resource name, in the order of the names.
 ///
-/// A sorted vector: the lists of a pod have a handful of names, and there are tens of thousands.
+/// A sorted vector: the lists of a pod have a handful of names, and there are tens of thousands of lists. A list may
+/// also have tens of thousands of names, so that nothing goes through all of them for one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResourceList(Vec<(ResourceName, Quantity)>);
+
+/// Lists up to this length are gone through: equality is decided sooner than order.
+const SHORT: usize = 16;
 
 impl ResourceList {
     /// Returns the amount of a resource.
     pub fn get(&self, name: &ResourceName) -> Option<&Quantity> {
-        // Equality is decided sooner than order, and the lists are short.
+        if self.0.len() > SHORT {
+            return self.position(name).ok().map(|at| &self.0[at].1);
+        }
         self.iter().find(|(have, _)| *have == name).map(|(_, amount)| amount)
     }
 
     /// Returns the amount of a resource for changing it.
     pub fn get_mut(&mut self, name: &ResourceName) -> Option<&mut Quantity> {
+        if self.0.len() > SHORT {
+            return self.position(name).ok().map(|at| &mut self.0[at].1);
+        }
         self.iter_mut().find(|(have, _)| *have == name).map(|(_, amount)| amount)
     }
 
@@ -126,6 +135,28 @@ impl ResourceList {
         self.0.iter_mut().map(|(name, amount)| (&*name, amount))
     }
 
+    /// Adds another list: `join` changes the amount of a resource that both have.
+    pub fn merge(&mut self, other: &Self, join: impl Fn(&mut Quantity, &Quantity)) {
+        if self.is_empty() {
+            self.clone_from(other);
+            return;
+        }
+        let mut new = Vec::new();
+        for (name, amount) in other.iter() {
+            match self.get_mut(name) {
+                Some(have) => join(have, amount),
+                None => new.push((name.clone(), amount.clone())),
+            }
+        }
+        if new.len() <= SHORT {
+            new.into_iter().for_each(|(name, amount)| self.insert(name, amount));
+        } else {
+            // Both parts are sorted, which this sort finds.
+            self.0.append(&mut new);
+            self.0.sort_by(|(one, _), (other, _)| one.cmp(other));
+        }
+    }
+
     fn position(&self, name: &ResourceName) -> Result<usize, usize> {
         self.0.binary_search_by(|(have, _)| have.cmp(name))
     }
@@ -133,11 +164,17 @@ impl ResourceList {
 
 impl FromIterator<(ResourceName, Quantity)> for ResourceList {
     fn from_iter<I: IntoIterator<Item = (ResourceName, Quantity)>>(entries: I) -> Self {
-        let mut list = Self::default();
-        for (name, amount) in entries {
-            list.insert(name, amount);
-        }
-        list
+        let mut entries: Vec<(ResourceName, Quantity)> = entries.into_iter().collect();
+        entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+        // Of several amounts the last one counts.
+        entries.dedup_by(|later, earlier| {
+            let is_same = later.0 == earlier.0;
+            if is_same {
+                std::mem::swap(later, earlier);
+            }
+            is_same
+        });
+        Self(entries)
     }
 }
 
@@ -157,20 +194,31 @@ impl<'de> Deserialize<'de> for ResourceList {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ResourceList, A::Error> {
                 let mut list = ResourceList::default();
+                let duplicate = |name: &ResourceName| {
+                    A::Error::custom(format_args!("duplicate field `{name}`"))
+                };
                 while let Some(name) = map.next_key::<Text<'_>>()? {
                     let name = ResourceName::from(&*name);
-                    match list.position(&name) {
-                        Ok(_) => {
-                            let message = format_args!("duplicate field `{name}`");
-                            return Err(A::Error::custom(message));
-                        }
-                        Err(at) => {
-                            // CPU and memory are the most that almost every list has.
-                            if list.0.is_empty() {
-                                list.0.reserve_exact(2);
-                            }
-                            list.0.insert(at, (name, map.next_value()?));
-                        }
+                    // A long list is sorted at the end, unless it comes in order.
+                    let is_last = list.0.last().is_none_or(|(last, _)| *last < name);
+                    let at = match list.0.len() > SHORT || is_last {
+                        true => list.0.len(),
+                        false => match list.position(&name) {
+                            Ok(_) => return Err(duplicate(&name)),
+                            Err(at) => at,
+                        },
+                    };
+                    // CPU and memory are the most that almost every list has.
+                    if list.0.is_empty() {
+                        list.0.reserve_exact(2);
+                    }
+                    list.0.insert(at, (name, map.next_value()?));
+                }
+                if !list.0.is_sorted_by(|(one, _), (other, _)| one < other) {
+                    list.0.sort_by(|(one, _), (other, _)| one.cmp(other));
+                    let mut pairs = list.0.windows(2);
+                    if let Some([(name, _), _]) = pairs.find(|pair| pair[0].0 == pair[1].0) {
+                        return Err(duplicate(name));
                     }
                 }
                 Ok(list)

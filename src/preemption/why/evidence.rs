@@ -34,7 +34,7 @@ use crate::eviction::DisruptionTarget;
 use crate::facts::events::PodEvent;
 use crate::facts::kubelet_log::{LogEntry, LogLine};
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::pod::{ContainerStatus, Pod, PodCondition, TerminatedState};
+use crate::k8s::pod::{ByName, ContainerStatus, Pod, PodCondition, TerminatedState};
 use crate::preemption::{CONDITION_MESSAGE, REASON_PREEMPTING};
 
 /// A piece of evidence, and what it points to.
@@ -325,8 +325,9 @@ pub(super) fn every_status(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> 
 /// The containers: how each ended, and how often it was started again.
 fn of_containers(pod: &Pod) -> Vec<Clue> {
     // That an init container is done is no news.
+    let regular = ByName::first_of(pod.status.container_statuses.iter());
     let is_news = |status: &ContainerStatus, end: &TerminatedState| {
-        end.exit_code != 0 || pod.status.container_statuses.iter().any(|it| it.name == status.name)
+        end.exit_code != 0 || regular.get(&status.name).is_some()
     };
     let of_container = |status: &ContainerStatus| {
         let name = &status.name;

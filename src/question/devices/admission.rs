@@ -3,11 +3,12 @@
 
 use super::topology::TopologyOptions;
 use crate::admission::{
-    CheckReason, DeviceDecision, DeviceOutcome, DeviceReason, NodePod, Refusal, qualified,
+    CheckReason, DeviceDecision, DeviceOutcome, DeviceReason, NodePod, Refusal, named_resources,
+    qualified,
 };
 use crate::answer::{Basis, Failure, Missing, MissingFact};
 use crate::device::manager::allocate::{AllocationContext, Outcome, ResourceAllocation, in_order};
-use crate::device::manager::topology::TopologyManager;
+use crate::device::manager::topology::{TopologyManager, TopologyPolicy};
 use crate::device::manager::{ManagerState, PodAdmission, SilentPlugins};
 use crate::device::plan::{AdmissionContext, InTurn, UnknownFacts};
 use crate::device::reconstruct::{
@@ -23,7 +24,7 @@ use crate::k8s::feature_gates::Gate;
 use crate::k8s::pod::{Pod, ResourceList, ResourceName};
 use crate::k8s::quantity::Quantity;
 use crate::node::KubeletNode;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is taken for granted of a kubelet that starts.
 pub const BEFORE_ALL_SOURCES: &str = "the kubelet admits the pods before it has heard from all its sources of \
@@ -293,7 +294,9 @@ impl DeviceQuestion<'_> {
         let topology = TopologyOptions::default();
         let (manager, doubts) = topology.manager(self.node, &state, basis)?;
         let unknown_options = state.healthy.keys().cloned().collect();
-        let circumstances = circumstances(self.node, active, running, unknown_options);
+        let mut circumstances = circumstances(self.node, active, running, unknown_options);
+        // With another policy the decision depends on what else could be chosen.
+        circumstances.brief = manager.policy == TopologyPolicy::None;
         let in_turn = InTurn::new(&state, &circumstances);
         let restarted = None;
         Ok(DeviceAdmission { state, manager, circumstances, doubts, in_turn, restarted, unknown })
@@ -303,7 +306,7 @@ impl DeviceQuestion<'_> {
 impl DeviceAdmission {
     /// Decides about a pod that is new to the node. Unknown facts are reported as missing.
     pub fn decide_new(&mut self, pod: &Pod, basis: &mut Basis) -> DeviceDecision {
-        self.decide(pod, uid_of(pod, NEW), basis)
+        self.decide(pod, uid_of(pod, NEW), false, basis)
     }
 
     /// Decides about the next pod of the node. Unknown facts are reported as missing.
@@ -311,10 +314,17 @@ impl DeviceAdmission {
         if asked_devices([pod]).is_empty() {
             return DeviceDecision::default();
         }
-        self.decide(pod, uid_of(pod, &qualified(pod)), basis)
+        self.decide(pod, uid_of(pod, &qualified(pod)), true, basis)
     }
 
-    fn decide(&mut self, pod: &Pod, uid: String, basis: &mut Basis) -> DeviceDecision {
+    /// `is_next`: it is one of the pods of the node.
+    fn decide(
+        &mut self,
+        pod: &Pod,
+        uid: String,
+        is_next: bool,
+        basis: &mut Basis,
+    ) -> DeviceDecision {
         let mut pod = pod.clone();
         pod.metadata.uid.clone_from(&uid);
         let turn = AdmissionContext {
@@ -336,12 +346,23 @@ impl DeviceAdmission {
         };
         let has_devices = self.state.pod_devices.of_pod(&uid).next().is_some();
         let count = |ids: &BTreeSet<String>| i64::try_from(ids.len()).unwrap_or(i64::MAX);
-        let allocated = self.state.allocated.iter().filter(|_| has_devices);
-        let allocated = allocated.map(|(name, ids)| (name.as_str().into(), count(ids)));
+        let allocated = self.state.allocated.iter();
+        let allocated =
+            allocated.map(|(name, ids)| (ResourceName::from(name.as_str()), count(ids)));
         let because = because(&admission);
+        let allocated = match (has_devices, is_next) {
+            (false, _) => BTreeMap::new(),
+            (true, false) => allocated.collect(),
+            // What a pod does not name is not compared, and each of many pods would have a copy of all.
+            (true, true) => named_resources(&pod)
+                .filter_map(|name| {
+                    Some((name.clone(), count(self.state.allocated.get(name.as_str())?)))
+                })
+                .collect(),
+        };
         DeviceDecision {
             because,
-            allocated: allocated.collect(),
+            allocated,
             refusal: admission
                 .reason
                 .zip(admission.message)
@@ -436,6 +457,7 @@ pub fn circumstances(
         running_at_start: running.unwrap_or_default(),
         dra_extended_resource: node.kubelet.rules.gates.enabled(Gate::DraExtendedResource),
         unknown_options,
+        brief: false,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::facts::snapshot::Snapshot;
 use crate::facts::workloads::Workloads;
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Container, ContainerStatus, Pod, ProbeType};
+use crate::k8s::pod::{ByName, Container, ContainerStatus, Pod, ProbeType};
 use crate::probe::lint::ProbeLint;
 
 /// A container that is throttled in fewer periods has its limit for peaks.
@@ -131,12 +131,11 @@ pub(super) fn statuses<'p>(pods: impl Iterator<Item = &'p Pod>, source: &str) ->
         // A manifest has no status.
         unreported += usize::from(pod.status.phase.is_empty());
         let containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+        let statuses =
+            pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
+        let statuses = ByName::first_of(statuses);
         for container in containers {
-            let all =
-                pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
-            let Some(status) = all.into_iter().find(|it| it.name == container.name) else {
-                continue;
-            };
+            let Some(status) = statuses.get(&container.name) else { continue };
             let rules = of_container(container, status);
             let subject = || Subject::Pod {
                 pod: format!("{}/{}", pod.metadata.namespace, pod.metadata.name),

@@ -6,7 +6,7 @@ use crate::answer::{Certainty, Failure};
 use crate::device::reconstruct::asked_devices;
 use crate::facts::devices::{CheckpointEntry, CheckpointFact};
 use crate::facts::workloads::effective_uid;
-use crate::k8s::pod::{Pod, ResourceName};
+use crate::k8s::pod::{ByName, Container, Pod, ResourceName};
 use crate::preemption::ReadmissionResult;
 use crate::question::admission::{AdmissionNode, KubeletStart};
 use crate::question::devices::admission::PluginStart;
@@ -95,21 +95,27 @@ impl Transition<'_> {
         }
         let before = self.before.state.snapshot.devices.as_ref()?.checkpoint.value()?;
         let after = self.after.state.snapshot.devices.as_ref()?.checkpoint.value()?;
+        let (listed_before, listed_after) = (listed(before), listed(after));
         let is_gone = |entry: &CheckpointEntry, id: &String| {
-            let lists = |checkpoint: &CheckpointFact| {
-                let ids = checkpoint.registered.get(&entry.resource_name);
-                ids.is_some_and(|ids| ids.contains(id))
-            };
-            lists(before) && !lists(after)
+            let device = (entry.resource_name.as_str(), id.as_str());
+            listed_before.contains(&device) && !listed_after.contains(&device)
         };
+        let mut entries: BTreeMap<&str, Vec<&CheckpointEntry>> = BTreeMap::new();
+        for entry in &after.entries {
+            entries.entry(&entry.pod_uid).or_default().push(entry);
+        }
         let pods = self.after.state.snapshot.pods.value()?.pods.iter().map(|it| &it.pod);
         for pod in pods.filter(|it| !matches!(it.status.phase.as_str(), "Succeeded" | "Failed")) {
-            for entry in after.entries.iter().filter(|it| it.pod_uid == effective_uid(pod)) {
+            let own = entries.get(effective_uid(pod)).into_iter().flatten();
+            let containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+            let containers = ByName::first_of(containers);
+            for entry in own.copied() {
                 let is_aligned = entry.device_ids.nodes().any(|numa| numa >= 0)
                     && after.registered.get(&entry.resource_name).is_some_and(|it| !it.is_empty());
                 let ids = || entry.device_ids.ids();
                 let Some(id) = ids().find(|id| is_gone(entry, id)) else { continue };
-                if is_aligned && requested(pod, entry) == i64::try_from(ids().count()).ok() {
+                if is_aligned && requested(&containers, entry) == i64::try_from(ids().count()).ok()
+                {
                     return Some(StartFinding::PanicsWithDevice {
                         text: NULL_POINTER.to_owned(),
                         pod: qualified(pod),
@@ -125,9 +131,14 @@ impl Transition<'_> {
 }
 
 /// Returns how many devices a container requests.
-fn requested(pod: &Pod, entry: &CheckpointEntry) -> Option<i64> {
-    let all = pod.spec.containers.iter().chain(&pod.spec.init_containers);
-    let container = all.into_iter().find(|it| it.name == entry.container_name)?;
+fn requested(containers: &ByName<'_, Container>, entry: &CheckpointEntry) -> Option<i64> {
+    let container = containers.get(&entry.container_name)?;
     let name = ResourceName::from(entry.resource_name.as_str());
     container.resources.limits.get(&name).map(|count| count.value())
+}
+
+/// Returns the devices that a checkpoint lists, each with its resource.
+fn listed(checkpoint: &CheckpointFact) -> BTreeSet<(&str, &str)> {
+    let all = checkpoint.registered.iter();
+    all.flat_map(|(resource, ids)| ids.iter().map(|id| (resource.as_str(), id.as_str()))).collect()
 }

@@ -27,7 +27,7 @@ use crate::node::{FactKey, Needs};
 use crate::what_if::change::Change;
 use crate::what_if::{PodResult, StartFinding, Step, WhatIf, WhatIfRule};
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the facts that the question needs.
 pub fn what_if_needs() -> Needs {
@@ -81,6 +81,7 @@ pub fn what_if(
         changes,
         restarts,
         actuated: OnceCell::new(),
+        running: OnceCell::new(),
         reboots: changes.iter().any(Change::reboots),
     };
     let panic = transition.topology_panic().filter(|_| starts != Some(false));
@@ -138,6 +139,7 @@ fn missing(about: &str, failure: &Failure) -> Finding {
 /// Returns the steps before the change, one for each danger.
 fn steps(items: &[Finding]) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
+    let mut told = BTreeSet::new();
     let mut drained = Vec::new();
     for item in items.iter().filter(|it| it.severity <= Severity::Warning) {
         match (&item.subject, item.id.as_str()) {
@@ -156,7 +158,7 @@ fn steps(items: &[Finding]) -> Vec<Step> {
         if let Some(advice) = &item.advice {
             let command = item.facts.get("command").and_then(|it| it.as_str()).map(str::to_owned);
             let step = Step { rule: item.id.clone(), text: advice.clone(), command };
-            if !steps.contains(&step) {
+            if told.insert((step.rule.to_string(), step.text.clone(), step.command.clone())) {
                 steps.push(step);
             }
         }

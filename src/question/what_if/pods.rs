@@ -35,6 +35,8 @@ pub struct Transition<'t> {
     pub reboots: bool,
     /// The resources that the kubelet's records allocate to containers, once read.
     pub actuated: OnceCell<Option<PodAllocations>>,
+    /// The containers of each pod that the runtime lists, by UID and name, and whether one of that name runs.
+    pub running: OnceCell<BTreeMap<String, BTreeMap<String, bool>>>,
     /// The pods whose resize is pending, with the reason and the message.
     pub waiting: BTreeMap<String, (String, String)>,
 }

@@ -10,6 +10,7 @@ use crate::k8s::pod::{Container, Pod, ResourceName};
 use crate::k8s::priority::is_static_pod;
 use crate::question::admission::AdmissionNode;
 use crate::what_if::RestartCause;
+use std::collections::BTreeMap;
 
 /// The resources that the kubelet gave to running containers.
 const ACTUATED: &str = "actuated_pods_state";
@@ -30,16 +31,11 @@ impl Transition<'_> {
         if self.reboots {
             return named(RestartCause::Reboot, all().collect());
         }
-        let runtime = self.after.state.snapshot.runtime.value();
-        let containers = runtime.and_then(|runtime| runtime.containers.value());
-        let own = || {
-            let containers = containers.into_iter().flatten();
-            containers.filter(|it| it.pod_uid == effective_uid(pod))
-        };
+        let own = self.running.get_or_init(|| self.containers()).get(effective_uid(pod));
         let runs = |container: &&Container| {
-            own().any(|it| it.name == container.name && it.state == ContainerState::Running)
+            own.and_then(|own| own.get(&container.name)).is_some_and(|runs| *runs)
         };
-        let is_known = own().next().is_some();
+        let is_known = own.is_some();
         let resized: Vec<&Container> = match self.resizes_unrecorded(pod, about) {
             true => all()
                 .filter(|it| !is_known || runs(it))
@@ -54,6 +50,17 @@ impl Transition<'_> {
             return (None, Vec::new());
         }
         named(RestartCause::NotRunning, all().filter(|it| !runs(it)).collect())
+    }
+
+    /// Returns the containers of each pod in the runtime, and whether they run.
+    fn containers(&self) -> BTreeMap<String, BTreeMap<String, bool>> {
+        let runtime = self.after.state.snapshot.runtime.value();
+        let mut all: BTreeMap<String, BTreeMap<String, bool>> = BTreeMap::new();
+        for it in runtime.and_then(|runtime| runtime.containers.value()).into_iter().flatten() {
+            let of_pod = all.entry(it.pod_uid.clone()).or_default();
+            *of_pod.entry(it.name.clone()).or_default() |= it.state == ContainerState::Running;
+        }
+        all
     }
 
     /// Returns true if the kubelet resizes the containers of a pod whose resources it has no record of. It leaves out

@@ -21,6 +21,8 @@ mod apply;
 mod bad_input;
 /// Hostile input ends soon and in little memory.
 mod bounds;
+/// No work is the product of two lists of a snapshot.
+mod bounds_lists;
 /// An API server with pods that can be evicted.
 #[cfg(feature = "apiserver")]
 pub mod cluster;

@@ -25,10 +25,10 @@ pub fn answer(case: &Value) -> Value {
         fresh: error("fresh_node_error").map_or(Ok(fresh), Err),
         allocated_devices: error("plugin_resource_update_error").map_or(Ok(&nothing), Err),
     };
-    out(&examine(&pod, &facts, &rules))
+    out(&examine(&pod, &facts, &rules), &facts)
 }
 
-fn out(examined: &Examined) -> Value {
+fn out(examined: &Examined, facts: &Facts<'_>) -> Value {
     let verdict = examined.verdict();
     let failures = &examined.filtered.failures;
     let mut out = json!({
@@ -53,8 +53,16 @@ fn out(examined: &Examined) -> Value {
         out["failure_reasons_unordered_range"] = json!([unordered.start, unordered.end]);
     }
     if let Some(Ledger { allocatable, used, requested, .. }) = &examined.ledger {
-        out["node_allocatable"] = amounts(allocatable, true);
-        out["node_used"] = amounts(used, true);
+        // The ledger has the scalar resources that the pod requests; a case has all of the node.
+        let is_fresh = examined.looked_again && facts.fresh.is_ok();
+        let node = if is_fresh { facts.fresh } else { facts.cached };
+        let mut scalars =
+            node.map(|node| Amounts::of(&node.status.allocatable).scalars).unwrap_or_default();
+        scalars.extend(allocatable.scalars.clone());
+        out["node_allocatable"] = amounts(&Amounts { scalars, ..allocatable.clone() }, true);
+        let mut scalars = facts.others.used().scalars.clone();
+        scalars.extend(used.scalars.clone());
+        out["node_used"] = amounts(&Amounts { scalars, ..used.clone() }, true);
         out["pod_requested"] = amounts(requested, false);
         let removed = examined.removed.iter().map(|it| {
             json!({

@@ -180,5 +180,6 @@ fn circumstances(case: &Value) -> AllocationContext {
             .collect(),
         dra_extended_resource: true,
         unknown_options: BTreeSet::new(),
+        brief: false,
     }
 }

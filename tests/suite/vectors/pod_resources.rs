@@ -34,5 +34,5 @@ pub fn answer(case: &Value) -> Value {
 
 fn seen(sum: &PodTotal<'_>) -> Value {
     let kind = |init| if init { "init_container" } else { "container" };
-    sum.seen.iter().map(|c| json!({ "kind": kind(c.init), "resources": c.amounts })).collect()
+    sum.seen.iter().map(|c| json!({ "kind": kind(c.init), "resources": sum.amounts(c) })).collect()
 }

@@ -17,6 +17,8 @@ pub struct Request<'a> {
     pub affinity: Option<NumaNodes>,
     /// Nobody knows what the plugin offers.
     pub unknown_options: bool,
+    /// What else could be chosen is not named.
+    pub brief: bool,
 }
 
 /// Devices that are being taken.
@@ -25,6 +27,7 @@ struct Taking<'a> {
     taken: DeviceSet,
     needed: i64,
     open: Option<Open<'a>>,
+    brief: bool,
 }
 
 /// A choice that the kubelet has: what it has taken before, and how many it takes of which.
@@ -39,8 +42,12 @@ impl<'a> Taking<'a> {
     /// Takes from a pool until enough are taken, and tells whether they are. Takes the first by id where
     /// the kubelet takes any.
     fn take(&mut self, pool: Pool, ids: impl IntoIterator<Item = &'a str>) -> bool {
-        let from: Vec<&str> = ids.into_iter().filter(|id| !self.taken.contains(*id)).collect();
         let count = usize::try_from(self.needed).unwrap_or(usize::MAX);
+        let free = ids.into_iter().filter(|id| !self.taken.contains(*id));
+        let from: Vec<&str> = match self.brief {
+            true => free.take(count).collect(),
+            false => free.collect(),
+        };
         let before = (count < from.len()).then(|| self.taken.clone());
         for id in from.iter().take(count) {
             self.taken.insert((*id).to_owned());
@@ -73,7 +80,8 @@ impl ManagerState {
     ) -> (Choice, Result<(), AllocateError>) {
         let mut choice = Choice::default();
         let copy;
-        let mut taking = Taking { needed: request.requested, ..Taking::default() };
+        let (needed, brief) = (request.requested, request.brief);
+        let mut taking = Taking { needed, brief, ..Taking::default() };
         let enough = taking.take(Pool::Reusable, request.reusable.iter().map(String::as_str));
         choice.reused = taking.taken.clone();
         let done = if enough {
@@ -157,7 +165,7 @@ impl ManagerState {
                 taking.take(Pool::Unaligned, unaligned.iter().copied())
                     || taking.take(Pool::WithoutNuma, without_numa.iter().copied())
             };
-        if choice.preference == Preference::Unknown {
+        if choice.preference == Preference::Unknown && !request.brief {
             taking.widen(pool, before);
         }
         match enough {
@@ -382,6 +390,7 @@ mod tests {
                 reusable: &DeviceSet::new(),
                 affinity: None,
                 unknown_options: false,
+                brief: false,
             };
             let mut plugin = Counting::default();
             let (_, done) = state.choose(&request, &mut plugin);

@@ -22,6 +22,9 @@ pub struct AllocationContext {
     pub dra_extended_resource: bool,
     /// Resources whose plugin options are unknown.
     pub unknown_options: BTreeSet<String>,
+    /// Only the decision is wanted: what else could be chosen, and what is left to whom, is not named. Names are as
+    /// many as containers times devices.
+    pub brief: bool,
 }
 
 /// What kind of container it is to the device manager.
@@ -183,6 +186,7 @@ impl Admission<'_> {
                 reusable: reusable.get(resource).unwrap_or(&none),
                 affinity: self.affinity,
                 unknown_options: self.circumstances.unknown_options.contains(resource),
+                brief: self.circumstances.brief,
             };
             let (choice, chosen) = self.state.choose(&request, self.plugins);
             let choice = Box::new(choice);
