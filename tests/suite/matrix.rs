@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// A command and its arguments. CONTAINER, POD and NEW are those of the recording: the beginning of a container's
 /// id, a pod, and the file of a pod that is to come.
-const LINES: &[(&str, &str)] = &[
+pub const LINES: &[(&str, &str)] = &[
     ("cgroup plan", ""),
     ("cgroup shares", ""),
     ("cgroup explain", "cpu.weight 40"),

@@ -11,8 +11,12 @@
 
 /// The commands and their flags.
 mod commands;
+/// The lists of a snapshot, made long.
+mod grow;
 /// Changes to files.
 mod mutate;
+/// Two long lists at a time.
+mod pairs;
 /// One run.
 pub mod run;
 
