@@ -7,7 +7,7 @@ use crate::facts::devices_by_node::DevicesByNode;
 use crate::facts::lookup::Lookup;
 use crate::facts::pod_resources::PodResources;
 use crate::k8s::go_json::GoJsonError;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The folder of device plugins and of the checkpoint, in the kubelet's mount namespace. `--root-dir` does not move it
@@ -178,16 +178,6 @@ impl From<PodDevicesEntry> for CheckpointEntry {
             answer,
         }
     }
-}
-
-/// Writes what is known of devices without what may be secret.
-pub(crate) fn without_secrets<S: Serializer>(
-    devices: &Option<DeviceFacts>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    let mut devices = devices.clone();
-    devices.iter_mut().for_each(DeviceFacts::withhold);
-    devices.serialize(serializer)
 }
 
 #[cfg(test)]

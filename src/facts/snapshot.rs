@@ -23,7 +23,7 @@ use crate::facts::state_files::StateFiles;
 use crate::facts::stats_summary::StatsSummary;
 use crate::k8s::manifest::LoadedPod;
 use crate::k8s::version::KubeletVersion;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -35,8 +35,10 @@ pub const API_VERSION: &str = "kq/v1";
 pub const KIND: &str = "NodeSnapshot";
 
 /// All gathered facts of a node. An absent one was not gathered.
+///
+/// It is written without secrets, whoever writes it ([`Snapshot::redact`]).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, remote = "Self", rename_all = "camelCase")]
 pub struct Snapshot {
     /// `kq/v1`
     pub api_version: String,
@@ -90,10 +92,7 @@ pub struct Snapshot {
     #[serde(skip_serializing_if = "Lookup::was_not_queried")]
     pub drop_ins: Lookup<Vec<UnitProperty>>,
     /// The devices of plugins; `None`: not gathered.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        serialize_with = "crate::facts::devices::without_secrets"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub devices: Option<DeviceFacts>,
 }
 
@@ -143,8 +142,6 @@ pub enum PodSource {
 pub struct RecordedPods {
     /// Where they are from.
     pub source: PodSource,
-    /// The pods; values that may be secret are not written.
-    #[serde(serialize_with = "without_secrets")]
     pub pods: Vec<LoadedPod>,
     /// They have their probes; snapshots of earlier versions of kq have none.
     #[serde(default)]
@@ -155,15 +152,6 @@ pub struct RecordedPods {
     pub left_out: Vec<String>,
     /// Oddities.
     pub notes: Vec<String>,
-}
-
-/// Writes pods without the values that may be secret.
-fn without_secrets<S: Serializer>(pods: &[LoadedPod], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(pods.iter().map(|loaded| {
-        let mut loaded = loaded.clone();
-        loaded.pod.redact();
-        loaded
-    }))
 }
 
 impl Snapshot {
@@ -237,6 +225,20 @@ pub enum SnapshotError {
     /// It was written by another generation of kq.
     #[error("apiVersion {version:?}, and this kq reads {API_VERSION}")]
     Version { version: String },
+}
+
+impl Serialize for Snapshot {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut stored = self.clone();
+        stored.redact();
+        Self::serialize(&stored, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Snapshot {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::deserialize(deserializer)
+    }
 }
 
 impl Snapshot {

@@ -58,12 +58,10 @@ impl Pod {
         }
     }
 
-    /// Removes possible secrets: variables, and of probes the commands, queries and most headers.
-    pub fn redact(&mut self) {
-        let spec = &mut self.spec;
-        let kinds =
-            [&mut spec.containers, &mut spec.init_containers, &mut spec.ephemeral_containers];
-        kinds.into_iter().flatten().for_each(Container::redact);
+    /// Removes possible secrets: variables, and of probes the commands, queries and most headers. Returns the removed
+    /// texts, which others may have quoted.
+    pub fn redact(&mut self) -> Vec<String> {
+        self.spec.every_container_mut().flat_map(Container::redact).collect()
     }
 }
 

@@ -21,6 +21,7 @@ use crate::facts::kubelet_process::{
 };
 use crate::facts::lookup::{FailedSource, Lookup, Sourced};
 use crate::facts::origin::Origin;
+use crate::facts::redaction::forget_secrets;
 use crate::facts::settings::{assign, assign_gates, assign_list};
 use crate::facts::snapshot::RecordedConfig;
 use serde_json::Value;
@@ -410,12 +411,4 @@ fn as_of_stopped(
         stopped.source
     ));
     Ok((source, config))
-}
-
-/// Removes the URL and headers of static pods: both may contain a password.
-pub fn forget_secrets(config: &mut Value) {
-    if let Some(fields) = config.as_object_mut() {
-        // In any case: a misspelt field has the same content.
-        fields.retain(|field, _| !field.to_lowercase().starts_with("staticpodurl"));
-    }
 }

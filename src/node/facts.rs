@@ -1,6 +1,6 @@
 //! The facts of a node, one row each: the source, the questions that need it, its place in a snapshot, its summary.
 
-use super::config::{KubeletConfig, forget_secrets};
+use super::config::KubeletConfig;
 use super::devices;
 use super::gather::tree;
 use super::needs::Needs;
@@ -14,6 +14,7 @@ use crate::facts::config_on_disk::{ConfigContent, ConfigOnDisk};
 use crate::facts::host::HostFacts;
 use crate::facts::image_records::DEFAULT_PATH;
 use crate::facts::lookup::{FailedSource, Lookup, Sourced};
+use crate::facts::redaction::forget_secrets;
 use crate::facts::snapshot::{HostRoot, Snapshot};
 use std::path::Path;
 

@@ -1,6 +1,5 @@
 //! The kubelet of a gathered node: its configuration, its rules, its start, and the names of its pods.
 
-use super::config::forget_secrets;
 use super::facts::FactKey;
 use super::{Needs, NodeSpec, gather};
 use crate::answer::{Failure, Missing};
@@ -12,6 +11,7 @@ use crate::facts::kubelet_config::{
 };
 use crate::facts::live::{adopt_uid, config_source, incomplete, missing_config, unknown_facts};
 use crate::facts::origin::Origin;
+use crate::facts::redaction::forget_secrets;
 use crate::facts::runtime::{Container, Image, RuntimeFacts};
 use crate::facts::settings::{assign, assign_gates};
 use crate::facts::snapshot::{RecordedConfig, Snapshot};

@@ -54,7 +54,9 @@ pub enum Unsendable {
     #[error("{0}")]
     Container(String),
     /// The command.
-    #[error("snapshots do not store the command: read the pod from the node or a manifest")]
+    #[error(
+        "snapshots and reports do not store the command: read the pod from the node or a manifest"
+    )]
     Command,
     /// The command, with the values of its variables.
     #[error(
@@ -73,12 +75,12 @@ pub enum Unsendable {
     },
     /// What follows the path.
     #[error(
-        "snapshots do not store the query of the path: read the pod from the node or a manifest"
+        "snapshots and reports do not store the query of the path: read the pod from the node or a manifest"
     )]
     Query,
     /// The value of a header.
     #[error(
-        "snapshots do not store the value of header {0}: read the pod from the node or a manifest"
+        "snapshots and reports do not store the value of header {0}: read the pod from the node or a manifest"
     )]
     Header(String),
 }

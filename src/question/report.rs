@@ -91,8 +91,11 @@ pub fn report_needs() -> Needs {
     Needs::ALL
 }
 
-/// Asks all questions about a node.
-pub fn node_answers(gathered: &GatheredTree, options: &ReportOptions) -> NodeAnswers {
+/// Asks all questions about a node. Possible secrets are removed from its facts first: a page is passed on, and says what
+/// the page of a stored snapshot says.
+pub fn node_answers(gathered: &mut GatheredTree, options: &ReportOptions) -> NodeAnswers {
+    gathered.redact();
+    let gathered = &*gathered;
     let report = Report { gathered, options };
     let mut answers = BTreeMap::new();
     let mut add = |name: &str, answered: Answered| answers.insert(name.to_owned(), answered);
@@ -355,7 +358,8 @@ impl Report<'_> {
 
     fn preempt(&self, pod: &CriticalPod) -> Asking {
         let options = AdmissionOptions { is_static: pod.is_static, ..AdmissionOptions::default() };
-        let (about, pod) = options.pod_on(&pod.file, self.about()?)?;
+        let (about, mut pod) = options.pod_on(&pod.file, self.about()?)?;
+        pod.redact();
         let detail = Detail { trace: Trace::Visits, ledger: true };
         let planned = plan(&about, &pod, |others| sort(others, &[]), detail)?;
         let Planned { admission, preemption, mut basis, .. } = planned;

@@ -190,7 +190,8 @@ impl Args {
                 return Err(Failure::usage(anyhow!("--what-if {text:?}: no change"))
                     .hint("kq what-if lists the changes"));
             }
-            let files = read(&changes)?;
+            let mut files = read(&changes)?;
+            files.redact();
             Ok(ReportChange { text: words.join(" "), changes, files })
         };
         self.what_if.iter().map(one).collect()
@@ -224,7 +225,7 @@ impl Args {
                 .clone()
                 .map(|file| CriticalPod { file, is_static: self.is_static }),
         };
-        let mut node = node_answers(&gathered, &options);
+        let mut node = node_answers(&mut gathered, &options);
         if self.with_snapshot {
             let stored = as_stored(gathered.snapshot, gathered.given.as_ref());
             let json = json_line(&stored).map_err(Failure::missing)?;

@@ -24,8 +24,10 @@ use kq::output::value::json_line;
 /// A snapshot holds the newest events about the node's pods (20 of each, 2000 in
 /// all) if the kubeconfig may list events; the kubelet's own may not.
 ///
-/// A snapshot holds no environment variables and no secrets, and only three of
-/// the pods' annotations, all of them the kubelet's.
+/// A snapshot holds no environment variables, no Secrets and of probes no commands,
+/// queries or headers, and only three of the pods' annotations, all of them the
+/// kubelet's. It does hold messages, labels and names that others wrote:
+/// docs/security.md lists them.
 ///
 /// Exit code 0: stored; unavailable sources are named. 3: the file cannot be
 /// written, or it was stored and no source found a node: no kubelet, no

@@ -214,14 +214,15 @@ impl Probe {
         exec.or(http).or(tcp).or(self.grpc.as_ref().map(Handler::Grpc))
     }
 
-    /// Removes possible secrets: commands, queries, most headers.
-    fn redact(&mut self) {
+    /// Removes possible secrets: commands, queries, most headers. Returns the removed texts.
+    fn redact(&mut self) -> Vec<String> {
+        let mut removed = Vec::new();
         if let Some(exec) = &mut self.exec {
             exec.command_withheld |= !exec.command.is_empty();
-            exec.command.clear();
+            removed.append(&mut exec.command);
         }
         if let Some(get) = &mut self.http_get {
-            get.http_headers.iter_mut().for_each(HttpHeader::redact);
+            removed.extend(get.http_headers.iter_mut().filter_map(HttpHeader::redact));
             // An absolute URL may name a user.
             let kept = if get.path.starts_with('/') && !get.path.starts_with("//") {
                 get.path.find(['?', '#']).unwrap_or(get.path.len())
@@ -229,8 +230,12 @@ impl Probe {
                 0
             };
             get.query_withheld |= kept < get.path.len();
-            get.path.truncate(kept);
+            let query = get.path.split_off(kept);
+            let values = query.split(['?', '#', '&']).filter_map(|pair| pair.split_once('='));
+            removed.extend(values.map(|(_, value)| value.to_owned()));
+            removed.push(query.trim_start_matches(['?', '#']).to_owned());
         }
+        removed
     }
 }
 
@@ -277,12 +282,14 @@ impl Container {
         self.env = env;
     }
 
-    /// Removes possible secrets.
-    pub fn redact(&mut self) {
+    /// Removes possible secrets, and returns them.
+    pub(super) fn redact(&mut self) -> Vec<String> {
         let probes = [&mut self.startup_probe, &mut self.readiness_probe, &mut self.liveness_probe];
-        probes.into_iter().flatten().for_each(|probe| probe.redact());
+        let mut removed: Vec<String> =
+            probes.into_iter().flatten().flat_map(|probe| probe.redact()).collect();
         // They serve the commands, which are gone.
-        self.env.clear();
+        removed.extend(self.env.drain(..).map(|variable| variable.value));
+        removed
     }
 }
 
@@ -299,8 +306,8 @@ fn references(text: &str) -> impl Iterator<Item = &str> {
 }
 
 impl HttpHeader {
-    /// Removes the value, unless the header never holds a secret.
-    fn redact(&mut self) {
+    /// Removes the value, unless the header never holds a secret. Returns it.
+    fn redact(&mut self) -> Option<String> {
         const HARMLESS: [&str; 7] = [
             "accept",
             "accept-encoding",
@@ -310,10 +317,11 @@ impl HttpHeader {
             "host",
             "user-agent",
         ];
-        if !HARMLESS.contains(&self.name.to_ascii_lowercase().as_str()) && !self.value.is_empty() {
-            self.value.clear();
-            self.value_withheld = true;
+        if HARMLESS.contains(&self.name.to_ascii_lowercase().as_str()) || self.value.is_empty() {
+            return None;
         }
+        self.value_withheld = true;
+        Some(std::mem::take(&mut self.value))
     }
 }
 

@@ -64,7 +64,8 @@ impl ProbeLint {
                 if withheld {
                     let pod = display_name(pod);
                     let probe = format!("{pod}: {subject}");
-                    let text = format!("{probe}: snapshots do not store commands and queries");
+                    let text =
+                        format!("{probe}: snapshots and reports do not store commands and queries");
                     unchecked.push(Missing::new(MissingFact::ProbeAction, text).about(probe));
                 }
             }

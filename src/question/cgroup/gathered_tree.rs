@@ -5,6 +5,7 @@ use crate::cgroup::live::place::kubelet_roots;
 use crate::facts::cgroup_mode::CgroupDriver;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use crate::facts::live::unknown_facts;
+use crate::facts::redaction::forget_secrets;
 use crate::facts::snapshot::Snapshot;
 use crate::facts::warning::Warning;
 use crate::facts::workloads::Workloads;
@@ -32,6 +33,14 @@ impl GatheredTree {
         let roots = kubelet_roots(&root, per_qos);
         let notes = unknown_facts(&snapshot, given.is_some());
         Self { snapshot, given, roots, notes }
+    }
+
+    /// Removes possible secrets ([`Snapshot::redact`]).
+    pub fn redact(&mut self) {
+        self.snapshot.redact();
+        if let Some(given) = &mut self.given {
+            forget_secrets(&mut given.config.value);
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::facts::lookup::Lookup;
 use crate::facts::node_object::{NodeObject, NodeTaint};
 use crate::facts::origin::Origin;
 use crate::facts::pod_selector::{PodSelector, nearest_pod};
+use crate::facts::redaction::redact_pods;
 use crate::facts::runtime::{ContainerState, LowLevelRuntime};
 use crate::facts::settings::{assign, assign_gates};
 use crate::facts::snapshot::RecordedPods;
@@ -40,6 +41,14 @@ pub struct ChangeFiles {
     pub config: Option<ConfigContent>,
     /// The pods of each `add FILE`.
     pub pods: BTreeMap<String, Vec<LoadedPod>>,
+}
+
+impl ChangeFiles {
+    /// Removes possible secrets, for an answer that is passed on.
+    pub fn redact(&mut self) {
+        self.config.iter_mut().for_each(ConfigContent::redact);
+        self.pods.values_mut().for_each(|pods| redact_pods(pods));
+    }
 }
 
 /// Fails for a fact that a change needs and the node lacks.

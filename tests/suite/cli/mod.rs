@@ -189,12 +189,17 @@ mod readme;
 mod report;
 /// `kq schema`, and the check of every answer
 pub mod schema;
+/// No secrets of pods and no credentials that kq sent, in whatever kq shows and stores.
+mod secrets;
 /// Who wrote a value.
 mod set_by;
 /// `kq cgroup shares`
 mod shares;
 /// `kq snapshot`
 mod snapshot;
+/// The texts of others that a snapshot holds, as documented.
+#[cfg(feature = "apiserver")]
+mod snapshot_contents;
 /// The commands on a fake node.
 mod sources;
 /// A kubelet that does not run is described as its unit would start it.

@@ -146,11 +146,15 @@ fn secrets_are_not_kept_in_snapshots_and_named_where_they_matter() {
     let ran = kq("probe plan shop/web --snapshot node.json").within(folder.path()).run();
     assert_eq!(ran.code, 3, "{}", ran.text());
     assert!(
-        ran.stderr.contains("snapshots do not store the value of header Authorization"),
+        ran.stderr.contains("snapshots and reports do not store the value of header Authorization"),
         "{}",
         ran.text()
     );
-    assert!(ran.stderr.contains("snapshots do not store the command"), "{}", ran.text());
+    assert!(
+        ran.stderr.contains("snapshots and reports do not store the command"),
+        "{}",
+        ran.text()
+    );
     // Nobody is told that something is wrong with what is only not there.
     let ran = kq("probe lint shop/web --snapshot node.json -o json").within(folder.path()).run();
     let value: Value = serde_json::from_str(&ran.stdout).expect("JSON");
