@@ -5,6 +5,7 @@ use crate::edge::input::plain;
 use crate::edge::memory::received;
 use crate::edge::open::open_input;
 use crate::edge::replace::{ReplaceError, create_open};
+use crate::facts::credentials::Redacted;
 use crate::facts::limits::{MAX_RECORDED_BYTES, MAX_ZSTD_WINDOW};
 use crate::facts::snapshot::Snapshot;
 use crate::top::{RecordingError, SnapshotSequence, entry};
@@ -78,16 +79,17 @@ impl RecordingWriter {
     ///
     /// Fails as the system does.
     pub fn add(&mut self, snapshot: &Snapshot) -> Result<(), RecordingFileError> {
-        let written = serde_json::to_value(snapshot).map_err(io::Error::from).and_then(|now| {
-            let mut line = entry(self.last.as_ref(), &now).line()?;
-            line.push(b'\n');
-            let is_packed = self.path.ends_with(".zst");
-            let packed =
-                is_packed.then(|| compress_to_vec(line.as_slice(), CompressionLevel::Fastest));
-            self.file.write_all(packed.as_deref().unwrap_or(&line))?;
-            self.last = Some(now);
-            Ok(())
-        });
+        let written =
+            serde_json::to_value(Redacted(snapshot)).map_err(io::Error::from).and_then(|now| {
+                let mut line = entry(self.last.as_ref(), &now).line()?;
+                line.push(b'\n');
+                let is_packed = self.path.ends_with(".zst");
+                let packed =
+                    is_packed.then(|| compress_to_vec(line.as_slice(), CompressionLevel::Fastest));
+                self.file.write_all(packed.as_deref().unwrap_or(&line))?;
+                self.last = Some(now);
+                Ok(())
+            });
         written.map_err(|error| failed("write", &self.path, error))
     }
 }

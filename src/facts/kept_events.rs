@@ -1,7 +1,9 @@
 //! The events that a snapshot keeps: those about the pods of its node, the newest ones, and no more than a snapshot can
 //! hold. Pure.
 
+use crate::facts::credentials::redact;
 use crate::facts::events::{PodEvent, PodReference};
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,6 +35,10 @@ pub fn kept(mut events: Vec<PodEvent>) -> Vec<PodEvent> {
     });
     events.truncate(OF_ALL);
     for event in &mut events {
+        // The cut would make another word of a credential in it.
+        if let Cow::Owned(redacted) = redact(&event.message) {
+            event.message = redacted;
+        }
         if let Some((at, _)) = event.message.char_indices().nth(LONGEST) {
             event.message.truncate(at);
             event.message.push_str(" ...");

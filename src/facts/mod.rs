@@ -11,6 +11,7 @@ pub mod cgroup_value;
 pub mod checkpoint;
 pub mod config_on_disk;
 pub mod containerd_storage;
+pub mod credentials;
 pub mod describe;
 pub mod devices;
 pub mod devices_by_node;

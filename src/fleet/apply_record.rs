@@ -1,6 +1,7 @@
 //! The record of a change of many nodes, which a later run continues.
 
 use super::apply::{ChangeState, ChangedNode};
+use crate::facts::credentials::Redacted;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,7 +54,7 @@ impl ApplyEvent {
 
     /// Returns the line, without its end.
     pub fn to_line(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
+        serde_json::to_string(&Redacted(self)).unwrap_or_default()
     }
 }
 

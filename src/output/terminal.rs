@@ -4,6 +4,7 @@
 //! part of a name. Such characters are written as escapes everywhere: on a terminal as `\u{202e}`, in JSON and
 //! YAML as these formats write it.
 
+use crate::facts::credentials::{self, redact};
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Write as _};
@@ -54,8 +55,13 @@ pub fn is_unsafe(c: char) -> bool {
     UNSAFE.get(next).is_some_and(|(first, _)| *first <= c)
 }
 
-/// Returns the text with every unsafe character escaped, line ends too: one line that says what it says.
+/// Returns the text with every unsafe character escaped, line ends too: one line that says what it says. Credentials that
+/// the process has sent are left out.
 pub fn plain(text: String) -> String {
+    let text = match redact(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(redacted) => redacted,
+    };
     match text.contains(is_unsafe) {
         true => text.chars().fold(String::with_capacity(text.len()), |mut plain, c| {
             push(&mut plain, c);
@@ -72,8 +78,16 @@ fn push(plain: &mut String, c: char) {
     }
 }
 
-/// Returns the beginning of a text that would bury everything around it, with the count of what is missing.
+/// Returns the beginning of a text that would bury everything around it, with the count of what is missing. Credentials
+/// that the process has sent are left out: the cut would make another word of one.
 pub fn brief(text: &str) -> Cow<'_, str> {
+    match redact(text) {
+        Cow::Borrowed(text) => beginning(text),
+        Cow::Owned(text) => beginning(&text).into_owned().into(),
+    }
+}
+
+fn beginning(text: &str) -> Cow<'_, str> {
     // No character is wider than it is long.
     if text.len() <= WIDEST {
         return text.into();
@@ -103,6 +117,11 @@ pub fn brief(text: &str) -> Cow<'_, str> {
 /// Those of the writer.
 pub fn show(out: impl io::Write, text: impl fmt::Display) -> io::Result<()> {
     let escape = |c: char| c.escape_unicode().to_string();
+    if credentials::are_known() {
+        // A text is formatted in pieces, and one of them may be a part of a credential.
+        let text = text.to_string();
+        return write!(Escaping { out, escape }, "{}", redact(&text));
+    }
     write!(Escaping { out, escape }, "{text}")
 }
 

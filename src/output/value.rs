@@ -1,11 +1,12 @@
 //! Answers as JSON and YAML.
 //!
-//! What [`is_unsafe`] calls unsafe is escaped in both, so that an answer can be shown as it is and still has every
+//! A value is written without the credentials that the process has sent. What [`is_unsafe`] calls unsafe is escaped in both, so that an answer can be shown as it is and still has every
 //! character.
 
 mod layout;
 
 use self::layout::{Layout, Whole};
+use crate::facts::credentials::Redacted;
 use crate::output::terminal::{Escaping, is_unsafe};
 use serde::Serialize;
 use serde_json::{Serializer, Value};
@@ -63,7 +64,7 @@ fn write_escaped<T: Serialize>(
     escape: fn(char) -> String,
 ) -> io::Result<()> {
     let mut whole = Whole::new(Escaping { out: DynWriter(out), escape });
-    value.serialize(&mut Serializer::with_formatter(&mut whole, layout))?;
+    Redacted(value).serialize(&mut Serializer::with_formatter(&mut whole, layout))?;
     whole.write_all(b"\n")?;
     whole.flush()
 }
@@ -88,7 +89,7 @@ impl Write for DynWriter<'_> {
 /// Fails for a value that JSON cannot have.
 pub fn json_line<T: Serialize>(value: &T) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
-    serde_json::to_writer(Escaping { out: &mut line, escape: json_escape }, value)?;
+    serde_json::to_writer(Escaping { out: &mut line, escape: json_escape }, &Redacted(value))?;
     Ok(line)
 }
 

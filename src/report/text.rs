@@ -4,6 +4,7 @@
 //! and texts that are longer than any name: the page shows their start and the number of characters that follow. The
 //! embedded answer has them whole.
 
+use crate::facts::credentials::redact;
 use crate::output::terminal::plain;
 use std::borrow::Cow;
 
@@ -12,7 +13,7 @@ const SHOWN: usize = 240;
 
 /// Returns a text that can be shown.
 pub fn shown(text: &str) -> String {
-    plain(cut(text, SHOWN).into_owned())
+    plain(cut(&redact(text), SHOWN).into_owned())
 }
 
 /// Returns a whole text that can be shown: of commands, which a reader copies.

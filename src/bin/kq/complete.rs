@@ -17,10 +17,12 @@ use clap_complete::engine::{
 use clap_complete::env::{Bash, EnvCompleter, Fish, Shells, Zsh};
 use kq::facts::cgroup_file::CgroupFile;
 use kq::facts::cgroup_mode::CgroupVersion;
+use kq::facts::credentials::redact;
 use kq::facts::snapshot::Snapshot;
 use kq::facts::snapshot_names::{container_ids, containers, devices, images, pods};
 use kq::node::FactKey::{Containers, DeviceCheckpoint, Images, PodNames, PodResources, Sandboxes};
 use kq::node::{self, Needs, NodeSpec};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -163,7 +165,9 @@ impl ValueCompleter for Values {
         let mut candidates = Vec::new();
         if let Some(start) = current.to_str() {
             let words: Vec<OsString> = words().collect();
-            let names = self.names(&words);
+            let mut names = self.names(&words);
+            // A name that repeats a credential is none that anybody types.
+            names.retain(|name| matches!(redact(name), Cow::Borrowed(_)));
             candidates.extend(starting(&names, start).into_iter().map(CompletionCandidate::new));
         }
         if *self == Self::PodsAndFiles {

@@ -36,6 +36,8 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // Before anything is sent: also a completion reads names from servers.
+    kq::facts::credentials::watch();
     if complete::run() {
         return ExitCode::SUCCESS;
     }

@@ -12,6 +12,7 @@ use kq::edge::memory::received;
 use kq::edge::own_program::{OwnProgramError, run_own};
 use kq::edge::replace::store;
 use kq::edge::snapshot_file::{self, node_files, pack};
+use kq::facts::credentials::redact;
 use kq::fleet::error_of_kq;
 use kq::node::NodeFile;
 use kq::output::value::json_line;
@@ -128,7 +129,7 @@ impl Args {
             }
         }
         let is_whole = !page.lacks_answers();
-        self.write(&page.finish())?;
+        self.write(&redact(&page.finish()))?;
         Ok(Code::Answered.unless(!is_whole))
     }
 

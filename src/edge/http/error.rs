@@ -3,6 +3,7 @@
 //! A server's words are shown without what it was sent in secret. Only what is shown is redacted, never what is still to be parsed or compared: a token may be a word of the answer.
 
 use crate::edge::input::plain;
+use crate::facts::credentials::{self, Credentials, MARK};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::StatusCode;
@@ -243,12 +244,6 @@ fn bytes(received: u64, expected: Option<u64>) -> String {
     }
 }
 
-/// A shorter token hides nothing where it is left out, and would take ordinary words with it.
-const SHORTEST: usize = 8;
-
-/// What stands in its place.
-const MARK: &str = "[credentials]";
-
 /// The credentials of a request.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Redaction(Vec<String>);
@@ -272,37 +267,21 @@ impl Redaction {
         {
             secrets.push(password.to_owned());
         }
-        secrets.retain(|secret| secret.len() >= SHORTEST);
         Self(secrets)
+    }
+
+    /// Makes the process show and store nothing with these credentials.
+    pub(crate) fn register(&self) {
+        self.0.iter().for_each(|secret| credentials::sent(secret));
     }
 
     /// Returns a text that is going to be shown, without the credentials. A credential that is a part of a longer
     /// word is another word.
     pub(crate) fn redact(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, secret| redact(&text, secret))
+        let credentials = Credentials::default();
+        self.0.iter().for_each(|secret| credentials.add(secret));
+        credentials.redact(text).into_owned()
     }
-}
-
-fn redact(text: &str, secret: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(secret) {
-        let (before, from) = rest.split_at(at);
-        let after = &from[secret.len()..];
-        shown.push_str(before);
-        let is_inside =
-            shown.ends_with(char::is_alphanumeric) || after.starts_with(char::is_alphanumeric);
-        if is_inside {
-            // It may begin again inside of itself.
-            let first = from.chars().next().map_or(0, char::len_utf8);
-            shown.push_str(&from[..first]);
-            rest = &from[first..];
-        } else {
-            shown.push_str(MARK);
-            rest = after;
-        }
-    }
-    shown + rest
 }
 
 #[cfg(test)]

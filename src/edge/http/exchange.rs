@@ -188,6 +188,7 @@ impl Exchange<'_> {
         headers.insert(USER_AGENT, HeaderValue::from_static(agent));
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
         headers.extend(self.headers.clone());
+        self.redaction().register();
         sender.send_request(request).await.map_err(failed)
     }
 

@@ -1,4 +1,4 @@
-//! What kq stores, and shows on pages, has no secrets of pods.
+//! What kq shows and stores has no secrets of pods, and no credentials that kq sent.
 
 use super::made_up_node::{self as made_up, Kernel, Node};
 #[cfg(feature = "apiserver")]
@@ -9,6 +9,8 @@ use super::{Ran, kq};
 use crate::edges::http_server::{answer, json as said};
 use serde_json::{Value, json};
 use std::fs;
+#[cfg(feature = "apiserver")]
+use std::path::Path;
 
 /// No secret contains another word of the node.
 const SECRET: &str = "hunter2";
@@ -188,4 +190,170 @@ fn a_page_has_no_secret_of_the_files_of_its_questions() {
         .run();
     assert!(page.stdout.contains("add pod.json"), "{}", page.stderr);
     has_none("a page", &page.text(), SECRET);
+}
+
+/// The token of [`Api::kubeconfig_flags`].
+#[cfg(feature = "apiserver")]
+const TOKEN: &str = "hunter2-token";
+
+#[cfg(feature = "apiserver")]
+const PASSWORD: &str = "pa/ss \"word\" &1";
+
+/// Returns a node, its pods and its events, which repeat a text wherever a server can.
+#[cfg(feature = "apiserver")]
+fn echoing(text: &str) -> (Value, Value, Value) {
+    let mut node = made_up::node_object();
+    node["metadata"]["labels"] = json!({text: text, "zone": text});
+    node["spec"] = json!({"taints": [{"key": text, "value": text, "effect": "NoSchedule"}]});
+    node["status"]["conditions"] = json!([{"type": "Ready", "status": "True", "reason": text}]);
+    let mut pods = made_up::pods();
+    let pod = &mut pods["items"][0];
+    pod["metadata"]["labels"] = json!({"app": text, text: text});
+    pod["metadata"]["annotations"] = json!({"kubernetes.io/config.source": text});
+    pod["metadata"]["ownerReferences"] =
+        json!([{"kind": text, "name": text, "controller": true, "uid": "u", "apiVersion": "v1"}]);
+    pod["status"]["reason"] = json!(text);
+    pod["status"]["message"] = json!(format!("{} {text} {text}", "x".repeat(1980)));
+    pod["status"]["conditions"] =
+        json!([{"type": "Ready", "status": "False", "reason": text, "message": text}]);
+    pod["spec"]["containers"][0]["livenessProbe"] =
+        json!({"httpGet": {"port": 80, "path": format!("/{text}"), "host": text}});
+    pod["spec"]["priorityClassName"] = json!(text);
+    pod["spec"]["nodeSelector"] = json!({text: text});
+    let mut other = pod.clone();
+    other["metadata"]["name"] = json!(text);
+    other["metadata"]["uid"] = json!("33333333-2222-4333-8444-555555555555");
+    pods["items"].as_array_mut().expect("pods").push(other);
+    // One that cannot be read is named.
+    pods["items"].as_array_mut().expect("pods").push(json!({
+        "metadata": {"name": "broken", "namespace": "shop", "creationTimestamp": text},
+    }));
+    let mut events = events();
+    for event in events["items"].as_array_mut().expect("events") {
+        event["message"] = json!(format!("{} {text}", "y".repeat(1010)));
+        event["reason"] = json!(text);
+        event["source"]["component"] = json!(text);
+    }
+    (node, pods, events)
+}
+
+#[cfg(feature = "apiserver")]
+const FORMATS: [&str; 8] = [
+    "table",
+    "wide",
+    "json",
+    "yaml",
+    "name",
+    "metrics",
+    "jsonpath={..message}",
+    "custom-columns=A:.pod,B:.found,C:.item",
+];
+
+/// Checks everything that kq shows and stores of a server that repeats a credential.
+#[cfg(feature = "apiserver")]
+#[track_caller]
+fn shows_none(node: &Node, flags: &str, text: &str, spellings: &[&str], formats: &[&str]) {
+    let check = |name: &str, shown: &str| spellings.iter().for_each(|it| has_none(name, shown, it));
+    let mut marks = 0;
+    for command in [
+        "doctor",
+        "doctor shop/web",
+        "cgroup show",
+        "cgroup plan --live",
+        "cgroup shares --live",
+        "cgroup diff",
+        "probe plan shop/web",
+        "preempt why shop/web",
+        "preempt lint",
+        "probe lint --live",
+        "evict rank --signal memory",
+        "admit explain --kubelet-restart",
+        "devices list",
+        "gc dry-run",
+        "version",
+        "snapshot",
+        "report",
+        "top --plain --count 1",
+        "top --plain --count 1 --panel probes",
+    ] {
+        for format in formats {
+            let has_formats =
+                !["snapshot", "report", "top"].iter().any(|it| command.starts_with(it));
+            if !has_formats && *format != "table" {
+                continue;
+            }
+            let format = if has_formats { format!("-v -o {format}") } else { String::new() };
+            let ran = live(node, flags, &format!("{command} {format}"));
+            check(&format!("{command} {format}"), &ran.text());
+            marks += ran.text().matches("[credentials]").count();
+        }
+    }
+    assert!(marks > 20, "{marks} of {text}");
+    let file = |name: &str| node.beside().join(name);
+    for name in ["stored.json", "stored.json.zst"] {
+        let ran = live(node, flags, &format!("snapshot -o {}", file(name).display()));
+        check(name, &ran.text());
+        check(name, &kq(&format!("snapshot --snapshot {}", file(name).display())).run().text());
+    }
+    let page = file("page.html").display().to_string();
+    live(node, flags, &format!("report --with-snapshot -o {page}"));
+    check("a page", &fs::read_to_string(&page).expect("a page"));
+    check("its snapshot", &kq(&format!("snapshot --snapshot {page}")).run().text());
+    let record = file("top.jsonl");
+    live(node, flags, &format!("top --plain --count 1 --record {}", record.display()));
+    check("a recording", &fs::read_to_string(&record).expect("a recording"));
+    fs::remove_file(&record).expect("it is there");
+    let stored = fs::read_to_string(file("stored.json")).expect("it was stored");
+    check("stored.json", &stored);
+    let stored: Value = serde_json::from_str(&stored).expect("JSON");
+    let pods = stored["pods"]["found"]["value"]["pods"].as_array().expect("its fields are whole");
+    assert!(pods.len() >= 2 && pods[0]["pod"]["status"]["reason"] == "[credentials]", "{pods:?}");
+}
+
+#[cfg(feature = "apiserver")]
+#[test]
+fn no_credential_that_a_server_repeats_is_shown_or_stored() {
+    let node = Node::new(Kernel::V2);
+    let (object, pods, events) = echoing(TOKEN);
+    let server_of_token = server(&object, &pods, &events);
+    shows_none(&node, &server_of_token.kubeconfig_flags(&node), TOKEN, &[TOKEN], &FORMATS);
+    let (object, pods, events) = echoing(PASSWORD);
+    let server_of_password = server(&object, &pods, &events);
+    let flags = server_of_password.kubeconfig_flags(&node);
+    with_password(&node.beside().join("kubeconfig"));
+    let spellings = ["pa/ss", "pa%2Fss", "\\\"word\\\""];
+    shows_none(&node, &flags, PASSWORD, &spellings, &["table", "json"]);
+    let sent = "dTpwYS9zcyAid29yZCIgJjE=";
+    let (object, pods, events) = echoing(sent);
+    let server_of_sent = server(&object, &pods, &events);
+    let flags = server_of_sent.kubeconfig_flags(&node);
+    with_password(&node.beside().join("kubeconfig"));
+    shows_none(&node, &flags, sent, &[sent], &["table"]);
+}
+
+/// Replaces the token of a kubeconfig by a user with a password.
+#[cfg(feature = "apiserver")]
+fn with_password(kubeconfig: &Path) {
+    let text = fs::read_to_string(kubeconfig).expect("a kubeconfig");
+    let mut config: Value = serde_json::from_str(&text).expect("JSON");
+    config["users"][0]["user"] = json!({"username": "u", "password": PASSWORD});
+    fs::write(kubeconfig, config.to_string()).expect("it can be written");
+}
+
+#[cfg(feature = "apiserver")]
+#[test]
+fn answers_are_those_of_a_server_that_repeats_no_credential() {
+    // The pod's phase and its QoS class are the token.
+    let node = Node::new(Kernel::V2);
+    let api = server(&made_up::node_object(), &made_up::pods(), &events());
+    let flags = api.kubeconfig_flags(&node);
+    let usual = live(&node, &flags, "cgroup plan --live -o json");
+    let kubeconfig = node.beside().join("kubeconfig");
+    let text = fs::read_to_string(&kubeconfig).expect("a kubeconfig");
+    fs::write(&kubeconfig, text.replace(TOKEN, "Burstable")).expect("it can be written");
+    let ran = live(&node, &flags, "cgroup plan --live -o json");
+    assert_eq!(ran.code, usual.code, "{}", ran.text());
+    assert!(ran.stdout.contains("[credentials]"), "{}", ran.stdout);
+    let restored = ran.stdout.replace("[credentials]", "Burstable");
+    assert_eq!(restored, usual.stdout);
 }
