@@ -1,5 +1,7 @@
 //! Numbers of answers as OpenMetrics, which Prometheus and node_exporter's textfile collector read.
 
+use crate::facts::credentials::redact;
+use crate::output::terminal::plain;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -25,6 +27,7 @@ impl Metrics {
         let family = Family::<Labels, Gauge<f64, AtomicU64>>::default();
         for (labels, value) in values {
             if let Some(value) = value {
+                let labels = labels.into_iter().map(|(name, text)| (name, label(&text))).collect();
                 family.get_or_create(&labels).set(value.into());
             }
         }
@@ -45,6 +48,12 @@ impl fmt::Display for Metrics {
         }
         f.write_str(&lines.join("\n"))
     }
+}
+
+/// Returns a text as the value of a label: as tables have it, but for line ends, which the format has escapes for.
+fn label(text: &str) -> String {
+    let lines: Vec<String> = redact(text).split('\n').map(|line| plain(line.to_owned())).collect();
+    lines.join("\n")
 }
 
 fn is_value(line: &str) -> bool {
@@ -72,13 +81,16 @@ mod tests {
     fn labels_of_strangers_are_escaped() {
         let mut metrics = Metrics::default();
         let label = "a\"b\\c\nd".to_owned();
+        let hidden = "a\u{202e}b\u{7}\u{fffe}".to_owned();
         metrics.gauge("kq_one", "Some number", [(vec![("pod", label)], Some(1.5))]);
+        metrics.gauge("kq_two", "Some number", [(vec![("pod", hidden)], Some(1.5))]);
         metrics.gauge("kq_none", "Another", [(vec![], None::<f64>)]);
         let text = metrics.to_string();
         assert!(
             text.contains("# TYPE kq_one gauge\nkq_one{pod=\"a\\\"b\\\\c\\nd\"} 1.5\n"),
             "{text}"
         );
+        assert!(text.contains("kq_two{pod=\"a\\\\u{202e}b\\\\u{7}\\\\u{fffe}\"} 1.5\n"), "{text}");
         assert!(text.ends_with("# EOF") && !text.contains("kq_none 0"), "{text}");
     }
 }

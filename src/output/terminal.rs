@@ -13,10 +13,10 @@ use unicode_width::UnicodeWidthChar;
 /// The widest text that is shown as a part of a line, in columns.
 const WIDEST: usize = 2_000;
 
-/// The characters without a shape of their own, in order: the general categories Cc, Cf, Zl and Zp, and what
-/// has the property `Default_Ignorable_Code_Point`. There are no exceptions: names in Kubernetes have none of
-/// these, and emoji and scripts that use joiners stay readable with escapes.
-const UNSAFE: [(char, char); 27] = [
+/// The characters without a shape of their own, in order: the general categories Cc, Cf, Zl and Zp, what has the property
+/// `Default_Ignorable_Code_Point`, and the code points that are no characters, two of which XML cannot have. There are no
+/// exceptions: names in Kubernetes have none of these, and emoji and scripts that use joiners stay readable with escapes.
+const UNSAFE: [(char, char); 45] = [
     ('\0', '\u{1f}'),
     ('\u{7f}', '\u{9f}'),
     ('\u{ad}', '\u{ad}'),
@@ -34,16 +34,34 @@ const UNSAFE: [(char, char); 27] = [
     ('\u{2028}', '\u{202e}'),
     ('\u{2060}', '\u{206f}'),
     ('\u{3164}', '\u{3164}'),
+    ('\u{fdd0}', '\u{fdef}'),
     ('\u{fe00}', '\u{fe0f}'),
     ('\u{feff}', '\u{feff}'),
     ('\u{ffa0}', '\u{ffa0}'),
     ('\u{fff0}', '\u{fffb}'),
+    ('\u{fffe}', '\u{ffff}'),
     ('\u{110bd}', '\u{110bd}'),
     ('\u{110cd}', '\u{110cd}'),
     ('\u{13430}', '\u{1343f}'),
     ('\u{1bca0}', '\u{1bca3}'),
     ('\u{1d173}', '\u{1d17a}'),
+    ('\u{1fffe}', '\u{1ffff}'),
+    ('\u{2fffe}', '\u{2ffff}'),
+    ('\u{3fffe}', '\u{3ffff}'),
+    ('\u{4fffe}', '\u{4ffff}'),
+    ('\u{5fffe}', '\u{5ffff}'),
+    ('\u{6fffe}', '\u{6ffff}'),
+    ('\u{7fffe}', '\u{7ffff}'),
+    ('\u{8fffe}', '\u{8ffff}'),
+    ('\u{9fffe}', '\u{9ffff}'),
+    ('\u{afffe}', '\u{affff}'),
+    ('\u{bfffe}', '\u{bffff}'),
+    ('\u{cfffe}', '\u{cffff}'),
+    ('\u{dfffe}', '\u{dffff}'),
     ('\u{e0000}', '\u{e0fff}'),
+    ('\u{efffe}', '\u{effff}'),
+    ('\u{ffffe}', '\u{fffff}'),
+    ('\u{10fffe}', '\u{10ffff}'),
 ];
 
 /// Returns true for a character that is not shown as it is.
@@ -181,7 +199,7 @@ mod tests {
 
     #[test]
     fn unsafe_characters_are_those_of_unicode() {
-        let classes = r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]";
+        let classes = r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]";
         let is_invisible = Regex::new(classes).expect("these classes exist");
         let mut text = String::new();
         for c in '\0'..=char::MAX {

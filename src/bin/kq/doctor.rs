@@ -110,6 +110,10 @@ impl Args {
             OutputFormat::Table => {
                 finding_view::advice(&report.items).iter().for_each(|advice| note("fix", advice));
             }
+            // A name does not say what was not checked.
+            OutputFormat::Name => {
+                report.basis.missing.iter().for_each(|it| note("missing", &it.to_string()));
+            }
             _ => {}
         }
         Ok(match report.has_failed() {

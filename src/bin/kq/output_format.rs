@@ -184,6 +184,11 @@ impl OutputFormat {
         matches!(self, Self::Table | Self::Wide | Self::Name)
     }
 
+    /// Returns true for formats that have all of an answer, with its basis.
+    pub fn has_basis(self) -> bool {
+        matches!(self, Self::Json | Self::Yaml)
+    }
+
     /// Writes an answer whose rows have no names.
     pub fn write<T: Answer, A: Display, B: Display>(
         self,

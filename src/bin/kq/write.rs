@@ -20,12 +20,22 @@ use std::fmt::Display;
 use std::io::{self, BufRead, BufWriter, IsTerminal, Write};
 use std::sync::OnceLock;
 
-/// Writes an answer in a structured form.
+/// Writes an answer in a structured form. Where the form has no place for the facts that the answer lacks, they are notes.
 pub fn answer<A: Answer>(output: OutputFormat, answer: &A) -> Result<(), Failure> {
+    if !output.has_basis() {
+        answer.basis().missing.iter().for_each(|it| note("missing", &it.to_string()));
+    }
     if output == OutputFormat::Exchange(Exchange::Metrics) {
         check_unordered()?;
         let mut metrics = Metrics::default();
         answer.metrics(&mut metrics);
+        let missing = answer.basis().missing.len();
+        let missing = i32::try_from(missing).unwrap_or(i32::MAX);
+        metrics.gauge(
+            "kq_missing_facts",
+            "Facts that the answer lacks; 0 where it is complete",
+            [(Vec::new(), Some(missing))],
+        );
         return to_stdout(|out| writeln!(out, "{metrics}"));
     }
     value(output, &Document::of(answer))
@@ -171,11 +181,12 @@ pub fn findings<A: Answer>(
 ) -> Result<Code, Failure> {
     match output {
         OutputFormat::Exchange(Exchange::Sarif) => {
-            value(OutputFormat::Json, &sarif(items))?;
-            return Ok(code_of(lint, items));
+            let code = code_of(lint, items);
+            value(OutputFormat::Json, &sarif(items, lint.basis(), code as u8))?;
+            return Ok(code);
         }
         OutputFormat::Exchange(Exchange::Junit) => {
-            verbatim(junit(A::KIND, items).lines().map(str::to_owned))?;
+            verbatim(junit(A::KIND, items, lint.basis()).lines().map(str::to_owned))?;
             return Ok(code_of(lint, items));
         }
         _ => {}
