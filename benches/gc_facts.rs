@@ -4,10 +4,10 @@
 //! The runtime is this program once more, so that the memory of one is not that of the other. With
 //! `KQ_PEAK` set nothing is timed; the peak of the memory of one reading is printed.
 
-#![expect(clippy::disallowed_methods, reason = "the server has to be told apart from its client")]
+#![expect(clippy::disallowed_methods, reason = "the server must differ from its client")]
 #![expect(clippy::disallowed_macros, reason = "it prints what was measured")]
 
-#[expect(dead_code, reason = "it answers more than is asked here")]
+#[expect(dead_code, reason = "it answers more calls than this benchmark sends")]
 #[path = "../tests/suite/edges/cri/fake.rs"]
 mod fake;
 #[allow(dead_code, reason = "one of them is used here")]

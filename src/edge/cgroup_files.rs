@@ -6,6 +6,7 @@
 
 use crate::edge::host::{ReadError, open_folder};
 use crate::edge::input::plain;
+use crate::edge::watchdog::reading;
 use crate::facts::cgroup_file::{CgroupFile, FileUse};
 use crate::facts::cgroup_layout::CgroupLayout;
 use crate::facts::cgroup_mode::CgroupVersion;
@@ -65,6 +66,7 @@ impl KernelFiles {
     }
 
     fn read_text(&self, cgroup: &str, file: &str) -> Result<String, String> {
+        let _reading = reading(cgroup);
         let (mount, _) = self.place(file)?;
         let open = self.open_beneath(mount, cgroup, file, OFlags::RDONLY)?;
         let mut text = Vec::new();

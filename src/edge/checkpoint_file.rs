@@ -9,6 +9,7 @@ use crate::edge::input::plain;
 use crate::edge::memory;
 use crate::edge::place::folder_to_write;
 use crate::edge::replace::{Access, NotReplaced, Sibling, is_left_behind};
+use crate::edge::watchdog::reading;
 use crate::facts::checkpoint::LARGEST;
 use rustix::fd::OwnedFd;
 use rustix::fs::{
@@ -73,6 +74,7 @@ impl CheckpointFile {
     ///
     /// Fails where the folder is none, and for a path without a name.
     pub fn open(root: &Path, path: &str) -> Result<Self, CheckpointFileError> {
+        let _reading = reading(path);
         let fail = |error| CheckpointFileError::Read { path: path.to_owned(), error };
         let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
         if name.is_empty() || name == "." || name == ".." {
@@ -98,6 +100,7 @@ impl CheckpointFile {
     }
 
     fn read_named(&self, name: &OsStr) -> Result<Vec<u8>, CheckpointFileError> {
+        let _reading = reading(&name.to_string_lossy());
         let fail = |error| CheckpointFileError::Read { path: self.path.clone(), error };
         let (file, _) = self.open_named(name).map_err(fail)?;
         let mut content = Vec::new();

@@ -15,6 +15,7 @@ use crate::edge::memory;
 use crate::edge::place::folder_to_write;
 use crate::edge::replace::{Access, NotReplaced, Sibling, is_left_behind};
 use crate::edge::trust::{NamedBy, read_trusted};
+use crate::edge::watchdog::reading;
 use crate::facts::image_records::{ImageRecords, LARGEST, RecordsError};
 use crate::facts::lookup::Lookup;
 use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags};
@@ -98,6 +99,7 @@ impl<E: std::error::Error + 'static> RecordFileError<E> {
 
 /// Reads the records of a node, from a file beneath its root; one that the operator did not name must be trusted.
 pub fn read_records(host_root: &Path, path: &str, named_by: NamedBy) -> Lookup<ImageRecords> {
+    let _reading = reading(path);
     let read = match named_by {
         NamedBy::Operator => read_beneath(host_root, path, LARGEST as u64),
         NamedBy::Node => read_trusted(host_root, path, LARGEST as u64),

@@ -88,15 +88,26 @@ pub fn suspects(root: &Path) -> Result<Vec<Suspect>, FindKubeletError> {
 }
 
 /// A process whose name is a kubelet's, and what the kernel says of it. Its memory is not read, because it can block the
-/// reader: `cmdline` comes after the process is known to be trusted.
+/// reader: `cmdline` comes after the process is known to be trusted, and to be on the node.
 struct Named {
     comm: String,
     stat: String,
-    /// Its PID namespace and its cgroups are those of a container.
-    is_in_container: bool,
+    place: Place,
     /// Why it is not trusted.
     distrust: Option<String>,
 }
+
+/// Where a process is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Node,
+    Container,
+    Unknown,
+}
+
+/// Why the place of a process is unknown.
+const UNKNOWN_PLACE: &str = "it may be in a container: its cgroup is outside of kq's cgroup namespace, and its mounts are \
+                             not those of process 1, or not shown";
 
 impl Named {
     /// Reads about a process; `None`: it has another name, or has ended.
@@ -111,26 +122,37 @@ impl Named {
             // Nearly every process of a node.
             return None;
         }
-        let (Some(status), Some(stat)) = (read(root, &file("status")), read(root, &file("stat")))
+        // The start comes first: what is read after it is compared with a second reading.
+        let (Some(stat), Some(status)) = (read(root, &file("stat")), read(root, &file("status")))
         else {
             return Some(Err(Unreadable));
         };
-        // The kernel has it of every process; a copy of a node's files may lack it.
-        let cgroups = read(root, &file("cgroup"));
-        let place = cgroups.map_or(CgroupPlace::Node, |text| cgroup_place(&text));
-        let is_in_container = has_own_pids(&status)
-            || match place {
-                CgroupPlace::Pod => true,
-                CgroupPlace::Node => false,
-                CgroupPlace::Outside => !shares_mounts(root, pid),
-            };
-        let distrust = check_process(root, pid, &status).err();
-        Some(Ok(Self { comm, stat, is_in_container, distrust }))
+        let place = place_of(root, pid, &status);
+        let distrust = match place {
+            // Its program is on file systems of its own choice.
+            Place::Container => check_users(root, pid, &status),
+            Place::Node | Place::Unknown => check_process(root, pid, &status),
+        };
+        Some(Ok(Self { comm, stat, place, distrust: distrust.err() }))
     }
 }
 
 /// The kernel does not show a process, or it has ended.
 struct Unreadable;
+
+fn place_of(root: &Path, pid: i32, status: &str) -> Place {
+    if has_own_pids(status) {
+        return Place::Container;
+    }
+    // The kernel has it of every process; a copy of a node's files may lack it.
+    let Some(cgroups) = read(root, &format!("/proc/{pid}/cgroup")) else { return Place::Node };
+    match cgroup_place(&cgroups, read(root, "/proc/1/cgroup").as_deref()) {
+        CgroupPlace::Pod => Place::Container,
+        CgroupPlace::Node => Place::Node,
+        CgroupPlace::Outside if shares_mounts(root, pid) => Place::Node,
+        CgroupPlace::Outside => Place::Unknown,
+    }
+}
 
 /// Returns true for a process with the mounts of the node's first process.
 fn shares_mounts(root: &Path, pid: i32) -> bool {
@@ -153,18 +175,19 @@ fn suspect(root: &Path, pid: i32) -> Option<Suspect> {
     if let Some(reason) = named.distrust {
         return Some(unsure(reason));
     }
+    let plugins = plugin_folder(root, pid);
+    if named.place != Place::Node {
+        // Nothing else of it counts, and its command line could name files of the host.
+        let doubt = "it looks like a kubelet in a container".to_owned();
+        return Some(Suspect { plugins, ..unsure(doubt) });
+    }
     let Ok(command_line) = read_beneath(root, &format!("/proc/{pid}/cmdline"), LIMIT) else {
         return unreadable();
     };
     let texts = texts(root, pid, &named, &command_line, None);
     let process = recognise(&texts, &NoFiles)?;
-    let doubt = "it looks like a kubelet in a container".to_owned();
-    Some(Suspect {
-        pid,
-        doubt: named.is_in_container.then_some(doubt),
-        plugins: plugin_folder(root, pid),
-        root_dir: with_files(root, &texts, process).interpreted().root_dir,
-    })
+    let root_dir = with_files(root, &texts, process).interpreted().root_dir;
+    Some(Suspect { pid, doubt: None, plugins, root_dir })
 }
 
 /// Returns the texts about a trusted process.
@@ -193,6 +216,8 @@ pub struct FoundKubelets {
     pub trusted: Vec<KubeletProcess>,
     /// The others, each with the reason.
     pub refused: Vec<FailedSource>,
+    /// One of these may be the node's kubelet.
+    pub may_run: bool,
 }
 
 /// The reason if the processes could be listed and none is a kubelet.
@@ -208,11 +233,11 @@ pub const NONE_RUNS: &str = "no kubelet runs on this node";
 ///
 /// Fails where the node's processes cannot be listed.
 pub fn find_kubelet(root: &Path) -> Result<Lookup<KubeletProcess>, FindKubeletError> {
-    let FoundKubelets { trusted, refused: mut tried } = find_kubelets(root)?;
+    let FoundKubelets { trusted, refused: mut tried, may_run } = find_kubelets(root)?;
     let mut trusted = trusted.into_iter();
     let Some(mut first) = trusted.next() else {
-        let reason = NONE_RUNS.to_owned();
-        tried.push(FailedSource { source: "/proc".to_owned(), reason });
+        let reason = if may_run { "it is unknown whether a kubelet runs" } else { NONE_RUNS };
+        tried.push(FailedSource { source: "/proc".to_owned(), reason: reason.to_owned() });
         return Ok(Lookup { found: None, tried });
     };
     first.others = trusted.map(|process| process.pid).collect();
@@ -242,8 +267,16 @@ pub fn find_kubelets(root: &Path) -> Result<FoundKubelets, FindKubeletError> {
         match look_at(root, pid, boot_time) {
             None => {}
             Some(Ok(process)) => found.trusted.push(process),
-            Some(Err(reason)) => {
-                let reason = format!("is called kubelet and is not trusted: {reason}");
+            Some(Err(refusal)) => {
+                let reason = match refusal {
+                    Refusal::Distrust(reason) => {
+                        format!("is called kubelet and is not trusted: {reason}")
+                    }
+                    Refusal::UnknownPlace => {
+                        found.may_run = true;
+                        format!("is called kubelet and is not used: {UNKNOWN_PLACE}")
+                    }
+                };
                 found.refused.push(FailedSource { source: format!("/proc/{pid}"), reason });
             }
         }
@@ -252,13 +285,19 @@ pub fn find_kubelets(root: &Path) -> Result<FoundKubelets, FindKubeletError> {
     Ok(found)
 }
 
-/// Checks that all user IDs of a process are a trusted user's, and that its program is trusted.
-fn check_process(root: &Path, pid: i32, status: &str) -> Result<(), String> {
+/// Checks that all user IDs of a process are a trusted user's.
+fn check_users(root: &Path, pid: i32, status: &str) -> Result<(), String> {
     let ids = user_ids(status).or_else(|| Some(vec![owner_of_copy(root, pid)?]));
     let ids = ids.ok_or("its user is not known")?;
     if let Some(uid) = ids.into_iter().find(|uid| !is_trusted_user(*uid)) {
         return Err(format!("it runs as user {uid}, expected {}", trusted_users()));
     }
+    Ok(())
+}
+
+/// Checks that all user IDs of a process are a trusted user's, and that its program is trusted.
+fn check_process(root: &Path, pid: i32, status: &str) -> Result<(), String> {
+    check_users(root, pid, status)?;
     check_process_program(root, pid).map_err(|error| match error {
         ReadError::Untrusted(reason) => reason,
         error => error.to_string(),
@@ -290,25 +329,34 @@ fn look_at(
     root: &Path,
     pid: i32,
     boot_time: Option<i64>,
-) -> Option<Result<KubeletProcess, String>> {
+) -> Option<Result<KubeletProcess, Refusal>> {
     let named = Named::read(root, pid)?.ok()?;
-    if named.is_in_container {
-        return None;
+    match (named.place, named.distrust.clone()) {
+        (Place::Container, _) => return None,
+        (_, Some(reason)) => return Some(Err(Refusal::Distrust(reason))),
+        (Place::Unknown, None) => return Some(Err(Refusal::UnknownPlace)),
+        (Place::Node, None) => {}
     }
-    if let Some(reason) = named.distrust {
-        return Some(Err(reason));
-    }
-    let file = |name: &str| format!("/proc/{pid}/{name}");
-    let command_line = read_beneath(root, &file("cmdline"), LIMIT).ok()?;
+    let line = || read_beneath(root, &format!("/proc/{pid}/cmdline"), LIMIT).ok();
+    let command_line = line()?;
     let texts = texts(root, pid, &named, &command_line, boot_time);
     let process = recognise(&texts, &NoFiles)?;
-    // The process ID may be reused between two reads, and the process can execute a
-    // program that runs as root.
-    let still = start_ticks(&read(root, &file("stat"))?)?;
-    let is_same = still == process.start_ticks
-        && read(root, &file("comm")).as_ref() == Some(&named.comm)
-        && read_beneath(root, &file("cmdline"), LIMIT).is_ok_and(|line| line == command_line);
+    // The process ID may be reused between two reads, and the process can execute another program.
+    let again = Named::read(root, pid)?.ok()?;
+    let is_same = start_ticks(&again.stat) == Some(process.start_ticks)
+        && again.comm == named.comm
+        && again.place == Place::Node
+        && again.distrust.is_none()
+        && line().as_ref() == Some(&command_line);
     is_same.then(|| Ok(with_files(root, &texts, process)))
+}
+
+/// Why a process with a kubelet's name does not count.
+enum Refusal {
+    /// It is not trusted.
+    Distrust(String),
+    /// It may be in a container.
+    UnknownPlace,
 }
 
 /// Reads the flag files of a trusted kubelet that runs inside another program.

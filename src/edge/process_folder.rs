@@ -32,7 +32,10 @@ const LOCAL: [&str; 12] = [
 pub(super) fn plugin_folder(root: &Path, pid: i32) -> Option<PluginFolder> {
     let mounts = read_beneath(root, &format!("/proc/{pid}/mountinfo"), LIMIT).ok()?;
     let mounts = Mounts::parse(&String::from_utf8_lossy(&mounts));
-    if !mounts.above(PLUGIN_FOLDER).all(|mount| LOCAL.contains(&mount.kind.as_str())) {
+    let mut mounts = mounts.above(PLUGIN_FOLDER).peekable();
+    // After chroot, no mount above the root is shown.
+    mounts.peek()?;
+    if !mounts.all(|mount| LOCAL.contains(&mount.kind.as_str())) {
         return None;
     }
     let _reading = reading(&format!("/proc/{pid}/root{PLUGIN_FOLDER}"));

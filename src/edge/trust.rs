@@ -19,7 +19,7 @@
 //! reads or connects to the checked descriptor, or a name in a checked folder.
 
 use crate::edge::host::{
-    MOST_LINKS, ReadError, expect_kind, link_beneath, names_in, open, open_folder, parts, system,
+    MOST_LINKS, ReadError, expect_kind, names_in, open, open_folder, parts, system,
 };
 use crate::edge::input::plain;
 use crate::edge::memory;
@@ -33,6 +33,8 @@ use std::io::Read;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// The permission bits of a file with write permission for a group or by an access control list.
 const WRITE_OF_GROUP: u32 = 0o020;
@@ -45,6 +47,9 @@ const SET_ID: u32 = 0o6000;
 
 /// The attribute with the access control list of a file that has one.
 const ACCESS_LIST: &str = "system.posix_acl_access";
+
+/// The file systems of the kernel: proc, tracefs, debugfs.
+const KERNELS: [fs::FsWord; 3] = [fs::PROC_SUPER_MAGIC, 0x7472_6163, 0x6462_6720];
 
 /// The origin of a path or an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +88,7 @@ pub fn read_trusted(root: &Path, path: &str, limit: u64) -> Result<Vec<u8>, Read
 ///
 /// Fails as [`list_beneath`](crate::edge::host::list_beneath) does, and with [`ReadError::Untrusted`].
 pub fn list_trusted(root: &Path, path: &str) -> Result<Vec<String>, ReadError> {
+    let _reading = reading(path);
     let place = walk(root, path)?;
     expect_kind(&place.file, FileType::Directory)?;
     names_in(&place.file, path)
@@ -245,7 +251,7 @@ fn open_program(checked: &OwnedFd, shown: &str) -> Result<File, ReadError> {
 /// The file of a running program cannot be replaced, so the folders above it do not matter here.
 pub(in crate::edge) fn check_process_program(root: &Path, pid: i32) -> Result<(), ReadError> {
     let running = match running_program(root, pid) {
-        Err(ReadError::Absent | ReadError::System(_)) => return Ok(()),
+        Err(ReadError::Absent) => return Ok(()),
         running => running?,
     };
     check_program(&running.stat, &running.path)?;
@@ -264,14 +270,20 @@ fn running_program(root: &Path, pid: i32) -> Result<RunningProgram, ReadError> {
     let link = format!("/proc/{pid}/exe");
     let _reading = reading(&link);
     let folder = open_folder(root, &format!("/proc/{pid}"))?;
-    let path = link_beneath(root, &link)?;
     let is_kernels = fs::fstatfs(&folder).is_ok_and(|found| found.f_type == fs::PROC_SUPER_MAGIC);
     let file = match is_kernels {
         // The link leads to the file itself, even without a path.
         true => fs::openat(&folder, "exe", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
-            .map_err(system)?,
+            // Not shown to kq.
+            .map_err(|error| match error {
+                Errno::ACCESS | Errno::PERM => ReadError::Absent,
+                error => system(error),
+            })?,
         false => open(root, &link, OFlags::PATH)?,
     };
+    // For messages; it can be any bytes, and a plain file in a copy.
+    let path = fs::readlinkat(&folder, "exe", Vec::new());
+    let path = path.map_or_else(|_| link.clone(), |path| path.to_string_lossy().into_owned());
     let stat = fs::fstat(&file).map_err(system)?;
     let path = if path.starts_with('/') { path } else { link };
     Ok(RunningProgram { file, stat, path })
@@ -312,7 +324,7 @@ fn walk(root: &Path, path: &str) -> Result<Place, ReadError> {
         let file = fs::openat(folder, &part, flags, Mode::empty()).map_err(system)?;
         let device = device_of(&file)?;
         if device != *above_device {
-            check_mount(device, &shown)?;
+            check_mount(&file, device, &shown)?;
         }
         let stat = fs::fstat(&file).map_err(system)?;
         match kind_of(&stat) {
@@ -364,18 +376,43 @@ fn device_of(file: &OwnedFd) -> Result<(u32, u32), ReadError> {
     }
 }
 
-/// Rejects a FUSE file system that another user mounted: its program decides who seems to own what is there.
-fn check_mount((major, minor): (u32, u32), shown: &Path) -> Result<(), ReadError> {
-    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    let mounts = Mounts::parse(&mounts);
-    let mount = mounts.of_device(&format!("{major}:{minor}"));
-    match mount.and_then(|mount| mount.mounted_by).filter(|uid| !is_trusted_user(*uid)) {
-        None => Ok(()),
-        Some(uid) => {
-            let shown = shown.display();
-            Err(untrusted(format!("{shown} is on a FUSE file system that user {uid} mounted")))
-        }
+/// Rejects a FUSE file system that another user mounted: its program decides who seems to own what is there. So it does for
+/// one whose mount is not shown, as in another mount namespace.
+fn check_mount(file: &OwnedFd, device: (u32, u32), shown: &Path) -> Result<(), ReadError> {
+    let by = match mounted_by(device) {
+        Some(None) => return Ok(()),
+        Some(Some(uid)) if is_trusted_user(uid) => return Ok(()),
+        Some(Some(uid)) => format!("that user {uid} mounted"),
+        None => match fs::fstatfs(file).map_err(system)?.f_type == FUSE {
+            false => return Ok(()),
+            true => "of another mount namespace".to_owned(),
+        },
+    };
+    Err(untrusted(format!("{} is on a FUSE file system {by}", shown.display())))
+}
+
+/// `FUSE_SUPER_MAGIC`
+const FUSE: fs::FsWord = 0x6573_5546;
+
+/// How long a reading of the mounts counts.
+const MOUNTS_AGE: Duration = Duration::from_secs(1);
+
+/// The mounts, which every path needs, and which may be thousands.
+static MOUNTS: Mutex<Option<(Instant, Mounts)>> = Mutex::new(None);
+
+/// Returns the user who mounted a file system, for FUSE; `None`: it is not among kq's mounts.
+fn mounted_by((major, minor): (u32, u32)) -> Option<Option<u32>> {
+    let mut cache = MOUNTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let device = format!("{major}:{minor}");
+    let is_fresh = |(at, mounts): &(Instant, Mounts)| {
+        at.elapsed() < MOUNTS_AGE && mounts.of_device(&device).is_some()
+    };
+    if !cache.as_ref().is_some_and(is_fresh) {
+        let text = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        *cache = Some((Instant::now(), Mounts::parse(&text)));
     }
+    let (_, mounts) = cache.as_ref()?;
+    Some(mounts.of_device(&device)?.mounted_by)
 }
 
 fn read_at(place: Place, limit: u64) -> Result<Vec<u8>, ReadError> {
@@ -387,6 +424,10 @@ fn read_at(place: Place, limit: u64) -> Result<Vec<u8>, ReadError> {
     let file = fs::openat(&place.folder, &place.name, flags, Mode::empty()).map_err(system)?;
     expect_kind(&file, FileType::RegularFile)?;
     check_file(&file, &fs::fstat(&file).map_err(system)?, &place.shown)?;
+    // Reading some of them takes the content away from others, and some have no end.
+    if KERNELS.contains(&fs::fstatfs(&file).map_err(system)?.f_type) {
+        return Err(untrusted(format!("{} is a file of the kernel", place.shown)));
+    }
     let mut content = Vec::new();
     memory::Counting::new(&place.shown, File::from(file))
         .take(limit.saturating_add(1))

@@ -49,7 +49,11 @@ fn of_program(root: &Path, process: &KubeletProcess) -> Lookup<String> {
     let source = format!("/proc/{}/exe", process.pid);
     let version = TrustedProgram::of_process(root, process.pid)
         .map_err(|error| error.to_string())
-        .and_then(|program| program_version(&program).map_err(|error| error.to_string()));
+        .and_then(|program| program_version(&program).map_err(|error| error.to_string()))
+        .and_then(|found| match found.name.as_str() {
+            "Kubernetes" => Ok(found),
+            name => Err(format!("its file is that of {name}")),
+        });
     match version {
         Ok(version) => Lookup::found(source, version.version),
         Err(reason) => Lookup::failed(source, reason),

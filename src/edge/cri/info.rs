@@ -180,6 +180,10 @@ pub(super) fn version(
     })?;
     let path = program.path().to_owned();
     let error = match program_version(&program) {
+        // Any program in C could print its version as crun does.
+        Ok(found) if found.name == "crun" && !path.ends_with("run") && !path.contains("crun") => {
+            "its file looks like that of crun, but its name does not".to_owned()
+        }
         Ok(found) => return Ok(LowLevelRuntime { name: found.name, version: found.version, path }),
         Err(error) => chain(&error),
     };

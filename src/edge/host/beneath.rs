@@ -93,6 +93,7 @@ pub fn link_beneath(root: &Path, path: &str) -> Result<String, ReadError> {
 
 /// Opens a folder below the node's root.
 pub(in crate::edge) fn folder_beneath(root: &Path, path: &str) -> Result<OwnedFd, ReadError> {
+    let _reading = reading(path);
     expect_kind(&open(root, path, OFlags::PATH)?, FileType::Directory)?;
     open(root, path, OFlags::RDONLY | OFlags::DIRECTORY)
 }

@@ -94,12 +94,13 @@ impl<'f> Program<'f> {
         read(self.file, place, most)
     }
 
-    /// Reads a section in pieces that overlap, so that a text of at most `overlap` bytes is whole in one of them.
+    /// Reads a section in pieces that overlap, so that a text of at most `overlap` bytes is whole in one of them, with the
+    /// byte before it. `look` gets a piece, and whether it is the first.
     pub(super) fn pieces(
         &self,
         place: Span,
         overlap: usize,
-        mut look: impl FnMut(&[u8]),
+        mut look: impl FnMut(&[u8], bool),
     ) -> Result<(), ProgramVersionError> {
         let mut piece = vec![0; PIECE];
         let (mut at, end) =
@@ -108,7 +109,7 @@ impl<'f> Program<'f> {
             let want = usize::try_from(end - at).unwrap_or(PIECE).min(PIECE);
             let Some(buffer) = piece.get_mut(..want) else { break };
             let length = read_up_to(self.file, buffer, at)?;
-            look(piece.get(..length).unwrap_or_default());
+            look(piece.get(..length).unwrap_or_default(), at == place.offset);
             // The last piece, or the end of a file that is shorter than it states.
             if length < want || length <= overlap || at + length as u64 >= end {
                 break;

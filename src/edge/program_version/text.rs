@@ -41,11 +41,11 @@ pub(super) fn texts(
             found.insert(text.to_owned());
         }
     };
-    program.pieces(place, LONGEST, |piece| match find {
+    program.pieces(place, LONGEST, |piece, is_first| match find {
         Find::Beginning(needle) => memmem::find_iter(piece, needle).for_each(|at| {
             let tail = piece.get(at..).unwrap_or_default();
             let length = tail.iter().take(LONGEST).position(|byte| *byte == 0);
-            take(length.and_then(|length| whole(piece, at, at + length)));
+            take(length.and_then(|length| whole(piece, at, at + length, is_first)));
         }),
         Find::Dotted => {
             let mut last = 0;
@@ -54,13 +54,13 @@ pub(super) fn texts(
                 let word = tail.iter().take(LONGEST).take_while(|byte| is_of_version(**byte));
                 let end = dot + word.count();
                 if end > last && piece.get(end) == Some(&0) {
-                    take(before(piece, end));
+                    take(before(piece, end, is_first));
                 }
                 last = end;
             }
         }
         Find::End(needle) => {
-            memmem::find_iter(piece, needle).for_each(|end| take(before(piece, end)));
+            memmem::find_iter(piece, needle).for_each(|end| take(before(piece, end, is_first)));
         }
         Find::EndOfMany(needle) => memmem::find_iter(piece, needle).for_each(|end| {
             let head = piece.get(end.saturating_sub(LONGEST / 4)..end).unwrap_or_default();
@@ -72,16 +72,21 @@ pub(super) fn texts(
 }
 
 /// Returns the word that ends at a place.
-fn before(piece: &[u8], end: usize) -> Option<&str> {
+fn before(piece: &[u8], end: usize, is_first: bool) -> Option<&str> {
     let head = piece.get(end.saturating_sub(LONGEST)..end)?;
     let length = head.iter().rev().take_while(|byte| is_of_version(**byte)).count();
-    whole(piece, end - length, end)
+    whole(piece, end - length, end, is_first)
 }
 
 /// Returns a text if it is a word of its own: a text of a version that a longer one, such as a path, contains is none.
-fn whole(piece: &[u8], start: usize, end: usize) -> Option<&str> {
+fn whole(piece: &[u8], start: usize, end: usize, is_first: bool) -> Option<&str> {
     let text = piece.get(start..end).filter(|text| (1..=LONGEST / 2).contains(&text.len()))?;
-    let before = start.checked_sub(1).and_then(|at| piece.get(at)).copied().unwrap_or_default();
+    // The beginning of a later piece is in the one before it, with what precedes it.
+    let before = match start.checked_sub(1) {
+        Some(at) => piece.get(at).copied()?,
+        None if is_first => 0,
+        None => return None,
+    };
     let is_word = !is_of_version(before) && !b"/@_".contains(&before);
     let text = std::str::from_utf8(text).ok()?;
     (is_word && text.bytes().all(is_of_version)).then_some(text)

@@ -29,45 +29,64 @@ pub enum CgroupPlace {
     Outside,
 }
 
-/// Returns the place of a process, given the text of its `cgroup`.
+/// Returns the place of a process, given the text of its `cgroup` and that of the node's first process.
 ///
 /// A reader in a cgroup namespace of its own, as in a pod, sees a path relative to its own cgroup: the names above the
-/// place where both paths part are missing, `kubepods` among them.
+/// place where both paths part are missing, `kubepods` among them. The path of the first process leads up to the root.
 ///
-/// | path                                          | of                                             |
-/// |-----------------------------------------------|------------------------------------------------|
-/// | `/kubepods.slice/...`, `/../kubepods.slice/..`| a pod                                          |
-/// | `/../ID`                                      | another container of the reader's pod          |
-/// | `/../../podUID/ID`, `/../../../burstable/...` | another pod                                    |
-/// | `/../../../system.slice/kubelet.service`      | the node: pods are in no slice but `kubepods`  |
-/// | `/../../../kubelet`                           | unknown                                        |
-pub fn cgroup_place(text: &str) -> CgroupPlace {
-    let places = text.lines().map(|line| place(line.splitn(3, ':').nth(2).unwrap_or_default()));
-    places
-        .max_by_key(|place| match place {
-            CgroupPlace::Node => 0,
-            CgroupPlace::Outside => 1,
-            CgroupPlace::Pod => 2,
-        })
-        .unwrap_or(CgroupPlace::Outside)
+/// | path                                          | of                                                       |
+/// |-----------------------------------------------|----------------------------------------------------------|
+/// | `/kubepods.slice/...`, `/../kubepods.slice/..`| a pod                                                    |
+/// | `/../../podUID/ID`, `/../../../burstable/...` | another pod                                              |
+/// | up to the root: `/../../../podruntime/kubelet`| the node: the paths part above the pods                  |
+/// | `/../../../system.slice/kubelet.service`      | the node: pods are in no slice but `kubepods`            |
+/// | `/../ID`, `/../kubelet.service`               | unknown: a container of the reader's pod, or its neighbour|
+pub fn cgroup_place(text: &str, first: Option<&str>) -> CgroupPlace {
+    let places = text.lines().map(|line| {
+        let (_, controllers, path) = parts(line);
+        let same = |line: &&str| parts(line).1 == controllers;
+        let first = first.and_then(|text| text.lines().find(same));
+        place(path, first.map(|line| up(parts(line).2)))
+    });
+    let worst = |place: &CgroupPlace| match place {
+        CgroupPlace::Node => 0,
+        CgroupPlace::Outside => 1,
+        CgroupPlace::Pod => 2,
+    };
+    places.max_by_key(worst).unwrap_or(CgroupPlace::Outside)
 }
 
-fn place(path: &str) -> CgroupPlace {
+/// Splits `ID:CONTROLLERS:PATH`.
+fn parts(line: &str) -> (&str, &str, &str) {
+    let mut parts = line.splitn(3, ':');
+    let mut part = || parts.next().unwrap_or_default();
+    (part(), part(), part())
+}
+
+fn names(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|name| !name.is_empty())
+}
+
+/// Counts the levels that a path leads up.
+fn up(path: &str) -> usize {
+    names(path).take_while(|name| *name == "..").count()
+}
+
+fn place(path: &str, to_the_root: Option<usize>) -> CgroupPlace {
     if path.contains("kubepods") {
         return CgroupPlace::Pod;
     }
-    let parts = || path.split('/').filter(|part| !part.is_empty());
-    let up = parts().take_while(|part| *part == "..").count();
-    let first = parts().nth(up).unwrap_or_default();
+    let up = up(path);
+    let first = names(path).nth(up).unwrap_or_default();
+    let is_uid = |name: &str| {
+        name.len() >= 32 && name.chars().all(|c| c.is_ascii_hexdigit() || c == '-' || c == '_')
+    };
+    let is_class = ["burstable", "besteffort", "guaranteed"].contains(&first);
     match up {
         0 => CgroupPlace::Node,
-        1 => CgroupPlace::Pod,
-        _ if first.ends_with(".slice") => CgroupPlace::Node,
-        _ if ["burstable", "besteffort", "guaranteed"].contains(&first)
-            || first.starts_with("pod") =>
-        {
-            CgroupPlace::Pod
-        }
+        _ if is_class || first.strip_prefix("pod").is_some_and(is_uid) => CgroupPlace::Pod,
+        _ if to_the_root.is_some_and(|root| root > 0 && up >= root) => CgroupPlace::Node,
+        2.. if first.ends_with(".slice") => CgroupPlace::Node,
         _ => CgroupPlace::Outside,
     }
 }
@@ -79,24 +98,32 @@ mod tests {
     #[test]
     fn a_path_that_leads_up_is_of_a_pod_or_unknown() {
         use CgroupPlace::{Node, Outside, Pod};
-        for (text, expected) in [
-            ("0::/system.slice/kubelet.service\n", Node),
-            ("0::/\n", Node),
-            ("0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-1.scope\n", Pod),
-            ("0::/../../pod3c9f6a1e-5b1c-4d0e-9a55-0c8a5a3b7d10/abc\n", Pod),
-            ("0::/../../../burstable/pod1/abc\n", Pod),
-            ("0::/../../../../kubepods-burstable.slice/x\n", Pod),
-            ("0::/../abc\n", Pod),
-            ("0::/../system.slice\n", Pod),
-            ("0::/../../../../system.slice/kubelet.service\n", Node),
-            ("0::/../../../podruntime.slice/kubelet.service\n", Node),
-            ("0::/../../../kubelet\n", Outside),
-            ("0::/../..\n", Outside),
-            ("", Outside),
-            ("4:memory:/kubelet\n1:name=systemd:/../../pod1/abc\n0::/\n", Pod),
-            ("4:memory:/kubelet\n1:name=systemd:/system.slice/kubelet.service\n", Node),
+        const UID: &str = "pod3c9f6a1e-5b1c-4d0e-9a55-0c8a5a3b7d10";
+        let deep = Some("0::/../../../../init.scope\n");
+        for (text, first, expected) in [
+            ("0::/system.slice/kubelet.service\n", Some("0::/init.scope\n"), Node),
+            ("0::/\n", None, Node),
+            ("0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-1.scope\n", None, Pod),
+            (&format!("0::/../../{UID}/abc\n"), deep, Pod),
+            (&format!("0::/../../{UID}/abc\n"), None, Pod),
+            ("0::/../../../burstable/pod1/abc\n", deep, Pod),
+            ("0::/../../../../kubepods-burstable.slice/x\n", deep, Pod),
+            ("0::/../abc\n", deep, Outside),
+            ("0::/../system.slice\n", deep, Outside),
+            ("0::/../../../../system.slice/kubelet.service\n", deep, Node),
+            ("0::/../../../../system.slice/kubelet.service\n", None, Node),
+            ("0::/../../../podruntime.slice/kubelet.service\n", deep, Node),
+            // Talos, RKE1, and a reader in a container of the node itself.
+            ("0::/../../../../podruntime/kubelet\n", deep, Node),
+            ("0::/../../../../docker/abc\n", deep, Node),
+            ("0::/../../../kubelet\n", deep, Outside),
+            ("0::/../kubelet.service\n", Some("0::/../../init.scope\n"), Outside),
+            ("0::/../..\n", deep, Outside),
+            ("", None, Outside),
+            (&format!("4:memory:/kubelet\n1:name=systemd:/../../{UID}/abc\n0::/\n"), None, Pod),
+            ("4:memory:/kubelet\n1:name=systemd:/system.slice/kubelet.service\n", None, Node),
         ] {
-            assert_eq!(cgroup_place(text), expected, "{text}");
+            assert_eq!(cgroup_place(text, first), expected, "{text} {first:?}");
         }
     }
 
