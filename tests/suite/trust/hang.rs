@@ -168,6 +168,9 @@ struct Container {
 
 impl Container {
     fn start(root: PathBuf) -> Self {
+        // As of a container, its root is a mount.
+        let mount = Command::new("mount").arg("--rbind").args([&root, &root]).status();
+        assert!(mount.is_ok_and(|status| status.success()));
         for folder in ["lib", "lib64", "usr", "bin", "proc"] {
             fs::create_dir_all(root.join(folder)).expect("a folder");
             let bound = Command::new("mount")
@@ -202,6 +205,7 @@ impl Drop for Container {
         for folder in ["proc", "bin", "usr", "lib64", "lib"] {
             let _ = unmount(self.root.join(folder), UnmountFlags::DETACH);
         }
+        let _ = unmount(&self.root, UnmountFlags::DETACH);
     }
 }
 
