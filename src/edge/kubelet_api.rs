@@ -3,27 +3,27 @@
 //! The kubelet listens on an authenticated port with TLS and, if configured, on a read-only port without. The choice of
 //! port and credentials is in [`facts::kubelet_endpoint`](crate::facts::kubelet_endpoint).
 //!
-//! kq verifies that the server on the kubelet's port is the kubelet: any process can listen on a port that the kubelet does not use at the moment. There are two proofs: the server
-//! shows the certificate in the kubelet's own folder, or the listening socket belongs to the kubelet's
-//! process.
+//! kq verifies that the server on the kubelet's port is the kubelet: any process can listen on a port that the kubelet
+//! does not use at the moment, and the host port of a pod redirects connections to a port that it does use. There are
+//! two proofs: the server shows the certificate in the kubelet's own folder, or the kubelet's process accepted the very
+//! connection on which kq asks.
 
-use crate::edge::host::{LIMIT, link_beneath, list_beneath, read_beneath};
+use crate::edge::host::LIMIT;
 use crate::edge::http::tls::{Identity, OTHER_CERTIFICATE, Tls, Trust, read_authorities};
 use crate::edge::http::{Deadline, Exchange, MAX_BODY, Target, read_token, run};
 use crate::edge::trust::read_trusted;
-use crate::facts::kubelet_process::{KubeletProcess, start_ticks};
-use crate::facts::tcp_listeners::listeners;
 use hyper::Method;
 use hyper::body::Bytes;
 use hyper::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue};
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
-use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tokio::net::TcpStream;
 
 pub use crate::edge::http::{HttpError, Phase};
+pub use crate::edge::kubelet_sockets::RunningKubelet;
 pub use crate::facts::kubelet_endpoint::Credentials;
 
 /// The certificates that a kubelet may show.
@@ -37,7 +37,7 @@ pub enum ServerTrust {
     Insecure,
     /// One of these, in DER, from the kubelet's own folder.
     Pinned(Vec<Vec<u8>>),
-    /// Any, also none, where the socket that listens is the kubelet's, before and after the exchange.
+    /// Any, also none, where the kubelet accepted the connection, before anything is sent on it.
     Socket(RunningKubelet),
 }
 
@@ -72,8 +72,7 @@ impl KubeletApi {
             headers.insert(AUTHORIZATION, bearer(file)?);
         }
         let tls = if target.is_tls { Some(self.tls()?) } else { None };
-        let listens = self.listeners(&target)?;
-        let answer = run(async {
+        run(async {
             let deadline = Deadline::after(deadline);
             let exchange = Exchange {
                 target: &target,
@@ -84,22 +83,12 @@ impl KubeletApi {
                 tls: tls.as_ref(),
                 max_body: MAX_BODY,
             };
-            Ok(exchange.run(&deadline).await?.body)
-        });
-        if listens != self.listeners(&target)? {
-            let reason = "another socket listens there by now".to_owned();
-            return Err(HttpError::Unknown { address: target.address, reason });
-        }
-        answer
-    }
-
-    /// Returns the sockets that listen, where they must be the kubelet's.
-    fn listeners(&self, target: &Target) -> Result<BTreeSet<u64>, HttpError> {
-        let ServerTrust::Socket(kubelet) = &self.server else { return Ok(BTreeSet::new()) };
-        let address = target.host.parse().map_err(|_| "its host is not an address".to_owned());
-        address
-            .and_then(|ip| kubelet.listeners(SocketAddr::new(ip, target.port)))
-            .map_err(|reason| HttpError::Unknown { address: target.address.clone(), reason })
+            let connection = match &self.server {
+                ServerTrust::Socket(kubelet) => connect(kubelet, &exchange, &deadline).await?,
+                _ => exchange.connect(&deadline).await?,
+            };
+            Ok(exchange.run_on(connection, &deadline).await?.body)
+        })
     }
 
     fn tls(&self) -> Result<Tls, HttpError> {
@@ -116,6 +105,22 @@ impl KubeletApi {
         };
         Tls::new(trust, identity)
     }
+}
+
+/// Connects to the kubelet, and to no other process.
+async fn connect(
+    kubelet: &RunningKubelet,
+    exchange: &Exchange<'_>,
+    deadline: &Deadline,
+) -> Result<TcpStream, HttpError> {
+    let Target { host, port, address, .. } = exchange.target;
+    let unknown = |reason| HttpError::Unknown { address: address.clone(), reason };
+    let ip = host.parse().map_err(|_| unknown("its host is not an address".to_owned()))?;
+    kubelet.listens(SocketAddr::new(ip, *port), deadline).map_err(unknown)?;
+    let connection = exchange.connect(deadline).await?;
+    let accepts = kubelet.accepts(&connection, deadline);
+    deadline.within(address, Phase::Connect, accepts).await?.map_err(unknown)?;
+    Ok(connection)
 }
 
 fn bearer(file: &std::path::Path) -> Result<HeaderValue, HttpError> {
@@ -208,69 +213,6 @@ pub fn own_certificates(root: &Path, folder: &str, tls_cert_file: Option<&str>) 
     let read = files.iter().filter_map(|file| read_trusted(root, file, LIMIT).ok());
     // The first one is the server's, the others lead to its authority.
     read.filter_map(|pem| Some(CertificateDer::from_pem_slice(&pem).ok()?.to_vec())).collect()
-}
-
-/// The running kubelet, whose sockets can be listed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunningKubelet {
-    root: PathBuf,
-    pid: i32,
-    start_ticks: u64,
-}
-
-impl RunningKubelet {
-    /// Refers to a trusted kubelet, below the node's root.
-    pub fn new(root: &Path, process: &KubeletProcess) -> Self {
-        Self { root: root.to_owned(), pid: process.pid, start_ticks: process.start_ticks }
-    }
-
-    /// Returns the listening sockets of an address, if all of them are the kubelet's.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the reason why that is unknown or false: a lowercase fragment.
-    pub(in crate::edge) fn listeners(&self, to: SocketAddr) -> Result<BTreeSet<u64>, String> {
-        let pid = self.pid;
-        let network = self.link("ns/net");
-        let own = std::fs::read_link("/proc/self/ns/net").ok();
-        if network.is_none() || network.as_deref() != own.as_deref().and_then(Path::to_str) {
-            return Err(format!("process {pid} is not known to be in kq's network"));
-        }
-        let found =
-            listeners(&self.text("net/tcp")?, &self.text("net/tcp6").unwrap_or_default(), to);
-        if found.is_empty() {
-            return Err("no socket of its network namespace listens there".to_owned());
-        }
-        let folder = format!("/proc/{pid}/fd");
-        let names =
-            list_beneath(&self.root, &folder).map_err(|error| format!("{folder}: {error}"))?;
-        let sockets: BTreeSet<u64> =
-            names.iter().filter_map(|name| inode(&self.link(&format!("fd/{name}"))?)).collect();
-        if !found.is_subset(&sockets) {
-            return Err(format!("the listening socket does not belong to process {pid}"));
-        }
-        // The process ID may have been reused meanwhile.
-        match start_ticks(&self.text("stat")?) {
-            Some(ticks) if ticks == self.start_ticks => Ok(found),
-            _ => Err(format!("process {pid} has ended")),
-        }
-    }
-
-    fn text(&self, name: &str) -> Result<String, String> {
-        let path = format!("/proc/{}/{name}", self.pid);
-        let bytes =
-            read_beneath(&self.root, &path, LIMIT).map_err(|error| format!("{path}: {error}"))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
-    }
-
-    fn link(&self, name: &str) -> Option<String> {
-        link_beneath(&self.root, &format!("/proc/{}/{name}", self.pid)).ok()
-    }
-}
-
-/// Returns the inode in `socket:[123]`.
-fn inode(link: &str) -> Option<u64> {
-    link.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
 }
 
 #[cfg(test)]

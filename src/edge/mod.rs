@@ -13,6 +13,7 @@ pub mod input;
 pub mod interrupt;
 pub mod kubelet_api;
 pub mod kubelet_files;
+mod kubelet_sockets;
 pub mod line_file;
 pub mod memory;
 pub mod own_program;

@@ -53,7 +53,7 @@ pub mod snapshot_names;
 pub mod start_warnings;
 pub mod state_files;
 pub mod stats_summary;
-pub mod tcp_listeners;
+pub mod tcp_table;
 pub mod timestamp;
 pub mod unix_sockets;
 pub mod warning;

@@ -161,6 +161,8 @@ pub struct KubeletAnswer {
     pub body: Vec<u8>,
     /// The server is verified to be the kubelet; otherwise the operator vouches for it.
     pub is_verified: bool,
+    /// The kubelet showed another certificate than the one in its folder: a sentence.
+    pub note: Option<String>,
 }
 
 impl KubeletServer<'_> {
@@ -216,8 +218,8 @@ impl KubeletServer<'_> {
         }
     }
 
-    /// Returns the ways to verify the server at an endpoint, the best first: as the operator says, by its certificate, by its
-    /// socket.
+    /// Returns the ways to verify the server at an endpoint, the best first: as the operator says, by its certificate, by
+    /// the process that accepts the connection.
     fn trusts(&self, endpoint: &KubeletEndpoint) -> Vec<ServerTrust> {
         let Self { spec, root, process, config, .. } = *self;
         let is_tls = is_tls(&endpoint.url);
@@ -266,6 +268,9 @@ impl KubeletServer<'_> {
         let mut reason = format!(
             "the server cannot be verified to be the kubelet, because no trusted kubelet runs here: {SAY}"
         );
+        // The kubelet may use another certificate than the stored one, as after a renewal. Its process then accepts the
+        // connection nevertheless.
+        let mut other = None;
         for server in self.trusts(endpoint) {
             let is_socket = matches!(server, ServerTrust::Socket(_));
             if is_socket && matches!(credentials, Credentials::TokenFile(_)) {
@@ -278,7 +283,16 @@ impl KubeletServer<'_> {
             let api =
                 KubeletApi { url: endpoint.url.clone(), credentials: credentials.clone(), server };
             let error = match api.get(path, self.spec.timeout) {
-                Ok(body) => return Ok(KubeletAnswer { body, is_verified }),
+                Ok(body) => {
+                    let note = other.map(|_| {
+                        format!(
+                            "{}: the server's certificate is not the one in the kubelet's folder; the server is \
+                             verified by its connection, which the kubelet's process accepted",
+                            endpoint.url
+                        )
+                    });
+                    return Ok(KubeletAnswer { body, is_verified, note });
+                }
                 Err(error) => error,
             };
             let hint = match &error {
@@ -291,8 +305,12 @@ impl KubeletServer<'_> {
             if !is_other_certificate(&error) {
                 break;
             }
+            other = Some(error.to_string());
         }
-        Err(reason)
+        Err(match other {
+            Some(other) if other != reason => format!("{other}; {reason}"),
+            _ => reason,
+        })
     }
 }
 
@@ -325,7 +343,7 @@ fn configz(
         return Err("the answer has no kubeletconfig".to_owned());
     }
     forget_secrets(&mut value);
-    let mut notes = Vec::new();
+    let mut notes = Vec::from_iter(answer.note);
     if let Some(fields) = value.as_object_mut().filter(|_| !answer.is_verified) {
         let mut left_out = Vec::new();
         for field in PLACES {

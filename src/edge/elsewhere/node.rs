@@ -227,6 +227,19 @@ pub mod host {
     /// # Errors
     ///
     /// Always.
+    pub fn lines_beneath(
+        _root: &Path,
+        _path: &str,
+        _take: impl FnMut(&str) -> bool,
+    ) -> Result<(), ReadError> {
+        Err(needs_linux())
+    }
+
+    /// Fails: it needs Linux.
+    ///
+    /// # Errors
+    ///
+    /// Always.
     pub fn list_beneath(_root: &Path, _path: &str) -> Result<Vec<String>, ReadError> {
         Err(needs_linux())
     }

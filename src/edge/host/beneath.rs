@@ -13,13 +13,16 @@ use rustix::fs::{self, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
 /// The largest file that kq reads of a host.
 pub const LIMIT: u64 = 16 << 20;
+
+/// The longest line of a file that is read line by line.
+const MAX_LINE: u64 = 4096;
 
 /// How many links may lead on, as in the kernel.
 pub(in crate::edge) const MOST_LINKS: usize = 40;
@@ -43,6 +46,50 @@ pub fn read_beneath(root: &Path, path: &str, limit: u64) -> Result<Vec<u8>, Read
         .read_to_end(&mut content)
         .map_err(|error| refused(&error))?;
     if content.len() as u64 > limit { Err(ReadError::TooLarge { limit }) } else { Ok(content) }
+}
+
+/// Reads the lines of a regular file below the node's root, in bounded memory whatever its size, for as long as the
+/// function returns true.
+///
+/// # Errors
+///
+/// Fails for anything but a readable regular file, and for a line of more than 4096 bytes.
+pub fn lines_beneath(
+    root: &Path,
+    path: &str,
+    mut take: impl FnMut(&str) -> bool,
+) -> Result<(), ReadError> {
+    expect_kind(&open(root, path, OFlags::PATH)?, FileType::RegularFile)?;
+    let file = open(root, path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
+    expect_kind(&file, FileType::RegularFile)?;
+    let mut lines = BufReader::new(Watched { file: File::from(file), path });
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = lines.by_ref().take(MAX_LINE).read_until(b'\n', &mut line);
+        match read.map_err(|error| refused(&error))? {
+            0 => return Ok(()),
+            _ if line.len() as u64 == MAX_LINE && !line.ends_with(b"\n") => {
+                let reason = format!("a line of more than {MAX_LINE} bytes");
+                return Err(ReadError::System(reason));
+            }
+            _ if !take(&String::from_utf8_lossy(&line)) => return Ok(()),
+            _ => {}
+        }
+    }
+}
+
+/// A file of which each read is watched by itself: a long file is not one that hangs.
+struct Watched<'a> {
+    file: File,
+    path: &'a str,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let _reading = reading(self.path);
+        self.file.read(buffer)
+    }
 }
 
 /// Lists the names in a folder below the node's root, in order. A name that is not UTF-8 is an error,

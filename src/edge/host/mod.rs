@@ -8,7 +8,7 @@ mod usage;
 
 #[cfg(cri)]
 pub(super) use beneath::resolve;
-pub use beneath::{LIMIT, link_beneath, list_beneath, read_beneath};
+pub use beneath::{LIMIT, lines_beneath, link_beneath, list_beneath, read_beneath};
 pub(super) use beneath::{
     MOST_LINKS, expect_kind, folder_beneath, kind_name, names_in, open, open_folder, parts, system,
 };

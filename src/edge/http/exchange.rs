@@ -54,6 +54,11 @@ impl Deadline {
         })
     }
 
+    /// Returns true if the time is over.
+    pub(crate) fn is_over(&self) -> bool {
+        Instant::now() >= self.at
+    }
+
     /// Returns true if there is time to wait and then retry.
     #[cfg(feature = "apiserver")]
     pub(crate) fn allows(&self, wait: Duration) -> bool {
@@ -123,9 +128,20 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 impl Exchange<'_> {
-    /// Asks and reads the answer.
+    /// Connects, asks and reads the answer.
+    #[cfg(feature = "apiserver")]
     pub(crate) async fn run(self, deadline: &Deadline) -> Result<Answer, HttpError> {
-        let stream = self.connect(deadline).await?;
+        let connection = self.connect(deadline).await?;
+        self.run_on(connection, deadline).await
+    }
+
+    /// Asks on a connection that [`Exchange::connect`] made, and reads the answer.
+    pub(crate) async fn run_on(
+        self,
+        connection: TcpStream,
+        deadline: &Deadline,
+    ) -> Result<Answer, HttpError> {
+        let stream = self.encrypt(connection, deadline).await?;
         let answer = deadline.within(self.address(), Phase::Headers, self.send(stream)).await??;
         self.read(answer, deadline).await
     }
@@ -134,19 +150,27 @@ impl Exchange<'_> {
         &self.target.address
     }
 
-    async fn connect(&self, deadline: &Deadline) -> Result<Box<dyn Stream>, HttpError> {
+    /// Connects, and sends nothing.
+    pub(crate) async fn connect(&self, deadline: &Deadline) -> Result<TcpStream, HttpError> {
         let address = || self.address().to_owned();
         let connect = TcpStream::connect((self.target.host.as_str(), self.target.port));
-        let stream = match deadline.within(self.address(), Phase::Connect, connect).await? {
-            Ok(stream) => stream,
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                return Err(HttpError::Refused { address: address() });
-            }
-            Err(error) => return Err(HttpError::Connect { address: address(), error }),
-        };
+        deadline.within(self.address(), Phase::Connect, connect).await?.map_err(|error| match error
+            .kind()
+        {
+            io::ErrorKind::ConnectionRefused => HttpError::Refused { address: address() },
+            _ => HttpError::Connect { address: address(), error },
+        })
+    }
+
+    async fn encrypt(
+        &self,
+        stream: TcpStream,
+        deadline: &Deadline,
+    ) -> Result<Box<dyn Stream>, HttpError> {
         if !self.target.is_tls {
             return Ok(Box::new(stream));
         }
+        let address = || self.address().to_owned();
         let tls_error = |reason| HttpError::Tls { address: address(), reason };
         let tls = self
             .tls
