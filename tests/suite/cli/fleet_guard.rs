@@ -158,3 +158,26 @@ fn pods_that_outlived_their_run_are_named_and_cleaned() {
     assert!(ran.stderr.contains("warning: pods of earlier runs: "), "{}", ran.text());
     assert_eq!(kq(&format!("fleet clean {flags}")).run().code, 3);
 }
+
+#[test]
+fn a_closed_pipe_hides_no_pod_that_was_not_deleted() {
+    let fleet = Fleet::start();
+    fleet.add_pod("kq-fleet-old-0", "old", "2026-01-01T00:00:00Z");
+    fleet.add_pod("kq-fleet-old-1", "old", "2026-01-01T00:00:00Z");
+    fleet.state.lock().expect("it is whole").faults_of_deletions = 1;
+    let flags = fleet.flags().replace(" --image kq:test", "");
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let output = Command::new(env!("CARGO_BIN_EXE_kq"))
+        .args(format!("fleet clean {flags} --yes").split(' '))
+        .env_clear()
+        .stdin(Stdio::null())
+        .stdout(writer)
+        .stderr(Stdio::piped())
+        .output()
+        .expect("kq runs");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(5), "{stderr}");
+    assert!(stderr.contains("pod kube-system/kq-fleet-old-0 was not deleted"), "{stderr}");
+    assert_eq!(fleet.state.lock().expect("it is whole").pods.len(), 1);
+}

@@ -108,7 +108,8 @@ impl Args {
         if !is_for_people {
             let mut change = CgroupChange::new(plan, Some(outcome), apply.basis.clone());
             change.rollback_file = Some(file.clone());
-            write::answer(self.output, &change)?;
+            // The files are written even if the answer cannot be; the exit code is about the files.
+            let _ = write::answer(self.output, &change);
         }
         Ok(match conclude(outcome, plan.steps.len(), Some(file)) {
             Code::Answered => after,
