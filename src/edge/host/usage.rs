@@ -16,7 +16,6 @@ use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// The number of entries between two checks of the deadline.
@@ -154,31 +153,97 @@ struct Looked {
     is_mount: bool,
 }
 
+/// How many folders of one walk are open at a time. Several folders of a node are counted at the same time.
+const MOST_OPEN: usize = 32;
+
+/// A folder on the way from the top to the folder that is read.
+struct Level {
+    /// `None`: closed, because too many are open.
+    folder: Option<OwnedFd>,
+    /// Its device and inode.
+    identity: ((u32, u32), u64),
+    /// The folders in it that are not read yet.
+    waiting: Vec<CString>,
+}
+
+/// The folders from the top to the one that is read. The deepest is open, and with it at most [`MOST_OPEN`] in all,
+/// whatever the depth.
+struct Way {
+    levels: Vec<Level>,
+    /// The first that is open.
+    first_open: usize,
+}
+
+impl Way {
+    fn push(&mut self, folder: OwnedFd, looked: &Looked, waiting: Vec<CString>) {
+        let identity = (looked.device, looked.inode);
+        self.levels.push(Level { folder: Some(folder), identity, waiting });
+        if self.levels.len() - self.first_open > MOST_OPEN {
+            if let Some(level) = self.levels.get_mut(self.first_open) {
+                level.folder = None;
+            }
+            self.first_open += 1;
+        }
+    }
+
+    /// Leaves folders without waiting ones; returns the name of the next folder to read, in the deepest folder.
+    fn next(&mut self) -> Result<Option<CString>, String> {
+        loop {
+            let Some(deepest) = self.levels.last_mut() else { return Ok(None) };
+            if let Some(name) = deepest.waiting.pop() {
+                return Ok(Some(name));
+            }
+            let left = self.levels.pop().and_then(|level| level.folder);
+            let last = self.levels.len().saturating_sub(1);
+            let (Some(left), Some(above)) = (left, self.levels.last_mut()) else { continue };
+            if above.folder.is_none() {
+                above.folder = Some(reopen(&left, above.identity)?);
+                self.first_open = last;
+            }
+        }
+    }
+}
+
+/// Opens the folder above another. A folder that was moved meanwhile is in another one, which is not read.
+fn reopen(below: &OwnedFd, identity: ((u32, u32), u64)) -> Result<OwnedFd, String> {
+    let _reading = reading("..");
+    let above = fs::openat(below, "..", FOLDER, Mode::empty()).map_err(words)?;
+    let looked = look(&above, c"")?;
+    match (looked.device, looked.inode) == identity {
+        true => Ok(above),
+        false => Err("a folder was moved while it was counted".to_owned()),
+    }
+}
+
 /// Counts a folder with all that is in it on its own file system.
 ///
 /// Folders are opened by name in their opened parent, without following links, so that a concurrent
-/// rename cannot redirect the walk. A parent stays open while its folders wait.
+/// rename cannot redirect the walk. A parent that was closed meanwhile is opened again as `..`, and must be the same folder.
 fn count(folder: &OwnedFd, clock: &mut Clock) -> Result<Held, String> {
     let top = look(folder, c"")?;
     let mut held = Held::of(&top);
     let mut seen: BTreeSet<u64> = BTreeSet::new();
     // The folder itself is opened for reading by its own name.
-    let first = Rc::new(fs::openat(folder, ".", FOLDER, Mode::empty()).map_err(words)?);
-    let mut waiting: Vec<(Rc<OwnedFd>, CString)> = Vec::new();
-    read_folder(&first, &top, clock, &mut held, &mut seen, &mut waiting)?;
-    drop(first);
-    while let Some((parent, name)) = waiting.pop() {
+    let first = fs::openat(folder, ".", FOLDER, Mode::empty()).map_err(words)?;
+    let waiting = read_folder(&first, &top, clock, &mut held, &mut seen)?;
+    let mut way = Way { levels: Vec::new(), first_open: 0 };
+    way.push(first, &top, waiting);
+    while let Some(name) = way.next()? {
         let _reading = reading(&name.to_string_lossy());
-        let opened = match fs::openat(&*parent, &name, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
-            Ok(opened) => Rc::new(opened),
+        let Some(parent) = way.levels.last().and_then(|level| level.folder.as_ref()) else { break };
+        let opened = match fs::openat(parent, &name, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
+            Ok(opened) => opened,
             // It went, or was replaced.
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
             Err(error) => return Err(format!("{}: {}", name.to_string_lossy(), words(error))),
         };
-        drop(parent);
+        let looked = look(&opened, c"")?;
         // A mount may have been added since the entry was read.
-        if look(&opened, c"")?.device == top.device {
-            read_folder(&opened, &top, clock, &mut held, &mut seen, &mut waiting)?;
+        if looked.device == top.device {
+            let waiting = read_folder(&opened, &top, clock, &mut held, &mut seen)?;
+            if !waiting.is_empty() {
+                way.push(opened, &looked, waiting);
+            }
         }
     }
     Ok(held)
@@ -188,21 +253,21 @@ fn count(folder: &OwnedFd, clock: &mut Clock) -> Result<Held, String> {
 const FOLDER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
 
-/// Counts one folder; the folders in it are queued.
+/// Counts one folder; returns the names of the folders in it.
 fn read_folder(
-    folder: &Rc<OwnedFd>,
+    folder: &OwnedFd,
     top: &Looked,
     clock: &mut Clock,
     held: &mut Held,
     seen: &mut BTreeSet<u64>,
-    waiting: &mut Vec<(Rc<OwnedFd>, CString)>,
-) -> Result<(), String> {
-    for entry in fs::Dir::read_from(&**folder).map_err(words)? {
+) -> Result<Vec<CString>, String> {
+    let mut waiting = Vec::new();
+    for entry in fs::Dir::read_from(folder).map_err(words)? {
         clock.tick()?;
         let entry = match entry {
             Ok(entry) => entry,
             // The folder was removed while it was read.
-            Err(Errno::NOENT) => return Ok(()),
+            Err(Errno::NOENT) => break,
             Err(error) => return Err(words(error)),
         };
         let name = entry.file_name();
@@ -219,12 +284,12 @@ fn read_folder(
         }
         if looked.is_folder {
             held.add(Held::of(&looked));
-            waiting.push((folder.clone(), name.to_owned()));
+            waiting.push(name.to_owned());
         } else if looked.links < 2 || seen.insert(looked.inode) {
             held.add(Held::of(&looked));
         }
     }
-    Ok(())
+    Ok(waiting)
 }
 
 fn look(file: &OwnedFd, name: &std::ffi::CStr) -> Result<Looked, String> {

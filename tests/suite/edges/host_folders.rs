@@ -89,6 +89,39 @@ fn a_folder_holds_what_du_says() {
     assert_eq!((usage.hidden.len(), usage.hidden_unknown), (0, None));
 }
 
+/// Says in a process with few descriptors which folder it is to count.
+const DEEP: &str = "KQ_DEEP_FOLDER";
+
+/// Each level has a folder that waits while the other is read.
+#[test]
+fn few_folders_are_open_however_deep_they_are() {
+    if let Some(folder) = std::env::var_os(DEEP) {
+        let folder = Path::new(&folder);
+        let usage = read_usage(Path::new("/"), text(folder), &mounts(), TIME).expect("counted");
+        assert_eq!((usage.bytes, usage.inodes), du(folder));
+        return;
+    }
+    let folder = folder();
+    let mut deep = folder.path().to_owned();
+    for _ in 0..300 {
+        fs::create_dir(deep.join("y")).expect("a folder can be made");
+        fs::create_dir(deep.join("z")).expect("a folder can be made");
+        deep.push("x");
+        fs::create_dir(&deep).expect("a folder can be made");
+    }
+    let own = std::env::current_exe().expect("a test is a file");
+    let run = Command::new("sh")
+        .args(["-c", "ulimit -n 100 && exec \"$0\" \"$@\""])
+        .arg(own)
+        .args(["edges::host_folders::few_folders_are_open_however_deep_they_are", "--exact"])
+        .args(["--nocapture", "--test-threads=1"])
+        .env(DEEP, folder.path())
+        .output()
+        .expect("a shell runs");
+    let said = String::from_utf8_lossy(&[run.stdout, run.stderr].concat()).into_owned();
+    assert!(run.status.success() && said.contains("1 passed"), "{said}");
+}
+
 #[test]
 fn a_folder_beneath_the_root_of_the_node_is_the_nodes() {
     let folder = folder();
