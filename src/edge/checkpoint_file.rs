@@ -6,6 +6,7 @@
 
 use crate::edge::host::{ReadError, kind_name};
 use crate::edge::input::plain;
+use crate::edge::listener::listens_in;
 use crate::edge::memory;
 use crate::edge::place::folder_to_write;
 use crate::edge::replace::{Access, NotReplaced, Sibling, is_left_behind};
@@ -217,6 +218,15 @@ impl CheckpointFile {
     pub fn folder_identity(&self) -> Option<(u64, u64)> {
         let status = fstat(&self.folder).ok()?;
         Some((status.st_dev, status.st_ino))
+    }
+
+    /// Returns true if a process listens on a socket next to the file.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason if that is unknown, as for anything but a socket.
+    pub fn listens_beside(&self, socket: &str) -> Result<bool, String> {
+        listens_in(&self.folder, socket.as_ref())
     }
 
     fn cannot_write(&self, error: &io::Error) -> CheckpointFileError {

@@ -1,11 +1,15 @@
 //! Detects listeners on unix sockets, and connects to them without blocking.
 
+use crate::edge::host::{ReadError, expect_kind, system};
 use crate::edge::input::plain;
+use rustix::fs::{FileType, Mode, OFlags, openat};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use std::ffi::OsStr;
 use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -28,6 +32,38 @@ pub fn listens(socket: &Path) -> Result<bool, String> {
         Ok(()) | Err(Errno::AGAIN) => Ok(true),
         Err(Errno::NOENT | Errno::CONNREFUSED | Errno::NOTDIR) => Ok(false),
         Err(error) => Err(words(error)),
+    }
+}
+
+/// A socket that is open without a connection: it stays the same one, whatever takes its name.
+#[derive(Debug)]
+pub struct OpenSocket(OwnedFd);
+
+impl OpenSocket {
+    /// Opens a socket in a folder, without following a link.
+    pub(in crate::edge) fn open_in(folder: &OwnedFd, name: &OsStr) -> Result<Self, ReadError> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let socket = openat(folder, name, flags, Mode::empty()).map_err(system)?;
+        expect_kind(&socket, FileType::Socket)?;
+        Ok(Self(socket))
+    }
+
+    /// Returns a path to the socket, which is valid as long as this value lives.
+    pub fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.0.as_raw_fd()))
+    }
+}
+
+/// Returns true if a process listens on the socket of a name in a folder. A link is not followed.
+///
+/// # Errors
+///
+/// Fails with the reason if that is unknown.
+pub(in crate::edge) fn listens_in(folder: &OwnedFd, name: &OsStr) -> Result<bool, String> {
+    match OpenSocket::open_in(folder, name) {
+        Ok(socket) => listens(&socket.path()),
+        Err(ReadError::Absent) => Ok(false),
+        Err(error) => Err(error.to_string()),
     }
 }
 

@@ -12,7 +12,7 @@ mod serve;
 #[cfg(cri)]
 pub use control::{Allocation, AllocationOptions, allocate, end_pod};
 pub use plugins::{InspectOptions, inspect, wait_for};
-pub use preference::{PluginSearch, QueriedPlugins};
+pub use preference::{PluginSearch, QueriedPlugins, QueriedSocket};
 pub use repair::{PreparedRepair, RepairOptions};
 #[cfg(cri)]
 pub use serve::{ServeOptions, serve};

@@ -1,11 +1,11 @@
 //! Plugins that are called for their preferred devices (`GetPreferredAllocation`) while a plan is computed.
 
-use super::plugins::{InspectOptions, inspect};
+use super::plugins::{InspectOptions, Inspected, inspect_folder, no_sockets};
 use crate::answer::{Basis, Failure, Missing, MissingFact};
 use crate::device::manager::{Allocated, ManagerState, PluginOptions, Plugins};
-use crate::device::plugins::{Place, PluginSocket, SocketKind};
+use crate::device::plugins::SocketKind;
+use crate::edge::device_plugin::address::SocketAddress;
 use crate::edge::device_plugin::{ask_options, ask_preferred};
-use crate::edge::host::host_root;
 use crate::facts::checkpoint::device::DeviceSet;
 use crate::question::devices::plan::PlanPlugins;
 use anyhow::{Context, anyhow};
@@ -13,17 +13,46 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// The socket of a plugin.
+#[derive(Clone, Debug)]
+pub enum QueriedSocket {
+    /// The operator named it.
+    Named(PathBuf),
+    /// It was found on the node.
+    Found(SocketAddress),
+}
+
+impl QueriedSocket {
+    fn shown(&self) -> PathBuf {
+        match self {
+            Self::Named(path) => path.clone(),
+            Self::Found(address) => address.shown(),
+        }
+    }
+
+    /// Calls a function with a path that leads to the socket while it runs.
+    fn call<T>(&self, call: impl FnOnce(&Path) -> Result<T, String>) -> Result<T, String> {
+        match self {
+            Self::Named(path) => call(path),
+            Self::Found(address) => {
+                let socket = address.open().map_err(|error| error.to_string())?;
+                call(&socket.path())
+            }
+        }
+    }
+}
+
 /// The plugins that may be called, by resource.
 #[derive(Debug)]
 pub struct QueriedPlugins {
-    sockets: BTreeMap<String, PathBuf>,
+    sockets: BTreeMap<String, QueriedSocket>,
     deadline: Duration,
     /// The first resource whose plugin did not answer, and the reason.
     unanswered: Option<(String, String)>,
 }
 
 impl QueriedPlugins {
-    pub fn new(plugins: Vec<(String, PathBuf)>, deadline: Duration) -> Self {
+    pub fn new(plugins: Vec<(String, QueriedSocket)>, deadline: Duration) -> Self {
         Self { sockets: plugins.into_iter().collect(), deadline, unanswered: None }
     }
 }
@@ -38,11 +67,11 @@ impl PlanPlugins for QueriedPlugins {
     fn options(&self, state: &ManagerState) -> anyhow::Result<BTreeMap<String, PluginOptions>> {
         let mut offered = BTreeMap::new();
         for (resource, socket) in &self.sockets {
-            let flag = || format!("--ask-plugin {resource}={}", socket.display());
+            let flag = || format!("--ask-plugin {resource}={}", socket.shown().display());
             if !state.healthy.contains_key(resource) {
                 return Err(anyhow!("no plugin of the node offers {resource}")).with_context(flag);
             }
-            let options = ask_options(socket, self.deadline);
+            let options = socket.call(|socket| ask_options(socket, self.deadline));
             let options = options.map_err(anyhow::Error::msg).with_context(flag)?;
             offered.insert(resource.clone(), options);
         }
@@ -60,7 +89,9 @@ impl Plugins for QueriedPlugins {
         size: usize,
     ) -> Result<Option<Vec<String>>, String> {
         let Some(socket) = self.sockets.get(resource) else { return Ok(None) };
-        ask_preferred(socket, available, must_include, size, self.deadline).unwrap_or_else(|why| {
+        let asked = socket
+            .call(|socket| ask_preferred(socket, available, must_include, size, self.deadline));
+        asked.unwrap_or_else(|why| {
             // The kubelet would wait, and is connected already, so the plugin's answer is unknown.
             self.unanswered.get_or_insert_with(|| (resource.to_owned(), why.clone()));
             Err(why)
@@ -99,24 +130,26 @@ impl PluginSearch {
         self,
         resources: &BTreeSet<&str>,
         basis: &mut Basis,
-    ) -> Result<Vec<(String, PathBuf)>, Failure> {
+    ) -> Result<Vec<(String, QueriedSocket)>, Failure> {
         let offers = self.offers()?;
         let mut found = Vec::new();
         for resource in resources {
             match offers.sockets.get(*resource) {
                 Some((socket, because)) => {
-                    let socket_name = socket.display();
+                    let shown = socket.shown();
+                    let socket_name = shown.display();
                     basis.assume(format!(
                         "{socket_name} is the plugin of {resource}: {because} (--ask-plugin \
                      {resource}=SOCKET)"
                     ));
-                    found.push(((*resource).to_owned(), socket.clone()));
+                    found.push(((*resource).to_owned(), QueriedSocket::Found(socket.clone())));
                 }
                 None => {
                     let folder = &offers.folder;
-                    let why = match offers.listening {
-                        0 => format!("no plugin listens in {folder}"),
-                        _ => format!(
+                    let why = match (&offers.unseen, offers.listening) {
+                        (Some(reason), _) => reason.clone(),
+                        (None, 0) => format!("no plugin listens in {folder}"),
+                        (None, _) => format!(
                             "its socket in {folder} is unknown, as the plugin API does not report it"
                         ),
                     };
@@ -133,43 +166,38 @@ impl PluginSearch {
 
     /// Returns the sockets whose resource is certain.
     fn offers(self) -> Result<Offers, Failure> {
-        let Self { folder, host_root: host, call_timeout } = self;
-        let (root, _) = host_root(host.as_deref());
-        let options = InspectOptions { folder, host_root: host, call_timeout, calls_plugins: true };
-        let report = inspect(&options)?;
-        let mut sockets = BTreeMap::new();
-        let listens = |it: &&PluginSocket| it.kind == SocketKind::Plugin && it.listens();
-        let plugins: Vec<&PluginSocket> = report.sockets.iter().filter(listens).collect();
-        let listening = plugins.len();
-        for socket in plugins.into_iter().filter(|socket| !socket.resource_is_guess) {
-            let (Ok(resource), Some(path)) =
-                (&socket.resource, path(socket, &report.folder, &root))
+        let Self { folder, host_root, call_timeout } = self;
+        let options = InspectOptions { folder, host_root, call_timeout, calls_plugins: true };
+        if let Some(reason) = no_sockets(&options) {
+            return Ok(Offers { unseen: Some(reason), ..Offers::default() });
+        }
+        let Inspected { report, serves } = inspect_folder(&options, false)?;
+        let mut offers = Offers { folder: report.folder, ..Offers::default() };
+        for (socket, serves) in report.sockets.iter().zip(serves) {
+            if socket.kind != SocketKind::Plugin || !socket.listens() {
+                continue;
+            }
+            offers.listening += 1;
+            let (Ok(resource), Some(serves), false) =
+                (&socket.resource, serves, socket.resource_is_guess)
             else {
                 continue;
             };
             let because = socket.resource_because.clone().unwrap_or_default();
-            sockets.insert(resource.clone(), (path, because));
+            offers.sockets.insert(resource.clone(), (serves, because));
         }
-        Ok(Offers { folder: report.folder, listening, sockets })
+        Ok(offers)
     }
 }
 
 /// The listening plugins of a folder.
+#[derive(Default)]
 struct Offers {
+    /// Why no plugin is visible.
+    unseen: Option<String>,
     folder: String,
     /// The number of listening plugins.
     listening: usize,
     /// The socket of each resource, and the reason why it is certain.
-    sockets: BTreeMap<String, (PathBuf, String)>,
-}
-
-/// Returns the device plugin socket; for a socket of `plugins_registry`, it is known only from the plugin's answer.
-fn path(socket: &PluginSocket, folder: &str, root: &Path) -> Option<PathBuf> {
-    match socket.place {
-        Place::DevicePlugins => Some(Path::new(folder).join(&socket.name)),
-        Place::PluginsRegistry => {
-            let endpoint = socket.info.as_ref().map(|info| info.endpoint.trim_start_matches('/'));
-            endpoint.filter(|endpoint| !endpoint.is_empty()).map(|endpoint| root.join(endpoint))
-        }
-    }
+    sockets: BTreeMap<String, (SocketAddress, String)>,
 }

@@ -9,7 +9,6 @@ use crate::edge::clock::now;
 use crate::edge::device_plugin::folder::KUBELET_SOCKET;
 use crate::edge::host::{ReadError, host_root};
 use crate::edge::kubelet_process::{FindKubeletError, Suspect, suspects};
-use crate::edge::listener::listens;
 use crate::facts::checkpoint::device::DeviceCheckpoint;
 use crate::facts::devices::PLUGIN_FOLDER;
 use crate::facts::distribution::{Place, rows};
@@ -166,7 +165,7 @@ impl PreparedRepair {
 
     fn stopped(&self) -> Result<(), Failure> {
         match self.is_copy {
-            true => check_socket(&self.target.folder()),
+            true => check_socket(&self.target.file, &self.target.folder()),
             false => check_stopped(&self.target.file, &self.host_root, &self.target.folder()),
         }
     }
@@ -333,7 +332,7 @@ pub fn check_stopped(
     if let Some((process, doubt)) = found.iter().find_map(|p| Some((p, p.doubt.as_ref()?))) {
         return Err(unknown(&format!("process {}: {doubt}", process.pid)));
     }
-    check_socket(plugins)
+    check_socket(file, plugins)
 }
 
 /// Returns a warning for each kubelet of another node, which may run.
@@ -351,14 +350,14 @@ pub fn elsewhere(file: &CheckpointFile, host_root: &Path) -> Vec<Warning> {
     others.map(warning).collect()
 }
 
-/// Checks that no kubelet serves plugins in a folder.
+/// Checks that no kubelet serves plugins in the folder of a file; `plugins` is the path that is shown.
 ///
 /// # Errors
 ///
 /// Refuses if one does, and if that is unknown.
-pub fn check_socket(plugins: &Path) -> Result<(), Failure> {
+pub fn check_socket(file: &CheckpointFile, plugins: &Path) -> Result<(), Failure> {
     let socket = plugins.join(KUBELET_SOCKET);
-    match listens(&socket) {
+    match file.listens_beside(KUBELET_SOCKET) {
         Ok(false) => Ok(()),
         // The socket is the only trace of a kubelet in another PID namespace.
         Ok(true) => Err(running(&format!("something listens on {}", socket.display()))),

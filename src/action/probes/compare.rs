@@ -3,14 +3,13 @@
 use super::gather::sending;
 use crate::answer::{Failure, Worded};
 use crate::edge::cri::CriSession;
-use crate::edge::probe::run::{Sending, in_network_namespace, run_probes};
+use crate::edge::probe::run::{Network, Sending, run_probes};
 use crate::probe::compare::{Compared, Trial, Way, differences};
 use crate::probe::report::{Comparison, ProbeRun};
 use crate::probe::subject::HandlerKind;
 use crate::probe::{Job, JobFacts, Target};
 use crate::question::probes::{Place, Targets};
 use std::io;
-use std::path::PathBuf;
 use std::thread;
 
 /// Adds a comparison to each probe of a run. `warn` is called with what could not be compared.
@@ -66,7 +65,7 @@ impl Attempts<'_> {
     fn attempt_all(
         &self,
         ways: Vec<Way>,
-        network: Option<&PathBuf>,
+        network: Option<&Network>,
         warn: &mut dyn FnMut(&str),
     ) -> Result<Vec<Trial>, Failure> {
         let network_of = |way: Way| network.filter(|_| way.is_in_pod());
@@ -94,7 +93,7 @@ impl Attempts<'_> {
         Ok(trials)
     }
 
-    fn attempt(&self, way: Way, network: Option<&PathBuf>) -> io::Result<Option<Trial>> {
+    fn attempt(&self, way: Way, network: Option<&Network>) -> io::Result<Option<Trial>> {
         let ip = match way.is_to_loopback() {
             true => Way::LOOPBACK,
             false => self.place.ip.as_ref().map_or("", |(ip, _)| ip.as_str()),
@@ -119,7 +118,7 @@ impl Attempts<'_> {
         };
         let ran = match network {
             None => run()?,
-            Some(path) => in_network_namespace(path, run).and_then(|ran| ran)?,
+            Some(network) => network.enter(run).and_then(|ran| ran)?,
         };
         let Some(ran) = ran.into_iter().next() else { return Ok(None) };
         let took_us = ran.times_us.last().copied().unwrap_or_default();
@@ -128,7 +127,7 @@ impl Attempts<'_> {
     }
 
     /// Returns the network namespace of the sandbox's process.
-    fn network(&self) -> Result<PathBuf, String> {
+    fn network(&self) -> Result<Network, String> {
         let sandbox = self.place.sandbox.as_ref().ok_or("the pod has no sandbox here")?;
         let wire = &self.targets.wire;
         let endpoint = wire.endpoint.as_deref().ok_or("no container runtime answers")?;
@@ -137,7 +136,9 @@ impl Attempts<'_> {
         let status =
             session.sandbox_status(&sandbox.id)?.ok_or("the pod's sandbox no longer exists")?;
         match status.pid.filter(|pid| *pid > 0) {
-            Some(pid) => Ok(wire.host_root.join(format!("proc/{pid}/ns/net"))),
+            Some(pid) => {
+                Network::of_process(&wire.host_root, pid).map_err(|error| error.to_string())
+            }
             None => Err("the runtime does not report the sandbox's process".to_owned()),
         }
     }

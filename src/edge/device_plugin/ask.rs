@@ -2,6 +2,7 @@
 //! its own data, and notices only a connection that opens and closes.
 
 use super::MAX_PLUGIN_MESSAGE_BYTES;
+use super::address::{EndpointFolders, SocketAddress};
 use super::client::PluginClient;
 use super::pluginregistration::{InfoRequest, registration_client::RegistrationClient};
 use super::query::{PluginAnswer, PluginQuery};
@@ -9,6 +10,7 @@ use crate::device::manager::PluginOptions;
 use crate::device::plugins::PluginInfo;
 use crate::edge::cri::connect::dial;
 use crate::edge::cri::reason::go_status;
+use crate::edge::listener::OpenSocket;
 use crate::edge::probe::run::connections_at_once;
 use crate::facts::checkpoint::device::DeviceSet;
 use std::future::Future;
@@ -61,8 +63,12 @@ pub fn ask_info(socket: &Path, deadline: Duration) -> Result<PluginInfo, String>
 }
 
 /// Asks many plugins side by side; all of them have one deadline. Those of `plugins_registry` are asked who they
-/// are, and what they can do where they are device plugins: a path that one names is beneath `root`.
-pub fn ask_all(plugins: &[PluginQuery], root: &Path, deadline: Duration) -> Vec<PluginAnswer> {
+/// are, and what they can do where they are device plugins: a socket that one names is in one of the folders.
+pub fn ask_all(
+    plugins: &[PluginQuery],
+    folders: &EndpointFolders,
+    deadline: Duration,
+) -> Vec<PluginAnswer> {
     let late = format!("no answer within {deadline:?}");
     let runtime = match Builder::new_current_thread().enable_io().enable_time().build() {
         Ok(runtime) => runtime,
@@ -72,11 +78,13 @@ pub fn ask_all(plugins: &[PluginQuery], root: &Path, deadline: Duration) -> Vec<
         }
     };
     // One that is asked who it is, and what it can do, has one connection after the other.
-    let at_once = Arc::new(Semaphore::new(connections_at_once(AT_ONCE)));
+    // The socket is open as well.
+    let at_once = connections_at_once(AT_ONCE.saturating_mul(2)).div_ceil(2);
+    let at_once = Arc::new(Semaphore::new(at_once));
     runtime.block_on(async {
         let end = Instant::now() + deadline;
         let ask = |plugin: &PluginQuery| {
-            let (plugin, root, late) = (plugin.clone(), root.to_owned(), late.clone());
+            let (plugin, folders, late) = (plugin.clone(), folders.clone(), late.clone());
             let at_once = at_once.clone();
             tokio::spawn(async move {
                 let Ok(Ok(_permit)) = timeout_at(end, at_once.acquire()).await else {
@@ -84,11 +92,13 @@ pub fn ask_all(plugins: &[PluginQuery], root: &Path, deadline: Duration) -> Vec<
                 };
                 let mut asked = PluginAnswer::default();
                 if plugin.in_registry {
-                    let info = timeout_at(end, info(&plugin.socket)).await;
+                    let info = async { info(&open(&plugin.socket)?.path()).await };
+                    let info = timeout_at(end, info).await;
                     asked.info = Some(info.unwrap_or_else(|_| Err(late.clone())));
                 }
-                if let Some(serves) = asked.serves(&plugin, &root) {
-                    let options = timeout_at(end, options(&serves)).await;
+                if let Some(serves) = asked.serves(&plugin, &folders) {
+                    let options = async { options(&open(&serves?)?.path()).await };
+                    let options = timeout_at(end, options).await;
                     asked.options = Some(options.unwrap_or(Err(late)));
                 }
                 asked
@@ -102,6 +112,10 @@ pub fn ask_all(plugins: &[PluginQuery], root: &Path, deadline: Duration) -> Vec<
         }
         answers
     })
+}
+
+fn open(socket: &SocketAddress) -> Result<OpenSocket, String> {
+    socket.open().map_err(|error| error.to_string())
 }
 
 async fn options(socket: &Path) -> Result<PluginOptions, String> {

@@ -1,5 +1,6 @@
 //! Stubs for a build without the feature `cri`, and for other systems than Linux.
 
+use super::address::EndpointFolders;
 use super::query::{PluginAnswer, PluginQuery};
 use crate::device::manager::PluginOptions;
 use crate::device::plugins::PluginInfo;
@@ -46,6 +47,10 @@ pub fn ask_preferred(
 }
 
 /// Returns a failure for each plugin.
-pub fn ask_all(plugins: &[PluginQuery], _root: &Path, _deadline: Duration) -> Vec<PluginAnswer> {
+pub fn ask_all(
+    plugins: &[PluginQuery],
+    _folders: &EndpointFolders,
+    _deadline: Duration,
+) -> Vec<PluginAnswer> {
     plugins.iter().map(|plugin| PluginAnswer::failed(plugin, reason())).collect()
 }

@@ -10,6 +10,8 @@
 mod query;
 
 #[cfg(target_os = "linux")]
+pub mod address;
+#[cfg(target_os = "linux")]
 pub mod folder;
 #[cfg(target_os = "linux")]
 pub mod socket_registry;
@@ -17,7 +19,7 @@ pub mod socket_registry;
 pub mod unix_sockets;
 
 #[cfg(not(target_os = "linux"))]
-pub use super::elsewhere::processes::{folder, unix_sockets};
+pub use super::elsewhere::processes::{address, folder, unix_sockets};
 
 /// The largest message that the kubelet takes from a plugin: grpc-go's default.
 pub const MAX_PLUGIN_MESSAGE_BYTES: usize = 4 << 20;

@@ -1,15 +1,13 @@
 //! Queries to plugins that run in parallel, and their answers.
 
+use super::address::{EndpointFolders, SocketAddress};
 use crate::device::manager::PluginOptions;
 use crate::device::plugins::PluginInfo;
-#[cfg(cri)]
-use std::path::Path;
-use std::path::PathBuf;
 
 /// A plugin that is to be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PluginQuery {
-    pub socket: PathBuf,
+    pub socket: SocketAddress,
     /// It is one of `plugins_registry`, and is asked who it is first.
     pub in_registry: bool,
 }
@@ -24,15 +22,21 @@ pub struct PluginAnswer {
 }
 
 impl PluginAnswer {
-    /// Returns where it serves as a device plugin; `None`: it does not, or that is not known. A path that it names
-    /// is one of the node.
-    #[cfg(cri)]
-    pub(super) fn serves(&self, asking: &PluginQuery, root: &Path) -> Option<PathBuf> {
-        let Some(info) = &self.info else { return Some(asking.socket.clone()) };
+    /// Returns the socket on which it serves as a device plugin; `None`: it does not, or that is not known.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason for a path of the plugin's that is in no plugin folder.
+    pub fn serves(
+        &self,
+        asking: &PluginQuery,
+        folders: &EndpointFolders,
+    ) -> Option<Result<SocketAddress, String>> {
+        let Some(info) = &self.info else { return Some(Ok(asking.socket.clone())) };
         let info = info.as_ref().ok().filter(|info| info.kind == "DevicePlugin")?;
-        Some(match info.endpoint.trim_start_matches('/') {
-            "" => asking.socket.clone(),
-            endpoint => root.join(endpoint),
+        Some(match &*info.endpoint {
+            "" => Ok(asking.socket.clone()),
+            endpoint => folders.socket(endpoint),
         })
     }
 

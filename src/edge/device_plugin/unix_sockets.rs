@@ -1,16 +1,16 @@
 //! The processes that are connected to a socket, found without connecting to it.
 
 use crate::device::plugins::Process;
+use crate::edge::host::{proc_of, read_beneath};
 use crate::edge::input::plain;
-use crate::edge::memory;
-use crate::edge::watchdog::reading;
 use crate::facts::unix_sockets::{UnixSocket, parse};
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::time::Duration;
 
@@ -26,18 +26,11 @@ const LARGEST: u64 = 64 << 20;
 ///
 /// Fails where it cannot be read.
 pub fn table(host_root: &Path) -> Result<Vec<UnixSocket>, String> {
-    let read = |place: &str| -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        let _reading = reading(place);
-        fs::File::open(host_root.join(place))?.take(LARGEST + 1).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    let bytes = read("proc/1/net/unix").or_else(|_| read("proc/net/unix"));
-    let bytes = bytes.map_err(|error| format!("/proc/net/unix: {}", plain(&error)))?;
-    memory::received("/proc/net/unix", bytes.len());
-    if bytes.len() as u64 > LARGEST {
-        return Err(format!("/proc/net/unix: larger than {LARGEST} bytes"));
-    }
+    // Only the kernel's file is a table: a copy may have anything by that name.
+    proc_of(host_root)?;
+    let read = |path: &str| read_beneath(host_root, path, LARGEST);
+    let bytes = read("/proc/1/net/unix").or_else(|_| read("/proc/net/unix"));
+    let bytes = bytes.map_err(|error| format!("/proc/net/unix: {error}"))?;
     Ok(parse(&String::from_utf8_lossy(&bytes)))
 }
 
@@ -50,7 +43,9 @@ pub fn holders(host_root: &Path, inodes: &[u64]) -> BTreeMap<u64, Process> {
     }
     let wanted: BTreeMap<String, u64> =
         inodes.iter().map(|inode| (format!("socket:[{inode}]"), *inode)).collect();
-    let processes = fs::read_dir(host_root.join("proc")).into_iter().flatten().flatten();
+    let Ok(proc) = proc_of(host_root) else { return found };
+    let processes = format!("/proc/self/fd/{}", proc.as_raw_fd());
+    let processes = fs::read_dir(processes).into_iter().flatten().flatten();
     for process in processes {
         let Some(pid) = process.file_name().to_str().and_then(|name| name.parse().ok()) else {
             continue;

@@ -169,6 +169,15 @@ pub mod checkpoint_file {
         }
 
         /// Cannot be called: there is no such value.
+        ///
+        /// # Errors
+        ///
+        /// Never.
+        pub fn listens_beside(&self, _socket: &str) -> Result<bool, String> {
+            match self.0 {}
+        }
+
+        /// Cannot be called: there is no such value.
         pub fn folder_identity(&self) -> Option<(u64, u64)> {
             match self.0 {}
         }

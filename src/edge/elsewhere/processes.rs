@@ -76,7 +76,18 @@ pub mod kubelet_process {
 /// The listeners on unix sockets.
 pub mod listener {
     use super::NEEDS_LINUX;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
+
+    /// An open socket: there are no values.
+    #[derive(Debug)]
+    pub enum OpenSocket {}
+
+    impl OpenSocket {
+        /// Is never called.
+        pub fn path(&self) -> PathBuf {
+            match *self {}
+        }
+    }
 
     /// Fails: it needs Linux.
     ///
@@ -148,16 +159,28 @@ pub mod probe {
             }
         }
 
-        /// Fails: it needs Linux.
-        ///
-        /// # Errors
-        ///
-        /// Always.
-        pub fn in_network_namespace<T: Send>(
-            _path: &Path,
-            _run: impl FnOnce() -> T + Send,
-        ) -> io::Result<T> {
-            Err(io::Error::new(ErrorKind::Unsupported, NEEDS_LINUX))
+        /// The network of a process: there are no values.
+        #[derive(Debug)]
+        pub enum Network {}
+
+        impl Network {
+            /// Fails: it needs Linux.
+            ///
+            /// # Errors
+            ///
+            /// Always.
+            pub fn of_process(_root: &Path, _pid: i32) -> io::Result<Self> {
+                Err(io::Error::new(ErrorKind::Unsupported, NEEDS_LINUX))
+            }
+
+            /// Is never called.
+            ///
+            /// # Errors
+            ///
+            /// There is no value to call it with.
+            pub fn enter<T: Send>(&self, _run: impl FnOnce() -> T + Send) -> io::Result<T> {
+                match *self {}
+            }
         }
     }
 }
@@ -188,11 +211,7 @@ pub mod program_version {
 
 /// The folder of device plugins.
 pub mod folder {
-    use super::super::node::host::ReadError;
-    use super::NEEDS_LINUX;
     use std::ffi::OsString;
-    use std::io;
-    use std::path::Path;
 
     /// The file in which the device manager remembers.
     pub const CHECKPOINT: &str = "kubelet_internal_checkpoint";
@@ -223,23 +242,118 @@ pub mod folder {
             self.name.to_string_lossy().into_owned()
         }
     }
+}
 
-    /// Fails: it needs Linux.
-    ///
-    /// # Errors
-    ///
-    /// Always.
-    pub fn entries(_folder: &Path) -> io::Result<Vec<Entry>> {
-        Err(io::Error::new(io::ErrorKind::Unsupported, NEEDS_LINUX))
+/// The sockets of plugins.
+pub mod address {
+    use super::NEEDS_LINUX;
+    use super::folder::Entry;
+    use crate::edge::host::ReadError;
+    use crate::edge::listener::OpenSocket;
+    use std::ffi::OsStr;
+    use std::path::{Path, PathBuf};
+
+    /// The folder of the kubelet's plugin watcher.
+    pub const REGISTRY: &str = "plugins_registry";
+
+    /// A folder of sockets.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct SocketFolder(PathBuf);
+
+    impl SocketFolder {
+        /// Returns a folder, which is not read.
+        pub fn of_node(root: &Path, path: impl Into<PathBuf>) -> Self {
+            Self(root.join(path.into()))
+        }
+
+        /// Returns a folder, which is not read.
+        pub fn named(path: &Path) -> Self {
+            Self(path.to_owned())
+        }
+
+        /// Returns a folder in this one.
+        #[must_use]
+        pub fn folder(&self, name: &OsStr) -> Self {
+            Self(self.0.join(name))
+        }
+
+        /// Returns something in this folder.
+        pub fn socket(&self, name: &OsStr) -> SocketAddress {
+            SocketAddress(self.0.join(name))
+        }
+
+        /// Returns its path.
+        pub fn shown(&self) -> PathBuf {
+            self.0.clone()
+        }
+
+        /// Returns its path.
+        pub fn real(&self) -> PathBuf {
+            self.0.clone()
+        }
+
+        /// Fails: it needs Linux.
+        ///
+        /// # Errors
+        ///
+        /// Always.
+        pub fn entries(&self) -> Result<Vec<Entry>, ReadError> {
+            Err(ReadError::System(NEEDS_LINUX.to_owned()))
+        }
+
+        /// Fails: it needs Linux.
+        ///
+        /// # Errors
+        ///
+        /// Always.
+        pub fn read_checkpoint(&self) -> Result<Vec<u8>, ReadError> {
+            Err(ReadError::System(NEEDS_LINUX.to_owned()))
+        }
     }
 
-    /// Fails: it needs Linux.
-    ///
-    /// # Errors
-    ///
-    /// Always.
-    pub fn read_checkpoint(_folder: &Path) -> Result<Vec<u8>, ReadError> {
-        Err(ReadError::System(NEEDS_LINUX.to_owned()))
+    /// A socket by its name in a folder.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct SocketAddress(PathBuf);
+
+    impl SocketAddress {
+        /// Fails: it needs Linux.
+        ///
+        /// # Errors
+        ///
+        /// Always.
+        pub fn open(&self) -> Result<OpenSocket, ReadError> {
+            Err(ReadError::System(NEEDS_LINUX.to_owned()))
+        }
+
+        /// Returns its path.
+        pub fn on_node(&self) -> PathBuf {
+            self.0.clone()
+        }
+
+        /// Returns its path.
+        pub fn shown(&self) -> PathBuf {
+            self.0.clone()
+        }
+    }
+
+    /// The folders in which a plugin may name a socket.
+    #[derive(Clone, Debug)]
+    pub struct EndpointFolders;
+
+    impl EndpointFolders {
+        /// Returns no folders.
+        pub fn of_node(_root: &Path, _root_dir: Option<&str>) -> Self {
+            Self
+        }
+
+        /// Fails: it needs Linux.
+        ///
+        /// # Errors
+        ///
+        /// Always.
+        pub fn socket(&self, _endpoint: &str) -> Result<SocketAddress, String> {
+            Err(NEEDS_LINUX.to_owned())
+        }
     }
 }
 

@@ -175,7 +175,16 @@ pub(in crate::edge) fn kind_name(kind: FileType) -> &'static str {
 }
 
 pub(in crate::edge) fn open(root: &Path, path: &str, flags: OFlags) -> Result<OwnedFd, ReadError> {
-    let _reading = reading(path);
+    open_path(root, Path::new(path), flags)
+}
+
+/// Opens a path that need not be UTF-8.
+pub(in crate::edge) fn open_path(
+    root: &Path,
+    path: &Path,
+    flags: OFlags,
+) -> Result<OwnedFd, ReadError> {
+    let _reading = reading(&path.to_string_lossy());
     let flags = flags | OFlags::CLOEXEC;
     if root == Path::new("/") {
         return fs::open(Path::new("/").join(path), flags, Mode::empty()).map_err(system);
@@ -194,9 +203,9 @@ pub(in crate::edge) fn open(root: &Path, path: &str, flags: OFlags) -> Result<Ow
 }
 
 /// Opens as `openat2` does, by following the links by hand.
-fn walk(root: &Path, path: &str, flags: OFlags) -> Result<OwnedFd, ReadError> {
+fn walk(root: &Path, path: &Path, flags: OFlags) -> Result<OwnedFd, ReadError> {
     let last = if flags.contains(OFlags::NOFOLLOW) { Last::Keep } else { Last::Follow };
-    let place = resolve(root, Path::new(path), last).map_err(system)?;
+    let place = resolve(root, path, last).map_err(system)?;
     fs::open(place, flags | OFlags::NOFOLLOW, Mode::empty()).map_err(system)
 }
 
@@ -301,7 +310,7 @@ mod tests {
                 text
             };
             let kernel = open(&root, path, OFlags::RDONLY).map(read);
-            let by_hand = walk(&root, path, OFlags::RDONLY | OFlags::CLOEXEC).map(read);
+            let by_hand = walk(&root, Path::new(path), OFlags::RDONLY | OFlags::CLOEXEC).map(read);
             assert_eq!(kernel.as_deref().ok(), expected, "{path}");
             assert_eq!(by_hand, kernel, "{path}");
         }

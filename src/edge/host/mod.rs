@@ -10,8 +10,10 @@ mod usage;
 pub(super) use beneath::resolve;
 pub use beneath::{LIMIT, lines_beneath, link_beneath, list_beneath, read_beneath};
 pub(super) use beneath::{
-    MOST_LINKS, expect_kind, folder_beneath, kind_name, names_in, open, open_folder, parts, system,
+    MOST_LINKS, expect_kind, folder_beneath, kind_name, names_in, open, open_folder, open_path,
+    parts, system,
 };
+pub(in crate::edge) use root::proc_of;
 pub use root::{has_process, host_root, is_running};
 pub use usage::{read_filesystem, read_usage};
 

@@ -2,6 +2,7 @@
 
 use crate::edge::watchdog::reading;
 use rustix::fs;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// Where `kubectl debug node/NAME` mounts the node's root in its container.
@@ -35,12 +36,24 @@ pub fn host_root(flag: Option<&Path>) -> (PathBuf, String) {
 
 /// Returns true if a root folder has the `/proc` of a kernel, not copies of its files.
 pub fn is_running(root: &Path) -> bool {
+    kernels_proc(root).is_some_and(|proc| fs::statat(&proc, "1", fs::AtFlags::empty()).is_ok())
+}
+
+/// Opens the kernel's `/proc` in a root folder, without the right to read it. Links are not followed.
+///
+/// # Errors
+///
+/// Fails with the reason for a copy of a node.
+pub(in crate::edge) fn proc_of(root: &Path) -> Result<OwnedFd, &'static str> {
+    kernels_proc(root).ok_or("a copy of a node's files has no processes")
+}
+
+fn kernels_proc(root: &Path) -> Option<OwnedFd> {
     // A copy may have a link there, which leads to the processes of the machine that kq runs on.
     let flags =
         fs::OFlags::PATH | fs::OFlags::DIRECTORY | fs::OFlags::NOFOLLOW | fs::OFlags::CLOEXEC;
-    let Ok(proc) = fs::open(root.join("proc"), flags, fs::Mode::empty()) else { return false };
-    fs::fstatfs(&proc).is_ok_and(|found| found.f_type == fs::PROC_SUPER_MAGIC)
-        && fs::statat(&proc, "1", fs::AtFlags::empty()).is_ok()
+    let proc = fs::open(root.join("proc"), flags, fs::Mode::empty()).ok()?;
+    fs::fstatfs(&proc).is_ok_and(|found| found.f_type == fs::PROC_SUPER_MAGIC).then_some(proc)
 }
 
 /// Returns true if a process is on the node with this root folder; `None`: its processes are not visible.

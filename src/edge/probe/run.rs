@@ -6,6 +6,7 @@ use super::grpc::probe_grpc;
 use super::http::probe_http;
 use crate::edge::clock::moment;
 use crate::edge::cri::ExecRuntime;
+use crate::edge::host::proc_of;
 use crate::edge::input::plain;
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::feature_gates::Gate;
@@ -15,11 +16,11 @@ use crate::probe::{
     Attempt, Cause, Conclusion, ExecRequest, Job, Next, Phase, PhaseTime, ProbeTimeout, Retry,
     exec_attempt,
 };
+use rustix::fs::{self, FsWord, Mode, OFlags};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -249,33 +250,65 @@ impl Stopwatch {
     }
 }
 
-/// Calls a function in a network namespace: `/proc/PID/ns/net`, `/run/netns/NAME`.
-///
-/// Only a new thread enters the namespace, with the threads that it starts, such as those of an async runtime.
-///
-/// # Errors
-///
-/// Fails if the namespace does not exist, or if entering it is not permitted: it needs root.
-pub fn in_network_namespace<T: Send>(path: &Path, run: impl FnOnce() -> T + Send) -> io::Result<T> {
-    let refused = |error: io::Error| {
-        let hint = match error.kind() {
-            io::ErrorKind::PermissionDenied => " (run as root)",
-            _ => "",
+/// The file system of namespaces (`NSFS_MAGIC` of the kernel).
+const NSFS_MAGIC: FsWord = 0x6e73_6673;
+
+/// The network of a process.
+#[derive(Debug)]
+pub struct Network {
+    namespace: OwnedFd,
+    pid: i32,
+}
+
+impl Network {
+    /// Opens the network namespace of a process of the node. Only a running node has one: a copy may have
+    /// anything by that name.
+    ///
+    /// # Errors
+    ///
+    /// Fails for a copy of a node, for a process that does not exist, and if opening it is not permitted: it needs root.
+    pub fn of_process(root: &Path, pid: i32) -> io::Result<Self> {
+        let proc = proc_of(root).map_err(|reason| refused(pid, &io::Error::other(reason)))?;
+        let open = || {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let folder = fs::openat(&proc, format!("{pid}/ns"), flags, Mode::empty())?;
+            // The link leads to the namespace itself: the kernel made it.
+            let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            fs::openat(&folder, "net", flags, Mode::empty())
         };
-        let text =
-            format!("cannot enter the network of {}: {}{hint}", path.display(), plain(&error));
-        io::Error::new(error.kind(), text)
+        let namespace = open().map_err(|error| refused(pid, &error.into()))?;
+        match fs::fstatfs(&namespace).is_ok_and(|found| found.f_type == NSFS_MAGIC) {
+            true => Ok(Self { namespace, pid }),
+            false => Err(refused(pid, &io::Error::other("not a namespace"))),
+        }
+    }
+
+    /// Calls a function in the network. Only a new thread enters it, with the threads that it starts, such as those of an
+    /// async runtime.
+    ///
+    /// # Errors
+    ///
+    /// Fails if entering it is not permitted: it needs root.
+    pub fn enter<T: Send>(&self, run: impl FnOnce() -> T + Send) -> io::Result<T> {
+        std::thread::scope(|scope| {
+            let inside = scope.spawn(|| {
+                let kind = Some(LinkNameSpaceType::Network);
+                move_into_link_name_space(self.namespace.as_fd(), kind)
+                    .map_err(|errno| refused(self.pid, &errno.into()))?;
+                Ok(run())
+            });
+            inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+}
+
+fn refused(pid: i32, error: &io::Error) -> io::Error {
+    let hint = match error.kind() {
+        io::ErrorKind::PermissionDenied => " (run as root)",
+        _ => "",
     };
-    let namespace = File::open(path).map_err(refused)?;
-    std::thread::scope(|scope| {
-        let inside = scope.spawn(|| {
-            let kind = Some(LinkNameSpaceType::Network);
-            move_into_link_name_space(namespace.as_fd(), kind)
-                .map_err(|errno| refused(errno.into()))?;
-            Ok(run())
-        });
-        inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
+    let text = format!("cannot enter the network of process {pid}: {}{hint}", plain(error));
+    io::Error::new(error.kind(), text)
 }
 
 #[cfg(test)]
@@ -305,27 +338,51 @@ mod tests {
         std::fs::read_link("/proc/thread-self/ns/net")
     }
 
-    #[test]
-    fn only_another_thread_is_moved() {
-        let own = network().expect("there is a network");
-        match in_network_namespace(Path::new("/proc/self/ns/net"), network) {
-            Ok(inside) => assert_eq!(inside.expect("there is a network"), own),
-            // Even the own namespace needs root.
-            Err(error) => assert!(error.to_string().ends_with("(run as root)"), "{error}"),
-        }
-        assert_eq!(network().expect("there is a network"), own);
+    fn own() -> i32 {
+        std::process::id().cast_signed()
     }
 
     #[test]
-    fn what_is_no_network_is_refused() {
-        for (path, expected) in [
-            ("/nowhere", "cannot enter the network of /nowhere: No such file or directory"),
-            ("/proc/self/ns/uts", "cannot enter the network of /proc/self/ns/uts: "),
-            ("/dev/null", "cannot enter the network of /dev/null: "),
-        ] {
-            let error = in_network_namespace(Path::new(path), || ()).expect_err(path);
-            let text = error.to_string().to_lowercase();
-            assert!(text.starts_with(&expected.to_lowercase()), "{text}");
+    fn only_another_thread_is_moved() {
+        let before = network().expect("there is a network");
+        let namespace = Network::of_process(Path::new("/"), own()).expect("it is kq's own");
+        match namespace.enter(network) {
+            Ok(inside) => assert_eq!(inside.expect("there is a network"), before),
+            // Even the own namespace needs root.
+            Err(error) => assert!(error.to_string().ends_with("(run as root)"), "{error}"),
+        }
+        assert_eq!(network().expect("there is a network"), before);
+    }
+
+    #[test]
+    fn a_process_that_does_not_exist_has_no_network() {
+        let error = Network::of_process(Path::new("/"), i32::MAX).expect_err("there is none");
+        let expected = format!("cannot enter the network of process {}: No such file", i32::MAX);
+        assert!(error.to_string().starts_with(&expected), "{error}");
+    }
+
+    /// Each of these is opened as it stands in a copy of a node by whoever follows links or waits for a pipe.
+    #[test]
+    fn a_copy_of_a_node_has_no_network() {
+        let link = std::os::unix::fs::symlink::<&str, std::path::PathBuf>;
+        for (name, kind) in [("a pipe", 0), ("a link to kq's own", 1), ("a link of proc", 2)] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let process = folder.path().join(format!("proc/{}/ns", own()));
+            if kind < 2 {
+                std::fs::create_dir_all(&process).expect("folders");
+            }
+            let made = match kind {
+                0 => {
+                    let mode = Mode::RUSR | Mode::WUSR;
+                    fs::mkfifoat(fs::CWD, process.join("net"), mode).map_err(io::Error::from)
+                }
+                1 => link("/proc/self/ns/net", process.join("net")),
+                _ => link("/proc", folder.path().join("proc")),
+            };
+            made.expect("it can be made");
+            let error = Network::of_process(folder.path(), own()).expect_err(name);
+            let expected = "a copy of a node's files has no processes";
+            assert!(error.to_string().ends_with(expected), "{name}: {error}");
         }
     }
 }

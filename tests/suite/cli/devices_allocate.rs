@@ -2,14 +2,10 @@
 
 use super::devices_serve::{RESOURCE, Served, able, allocate, four, json, pod};
 use super::kq;
-use crate::edges::device_plugin::background::Background;
 use crate::edges::device_plugin::sample_plugin::{Behaviour, Plugin};
-use crate::services::pluginregistration::registration_server::{Registration, RegistrationServer};
-use kq::edge::device_plugin::pluginregistration::{InfoRequest, PluginInfo};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use tonic::{Request, Response, Status, async_trait};
 
 #[test]
 fn a_resource_that_nobody_registered_is_no_success() {
@@ -198,56 +194,4 @@ fn what_hangs_or_is_not_there_yet_is_in_the_table() {
     let warned = "hung.sock listens and does not answer: no answer within 500ms";
     assert!(shown.stderr.contains(warned), "{}", shown.text());
     served.interrupt();
-}
-
-/// What the kubelet's watcher asks.
-struct Described(PluginInfo);
-
-#[async_trait]
-impl Registration for Described {
-    async fn get_info(&self, _: Request<InfoRequest>) -> Result<Response<PluginInfo>, Status> {
-        Ok(Response::new(self.0.clone()))
-    }
-}
-
-#[test]
-fn plugins_of_the_registry_say_who_they_are() {
-    let host = tempfile::tempdir().expect("a temporary folder can be made");
-    let kubelet = host.path().join("var/lib/kubelet");
-    for folder in ["device-plugins", "plugins_registry"] {
-        std::fs::create_dir_all(kubelet.join(folder)).expect("a folder can be made");
-    }
-    std::fs::create_dir(host.path().join("proc")).expect("a folder can be made");
-    let registry = kubelet.join("plugins_registry");
-    let describe = |name: &str, kind: &str, offers: &str, endpoint: &str| {
-        let info = PluginInfo {
-            r#type: kind.to_owned(),
-            name: offers.to_owned(),
-            endpoint: endpoint.to_owned(),
-            supported_versions: vec!["v1beta1".to_owned()],
-        };
-        Background::serve(&registry.join(name), RegistrationServer::new(Described(info)))
-    };
-    let serves = "/var/lib/kubelet/device-plugins/gpu.sock";
-    let _described = describe("gpu-reg.sock", "DevicePlugin", RESOURCE, serves);
-    let _csi = describe("csi-reg.sock", "CSIPlugin", "csi.example.com", "/csi/csi.sock");
-    let plugin = Plugin::start(&kubelet.join("device-plugins"), "gpu.sock", four(), able());
-    let root = host.path().display();
-    let ran = kq(&format!("devices plugins --host-root {root} -o json")).run();
-    assert_eq!(ran.code, 0, "{}", ran.text());
-    let report = json(&ran);
-    let socket = |name: &str| {
-        let sockets = report["sockets"].as_array().expect("a list");
-        sockets.iter().find(|it| it["name"] == name).cloned().expect(name)
-    };
-    let own = socket("gpu-reg.sock");
-    assert_eq!((&own["place"], &own["answers"]), (&"pluginsRegistry".into(), &true.into()));
-    assert_eq!(own["info"]["endpoint"], serves);
-    assert_eq!(own["resource"]["known"], RESOURCE, "{}", ran.stdout);
-    assert_eq!(own["options"]["known"]["preStartRequired"], true, "asked where it serves");
-    let other = socket("csi-reg.sock");
-    assert_eq!(other["info"]["kind"], "CSIPlugin");
-    assert_eq!(other["resource"]["unknown"], "it is a CSIPlugin, not a device plugin");
-    let calls = plugin.calls.lock().expect("no test panics with it").clone();
-    assert_eq!(calls, [""; 0]);
 }

@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-pub(super) const RESOURCE: &str = "example.com/gpu";
+pub const RESOURCE: &str = "example.com/gpu";
 
 /// No step takes that long.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -100,13 +100,13 @@ impl Drop for Served {
     }
 }
 
-pub(super) fn four() -> Vec<Device> {
+pub fn four() -> Vec<Device> {
     [("a", 0), ("b", 0), ("c", 1), ("d", 1)]
         .map(|(id, node)| device(id, "Healthy", Some(node)))
         .to_vec()
 }
 
-pub(super) fn able() -> Behaviour {
+pub fn able() -> Behaviour {
     let options =
         DevicePluginOptions { pre_start_required: true, get_preferred_allocation_available: true };
     Behaviour { options, ..Behaviour::default() }
@@ -128,7 +128,7 @@ pub(super) fn allocate(folder: &Path, pod: &TempDir, more: &str) -> super::Ran {
     kq(&format!("devices allocate --dir {} {} {more}", folder.display(), file.display())).run()
 }
 
-pub(super) fn json(ran: &super::Ran) -> Value {
+pub fn json(ran: &super::Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.text()))
 }
 

@@ -61,7 +61,7 @@ mod devices_preference;
 mod devices_repair;
 /// `kq devices serve`, `allocate` and `plugins`
 #[cfg(feature = "cri")]
-mod devices_serve;
+pub mod devices_serve;
 /// What a stand-in keeps, and does not do, when something goes wrong
 #[cfg(feature = "cri")]
 mod devices_stand_in;

@@ -5,7 +5,7 @@ use crate::cli::{Ran, kq};
 use kq::edge::cri::v1;
 use kq::edge::cri::{CriSession, ExecRuntime};
 use kq::edge::probe::dial::probe_tcp;
-use kq::edge::probe::run::{in_network_namespace, probe_exec};
+use kq::edge::probe::run::{self, probe_exec};
 use kq::facts::runtime::ContainerState;
 use kq::probe::{Attempt, Cause, ExecRequest, ProbeResult, ProbeTimeout, TcpTarget};
 use serde_json::{Value, json};
@@ -243,9 +243,7 @@ impl Network {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        let up = in_network_namespace(&network.path(), || {
-            Command::new("ip").args(["link", "set", "lo", "up"]).status()
-        });
+        let up = network.enter(|| Command::new("ip").args(["link", "set", "lo", "up"]).status());
         match up.map_err(|error| error.to_string())? {
             Ok(status) if status.success() => Ok(network),
             Ok(status) => Err(format!("ip: {status}")),
@@ -255,6 +253,10 @@ impl Network {
 
     fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/{}/ns/net", self.0.id()))
+    }
+
+    fn enter<T: Send>(&self, run: impl FnOnce() -> T + Send) -> std::io::Result<T> {
+        run::Network::of_process(Path::new("/"), self.0.id().cast_signed())?.enter(run)
     }
 }
 
@@ -286,16 +288,16 @@ fn connections_are_made_in_the_network_of_the_pod() {
         Err(reason) => return skip(&reason),
     };
     let bind = || TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    let inside = in_network_namespace(&network.path(), bind).expect("it can be entered");
+    let inside = network.enter(bind).expect("it can be entered");
     let inside = inside.local_addr().map(|address| (address.to_string(), inside));
     let (address, listener) = inside.expect("it has a port");
-    let within = in_network_namespace(&network.path(), || connect(&address));
+    let within = network.enter(|| connect(&address));
     assert_eq!(within.expect("it can be entered").result, ProbeResult::Success);
     // Out here, this port normally has no listener.
     let outside = bind();
     let outside_address = outside.local_addr().expect("it has a port").to_string();
     if outside_address != address {
-        let within = in_network_namespace(&network.path(), || connect(&outside_address));
+        let within = network.enter(|| connect(&outside_address));
         let said = within.expect("it can be entered").output.text().into_owned();
         assert_eq!(said, format!("dial tcp {outside_address}: connect: connection refused"));
     }

@@ -16,6 +16,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// Plugin sockets of a copied node, and endpoints that a plugin names.
+#[cfg(feature = "cri")]
+mod devices;
 /// kq executes nothing of a node.
 mod execution;
 /// Which files, programs and folders are believed, row by row.

@@ -2,16 +2,17 @@
 
 use crate::answer::{Basis, Warning, WarningCode};
 use crate::device::plugins::{Connections, Place, PluginSocket, Process, SocketKind};
+use crate::edge::device_plugin::address::{SocketAddress, SocketFolder};
 use crate::edge::device_plugin::folder::{CONTROL_SOCKET, Entry, KUBELET_SOCKET};
 use crate::edge::device_plugin::unix_sockets::{Diagnosis, FileId, diagnose, holders, table};
+use crate::edge::host::ReadError;
 use crate::edge::listener::listens;
 use crate::facts::unix_sockets::UnixSocket;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The kernel's sockets, read before kq connects to any.
 pub(super) struct SocketTable {
-    root: PathBuf,
     kubelet: Option<i32>,
     table: Result<Vec<UnixSocket>, String>,
     diagnoses: Result<BTreeMap<u64, Diagnosis>, String>,
@@ -24,16 +25,17 @@ pub(super) struct SocketTable {
 impl SocketTable {
     pub(super) fn read(
         root: &Path,
-        folder: &Path,
+        folder: &SocketFolder,
         kubelet: Option<i32>,
         basis: &mut Basis,
     ) -> Self {
-        let diagnoses = diagnose();
+        // kq's own kernel knows nothing about the sockets of a copied node.
+        let table = table(root);
+        let diagnoses = table.as_ref().map_err(Clone::clone).and_then(|_| diagnose());
         if let Err(reason) = &diagnoses {
             let text = format!("connections between processes are not visible: {reason}");
             basis.warn(Warning::new(WarningCode::HiddenConnections, text));
         }
-        let table = table(root);
         // The descriptors of all processes are read once, not for each socket.
         let named = table.iter().flatten().filter(|it| it.path.is_some()).map(|it| it.inode);
         let mut inodes: Vec<u64> = named.collect();
@@ -41,9 +43,11 @@ impl SocketTable {
             diagnoses.as_ref().map(|diagnoses| others(diagnoses, &inodes)).unwrap_or_default();
         inodes.extend(others);
         let holders = holders(root, &inodes);
-        let (root, fake_kubelets) = (root.to_owned(), Vec::new());
-        let mut read = Self { root, kubelet, table, diagnoses, holders, fake_kubelets };
-        let own = read.connections(&folder.join(CONTROL_SOCKET)).map(|it| it.connections.listeners);
+        let fake_kubelets = Vec::new();
+        let mut read = Self { kubelet, table, diagnoses, holders, fake_kubelets };
+        let own = folder.socket(CONTROL_SOCKET.as_ref());
+        let file = own.open().ok().and_then(|socket| FileId::of(&socket.path()));
+        let own = read.connections(&own, file).map(|it| it.connections.listeners);
         read.fake_kubelets = own.unwrap_or_default().into_iter().map(|it| it.pid).collect();
         read
     }
@@ -59,11 +63,11 @@ impl SocketTable {
     /// Returns a socket before any call, and its path.
     pub(super) fn socket(
         &self,
-        folder: &Path,
+        folder: &SocketFolder,
         entry: Entry,
         place: Place,
-    ) -> (PluginSocket, PathBuf) {
-        let path = folder.join(&entry.name);
+    ) -> (PluginSocket, SocketAddress) {
+        let address = folder.socket(&entry.name);
         let name = entry.shown();
         let kind = match name.as_str() {
             _ if !entry.is_socket => SocketKind::NoSocket,
@@ -71,11 +75,12 @@ impl SocketTable {
             CONTROL_SOCKET => SocketKind::RegistrationServer,
             _ => SocketKind::Plugin,
         };
-        let listening = match kind {
-            SocketKind::NoSocket => Ok(false),
-            _ => listens(&path),
+        let (listening, file) = match (kind, address.open()) {
+            (SocketKind::NoSocket, _) | (_, Err(ReadError::Absent)) => (Ok(false), None),
+            (_, Err(error)) => (Err(error.to_string()), None),
+            (_, Ok(socket)) => (listens(&socket.path()), FileId::of(&socket.path())),
         };
-        let connections = match (kind, self.connections(&path)) {
+        let connections = match (kind, self.connections(&address, file)) {
             (SocketKind::NoSocket, _) => Err("not a socket".to_owned()),
             // A process listens, and the kernel lists no socket of that path.
             (_, Ok(seen)) if listening == Ok(true) && !seen.is_listed => {
@@ -93,17 +98,16 @@ impl SocketTable {
             resource,
             ..Default::default()
         };
-        (socket, path)
+        (socket, address)
     }
 
     /// Counts the connections of a socket. It is found by its file, else by the path that it was bound to. In a container
     /// that path may begin differently, so the last two parts are compared.
-    fn connections(&self, path: &Path) -> Result<Counted, String> {
+    fn connections(&self, socket: &SocketAddress, file: Option<FileId>) -> Result<Counted, String> {
         let table = self.table.as_ref().map_err(Clone::clone)?;
-        let full = path.display().to_string();
-        let on_node = path.strip_prefix(&self.root).map(|rest| format!("/{}", rest.display()));
-        let on_node = on_node.unwrap_or_else(|_| full.clone());
-        let (tail, file) = (tail(path), FileId::of(path));
+        let full = socket.shown().display().to_string();
+        let on_node = socket.on_node();
+        let (on_node, tail) = (on_node.display().to_string(), tail(&on_node));
         let diagnoses = self.diagnoses.as_ref().ok();
         let of_file = |it: &UnixSocket| {
             let own = diagnoses.and_then(|diagnoses| diagnoses.get(&it.inode)?.file);

@@ -10,10 +10,10 @@ use crate::device::plugins::{
     DevicePlugins, Missing, Place, PluginSocket, SocketKind, assign_resources, missing_for,
 };
 use crate::edge::clock::{pause, steady};
-use crate::edge::device_plugin::folder::{CHECKPOINT, Entry, entries};
+use crate::edge::device_plugin::address::{EndpointFolders, REGISTRY, SocketAddress, SocketFolder};
+use crate::edge::device_plugin::folder::{CHECKPOINT, Entry};
 use crate::edge::device_plugin::{PluginAnswer, PluginQuery, ask_all};
-use crate::edge::host::host_root;
-use crate::edge::input::plain;
+use crate::edge::host::{ReadError, host_root, is_running};
 use crate::edge::kubelet_process::find_kubelet;
 use crate::facts::devices::PLUGIN_FOLDER;
 use crate::facts::kubelet_process::DEFAULT_ROOT_DIR;
@@ -21,12 +21,8 @@ use crate::facts::lookup::Lookup;
 use crate::node::check_live;
 use anyhow::anyhow;
 use connections::SocketTable;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// The folder of the kubelet's plugin watcher.
-const REGISTRY: &str = "plugins_registry";
 
 /// The depth to which `plugins_registry` is searched.
 const DEPTH: usize = 4;
@@ -59,7 +55,7 @@ pub fn wait_for(
 ) -> Result<(DevicePlugins, Vec<Missing>), Failure> {
     let began = steady();
     loop {
-        let report = inspect_folder(options, true)?;
+        let Inspected { report, .. } = inspect_folder(options, true)?;
         let missing = missing_for(&report, resource);
         if missing.is_empty() || began.elapsed() + PAUSE > timeout {
             return Ok((report, missing));
@@ -74,11 +70,34 @@ pub fn wait_for(
 ///
 /// Fails for a folder that cannot be read.
 pub fn inspect(options: &InspectOptions) -> Result<DevicePlugins, Failure> {
-    inspect_folder(options, false)
+    inspect_folder(options, false).map(|inspected| inspected.report)
 }
 
-fn inspect_folder(options: &InspectOptions, may_be_absent: bool) -> Result<DevicePlugins, Failure> {
+/// An inspection.
+pub(super) struct Inspected {
+    pub(super) report: DevicePlugins,
+    /// For each socket, the one on which it serves as a device plugin, if that is known.
+    pub(super) serves: Vec<Option<SocketAddress>>,
+}
+
+/// Returns why a root folder has no sockets; `None`: it may have some.
+pub(super) fn no_sockets(options: &InspectOptions) -> Option<String> {
+    let (root, _) = host_root(options.host_root.as_deref());
+    // A folder that the operator named is of this machine. Where processes are hidden, the machine runs nevertheless.
+    let is_live = options.folder.is_some() || root == Path::new("/") || is_running(&root);
+    (!is_live)
+        .then(|| format!("{} is a copy of a node's files, which has no sockets", root.display()))
+}
+
+pub(super) fn inspect_folder(
+    options: &InspectOptions,
+    may_be_absent: bool,
+) -> Result<Inspected, Failure> {
     check_live()?;
+    if let Some(reason) = no_sockets(options) {
+        return Err(Failure::missing(anyhow!("the plugins are not visible: {reason}"))
+            .hint("run kq on the node; kq devices list reads the files of a copy"));
+    }
     let (root, _) = host_root(options.host_root.as_deref());
     let mut report = DevicePlugins::default();
     let kubelet = find_kubelet(&root).unwrap_or_else(|error| {
@@ -100,21 +119,20 @@ fn inspect_folder(options: &InspectOptions, may_be_absent: bool) -> Result<Devic
         }
     };
     // A named folder is a path of kq's own; the kubelet's folder is below the node's root.
-    let base = root_dir.as_ref().map(|dir| root.join(dir.trim_start_matches('/')));
-    let folder = match (&options.folder, &base) {
-        (Some(dir), _) => std::fs::canonicalize(dir).unwrap_or_else(|_| dir.clone()),
-        (None, _) => root.join(PLUGIN_FOLDER.trim_start_matches('/')),
+    let folder = match &options.folder {
+        Some(dir) => SocketFolder::named(dir),
+        None => SocketFolder::of_node(&root, PLUGIN_FOLDER),
     };
-    report.folder = folder.display().to_string();
-    let listed = match entries(&folder) {
+    report.folder = folder.shown().display().to_string();
+    let listed = match folder.entries() {
         // A booting node has no kubelet yet.
-        Err(error) if error.kind() == ErrorKind::NotFound && may_be_absent => {
+        Err(ReadError::Absent) if may_be_absent => {
             let text = format!("there is no {}: no kubelet has started", report.folder);
             report.basis.warn(Warning::new(WarningCode::NoKubelet, text));
             Vec::new()
         }
         listed => listed.map_err(|error| {
-            let error = anyhow!("cannot read {}: {}", folder.display(), plain(&error));
+            let error = anyhow!("cannot read {}: {error}", report.folder);
             Failure::missing(error).hint("run as root on the node, or name the folder with --dir")
         })?,
     };
@@ -123,22 +141,24 @@ fn inspect_folder(options: &InspectOptions, may_be_absent: bool) -> Result<Devic
     for entry in listed.into_iter().filter(is_shown) {
         found.push(table.socket(&folder, entry, Place::DevicePlugins));
     }
-    if let Some(base) = &base {
-        add_registry(&table, &base.join(REGISTRY), 0, &mut found);
+    if let Some(dir) = &root_dir {
+        let registry = SocketFolder::of_node(&root, Path::new(dir).join(REGISTRY));
+        add_registry(&table, &registry, 0, &mut found);
     }
-    let query = |(socket, path): &(PluginSocket, PathBuf)| {
+    let query = |(socket, address): &(PluginSocket, SocketAddress)| {
         let is_called = options.calls_plugins
             && socket.kind == SocketKind::Plugin
             && socket.listening == Ok(true);
         let in_registry = socket.place == Place::PluginsRegistry;
-        is_called.then(|| PluginQuery { socket: path.clone(), in_registry })
+        is_called.then(|| PluginQuery { socket: address.clone(), in_registry })
     };
     let queries: Vec<Option<PluginQuery>> = found.iter().map(query).collect();
     let sent: Vec<PluginQuery> = queries.iter().flatten().cloned().collect();
     report.sockets.extend(found.into_iter().map(|(socket, _)| socket));
+    let folders = EndpointFolders::of_node(&root, root_dir.as_deref());
     // The plugins and the kubelet are queried in parallel, so that time limits do not add up.
     let (answers, endpoints) = std::thread::scope(|scope| {
-        let answers = scope.spawn(|| ask_all(&sent, &root, options.call_timeout));
+        let answers = scope.spawn(|| ask_all(&sent, &folders, options.call_timeout));
         let endpoints = resources::add(
             options.call_timeout,
             &folder,
@@ -148,12 +168,12 @@ fn inspect_folder(options: &InspectOptions, may_be_absent: bool) -> Result<Devic
         (answers.join().unwrap_or_default(), endpoints)
     });
     let mut answers = answers.into_iter();
+    let mut serves = Vec::new();
     for (socket, query) in report.sockets.iter_mut().zip(queries) {
-        add_answer(
-            socket,
-            query.map(|_| answers.next().unwrap_or_default()),
-            options.calls_plugins,
-        );
+        let answer = query.map(|query| (answers.next().unwrap_or_default(), query));
+        let served = answer.as_ref().and_then(|(answer, query)| answer.serves(query, &folders));
+        serves.push(served.and_then(Result::ok));
+        add_answer(socket, answer.map(|(answer, _)| answer), options.calls_plugins);
     }
     assign_resources(&mut report, &endpoints);
     for socket in report.sockets.iter().filter(|socket| socket.hangs()) {
@@ -161,7 +181,7 @@ fn inspect_folder(options: &InspectOptions, may_be_absent: bool) -> Result<Devic
         let text = format!("{} listens and does not answer: {why}", socket.name);
         report.basis.warn(Warning::new(WarningCode::SilentSocket, text).about(&socket.name));
     }
-    Ok(report)
+    Ok(Inspected { report, serves })
 }
 
 fn is_shown(entry: &Entry) -> bool {
@@ -170,13 +190,13 @@ fn is_shown(entry: &Entry) -> bool {
 
 fn add_registry(
     table: &SocketTable,
-    folder: &Path,
+    folder: &SocketFolder,
     depth: usize,
-    found: &mut Vec<(PluginSocket, PathBuf)>,
+    found: &mut Vec<(PluginSocket, SocketAddress)>,
 ) {
-    for entry in entries(folder).unwrap_or_default() {
+    for entry in folder.entries().unwrap_or_default() {
         if entry.is_folder && depth < DEPTH {
-            add_registry(table, &folder.join(&entry.name), depth + 1, found);
+            add_registry(table, &folder.folder(&entry.name), depth + 1, found);
         } else if !entry.is_folder {
             found.push(table.socket(folder, entry, Place::PluginsRegistry));
         }

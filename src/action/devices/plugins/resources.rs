@@ -2,7 +2,8 @@
 
 use crate::answer::{Warning, WarningCode};
 use crate::device::plugins::{DevicePlugins, ResourceState};
-use crate::edge::device_plugin::folder::{BELOW_ROOT, CHECKPOINT, read_checkpoint};
+use crate::edge::device_plugin::address::SocketFolder;
+use crate::edge::device_plugin::folder::{BELOW_ROOT, CHECKPOINT};
 use crate::edge::host::ReadError;
 use crate::edge::pod_resources::{self, read_pod_resources};
 use crate::edge::trust::NamedBy;
@@ -14,16 +15,16 @@ use std::time::Duration;
 /// Adds the registered resources; returns the resources and sockets of a fake kubelet's plugins.
 pub(super) fn add(
     call_timeout: Duration,
-    folder: &Path,
+    sockets: &SocketFolder,
     (root, root_dir): (&Path, Option<&str>),
     report: &mut DevicePlugins,
 ) -> Vec<(String, String)> {
+    let folder = &sockets.real();
     if let Some(plugins) = fake_kubelet(call_timeout, folder, report) {
         return plugins;
     }
-    let path = folder.join(CHECKPOINT);
-    let source = path.display().to_string();
-    let bytes = match read_checkpoint(folder) {
+    let source = sockets.shown().join(CHECKPOINT).display().to_string();
+    let bytes = match sockets.read_checkpoint() {
         Err(ReadError::Absent) => {
             report.basis.assume(format!("there is no {source}: no plugin has registered yet"));
             return Vec::new();

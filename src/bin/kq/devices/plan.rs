@@ -5,7 +5,7 @@ use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::PodArgs;
 use anyhow::anyhow;
-use kq::action::devices::{PluginSearch, QueriedPlugins};
+use kq::action::devices::{PluginSearch, QueriedPlugins, QueriedSocket};
 use kq::answer::Basis;
 use kq::device::plan::{table, wide};
 use kq::edge::input::{read_input, shown};
@@ -210,7 +210,7 @@ impl Args {
         for asked in &self.ask_plugin {
             match asked {
                 AskPlugin::Named(resource, socket) => {
-                    named.push((resource.clone(), socket.clone()))
+                    named.push((resource.clone(), QueriedSocket::Named(socket.clone())))
                 }
                 AskPlugin::Found | AskPlugin::Other(_) => finds = true,
             }

@@ -31,9 +31,9 @@ use std::time::Duration;
 /// Exit code 0: plugins are shown, whatever their state; with --wait: the
 /// resource is registered, and the kubelet or the fake kubelet counts a healthy
 /// device. 1: with --wait, the time ran out and a condition is known to be unmet.
-/// 3: the directory cannot be read; with --wait, the time ran out and data is
-/// unavailable, as without the pod-resources API. With --wait, kq waits for an
-/// absent directory.
+/// 3: the directory cannot be read, or --host-root is a copy of a node's files,
+/// which has no sockets; with --wait, the time ran out and data is unavailable, as
+/// without the pod-resources API. With --wait, kq waits for an absent directory.
 ///
 /// Examples:
 ///
