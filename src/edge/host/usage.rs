@@ -4,7 +4,7 @@
 //! cAdvisor): blocks of the fragment size; available is what unprivileged users can use.
 
 use super::beneath::{expect_kind, open, system};
-use crate::edge::watchdog::reading;
+use crate::edge::watchdog::{reading, reading_apart};
 use crate::facts::filesystems::{Filesystem, FolderUsage, HiddenFolder};
 use crate::facts::mounts::Mounts;
 use rustix::fs::{
@@ -40,6 +40,8 @@ pub fn read_usage(
     mounts: &Mounts,
     time: Duration,
 ) -> Result<FolderUsage, String> {
+    // The clock ends it between two entries, and many slow ones are no fault.
+    let _reading = reading_apart(folder);
     let mut clock = Clock { end: Instant::now() + time.min(LONGEST), time, entries: 0 };
     let opened = open(root, folder, OFlags::PATH).map_err(|error| error.to_string())?;
     expect_kind(&opened, FileType::Directory).map_err(|error| error.to_string())?;
@@ -206,7 +208,6 @@ impl Way {
 
 /// Opens the folder above another. A folder that was moved meanwhile is in another one, which is not read.
 fn reopen(below: &OwnedFd, identity: ((u32, u32), u64)) -> Result<OwnedFd, String> {
-    let _reading = reading("..");
     let above = fs::openat(below, "..", FOLDER, Mode::empty()).map_err(words)?;
     let looked = look(&above, c"")?;
     match (looked.device, looked.inode) == identity {
@@ -229,7 +230,6 @@ fn count(folder: &OwnedFd, clock: &mut Clock) -> Result<Held, String> {
     let mut way = Way { levels: Vec::new(), first_open: 0 };
     way.push(first, &top, waiting);
     while let Some(name) = way.next()? {
-        let _reading = reading(&name.to_string_lossy());
         let Some(parent) = way.levels.last().and_then(|level| level.folder.as_ref()) else { break };
         let opened = match fs::openat(parent, &name, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
             Ok(opened) => opened,
@@ -326,6 +326,7 @@ fn words(error: Errno) -> String {
 ///
 /// Fails for anything but a readable folder.
 pub fn read_filesystem(root: &Path, folder: &str, mounts: &Mounts) -> Result<Filesystem, String> {
+    let _reading = reading(folder);
     let opened = open(root, folder, OFlags::PATH).map_err(|error| error.to_string())?;
     expect_kind(&opened, FileType::Directory).map_err(|error| error.to_string())?;
     let failed = |error| system(error).to_string();
