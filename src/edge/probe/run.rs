@@ -357,7 +357,7 @@ mod tests {
     #[test]
     fn a_process_that_does_not_exist_has_no_network() {
         let error = Network::of_process(Path::new("/"), i32::MAX).expect_err("there is none");
-        let expected = format!("cannot enter the network of process {}: No such file", i32::MAX);
+        let expected = format!("cannot enter the network of process {}: no such file", i32::MAX);
         assert!(error.to_string().starts_with(&expected), "{error}");
     }
 

@@ -2,6 +2,7 @@
 
 use super::kq;
 use super::made_up_node::{Kernel, MANIFEST, Node};
+use crate::program_file::{GoProgram, kubelet};
 use serde_json::Value;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -121,13 +122,32 @@ impl Layout {
                 arguments if path.ends_with("/cmdline") => arguments.replace('\n', "\0") + "\0",
                 _ => text.to_owned(),
             };
-            node.write(&path, &text);
-            if text.starts_with("#!") {
+            let is_program = text.starts_with("#!");
+            match is_program {
+                true => node.write(&path, self.program_file()),
+                false => node.write(&path, &text),
+            }
+            if is_program {
                 let mode = std::fs::Permissions::from_mode(0o755);
                 std::fs::set_permissions(node.path(&path), mode).expect("it can be run");
             }
         }
         node
+    }
+
+    /// Returns the file of the program, in place of the script that stands for it.
+    fn program_file(&self) -> Vec<u8> {
+        let (program, version) = self.program;
+        let package = match program {
+            "k3s" => "github.com/k3s-io/k3s/cmd/server",
+            _ => return kubelet(version),
+        };
+        let flags = format!(
+            "-X github.com/k3s-io/k3s/pkg/version.Version={version} \
+             -X k8s.io/component-base/version.gitVersion={version} -w -s"
+        );
+        GoProgram { package, module: "(devel)", flags: Some(&flags), constants: b"\0v1.7.0-k3s1\0" }
+            .file()
     }
 }
 

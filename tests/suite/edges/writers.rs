@@ -135,7 +135,9 @@ const IMPORTED: [&str; 6] = ["bind", "copy", "rename", "rmdir", "unlink", "write
 fn sources() -> Vec<(String, String)> {
     let is_code = |(path, _): &(String, String)| !path.ends_with("tests.rs");
     let cut = |(path, mut text): (String, String)| {
-        text.truncate(text.find("#[cfg(test)]\nmod tests").unwrap_or(text.len()));
+        let tests = ["#[cfg(test)]\nmod tests", "#[cfg(all(test"];
+        let end = tests.iter().filter_map(|begin| text.find(begin)).min();
+        text.truncate(end.unwrap_or(text.len()));
         (path, text)
     };
     rust_files().into_iter().filter(is_code).map(cut).collect()
