@@ -38,6 +38,7 @@ mod objects;
 mod preemption;
 /// Files of programs with a version.
 #[path = "../support/program_file.rs"]
+#[cfg_attr(not(feature = "cri"), expect(dead_code, reason = "some of it is for runtimes"))]
 mod program_file;
 /// Pods run on a real containerd and runc, and the kernel has what kq planned.
 #[cfg(feature = "cri")]

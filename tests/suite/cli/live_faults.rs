@@ -1,13 +1,13 @@
 //! Sources that are not there, refuse, hang, lie or break off: kq answers from the others in time, and
 //! names what is missing with its reason and the flag that supplies it.
 
+#[cfg(feature = "apiserver")]
 use super::made_up_node::node_object;
 use super::made_up_node::{Kernel, Node, WEB};
 #[cfg(feature = "apiserver")]
 use super::sources::{Api, kubeconfig_flags};
 use super::{Ran, kq};
 use crate::edges::http_server::{Server, Wire, answer, json};
-#[cfg(feature = "apiserver")]
 use crate::program_file;
 use snapbox::str;
 use std::thread::sleep;
