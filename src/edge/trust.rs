@@ -82,6 +82,15 @@ pub fn read_trusted(root: &Path, path: &str, limit: u64) -> Result<Vec<u8>, Read
     read_at(walk(root, path)?, limit)
 }
 
+/// Opens a trusted regular file below the node's root, for one that is read in parts.
+///
+/// # Errors
+///
+/// Fails as [`read_trusted`] does.
+pub(in crate::edge) fn open_trusted(root: &Path, path: &str) -> Result<File, ReadError> {
+    open_place(&walk(root, path)?)
+}
+
 /// Lists the names in a trusted folder below the node's root, in order.
 ///
 /// # Errors
@@ -417,6 +426,17 @@ fn mounted_by((major, minor): (u32, u32)) -> Option<Option<u32>> {
 
 fn read_at(place: Place, limit: u64) -> Result<Vec<u8>, ReadError> {
     let _reading = reading(&place.shown);
+    let mut content = Vec::new();
+    memory::Counting::new(&place.shown, open_place(&place)?)
+        .take(limit.saturating_add(1))
+        .read_to_end(&mut content)
+        .map_err(|error| ReadError::System(plain(&error)))?;
+    if content.len() as u64 > limit { Err(ReadError::TooLarge { limit }) } else { Ok(content) }
+}
+
+/// Opens the regular file at a place for reading, and checks what was opened.
+fn open_place(place: &Place) -> Result<File, ReadError> {
+    let _reading = reading(&place.shown);
     // The type first: opening a device can have side effects.
     expect_kind(&place.file, FileType::RegularFile)?;
     let flags =
@@ -428,12 +448,7 @@ fn read_at(place: Place, limit: u64) -> Result<Vec<u8>, ReadError> {
     if KERNELS.contains(&fs::fstatfs(&file).map_err(system)?.f_type) {
         return Err(untrusted(format!("{} is a file of the kernel", place.shown)));
     }
-    let mut content = Vec::new();
-    memory::Counting::new(&place.shown, File::from(file))
-        .take(limit.saturating_add(1))
-        .read_to_end(&mut content)
-        .map_err(|error| ReadError::System(plain(&error)))?;
-    if content.len() as u64 > limit { Err(ReadError::TooLarge { limit }) } else { Ok(content) }
+    Ok(File::from(file))
 }
 
 /// Returns true for a group whose members may write to trusted files: kq's own where it does not run as root, because a

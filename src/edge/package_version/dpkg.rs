@@ -1,7 +1,6 @@
-//! Versions of installed packages, from the database of dpkg.
-//!
-//! A package counts only if its list of files has the program: a program that was copied over has another version.
+//! The database of dpkg: a list of files for each package, and one file with the versions of all.
 
+use super::is_program;
 use crate::edge::host::LIMIT;
 use crate::edge::trust::read_trusted;
 use std::path::Path;
@@ -9,12 +8,8 @@ use std::path::Path;
 /// The folder of dpkg.
 const FOLDER: &str = "/var/lib/dpkg";
 
-/// Returns the database's file and the upstream version of the package that installed a program.
-///
-/// # Errors
-///
-/// Fails with the reason if the package is not installed, or did not install the program.
-pub fn package_version(
+/// Returns the database's file and the upstream version of the package that installed a program; else the reason.
+pub(super) fn version(
     root: &Path,
     package: &str,
     program: &str,
@@ -24,9 +19,7 @@ pub fn package_version(
     };
     let list = format!("{FOLDER}/info/{package}.list");
     let files = text(&list).map_err(|error| format!("{list}: {error}"))?;
-    // Packages older than the merge of /bin and /usr/bin name the file where it was.
-    let is_it = |file: &str| file == program || program.strip_prefix("/usr") == Some(file);
-    if !files.lines().any(is_it) {
+    if !files.lines().any(|entry| is_program(program, entry)) {
         return Err(format!("{list} does not have {program}"));
     }
     let status = format!("{FOLDER}/status");
@@ -107,7 +100,7 @@ Version: 1.21-1
             ("crun", "/usr/bin/crun", "/var/lib/dpkg/status has no installed package crun"),
             ("youki", "/usr/bin/youki", "/var/lib/dpkg/info/youki.list: no such file"),
         ] {
-            let found = package_version(root.path(), package, program);
+            let found = version(root.path(), package, program);
             let found = found
                 .map_or_else(|reason| reason, |(source, version)| format!("{source}: {version}"));
             assert_eq!(found, expected, "{package} {program}");
