@@ -25,9 +25,12 @@ pub const MAX_RECORDED_BYTES: u64 = 64 << 20;
 /// The largest kubeconfig that is read.
 pub const MAX_KUBECONFIG_BYTES: u64 = 16 << 20;
 
-/// The memory that is always allowed, and the limit for each received byte.
+/// The memory that is allowed in addition to that for each received byte.
 const MEMORY_BASE: u64 = 144 << 20;
 const MEMORY_PER_BYTE: u64 = 96;
+
+/// The memory that is always allowed: what 1 MB may take, so that less input with much in it is answered as well.
+const MEMORY_LEAST: u64 = 236 << 20;
 
 /// The limit of memory: below 1 GiB even if much is allocated between two checks.
 const MEMORY_MOST: u64 = 896 << 20;
@@ -35,7 +38,8 @@ const MEMORY_MOST: u64 = 896 << 20;
 /// Returns how much memory may be taken for so many bytes that were received. A pod of 150 bytes, the shortest that
 /// means something, takes 3 kB.
 pub fn memory_for(received: u64) -> u64 {
-    received.saturating_mul(MEMORY_PER_BYTE).saturating_add(MEMORY_BASE).min(MEMORY_MOST)
+    let in_proportion = received.saturating_mul(MEMORY_PER_BYTE).saturating_add(MEMORY_BASE);
+    in_proportion.clamp(MEMORY_LEAST, MEMORY_MOST)
 }
 
 /// Returns how many bytes a packed snapshot may become.
@@ -52,8 +56,9 @@ mod tests {
     #[test]
     fn little_input_takes_little_memory() {
         for (name, received, mebibytes) in [
-            ("nothing", 0, 144),
-            ("a megabyte", 1_000_000, 235),
+            ("nothing", 0, 236),
+            ("a megabyte", 1_000_000, 236),
+            ("two", 2_000_000, 327),
             ("a hundred", 100_000_000, 896),
             ("without end", u64::MAX, 896),
         ] {
