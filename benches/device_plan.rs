@@ -10,7 +10,7 @@ use kq::device::manager::{
 };
 use kq::facts::checkpoint::device::{DeviceSet, PodDevice, PodDeviceKey, PodDevices};
 use kq::facts::timestamp::Timestamp;
-use kq::k8s::pod::{Container, Pod};
+use kq_k8s::pod::{Container, Pod};
 use std::hint::black_box;
 
 const DEVICES: usize = 10_000;

@@ -12,9 +12,9 @@ use kq::image_gc::cycle::{
 use kq::image_gc::plan::{Inputs, Trigger, plan};
 use kq::image_gc::policy::ImageGcPolicy;
 use kq::image_gc::uses::{Uses, listed};
-use kq::k8s::duration::GoDuration;
-use kq::k8s::kubelet_rules::KubeletRules;
-use kq::k8s::version::KubeletVersion;
+use kq_k8s::duration::GoDuration;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::version::KubeletVersion;
 use std::collections::BTreeSet;
 use std::hint::black_box;
 

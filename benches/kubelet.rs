@@ -7,9 +7,9 @@ use kq::cgroup::pod::pod_resource_config;
 use kq::cgroup::qos::{QosSums, qos_cgroups};
 use kq::cgroup::settings::CgroupSettings;
 use kq::facts::describe::{NodeSources, describe};
-use kq::k8s::manifest::load;
-use kq::k8s::pod::{HttpGetAction, Pod};
 use kq::probe::http::build_request;
+use kq_k8s::manifest::load;
+use kq_k8s::pod::{HttpGetAction, Pod};
 use serde_json::json;
 use std::hint::black_box;
 

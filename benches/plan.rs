@@ -1,15 +1,15 @@
 //! How long a plan takes: of one pod, and of the pods of a very large list.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use kq::answer::Basis;
 use kq::cgroup::cpu::WeightFormula;
 use kq::cgroup::plan::{RuntimeFormula, plan};
 use kq::cgroup::report::CgroupPlan;
 use kq::cgroup::view;
 use kq::facts::describe::{NodeSources, describe};
 use kq::facts::node::Node;
-use kq::k8s::defaults::apply_api_defaults;
-use kq::k8s::manifest::{LoadedPod, load};
+use kq_answer::Basis;
+use kq_k8s::defaults::apply_api_defaults;
+use kq_k8s::manifest::{LoadedPod, load};
 use std::hint::black_box;
 
 #[path = "../tests/support/pod_list.rs"]

@@ -4,7 +4,7 @@
 mod pod_list;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use kq::k8s::manifest::load;
+use kq_k8s::manifest::load;
 use serde::de::IgnoredAny;
 use std::hint::black_box;
 

@@ -1,7 +1,7 @@
 //! How long parsing, adding and printing the quantities of ordinary pods takes.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use kq::k8s::quantity::Quantity;
+use kq_k8s::quantity::Quantity;
 use std::hint::black_box;
 
 /// What is written in manifests, in about this mix.

@@ -1,7 +1,7 @@
 //! How long a table of a crowded node takes: 10,000 rows of 10 columns.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use kq::output::table::Table;
+use kq_output::table::Table;
 use std::hint::black_box;
 
 const ROWS: usize = 10_000;

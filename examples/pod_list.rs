@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let bytes = std::fs::read(file)?;
             let start = std::time::Instant::now();
             if mode == "--load" {
-                let loaded = kq::k8s::manifest::load(file, &bytes);
+                let loaded = kq_k8s::manifest::load(file, &bytes);
                 let (pods, problems) = (loaded.pods.len(), loaded.problems.len());
                 eprintln!("{pods} pods, {problems} problems in {:?}", start.elapsed());
             } else {

@@ -41,10 +41,12 @@
 //! let answer = image_gc_plan(&node, &ImageGcOptions::new(Trigger::Periodic))?;
 //! let removed = answer.plan.items.iter().filter(|image| image.verdict.is_removal());
 //! assert_eq!(removed.count(), 6);
-//! # Ok::<(), kq::answer::Failure>(())
+//! # Ok::<(), kq_answer::Failure>(())
 //! ```
 
-pub mod answer;
+#![warn(missing_docs)]
+
+pub use kq_answer as answer;
 pub mod node;
 #[cfg(test)]
 #[path = "../tests/support/objects.rs"]
@@ -52,7 +54,7 @@ pub mod node;
 mod objects;
 pub mod question;
 
-pub use k8s::quantity::Quantity;
+pub use kq_k8s::quantity::Quantity;
 
 // What the binary, the tests and the benchmarks use besides. It changes from version to version.
 #[doc(hidden)]
@@ -74,18 +76,13 @@ pub mod fleet;
 #[doc(hidden)]
 pub mod image_gc;
 #[doc(hidden)]
-pub mod k8s;
-#[doc(hidden)]
 pub mod kubelet_start;
-#[doc(hidden)]
-pub mod output;
 #[doc(hidden)]
 pub mod preemption;
 #[doc(hidden)]
 pub mod probe;
 #[doc(hidden)]
 pub mod report;
-mod schema;
 #[doc(hidden)]
 pub mod top;
 #[doc(hidden)]

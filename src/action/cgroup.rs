@@ -1,6 +1,5 @@
 //! Changes of cgroup files: the plan of a node, written step by step, and a stored rollback file, restored.
 
-use crate::answer::{Basis, Failure};
 use crate::cgroup::files::{CgroupDriver, CgroupVersion};
 use crate::cgroup::live::apply::{
     Caution, CgroupFiles, Outcome, ReportStep, Rollback, RollbackState, apply, check_all,
@@ -14,9 +13,10 @@ use crate::edge::clock::{now, pause};
 use crate::edge::input::read_input;
 use crate::edge::replace::create;
 use crate::facts::cgroup_file::CgroupFile;
-use crate::output::value::write_json;
 use crate::question::cgroup::{Compared, LiveTree};
 use anyhow::{Context, anyhow};
+use kq_answer::{Basis, Failure};
+use kq_output::value::write_json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -1,12 +1,10 @@
 //! Evicts the pods that the kubelet would kill for a critical pod, one after the other, until that pod fits.
 
-use crate::answer::{Failure, Missing, MissingFact};
 use crate::edge::api_server::ApiServer;
 use crate::edge::clock::steady;
 use crate::edge::interrupt::Interrupts;
 use crate::facts::pod_selector::is_file;
 use crate::facts::snapshot::Snapshot;
-use crate::k8s::pod::Pod;
 use crate::node::api_server;
 use crate::preemption::Trace;
 use crate::preemption::apply::{
@@ -15,6 +13,8 @@ use crate::preemption::apply::{
 };
 use crate::question::admission::{AdmissionOptions, Detail, PreemptionPlan, plan_removals, replan};
 use anyhow::anyhow;
+use kq_answer::{Failure, Missing, MissingFact};
+use kq_k8s::pod::Pod;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

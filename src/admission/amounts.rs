@@ -6,11 +6,11 @@
 //! `IsExtendedResourceName` of `pkg/apis/core/v1/helper` and `IsScalarResourceName` of
 //! `pkg/scheduler/util`, read in 1.36.2.
 
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Container, Pod, ResourceList, ResourceName};
-use crate::k8s::quantity::Quantity;
-use crate::k8s::validation::is_qualified_name;
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{Container, Pod, ResourceList, ResourceName};
+use kq_k8s::quantity::Quantity;
+use kq_k8s::validation::is_qualified_name;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -7,10 +7,10 @@ use super::placement::{first_conflict, first_unmet, host_ports, untolerated_tain
 use super::reason::{CheckReason, ShortReason};
 use super::report::{Check, CheckResult};
 use crate::facts::node_object::NodeObject;
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Pod, ResourceName};
-use crate::k8s::priority::is_static_pod;
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{Pod, ResourceName};
+use kq_k8s::priority::is_static_pod;
 use std::collections::BTreeMap;
 
 /// The checks before amounts are compared, in their order; a refusal names the first that fails.

@@ -1,10 +1,10 @@
 //! How a pod's amount of a resource adds up.
 
 use super::reason::AmountReason;
-use crate::k8s::pod::{Pod, ResourceList, ResourceName};
-use crate::k8s::quantity::{Format, Quantity};
-use crate::k8s::resources::{PodTotal, ResourceOptions, add, pod_requests};
-use crate::output::units::Precision;
+use kq_k8s::pod::{Pod, ResourceList, ResourceName};
+use kq_k8s::quantity::{Format, Quantity};
+use kq_k8s::resources::{PodTotal, ResourceOptions, add, pod_requests};
+use kq_output::units::Precision;
 
 /// The parts of a pod's amounts, added up once for all resources.
 pub(super) struct Derivation<'p> {

@@ -14,10 +14,10 @@ use super::filter::{Failure, Filtered, Ledger, Predicate, filter};
 use super::occupancy::Occupancy;
 use super::reason::CheckReason;
 use crate::facts::node_object::NodeObject;
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{OS_LABEL, OsRefusal, Pod, ResourceName};
-use crate::k8s::resources::is_pod_level_set;
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{OS_LABEL, OsRefusal, Pod, ResourceName};
+use kq_k8s::resources::is_pod_level_set;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 

@@ -7,10 +7,10 @@ use super::examine::{Examined, Facts, Refusal, examine, refused_after_all};
 use super::filter::{Failure, Ledger, options_of_taken, options_of_wanted, taken};
 use super::reason::{AmountReason, CheckReason, RemovedReason};
 use super::report::{Compared, Explanation, LedgerAmount, LedgerLine, Removed};
-use crate::answer::Worded;
 use crate::facts::node_pods::StandingReason;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Pod, ResourceName};
+use kq_answer::Worded;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{Pod, ResourceName};
 use std::collections::BTreeMap;
 
 /// A pod of the node.

@@ -3,8 +3,8 @@
 use super::amounts::Amounts;
 use super::filter::taken;
 use super::placement::{HostPort, host_ports};
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::Pod;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr;
 
@@ -95,8 +95,8 @@ pub(crate) fn drop_places<T>(list: &mut Vec<T>, places: &BTreeSet<usize>) {
 mod tests {
     use super::*;
     use crate::admission::first_conflict;
-    use crate::k8s::pod::ResourceName;
     use crate::objects;
+    use kq_k8s::pod::ResourceName;
     use serde_json::json;
 
     fn pod(name: &str, cpu: &str, gpus: u8, port: u16) -> Pod {

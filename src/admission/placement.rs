@@ -12,10 +12,10 @@
 
 use super::occupancy::Occupancy;
 use crate::facts::node_object::{NodeObject, NodeTaint};
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{ContainerPort, NodeSelectorRequirement, NodeSelectorTerm, Pod, TaintRules};
-use crate::k8s::validation::{is_label_value, is_qualified_name};
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{ContainerPort, NodeSelectorRequirement, NodeSelectorTerm, Pod, TaintRules};
+use kq_k8s::validation::{is_label_value, is_qualified_name};
 use std::collections::BTreeMap;
 
 /// Returns the first requirement of the pod on labels and name that the node does not meet; `None`: it meets

@@ -1,7 +1,7 @@
 //! Why a check passes or fails, and how requests add up: facts, and the sentences made of them.
 
 use super::derivation::shown;
-use crate::k8s::pod::{OS_LABEL, ResourceName};
+use kq_k8s::pod::{OS_LABEL, ResourceName};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;

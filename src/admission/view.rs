@@ -2,10 +2,10 @@
 
 use super::derivation::{shown, written};
 use super::report::{Check, CheckResult, Compared, Explanation, LedgerAmount, LedgerLine, Removed};
-use crate::k8s::pod::ResourceName;
-use crate::output::table::{Column, Rows, Table, or_dash};
-use crate::output::terminal::plain;
-use crate::output::units::Precision;
+use kq_k8s::pod::ResourceName;
+use kq_output::table::{Column, Rows, Table, or_dash};
+use kq_output::terminal::plain;
+use kq_output::units::Precision;
 use std::fmt::Write as _;
 
 const CHECKS: &[Column<Check>] = &[

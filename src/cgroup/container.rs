@@ -19,13 +19,13 @@ use crate::cgroup::resource_config::{ExplainedFile, WeightWriter, cpu_files, sha
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::{CgroupSettings, SwapBehavior};
 use crate::cgroup::swap::{swap_behavior, swap_limit};
-use crate::facts::cgroup_fact::CgroupFact;
 use crate::facts::cgroup_file::CgroupFile;
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::pod::{Container, Pod, ResourceList, ResourceName, ResourceRequirements};
-use crate::k8s::qos::{QosClass, effective_qos_class};
-use crate::k8s::quantity::Quantity;
-use crate::k8s::resources::{ResourceOptions, is_pod_level_set, pod_limits, pod_requests};
+use kq_answer::cgroup_fact::CgroupFact;
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::pod::{Container, Pod, ResourceList, ResourceName, ResourceRequirements};
+use kq_k8s::qos::{QosClass, effective_qos_class};
+use kq_k8s::quantity::Quantity;
+use kq_k8s::resources::{ResourceOptions, is_pod_level_set, pod_limits, pod_requests};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 

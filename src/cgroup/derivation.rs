@@ -5,8 +5,8 @@
 use crate::cgroup::cpu::WeightFormula;
 use crate::cgroup::rule::Rule;
 use crate::cgroup::total::Total;
-use crate::k8s::qos::QosClass;
-use crate::k8s::quantity::Quantity;
+use kq_k8s::qos::QosClass;
+use kq_k8s::quantity::Quantity;
 use serde::ser::{SerializeSeq, Serializer};
 use std::borrow::Cow;
 use std::fmt;
@@ -248,7 +248,7 @@ impl serde::Serialize for Stated {
     }
 }
 
-crate::schema::schema_as!(Stated, String);
+kq_k8s::schema_as!(Stated, String);
 
 /// Capacity without what is reserved, of one resource of the node.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]

@@ -13,11 +13,11 @@ mod protection;
 pub use error::ExplainError;
 pub use place::Level;
 
-use crate::answer::{Basis, answer};
 use crate::cgroup::files::{CgroupDriver, CgroupVersion};
 use crate::facts::cgroup_file::{CgroupFile, FileUse};
 use crate::facts::cgroup_value::Value;
-use crate::k8s::qos::QosClass;
+use kq_answer::{Basis, answer};
+use kq_k8s::qos::QosClass;
 use place::Place;
 use serde::Serialize;
 use std::fmt;

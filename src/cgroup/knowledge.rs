@@ -6,21 +6,21 @@
 //! it is in the tree. That the names are complete is tested by changing one fact after the other: no
 //! value may change that does not name it.
 
-use crate::answer::{Missing, MissingFact};
 use crate::cgroup::derivation::Step;
 use crate::cgroup::files::{CgroupDriver, CgroupVersion};
 use crate::cgroup::plan::{Owner, PlannedCgroup, RuntimeFormula};
 use crate::cgroup::resource_config::ExplainedFile;
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::{CgroupSettings, MemoryReservationPolicy};
-use crate::facts::cgroup_fact::CgroupFact;
 use crate::facts::cgroup_file::{CgroupFile, Premise};
 use crate::facts::node::Node;
-use crate::facts::origin::Origin;
-use crate::k8s::feature_gates::{FeatureGates, Gate};
-use crate::k8s::pod::Pod;
-use crate::k8s::qos::QosClass;
-use crate::k8s::version::KubeletVersion;
+use kq_answer::cgroup_fact::CgroupFact;
+use kq_answer::origin::Origin;
+use kq_answer::{Missing, MissingFact};
+use kq_k8s::feature_gates::{FeatureGates, Gate};
+use kq_k8s::pod::Pod;
+use kq_k8s::qos::QosClass;
+use kq_k8s::version::KubeletVersion;
 use std::collections::BTreeSet;
 
 /// The first kubelets that ask `memoryReservationPolicy` what memory QoS protects.

@@ -7,11 +7,11 @@
 use crate::cgroup::derivation::{Derived, Step};
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::{CgroupSettings, MemoryReservationPolicy};
-use crate::facts::cgroup_fact::CgroupFact;
 use crate::facts::cgroup_file::CgroupFile;
-use crate::k8s::pod::{ResourceName, ResourceRequirements};
-use crate::k8s::qos::QosClass;
-use crate::k8s::quantity::Quantity;
+use kq_answer::cgroup_fact::CgroupFact;
+use kq_k8s::pod::{ResourceName, ResourceRequirements};
+use kq_k8s::qos::QosClass;
+use kq_k8s::quantity::Quantity;
 use std::collections::BTreeMap;
 
 type Unified = BTreeMap<&'static str, Derived<String>>;

@@ -6,8 +6,8 @@
 //! Where the kubelet panics, the error carries its words. Below a pod, names are the runtime's.
 
 use crate::cgroup::files::CgroupDriver;
-use crate::k8s::pod::ContainerStatus;
-use crate::k8s::qos::QosClass;
+use kq_k8s::pod::ContainerStatus;
+use kq_k8s::qos::QosClass;
 
 const SLICE: &str = ".slice";
 

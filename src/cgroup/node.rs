@@ -14,11 +14,11 @@ use crate::cgroup::settings::CgroupSettings;
 use crate::facts::allocatable::{NodeAllocatable, Reservations};
 use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::kubelet_config::EffectiveConfiguration;
-use crate::k8s::cpuset::CpuSet;
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::go_text::quote;
-use crate::k8s::pod::{ResourceList, ResourceName};
-use crate::k8s::quantity::Quantity;
+use kq_k8s::cpuset::CpuSet;
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::go_text::quote;
+use kq_k8s::pod::{ResourceList, ResourceName};
+use kq_k8s::quantity::Quantity;
 
 /// What the kubelet knows of the machine when it sets up the cgroups.
 #[derive(Clone, Copy, Debug)]

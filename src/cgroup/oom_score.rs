@@ -7,12 +7,12 @@ use crate::cgroup::derivation::{Derived, Stated, Step};
 use crate::cgroup::pod::pod_options;
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::CgroupSettings;
-use crate::facts::cgroup_fact::CgroupFact;
-use crate::k8s::pod::{Container, Pod, ResourceName};
-use crate::k8s::priority::is_node_critical_pod;
-use crate::k8s::qos::QosClass;
-use crate::k8s::quantity::Quantity;
-use crate::k8s::resources::{ResourceOptions, Side, container_total, is_pod_level_set};
+use kq_answer::cgroup_fact::CgroupFact;
+use kq_k8s::pod::{Container, Pod, ResourceName};
+use kq_k8s::priority::is_node_critical_pod;
+use kq_k8s::qos::QosClass;
+use kq_k8s::quantity::Quantity;
+use kq_k8s::resources::{ResourceOptions, Side, container_total, is_pod_level_set};
 
 const GUARANTEED: i64 = -997;
 const BEST_EFFORT: i64 = 1000;

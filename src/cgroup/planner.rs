@@ -11,12 +11,12 @@ use crate::cgroup::pod_warnings::{overcommitment, pod_warnings};
 use crate::cgroup::qos::{QosCgroups, QosSums, qos_cgroups};
 use crate::cgroup::resource_config::{ExplainedFile, ResourceConfig};
 use crate::cgroup::settings::CgroupSettings;
-use crate::facts::cgroup_fact::CgroupFact;
 use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::node::Node;
-use crate::facts::warning::{Warning, WarningCode};
-use crate::k8s::pod::{ByName, ContainerStatus, Pod, ResourceName};
-use crate::k8s::qos::{QosClass, effective_qos_class};
+use kq_answer::cgroup_fact::CgroupFact;
+use kq_answer::warning::{Warning, WarningCode};
+use kq_k8s::pod::{ByName, ContainerStatus, Pod, ResourceName};
+use kq_k8s::qos::{QosClass, effective_qos_class};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -13,11 +13,11 @@ use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::{CgroupSettings, MemoryReservationPolicy};
 use crate::cgroup::total::explain_total;
 use crate::facts::cgroup_file::CgroupFile;
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::pod::{Container, Pod, ResourceList, ResourceName};
-use crate::k8s::qos::{QosClass, effective_qos_class};
-use crate::k8s::quantity::Quantity;
-use crate::k8s::resources::{PodTotal, ResourceOptions, Seen, Side, is_pod_level_set, pod_total};
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::pod::{Container, Pod, ResourceList, ResourceName};
+use kq_k8s::qos::{QosClass, effective_qos_class};
+use kq_k8s::quantity::Quantity;
+use kq_k8s::resources::{PodTotal, ResourceOptions, Seen, Side, is_pod_level_set, pod_total};
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug)]

@@ -7,12 +7,12 @@ use crate::cgroup::resource_config::ResourceConfig;
 use crate::cgroup::settings::CgroupSettings;
 use crate::facts::node::Node;
 use crate::facts::resize::{Allocation, RecordedResources, is_resizing, put_allocated};
-use crate::facts::warning::{Warning, WarningCode};
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::pod::{OsRefusal, Pod, ResourceName};
-use crate::k8s::qos::{QosClass, computed_qos_class};
-use crate::k8s::quantity::{Format, Quantity};
-use crate::k8s::resources::{Side, pod_total};
+use kq_answer::warning::{Warning, WarningCode};
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::pod::{OsRefusal, Pod, ResourceName};
+use kq_k8s::qos::{QosClass, computed_qos_class};
+use kq_k8s::quantity::{Format, Quantity};
+use kq_k8s::resources::{Side, pod_total};
 
 /// Returns the warnings about one pod.
 pub fn pod_warnings(

@@ -11,13 +11,13 @@ use crate::cgroup::pod::pod_options;
 use crate::cgroup::resource_config::ResourceConfig;
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::{CgroupSettings, MemoryReservationPolicy};
-use crate::facts::cgroup_fact::CgroupFact;
 use crate::facts::cgroup_file::CgroupFile;
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::pod::{Pod, ResourceList, ResourceName};
-use crate::k8s::qos::{QosClass, effective_qos_class};
-use crate::k8s::quantity::Quantity;
-use crate::k8s::resources::{ResourceOptions, pod_requests};
+use kq_answer::cgroup_fact::CgroupFact;
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::pod::{Pod, ResourceList, ResourceName};
+use kq_k8s::qos::{QosClass, effective_qos_class};
+use kq_k8s::quantity::Quantity;
+use kq_k8s::resources::{ResourceOptions, pod_requests};
 
 /// What the active pods request together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

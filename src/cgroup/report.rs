@@ -1,19 +1,19 @@
 //! The plan as a value: what `-o json` and `-o yaml` print. Its shape is a contract, described in
 //! `docs/json.md`.
 
-use crate::answer::{Assumption, Basis, Warning, WarningCode, answer};
 use crate::cgroup::container::{RuntimeResources, sandbox_resources};
 use crate::cgroup::derivation::{self, Step};
 use crate::cgroup::files::CgroupVersion;
 use crate::cgroup::plan::{
     Owner, Plan, PlannedCgroup, RuntimeFormula, SystemdUnit, controller, qualified_name,
 };
-use crate::facts::cgroup_fact::CgroupFact;
 use crate::facts::node::Node;
-use crate::facts::origin::Origin;
-use crate::k8s::manifest::LoadedPod;
-use crate::k8s::pod::Pod;
-use crate::k8s::qos::QosClass;
+use kq_answer::cgroup_fact::CgroupFact;
+use kq_answer::origin::Origin;
+use kq_answer::{Assumption, Basis, Warning, WarningCode, answer};
+use kq_k8s::manifest::LoadedPod;
+use kq_k8s::pod::Pod;
+use kq_k8s::qos::QosClass;
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 use std::borrow::Cow;
 
@@ -136,7 +136,7 @@ fn because_of<S: Serializer>(steps: &&[Step], serializer: S) -> Result<S::Ok, S:
 #[derive(Clone, Debug)]
 pub struct Items<'a, 'p>(&'a Plan<'p>);
 
-crate::schema::schema_as!(Items<'_, '_>, Vec<Item<'static, 'static>>);
+kq_k8s::schema_as!(Items<'_, '_>, Vec<Item<'static, 'static>>);
 
 impl Serialize for Items<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

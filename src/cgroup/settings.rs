@@ -3,9 +3,9 @@
 use crate::cgroup::files::{CgroupDriver, CgroupVersion, page_size_text};
 use crate::cgroup::pod::hugepage_size_bytes;
 use crate::facts::node::Node;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{ResourceList, ResourceName};
-use crate::k8s::quantity::Quantity;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{ResourceList, ResourceName};
+use kq_k8s::quantity::Quantity;
 
 /// The settings of one node, after every default.
 #[derive(Clone, Debug)]

@@ -7,11 +7,11 @@ use crate::cgroup::derivation::{Derived, Step};
 use crate::cgroup::files::CgroupVersion;
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::{CgroupSettings, SwapBehavior};
-use crate::facts::cgroup_fact::CgroupFact;
-use crate::k8s::pod::{Pod, ResourceName, ResourceRequirements};
-use crate::k8s::priority::is_critical_pod;
-use crate::k8s::qos::QosClass;
-use crate::k8s::quantity::Quantity;
+use kq_answer::cgroup_fact::CgroupFact;
+use kq_k8s::pod::{Pod, ResourceName, ResourceRequirements};
+use kq_k8s::priority::is_critical_pod;
+use kq_k8s::qos::QosClass;
+use kq_k8s::quantity::Quantity;
 
 /// Returns the behavior that is in effect for a container, and the rule that forbids swapping.
 pub fn swap_behavior(

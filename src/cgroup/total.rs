@@ -1,9 +1,9 @@
 //! The parts of a pod's total, for its derivation.
 
 use crate::cgroup::derivation::Step;
-use crate::k8s::pod::{Container, Pod, ResourceName};
-use crate::k8s::quantity::Quantity;
-use crate::k8s::resources::{
+use kq_k8s::pod::{Container, Pod, ResourceName};
+use kq_k8s::quantity::Quantity;
+use kq_k8s::resources::{
     PodTotal, ResourceOptions, Seen, Side, is_pod_level_set, is_supported_at_pod_level,
 };
 use std::fmt;

@@ -1,18 +1,18 @@
 //! The plan as a table, in a tree of cgroups.
 
-use crate::answer::Missing;
 use crate::cgroup::container::ContainerKind;
 use crate::cgroup::derivation::{Step, join};
 use crate::cgroup::files::UNBOUNDED_HUGEPAGES;
 use crate::cgroup::parallel::in_parallel;
 use crate::cgroup::plan::{Owner, Plan, PlannedCgroup, SystemdUnit, last_element, qualified_name};
 use crate::cgroup::resource_config::Property;
-use crate::facts::cgroup_fact::CgroupFact;
 use crate::facts::cgroup_file::CgroupFile;
-use crate::k8s::cpuset::CpuSet;
-use crate::k8s::quantity::{Format, Quantity};
-use crate::output::table::{Column, Rows, Table};
-use crate::output::tree::{Entry, branches};
+use kq_answer::Missing;
+use kq_answer::cgroup_fact::CgroupFact;
+use kq_k8s::cpuset::CpuSet;
+use kq_k8s::quantity::{Format, Quantity};
+use kq_output::table::{Column, Rows, Table};
+use kq_output::tree::{Entry, branches};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 

@@ -6,7 +6,7 @@ use super::trust::read_trusted;
 use crate::facts::certificates::{Certificate, CertificateUsage};
 use crate::facts::lookup::{FailedSource, Lookup, Sourced};
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::yaml;
+use kq_k8s::yaml;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 use serde_json::Value;

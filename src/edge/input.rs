@@ -2,7 +2,7 @@
 
 use crate::edge::memory;
 use crate::edge::open::open_input;
-use crate::k8s::manifest::{MAX_JSON_BYTES, MAX_YAML_BYTES};
+use kq_k8s::manifest::{MAX_JSON_BYTES, MAX_YAML_BYTES};
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

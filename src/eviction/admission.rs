@@ -4,10 +4,10 @@
 
 use super::victim::REASON_EVICTED;
 use crate::facts::kubelet_config::PressureCondition;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Pod, Taint, TaintRules};
-use crate::k8s::priority::is_critical_pod;
-use crate::k8s::qos::{QosClass, recorded_qos_class};
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{Pod, Taint, TaintRules};
+use kq_k8s::priority::is_critical_pod;
+use kq_k8s::qos::{QosClass, recorded_qos_class};
 use std::fmt;
 
 /// Whether a pod is admitted, and why.

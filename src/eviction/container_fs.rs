@@ -5,7 +5,7 @@
 
 use super::disks::Layout;
 use crate::facts::kubelet_config::{EvictionThreshold, Signal, ThresholdOperator, ThresholdValue};
-use crate::k8s::duration::GoDuration;
+use kq_k8s::duration::GoDuration;
 use std::fmt;
 
 /// A configured threshold of containerfs, which the kubelet ignores.
@@ -84,7 +84,7 @@ pub fn add_container_fs_thresholds(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::k8s::quantity::{Format, Quantity};
+    use kq_k8s::quantity::{Format, Quantity};
 
     fn threshold(signal: Signal, amount: i64, grace: i64) -> EvictionThreshold {
         EvictionThreshold {

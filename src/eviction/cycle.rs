@@ -11,9 +11,9 @@ use super::observation::{Crossing, Observation, Observations, compare, node_cond
 use super::victim::Verdict;
 use crate::facts::kubelet_config::{EvictionThreshold, PressureCondition, ThresholdValue};
 use crate::facts::stats_summary::StatsSummary;
-use crate::k8s::duration::GoDuration;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::Pod;
+use kq_k8s::duration::GoDuration;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The configuration of the manager.

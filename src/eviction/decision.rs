@@ -13,8 +13,8 @@ use super::victim::{
 };
 use crate::facts::kubelet_config::{EvictionThreshold, StarvedResource};
 use crate::facts::stats_summary::{PodStats, StatsByPod};
-use crate::k8s::pod::Pod;
-use crate::k8s::priority::is_critical_pod;
+use kq_k8s::pod::Pod;
+use kq_k8s::priority::is_critical_pod;
 
 /// The outcome of a cycle.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,13 +10,13 @@
 //!   the latter, used with CRI-O, measures containers apart from images.
 
 use super::disk_reason::LayoutReason;
-use crate::answer::Worded;
 use crate::facts::filesystems::{Filesystem, FolderRole, NodeFolder};
 use crate::facts::kubelet_config::SignalFs;
 use crate::facts::runtime::ImageFilesystems;
 use crate::facts::stats_summary::{FsStats, RuntimeStats, StatsSummary};
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::kubelet_rules::KubeletRules;
+use kq_answer::Worded;
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::kubelet_rules::KubeletRules;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -312,7 +312,7 @@ mod tests {
     use super::*;
     use crate::facts::lookup::Lookup;
     use crate::facts::runtime::FilesystemUsage;
-    use crate::k8s::version::KubeletVersion;
+    use kq_k8s::version::KubeletVersion;
 
     fn folder(device: &str) -> NodeFolder {
         let filesystem = Filesystem {

@@ -1,10 +1,10 @@
 //! The node of an answer, and which of the given pods are its own: only these rank first when unmeasured.
 
 use super::rank_report::RankInput;
-use crate::answer::{Missing, MissingFact, Warning, WarningCode};
 use crate::facts::stats_summary::{PodReference, PodStats, StatsByPod};
 use crate::facts::workloads::effective_uid;
-use crate::k8s::pod::Pod;
+use kq_answer::{Missing, MissingFact, Warning, WarningCode};
+use kq_k8s::pod::Pod;
 use std::collections::BTreeSet;
 
 /// The node of an answer.

@@ -12,9 +12,9 @@ use crate::facts::kubelet_config::{
     EvictionThreshold, PressureCondition, Signal, ThresholdOperator, ThresholdValue,
 };
 use crate::facts::stats_summary::{FsStats, MemoryStats, StatsSummary};
-use crate::k8s::duration::GoDuration;
-use crate::k8s::quantity::{Format, Quantity};
 use jiff::Timestamp;
+use kq_k8s::duration::GoDuration;
+use kq_k8s::quantity::{Format, Quantity};
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -318,8 +318,8 @@ mod tests {
 mod crossing_tests {
     use super::*;
     use crate::facts::kubelet_config::{Signal, ThresholdValue};
-    use crate::k8s::duration::GoDuration;
-    use crate::k8s::quantity::Format;
+    use kq_k8s::duration::GoDuration;
+    use kq_k8s::quantity::Format;
 
     fn units(units: i64) -> Quantity {
         Quantity::from_units(units, Format::BinarySi)

@@ -19,14 +19,14 @@ use super::reclaim_outcome::{
     ReclaimFunction, ReclaimOutcome, Reclaimed, reclaim_functions, settle,
 };
 use super::victim::Verdict;
-use crate::answer::{Missing, MissingFact, Worded};
 use crate::facts::kubelet_config::{
     EffectiveConfiguration, EvictionThreshold, PressureCondition, Signal, StarvedResource,
     ThresholdOperator,
 };
-use crate::k8s::duration::GoDuration;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::Pod;
+use kq_answer::{Missing, MissingFact, Worded};
+use kq_k8s::duration::GoDuration;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::Pod;
 use serde::Serialize;
 
 /// The input of an answer.

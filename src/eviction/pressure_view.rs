@@ -5,8 +5,8 @@ use super::observation::ThresholdRow;
 use super::pressure::{Pressure, PressureAction};
 use super::reason::{amount, formula};
 use super::reclaim_outcome::ReclaimFunction;
-use crate::output::table::{Column, Rows, Table};
-use crate::output::terminal::plain;
+use kq_output::table::{Column, Rows, Table};
+use kq_output::terminal::plain;
 use std::fmt::Write;
 
 /// Returns a line for each threshold.

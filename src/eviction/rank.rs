@@ -11,10 +11,10 @@ use super::observation::unsigned;
 use super::usage::{DiskUnit, DiskUsage, FsParts, disk_usage, measured_parts};
 use crate::facts::kubelet_config::{Signal, StarvedResource};
 use crate::facts::stats_summary::{PodStats, StatsByPod};
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Pod, ResourceName};
-use crate::k8s::quantity::{Format, Quantity};
-use crate::k8s::resources::kubelet_request;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{Pod, ResourceName};
+use kq_k8s::quantity::{Format, Quantity};
+use kq_k8s::resources::kubelet_request;
 use std::cmp::{Ordering, Reverse};
 use std::ops::Range;
 

@@ -11,17 +11,17 @@ use super::rank::{Figures, RankStep, RankedPod, decided_by, rank_pods};
 use super::reason::{BeforeReason, DistanceReason, RankReason};
 use super::reclaim_outcome::{ReclaimFunction, reclaim_functions};
 use super::usage::{FsParts, measured_parts};
-use crate::answer::{Basis, Missing, MissingFact, Warning, WarningCode, Worded, answer};
 use crate::facts::kubelet_config::{
     EffectiveConfiguration, EvictionThreshold, PressureCondition, Signal, StarvedResource,
     ThresholdOperator,
 };
 use crate::facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{ByName, Pod};
-use crate::k8s::priority::is_critical_pod;
-use crate::k8s::quantity::Quantity;
-use crate::output::metrics::{Metrics, number};
+use kq_answer::{Basis, Missing, MissingFact, Warning, WarningCode, Worded, answer};
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{ByName, Pod};
+use kq_k8s::priority::is_critical_pod;
+use kq_k8s::quantity::Quantity;
+use kq_output::metrics::{Metrics, number};
 use serde::Serialize;
 
 /// The input of an answer.

@@ -6,9 +6,9 @@ use super::rank_report::{EvictionRank, RankItem, UsageFrom, UsedParts};
 use super::reason::{amount, listed};
 use super::usage::FsParts;
 use crate::facts::kubelet_config::StarvedResource;
-use crate::output::table::{Column, Rows, Table};
-use crate::output::terminal::plain;
-use crate::output::units::bytes;
+use kq_output::table::{Column, Rows, Table};
+use kq_output::terminal::plain;
+use kq_output::units::bytes;
 use std::fmt::Write;
 
 /// Returns the order and the distance to an eviction.

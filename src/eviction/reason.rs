@@ -4,8 +4,8 @@ use super::observation::ThresholdRow;
 use super::pressure::{GraceCase, PodName, PressureAction};
 use super::reclaim_outcome::ReclaimFunction;
 use crate::facts::kubelet_config::{PressureCondition, Signal, StarvedResource};
-use crate::k8s::duration::GoDuration;
-use crate::output::units::bytes;
+use kq_k8s::duration::GoDuration;
+use kq_output::units::bytes;
 use serde::Serialize;
 use std::fmt;
 

@@ -10,8 +10,8 @@
 use super::disk_reason::{FreedPart, SettlementReason};
 use super::disks::{Disks, Layout, NodeDisks, stats_of};
 use super::observation::{compare, observe};
-use crate::answer::Worded;
 use crate::facts::kubelet_config::{EvictionThreshold, Signal, SignalFs, StarvedResource};
+use kq_answer::Worded;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -206,8 +206,8 @@ mod tests {
     use super::*;
     use crate::eviction::disks::DiskLayout;
     use crate::facts::kubelet_config::{ThresholdOperator, ThresholdValue};
-    use crate::k8s::duration::GoDuration;
-    use crate::k8s::quantity::{Format, Quantity};
+    use kq_k8s::duration::GoDuration;
+    use kq_k8s::quantity::{Format, Quantity};
 
     fn threshold(signal: Signal, amount: i64, reclaim: Option<i64>) -> EvictionThreshold {
         let value =

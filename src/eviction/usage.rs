@@ -7,8 +7,8 @@ use super::disks::{Disks, Layout};
 use super::observation::unsigned;
 use crate::facts::kubelet_config::SignalFs;
 use crate::facts::stats_summary::{FsStats, PodStats};
-use crate::k8s::pod::{ByName, Pod};
-use crate::k8s::quantity::{Format, Quantity};
+use kq_k8s::pod::{ByName, Pod};
+use kq_k8s::quantity::{Format, Quantity};
 
 /// The parts of a pod's usage that count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]

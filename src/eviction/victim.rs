@@ -9,12 +9,12 @@
 use super::observation::{Observations, unsigned};
 use crate::facts::kubelet_config::{EvictionThreshold, StarvedResource};
 use crate::facts::stats_summary::{ContainerStats, PodStats};
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{ByName, Container, Pod, ResourceName};
-use crate::k8s::priority::is_critical_pod;
-use crate::k8s::quantity::{Format, Quantity};
-use crate::k8s::resources::has_pod_level_resources;
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{ByName, Container, Pod, ResourceName};
+use kq_k8s::priority::is_critical_pod;
+use kq_k8s::quantity::{Format, Quantity};
+use kq_k8s::resources::has_pod_level_resources;
 use serde_json::{Map, Value, json};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -310,7 +310,7 @@ mod tests {
 #[cfg(test)]
 mod message_tests {
     use super::*;
-    use crate::k8s::version::KubeletVersion;
+    use kq_k8s::version::KubeletVersion;
 
     #[test]
     fn resources_of_the_pod_are_told_where_the_kubelet_knows_them() {

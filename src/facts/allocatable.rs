@@ -10,9 +10,9 @@ use crate::facts::kubelet_config::{
     EffectiveConfiguration, EvictionError, EvictionThreshold, QosReservedError, ReservedError,
     Signal, parse_hard_thresholds, parse_qos_reserved, parse_reserved_list,
 };
-use crate::k8s::cpuset::CpuSet;
-use crate::k8s::pod::{ResourceList, ResourceName};
-use crate::k8s::quantity::{Format, Quantity};
+use kq_k8s::cpuset::CpuSet;
+use kq_k8s::pod::{ResourceList, ResourceName};
+use kq_k8s::quantity::{Format, Quantity};
 
 /// The reservations of a kubelet.
 #[derive(Clone, Debug, Default, PartialEq)]

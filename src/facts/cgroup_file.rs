@@ -3,9 +3,9 @@
 //! Defaults and rounding as in `kernel/sched/core.c`, `mm/memcontrol.c`, `mm/hugetlb_cgroup.c` and
 //! `mm/page_counter.c` of Linux 6.12.
 
-use crate::facts::cgroup_fact::CgroupFact;
 use crate::facts::cgroup_mode::CgroupVersion;
-use crate::k8s::feature_gates::Gate;
+use kq_answer::cgroup_fact::CgroupFact;
+use kq_k8s::feature_gates::Gate;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 

@@ -4,7 +4,7 @@ use crate::facts::cgroup_file::{CgroupFile, FileUse};
 use crate::facts::cgroup_layout::CgroupLayout;
 use crate::facts::cgroup_mode::CgroupVersion;
 use crate::facts::lookup::FailedSource;
-use crate::facts::warning::{Warning, WarningCode};
+use kq_answer::warning::{Warning, WarningCode};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

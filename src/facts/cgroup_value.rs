@@ -5,7 +5,7 @@
 
 use crate::facts::cgroup_file::{CgroupFile, Holds};
 use crate::facts::cgroup_mode::CgroupVersion;
-use crate::k8s::cpuset::CpuSet;
+use kq_k8s::cpuset::CpuSet;
 
 /// The value of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

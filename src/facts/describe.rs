@@ -17,16 +17,16 @@ use crate::facts::kubelet_config::{
 };
 use crate::facts::node::{Node, NodeFact, NodeFacts};
 use crate::facts::node_object::NodeObject;
-use crate::facts::origin::Origin;
 use crate::facts::start_warnings::{
     effect_warnings, no_start_on_v1, start_warnings, status_warnings,
 };
-use crate::facts::warning::Warning;
-use crate::k8s::cpuset::CpuSet;
-use crate::k8s::feature_gates::{FeatureGateError, FeatureGates};
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{ResourceList, ResourceName};
-use crate::k8s::version::KubeletVersion;
+use kq_answer::origin::Origin;
+use kq_answer::warning::Warning;
+use kq_k8s::cpuset::CpuSet;
+use kq_k8s::feature_gates::{FeatureGateError, FeatureGates};
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{ResourceList, ResourceName};
+use kq_k8s::version::KubeletVersion;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -116,7 +116,7 @@ pub enum DescribeError {
     },
     /// The Node object has a version that cannot be read.
     #[error("{file}: status.nodeInfo.kubeletVersion: {error}")]
-    NodeVersion { file: String, error: crate::k8s::version::ParseVersionError },
+    NodeVersion { file: String, error: kq_k8s::version::ParseVersionError },
 }
 
 fn said_by(origin: Option<&Origin>) -> String {
@@ -159,7 +159,7 @@ pub fn describe(sources: &NodeSources) -> Result<Node, DescribeError> {
     let capacity = capacity(sources, &mut live, &mut facts);
     let cpus = capacity
         .get(&ResourceName::Cpu)
-        .and_then(crate::k8s::quantity::Quantity::as_units)
+        .and_then(kq_k8s::quantity::Quantity::as_units)
         .and_then(CpuSet::first);
     let reserved = reservations(&mut config, cpus.as_ref()).map_err(|error| {
         let field = error.field();

@@ -6,7 +6,7 @@ use crate::facts::checkpoint::device::{
 use crate::facts::devices_by_node::DevicesByNode;
 use crate::facts::lookup::Lookup;
 use crate::facts::pod_resources::PodResources;
-use crate::k8s::go_json::GoJsonError;
+use kq_k8s::go_json::GoJsonError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,10 +1,10 @@
 //! Pods that were read twice, for example from two files: a kubelet has one pod of a UID.
 
 use crate::facts::snapshot::RecordedPods;
-use crate::facts::warning::{Warning, WarningCode};
 use crate::facts::workloads::effective_uid;
-use crate::k8s::manifest::LoadedPod;
-use crate::k8s::priority::is_mirror_pod;
+use kq_answer::warning::{Warning, WarningCode};
+use kq_k8s::manifest::LoadedPod;
+use kq_k8s::priority::is_mirror_pod;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -83,8 +83,8 @@ fn qualified(loaded: &LoadedPod) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::k8s::manifest::load;
     use crate::objects;
+    use kq_k8s::manifest::load;
 
     /// Name, UID, UID of the static pod, phase.
     type Row<'r> = (&'r str, &'r str, Option<&'r str>, &'r str);

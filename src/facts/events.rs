@@ -6,8 +6,8 @@
 //! times empty, so the time of an event is the last of all its times.
 
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::pod::{null_as_default, object, optional_object};
-use crate::k8s::yaml;
+use kq_k8s::pod::{null_as_default, object, optional_object};
+use kq_k8s::yaml;
 use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 use std::fmt;
 

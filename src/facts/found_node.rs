@@ -3,12 +3,12 @@
 use crate::facts::cgroup_mode::CgroupDriver;
 use crate::facts::describe::ConfigSource;
 use crate::facts::host::{CPUS_ONLINE, HUGEPAGES, HostFactError, HostFacts, MEMINFO, PID_MAX};
-use crate::facts::origin::Origin;
-use crate::facts::warning::{Warning, WarningCode};
-use crate::k8s::cpuset::CpuSet;
-use crate::k8s::pod::ResourceName;
-use crate::k8s::quantity::{Format, Quantity};
-use crate::k8s::version::KubeletVersion;
+use kq_answer::origin::Origin;
+use kq_answer::warning::{Warning, WarningCode};
+use kq_k8s::cpuset::CpuSet;
+use kq_k8s::pod::ResourceName;
+use kq_k8s::quantity::{Format, Quantity};
+use kq_k8s::version::KubeletVersion;
 
 /// Facts of a live node. Flags take precedence over them.
 #[derive(Clone, Debug, Default)]

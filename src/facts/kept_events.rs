@@ -1,8 +1,8 @@
 //! The events that a snapshot keeps: those about the pods of its node, the newest ones, and no more than a snapshot can
 //! hold. Pure.
 
-use crate::facts::credentials::redact;
 use crate::facts::events::{PodEvent, PodReference};
+use kq_output::credentials::redact;
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

@@ -6,12 +6,13 @@ use crate::facts::kubelet_config::{
     read, validate,
 };
 use crate::facts::node_object::NodeObject;
-use crate::facts::origin::Origin;
 use crate::facts::timestamp::Timestamp;
-use crate::facts::warning::{Warning, WarningCode};
-use crate::k8s::feature_gates::FeatureGates;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::version::{KubeletVersion, VersionSupport};
+use kq_answer::Basis;
+use kq_answer::origin::Origin;
+use kq_answer::warning::{Warning, WarningCode};
+use kq_k8s::feature_gates::FeatureGates;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::version::{KubeletVersion, VersionSupport};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -55,6 +56,14 @@ pub struct KubeletStart {
     pub at: Timestamp,
     /// Its source.
     pub source: String,
+}
+
+impl KubeletStart {
+    /// Records the start as a fact behind an answer.
+    pub fn record(&self, basis: &mut Basis) {
+        let origin = Origin::Source(self.source.to_string());
+        basis.know("kubeletStart", self.at.to_string(), origin);
+    }
 }
 
 impl Kubelet {

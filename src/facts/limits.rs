@@ -11,7 +11,7 @@
 //! | a line of a recording | [`MAX_RECORDED_BYTES`] | a snapshot of 10,000 pods; a line is one snapshot, or a part of it |
 //! | a kubeconfig | [`MAX_KUBECONFIG_BYTES`] | 1,000 clusters with their certificates |
 
-pub use crate::k8s::manifest::{MAX_JSON_BYTES, MAX_YAML_BYTES};
+pub use kq_k8s::manifest::{MAX_JSON_BYTES, MAX_YAML_BYTES};
 
 /// The largest snapshot that is read, unpacked.
 pub const MAX_SNAPSHOT_BYTES: u64 = 512 << 20;

@@ -6,13 +6,13 @@ use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use crate::facts::describe::{ConfigSource, LiveSources};
 use crate::facts::devices::DeviceFacts;
 use crate::facts::lookup::{Lookup, Sourced};
-use crate::facts::missing::{Missing, MissingFact};
-use crate::facts::origin::Origin;
 use crate::facts::runtime::RuntimeFacts;
 use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
-use crate::facts::warning::Warning;
 use crate::facts::workloads::{Workloads, effective_uid};
-use crate::k8s::pod::Pod;
+use kq_answer::missing::{Missing, MissingFact};
+use kq_answer::origin::Origin;
+use kq_answer::warning::Warning;
+use kq_k8s::pod::Pod;
 
 /// Returns the kubelet's configuration as it was found.
 pub fn config_source(snapshot: &Snapshot) -> ConfigSource {

@@ -3,14 +3,16 @@
 use crate::facts::allocatable::{NodeAllocatable, Reservations};
 use crate::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use crate::facts::kubelet_config::EffectiveConfiguration;
-use crate::facts::origin::Origin;
-use crate::facts::warning::Warning;
-use crate::k8s::cpuset::CpuSet;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::ResourceList;
-use crate::k8s::version::KubeletVersion;
+use kq_answer::Fact;
+use kq_answer::origin::Origin;
+use kq_answer::warning::Warning;
+use kq_k8s::cpuset::CpuSet;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::ResourceList;
+use kq_k8s::version::KubeletVersion;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// A node and its kubelet after every default.
 #[derive(Clone, Debug)]
@@ -50,6 +52,16 @@ pub struct Node {
 /// The facts in the order in which they are shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeFacts(pub Vec<NodeFact>);
+
+impl From<&NodeFacts> for BTreeMap<String, Fact> {
+    fn from(facts: &NodeFacts) -> Self {
+        let one = |fact: &NodeFact| {
+            let known = Fact { value: fact.value.clone(), origin: fact.origin.clone() };
+            (fact.name.to_owned(), known)
+        };
+        facts.0.iter().map(one).collect()
+    }
+}
 
 /// One fact about a node.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use crate::facts::host::HostFacts;
 use crate::facts::kubelet_config::PressureCondition;
-use crate::k8s::pod::{ResourceList, Taint, null_as_default};
+use kq_k8s::pod::{ResourceList, Taint, null_as_default};
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 

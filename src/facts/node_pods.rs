@@ -9,7 +9,7 @@ use crate::facts::lookup::Lookup;
 use crate::facts::runtime::{ContainerState, RuntimeFacts};
 use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
 use crate::facts::workloads::effective_uid;
-use crate::k8s::pod::Pod;
+use kq_k8s::pod::Pod;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -365,7 +365,7 @@ fn running(runtime: &RuntimeFacts) -> Option<BTreeMap<&str, Running<'_>>> {
 mod tests {
     use super::*;
     use crate::facts::runtime::{Container, Sandbox};
-    use crate::k8s::manifest::{LoadedPod, Source};
+    use kq_k8s::manifest::{LoadedPod, Source};
 
     fn pod(uid: &str, phase: &str, deleted: bool) -> LoadedPod {
         let mut pod = Pod::default();

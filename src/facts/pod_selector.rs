@@ -1,9 +1,10 @@
 //! The pods that an answer is about.
 
 use super::workloads::effective_uid;
-use crate::k8s::label_selector::LabelSelector;
-use crate::k8s::nearest::nearest;
-use crate::k8s::pod::Pod;
+use kq_answer::{Missing, MissingFact};
+use kq_k8s::label_selector::LabelSelector;
+use kq_k8s::nearest::nearest;
+use kq_k8s::pod::Pod;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -130,6 +131,9 @@ impl fmt::Display for PodSelector {
     }
 }
 
+/// The number of pods that a missing fact names.
+const NAMED_PODS: usize = 5;
+
 /// The selected pods; none selects all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
@@ -142,6 +146,28 @@ pub struct Selection {
 pub type PodIdentity<'p> = (&'p str, &'p str, &'p str);
 
 impl Selection {
+    /// Returns the labels that the selection would have needed.
+    pub fn missing(&self) -> Option<Missing> {
+        let pods = &self.unlabelled;
+        let named = pods.iter().take(NAMED_PODS).map(String::as_str);
+        let named = named.collect::<Vec<_>>().join(", ");
+        let text = match pods.len() {
+            0 => return None,
+            1 => format!("--selector leaves out {named}: its labels are unknown"),
+            count if count <= NAMED_PODS => {
+                format!("--selector leaves out {named}: their labels are unknown")
+            }
+            count => format!(
+                "--selector leaves out {count} pods, whose labels are unknown: {named}, ..."
+            ),
+        };
+        let missing = Missing::new(MissingFact::PodLabels, text).with_flags(["--pods"]);
+        Some(match pods.as_slice() {
+            [pod] => missing.about(pod),
+            _ => missing,
+        })
+    }
+
     /// Returns the pods that are named.
     pub fn of(pods: Vec<PodSelector>) -> Self {
         Self { pods, unlabelled: Vec::new() }

@@ -1,16 +1,16 @@
 //! Removes possible secrets from the facts of a node: the one place that does, before anything is computed for a page and
 //! before a snapshot, a recording or a page stores them. Pure.
 //!
-//! Probes lose their commands, queries and most headers ([`Pod::redact`](crate::k8s::pod::Pod::redact)), and containers
+//! Probes lose their commands, queries and most headers ([`Pod::redact`](kq_k8s::pod::Pod::redact)), and containers
 //! their variables. The same words are removed from what the kubelet and others wrote about the pod: an event quotes the
 //! URL that did not answer, and the program that could not be started.
 
 use crate::facts::config_on_disk::{ConfigContent, ConfigOnDisk};
 use crate::facts::devices::DeviceFacts;
 use crate::facts::snapshot::Snapshot;
-use crate::facts::whole_words::{SHORTEST, replace_words};
-use crate::k8s::manifest::LoadedPod;
-use crate::k8s::pod::Pod;
+use kq_k8s::manifest::LoadedPod;
+use kq_k8s::pod::Pod;
+use kq_output::whole_words::{SHORTEST, replace_words};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

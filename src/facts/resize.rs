@@ -6,9 +6,9 @@
 use crate::facts::checkpoint::pod_allocation::{PodAllocations, Resources, load};
 use crate::facts::host::Text;
 use crate::facts::workloads::effective_uid;
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{ByName, Pod, ResourceList, ResourceName, ResourceRequirements};
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{ByName, Pod, ResourceList, ResourceName, ResourceRequirements};
 use std::collections::BTreeMap;
 
 /// The resources of pods by UID, as one of the kubelet's files has them.

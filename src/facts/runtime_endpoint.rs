@@ -6,7 +6,7 @@
 
 use crate::facts::distribution::{Place, rows};
 use crate::facts::lookup::FailedSource;
-use crate::k8s::yaml;
+use kq_k8s::yaml;
 use serde_json::Value;
 
 /// Where crictl's configuration is.

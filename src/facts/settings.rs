@@ -2,8 +2,8 @@
 
 use crate::facts::describe::ConfigSource;
 use crate::facts::kubelet_config::path_parts;
-use crate::facts::origin::Origin;
-use crate::k8s::yaml::{self, YamlError};
+use kq_answer::origin::Origin;
+use kq_k8s::yaml::{self, YamlError};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 

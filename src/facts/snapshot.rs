@@ -2,7 +2,7 @@
 //!
 //! A command answers from this value alone, whether it was gathered a moment ago or read from a file;
 //! so both answers are the same. What the kernel and the kubelet wrote is kept as it was read and
-//! parsed on use. Of pods only what [`crate::k8s::pod::Pod`] holds is kept: no environment, no
+//! parsed on use. Of pods only what [`kq_k8s::pod::Pod`] holds is kept: no environment, no
 //! secrets, none of the annotations but three.
 
 use crate::facts::certificates::Certificate;
@@ -21,8 +21,8 @@ use crate::facts::node_object::NodeObject;
 use crate::facts::runtime::{LowLevelRuntime, RuntimeFacts};
 use crate::facts::state_files::StateFiles;
 use crate::facts::stats_summary::StatsSummary;
-use crate::k8s::manifest::LoadedPod;
-use crate::k8s::version::KubeletVersion;
+use kq_k8s::manifest::LoadedPod;
+use kq_k8s::version::KubeletVersion;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;

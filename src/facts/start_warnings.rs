@@ -5,9 +5,9 @@ use crate::facts::allocatable::{NodeAllocatable, Reservations};
 use crate::facts::cgroup_mode::CgroupVersion;
 use crate::facts::kubelet_config::EffectiveConfiguration;
 use crate::facts::node_object::NodeObject;
-use crate::facts::warning::{Warning, WarningCode};
-use crate::k8s::feature_gates::{FeatureGates, Gate};
-use crate::k8s::pod::ResourceName;
+use kq_answer::warning::{Warning, WarningCode};
+use kq_k8s::feature_gates::{FeatureGates, Gate};
+use kq_k8s::pod::ResourceName;
 
 /// Returns what a kubelet with this configuration would stop on.
 pub fn start_warnings(

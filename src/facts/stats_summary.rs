@@ -5,8 +5,8 @@
 //! What the kubelet leaves out is `None`: unknown, which is not zero.
 
 use crate::facts::workloads::effective_uid;
-use crate::k8s::pod::{Named, Pod, null_as_default, object, objects, optional_object};
 use jiff::Timestamp;
+use kq_k8s::pod::{Named, Pod, null_as_default, object, objects, optional_object};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

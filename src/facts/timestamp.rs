@@ -57,7 +57,7 @@ impl fmt::Display for Timestamp {
     }
 }
 
-crate::schema::schema_as!(Timestamp, String);
+kq_k8s::schema_as!(Timestamp, String);
 
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,7 +1,7 @@
 //! The owners of cgroups, containers and sandboxes: names for IDs, from every source.
 
 use crate::facts::runtime::{Container, ContainerState, RuntimeFacts};
-use crate::k8s::pod::{ContainerStatus, Pod};
+use kq_k8s::pod::{ContainerStatus, Pod};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -3,9 +3,9 @@
 use super::node_answer::NodeAnswer;
 use super::outcome::NoAnswer;
 use super::packed::Packed;
-use crate::answer::{Basis, answer};
-use crate::output::table::{Column, Rows};
-use crate::output::terminal::brief;
+use kq_answer::{Basis, answer};
+use kq_output::table::{Column, Rows};
+use kq_output::terminal::brief;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! The record of a change of many nodes, which a later run continues.
 
 use super::apply::{ChangeState, ChangedNode};
-use crate::facts::credentials::Redacted;
+use kq_output::credentials::Redacted;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
 //! Merges answers as they arrive. Only each node's name, results and number are kept.
 
 use super::outcome::{NodeOutcome, NodeResult, Reply};
-use crate::answer::{Basis, Missing, MissingFact, Warning, WarningCode, answer};
-use crate::output::terminal::brief;
+use kq_answer::{Basis, Missing, MissingFact, Warning, WarningCode, answer};
+use kq_output::terminal::brief;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};

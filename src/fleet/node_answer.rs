@@ -1,7 +1,7 @@
 //! What kq on a node writes about a change: a plan, or what became of it.
 
 use super::packed::Packed;
-use crate::output::terminal::{brief, plain};
+use kq_output::terminal::{brief, plain};
 use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use std::fmt;

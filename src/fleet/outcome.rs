@@ -1,8 +1,8 @@
 //! The answer of one node, and its results.
 
-use crate::answer::Severity;
-use crate::output::json_path::Template;
-use crate::output::terminal::brief;
+use kq_answer::Severity;
+use kq_output::json_path::Template;
+use kq_output::terminal::brief;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -5,7 +5,7 @@
 //! counts as the run's only if it has that secret and all that the run sent; mutations of the API server that the run can
 //! recognise are its defaults. (The creation itself answers with the UID, so that the pod is not searched for.)
 
-use crate::k8s::quantity::Quantity;
+use kq_k8s::quantity::Quantity;
 use serde::Deserialize;
 use serde_json::Value;
 

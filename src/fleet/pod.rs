@@ -2,8 +2,8 @@
 //! process of the run keeps in mind.
 
 use super::own_pod::SECRET_ANNOTATION;
-use crate::k8s::validation::is_pod_name;
-use crate::output::terminal::brief;
+use kq_k8s::validation::is_pod_name;
+use kq_output::terminal::brief;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! Merging answers.
 
 use super::*;
-use crate::answer::Severity;
-use crate::output::json_path::Template;
+use kq_answer::Severity;
+use kq_output::json_path::Template;
 use serde_json::{Value, json};
 
 /// Where the number of an answer is.

@@ -2,7 +2,7 @@
 
 use super::merge::{FleetAnswer, NodeValue, ResultRow};
 use super::outcome::{NodeOutcome, NodeResult};
-use crate::output::table::{Column, Rows, Table};
+use kq_output::table::{Column, Rows, Table};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 

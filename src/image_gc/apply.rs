@@ -4,11 +4,11 @@
 //! requested. So kq reads the state again right before each removal, and an image whose state is unreadable
 //! is kept. Only images of the plan are removed.
 
-use crate::answer::Certainty;
 use crate::facts::runtime::{Container, ContainerStatus, Image};
 use crate::image_gc::knowledge::Tristate;
 use crate::image_gc::plan::{ImageGcPlan, PlannedImage, Verdict};
 use crate::image_gc::uses::state_text;
+use kq_answer::Certainty;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -251,7 +251,7 @@ mod tests {
     use crate::image_gc::knowledge::{ImageTimes, LastUse, RecordCoverage, Span};
     use crate::image_gc::plan::{Freed, Outcome, Run, Ties, Trigger};
     use crate::image_gc::reason::ImageReason;
-    use crate::k8s::duration::GoDuration;
+    use kq_k8s::duration::GoDuration;
     use proptest::prelude::*;
     use std::cell::RefCell;
 
@@ -391,7 +391,7 @@ mod tests {
             items: Vec::new(),
             freed: Freed::default(),
             outcome: Outcome::default(),
-            basis: crate::answer::Basis::default(),
+            basis: kq_answer::Basis::default(),
             kubelet_start: None,
         }
     }

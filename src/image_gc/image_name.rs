@@ -7,8 +7,8 @@
 
 use crate::facts::runtime::Image;
 use crate::image_gc::cycle::image_key;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::nearest::nearest;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::nearest::nearest;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -224,7 +224,7 @@ fn near(images: &[Image], name: &str, reference: Option<&Reference>) -> Vec<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::k8s::feature_gates::Gate;
+    use kq_k8s::feature_gates::Gate;
 
     const NGINX: &str = "sha256:aaaa1111000000000000000000000000000000000000000000000000000000aa";
     const WEB: &str = "sha256:aaaa2222000000000000000000000000000000000000000000000000000000bb";

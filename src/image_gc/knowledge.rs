@@ -10,7 +10,7 @@ use crate::facts::image_records::{ImageRecord, ImageRecords};
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::cycle::{Record, age_of};
 use crate::image_gc::record::LONGEST_GAP;
-use crate::k8s::duration::GoDuration;
+use kq_k8s::duration::GoDuration;
 use serde::Serialize;
 
 /// Within such a time the kubelet looks at all images at least once: five minutes, and what a slow

@@ -13,13 +13,13 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-use crate::answer::{Basis, Finding, Severity, Subject, answer};
 use crate::facts::kubelet_config::{EffectiveConfiguration, EvictionThreshold};
 use crate::facts::runtime::Image;
 use crate::image_gc::cycle::Keys;
 use crate::image_gc::policy::ImageGcPolicy;
-use crate::k8s::duration::GoDuration;
-use crate::k8s::feature_gates::FeatureGates;
+use kq_answer::{Basis, Finding, Severity, Subject, answer};
+use kq_k8s::duration::GoDuration;
+use kq_k8s::feature_gates::FeatureGates;
 use rule::ImageGcRule;
 use serde::Serialize;
 use std::collections::BTreeMap;

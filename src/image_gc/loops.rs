@@ -12,11 +12,11 @@
 //! Older kubelets (1.32 is one) take the error's text as a format: a percent sign in it comes out changed
 //! in the event, which kq does not imitate.
 
-use crate::answer::{Basis, answer};
 use crate::image_gc::apply_report::{ImageGcApply, result_line, summary_line};
 use crate::image_gc::plan::{ImageGcPlan, short, size};
 use crate::image_gc::policy::ImageGcPolicy;
-use crate::k8s::duration::GoDuration;
+use kq_answer::{Basis, answer};
+use kq_k8s::duration::GoDuration;
 use serde::Serialize;
 
 /// Which garbage is collected.

@@ -5,7 +5,7 @@
 //! strictly: [`image_gc_errors`](crate::facts::kubelet_config::image_gc_errors).
 
 use crate::facts::kubelet_config::EffectiveConfiguration;
-use crate::k8s::duration::GoDuration;
+use kq_k8s::duration::GoDuration;
 
 /// The policy of image garbage collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,16 +3,16 @@
 //!
 //! The value is what `kq gc policy` prints; [`policy_view`](crate::image_gc::policy_view) shows it.
 
-use crate::answer::{Basis, answer};
 use crate::facts::kubelet_config::{EffectiveConfiguration, image_gc_errors};
 use crate::facts::kubelet_process::ContainerGcFlags;
-use crate::facts::origin::Origin;
 use crate::image_gc::containers::ContainerGcPolicy;
 use crate::image_gc::loops::{Garbage, GcLoop};
 use crate::image_gc::policy::ImageGcPolicy;
-use crate::k8s::duration::GoDuration;
-use crate::k8s::feature_gates::FeatureGates;
-use crate::output::metrics::{Metrics, number};
+use kq_answer::origin::Origin;
+use kq_answer::{Basis, answer};
+use kq_k8s::duration::GoDuration;
+use kq_k8s::feature_gates::FeatureGates;
+use kq_output::metrics::{Metrics, number};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -265,7 +265,7 @@ fn container_settings(flags: &ContainerGcFlags, known: bool) -> [PolicySetting; 
 mod tests {
     use super::*;
     use crate::facts::kubelet_config::{Source, effective, read};
-    use crate::k8s::version::KubeletVersion;
+    use kq_k8s::version::KubeletVersion;
 
     fn policy(config: &Value, flags: Option<&ContainerGcFlags>) -> GcPolicy {
         let version = KubeletVersion::NEWEST;

@@ -2,7 +2,7 @@
 
 use crate::image_gc::loops::Garbage;
 use crate::image_gc::policy_report::{GcPolicy, LoopInForce, PolicySetting};
-use crate::output::table::{Column, Rows, Table};
+use kq_output::table::{Column, Rows, Table};
 use serde_json::Value;
 
 /// Returns a line for each loop and each setting.
@@ -62,8 +62,8 @@ mod tests {
     use super::*;
     use crate::facts::kubelet_config::{KubeletConfiguration, effective};
     use crate::image_gc::policy_report::PolicySources;
-    use crate::k8s::feature_gates::FeatureGates;
-    use crate::k8s::version::KubeletVersion;
+    use kq_k8s::feature_gates::FeatureGates;
+    use kq_k8s::version::KubeletVersion;
     use std::collections::BTreeMap;
 
     #[test]

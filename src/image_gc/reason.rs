@@ -3,8 +3,8 @@
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::cycle::Usage;
 use crate::image_gc::knowledge::{ImageTimes, RecordCoverage, Span};
-use crate::k8s::duration::GoDuration;
-use crate::output::units::Precision;
+use kq_k8s::duration::GoDuration;
+use kq_output::units::Precision;
 use serde::Serialize;
 use std::fmt;
 

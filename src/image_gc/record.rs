@@ -9,7 +9,7 @@ use crate::facts::image_records::{API_VERSION, ImageRecord, ImageRecords, KIND};
 use crate::facts::runtime::Image;
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::cycle::Keys;
-use crate::k8s::duration::GoDuration;
+use kq_k8s::duration::GoDuration;
 use std::collections::BTreeMap;
 
 /// How far apart two detections may be in an unbroken row.

@@ -6,12 +6,12 @@
 
 use crate::facts::runtime::{Container, ContainerState, ContainerStatus, Image, RuntimeFacts};
 use crate::facts::timestamp::Timestamp;
-use crate::facts::warning::{Warning, WarningCode};
 use crate::facts::workloads::Workloads;
 use crate::image_gc::cycle::{ImageUser, Keys, ListedImage, image_key, images_in_use};
 use crate::image_gc::cycle::{KeyMap, StrMap, StrSet};
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::kubelet_rules::KubeletRules;
+use kq_answer::warning::{Warning, WarningCode};
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::kubelet_rules::KubeletRules;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;

@@ -2,7 +2,6 @@
 
 use super::flags::Said;
 use super::{ConfigContent, ConfigPlace, ConfigText, Stage, Start, StartRule, StartWarning};
-use crate::answer::Certainty;
 use crate::facts::cgroup_mode::CgroupVersion;
 use crate::facts::describe::ConfigSource;
 use crate::facts::kubelet_config::{
@@ -10,13 +9,12 @@ use crate::facts::kubelet_config::{
     logging_errors, merge, read, unknown_fields, validate,
 };
 use crate::facts::kubelet_process::Assignment;
-use crate::facts::origin::Origin;
 use crate::facts::settings::{assign, assign_gates, assign_list};
-use crate::k8s::feature_gates::{
-    FeatureGateError, FeatureGates, Gate, Stage as GateStage, gate_state,
-};
-use crate::k8s::version::KubeletVersion;
-use crate::k8s::yaml;
+use kq_answer::Certainty;
+use kq_answer::origin::Origin;
+use kq_k8s::feature_gates::{FeatureGateError, FeatureGates, Gate, Stage as GateStage, gate_state};
+use kq_k8s::version::KubeletVersion;
+use kq_k8s::yaml;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 

@@ -3,11 +3,11 @@
 
 use super::{Stage, Start, StartRule, StartWarning};
 use crate::facts::kubelet_process::{Flag, FlagState, KubeletFlags, KubeletProcess, known_flag};
-use crate::k8s::duration::GoDuration;
-use crate::k8s::feature_gates::parse_flag;
-use crate::k8s::go_text::{NumError, NumProblem, parse_bool, quote};
-use crate::k8s::quantity::Quantity;
-use crate::k8s::validation::{is_label_value, is_qualified_name};
+use kq_k8s::duration::GoDuration;
+use kq_k8s::feature_gates::parse_flag;
+use kq_k8s::go_text::{NumError, NumProblem, parse_bool, quote};
+use kq_k8s::quantity::Quantity;
+use kq_k8s::validation::{is_label_value, is_qualified_name};
 use std::collections::BTreeSet;
 
 /// The command line.

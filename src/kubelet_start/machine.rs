@@ -6,15 +6,15 @@ use super::flags::Said;
 use super::rule::CgroupProblem;
 use super::state::{self, AtStart};
 use super::{Machine, Stage, Start, StartRule, StartWarning};
-use crate::answer::Certainty;
 use crate::facts::allocatable::{node_allocatable, reservations, reserved};
 use crate::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use crate::facts::kubelet_config::{EvictionSettings, possible_eviction_errors};
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::go_text::{atoi, parse_bool, quote};
-use crate::k8s::pod::{ResourceList, ResourceName};
-use crate::k8s::quantity::{Format, Quantity};
-use crate::k8s::version::KubeletVersion;
+use kq_answer::Certainty;
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::go_text::{atoi, parse_bool, quote};
+use kq_k8s::pod::{ResourceList, ResourceName};
+use kq_k8s::quantity::{Format, Quantity};
+use kq_k8s::version::KubeletVersion;
 use std::collections::BTreeMap;
 
 /// Runs the checks that follow those of the configuration.

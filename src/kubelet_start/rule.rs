@@ -3,7 +3,7 @@
 use super::flags::{LABEL_NAMESPACES, LABELS};
 use crate::facts::checkpoint::StateFile;
 use crate::facts::kubelet_config::{ValidationError, aggregate};
-use crate::k8s::go_text::quote;
+use kq_k8s::go_text::quote;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::fmt;

@@ -3,14 +3,14 @@
 
 use super::config::Read;
 use super::{Machine, Stage, Start, StartRule};
-use crate::answer::Certainty;
 use crate::facts::checkpoint::cpu_manager::{self, CpuRefusal, CpuState};
 use crate::facts::checkpoint::memory_manager::{self, MemoryRefusal, MemoryState};
 use crate::facts::checkpoint::{StateFile, dra as claims, pod_allocation};
 use crate::facts::host::Text;
-use crate::k8s::cpuset::CpuSet;
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::go_text::{parse_bool, quote};
+use kq_answer::Certainty;
+use kq_k8s::cpuset::CpuSet;
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::go_text::{parse_bool, quote};
 
 /// The input of the managers.
 pub(super) struct AtStart<'a> {

@@ -20,10 +20,10 @@ use crate::facts::kubelet_process::{
     Assignment, DEFAULT_CERT_DIR, DEFAULT_ROOT_DIR, KubeletProcess,
 };
 use crate::facts::lookup::{FailedSource, Lookup, Sourced};
-use crate::facts::origin::Origin;
 use crate::facts::redaction::forget_secrets;
 use crate::facts::settings::{assign, assign_gates, assign_list};
 use crate::facts::snapshot::RecordedConfig;
+use kq_answer::origin::Origin;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

@@ -7,7 +7,6 @@ use super::pods::{self, PodsQuestion};
 use super::source_order::NodeInQuestion;
 use super::spec::NodeSpec;
 use super::{folders, remote, runtime, stats, version};
-use crate::answer::Failure;
 use crate::cgroup::live::place::named_cgroup;
 use crate::edge::cgroup_tree::{TreeNeeds, read_tree};
 use crate::edge::clock::after_now;
@@ -25,6 +24,7 @@ use crate::facts::kubelet_process::KubeletProcess;
 use crate::facts::lookup::{FailedSource, Lookup, Sourced};
 use crate::facts::node_object::NodeObject;
 use crate::facts::snapshot::{API_VERSION, HostRoot, KIND, Snapshot};
+use kq_answer::Failure;
 use serde_json::Value;
 use std::path::Path;
 

@@ -2,7 +2,6 @@
 
 use super::facts::FactKey;
 use super::{Needs, NodeSpec, gather};
-use crate::answer::{Failure, Missing};
 use crate::edge::input::shown;
 use crate::facts::describe::{ConfigSource, DescribeError};
 use crate::facts::kubelet::{Kubelet, KubeletSources, KubeletStart, describe_kubelet};
@@ -10,20 +9,21 @@ use crate::facts::kubelet_config::{
     A_MAP, ConfigError, EvictionThreshold, RefusedEntry, eviction_thresholds,
 };
 use crate::facts::live::{adopt_uid, config_source, incomplete, missing_config, unknown_facts};
-use crate::facts::origin::Origin;
 use crate::facts::redaction::forget_secrets;
 use crate::facts::runtime::{Container, Image, RuntimeFacts};
 use crate::facts::settings::{assign, assign_gates};
 use crate::facts::snapshot::{RecordedConfig, Snapshot};
 use crate::facts::timestamp::Timestamp;
-use crate::facts::warning::{Warning, WarningCode};
 use crate::facts::workloads::Workloads;
 use crate::image_gc::policy::ImageGcPolicy;
-use crate::k8s::duration::GoDuration;
-use crate::k8s::feature_gates::parse_flag;
-use crate::k8s::pod::Pod;
-use crate::k8s::version::KubeletVersion;
 use anyhow::{Context, anyhow};
+use kq_answer::origin::Origin;
+use kq_answer::warning::{Warning, WarningCode};
+use kq_answer::{Failure, Missing};
+use kq_k8s::duration::GoDuration;
+use kq_k8s::feature_gates::parse_flag;
+use kq_k8s::pod::Pod;
+use kq_k8s::version::KubeletVersion;
 use serde_json::Value;
 
 /// Options that override the facts about the kubelet.

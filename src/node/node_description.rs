@@ -1,7 +1,6 @@
 //! A node for the cgroup arithmetic, from its facts and from options that override them.
 
 use super::kubelet_node::{KubeletFlags, of_description};
-use crate::answer::Failure;
 use crate::cgroup::cpu::WeightFormula;
 use crate::cgroup::plan::RuntimeFormula;
 use crate::edge::kubelet_files::{KubeletFileError, read_node_object};
@@ -9,13 +8,14 @@ use crate::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use crate::facts::describe::{ConfigSource, LiveSources, NodeSources, describe};
 use crate::facts::node::Node;
 use crate::facts::node_object::NodeObject;
-use crate::facts::origin::Origin;
 use crate::facts::runtime::LowLevelRuntime;
 use crate::facts::settings::{assign, assign_list};
-use crate::facts::warning::Warning;
-use crate::k8s::pod::ResourceList;
-use crate::k8s::version::KubeletVersion;
 use anyhow::{Context, anyhow};
+use kq_answer::Failure;
+use kq_answer::origin::Origin;
+use kq_answer::warning::Warning;
+use kq_k8s::pod::ResourceList;
+use kq_k8s::version::KubeletVersion;
 
 /// Options that override the facts of a node.
 #[derive(Clone, Debug, Default)]

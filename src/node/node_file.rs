@@ -1,14 +1,14 @@
 //! A Node object from a file. An object of another node is rejected.
 
 use super::{Needs, NodeSpec, is_of_this_machine, of_file};
-use crate::answer::Failure;
 use crate::edge::input::shown;
 use crate::edge::kubelet_files::read_node_object;
 use crate::facts::lookup::Lookup;
 use crate::facts::node_object::NodeObject;
 use crate::facts::snapshot::Snapshot;
-use crate::facts::warning::Warning;
 use anyhow::anyhow;
+use kq_answer::Failure;
+use kq_answer::warning::Warning;
 
 /// The Node object of a file, where one is named.
 pub struct NodeFile(Option<(String, NodeObject)>);

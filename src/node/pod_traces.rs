@@ -6,7 +6,6 @@ use super::gather::gather;
 use super::needs::Needs;
 use super::pods::of_files;
 use super::spec::NodeSpec;
-use crate::answer::{Basis, Failure, Missing, MissingFact, WarningCode};
 use crate::edge::api_server::{ApiError, ApiServer};
 use crate::edge::clock::after_now;
 use crate::edge::input::{read_input, read_input_within, shown};
@@ -16,8 +15,9 @@ use crate::facts::pod_selector::{PodSelector, is_uid};
 use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
 use crate::facts::timestamp::Timestamp;
 use crate::facts::workloads::effective_uid;
-use crate::k8s::manifest::{LoadedPod, load};
 use anyhow::anyhow;
+use kq_answer::{Basis, Failure, Missing, MissingFact, WarningCode};
+use kq_k8s::manifest::{LoadedPod, load};
 use std::collections::BTreeSet;
 use std::time::Duration;
 

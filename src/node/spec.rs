@@ -1,7 +1,6 @@
 //! The node and the sources of facts about it: plain data, which the binary makes from flags.
 
 use super::source_order::{NodeFlags, NodeInQuestion, RootFolder, SourceFlags};
-use crate::answer::Failure;
 use crate::cgroup::live::place::kubelet_roots;
 use crate::edge::api_server::{ApiError, ApiServer, KubeconfigPlace, connect};
 use crate::edge::host::is_running;
@@ -9,6 +8,7 @@ use crate::edge::input::shown;
 use crate::facts::cgroup_tree::CgroupPath;
 use crate::facts::snapshot::{PodSource, Snapshot};
 use anyhow::anyhow;
+use kq_answer::Failure;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -3,12 +3,12 @@
 use super::config::{KubeletConfig, KubeletServer};
 use super::source_order::NodeInQuestion;
 use super::spec::NodeSpec;
-use crate::answer::Failure;
 use crate::edge::input::{read_input, shown};
 use crate::facts::kubelet_process::KubeletProcess;
 use crate::facts::lookup::{FailedSource, Lookup, Sourced};
 use crate::facts::stats_summary::StatsSummary;
 use anyhow::anyhow;
+use kq_answer::Failure;
 use serde_json::Value;
 use std::path::Path;
 

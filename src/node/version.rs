@@ -11,7 +11,7 @@ use crate::edge::program_version::program_version;
 use crate::edge::trust::{TrustedProgram, read_trusted};
 use crate::facts::kubelet_process::{KubeletProcess, Program};
 use crate::facts::lookup::{FailedSource, Lookup, Sourced};
-use crate::k8s::version::KubeletVersion;
+use kq_k8s::version::KubeletVersion;
 use std::path::Path;
 
 /// The metric with the kubelet's version in a label.

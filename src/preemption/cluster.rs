@@ -8,9 +8,9 @@
 use super::reason::PreemptionReason;
 use super::report::{Missing, PreemptionExplanation, PreemptionResult, Reasoned, Victim};
 use crate::admission::{Refusal, qualified};
-use crate::answer::{Assumption, Basis, Worded, answer};
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::pod::Pod;
+use kq_answer::{Assumption, Basis, Worded, answer};
+use kq_k8s::pod::Pod;
 use serde::Serialize;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;

@@ -2,9 +2,9 @@
 //! step.
 
 use super::*;
-use crate::answer::Basis;
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::pod::Pod;
+use kq_answer::Basis;
+use kq_k8s::pod::Pod;
 use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
@@ -111,6 +111,6 @@ fn what_all_nodes_assume_is_said_once() {
     let of_nodes: Vec<_> = said.nodes.iter().map(|node| node.basis.assumptions.clone()).collect();
     assert_eq!(
         of_nodes,
-        [vec!["a".into()], vec!["b".into()], vec![]] as [Vec<crate::answer::Assumption>; 3]
+        [vec!["a".into()], vec!["b".into()], vec![]] as [Vec<kq_answer::Assumption>; 3]
     );
 }

@@ -2,8 +2,8 @@
 
 use super::cluster::{ClusterPreemption, NodeAnswer, NodeResult, NodeVictim};
 use super::view::{amounts, named_ties};
-use crate::output::table::{Column, Rows, or_dash};
-use crate::output::terminal::plain;
+use kq_output::table::{Column, Rows, or_dash};
+use kq_output::terminal::plain;
 use std::fmt::Write as _;
 
 const NODES: &[Column<NodeAnswer>] = &[

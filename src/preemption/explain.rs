@@ -11,12 +11,12 @@ use super::victims::{
 };
 use crate::admission::{Refusal, qualified};
 use crate::eviction::DisruptionTarget;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::Pod;
-use crate::k8s::priority::{
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::Pod;
+use kq_k8s::priority::{
     SYSTEM_CRITICAL_PRIORITY, is_critical_pod, is_mirror_pod, is_static_pod, pod_source,
 };
-use crate::k8s::qos::recorded_qos_class;
+use kq_k8s::qos::recorded_qos_class;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -4,9 +4,9 @@
 use super::victims::{Preemption, Requirement, Trace, pick_victims};
 use crate::admission::{Examined, Facts, Failure, Refusal, Verdict, examine};
 use crate::eviction::DisruptionTarget;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::Pod;
-use crate::k8s::priority::is_critical_pod;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::Pod;
+use kq_k8s::priority::is_critical_pod;
 
 /// The reason of the event and of the victim's status.
 pub const REASON_PREEMPTING: &str = "Preempting";

@@ -1,6 +1,6 @@
 //! Why pods are killed for another one, or spared: facts, and the sentences made of them.
 
-use crate::k8s::priority::SYSTEM_CRITICAL_PRIORITY;
+use kq_k8s::priority::SYSTEM_CRITICAL_PRIORITY;
 use serde::Serialize;
 use std::fmt;
 

@@ -3,7 +3,7 @@
 use super::reason::{CriticalReason, PreemptionReason, SparedReason};
 use super::victims::VisitResult;
 use crate::admission::{Explanation, Refusal};
-use crate::answer::{Basis, Worded, answer};
+use kq_answer::{Basis, Worded, answer};
 use serde::Serialize;
 use std::sync::Arc;
 

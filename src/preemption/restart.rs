@@ -7,12 +7,12 @@ use crate::admission::{
     Amounts, DeviceDecision, Examined, Facts, Failure, Occupancy, Refusal, drop_places, examine,
     finally, qualified,
 };
-use crate::answer::{Basis, answer};
 use crate::facts::node_object::NodeObject;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Pod, ResourceName};
-use crate::k8s::priority::is_static_pod;
 use jiff::Timestamp;
+use kq_answer::{Basis, answer};
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{Pod, ResourceName};
+use kq_k8s::priority::is_static_pod;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,8 +2,8 @@
 
 use super::restart::{ComparedAnew, PodReadmission, ReadmissionResult, Readmitted, Taker};
 use crate::admission::shown;
-use crate::k8s::pod::ResourceName;
-use crate::output::table::{Column, Rows, or_dash};
+use kq_k8s::pod::ResourceName;
+use kq_output::table::{Column, Rows, or_dash};
 
 /// Shows who is taken in again.
 pub fn table(answer: &PodReadmission) -> String {

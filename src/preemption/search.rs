@@ -5,7 +5,7 @@ use super::victims::{
     MOST_TIES, NotEnough, PotentialVictim, Requirement, Requirements, Round, Stage, Trace, Visit,
     VisitResult, requests_no_more, shortfall, subtract,
 };
-use crate::k8s::qos::QosClass;
+use kq_k8s::qos::QosClass;
 
 /// A pod that may be killed, with all that is compared.
 pub(super) struct Candidate {

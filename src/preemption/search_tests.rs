@@ -3,10 +3,10 @@
 //! away than any that gives nothing.
 
 use super::*;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Container, Pod, ResourceName};
-use crate::k8s::qos::QosClass;
-use crate::k8s::quantity::Quantity;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{Container, Pod, ResourceName};
+use kq_k8s::qos::QosClass;
+use kq_k8s::quantity::Quantity;
 use proptest::collection::vec;
 use proptest::prelude::*;
 

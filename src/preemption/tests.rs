@@ -3,10 +3,10 @@
 use super::*;
 use crate::admission::{Facts, Occupancy, Verdict, examine};
 use crate::facts::node_object::NodeObject;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Container, Pod, ResourceList, ResourceName};
-use crate::k8s::priority::{is_critical_pod, is_preemptable};
-use crate::k8s::quantity::Quantity;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{Container, Pod, ResourceList, ResourceName};
+use kq_k8s::priority::{is_critical_pod, is_preemptable};
+use kq_k8s::quantity::Quantity;
 use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;

@@ -4,12 +4,12 @@
 //! for any number of preemptions.
 
 use super::search::{Candidate, Search};
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Pod, ResourceName};
-use crate::k8s::priority::is_preemptable;
-use crate::k8s::qos::{QosClass, recorded_qos_class};
-use crate::k8s::quantity::Quantity;
-use crate::k8s::resources::{kubelet_request, kubelet_requests};
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{Pod, ResourceName};
+use kq_k8s::priority::is_preemptable;
+use kq_k8s::qos::{QosClass, recorded_qos_class};
+use kq_k8s::quantity::Quantity;
+use kq_k8s::resources::{kubelet_request, kubelet_requests};
 use std::fmt;
 
 /// What is missing of a resource: thousandths of a CPU, pods, bytes or whole units.

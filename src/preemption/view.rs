@@ -6,8 +6,8 @@ use super::report::{
 };
 use super::victims::VisitResult;
 use crate::admission::{Check, CheckResult, shown};
-use crate::output::table::{Column, Rows, Table, or_dash};
-use crate::output::terminal::plain;
+use kq_output::table::{Column, Rows, Table, or_dash};
+use kq_output::terminal::plain;
 use std::fmt::Write as _;
 use std::sync::Arc;
 

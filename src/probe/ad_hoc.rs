@@ -1,6 +1,6 @@
 //! Probes of no pod, as they are given on a command line.
 
-use crate::k8s::pod::{
+use kq_k8s::pod::{
     ExecAction, GrpcAction, HttpGetAction, HttpHeader, IntOrString, Probe, TcpSocketAction,
 };
 

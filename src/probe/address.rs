@@ -5,8 +5,8 @@
 //! (`port.go`), `isDomainName` (`dnsclient.go`), `TCPAddr.String` (`tcpsock.go`), and of
 //! `netip.ParseAddr`.
 
-use crate::k8s::go_text::{NumError, atoi};
-use crate::k8s::pod::{ContainerPort, IntOrString, TcpSocketAction};
+use kq_k8s::go_text::{NumError, atoi};
+use kq_k8s::pod::{ContainerPort, IntOrString, TcpSocketAction};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
@@ -255,7 +255,7 @@ pub fn tcp_target(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::k8s::pod::IntOrString;
+    use kq_k8s::pod::IntOrString;
 
     #[test]
     fn addresses_are_split_as_go_splits_them() {

@@ -1,7 +1,7 @@
 //! The time limit of one attempt of a probe, and its result.
 
-use crate::k8s::duration::GoDuration;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
+use kq_k8s::duration::GoDuration;
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::time::Duration;
@@ -174,7 +174,7 @@ impl From<Vec<u8>> for Output {
     }
 }
 
-crate::schema::schema_as!(Output, String);
+kq_k8s::schema_as!(Output, String);
 
 impl Serialize for Output {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -8,7 +8,7 @@ use super::reason::Consequence;
 use super::report::ProbeVerdict;
 use super::subject::ContainerKind;
 use super::worker::Action;
-use crate::k8s::pod::ProbeType;
+use kq_k8s::pod::ProbeType;
 
 /// What decides about the consequence of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@
 //! `pkg/kubelet/events/event.go`.
 
 use super::attempt::{Attempt, Output, ProbeResult};
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::ProbeType;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::ProbeType;
 use serde::Serialize;
 
 /// An event about a container.

@@ -3,7 +3,7 @@
 //! `setTerminationGracePeriod` and `killContainer`,
 //! `pkg/kubelet/kuberuntime/kuberuntime_container.go`, pinned by the vectors `probe_grace_period`.
 
-use crate::k8s::pod::{Container, Pod, ProbeType};
+use kq_k8s::pod::{Container, Pod, ProbeType};
 use serde::Serialize;
 use std::fmt;
 

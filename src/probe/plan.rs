@@ -9,12 +9,12 @@ use super::subject::HandlerKind;
 use super::target::Target;
 use super::view::{pod, short};
 use super::worker::ProbeTiming;
-use crate::answer::{Basis, Worded, answer};
 use crate::facts::events::PodEvent;
-use crate::k8s::duration::GoDuration;
-use crate::k8s::pod::ProbeType;
-use crate::output::table::{Column, Rows, or_dash};
-use crate::output::terminal::plain;
+use kq_answer::{Basis, Worded, answer};
+use kq_k8s::duration::GoDuration;
+use kq_k8s::pod::ProbeType;
+use kq_output::table::{Column, Rows, or_dash};
+use kq_output::terminal::plain;
 use serde::Serialize;
 use std::fmt::Write as _;
 

@@ -9,8 +9,8 @@ use super::results::{ContainerId, ResultsCache, Verdict};
 use super::target::{Status, Target};
 use super::worker::{ContainerFacts, PodFacts, State, started_before_kubelet};
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Pod, ProbeType};
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{Pod, ProbeType};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -191,7 +191,7 @@ impl Knowledge<'_> {
         &self,
         status: &ContainerFacts,
         probed_at_once: &mut Vec<String>,
-        spec: impl FnOnce() -> Option<&'s crate::k8s::pod::Container>,
+        spec: impl FnOnce() -> Option<&'s kq_k8s::pod::Container>,
     ) -> (bool, ReadyReason) {
         let cached = self.readiness.get(&ContainerId::parse(&status.container_id));
         if cached == Some(Verdict::Success) {
@@ -341,7 +341,7 @@ fn of_pod(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::k8s::version::KubeletVersion;
+    use kq_k8s::version::KubeletVersion;
     use serde_json::json;
 
     const RUNNING: State = State::Running { started_at: Some(Timestamp(1)) };

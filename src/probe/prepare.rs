@@ -8,8 +8,8 @@ use super::http::{BuildError, HttpProbeRequest, build_request};
 use super::reason::{NamedPort, ProbeNote};
 use super::retry::unusable;
 use super::subject::Subject;
-use crate::answer::MissingFact;
-use crate::k8s::pod::{Handler, IntOrString};
+use kq_answer::MissingFact;
+use kq_k8s::pod::{Handler, IntOrString};
 
 /// What is to be done for a probe.
 #[derive(Clone, Debug)]

@@ -3,8 +3,8 @@
 
 use super::grace_period::{GracePeriod, GraceSource};
 use super::worker::StepReason;
-use crate::answer::Worded;
-use crate::output::units::microseconds;
+use kq_answer::Worded;
+use kq_output::units::microseconds;
 use serde::Serialize;
 use std::fmt;
 

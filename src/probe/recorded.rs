@@ -8,7 +8,7 @@
 use crate::facts::events::PodEvent;
 use crate::facts::timestamp::Timestamp;
 use crate::facts::workloads::effective_uid;
-use crate::k8s::pod::{Pod, ProbeType};
+use kq_k8s::pod::{Pod, ProbeType};
 use serde::Serialize;
 
 /// A result of a probe, as an event reports it.

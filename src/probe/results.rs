@@ -41,7 +41,7 @@ impl fmt::Display for ContainerId {
     }
 }
 
-crate::schema::schema_as!(ContainerId, String);
+kq_k8s::schema_as!(ContainerId, String);
 
 impl Serialize for ContainerId {
     /// The empty id is the empty text.

@@ -8,8 +8,8 @@ use super::address::resolve_port;
 use super::attempt::{Attempt, Cause, ProbeResult};
 use super::events::ProbeEvent;
 use super::results::Verdict;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Container, Handler, ObjectMeta, Probe, ProbeType};
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{Container, Handler, ObjectMeta, Probe, ProbeType};
 
 /// How many attempts there are at most (`maxProbeRetries`).
 pub const MAX_ATTEMPTS: usize = 3;

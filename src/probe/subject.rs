@@ -1,7 +1,7 @@
 //! The selection of probes.
 
-use crate::k8s::nearest::nearest;
-use crate::k8s::pod::{Container, Handler, Pod, Probe, ProbeType};
+use kq_k8s::nearest::nearest;
+use kq_k8s::pod::{Container, Handler, Pod, Probe, ProbeType};
 use serde::Serialize;
 use std::fmt;
 

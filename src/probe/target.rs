@@ -9,11 +9,11 @@ use super::subject::{ContainerKind, HandlerKind, Subject};
 use super::worker::{ContainerFacts, PodFacts, ProbeTiming, State, restarts_after_kill};
 use crate::facts::runtime;
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::duration::GoDuration;
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{ContainerStatus, Handler, Pod, Probe, ProbeType};
-use crate::k8s::validation::validate_probe_of;
+use kq_k8s::duration::GoDuration;
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{ContainerStatus, Handler, Pod, Probe, ProbeType};
+use kq_k8s::validation::validate_probe_of;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -252,7 +252,7 @@ impl Target {
     }
 
     /// Returns the container.
-    pub fn container_spec(&self) -> Option<&crate::k8s::pod::Container> {
+    pub fn container_spec(&self) -> Option<&kq_k8s::pod::Container> {
         let spec = &self.pod.spec;
         match self.container_kind {
             ContainerKind::Container => spec.containers.get(self.container_at),

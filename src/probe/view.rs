@@ -6,8 +6,8 @@ use super::pod_status::PredictedStatus;
 use super::report::{
     Comparison, Hop, Outcome, ProbeName, ProbeReport, ProbeRun, ProbeVerdict, Round,
 };
-use crate::output::table::{Column, Rows, or_dash};
-use crate::output::terminal::plain;
+use kq_output::table::{Column, Rows, or_dash};
+use kq_output::terminal::plain;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Write as _};
 

@@ -1,6 +1,5 @@
 //! The disk pressure on the node, for plans of what it causes.
 
-use crate::answer::Failure;
 use crate::eviction::{
     AssumedSpace, DiskFacts, FreedBytes, NodeDisks, Pressure, PressureInput, Reclaimed, node_disks,
     pressure,
@@ -11,8 +10,9 @@ use crate::image_gc::containers::{ContainerGcPlan, Step};
 use crate::image_gc::cycle::ImageFs;
 use crate::image_gc::plan::ImageGcPlan;
 use crate::image_gc::storage::freed_at_most;
-use crate::k8s::pod::Pod;
 use crate::node::KubeletNode;
+use kq_answer::Failure;
+use kq_k8s::pod::Pod;
 use std::collections::BTreeMap;
 
 /// The facts that decide about disk pressure.

@@ -2,7 +2,6 @@
 
 use super::kubelet_pods::{apply_allocations, as_of_kubelet};
 use super::pod_selectors::PodSelectors;
-use crate::answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode, Worded};
 use crate::cgroup::live::place::kubelet_roots;
 use crate::cgroup::live::pod_stats::pod_stats;
 use crate::edge::input::shown;
@@ -16,9 +15,10 @@ use crate::facts::node_pods::{NodePods, Standing};
 use crate::facts::snapshot::PodSource;
 use crate::facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
 use crate::facts::workloads::effective_uid;
-use crate::k8s::pod::Pod;
 use crate::node::{FactKey, KubeletNode, Needs, cgroup_tree};
 use anyhow::anyhow;
+use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode, Worded};
+use kq_k8s::pod::Pod;
 use std::collections::BTreeSet;
 
 /// The flag with which the kubelet does not watch the memory of the pods as a whole.
@@ -111,7 +111,7 @@ pub fn eviction_rank_of(
         let selection = pods.selection(&known, &ranked, unknown.as_deref())?;
         let is_selected = |it: &PodName| selection.has(&it.namespace, &it.name, &it.uid);
         rank.items.retain(|item| is_selected(&item.pod));
-        rank.basis.lack_all(Missing::of_selection(&selection));
+        rank.basis.lack_all(selection.missing());
     }
     Ok(rank)
 }

@@ -3,7 +3,6 @@
 pub use super::image_gc::ImageGcAnswer;
 pub use super::version::Versions;
 pub use crate::admission::PodAdmission;
-use crate::answer::{Answer, Document};
 pub use crate::cgroup::explain::Explanation;
 pub use crate::cgroup::live::apply_report::CgroupChange;
 pub use crate::cgroup::live::checks::NodeChecks;
@@ -39,6 +38,7 @@ pub use crate::probe::report::ProbeRun;
 pub use crate::probe::simulation::Simulation;
 pub use crate::question::doctor::PodReport;
 pub use crate::what_if::{ChangeList, WhatIf};
+use kq_answer::{Answer, Document};
 use schemars::Schema;
 
 /// A kind of answer.

@@ -1,15 +1,15 @@
 //! The pods of a node as its kubelet counts them.
 
 use crate::admission::qualified;
-use crate::answer::Basis;
 use crate::facts::resize::{Allocation, RecordedResources, put_allocated};
 use crate::facts::snapshot::PodSource;
-use crate::k8s::defaults::{apply_api_defaults, apply_placement_defaults, apply_priority};
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::Pod;
-use crate::k8s::priority::{is_mirror_pod, is_static_pod, mark_static};
 use crate::node::KubeletNode;
+use kq_answer::Basis;
+use kq_k8s::defaults::{apply_api_defaults, apply_placement_defaults, apply_priority};
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::Pod;
+use kq_k8s::priority::{is_mirror_pod, is_static_pod, mark_static};
 
 /// Sets the pods' resources to the ones that the kubelet allocated, where it counts with those.
 pub fn apply_allocations(node: &mut KubeletNode, basis: &mut Basis) {

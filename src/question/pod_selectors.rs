@@ -1,13 +1,13 @@
 //! The pods of a question: names, labels, a namespace, and files with pods.
 
 use super::cgroup::LiveNode;
-use crate::answer::{Failure, Missing};
 use crate::facts::pod_selector::{PodSelector, Selection, is_file, nearest_pod_name};
 use crate::facts::workloads::{Workloads, effective_uid};
-use crate::k8s::label_selector::LabelSelector;
-use crate::k8s::manifest::LoadedPod;
 use crate::node::KubeletNode;
 use anyhow::anyhow;
+use kq_answer::Failure;
+use kq_k8s::label_selector::LabelSelector;
+use kq_k8s::manifest::LoadedPod;
 
 /// The most unknown names for which similar ones are suggested.
 const MOST_HINTS: usize = 3;
@@ -112,7 +112,7 @@ impl PodSelectors {
             None => "on this node".to_owned(),
         };
         let none = anyhow!("no pod {place} is known to have the labels {labels}");
-        Err(match Missing::of_selection(&selection) {
+        Err(match selection.missing() {
             Some(missing) => Failure::not_found(none, Some(&missing.text))
                 .hint("name the pods with --pods FILE, or take a snapshot with this version of kq"),
             None => Failure::not_found(none, unknown),

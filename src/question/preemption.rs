@@ -1,12 +1,12 @@
 //! Preemption: why a pod was killed, and which pods are less protected than their priority suggests.
 
-use crate::answer::{Failure, Missing};
 use crate::facts::pod_selector::{PodSelector, Selection};
 use crate::facts::workloads::effective_uid;
-use crate::k8s::pod::Pod;
 use crate::node::{FactKey, KubeletNode, Needs, PodTraces};
 use crate::preemption::lint::PreemptionLint;
 use crate::preemption::why::{NoTraces, Traces, why_killed};
+use kq_answer::Failure;
+use kq_k8s::pod::Pod;
 
 pub use crate::preemption::why::PreemptionCause;
 
@@ -51,7 +51,7 @@ pub fn preemption_lint(node: &KubeletNode, selection: &Selection) -> PreemptionL
     };
     let pods = node.pods().into_iter().filter(is_selected);
     let mut lint = PreemptionLint::of(pods, node.kubelet.rules.gates);
-    lint.basis.lack_all(Missing::of_selection(selection));
+    lint.basis.lack_all(selection.missing());
     lint.basis.lack_all(node.unknown_pods());
     lint.basis.warn_all(node.odd().cloned());
     lint

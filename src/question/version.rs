@@ -1,12 +1,12 @@
 //! The versions of kq, the kubelet and the container runtime, and of the rules that answers follow.
 
-use crate::answer::{Basis, Missing, MissingFact, Warning, WarningCode, answer};
-use crate::facts::origin::Origin;
 use crate::facts::runtime::{LowLevelRuntime, RuntimeVersion};
 use crate::facts::snapshot::Snapshot;
-use crate::k8s::version::KubeletVersion;
 use crate::node::{FactKey, KubeletNode, Needs};
-use crate::output::table::{Column, Rows, Table};
+use kq_answer::origin::Origin;
+use kq_answer::{Basis, Missing, MissingFact, Warning, WarningCode, answer};
+use kq_k8s::version::KubeletVersion;
+use kq_output::table::{Column, Rows, Table};
 use serde::Serialize;
 
 /// The versions of kq and of the node's components.
@@ -73,18 +73,16 @@ impl ClientVersion {
 impl RulesVersion {
     fn new(used: Option<KubeletVersion>) -> Self {
         Self {
-            used: used.map(|version| version.known().used().rules()),
-            oldest: KubeletVersion::OLDEST.rules(),
-            newest: KubeletVersion::NEWEST.rules(),
+            used: used.map(|version| release(version.known().used())),
+            oldest: release(KubeletVersion::OLDEST),
+            newest: release(KubeletVersion::NEWEST),
         }
     }
 }
 
-impl KubeletVersion {
-    /// Returns the version without its patch, which does not change rules.
-    fn rules(self) -> String {
-        Self::new(self.major, self.minor).to_string()
-    }
+/// Returns the version without its patch, which does not change rules.
+fn release(version: KubeletVersion) -> String {
+    KubeletVersion::new(version.major, version.minor).to_string()
 }
 
 impl ComponentVersion {

@@ -2,7 +2,7 @@
 //! that is not there is not an error: the page leaves its place empty.
 
 use super::text::whole;
-use crate::output::terminal::is_unsafe;
+use kq_output::terminal::is_unsafe;
 use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 use std::collections::BTreeMap;

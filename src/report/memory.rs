@@ -7,7 +7,7 @@ use super::scale::{Bullet, Tick, part};
 use super::section::{BARS, Section, figure, key, table};
 use super::text::{pod, shown};
 use super::tree::{Tree, qos_class};
-use crate::output::units::bytes;
+use kq_output::units::bytes;
 use maud::{Markup, html};
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@ use super::mark::{Mark, Place, percent};
 use super::section::{Section, figure, key, table};
 use super::text::{count, pod, shown, words};
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::duration::GoDuration;
+use kq_k8s::duration::GoDuration;
 use maud::{Markup, html};
 use serde_json::Value;
 use std::collections::BTreeMap;

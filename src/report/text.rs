@@ -4,8 +4,8 @@
 //! and texts that are longer than any name: the page shows their start and the number of characters that follow. The
 //! embedded answer has them whole.
 
-use crate::facts::credentials::redact;
-use crate::output::terminal::plain;
+use kq_output::credentials::redact;
+use kq_output::terminal::plain;
 use std::borrow::Cow;
 
 /// The longest name or message that the page shows, in characters.

@@ -4,7 +4,7 @@ use super::frame::{Body, Frame, Panel};
 use super::state::{Page, State};
 use super::table::{Cells, HEADINGS};
 use super::trend::Trends;
-use crate::output::terminal::plain;
+use kq_output::terminal::plain;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
@@ -93,7 +93,7 @@ impl Canvas<'_> {
     fn body(&mut self, state: &mut State, frame: &Frame, trends: &Trends) {
         match &frame.body {
             Body::Unavailable(reason) => {
-                let lines = crate::output::screen::wrapped(
+                let lines = kq_output::screen::wrapped(
                     &plain(format!("unavailable: {reason}")),
                     usize::from(self.area.width),
                     2,

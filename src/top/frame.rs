@@ -2,7 +2,7 @@
 
 use super::trend::Trends;
 use crate::facts::timestamp::Timestamp;
-use crate::output::units;
+use kq_output::units;
 
 /// A part of the view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

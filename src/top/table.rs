@@ -2,10 +2,10 @@
 
 use super::frame::{Body, Counters, Frame, Row};
 use super::trend::{Trends, sparkline};
-use crate::output::table::or_dash;
-use crate::output::terminal::{brief, plain};
-use crate::output::units;
-use crate::output::units::bar;
+use kq_output::table::or_dash;
+use kq_output::terminal::{brief, plain};
+use kq_output::units;
+use kq_output::units::bar;
 
 /// The headings of the table of pods; the most important come first.
 pub const HEADINGS: [&str; 13] = [

@@ -13,8 +13,8 @@ pub use rule::{
 };
 pub use view::{changes_table, script, table, wide};
 
-use crate::answer::{Basis, Finding, Severity, answer};
 use change::{ChangeKind, KINDS};
+use kq_answer::{Basis, Finding, Severity, answer};
 use serde::Serialize;
 
 /// The effect of changes on a node.

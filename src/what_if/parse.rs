@@ -2,9 +2,9 @@
 
 use super::change::{Change, ChangeKind, KINDS, Resize, TaintChange};
 use crate::facts::cgroup_mode::CgroupVersion;
-use crate::k8s::feature_gates::{ParseGatesError, parse_flag};
-use crate::k8s::nearest::nearest;
-use crate::k8s::quantity::Quantity;
+use kq_k8s::feature_gates::{ParseGatesError, parse_flag};
+use kq_k8s::nearest::nearest;
+use kq_k8s::quantity::Quantity;
 use std::collections::BTreeMap;
 
 /// Why words are not changes.

@@ -1,7 +1,7 @@
 //! The effects of a change, as data; `wording` has the sentences.
 
 use super::PodResult;
-use crate::answer::{Certainty, Rule, Severity, Wording};
+use kq_answer::{Certainty, Rule, Severity, Wording};
 use serde::Serialize;
 
 /// The rules of `kq what-if`.

@@ -2,8 +2,8 @@
 
 use super::change::ChangeKind;
 use super::{ChangeList, PodOutcome, PodResult, ValueChange, WhatIf, Written};
-use crate::answer::finding_view;
-use crate::output::table::{Column, Rows, Table, or_dash};
+use kq_answer::finding_view;
+use kq_output::table::{Column, Rows, Table, or_dash};
 use std::fmt;
 
 impl fmt::Display for Written {

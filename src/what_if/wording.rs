@@ -5,8 +5,8 @@ use super::rule::{
     AllocatableChange, EvictionChange, ImageGcChange, OpenCause, PodFate, RestartCause,
     StartFinding, WhatIfRule,
 };
-use crate::answer::{Certainty, Wording};
-use crate::output::units::bytes;
+use kq_answer::{Certainty, Wording};
+use kq_output::units::bytes;
 use std::fmt;
 
 impl fmt::Display for PodResult {

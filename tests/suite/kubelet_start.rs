@@ -8,14 +8,14 @@ use kq::facts::config_on_disk::ConfigOnDisk;
 use kq::facts::host::Text;
 use kq::facts::kubelet_process::{KubeletProcess, as_started};
 use kq::facts::state_files::{STATE_FILES, StateFiles};
-use kq::k8s::pod::{ResourceList, ResourceName};
-use kq::k8s::quantity::{Format, Quantity};
-use kq::k8s::version::KubeletVersion;
-use kq::k8s::yaml;
 use kq::kubelet_start::{
     ConfigContent, ConfigText, Exit, Machine, Stage, StartExamination, StartFacts, StartWarning,
     examine,
 };
+use kq_k8s::pod::{ResourceList, ResourceName};
+use kq_k8s::quantity::{Format, Quantity};
+use kq_k8s::version::KubeletVersion;
+use kq_k8s::yaml;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

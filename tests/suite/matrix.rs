@@ -8,7 +8,7 @@ use crate::cli::{Ran, folder_with, kq, matches, repository};
 use crate::{devices, images, nodes, preemption};
 use kq::facts::lookup::Lookup;
 use kq::facts::snapshot::{API_VERSION, KIND, PodSource, RecordedPods, Snapshot};
-use kq::k8s::manifest::load;
+use kq_k8s::manifest::load;
 use serde_json::Value;
 use snapbox::Data;
 use std::collections::BTreeSet;

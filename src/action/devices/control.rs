@@ -41,14 +41,14 @@ pub enum Answer {
 #[cfg(cri)]
 mod client {
     use super::{Answer, Request};
-    use crate::answer::Failure;
     use crate::device::fake_kubelet::{DeviceAllocation, TopologyConfig};
     use crate::edge::device_plugin::folder::{check_length, resolve};
     use crate::edge::device_plugin::{ControlError, MAX_CONTROL_BYTES, send_request};
     use crate::edge::input::{read_input, shown};
-    use crate::k8s::manifest::load;
     use crate::question::devices::topology::refuse_twice;
     use anyhow::anyhow;
+    use kq_answer::Failure;
+    use kq_k8s::manifest::load;
     use std::io::ErrorKind::PermissionDenied;
     use std::path::Path;
     use std::time::Duration;

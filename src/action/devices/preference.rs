@@ -1,7 +1,6 @@
 //! Plugins that are called for their preferred devices (`GetPreferredAllocation`) while a plan is computed.
 
 use super::plugins::{InspectOptions, Inspected, inspect_folder, no_sockets};
-use crate::answer::{Basis, Failure, Missing, MissingFact};
 use crate::device::manager::{Allocated, ManagerState, PluginOptions, Plugins};
 use crate::device::plugins::SocketKind;
 use crate::edge::device_plugin::address::SocketAddress;
@@ -9,6 +8,7 @@ use crate::edge::device_plugin::{ask_options, ask_preferred};
 use crate::facts::checkpoint::device::DeviceSet;
 use crate::question::devices::plan::PlanPlugins;
 use anyhow::{Context, anyhow};
+use kq_answer::{Basis, Failure, Missing, MissingFact};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -2,7 +2,6 @@
 //!
 //! The kubelet is checked before the question, after it, right before the file is replaced, and after that.
 
-use crate::answer::{Failure, Warning, WarningCode};
 use crate::device::repair::{DeviceRepair, Done, RepairPlan, Request, entries, plan};
 use crate::edge::checkpoint_file::{CheckpointFile, CheckpointFileError, identity};
 use crate::edge::clock::now;
@@ -16,6 +15,7 @@ use crate::facts::node_pods::NodePods;
 use crate::facts::snapshot::Snapshot;
 use crate::node::{FactKey, KubeletNode, Needs, check_live};
 use anyhow::anyhow;
+use kq_answer::{Failure, Warning, WarningCode};
 use std::path::{Path, PathBuf};
 
 /// The options of a repair.

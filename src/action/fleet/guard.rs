@@ -5,7 +5,6 @@
 //! the run. The process uses the credentials of the run and no other rights, and ends after a bounded number of attempts.
 
 use super::run::each;
-use crate::answer::Failure;
 use crate::edge::api_server::ApiServer;
 use crate::edge::clock::{moment, pause};
 use crate::edge::interrupt::Interrupts;
@@ -17,6 +16,7 @@ use crate::fleet::{
 };
 use crate::node::NodeSpec;
 use anyhow::anyhow;
+use kq_answer::Failure;
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::io::{BufRead, Read};

@@ -6,7 +6,6 @@
 
 use super::MAX_ANSWER_BYTES;
 use super::snapshots::{gathered, no_answer};
-use crate::answer::Failure;
 use crate::edge::memory::received;
 use crate::edge::own_program::{
     Ended, OwnProgramError, own_input, run_apart, run_own, run_own_with,
@@ -14,12 +13,13 @@ use crate::edge::own_program::{
 use crate::edge::snapshot_file::{read_snapshot, write_snapshot};
 use crate::facts::snapshot::Snapshot;
 use crate::fleet::{ChangedNode, NoAnswer, Packed, Reply, error_of_kq};
-use crate::k8s::label_selector::LabelSelector;
 use crate::node::NodeSpec;
-use crate::output::json_path::Template;
-use crate::output::terminal::brief;
-use crate::output::value::json_line;
 use anyhow::anyhow;
+use kq_answer::Failure;
+use kq_k8s::label_selector::LabelSelector;
+use kq_output::json_path::Template;
+use kq_output::terminal::brief;
+use kq_output::value::json_line;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -2,16 +2,16 @@
 
 use super::guard::{GuardOptions, outlived};
 use super::run::{FleetEvent, FleetRun};
-use crate::answer::Failure;
 use crate::edge::api_server::ApiServer;
 use crate::edge::clock::moment;
 use crate::facts::node_list::{ListedNode, read_node_list};
 use crate::fleet::{NodeCommand, PodSettings};
-use crate::k8s::label_selector::LabelSelector;
-use crate::k8s::nearest::nearest;
-use crate::k8s::validation::is_pod_name;
 use crate::node::NodeSpec;
 use anyhow::anyhow;
+use kq_answer::Failure;
+use kq_k8s::label_selector::LabelSelector;
+use kq_k8s::nearest::nearest;
+use kq_k8s::validation::is_pod_name;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;

@@ -2,15 +2,15 @@
 
 use super::member::{Member, Permits, Reading, Source, Wanted};
 use super::run::{ANSWERS, each};
-use crate::answer::Failure;
 use crate::edge::api_server::ApiServer;
 use crate::edge::own_program::OwnProgramError;
 use crate::edge::snapshot_file::{NodeFile, node_files};
 use crate::fleet::{NoAnswer, NodeOutcome, Packed, Reply};
-use crate::k8s::duration::GoDuration;
-use crate::k8s::label_selector::LabelSelector;
 use crate::node::gather_from;
-use crate::output::value::json_line;
+use kq_answer::Failure;
+use kq_k8s::duration::GoDuration;
+use kq_k8s::label_selector::LabelSelector;
+use kq_output::value::json_line;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

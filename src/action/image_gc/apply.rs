@@ -1,7 +1,6 @@
 //! Removes the images of a plan, and under disk pressure dead containers before them.
 
 use super::runtime::{NodeRuntime, usage_now};
-use crate::answer::{Failure, plan_digest};
 use crate::image_gc::apply::{Removal, Removals, Removed, apply, removals, unsure};
 use crate::image_gc::apply_report::{ContainerResult, ImageGcApply, container_line, result_line};
 use crate::image_gc::containers::Step;
@@ -9,6 +8,7 @@ use crate::image_gc::plan::{ImageGcPlan, Trigger};
 use crate::node::KubeletNode;
 use crate::question::image_gc::{ImageGcAnswer, ImageGcOptions, image_gc_plan};
 use anyhow::anyhow;
+use kq_answer::{Failure, plan_digest};
 use regex::Regex;
 use std::collections::BTreeSet;
 use std::time::Duration;

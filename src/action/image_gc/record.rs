@@ -1,6 +1,5 @@
 //! Records the times at which images were found and used, as the kubelet does in its memory.
 
-use crate::answer::Failure;
 use crate::edge::clock::{now, pause};
 use crate::edge::cri::{CriSession, RuntimeNeeds, StatusNeeds};
 use crate::edge::image_records::{RecordFile, RecordFileError};
@@ -10,8 +9,9 @@ use crate::facts::timestamp::Timestamp;
 use crate::image_gc::cycle::Keys;
 use crate::image_gc::record::{RecordError, record};
 use crate::image_gc::uses::{Uses, listed};
-use crate::k8s::feature_gates::Gate;
 use crate::node::KubeletNode;
+use kq_answer::Failure;
+use kq_k8s::feature_gates::Gate;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

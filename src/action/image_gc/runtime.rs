@@ -1,6 +1,5 @@
 //! Removes images, containers and sandboxes through the container runtime of the node.
 
-use crate::answer::Failure;
 use crate::edge::cri::{CriSession, RuntimeNeeds, StatusNeeds};
 use crate::edge::host::read_filesystem;
 use crate::facts::filesystems::FolderRole;
@@ -11,6 +10,7 @@ use crate::image_gc::containers::{ContainerGcPlan, ContainerStep, SandboxStep, S
 use crate::image_gc::cycle::{ImageFs, Usage};
 use crate::image_gc::uses::state_text;
 use crate::node::KubeletNode;
+use kq_answer::Failure;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;

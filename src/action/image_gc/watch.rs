@@ -1,7 +1,6 @@
 //! Runs the kubelet's loop of image garbage collection.
 
 use super::apply::{self, RemovalOptions, UNKNOWN_USAGE, USAGE_HINT, prepare};
-use crate::answer::Failure;
 use crate::edge::clock::{now, pause};
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::loops::{GcLoop, Outcome, Pass};
@@ -9,6 +8,7 @@ use crate::image_gc::plan::ImageGcPlan;
 use crate::node::KubeletNode;
 use crate::question::image_gc::ImageGcOptions;
 use anyhow::anyhow;
+use kq_answer::Failure;
 use std::time::Duration;
 
 /// Options of the loop.

@@ -1,7 +1,6 @@
 //! Sends the same probe in several ways, and explains the differences.
 
 use super::gather::sending;
-use crate::answer::{Failure, Worded};
 use crate::edge::cri::CriSession;
 use crate::edge::probe::run::{Network, Sending, run_probes};
 use crate::probe::compare::{Compared, Trial, Way, differences};
@@ -9,6 +8,7 @@ use crate::probe::report::{Comparison, ProbeRun};
 use crate::probe::subject::HandlerKind;
 use crate::probe::{Job, JobFacts, Target};
 use crate::question::probes::{Place, Targets};
+use kq_answer::{Failure, Worded};
 use std::io;
 use std::thread;
 

@@ -1,15 +1,12 @@
 //! Gathers the pods whose probes are sent, planned or checked, with their IPs, containers and sandboxes; prepares the chosen
 //! probes, and runs each of them once.
 
-use crate::answer::{Failure, Missing, WarningCode};
 use crate::edge::clock::moment;
 use crate::edge::cri::CriSession;
 use crate::edge::input::{read_input, shown};
 use crate::edge::probe::run::{Sending, run_probes};
 use crate::facts::pod_selector::{Selection, is_file};
 use crate::facts::workloads::effective_uid;
-use crate::k8s::manifest::{Note, NoteKind, load};
-use crate::k8s::pod::{Pod, PodStatus, Probe};
 use crate::node::{KubeletNode, Needs};
 use crate::probe::report::{ProbeReport, ProbeRun, ProbeVerdict};
 use crate::probe::subject::subjects;
@@ -19,6 +16,9 @@ use crate::question::probes::{
     named, pod_of_container, prepare, recorded_probes,
 };
 use anyhow::anyhow;
+use kq_answer::{Failure, WarningCode};
+use kq_k8s::manifest::{Note, NoteKind, load};
+use kq_k8s::pod::{Pod, PodStatus, Probe};
 use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
@@ -110,7 +110,7 @@ impl ProbeNode<'_> {
                         let metadata = &pod.metadata;
                         selection.has(&metadata.namespace, &metadata.name, effective_uid(pod))
                     });
-                    unlabelled = Missing::of_selection(&selection);
+                    unlabelled = selection.missing();
                 }
             }
         }

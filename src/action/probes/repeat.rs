@@ -2,13 +2,10 @@
 
 use super::container_poller::{ContainerObservation, ContainerPoller};
 use super::gather::sending;
-use crate::answer::{Basis, Failure};
 use crate::edge::clock::{moment, pause, steady};
 use crate::edge::probe::run::{Sending, run_probes};
 use crate::facts::timestamp::Timestamp;
 use crate::facts::workloads::effective_uid;
-use crate::k8s::duration::GoDuration;
-use crate::k8s::pod::ProbeType;
 use crate::probe::reason::Consequence;
 use crate::probe::report::{Percentiles, ProbeReport, ProbeRun, ProbeVerdict, Round};
 use crate::probe::schedule::Ticker;
@@ -16,6 +13,9 @@ use crate::probe::worker::{Action, Begun, StepFacts, StepReason, StepReport, Wor
 use crate::probe::{Conclusion, Job, JobFacts, ResultsCache, Status, Target};
 use crate::question::probes::{Place, Seen, Targets};
 use anyhow::anyhow;
+use kq_answer::{Basis, Failure};
+use kq_k8s::duration::GoDuration;
+use kq_k8s::pod::ProbeType;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};

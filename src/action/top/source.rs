@@ -3,7 +3,6 @@
 //! A live node is read again and again. The counters of its cgroups are read at each refresh; everything else, which other
 //! programs must be asked for, every ten seconds, for another panel, and when a cgroup without a name appears.
 
-use crate::answer::Failure;
 use crate::cgroup::live::place::{LiveOwner, Part, kubelet_roots, live_cgroups};
 use crate::edge::clock::steady;
 use crate::edge::recording_file::{RecordingReader, RecordingWriter};
@@ -13,6 +12,7 @@ use crate::facts::workloads::Workloads;
 use crate::node::{FactSet, Needs, kubelet_root};
 use crate::question::top::{counter_needs, page_needs, panel_needs, recording_needs};
 use crate::top::Panel;
+use kq_answer::Failure;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 

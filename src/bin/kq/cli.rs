@@ -7,8 +7,8 @@ use crate::{
     snapshot, top, version, what_if,
 };
 use clap::{Args, Parser, Subcommand};
-use kq::output::order::Order;
-use kq::output::table::hide_headings;
+use kq_output::order::Order;
+use kq_output::table::hide_headings;
 
 /// Predict and explain what the kubelet on a node will do
 ///

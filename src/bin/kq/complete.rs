@@ -17,11 +17,11 @@ use clap_complete::engine::{
 use clap_complete::env::{Bash, EnvCompleter, Fish, Shells, Zsh};
 use kq::facts::cgroup_file::CgroupFile;
 use kq::facts::cgroup_mode::CgroupVersion;
-use kq::facts::credentials::redact;
 use kq::facts::snapshot::Snapshot;
 use kq::facts::snapshot_names::{container_ids, containers, devices, images, pods};
 use kq::node::FactKey::{Containers, DeviceCheckpoint, Images, PodNames, PodResources, Sandboxes};
 use kq::node::{self, Needs, NodeSpec};
+use kq_output::credentials::redact;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};

@@ -1,14 +1,14 @@
 //! Exit codes, which are an interface, and messages, which name the way out.
 
 use crate::{progress, top, write};
-pub use kq::answer::Failure;
-use kq::answer::FailureKind;
-use kq::answer::{Assumption, Basis};
 use kq::edge::{memory, watchdog};
 use kq::facts::limits;
-use kq::facts::origin::Origin;
-use kq::output::screen::Tone;
-use kq::output::terminal::{brief, plain, show};
+pub use kq_answer::Failure;
+use kq_answer::FailureKind;
+use kq_answer::origin::Origin;
+use kq_answer::{Assumption, Basis};
+use kq_output::screen::Tone;
+use kq_output::terminal::{brief, plain, show};
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -37,7 +37,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     // Before anything is sent: also a completion reads names from servers.
-    kq::facts::credentials::watch();
+    kq_output::credentials::watch();
     if complete::run() {
         return ExitCode::SUCCESS;
     }

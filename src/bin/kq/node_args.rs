@@ -10,15 +10,15 @@ use kq::edge::clock::now;
 use kq::edge::kubelet_files::read_kubelet_config;
 use kq::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq::facts::snapshot::Snapshot;
-use kq::k8s::cpuset::CpuSet;
-use kq::k8s::duration::GoDuration;
-use kq::k8s::pod::{ResourceList, ResourceName};
-use kq::k8s::quantity::Quantity;
-use kq::k8s::version::KubeletVersion;
 use kq::node::{
     GivenConfig, KubeletFlags, KubeletOptions, KubeletStartOption, NamedFiles, Needs,
     NodeDescription, NodeInputs, NodeOptions, of_file,
 };
+use kq_k8s::cpuset::CpuSet;
+use kq_k8s::duration::GoDuration;
+use kq_k8s::pod::{ResourceList, ResourceName};
+use kq_k8s::quantity::Quantity;
+use kq_k8s::version::KubeletVersion;
 use std::error::Error;
 use std::str::FromStr;
 use std::sync::OnceLock;

@@ -3,8 +3,8 @@
 use crate::exit::Failure;
 use crate::write;
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
-use kq::answer::Answer;
-use kq::output::json_path::{CustomColumns, Template};
+use kq_answer::Answer;
+use kq_output::json_path::{CustomColumns, Template};
 use std::ffi::OsStr;
 use std::fmt::Display;
 

@@ -6,12 +6,12 @@ use crate::progress::waiting;
 use crate::source_args::{DeviceFileArgs, GATHERING};
 use anyhow::anyhow;
 use kq::facts::pod_selector::{PodSelector, is_file, is_uid};
-use kq::k8s::label_selector::LabelSelector;
-use kq::k8s::pod::Pod;
-use kq::k8s::priority::priority_of_class;
 use kq::node::NamedFiles;
 use kq::question::admission::{AdmissionNode, AdmissionOptions};
 use kq::question::pod_selectors::PodSelectors;
+use kq_k8s::label_selector::LabelSelector;
+use kq_k8s::pod::Pod;
+use kq_k8s::priority::priority_of_class;
 
 /// The namespace of pods.
 #[derive(Clone, Debug, Default, clap::Args)]

@@ -12,15 +12,15 @@ use kq::edge::memory::received;
 use kq::edge::own_program::{OwnProgramError, run_own};
 use kq::edge::replace::store;
 use kq::edge::snapshot_file::{self, node_files, pack};
-use kq::facts::credentials::redact;
 use kq::fleet::error_of_kq;
 use kq::node::NodeFile;
-use kq::output::value::json_line;
 use kq::question::report::{
     CriticalPod, ReportChange, ReportOptions, flags, no_node, node_answers, report_needs,
 };
 use kq::report::{NodeAnswers, Page, PagePart};
 use kq::what_if::parse;
+use kq_output::credentials::redact;
+use kq_output::value::json_line;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};

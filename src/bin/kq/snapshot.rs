@@ -12,7 +12,7 @@ use kq::facts::live::{has_node, missing_of_snapshot};
 use kq::facts::lookup::Lookup;
 use kq::facts::snapshot::Snapshot;
 use kq::node::{GivenConfig, Needs};
-use kq::output::value::json_line;
+use kq_output::value::json_line;
 
 /// Store all data that kq can read about this node
 ///

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
-use kq::output::terminal::{brief, is_unsafe, plain};
+use kq_output::terminal::{brief, is_unsafe, plain};
 use std::ffi::OsString;
 use std::path::Path;
 

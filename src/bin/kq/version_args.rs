@@ -3,7 +3,7 @@
 use crate::exit::warn;
 use kq::facts::runtime::LowLevelRuntime;
 use kq::facts::snapshot::Snapshot;
-use kq::k8s::version::KubeletVersion;
+use kq_k8s::version::KubeletVersion;
 
 /// The versions of the kubelet and of the low-level runtime, in place of those that the node shows.
 #[derive(Clone, Debug, Default, clap::Args)]

@@ -5,14 +5,14 @@ use crate::exit::{Code, Failure, note, tell, warn};
 use crate::node_args::NodeArgs;
 use crate::output_format::{OutputFormat, formats_with_script};
 use crate::source_args::SourceArgs;
-use kq::answer::finding_view;
 use kq::edge::input::{read_input, shown};
 use kq::edge::kubelet_files::config_content;
-use kq::k8s::manifest::load;
 use kq::node::NodeFile;
 use kq::question::what_if::{ChangeFiles, NodeState, what_if, what_if_needs};
 use kq::what_if::change::Change;
 use kq::what_if::{ChangeList, changes_table, parse, script, table, wide};
+use kq_answer::finding_view;
+use kq_k8s::manifest::load;
 
 /// Show what a change would do to the node, before it is made
 ///

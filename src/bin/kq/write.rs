@@ -6,15 +6,15 @@ use crate::output_format::{Exchange, OutputFormat};
 use anstream::{AutoStream, ColorChoice};
 use anyhow::{Error, anyhow};
 use clap::ValueEnum;
-use kq::answer::finding_export::{junit, sarif};
-use kq::answer::finding_view::{advice, names as finding_names, table, wide};
-use kq::answer::{Answer, Document, Finding};
-use kq::k8s::nearest::nearest;
-use kq::output::metrics::Metrics;
-use kq::output::order;
-use kq::output::screen::Screen;
-use kq::output::terminal::{plain, show};
-use kq::output::value::{to_value, write_json, write_yaml};
+use kq_answer::finding_export::{junit, sarif};
+use kq_answer::finding_view::{advice, names as finding_names, table, wide};
+use kq_answer::{Answer, Document, Finding};
+use kq_k8s::nearest::nearest;
+use kq_output::metrics::Metrics;
+use kq_output::order;
+use kq_output::screen::Screen;
+use kq_output::terminal::{plain, show};
+use kq_output::value::{to_value, write_json, write_yaml};
 use serde::Serialize;
 use std::fmt::Display;
 use std::io::{self, BufRead, BufWriter, IsTerminal, Write};
@@ -61,7 +61,7 @@ pub fn value<T: Serialize>(output: OutputFormat, value: &T) -> Result<(), Failur
 
 /// Writes a value as one line of JSON.
 pub fn line<T: Serialize>(value: &T) -> Result<(), Failure> {
-    let line = kq::output::value::json_line(value).map_err(Failure::missing)?;
+    let line = kq_output::value::json_line(value).map_err(Failure::missing)?;
     to_stdout(|out| out.write_all(&line).and_then(|()| out.write_all(b"\n")))
 }
 

@@ -7,7 +7,7 @@ use crate::cgroup::cpu::{
     milli_cpu_to_quota, milli_cpu_to_shares, systemd_quota,
 };
 use crate::cgroup::files::CgroupDriver;
-use crate::k8s::qos::QosClass;
+use kq_k8s::qos::QosClass;
 
 const BY_HAND: &str = "this was written by systemd (CPUWeight=), by another program or by hand";
 const SHARES_FROM: &str = "shares come from requests.cpu; a container without that request gets \

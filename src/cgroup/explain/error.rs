@@ -3,7 +3,7 @@
 use super::known_files;
 use crate::facts::cgroup_file::{CgroupFile, FileUse};
 use crate::facts::cgroup_value::page_size_in;
-use crate::k8s::nearest::nearest;
+use kq_k8s::nearest::nearest;
 
 /// Files in which the kernel reports what was used and that kq does not read; `SIZE` as in [`known_files`].
 const STATISTICS: &str = "cpu.stat.local cpuacct.stat cpuacct.usage_all cpuacct.usage_percpu hugetlb.SIZE.current \

@@ -3,7 +3,7 @@
 use super::{Candidate, ExplainError, Explanation, Level, Origin, Question, Source};
 use crate::cgroup::files::{CgroupVersion, UNBOUNDED_HUGEPAGES};
 use crate::facts::cgroup_value::{Value, page_size_in};
-use crate::k8s::qos::QosClass;
+use kq_k8s::qos::QosClass;
 
 /// The page size of most machines; the kernel keeps whole pages.
 pub(super) const PAGE_BYTES: i64 = 4096;

@@ -7,7 +7,7 @@
 
 use crate::cgroup::files::CgroupDriver;
 use crate::cgroup::name::{CgroupName, id_in_scope, pod_uid_of_path};
-use crate::k8s::qos::QosClass;
+use kq_k8s::qos::QosClass;
 use serde::Serialize;
 use std::fmt;
 

@@ -5,7 +5,7 @@
 use super::memory::{PAGE_BYTES, bytes, quantity, whole_pages};
 use super::{Candidate, ExplainError, Explanation, Level, Origin, Question, Source};
 use crate::facts::cgroup_file::CgroupFile;
-use crate::k8s::qos::QosClass;
+use kq_k8s::qos::QosClass;
 
 const KUBELET_RUNTIME: &str = "kubelet, container runtime";
 const TIERED: &str = "gate MemoryQoS with memoryReservationPolicy TieredReservation";

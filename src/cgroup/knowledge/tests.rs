@@ -6,8 +6,8 @@ use crate::cgroup::plan::{Plan, plan, qualified_name};
 use crate::facts::cgroup_file::FileUse;
 use crate::facts::describe::{NodeSources, describe};
 use crate::facts::settings::assign;
-use crate::k8s::defaults::apply_api_defaults;
-use crate::k8s::manifest::{LoadedPod, load};
+use kq_k8s::defaults::apply_api_defaults;
+use kq_k8s::manifest::{LoadedPod, load};
 
 const PODS: &str = r#"{"apiVersion":"v1","kind":"List","items":[
  {"apiVersion":"v1","kind":"Pod","metadata":{"name":"guaranteed","namespace":"n","uid":"g"},
@@ -43,7 +43,7 @@ impl Setup {
             let pairs = text.split(',').map(|pair| pair.split_once('=').expect("a pair"));
             let pairs =
                 pairs.map(|(name, amount)| (name.into(), amount.parse().expect("an amount")));
-            pairs.collect::<crate::k8s::pod::ResourceList>()
+            pairs.collect::<kq_k8s::pod::ResourceList>()
         };
         let owned = |(field, text): &(&str, &str)| ((*field).to_owned(), (*text).to_owned());
         let mut given = vec![("failSwapOn".to_owned(), "false".to_owned())];

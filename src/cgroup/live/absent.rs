@@ -6,7 +6,7 @@ use crate::cgroup::plan::{Owner, PlannedCgroup};
 use crate::facts::cgroup_tree::CgroupPath;
 use crate::facts::runtime::ContainerState;
 use crate::facts::workloads::effective_uid;
-use crate::k8s::pod::{ContainerStatus, Pod};
+use kq_k8s::pod::{ContainerStatus, Pod};
 
 impl<'a> Comparison<'a> {
     /// Judges a planned cgroup that the kernel does not have.

@@ -1,9 +1,9 @@
 //! A change as JSON, and as tables and lines.
 
-use crate::answer::{Basis, answer};
 use crate::cgroup::live::apply::{Event, Outcome, RollbackState};
 use crate::cgroup::live::repair::{Left, Refusal, Repair, Step};
-use crate::output::table::{Column, Rows, Table};
+use kq_answer::{Basis, answer};
+use kq_output::table::{Column, Rows, Table};
 use serde::Serialize;
 
 /// A change of cgroups: what was planned, and what became of it.

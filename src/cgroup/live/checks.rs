@@ -14,16 +14,16 @@ pub mod state;
 #[cfg(test)]
 mod tests;
 
-use crate::answer::{Basis, Finding, Severity, Subject, Warning, answer};
 use crate::cgroup::files::CgroupDriver;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use crate::facts::describe::ConfigSource;
 use crate::facts::node::{Node, NodeFact, NodeFacts};
 use crate::facts::snapshot::Snapshot;
 use crate::facts::workloads::Workloads;
-use crate::k8s::manifest::LoadedPod;
-use crate::k8s::pod::Pod;
-use crate::output::metrics::Metrics;
+use kq_answer::{Basis, Finding, Severity, Subject, Warning, answer};
+use kq_k8s::manifest::LoadedPod;
+use kq_k8s::pod::Pod;
+use kq_output::metrics::Metrics;
 use serde::Serialize;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};

@@ -12,7 +12,7 @@ use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use crate::facts::pod_selector::Selection;
 use crate::facts::workloads::{Workloads, effective_uid};
-use crate::k8s::pod::{Pod, ResourceName};
+use kq_k8s::pod::{Pod, ResourceName};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
 //! A comparison as a value: what `-o json` and `-o yaml` print.
 
-use crate::answer::{Basis, answer};
 use crate::cgroup::live::difference::{Difference, is_incomplete, summary};
+use kq_answer::{Basis, answer};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

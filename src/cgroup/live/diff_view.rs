@@ -2,7 +2,7 @@
 
 use crate::cgroup::derivation::join;
 use crate::cgroup::live::difference::{Difference, Verdict};
-use crate::output::table::{Column, Rows, Table, or_dash};
+use kq_output::table::{Column, Rows, Table, or_dash};
 use std::collections::BTreeMap;
 
 /// Returns what is not as planned, a line each; `None` if all is.

@@ -10,7 +10,7 @@ use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::runtime::{ContainerState, RuntimeFacts};
 use crate::facts::timestamp::Timestamp;
 use crate::facts::workloads::effective_uid;
-use crate::k8s::pod::Pod;
+use kq_k8s::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How long what is added up over all pods can lag behind them: the kubelet writes it when it makes the

@@ -5,7 +5,7 @@ use crate::cgroup::name::{CgroupName, id_in_scope};
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use crate::facts::runtime::ContainerState;
 use crate::facts::workloads::{PodName, Workloads};
-use crate::k8s::qos::QosClass;
+use kq_k8s::qos::QosClass;
 use serde::Serialize;
 
 /// A cgroup of the kubelet in the kernel.

@@ -68,7 +68,7 @@ fn add_processes(pod: &mut PodStats, texts: &CgroupTexts) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::k8s::pod::Pod;
+    use kq_k8s::pod::Pod;
 
     /// A tree of either version: the files of the pod's cgroup and of those in it.
     fn stats(pod: &[(&str, &str)]) -> PodStats {

@@ -4,13 +4,13 @@
 //! has more than the one that it is in. Everything is judged here, before anything is written. Quota and
 //! period of cgroup v1 are one limit in two files: see [`bandwidth`](super::bandwidth).
 
-use crate::answer::plan_digest;
 use crate::cgroup::files::CgroupVersion;
 use crate::cgroup::live::bandwidth::Bandwidth;
 use crate::cgroup::live::difference::{Difference, Verdict};
 use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use crate::facts::cgroup_value::Value;
+use kq_answer::plan_digest;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 

@@ -1,12 +1,12 @@
 //! The current cgroups of a node: settings, usage, throttling and pressure.
 
-use crate::answer::{Basis, Warning, answer};
 use crate::cgroup::files::{CgroupDriver, CgroupVersion};
 use crate::cgroup::live::place::{LiveCgroup, LiveOwner, LivePlace, live_cgroups};
 use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use crate::facts::pod_selector::Selection;
 use crate::facts::workloads::Workloads;
+use kq_answer::{Basis, Warning, answer};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -4,10 +4,10 @@ use crate::cgroup::live::show::{CgroupUsage, Usage, UsedCgroup};
 use crate::facts::cgroup_file::{CgroupFile, Width};
 use crate::facts::cgroup_mode::CgroupVersion;
 use crate::facts::cgroup_value::Value;
-use crate::output::order::places_in_tree;
-use crate::output::table::{Table, or_dash};
-use crate::output::tree::branches;
-use crate::output::units;
+use kq_output::order::places_in_tree;
+use kq_output::table::{Table, or_dash};
+use kq_output::tree::branches;
+use kq_output::units;
 
 type Cell = Box<dyn Fn(&UsedCgroup<'_>) -> String>;
 

@@ -1,6 +1,5 @@
 //! The containers that their CPU quotas throttle most.
 
-use crate::answer::{Basis, Missing, MissingFact, Warning, answer};
 use crate::cgroup::files::CgroupDriver;
 use crate::cgroup::live::place::{LiveCgroup, LiveOwner, LivePlace, Part, live_cgroups};
 use crate::cgroup::live::show::{Usage, is_shown};
@@ -8,8 +7,9 @@ use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use crate::facts::pod_selector::Selection;
 use crate::facts::workloads::Workloads;
-use crate::output::table::{Column, Rows, Table, or_dash};
-use crate::output::units;
+use kq_answer::{Basis, Missing, MissingFact, Warning, answer};
+use kq_output::table::{Column, Rows, Table, or_dash};
+use kq_output::units;
 use serde::Serialize;
 use std::cmp::Reverse;
 

@@ -9,7 +9,7 @@ use crate::facts::cgroup_tree::CgroupPath;
 use crate::facts::cgroup_value::Value;
 use crate::facts::runtime::ContainerState;
 use crate::facts::workloads::effective_uid;
-use crate::k8s::pod::Pod;
+use kq_k8s::pod::Pod;
 
 impl<'a> Comparison<'a> {
     /// Finds what is set in a planned cgroup and was not planned.

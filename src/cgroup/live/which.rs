@@ -1,10 +1,10 @@
 //! The pod and container of a process, a cgroup or a container ID.
 
-use crate::answer::{Basis, answer};
 use crate::cgroup::files::CgroupDriver;
 use crate::cgroup::live::place::{LiveCgroup, LiveOwner, LivePlace, live_cgroups};
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use crate::facts::workloads::Workloads;
+use kq_answer::{Basis, answer};
 use serde::Serialize;
 
 /// A process, a cgroup or a container.

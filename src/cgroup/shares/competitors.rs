@@ -1,14 +1,14 @@
 //! The cgroups that compete for CPU time, with the planned values or those of the kernel.
 
-use crate::answer::{Basis, Missing, MissingFact};
 use crate::cgroup::container::ContainerKind;
 use crate::cgroup::cpu_share::Node as Competitor;
 use crate::cgroup::plan::{Owner, PlannedCgroup, last_element};
 use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use crate::facts::lookup::Sourced;
-use crate::facts::origin::Origin;
-use crate::k8s::cpuset::CpuSet;
+use kq_answer::origin::Origin;
+use kq_answer::{Basis, Missing, MissingFact};
+use kq_k8s::cpuset::CpuSet;
 
 /// The weights and quotas that divide the CPU time.
 #[derive(Clone, Copy, Debug)]

@@ -4,12 +4,12 @@ mod view;
 
 pub use view::{table, wide};
 
-use crate::answer::{Basis, answer};
 use crate::device::manager::{CapacityReason, NoneHealthy, STOP_GRACE};
 use crate::device::reconstruct::{DeviceSource, ReconstructedManager};
 use crate::facts::node_object::NodeObject;
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::pod::{ResourceList, ResourceName};
+use kq_answer::{Basis, answer};
+use kq_k8s::pod::{ResourceList, ResourceName};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -314,7 +314,7 @@ fn extended(node: &NodeObject) -> impl Iterator<Item = &str> {
 
 fn says(node: &NodeObject, name: &str) -> Option<NodeSays> {
     let name = ResourceName::from(name);
-    let number = |list: &ResourceList| list.get(&name).map(crate::k8s::quantity::Quantity::value);
+    let number = |list: &ResourceList| list.get(&name).map(kq_k8s::quantity::Quantity::value);
     let says = NodeSays {
         capacity: number(&node.status.capacity),
         allocatable: number(&node.status.allocatable),
@@ -334,7 +334,7 @@ mod tests {
     use super::*;
     use crate::device::manager::{Device, ManagerState};
     use crate::facts::checkpoint::device::PodDevices;
-    use crate::k8s::quantity::Quantity;
+    use kq_k8s::quantity::Quantity;
 
     const MINUTE: i64 = 60_000_000_000;
 

@@ -1,7 +1,7 @@
 //! The tables of the capacity.
 
 use super::{CapacityReport, Count, Offered, State};
-use crate::output::table::{Column, Rows, Table, or_dash};
+use kq_output::table::{Column, Rows, Table, or_dash};
 
 /// Shows a line per resource.
 pub fn table(report: &CapacityReport) -> Table {

@@ -5,7 +5,6 @@ use super::report::{
     Affinity, AllocatedDevice, ContainerAllocation, DeviceAllocation, GivenResource, PreStart,
     Unanswered, Unregistered,
 };
-use crate::answer::{Basis, Warning, WarningCode};
 use crate::device::manager::allocate::{
     AllocationContext, ContainerKind, Outcome, ResourceAllocation,
 };
@@ -18,8 +17,9 @@ use crate::device::manager::{
 };
 use crate::device::run_options::run_options;
 use crate::facts::checkpoint::device::{ContainerAllocateResponse, PodDevice, PodDevices};
-use crate::k8s::nearest::nearest;
-use crate::k8s::pod::Pod;
+use kq_answer::{Basis, Warning, WarningCode};
+use kq_k8s::nearest::nearest;
+use kq_k8s::pod::Pod;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 

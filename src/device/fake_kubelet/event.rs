@@ -2,8 +2,8 @@
 
 use crate::device::manager::PluginOptions;
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::duration::GoDuration;
-use crate::output::terminal::plain;
+use kq_k8s::duration::GoDuration;
+use kq_output::terminal::plain;
 use serde::Serialize;
 use std::fmt;
 

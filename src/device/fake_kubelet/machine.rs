@@ -5,7 +5,7 @@ use super::event::Event;
 use super::report::PluginState;
 use crate::device::manager::{Device, ManagerState, PluginOptions};
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::duration::GoDuration;
+use kq_k8s::duration::GoDuration;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A connection whose stream of lists is open.

@@ -4,8 +4,8 @@ use super::report::{
     Affinity, AllocatedDevice, ContainerAllocation, DeviceAllocation, GivenResource, Unregistered,
 };
 use crate::facts::checkpoint::device::ContainerAllocateResponse;
-use crate::output::table::{Column, Rows, Table, or_dash};
-use crate::output::terminal::plain;
+use kq_output::table::{Column, Rows, Table, or_dash};
+use kq_output::terminal::plain;
 use std::collections::BTreeSet;
 
 /// Returns the devices of each container, and what it gets with them.

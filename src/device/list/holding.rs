@@ -3,7 +3,7 @@
 use crate::facts::devices::{CheckpointEntry, CheckpointFact, PluginAnswer};
 use crate::facts::node_pods::{NodePods, Standing, StandingReason};
 use crate::facts::pod_resources::{PodResources, PodResourcesPod};
-use crate::k8s::pod::{ByName, Container, ContainerStatus, Pod};
+use kq_k8s::pod::{ByName, Container, ContainerStatus, Pod};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -13,7 +13,7 @@ use crate::facts::node_pods::{NodePods, Standing};
 use crate::facts::pod_resources::AllocatableResources;
 use crate::facts::runtime::ContainerState;
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::pod::ResourceName;
+use kq_k8s::pod::ResourceName;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The facts other than the device.

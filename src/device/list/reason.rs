@@ -1,9 +1,9 @@
 //! The states of devices, resources and sources, and their sentences.
 
 use super::holding::Role;
-use crate::answer::MissingFact;
 use crate::device::manager::NoneHealthy;
 use crate::facts::node_pods::StandingReason;
+use kq_answer::MissingFact;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -44,7 +44,7 @@ impl fmt::Display for State {
     }
 }
 
-crate::schema::schema_as!(State, String);
+kq_k8s::schema_as!(State, String);
 
 impl Serialize for State {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

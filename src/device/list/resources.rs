@@ -3,9 +3,9 @@
 use super::judge::DeviceSources;
 use super::reason::{CheckpointDamage, ResourceNote, State};
 use super::report::{DeviceList, DeviceRow};
-use crate::answer::{Basis, Worded, answer};
 use crate::facts::snapshot::Snapshot;
-use crate::k8s::pod::{ResourceList, ResourceName};
+use kq_answer::{Basis, Worded, answer};
+use kq_k8s::pod::{ResourceList, ResourceName};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -127,7 +127,7 @@ fn places<'a>(
 }
 
 fn amount(list: &ResourceList, name: &str) -> Option<i64> {
-    list.get(&ResourceName::from(name)).map(crate::k8s::quantity::Quantity::value)
+    list.get(&ResourceName::from(name)).map(kq_k8s::quantity::Quantity::value)
 }
 
 fn notes(

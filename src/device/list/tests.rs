@@ -6,8 +6,8 @@ use crate::facts::pod_resources::{
 };
 use crate::facts::pod_selector::{PodSelector, Selection};
 use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
-use crate::k8s::manifest::load;
 use crate::objects;
+use kq_k8s::manifest::load;
 use serde_json::{Value, json};
 
 const RESOURCE: &str = "example.com/widget";

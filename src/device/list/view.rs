@@ -4,7 +4,7 @@ use super::report::{DeviceList, DeviceRow, Given, Health};
 use super::resources::{FreeDevices, FreeOf, ResourceSummary};
 use crate::device::run_options::Dropped;
 use crate::facts::devices::PluginAnswer;
-use crate::output::table::{Column, Rows, Table};
+use kq_output::table::{Column, Rows, Table};
 use std::fmt::Display;
 
 fn devices<'a>() -> [Column<DeviceRow<'a>>; 13] {

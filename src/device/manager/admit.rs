@@ -6,7 +6,7 @@ use super::lifecycle::ManagerState;
 use super::plugins::Plugins;
 use super::topology::{TopologyDecision, TopologyManager, TopologyPolicy, TopologyScope};
 use crate::facts::checkpoint::device::DeviceSet;
-use crate::k8s::pod::Pod;
+use kq_k8s::pod::Pod;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 
 use super::lifecycle::{Endpoint, ManagerState};
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::duration::GoDuration;
+use kq_k8s::duration::GoDuration;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;

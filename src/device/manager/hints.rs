@@ -3,8 +3,8 @@
 use super::allocate::has_topology;
 use super::lifecycle::{Device, ManagerState, with_devices};
 use crate::facts::checkpoint::device::{DeviceSet, PodDevice};
-use crate::k8s::pod::{Container, Pod};
-use crate::k8s::resources::{ResourceOptions, pod_limits};
+use kq_k8s::pod::{Container, Pod};
+use kq_k8s::resources::{ResourceOptions, pod_limits};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ fn bit(node: i64) -> u64 {
     u32::try_from(node).ok().and_then(|node| 1_u64.checked_shl(node)).unwrap_or(0)
 }
 
-crate::schema::schema_as!(NumaNodes, Vec<i64>);
+kq_k8s::schema_as!(NumaNodes, Vec<i64>);
 
 impl Serialize for NumaNodes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -401,7 +401,7 @@ mod tests {
         state.update("example.com/r", (0..17).map(device));
         let limits = [(
             "example.com/r".into(),
-            crate::k8s::quantity::Quantity::from_units(1, Default::default()),
+            kq_k8s::quantity::Quantity::from_units(1, Default::default()),
         )];
         let mut container = Container { name: "c".to_owned(), ..Container::default() };
         container.resources.limits = limits.into_iter().collect();

@@ -1,8 +1,8 @@
 //! The checks of a plugin at its registration, pinned by `device_register.jsonl`.
 
-use crate::k8s::duration::GoDuration;
-use crate::k8s::go_text::quote;
-use crate::k8s::validation::is_qualified_name;
+use kq_k8s::duration::GoDuration;
+use kq_k8s::go_text::quote;
+use kq_k8s::validation::is_qualified_name;
 
 /// The only version of the device plugin API that kubelets speak.
 pub const API_VERSION: &str = "v1beta1";

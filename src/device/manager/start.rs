@@ -49,7 +49,7 @@ mod tests {
     use super::super::allocate::AllocationContext;
     use super::super::{Affinities, Allocated, Device, Endpoint, HEALTHY, PluginOptions};
     use super::*;
-    use crate::k8s::pod::{Container, Pod, ResourceName};
+    use kq_k8s::pod::{Container, Pod, ResourceName};
     use std::collections::BTreeMap;
 
     /// Notes what it is asked; its devices fall ill while it allocates.

@@ -13,7 +13,6 @@ pub use unknown_facts::UnknownFacts;
 pub use view::{table, wide};
 pub use what_if::{QuestionError, WhatIf, state_of};
 
-use crate::answer::{Basis, answer};
 use crate::device::manager::allocate::{
     AllocationContext, ContainerKind, Outcome, PossibleAllocations, in_order,
 };
@@ -22,8 +21,9 @@ use crate::device::manager::{
     Affinities, ManagerState, Plugins, PodAdmission, is_extended_resource,
 };
 use crate::facts::node_object::NodeObject;
-use crate::k8s::nearest::nearest;
-use crate::k8s::pod::{Pod, ResourceName};
+use kq_answer::{Basis, answer};
+use kq_k8s::nearest::nearest;
+use kq_k8s::pod::{Pod, ResourceName};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,10 +2,10 @@
 
 use super::what_if::device_named;
 use super::{DevicePlan, PlannedPod, PodToPlan, WhatIf};
-use crate::answer::{Warning, WarningCode};
 use crate::device::manager::ManagerState;
 use crate::device::manager::allocate::{ContainerKind, in_order};
 use crate::facts::checkpoint::device::{DeviceSet, PodDevices};
+use kq_answer::{Warning, WarningCode};
 use serde::Serialize;
 use std::collections::BTreeSet;
 

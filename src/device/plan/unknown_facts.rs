@@ -6,7 +6,7 @@ use crate::device::manager::hints::{HintError, HintNodes};
 use crate::device::manager::topology::{TopologyManager, TopologyPolicy};
 use crate::device::manager::{Affinities, ManagerState, SilentPlugins};
 use crate::device::reconstruct::{NOT_LISTED, some};
-use crate::k8s::pod::Pod;
+use kq_k8s::pod::Pod;
 use std::collections::BTreeSet;
 
 /// What is not sure about a node, where it can decide everything.

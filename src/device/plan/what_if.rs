@@ -3,7 +3,7 @@
 use crate::device::manager::ManagerState;
 use crate::device::reconstruct::{ReconstructedManager, some};
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::nearest::nearest;
+use kq_k8s::nearest::nearest;
 use std::collections::BTreeMap;
 
 /// What is asked.

@@ -1,7 +1,7 @@
 //! The report of an inspection.
 
-use crate::answer::{Basis, answer};
 use crate::device::manager::PluginOptions;
+use kq_answer::{Basis, answer};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 

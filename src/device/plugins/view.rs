@@ -1,7 +1,7 @@
 //! The tables of the plugins.
 
 use super::report::{DevicePlugins, PluginSocket, Process, ResourceState, SocketKind};
-use crate::output::table::{Column, Rows, or_dash};
+use kq_output::table::{Column, Rows, or_dash};
 
 /// A socket, or a resource of which none is known.
 struct Row<'r> {

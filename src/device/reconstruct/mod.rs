@@ -5,7 +5,6 @@ mod of_node;
 
 pub use of_node::{asked_devices, of_node};
 
-use crate::answer::{Assumption, Basis, Missing, MissingFact, Warning, WarningCode};
 use crate::device::manager::{Device, Endpoint, HEALTHY, ManagerState};
 use crate::facts::checkpoint::device::{PodDevice, PodDeviceKey, PodDevices};
 use crate::facts::devices::{CheckpointEntry, CheckpointFact, DeviceFacts, PluginAnswer};
@@ -13,8 +12,9 @@ use crate::facts::lookup::Lookup;
 use crate::facts::node_object::NodeObject;
 use crate::facts::node_pods::{NodePods, Standing};
 use crate::facts::pod_resources::AllocatableResources;
-use crate::k8s::pod::ResourceName;
 use from_pod_resources::{add_told, told_alone, without_checkpoint};
+use kq_answer::{Assumption, Basis, Missing, MissingFact, Warning, WarningCode};
+use kq_k8s::pod::ResourceName;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 

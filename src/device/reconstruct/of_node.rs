@@ -6,7 +6,7 @@ use crate::device::manager::{
     Affinities, Device, Endpoint, HEALTHY, ManagerState, SilentPlugins, is_extended_resource,
 };
 use crate::facts::node_object::NodeObject;
-use crate::k8s::pod::{Pod, ResourceList, ResourceName};
+use kq_k8s::pod::{Pod, ResourceList, ResourceName};
 use std::collections::BTreeMap;
 
 /// How many devices are made up at the most, as each is a text.

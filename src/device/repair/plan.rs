@@ -1,6 +1,5 @@
 //! The plan of a repair: each entry with the reason why it stays or goes; and the report.
 
-use crate::answer::{Basis, Warning, WarningCode, answer};
 use crate::device::reconstruct::some;
 use crate::device::verify::{FlippedBit, flipped_bit};
 use crate::facts::checkpoint::device::{
@@ -8,6 +7,7 @@ use crate::facts::checkpoint::device::{
 };
 use crate::facts::node_pods::{NodePods, Standing};
 use crate::facts::runtime::ContainerState;
+use kq_answer::{Basis, Warning, WarningCode, answer};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -5,7 +5,7 @@ use crate::facts::lookup::Lookup;
 use crate::facts::node_pods::NodePods;
 use crate::facts::runtime::RuntimeFacts;
 use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
-use crate::k8s::manifest::load;
+use kq_k8s::manifest::load;
 
 type List<'l> = &'l [&'l str];
 

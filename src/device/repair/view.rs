@@ -1,7 +1,7 @@
 //! The tables of a repair.
 
 use super::plan::{Action, DeviceRepair, Item};
-use crate::output::table::{Column, Rows, Table};
+use kq_output::table::{Column, Rows, Table};
 use std::collections::BTreeMap;
 
 /// Returns a line for each entry that goes, and of a damaged file for those that are saved.

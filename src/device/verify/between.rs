@@ -3,10 +3,10 @@
 use super::file::{Findings, StateFileContent, VerifyContext};
 use super::report::{Examined, Held};
 use super::rule::StateFileRule;
-use crate::answer::Finding;
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::pod_allocation::PodAllocations;
 use crate::facts::node_pods::Standing;
+use kq_answer::Finding;
 
 /// Compares what the files hold.
 pub(super) fn between(

@@ -5,11 +5,11 @@ use super::damage::Damage;
 use super::file::{Findings, StateFileContent, VerifyContext};
 use super::report::{Examined, FileVerdict, Held, NextStart, Verdict, policy_for};
 use super::rule::{CpuContradiction, CpuRule, StateFileRule};
-use crate::answer::Basis;
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::cpu_manager::{CpuRefusal, CpuState, load};
 use crate::facts::checkpoint::layout::{Layered, Load};
-use crate::k8s::cpuset::CpuSet;
+use kq_answer::Basis;
+use kq_k8s::cpuset::CpuSet;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks the file.

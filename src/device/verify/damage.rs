@@ -2,7 +2,7 @@
 
 use super::file::{is_alike, recognise};
 use crate::facts::checkpoint::StateFile;
-use crate::k8s::go_json::check_syntax;
+use kq_k8s::go_json::check_syntax;
 use serde::Serialize;
 use std::fmt;
 use std::ops::Range;

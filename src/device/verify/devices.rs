@@ -10,7 +10,7 @@ use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::device::{DeviceCheckpoint, salvage};
 use crate::facts::devices::{CheckpointEntry, CheckpointFact, PluginAnswer};
 use crate::facts::node_pods::Standing;
-use crate::k8s::pod::Pod;
+use kq_k8s::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What to do with a file that the kubelet rejects, and that has entries.

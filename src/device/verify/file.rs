@@ -1,13 +1,13 @@
 //! A state file: its content, its kind by the names of its fields, and its findings.
 
 use super::rule::doubt;
-use crate::answer::{Finding, Rule, Severity, Subject};
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::cpu_manager::KnownContainers;
 use crate::facts::devices::CheckpointFact;
 use crate::facts::node_pods::NodePods;
-use crate::k8s::cpuset::CpuSet;
-use crate::k8s::go_json::{Kind, Reader};
+use kq_answer::{Finding, Rule, Severity, Subject};
+use kq_k8s::cpuset::CpuSet;
+use kq_k8s::go_json::{Kind, Reader};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 

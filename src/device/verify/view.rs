@@ -1,9 +1,9 @@
 //! The tables of a verification.
 
 use super::report::{FileVerdict, NextStart, Verdict, Verification};
-use crate::answer::{Finding, Severity, finding_view};
 use crate::facts::checkpoint::StateFile;
-use crate::output::table::{Column, Rows, or_dash};
+use kq_answer::{Finding, Severity, finding_view};
+use kq_output::table::{Column, Rows, or_dash};
 
 /// A longer text from another program is cut in a table; `wide` has all of it.
 const SHOWN: usize = 2_000;

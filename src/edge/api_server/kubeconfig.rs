@@ -14,8 +14,8 @@ use crate::edge::http::{HttpError, TOKEN_FILE, Target, open_bounded, read_token,
 use crate::edge::memory;
 use crate::edge::trust::{Namer, read_trusted};
 use crate::facts::limits::MAX_KUBECONFIG_BYTES;
-use crate::k8s::yaml::{self, YamlError};
 use k8s_openapi::ByteString;
+use kq_k8s::yaml::{self, YamlError};
 use kube::Config;
 use kube::config::{AuthInfo, Cluster, Kubeconfig};
 use rustls::RootCertStore;

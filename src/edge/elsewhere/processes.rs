@@ -105,9 +105,9 @@ pub mod probe {
     pub mod run {
         use super::super::NEEDS_LINUX;
         use crate::facts::timestamp::Timestamp;
-        use crate::k8s::kubelet_rules::KubeletRules;
-        use crate::k8s::pod::ProbeType;
         use crate::probe::{Conclusion, Job};
+        use kq_k8s::kubelet_rules::KubeletRules;
+        use kq_k8s::pod::ProbeType;
         use std::io::{self, ErrorKind};
         use std::path::{Path, PathBuf};
         use std::time::Duration;

@@ -3,11 +3,11 @@
 //! A server's words are shown without what it was sent in secret. Only what is shown is redacted, never what is still to be parsed or compared: a token may be a word of the answer.
 
 use crate::edge::input::plain;
-use crate::facts::credentials::{self, Credentials, MARK};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::StatusCode;
 use hyper::header::{AUTHORIZATION, HeaderMap};
+use kq_output::credentials::{self, Credentials, MARK};
 use std::time::Duration;
 use std::{fmt, io};
 

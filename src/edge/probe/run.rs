@@ -9,13 +9,13 @@ use crate::edge::cri::ExecRuntime;
 use crate::edge::host::proc_of;
 use crate::edge::input::plain;
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::ProbeType;
 use crate::probe::{
     Attempt, Cause, Conclusion, ExecRequest, Job, Next, Phase, PhaseTime, ProbeTimeout, Retry,
     exec_attempt,
 };
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::ProbeType;
 use rustix::fs::{self, FsWord, Mode, OFlags};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};

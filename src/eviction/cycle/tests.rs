@@ -1,7 +1,7 @@
 use super::super::decision::AfterReclaim;
 use super::*;
 use crate::facts::kubelet_config::{Signal, ThresholdOperator};
-use crate::k8s::quantity::{Format, Quantity};
+use kq_k8s::quantity::{Format, Quantity};
 
 const SECOND: i64 = GoDuration::SECOND.0;
 

@@ -8,8 +8,8 @@ use crate::facts::kubelet_config::{KubeletConfiguration, effective, eviction_thr
 use crate::facts::lookup::Lookup;
 use crate::facts::runtime::{FilesystemUsage, ImageFilesystems};
 use crate::facts::stats_summary::StatsSummary;
-use crate::k8s::version::KubeletVersion;
 use crate::objects;
+use kq_k8s::version::KubeletVersion;
 use std::collections::BTreeMap;
 
 /// One disk, images apart, images and containers apart.

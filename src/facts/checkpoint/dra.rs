@@ -8,8 +8,8 @@
 use crate::facts::checkpoint::Encoded;
 use crate::facts::checkpoint::go_dump::crc32;
 use crate::facts::checkpoint::layout::read_file;
-use crate::k8s::go_json::to_go_json;
-use crate::k8s::go_json::{GoJsonError, GoList, GoValue, decode, go_struct};
+use kq_k8s::go_json::to_go_json;
+use kq_k8s::go_json::{GoJsonError, GoList, GoValue, decode, go_struct};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -93,8 +93,8 @@ impl GoValue for Uid {
     fn read_named(
         &mut self,
         _name: Option<&'static str>,
-        reader: &mut crate::k8s::go_json::Reader<'_>,
-    ) -> Result<(), crate::k8s::go_json::Stop> {
+        reader: &mut kq_k8s::go_json::Reader<'_>,
+    ) -> Result<(), kq_k8s::go_json::Stop> {
         self.0.read_as("types.UID", reader)
     }
 }

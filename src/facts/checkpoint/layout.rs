@@ -2,7 +2,7 @@
 //! counts.
 
 use super::go_dump::{Fnv32, GoDump, PreImage};
-use crate::k8s::go_json::{GoJsonError, GoValue, decode};
+use kq_k8s::go_json::{GoJsonError, GoValue, decode};
 use std::fmt::{Debug, Display};
 
 /// The content of a file in a layout.

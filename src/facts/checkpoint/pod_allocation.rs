@@ -10,10 +10,10 @@
 use crate::facts::checkpoint::Encoded;
 use crate::facts::checkpoint::go_dump::{Fnv32, PreImage};
 use crate::facts::checkpoint::layout::read_file;
-use crate::k8s::go_json::to_go_json;
-use crate::k8s::go_json::{GoList, GoValue, Reader, Stop, go_struct};
-use crate::k8s::pod::{ResourceList, ResourceName};
-use crate::k8s::quantity::Quantity;
+use kq_k8s::go_json::to_go_json;
+use kq_k8s::go_json::{GoList, GoValue, Reader, Stop, go_struct};
+use kq_k8s::pod::{ResourceList, ResourceName};
+use kq_k8s::quantity::Quantity;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -110,7 +110,7 @@ impl GoValue for Amount {
         let text = String::from_utf8_lossy(raw);
         let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
         let parsed = inner.unwrap_or(&text).trim().parse();
-        self.0 = parsed.map_err(|error: crate::k8s::quantity::ParseQuantityError| {
+        self.0 = parsed.map_err(|error: kq_k8s::quantity::ParseQuantityError| {
             Stop::Custom(error.to_string())
         })?;
         Ok(())

@@ -1,6 +1,6 @@
 //! The state files, the kubelet's names for them, and its messages for not starting.
 
-use crate::k8s::go_text::quote;
+use kq_k8s::go_text::quote;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
@@ -81,7 +81,7 @@ impl StateFile {
     }
 }
 
-crate::schema::schema_as!(StateFile, String);
+kq_k8s::schema_as!(StateFile, String);
 
 impl Serialize for StateFile {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

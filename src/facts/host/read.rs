@@ -10,7 +10,7 @@ use super::{
 use crate::facts::cgroup_layout::CgroupLayout;
 use crate::facts::cgroup_mode::CgroupVersion;
 use crate::facts::mounts::Mounts;
-use crate::k8s::cpuset::CpuSet;
+use kq_k8s::cpuset::CpuSet;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 

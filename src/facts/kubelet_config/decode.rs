@@ -2,9 +2,9 @@
 //! (`sigs.k8s.io/json`, `encoding/json`).
 
 use super::schema::{self, Kind, below, kind};
-use crate::k8s::duration::GoDuration;
-use crate::k8s::quantity::Quantity;
-use crate::k8s::version::KubeletVersion;
+use kq_k8s::duration::GoDuration;
+use kq_k8s::quantity::Quantity;
+use kq_k8s::version::KubeletVersion;
 use serde_json::{Map, Value};
 
 /// A value that its field cannot take.

@@ -7,8 +7,8 @@
 use super::fields::FIELDS;
 use super::read::KubeletConfiguration;
 use super::schema;
-use crate::k8s::duration::GoDuration;
-use crate::k8s::version::KubeletVersion;
+use kq_k8s::duration::GoDuration;
+use kq_k8s::version::KubeletVersion;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -7,9 +7,9 @@
 
 use super::defaults::EffectiveConfiguration;
 use super::signal::Signal;
-use crate::k8s::duration::{GoDuration, ParseDurationError};
-use crate::k8s::go_text::{NumError, parse_float32};
-use crate::k8s::quantity::{Format, ParseQuantityError, Quantity};
+use kq_k8s::duration::{GoDuration, ParseDurationError};
+use kq_k8s::go_text::{NumError, parse_float32};
+use kq_k8s::quantity::{Format, ParseQuantityError, Quantity};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 

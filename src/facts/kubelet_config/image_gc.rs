@@ -6,9 +6,9 @@
 //! and one rule less: an equal low and high threshold is an error here only.
 
 use super::defaults::EffectiveConfiguration;
-use crate::k8s::duration::GoDuration;
-use crate::k8s::feature_gates::{FeatureGates, Gate};
-use crate::k8s::kubelet_rules::KubeletRules;
+use kq_k8s::duration::GoDuration;
+use kq_k8s::feature_gates::{FeatureGates, Gate};
+use kq_k8s::kubelet_rules::KubeletRules;
 use serde::Serialize;
 
 /// A rule about image garbage collection that a configuration breaks; the texts are the kubelet's.
@@ -76,7 +76,7 @@ pub fn image_gc_errors(
 mod tests {
     use super::*;
     use crate::facts::kubelet_config::{CgroupMode, Source, aggregate, effective, read, validate};
-    use crate::k8s::version::KubeletVersion;
+    use kq_k8s::version::KubeletVersion;
     use serde_json::{Value, json};
 
     fn errors(config: &Value, minor: u32) -> String {

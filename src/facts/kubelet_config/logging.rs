@@ -3,8 +3,8 @@
 //! Order and texts: `Validate` in `staging/src/k8s.io/component-base/logs/api/v1/options.go` of Kubernetes.
 
 use super::read::KubeletConfiguration;
-use crate::k8s::feature_gates::{FeatureGates, Gate};
-use crate::k8s::go_text::quote;
+use kq_k8s::feature_gates::{FeatureGates, Gate};
+use kq_k8s::go_text::quote;
 
 /// Returns the kubelet's errors from setting up its log.
 pub fn logging_errors(config: &KubeletConfiguration, gates: &FeatureGates) -> Vec<String> {

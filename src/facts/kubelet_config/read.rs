@@ -6,11 +6,11 @@
 //! Duplicate keys are gone before this point.
 
 use super::schema::{self, Kind, below, kind, names_below};
-use crate::facts::warning::{Warning, WarningCode};
-use crate::k8s::duration::GoDuration;
-use crate::k8s::nearest::{MOST_HINTS, nearest};
-use crate::k8s::quantity::Quantity;
-use crate::k8s::version::KubeletVersion;
+use kq_answer::warning::{Warning, WarningCode};
+use kq_k8s::duration::GoDuration;
+use kq_k8s::nearest::{MOST_HINTS, nearest};
+use kq_k8s::quantity::Quantity;
+use kq_k8s::version::KubeletVersion;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 

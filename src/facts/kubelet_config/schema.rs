@@ -7,10 +7,10 @@
 //! of the names.
 
 use super::fields::FIELDS;
-use crate::k8s::go_text::quote;
-use crate::k8s::pod::{ResourceList, ResourceName};
-use crate::k8s::quantity::{ParseQuantityError, Quantity};
-use crate::k8s::version::KubeletVersion;
+use kq_k8s::go_text::quote;
+use kq_k8s::pod::{ResourceList, ResourceName};
+use kq_k8s::quantity::{ParseQuantityError, Quantity};
+use kq_k8s::version::KubeletVersion;
 use std::collections::BTreeMap;
 
 /// A field: its path, where `[]` stands for an element of a list, its type in Go, a `+` for each of 1.32 to

@@ -163,7 +163,7 @@ macro_rules! shown_by_text {
             }
         }
 
-        crate::schema::schema_as!($name, String);
+        kq_k8s::schema_as!($name, String);
 
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,8 +1,8 @@
 //! Tests of reading, merging, defaults and validation, and the recorded configuration errors.
 
 use super::*;
-use crate::k8s::feature_gates::FeatureGates;
-use crate::k8s::version::KubeletVersion;
+use kq_k8s::feature_gates::FeatureGates;
+use kq_k8s::version::KubeletVersion;
 use serde_json::{Value, json};
 
 const NEWEST: KubeletVersion = KubeletVersion::NEWEST;

@@ -9,11 +9,11 @@ use super::defaults::{defaults, effective};
 use super::image_gc::image_gc_errors;
 use super::read::{KubeletConfiguration, MemoryReservation, Taint};
 use super::validation_error::{ImagePatternError, ValidationError};
-use crate::k8s::cpuset::CpuSet;
-use crate::k8s::duration::GoDuration;
-use crate::k8s::feature_gates::{FeatureGates, Gate};
-use crate::k8s::validation::{is_label_value, is_qualified_name};
-use crate::k8s::version::KubeletVersion;
+use kq_k8s::cpuset::CpuSet;
+use kq_k8s::duration::GoDuration;
+use kq_k8s::feature_gates::{FeatureGates, Gate};
+use kq_k8s::validation::{is_label_value, is_qualified_name};
+use kq_k8s::version::KubeletVersion;
 use std::collections::BTreeSet;
 
 /// The host's cgroup version, if known.

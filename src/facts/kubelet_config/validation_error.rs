@@ -1,9 +1,9 @@
 //! The rules that a configuration can break, in the kubelet's words.
 
 use super::image_gc::ImageGcConfigError;
-use crate::k8s::cpuset::ParseCpuSetError;
-use crate::k8s::duration::GoDuration;
-use crate::k8s::go_text::{float, quote};
+use kq_k8s::cpuset::ParseCpuSetError;
+use kq_k8s::duration::GoDuration;
+use kq_k8s::go_text::{float, quote};
 
 /// A rule that a configuration breaks; the texts are the kubelet's.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -1,8 +1,8 @@
 //! Each rule that a configuration can break, in the version that has it.
 
 use super::{CgroupMode, Source, aggregate, logging_errors, read, validate};
-use crate::k8s::feature_gates::FeatureGates;
-use crate::k8s::version::KubeletVersion;
+use kq_k8s::feature_gates::FeatureGates;
+use kq_k8s::version::KubeletVersion;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

@@ -12,7 +12,7 @@
 use super::Program;
 use crate::facts::distribution::{Owner, Place};
 use crate::facts::kubelet_unit::unit_command_line;
-use crate::k8s::yaml;
+use kq_k8s::yaml;
 use serde_json::Value;
 
 /// The trusted files of a node.

@@ -1,7 +1,7 @@
 //! Which flags a version of the kubelet has.
 
 use super::table::{DEPRECATIONS, FLAGS};
-use crate::k8s::version::KubeletVersion;
+use kq_k8s::version::KubeletVersion;
 
 /// A flag that kubelets have, in some of the known versions at least.
 #[derive(Clone, Copy, Debug)]

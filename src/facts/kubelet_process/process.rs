@@ -8,7 +8,7 @@
 use super::distributed::{NodeFiles, embedded};
 use super::flags::kubelet_flags;
 use super::{KubeletProcess, Program};
-use crate::k8s::duration::GoDuration;
+use kq_k8s::duration::GoDuration;
 
 /// The kernel's data about a process.
 #[derive(Clone, Debug, Default)]

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::facts::describe::ConfigSource;
-use crate::facts::origin::Origin;
 use crate::facts::settings::{assign, assign_list};
-use crate::k8s::duration::GoDuration;
+use kq_answer::origin::Origin;
+use kq_k8s::duration::GoDuration;
 use serde_json::json;
 
 const STAT: &str = "812 (kube) let) S 1 812 812 0 -1 1077936384 1 2 3 4 5 6 7 8 20 0 18 0 1234 9 9";

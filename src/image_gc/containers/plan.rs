@@ -5,7 +5,7 @@ use super::reason::{KeepReason, RemovalReason};
 use super::state::{FailedCall, Failures, GcState, GcTrigger};
 use crate::facts::kubelet_process::ContainerGcFlags;
 use crate::facts::runtime::ContainerState;
-use crate::k8s::duration::GoDuration;
+use kq_k8s::duration::GoDuration;
 use serde::Serialize;
 
 /// How many dead containers stay, and for how long; `None`: no limit.

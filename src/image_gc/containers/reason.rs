@@ -1,7 +1,7 @@
 //! Why a container, a sandbox or a log folder goes or stays, as data; the words are made last.
 
 use super::state::FailedCall;
-use crate::k8s::duration::GoDuration;
+use kq_k8s::duration::GoDuration;
 use serde::Serialize;
 use std::fmt;
 

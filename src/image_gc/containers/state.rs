@@ -5,7 +5,7 @@
 
 use crate::facts::runtime::{Container, ContainerState, Sandbox};
 use crate::facts::workloads::effective_uid;
-use crate::k8s::pod::Pod;
+use kq_k8s::pod::Pod;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;

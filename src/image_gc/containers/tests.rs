@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::facts::runtime::ContainerState;
-use crate::k8s::duration::GoDuration;
+use kq_k8s::duration::GoDuration;
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -11,7 +11,7 @@ use super::passes::{
 use super::usage::{ImageFs, Usage, size_text};
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::policy::ImageGcPolicy;
-use crate::k8s::kubelet_rules::KubeletRules;
+use kq_k8s::kubelet_rules::KubeletRules;
 use serde::Serialize;
 use std::sync::Arc;
 

@@ -3,9 +3,9 @@
 //! Rules: `detectImages` in `pkg/kubelet/images/image_gc_manager.go`, read in 1.36.
 
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::kubelet_rules::KubeletRules;
 use foldhash::fast::RandomState;
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::kubelet_rules::KubeletRules;
 use std::sync::Arc;
 
 /// Values by the keys of images. Tables that are only looked up are hashed, as the keys are long and begin alike.

@@ -6,8 +6,8 @@
 use super::detection::{Record, Records};
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::policy::ImageGcPolicy;
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::kubelet_rules::KubeletRules;
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::kubelet_rules::KubeletRules;
 use std::cmp::Ordering;
 use std::sync::Arc;
 

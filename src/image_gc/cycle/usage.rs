@@ -68,7 +68,7 @@ pub fn size_text(bytes: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::k8s::duration::GoDuration;
+    use kq_k8s::duration::GoDuration;
 
     fn policy(high: i32, low: i32) -> ImageGcPolicy {
         ImageGcPolicy {

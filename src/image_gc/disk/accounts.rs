@@ -3,7 +3,7 @@
 use super::DiskFacts;
 use crate::facts::filesystems::FolderRole;
 use crate::facts::timestamp::Timestamp;
-use crate::output::units;
+use kq_output::units;
 use serde::Serialize;
 
 /// What one program says.

@@ -17,7 +17,7 @@
 use super::DiskFacts;
 use crate::facts::filesystems::FolderRole;
 use crate::facts::kubelet_config::EffectiveConfiguration;
-use crate::k8s::feature_gates::Gate;
+use kq_k8s::feature_gates::Gate;
 use serde::Serialize;
 use std::collections::BTreeSet;
 

@@ -17,7 +17,6 @@ pub use layout::{FsPlace, Layout, SignalFilesystem};
 pub use parts::{LayerUse, Part, PartKind, Rest};
 pub use view::{describe, describe_wide};
 
-use crate::answer::{Basis, Missing, MissingFact, Worded, answer};
 use crate::facts::filesystems::{Filesystem, FolderRole, NodeFolder};
 use crate::facts::kubelet_config::EffectiveConfiguration;
 use crate::facts::lookup::Lookup;
@@ -29,7 +28,8 @@ use crate::image_gc::cycle::{ImageFs, Usage};
 use crate::image_gc::explain::largest_available;
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::reason::DiskReason;
-use crate::k8s::kubelet_rules::KubeletRules;
+use kq_answer::{Basis, Missing, MissingFact, Worded, answer};
+use kq_k8s::kubelet_rules::KubeletRules;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::facts::filesystems::{FolderUsage, HiddenFolder};
 use crate::facts::kubelet_config::{KubeletConfiguration, effective};
 use crate::facts::runtime::{Container, ImageFilesystems, RuntimeVersion, WritableLayer};
-use crate::k8s::feature_gates::Gate;
+use kq_k8s::feature_gates::Gate;
 
 const IMAGES: &str = "/var/lib/containerd/overlayfs";
 const CONTAINERS: &str = "/var/lib/layers";

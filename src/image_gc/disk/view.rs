@@ -3,8 +3,8 @@
 use super::{Account, FsPlace, ImageDisk, LayerUse, Part, Rest, SignalFilesystem};
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::plan::short;
-use crate::output::table::{Column, Rows, Table, or_dash};
-use crate::output::units::{self, bytes};
+use kq_output::table::{Column, Rows, Table, or_dash};
+use kq_output::units::{self, bytes};
 use std::fmt::Write;
 
 const LAYERS: &[Column<LayerUse>] = &[

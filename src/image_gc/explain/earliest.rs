@@ -9,7 +9,6 @@
 
 use super::reason::{DeadLimit, UseFate, WayReason};
 use super::{ExplainInput, candidates, item};
-use crate::answer::{Certainty, Worded};
 use crate::facts::runtime::ContainerState;
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::containers::{ContainerGcPlan, Step};
@@ -18,7 +17,8 @@ use crate::image_gc::knowledge::{ImageTimes, STARTING};
 use crate::image_gc::loops::Garbage;
 use crate::image_gc::plan::{ImageGcPlan, PlannedImage, Verdict};
 use crate::image_gc::uses::Use;
-use crate::k8s::duration::GoDuration;
+use kq_answer::{Certainty, Worded};
+use kq_k8s::duration::GoDuration;
 use serde::Serialize;
 use std::fmt;
 

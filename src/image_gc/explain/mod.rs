@@ -17,7 +17,6 @@ pub use reason::{DeadLimit, UseFate, WayReason};
 pub use sharing::{SharedWith, Sharing};
 pub use view::{describe, describe_wide};
 
-use crate::answer::{Basis, Certainty, Worded, answer};
 use crate::facts::lookup::Lookup;
 use crate::facts::runtime::{Image, ImageStorage};
 use crate::facts::timestamp::Timestamp;
@@ -28,7 +27,8 @@ use crate::image_gc::plan::{ImageGcPlan, Places, PlannedImage, Ties, Trigger, Ve
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::reason::{Dependency, ImageReason, RunReason};
 use crate::image_gc::uses::{Use, Uses};
-use crate::k8s::kubelet_rules::KubeletRules;
+use kq_answer::{Basis, Certainty, Worded, answer};
+use kq_k8s::kubelet_rules::KubeletRules;
 use serde::Serialize;
 
 /// Everything that the story is made from.

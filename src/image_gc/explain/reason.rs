@@ -6,8 +6,8 @@ use crate::image_gc::containers::{KeepReason, RemovalReason};
 use crate::image_gc::cycle::Usage;
 use crate::image_gc::loops::Garbage;
 use crate::image_gc::reason::usage_text;
-use crate::k8s::duration::GoDuration;
-use crate::output::units::{Precision, age};
+use kq_k8s::duration::GoDuration;
+use kq_output::units::{Precision, age};
 use serde::Serialize;
 use std::fmt;
 

@@ -7,7 +7,7 @@ use crate::facts::workloads::Workloads;
 use crate::image_gc::containers::{GcState, GcTrigger};
 use crate::image_gc::cycle::ImageFs;
 use crate::image_gc::plan::{Inputs, plan};
-use crate::k8s::duration::GoDuration;
+use kq_k8s::duration::GoDuration;
 use std::collections::BTreeSet;
 
 const SECOND: i64 = 1_000_000_000;

@@ -5,8 +5,8 @@ use crate::facts::timestamp::Timestamp;
 use crate::image_gc::knowledge::{ImageTimes, RecordCoverage, Span};
 use crate::image_gc::plan::{names, short, size, tied};
 use crate::image_gc::uses::state_text;
-use crate::output::table::Table;
-use crate::output::units::{self, Precision, bytes};
+use kq_output::table::Table;
+use kq_output::units::{self, Precision, bytes};
 
 /// Returns the story in short.
 pub fn describe(story: &ImageExplanation) -> Table {

@@ -1,11 +1,11 @@
 //! What the rules find, as facts, and the sentences made of them.
 
-use crate::answer::{Rule, Severity, Wording};
 use crate::facts::kubelet_config::ImageGcConfigError;
 use crate::image_gc::loops::Garbage;
-use crate::k8s::duration::GoDuration;
-use crate::k8s::quantity::Quantity;
-use crate::output::units::bytes;
+use kq_answer::{Rule, Severity, Wording};
+use kq_k8s::duration::GoDuration;
+use kq_k8s::quantity::Quantity;
+use kq_output::units::bytes;
 use serde::Serialize;
 
 /// A rule that applies, with its facts.

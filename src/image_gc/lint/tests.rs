@@ -4,7 +4,7 @@ use super::*;
 use crate::facts::kubelet_config::{
     EvictionSettings, KubeletConfiguration, Source, effective, parse_eviction_thresholds, read,
 };
-use crate::k8s::version::KubeletVersion;
+use kq_k8s::version::KubeletVersion;
 use serde_json::{Value, json};
 
 /// What a case looks at.

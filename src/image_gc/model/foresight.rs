@@ -2,7 +2,6 @@
 //! and in whichever order it takes those that tie.
 
 use super::history::{History, at, cases, history, listed, name, rules};
-use crate::answer::Certainty;
 use crate::facts::image_records::ImageRecords;
 use crate::facts::kubelet::KubeletStart;
 use crate::facts::lookup::Lookup;
@@ -14,7 +13,8 @@ use crate::image_gc::cycle::{
 use crate::image_gc::plan::{ImageGcPlan, Inputs, Trigger, Verdict, plan};
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::uses::{Use, Uses};
-use crate::k8s::duration::GoDuration;
+use kq_answer::Certainty;
+use kq_k8s::duration::GoDuration;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 

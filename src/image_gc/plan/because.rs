@@ -2,14 +2,14 @@
 
 use super::build::Inputs;
 use super::report::{Freed, Outcome, Run, Trigger};
-use crate::answer::Worded;
 use crate::image_gc::certainty::Space;
 use crate::image_gc::cycle::{AgeVerdict, Considered, ImageFs, SpaceVerdict, Usage};
 use crate::image_gc::knowledge::{ImageTimes, Tristate};
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::reason::{Consequence, Dependency, ImageAge, ImageReason, RunReason};
 use crate::image_gc::uses::Use;
-use crate::k8s::duration::GoDuration;
+use kq_answer::Worded;
+use kq_k8s::duration::GoDuration;
 
 /// Returns why a collection runs, and what it frees.
 pub(super) fn decision(

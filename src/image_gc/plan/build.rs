@@ -3,7 +3,6 @@
 use super::because::{candidate_reason, decision, depends_on, follows, used_reason};
 use super::item::{PlannedImage, Ties, Verdict};
 use super::report::{Freed, ImageGcPlan, Outcome, Run, Trigger};
-use crate::answer::{Basis, Certainty, Missing, MissingFact, Warning, WarningCode, Worded};
 use crate::facts::image_records::ImageRecords;
 use crate::facts::kubelet::KubeletStart;
 use crate::facts::lookup::Lookup;
@@ -25,7 +24,8 @@ use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::reason::ImageReason;
 use crate::image_gc::storage::{freed as really_freed, layers_by_image};
 use crate::image_gc::uses::{Uses, listed, recorded_handler};
-use crate::k8s::kubelet_rules::KubeletRules;
+use kq_answer::{Basis, Certainty, Missing, MissingFact, Warning, WarningCode, Worded};
+use kq_k8s::kubelet_rules::KubeletRules;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -455,7 +455,7 @@ fn basis(inputs: &Inputs<'_>, warnings: Vec<Warning>) -> Basis {
     let mut basis = Basis::default();
     basis.warn_all(warnings);
     match &inputs.kubelet_start {
-        Some(start) => basis.know_start(start),
+        Some(start) => start.record(&mut basis),
         None => {
             let text = "the start of the kubelet; the likely order assumes that it was long ago";
             let missing = Missing::new(MissingFact::KubeletStart, text);

@@ -1,9 +1,9 @@
 //! One image in a plan, and images that go in any order with one another.
 
-use crate::answer::{Certainty, Worded};
 use crate::image_gc::knowledge::ImageTimes;
 use crate::image_gc::reason::{Dependency, ImageReason};
 use crate::image_gc::uses::Use;
+use kq_answer::{Certainty, Worded};
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::sync::Arc;
@@ -160,7 +160,7 @@ impl Ties {
     }
 }
 
-crate::schema::schema_as!(Ties, Vec<String>);
+kq_k8s::schema_as!(Ties, Vec<String>);
 
 impl Serialize for Ties {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

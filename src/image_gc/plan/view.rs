@@ -4,9 +4,9 @@ use super::item::{PlannedImage, Ties};
 use super::report::{ImageGcPlan, Trigger};
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::containers::Step;
-use crate::output::table::{Column, Rows, Table, or_dash};
-use crate::output::terminal::plain;
-use crate::output::units::{Precision, bytes};
+use kq_output::table::{Column, Rows, Table, or_dash};
+use kq_output::terminal::plain;
+use kq_output::units::{Precision, bytes};
 use std::fmt::Write;
 
 /// Returns a line for each image.

@@ -1,8 +1,8 @@
 //! The report: the fields of its JSON, and its lines.
 
 use super::{Apply, EvictionResponse, Removal, RemovalOptions, StepResult, Target};
-use crate::answer::{Basis, answer};
-use crate::output::table::{Column, Rows};
+use kq_answer::{Basis, answer};
+use kq_output::table::{Column, Rows};
 use serde::Serialize;
 use std::time::Duration;
 

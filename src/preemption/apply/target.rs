@@ -1,10 +1,10 @@
 //! The victims of a plan, as requests to the API server name them.
 
 use crate::admission::qualified;
-use crate::k8s::pod::Pod;
-use crate::k8s::priority::{is_mirror_pod, is_static_pod};
-use crate::k8s::validation::{is_namespace_name, is_pod_name};
 use crate::preemption::explain::grace;
+use kq_k8s::pod::Pod;
+use kq_k8s::priority::{is_mirror_pod, is_static_pod};
+use kq_k8s::validation::{is_namespace_name, is_pod_name};
 
 /// A victim of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Steps in tables.
 
 use super::*;
-use crate::k8s::pod::Pod;
+use kq_k8s::pod::Pod;
 use std::collections::BTreeSet;
 use std::time::Duration;
 

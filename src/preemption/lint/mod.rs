@@ -6,13 +6,13 @@
 
 mod rule;
 
-use crate::answer::{Basis, Finding, Severity, Subject, answer};
-use crate::k8s::feature_gates::FeatureGates;
-use crate::k8s::pod::Pod;
-use crate::k8s::priority::{
+use kq_answer::{Basis, Finding, Severity, Subject, answer};
+use kq_k8s::feature_gates::FeatureGates;
+use kq_k8s::pod::Pod;
+use kq_k8s::priority::{
     is_critical_by_priority, is_critical_pod, is_mirror_pod, is_node_critical_pod, is_static_pod,
 };
-use crate::k8s::qos::{QosClass, effective_qos_class};
+use kq_k8s::qos::{QosClass, effective_qos_class};
 use rule::{NotCritical, PreemptionRule};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -87,7 +87,7 @@ fn rule(pod: &Pod, gates: FeatureGates) -> Option<(PreemptionRule, &'static str)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::k8s::version::KubeletVersion;
+    use kq_k8s::version::KubeletVersion;
     use serde_json::{Value, json};
 
     fn found(pod: Value) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! What the rules find, as facts, and the sentences made of them.
 
-use crate::answer::{Rule, Severity, Wording};
-use crate::k8s::qos::QosClass;
+use kq_answer::{Rule, Severity, Wording};
+use kq_k8s::qos::QosClass;
 use serde::Serialize;
 
 /// A rule that applies, with its facts.

@@ -29,13 +29,13 @@ use super::event_evidence::{kubelet_event, of_event};
 use super::meaning::{Interpretation, Meaning, Qualification};
 use super::report::{Cause, Evidence, EvidenceSource};
 use super::sequel::{Observations, Sequel};
-use crate::answer::Certainty;
 use crate::eviction::DisruptionTarget;
 use crate::facts::events::PodEvent;
 use crate::facts::kubelet_log::{LogEntry, LogLine};
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::pod::{ByName, ContainerStatus, Pod, PodCondition, TerminatedState};
 use crate::preemption::{CONDITION_MESSAGE, REASON_PREEMPTING};
+use kq_answer::Certainty;
+use kq_k8s::pod::{ByName, ContainerStatus, Pod, PodCondition, TerminatedState};
 
 /// A piece of evidence, and what it points to.
 #[derive(Clone, Debug, PartialEq)]

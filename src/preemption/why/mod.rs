@@ -26,15 +26,15 @@ pub mod view;
 pub use report::{Cause, Evidence, EvidenceSource, PreemptionCause, Preemptor};
 
 use crate::admission::qualified;
-use crate::answer::{Basis, Certainty, Missing, MissingFact, Warning, WarningCode};
 use crate::facts::events::PodEvent;
 use crate::facts::kubelet_log::{KubeletLog, LogLine};
 use crate::facts::pod_selector::PodSelector;
 use crate::facts::timestamp::Timestamp;
 use crate::facts::workloads::effective_uid;
-use crate::k8s::nearest::nearest;
-use crate::k8s::pod::Pod;
 use evidence::Clue;
+use kq_answer::{Basis, Certainty, Missing, MissingFact, Warning, WarningCode};
+use kq_k8s::nearest::nearest;
+use kq_k8s::pod::Pod;
 use reason::CauseReason;
 use sequel::Observations;
 use std::collections::{BTreeMap, BTreeSet};

@@ -7,15 +7,15 @@ use super::report::{Cause, Preemptor};
 use super::sequel::{has_run, last_end};
 use super::{Subject, Traces};
 use crate::admission::qualified;
-use crate::answer::Certainty;
 use crate::eviction::DisruptionTarget;
 use crate::facts::events::{PodEvent, PodReference};
 use crate::facts::kubelet_log::LogEntry;
 use crate::facts::timestamp::Timestamp;
 use crate::facts::workloads::effective_uid;
-use crate::k8s::pod::Pod;
-use crate::k8s::priority::{is_critical_pod, is_mirror_pod, is_preemptable};
 use crate::preemption::REASON_PREEMPTING;
+use kq_answer::Certainty;
+use kq_k8s::pod::Pod;
+use kq_k8s::priority::{is_critical_pod, is_mirror_pod, is_preemptable};
 use std::collections::BTreeSet;
 
 /// How long after the end of its victims a pod may start and still be the one that it was for. The kubelet may

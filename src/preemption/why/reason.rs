@@ -2,8 +2,8 @@
 
 use super::meaning::Interpretation;
 use super::report::EvidenceSource;
-use crate::answer::Worded;
 use crate::facts::timestamp::Timestamp;
+use kq_answer::Worded;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;

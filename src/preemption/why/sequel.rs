@@ -2,7 +2,7 @@
 
 use crate::eviction::DisruptionTarget;
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::pod::{Pod, TerminatedState};
+use kq_k8s::pod::{Pod, TerminatedState};
 
 use super::evidence::every_status;
 
@@ -176,7 +176,7 @@ pub(super) fn last_end(pod: &Pod) -> Option<Timestamp> {
 /// | Never | yes | yes |
 pub(super) fn ends_alone(pod: &Pod) -> Option<bool> {
     let spec = &pod.spec;
-    let own = |container: &crate::k8s::pod::Container| {
+    let own = |container: &kq_k8s::pod::Container| {
         container.restart_policy.is_some() || !container.restart_policy_rules.is_empty()
     };
     // The restart policy of an init container makes it a sidecar, which no phase depends on, or is a rule too.

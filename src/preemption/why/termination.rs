@@ -27,11 +27,11 @@ use super::sequel::{
     Observations, deleted_at, ends_alone, finished, has_disruption_target, is_final, last_end,
     stopping_time,
 };
-use crate::answer::Certainty;
 use crate::facts::events::PodEvent;
 use crate::facts::kubelet_log::{LogEntry, LogLine};
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::pod::{ContainerStatus, Pod, TerminatedState};
+use kq_answer::Certainty;
+use kq_k8s::pod::{ContainerStatus, Pod, TerminatedState};
 
 /// The end of a pod.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,9 +2,9 @@
 
 use super::report::{Evidence, PreemptionCause, Preemptor};
 use crate::facts::timestamp::Timestamp;
-use crate::output::table::{Column, Rows, or_dash};
-use crate::output::terminal::plain;
-use crate::output::units::age;
+use kq_output::table::{Column, Rows, or_dash};
+use kq_output::terminal::plain;
+use kq_output::units::age;
 use std::fmt::Write as _;
 
 /// Shows the evidence, and what follows from it.

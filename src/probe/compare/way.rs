@@ -1,6 +1,6 @@
 //! The ways to try a probe, and how each of them changes it.
 
-use crate::k8s::pod::{HttpGetAction, HttpHeader, IntOrString, Probe};
+use kq_k8s::pod::{HttpGetAction, HttpHeader, IntOrString, Probe};
 use serde::Serialize;
 use std::fmt;
 

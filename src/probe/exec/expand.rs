@@ -4,7 +4,7 @@
 //! `ExpandContainerCommandOnlyStatic` (`pkg/kubelet/container/helpers.go`) sees it: what the container's spec
 //! says itself, and nothing that comes from elsewhere.
 
-use crate::k8s::pod::EnvVar;
+use kq_k8s::pod::EnvVar;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -123,7 +123,7 @@ impl Expansion<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::k8s::pod::Details;
+    use kq_k8s::pod::Details;
 
     fn variable(name: &str, value: &str) -> EnvVar {
         EnvVar { name: name.to_owned(), value: value.to_owned(), ..EnvVar::default() }

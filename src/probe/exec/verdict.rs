@@ -1,7 +1,7 @@
 //! What the end of a command means.
 
-use crate::k8s::go_text::quote;
 use crate::probe::{Attempt, Cause, GrpcStatus, MAX_OUTPUT_BYTES, go_seconds};
+use kq_k8s::go_text::quote;
 
 /// The largest answer of the runtime that the kubelet reads (`maxMsgSize` of its CRI client).
 pub const MAX_RUNTIME_MESSAGE_BYTES: usize = 16 * 1024 * 1024;

@@ -8,8 +8,8 @@ use super::gzip::gunzip;
 use super::health::decode_response;
 use super::status::{code_of_reset, http2_error_name};
 use super::{GrpcCode, GrpcStatus};
-use crate::k8s::go_text::quote;
 use crate::probe::Cause;
+use kq_k8s::go_text::quote;
 use std::borrow::Cow;
 
 /// The largest message that grpc-go's client reads (`defaultClientMaxReceiveMessageSize`).

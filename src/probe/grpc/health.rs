@@ -1,7 +1,7 @@
 //! The messages of `grpc.health.v1.Health/Check` on the wire: the five bytes before each of gRPC, and the
 //! Protocol Buffers in them, read as Go's `protowire` does.
 
-use crate::k8s::go_text::quote;
+use kq_k8s::go_text::quote;
 
 /// The path of the method.
 pub const CHECK_PATH: &str = "/grpc.health.v1.Health/Check";

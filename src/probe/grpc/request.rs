@@ -1,8 +1,8 @@
 //! The request of a gRPC probe.
 
 use super::CHECK_PATH;
-use crate::k8s::pod::GrpcAction;
 use crate::probe::join_host_port;
+use kq_k8s::pod::GrpcAction;
 use std::fmt::Write as _;
 use std::time::Duration;
 

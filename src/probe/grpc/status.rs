@@ -4,8 +4,8 @@
 
 use super::health::serving_status;
 use super::{GrpcTarget, Outcome};
-use crate::k8s::go_text::quote;
 use crate::probe::{Attempt, Cause, go_seconds};
+use kq_k8s::go_text::quote;
 use std::fmt;
 
 /// A status: a code and a text.

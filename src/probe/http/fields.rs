@@ -4,7 +4,7 @@
 //! strict where they are dangerous; its words are part of the kubelet's verdict.
 
 use super::buffer::{Buffer, Failure, Line};
-use crate::k8s::go_text::quote_bytes;
+use kq_k8s::go_text::quote_bytes;
 
 /// The length that Go reads of a first line that starts with a space.
 const INITIAL_LINE_BYTES: usize = 80;

@@ -1,8 +1,8 @@
 //! Headers of a request, as Go keeps and checks them (`net/http/header.go`, `net/textproto/reader.go`,
 //! `golang.org/x/net/http/httpguts`).
 
-use crate::k8s::go_text::quote;
-use crate::k8s::version::KubeletVersion;
+use kq_k8s::go_text::quote;
+use kq_k8s::version::KubeletVersion;
 use std::collections::BTreeMap;
 
 /// Values by canonical name, in the order in which names are sent.

@@ -6,8 +6,8 @@
 //! are only encoded (`idna.Punycode`).
 
 use super::url::{Url, is_ip, join_host_port};
-use crate::k8s::go_text::quote_bytes;
 use idna::uts46::{AsciiDenyList, DnsLength, Hyphens, Uts46};
+use kq_k8s::go_text::quote_bytes;
 
 /// Returns the host and port to dial.
 pub(super) fn dial_address(url: &Url) -> Vec<u8> {

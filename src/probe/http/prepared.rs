@@ -8,7 +8,7 @@ use super::headers::Headers;
 use super::host;
 use super::request::HttpProbeRequest;
 use super::url::UserInfo;
-use crate::k8s::go_text::quote_bytes;
+use kq_k8s::go_text::quote_bytes;
 
 /// A request that can be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 use super::headers::Headers;
 use super::request::{HttpProbeRequest, failure_text};
 use super::url::Url;
-use crate::k8s::go_text::quote_bytes;
+use kq_k8s::go_text::quote_bytes;
 
 /// How many requests are made at most.
 const MAX_REQUESTS: usize = 10;

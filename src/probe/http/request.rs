@@ -4,9 +4,9 @@
 use super::headers::Headers;
 use super::redirect::Chain;
 use super::url::{ParseUrlError, Url, join_host_port};
-use crate::k8s::go_text::quote_bytes;
-use crate::k8s::pod::{ContainerPort, HttpGetAction};
 use crate::probe::{PortError, resolve_port};
+use kq_k8s::go_text::quote_bytes;
+use kq_k8s::pod::{ContainerPort, HttpGetAction};
 
 /// The request of a probe, before it is known whether it can be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@
 use super::body::{Body, Framing};
 use super::buffer::{Buffer, End, Failure, Line};
 use super::fields::{Field, Fields};
-use crate::k8s::go_text::{atoi, quote_bytes};
+use kq_k8s::go_text::{atoi, quote_bytes};
 
 /// How much of a head is kept to be shown.
 const SHOWN_HEAD_BYTES: usize = 64 * 1024;

@@ -3,9 +3,9 @@
 
 use super::rule::ProbeRule;
 use super::{Found, Probed};
-use crate::k8s::pod::{EnvVar, ExecAction, Handler, HttpGetAction, IntOrString, Probe, ProbeType};
 use crate::probe::http::build_request;
 use crate::probe::resolve_port;
+use kq_k8s::pod::{EnvVar, ExecAction, Handler, HttpGetAction, IntOrString, Probe, ProbeType};
 use std::collections::BTreeMap;
 
 pub(super) fn findings(probed: &Probed<'_>) -> Vec<Found> {

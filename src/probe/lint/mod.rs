@@ -11,11 +11,11 @@ mod rule;
 mod tests;
 mod timing;
 
-use crate::answer::{Basis, Finding, Missing, MissingFact, Severity, Subject, answer};
-use crate::k8s::defaults::with_defaults;
-use crate::k8s::pod::{Container, Pod, PodSpec, Probe, ProbeType};
-use crate::k8s::validation::{FieldError, validate_probes};
 use crate::probe::subject::{display_name, subjects};
+use kq_answer::{Basis, Finding, Missing, MissingFact, Severity, Subject, answer};
+use kq_k8s::defaults::with_defaults;
+use kq_k8s::pod::{Container, Pod, PodSpec, Probe, ProbeType};
+use kq_k8s::validation::{FieldError, validate_probes};
 use rule::ProbeRule;
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! The rules with their facts, severities and sentences.
 
-use crate::answer::{Rule, Severity, Wording};
-use crate::k8s::pod::ProbeType;
+use kq_answer::{Rule, Severity, Wording};
+use kq_k8s::pod::ProbeType;
 use serde::Serialize;
 
 /// A start that a busy node rarely achieves.

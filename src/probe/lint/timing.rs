@@ -6,7 +6,7 @@
 
 use super::rule::{ProbeRule, SlowStart};
 use super::{Found, Probed, field};
-use crate::k8s::pod::{Probe, ProbeType};
+use kq_k8s::pod::{Probe, ProbeType};
 
 /// A container that is killed earlier than this after its start may well not be up yet.
 const SLOW_START_SECONDS: i64 = 60;

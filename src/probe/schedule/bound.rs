@@ -1,6 +1,6 @@
 //! A duration with the sum that it results from.
 
-use crate::k8s::duration::GoDuration;
+use kq_k8s::duration::GoDuration;
 use serde::Serialize;
 use std::fmt;
 

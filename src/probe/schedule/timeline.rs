@@ -7,10 +7,10 @@
 
 use super::bound::{Bound, Sum};
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::duration::GoDuration;
-use crate::k8s::pod::{Container, Handler, Pod, Probe, ProbeType};
 use crate::probe::grace_period::{GracePeriods, KillReason};
 use crate::probe::worker::ProbeTiming;
+use kq_k8s::duration::GoDuration;
+use kq_k8s::pod::{Container, Handler, Pod, Probe, ProbeType};
 use serde::Serialize;
 use std::fmt;
 

@@ -19,13 +19,13 @@ use super::worker::{
     Action, Begun, Call, NewContainer, ProbeTiming, StepFacts, StepReason, StepReport, Worker,
     WorkerState,
 };
-use crate::answer::{Basis, Warning, WarningCode, Worded, answer};
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::duration::GoDuration;
-use crate::k8s::feature_gates::{FeatureGateError, FeatureGates};
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Container, Pod, Probe, ProbeType};
-use crate::k8s::version::{KubeletVersion, VersionSupport};
+use kq_answer::{Basis, Warning, WarningCode, Worded, answer};
+use kq_k8s::duration::GoDuration;
+use kq_k8s::feature_gates::{FeatureGateError, FeatureGates};
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{Container, Pod, Probe, ProbeType};
+use kq_k8s::version::{KubeletVersion, VersionSupport};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! A simulation as a table.
 
 use super::{SimulatedStep, Simulation, steps};
-use crate::output::table::{Column, Rows, Table, or_dash};
 use crate::probe::events::ProbeEvent;
 use crate::probe::worker::{Call, StepReason};
+use kq_output::table::{Column, Rows, Table, or_dash};
 use std::fmt;
 
 const COLUMNS: &[Column<SimulatedStep>] = &[
@@ -98,7 +98,7 @@ fn summary(simulation: &Simulation) -> String {
 
 impl fmt::Display for WithSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let summary = crate::output::terminal::plain(self.summary.clone());
+        let summary = kq_output::terminal::plain(self.summary.clone());
         write!(f, "{}\n{summary}\n", self.table)
     }
 }

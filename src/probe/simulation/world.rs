@@ -1,9 +1,9 @@
 //! The pod around a probe, as a trace changes it.
 
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::pod::ProbeType;
 use crate::probe::trace::{Changes, Trace, TraceState};
 use crate::probe::worker::{ContainerFacts, PodFacts, State};
+use kq_k8s::pod::ProbeType;
 
 /// What a status says between two steps.
 #[derive(Clone, Debug)]

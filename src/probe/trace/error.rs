@@ -2,7 +2,7 @@
 
 use super::KIND;
 use crate::facts::snapshot::API_VERSION;
-use crate::k8s::duration::GoDuration;
+use kq_k8s::duration::GoDuration;
 
 /// Why a text is no trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -4,7 +4,7 @@
 //! steps.
 
 use super::error::TraceError;
-use crate::k8s::nearest::nearest;
+use kq_k8s::nearest::nearest;
 use serde_json::{Map, Value};
 use std::fmt;
 

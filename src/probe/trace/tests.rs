@@ -298,7 +298,7 @@ proptest! {
         let json = serde_json::to_vec(&trace).expect("JSON");
         prop_assert_eq!(Trace::parse(&json, &mut Vec::new()), Ok(trace.clone()));
         let mut yaml = Vec::new();
-        crate::output::value::write_yaml(&mut yaml, &trace).expect("YAML");
+        kq_output::value::write_yaml(&mut yaml, &trace).expect("YAML");
         prop_assert_eq!(Trace::parse(&yaml, &mut Vec::new()), Ok(trace));
     }
 }

@@ -1,7 +1,7 @@
 //! The numbers of a probe in the kubelet, and the status of a pod for the worker, read from `v1.PodStatus`; an absent field is `None`.
 
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::pod::{ContainerState, ContainerStatus, PodStatus, Probe};
+use kq_k8s::pod::{ContainerState, ContainerStatus, PodStatus, Probe};
 use serde::Serialize;
 
 /// The parts of a pod's status that matter to probes.

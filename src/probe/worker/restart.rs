@@ -9,10 +9,10 @@
 //! `pkg/kubelet/kuberuntime/kuberuntime_manager.go` and `kuberuntime_container.go`.
 
 use super::facts::{PodFacts, State};
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Container, ContainerRestartRule, Pod, PodSpec, ProbeType};
 use crate::probe::grace_period::GracePeriod;
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{Container, ContainerRestartRule, Pod, PodSpec, ProbeType};
 use serde::Serialize;
 use std::fmt;
 

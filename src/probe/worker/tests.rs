@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Pod, ProbeType};
 use crate::probe::attempt::{Attempt, Cause};
 use crate::probe::results::{ResultsCache, Verdict};
 use crate::probe::retry::Conclusion;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{Pod, ProbeType};
 use serde_json::json;
 use std::sync::Arc;
 

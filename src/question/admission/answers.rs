@@ -4,13 +4,13 @@ use super::plan::check_pod_count;
 use super::start_pressure::{refusal, start_pressure};
 use super::{AdmissionNode, Detail, plan};
 use crate::admission::{DeviceDecision, NodePod, PodAdmission, qualified};
-use crate::answer::{Basis, Failure};
 use crate::facts::kubelet_config::PressureCondition;
 use crate::facts::node_object::NodeObject;
-use crate::k8s::pod::Pod;
-use crate::k8s::priority::is_critical_pod;
 use crate::preemption::{PodReadmission, Trace, readmit, restart_order};
 use crate::question::devices::admission::{DeviceAdmission, PluginStart};
+use kq_answer::{Basis, Failure};
+use kq_k8s::pod::Pod;
+use kq_k8s::priority::is_critical_pod;
 use std::borrow::Cow;
 
 /// Explains whether the kubelet of a node admits a pod. `ledger`: with the requests of each other pod.

@@ -3,7 +3,6 @@
 use super::cluster_nodes::Cluster;
 use super::order::sort;
 use super::{AdmissionNode, AdmissionOptions, Detail, Planned, plan};
-use crate::answer::{Assumption, Basis, Failure, WarningCode};
 use crate::edge::api_server::{ApiError, ApiServer};
 use crate::edge::clock::now;
 use crate::facts::lookup::{Lookup, Sourced};
@@ -11,12 +10,13 @@ use crate::facts::node_list::ListedNode;
 use crate::facts::node_object::NodeObject;
 use crate::facts::pod_selector::is_file;
 use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
-use crate::k8s::manifest::{Loaded, load};
-use crate::k8s::pod::Pod;
 use crate::node::{KubeletNode, KubeletOptions};
 use crate::preemption::{ClusterPreemption, NodeAnswer, NodeStanding, why_critical};
 use crate::question::kubelet_pods::as_of_kubelet;
 use anyhow::anyhow;
+use kq_answer::{Assumption, Basis, Failure, WarningCode};
+use kq_k8s::manifest::{Loaded, load};
+use kq_k8s::pod::Pod;
 use std::time::Duration;
 
 /// The part of the question that is the same for all nodes.

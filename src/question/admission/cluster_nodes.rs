@@ -1,7 +1,6 @@
 //! The nodes of a cluster and their pods, read from files or else from the API server.
 
 use super::AdmissionOptions;
-use crate::answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode};
 use crate::edge::api_server::ApiServer;
 use crate::edge::input::shown;
 use crate::edge::kubelet_files::read_node_list_file;
@@ -10,10 +9,11 @@ use crate::facts::node_list::{ListedNode, read_node_list};
 use crate::facts::pod_selector::{PodSelector, is_uid};
 use crate::facts::snapshot::RecordedPods;
 use crate::facts::workloads::effective_uid;
-use crate::k8s::manifest::{Loaded, load};
-use crate::k8s::pod::Pod;
 use crate::node::{of_file, of_files};
 use anyhow::anyhow;
+use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode};
+use kq_k8s::manifest::{Loaded, load};
+use kq_k8s::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The pods of all nodes, from files.

@@ -2,16 +2,16 @@
 
 use super::AdmissionNode;
 use crate::admission::{NodePod, qualified};
-use crate::answer::{Basis, Failure, Missing, MissingFact};
 use crate::facts::live::incomplete;
 use crate::facts::node_pods::{NodePods, Standing, StandingReason};
 use crate::facts::pod_selector::{PodSelector, nearest_pod};
 use crate::facts::snapshot::{PodSource, RecordedPods};
 use crate::facts::timestamp::Timestamp;
 use crate::facts::workloads::effective_uid;
-use crate::k8s::manifest::LoadedPod;
-use crate::k8s::pod::Pod;
 use anyhow::anyhow;
+use kq_answer::{Basis, Failure, Missing, MissingFact};
+use kq_k8s::manifest::LoadedPod;
+use kq_k8s::pod::Pod;
 
 /// The other pods of a node.
 pub struct ExistingPods<'n> {

@@ -2,14 +2,14 @@
 
 use super::AdmissionNode;
 use super::target_pod::{bind_static, pod_of_node};
-use crate::answer::{Basis, Failure};
 use crate::facts::pod_selector::is_file;
 use crate::facts::snapshot::{PodSource, Snapshot};
 use crate::facts::workloads::effective_uid;
-use crate::k8s::pod::Pod;
 use crate::node::{KubeletOptions, NamedFiles, Needs, NodeSpec};
 use crate::question::kubelet_pods::as_of_kubelet;
 use anyhow::anyhow;
+use kq_answer::{Basis, Failure};
+use kq_k8s::pod::Pod;
 
 /// The pod and the node of a question. A pod is named by NAMESPACE/NAME, by UID, or by the path of a manifest.
 #[derive(Clone, Debug, Default)]

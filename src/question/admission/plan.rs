@@ -6,15 +6,15 @@ use crate::admission::{
     DeviceDecision, Explanation, Facts, NodePod, Occupancy, explain, finally, qualified,
     refused_before,
 };
-use crate::answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode};
-use crate::k8s::pod::Pod;
-use crate::k8s::priority::is_critical_pod;
 use crate::preemption::apply::Target;
 use crate::preemption::{
     MOST_PODS, Outcome, PreemptionExplanation, PreemptionResult, Trace, explain_preemption,
     make_room,
 };
 use anyhow::anyhow;
+use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode};
+use kq_k8s::pod::Pod;
+use kq_k8s::priority::is_critical_pod;
 
 /// The kubelet's actions for a pod.
 pub struct Planned<'n> {

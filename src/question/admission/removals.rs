@@ -1,13 +1,13 @@
 //! The plan of `kq preempt apply`: the victims of a pod as steps, before a confirmation.
 
 use super::{AdmissionNode, Detail, Settled, has_ended, plan, random_order, settled, sort};
-use crate::answer::Failure;
-use crate::k8s::pod::Pod;
 use crate::preemption::apply::{
     ApplyResult, Check, PreemptionApply, Removal, RemovalOptions, StepReport, Target, successors,
     unfit, why_not,
 };
 use crate::preemption::{PodPreemption, PreemptionResult};
+use kq_answer::Failure;
+use kq_k8s::pod::Pod;
 
 /// The plan, as shown before the confirmation.
 pub struct PreemptionPlan {

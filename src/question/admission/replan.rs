@@ -6,8 +6,8 @@ use crate::admission::{NodePod, qualified};
 use crate::facts::runtime::ContainerState;
 use crate::facts::snapshot::Snapshot;
 use crate::facts::workloads::effective_uid;
-use crate::k8s::pod::Pod;
 use crate::preemption::apply::{Refreshed, ReplanResult, Target, planned_last};
+use kq_k8s::pod::Pod;
 use std::collections::BTreeSet;
 
 /// Reads the node and plans again, preferring the victims of the confirmed plan.

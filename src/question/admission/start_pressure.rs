@@ -2,11 +2,11 @@
 
 use super::AdmissionNode;
 use crate::admission::Refusal;
-use crate::answer::{Basis, Failure};
 use crate::eviction::{admit_under_pressure, compare, node_conditions, observe};
 use crate::facts::kubelet_config::{EvictionThreshold, PressureCondition};
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::Pod;
+use kq_answer::{Basis, Failure};
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::Pod;
 
 /// Returns the conditions of the eviction manager's first cycle. A starting kubelet has no earlier observations;
 /// a soft threshold decides only after its grace period.

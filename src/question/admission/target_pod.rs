@@ -2,19 +2,19 @@
 
 use super::{AdmissionNode, AdmissionOptions};
 use crate::admission::qualified;
-use crate::answer::{Assumption, Basis, Failure, Warning, WarningCode};
 use crate::edge::input::{read_input, shown};
 use crate::facts::pod_selector::{PodSelector, nearest_pod};
 use crate::facts::workloads::effective_uid;
-use crate::k8s::defaults::apply_default_tolerations;
-use crate::k8s::manifest::{Loaded, Source, Workload, load};
-use crate::k8s::nearest::nearest;
-use crate::k8s::pod::Pod;
-use crate::k8s::priority::{
-    SYSTEM_CLUSTER_CRITICAL, SYSTEM_NODE_CRITICAL, is_mirror_pod, is_static_pod, priority_of_class,
-};
 use crate::node::KubeletNode;
 use anyhow::anyhow;
+use kq_answer::{Assumption, Basis, Failure, Warning, WarningCode};
+use kq_k8s::defaults::apply_default_tolerations;
+use kq_k8s::manifest::{Loaded, Source, Workload, load};
+use kq_k8s::nearest::nearest;
+use kq_k8s::pod::Pod;
+use kq_k8s::priority::{
+    SYSTEM_CLUSTER_CRITICAL, SYSTEM_NODE_CRITICAL, is_mirror_pod, is_static_pod, priority_of_class,
+};
 use std::path::Path;
 
 impl AdmissionOptions {

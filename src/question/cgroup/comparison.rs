@@ -1,7 +1,6 @@
 //! The plan of a live node, compared with its kernel, for `diff` and `apply`.
 
 use super::live_node::LiveNode;
-use crate::answer::{Basis, Failure, Missing, Warning, WarningCode};
 use crate::cgroup::live::compare::Rounding;
 use crate::cgroup::live::diff::{Context, absent_controllers, diff};
 use crate::cgroup::live::difference::Difference;
@@ -15,14 +14,15 @@ use crate::facts::cgroup_tree::CgroupPath;
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::cpu_manager::{CpuState, load};
 use crate::facts::host::Text;
-use crate::facts::origin::Origin;
 use crate::facts::pod_selector::Selection;
 use crate::facts::resize::{RecordedResizes, RecordedResources, put_effective};
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::manifest::LoadedPod;
-use crate::k8s::pod::Pod;
 use anyhow::anyhow;
+use kq_answer::origin::Origin;
+use kq_answer::{Basis, Failure, Warning, WarningCode};
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::manifest::LoadedPod;
+use kq_k8s::pod::Pod;
 use std::cell::OnceCell;
 
 /// A live node, and the pods to compare.
@@ -275,7 +275,7 @@ impl Compared {
             Warning::new(WarningCode::NoController, text).about(controller)
         }));
         let mut basis = basis_of(node, &desired, &live.pods, formula, notes);
-        basis.lack_all(Missing::of_selection(&self.selection));
+        basis.lack_all(self.selection.missing());
         let differences = found.into_iter().map(Difference::into_owned).collect();
         Ok(Comparison { differences, basis, census: Census::of(pods(), runtime, &cgroups) })
     }

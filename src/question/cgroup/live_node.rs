@@ -1,7 +1,6 @@
 //! A described live node: the facts behind the questions about its cgroups.
 
 use super::gathered_tree::{GatheredTree, check_kubepods};
-use crate::answer::{Failure, Warning, WarningCode};
 use crate::cgroup::files::CgroupDriver;
 use crate::cgroup::knowledge::Knowledge;
 use crate::cgroup::live::place::{LiveOwner, live_cgroups};
@@ -15,11 +14,12 @@ use crate::facts::node::Node;
 use crate::facts::runtime::RuntimeFacts;
 use crate::facts::snapshot::Snapshot;
 use crate::facts::workloads::{Workloads, add_container_ids, effective_uid};
-use crate::k8s::defaults::{apply_api_defaults, apply_priority};
-use crate::k8s::manifest::{Loaded, LoadedPod};
-use crate::k8s::pod::Pod;
-use crate::k8s::qos::QosClass;
 use crate::node::{NodeDescription, NodeInputs, NodeOptions, cgroup_tree, config_of};
+use kq_answer::{Failure, Warning, WarningCode};
+use kq_k8s::defaults::{apply_api_defaults, apply_priority};
+use kq_k8s::manifest::{Loaded, LoadedPod};
+use kq_k8s::pod::Pod;
+use kq_k8s::qos::QosClass;
 use std::collections::BTreeSet;
 
 /// Everything that was found out about a node.

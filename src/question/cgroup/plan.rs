@@ -1,7 +1,6 @@
 //! The cgroups that the kubelet would set, for pods in files and for those of a node.
 
 use super::LiveNode;
-use crate::answer::{Basis, Failure, Missing, Warning, WarningCode};
 use crate::cgroup::knowledge::Knowledge;
 use crate::cgroup::plan::{Plan, RuntimeFormula, plan, select};
 use crate::cgroup::report::basis_of;
@@ -11,10 +10,11 @@ use crate::facts::lookup::{Lookup, Sourced};
 use crate::facts::node::Node;
 use crate::facts::pod_selector::Selection;
 use crate::facts::workloads::effective_uid;
-use crate::k8s::defaults::{apply_api_defaults, apply_priority};
-use crate::k8s::manifest::{Loaded, LoadedPod};
-use crate::k8s::priority::mark_static;
 use crate::node::{NodeDescription, tree_failure};
+use kq_answer::{Basis, Failure, Warning, WarningCode};
+use kq_k8s::defaults::{apply_api_defaults, apply_priority};
+use kq_k8s::manifest::{Loaded, LoadedPod};
+use kq_k8s::priority::mark_static;
 use std::collections::BTreeMap;
 
 /// Pods and their node.
@@ -161,7 +161,7 @@ impl PlanInput {
     /// Returns what a plan rests on.
     pub fn basis(&self, plan: &Plan<'_>) -> Basis {
         let mut basis = basis_of(&self.node, plan, &self.pods, self.formula, self.notes.clone());
-        basis.lack_all(Missing::of_selection(&self.selection));
+        basis.lack_all(self.selection.missing());
         basis
     }
 }

@@ -1,13 +1,13 @@
 //! The CPU time of each container when all are busy.
 
 use super::plan::PlanInput;
-use crate::answer::Failure;
 use crate::cgroup::plan::Plan;
 use crate::cgroup::shares::{CpuShares, Sibling, Values, shares};
 use crate::facts::cgroup_tree::CgroupPath;
-use crate::k8s::pod::ResourceName;
-use crate::k8s::quantity::Quantity;
 use anyhow::anyhow;
+use kq_answer::Failure;
+use kq_k8s::pod::ResourceName;
+use kq_k8s::quantity::Quantity;
 
 /// The way out without the kernel's values.
 const PLANNED: &str = "--planned divides by planned weights and quotas";

@@ -6,7 +6,6 @@ use crate::admission::{
     CheckReason, DeviceDecision, DeviceOutcome, DeviceReason, NodePod, Refusal, named_resources,
     qualified,
 };
-use crate::answer::{Basis, Failure, Missing, MissingFact};
 use crate::device::manager::allocate::{AllocationContext, Outcome, ResourceAllocation, in_order};
 use crate::device::manager::topology::{TopologyManager, TopologyPolicy};
 use crate::device::manager::{ManagerState, PodAdmission, SilentPlugins};
@@ -20,10 +19,11 @@ use crate::facts::node_object::NodeObject;
 use crate::facts::node_pods::NodePods;
 use crate::facts::runtime::ContainerState;
 use crate::facts::workloads::effective_uid;
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::pod::{Pod, ResourceList, ResourceName};
-use crate::k8s::quantity::Quantity;
 use crate::node::KubeletNode;
+use kq_answer::{Basis, Failure, Missing, MissingFact};
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::pod::{Pod, ResourceList, ResourceName};
+use kq_k8s::quantity::Quantity;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is taken for granted of a kubelet that starts.

@@ -1,12 +1,12 @@
 //! The devices of a node and their holders.
 
 use super::unknown_pod;
-use crate::answer::Failure;
 use crate::device::list::{Asked, DeviceList};
 use crate::facts::node_pods::NodePods;
 use crate::facts::pod_selector::Selection;
 use crate::node::{FactKey, KubeletNode, Needs};
 use anyhow::anyhow;
+use kq_answer::Failure;
 
 /// Returns the facts that the list needs.
 pub fn device_list_needs(asked: Asked) -> Needs {

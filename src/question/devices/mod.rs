@@ -17,11 +17,11 @@ pub mod verify;
 
 pub use manifest::manifest_pods;
 
-use crate::answer::Failure;
 use crate::facts::pod_selector::PodSelector;
-use crate::k8s::nearest::nearest;
 use crate::node::KubeletNode;
 use anyhow::anyhow;
+use kq_answer::Failure;
+use kq_k8s::nearest::nearest;
 
 /// Refuses a pod that is not among those that are known: namespace, name and UID each. One that was left
 /// out because it could not be read is reported with its reason.

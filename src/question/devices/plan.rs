@@ -6,7 +6,6 @@ use super::admission::{
 use super::topology::TopologyOptions;
 use super::unknown_pod;
 use crate::admission::qualified;
-use crate::answer::{Assumption, Basis, Failure, Missing, MissingFact, Warning, WarningCode};
 use crate::device::manager::allocate::{
     AllocationContext, Choice, Outcome, Pool, Preference, in_order,
 };
@@ -20,9 +19,10 @@ use crate::facts::devices::DeviceFacts;
 use crate::facts::live::incomplete;
 use crate::facts::node_pods::{NodePods, Standing};
 use crate::facts::pod_selector::PodSelector;
-use crate::k8s::pod::{OsRefusal, Pod};
 use crate::node::{FactKey, KubeletNode, Needs};
 use anyhow::anyhow;
+use kq_answer::{Assumption, Basis, Failure, Missing, MissingFact, Warning, WarningCode};
+use kq_k8s::pod::{OsRefusal, Pod};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a reboot leaves. The boot does not touch the checkpoint, and the manager asks the runtime which containers run

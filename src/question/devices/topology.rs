@@ -1,17 +1,17 @@
 //! The topology manager of a node, from its configuration and its NUMA nodes.
 
-use crate::answer::{Assumption, Basis};
-use crate::answer::{Failure, Warning, WarningCode};
 use crate::device::manager::hints::HintNodes;
 use crate::device::manager::topology::{TopologyManager, TopologyPolicy};
 use crate::device::manager::{Device, ManagerState};
 use crate::device::plan::UnknownFacts;
 use crate::device::reconstruct::some;
-use crate::facts::origin::Origin;
 use crate::facts::snapshot::Snapshot;
-use crate::k8s::cpuset::CpuSet;
 use crate::node::KubeletNode;
 use anyhow::anyhow;
+use kq_answer::origin::Origin;
+use kq_answer::{Assumption, Basis};
+use kq_answer::{Failure, Warning, WarningCode};
+use kq_k8s::cpuset::CpuSet;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is said of the topology manager over what the node says.

@@ -1,6 +1,5 @@
 //! The state files of a kubelet.
 
-use crate::answer::Failure;
 use crate::device::verify::{Content, StateFileContent, Verification, VerifyContext};
 use crate::edge::host::ReadError;
 use crate::facts::checkpoint::StateFile;
@@ -10,9 +9,10 @@ use crate::facts::host::Text;
 use crate::facts::kubelet_process::DEFAULT_ROOT_DIR;
 use crate::facts::node_pods::NodePods;
 use crate::facts::snapshot::Snapshot;
-use crate::k8s::feature_gates::Gate;
 use crate::node::KubeletNode;
 use anyhow::anyhow;
+use kq_answer::Failure;
+use kq_k8s::feature_gates::Gate;
 use std::borrow::Cow;
 
 /// The kubelet's folder unless a source names another.

@@ -1,12 +1,12 @@
 //! The Node object's conditions and the kubelet's certificates.
 
 use super::rule::{Certificates, Conditions, NodeRule};
-use crate::answer::{Finding, Subject};
 use crate::facts::certificates::Certificate;
 use crate::facts::snapshot::Snapshot;
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::duration::GoDuration;
 use crate::node::KubeletNode;
+use kq_answer::{Finding, Subject};
+use kq_k8s::duration::GoDuration;
 
 /// The kubelet reports at least this often: `nodeStatusReportFrequency`, doubled for a slow API server.
 const STALE_SECONDS: i64 = 2 * 300;

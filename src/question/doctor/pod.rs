@@ -3,9 +3,6 @@
 use super::pod_fact::{PodFact, seconds};
 use super::restart::victims_of_next;
 use crate::admission::qualified;
-use crate::answer::{
-    Basis, Failure, Finding, Missing, MissingFact, Severity, Subject, Worded, answer,
-};
 use crate::cgroup::live::difference::Verdict;
 use crate::cgroup::live::place::{LiveOwner, Part, live_cgroups};
 use crate::cgroup::live::show::Usage;
@@ -15,12 +12,7 @@ use crate::facts::kubelet_config::Signal;
 use crate::facts::pod_selector::{PodSelector, Selection, nearest_pod};
 use crate::facts::workloads::effective_uid;
 use crate::image_gc::plan::Trigger;
-use crate::k8s::feature_gates::FeatureGates;
-use crate::k8s::pod::{ContainerStatus, Pod, ProbeType};
-use crate::k8s::priority::is_critical_pod;
-use crate::k8s::qos::effective_qos_class;
 use crate::node::KubeletNode;
-use crate::output::table::{Column, Rows, Table, or_dash};
 use crate::probe::schedule::{Milestone, Since, timeline};
 use crate::question::admission::{AdmissionNode, Detail, plan, sort};
 use crate::question::cgroup::Compared;
@@ -29,6 +21,12 @@ use crate::question::eviction::{EvictionOptions, RankedNode};
 use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
 use crate::question::probes::fill_in;
 use anyhow::anyhow;
+use kq_answer::{Basis, Failure, Finding, Missing, MissingFact, Severity, Subject, Worded, answer};
+use kq_k8s::feature_gates::FeatureGates;
+use kq_k8s::pod::{ContainerStatus, Pod, ProbeType};
+use kq_k8s::priority::is_critical_pod;
+use kq_k8s::qos::effective_qos_class;
+use kq_output::table::{Column, Rows, Table, or_dash};
 use schemars::JsonSchema;
 use serde::Serialize;
 

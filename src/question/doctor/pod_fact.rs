@@ -1,10 +1,10 @@
 //! The facts in the report of a pod, and their sentences.
 
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::duration::GoDuration;
-use crate::k8s::pod::ProbeType;
-use crate::output::units::bytes;
 use crate::probe::schedule::Milestone;
+use kq_k8s::duration::GoDuration;
+use kq_k8s::pod::ProbeType;
+use kq_output::units::bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;

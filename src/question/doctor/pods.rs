@@ -1,7 +1,6 @@
 //! Containers that are throttled, OOM-killed, near their memory limit, or started again.
 
 use super::rule::{MemoryLimit, NodeRule, OomKills, Restarts, Throttling};
-use crate::answer::{Finding, Severity, Subject};
 use crate::cgroup::files::CgroupDriver;
 use crate::cgroup::live::place::{LiveOwner, Part, live_cgroups};
 use crate::cgroup::live::show::Usage;
@@ -9,10 +8,11 @@ use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts};
 use crate::facts::snapshot::Snapshot;
 use crate::facts::workloads::Workloads;
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{ByName, Container, ContainerStatus, Pod, ProbeType};
 use crate::probe::lint::ProbeLint;
+use kq_answer::{Finding, Severity, Subject};
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{ByName, Container, ContainerStatus, Pod, ProbeType};
 
 /// A container that is throttled in fewer periods has its limit for peaks.
 const THROTTLED_PERCENT: u64 = 25;

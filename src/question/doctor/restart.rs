@@ -2,11 +2,11 @@
 
 use super::rule::{Headroom, NodeRule, Restart};
 use crate::admission::qualified;
-use crate::answer::{Failure, Finding, Subject};
-use crate::k8s::pod::{Container, Pod, ResourceName};
-use crate::k8s::quantity::{Format, Quantity};
 use crate::preemption::ReadmissionResult;
 use crate::question::admission::{AdmissionNode, Detail, Planned, plan, readmit_all, sort};
+use kq_answer::{Failure, Finding, Subject};
+use kq_k8s::pod::{Container, Pod, ResourceName};
+use kq_k8s::quantity::{Format, Quantity};
 
 pub(super) fn restart(about: &AdmissionNode) -> Vec<Finding> {
     let of_node = |state| Finding::of(Subject::Node, &NodeRule::KubeletRestart(state));

@@ -4,9 +4,9 @@ use super::rule::{
     Certificates, Conditions, Devices, Eviction, Headroom, ImageGc, MemoryLimit, OomKills, Restart,
     Restarts, Throttling,
 };
-use crate::answer::Wording;
 use crate::facts::certificates::CertificateUsage;
-use crate::output::units::bytes;
+use kq_answer::Wording;
+use kq_output::units::bytes;
 
 impl Conditions {
     pub(super) fn wording(&self) -> Wording {

@@ -1,7 +1,6 @@
 //! The state and fate of one image, and the disk that holds the images.
 
 use super::{ImageFsUsage, collected_containers, container_policy, plan_collection};
-use crate::answer::Failure;
 use crate::image_gc::containers::GcTrigger;
 use crate::image_gc::cycle::ImageFs;
 use crate::image_gc::disk::{DiskFacts, ImageDisk};
@@ -12,6 +11,7 @@ use crate::image_gc::plan::{ImageGcPlan, Trigger};
 use crate::image_gc::uses::Uses;
 use crate::node::{FactKey, KubeletNode, Needs};
 use anyhow::anyhow;
+use kq_answer::Failure;
 use std::collections::BTreeSet;
 
 /// Returns the facts that the explanation of an image needs.

@@ -1,6 +1,5 @@
 //! Unwise settings of image garbage collection.
 
-use crate::answer::{Warning, WarningCode};
 use crate::facts::filesystems::FolderRole;
 use crate::facts::kubelet_config::{
     EvictionSettings, EvictionThreshold, parse_eviction_thresholds,
@@ -10,6 +9,7 @@ use crate::image_gc::cycle::Keys;
 use crate::image_gc::lint::{Disks, GcLint, LintInput};
 use crate::image_gc::uses::{Uses, listed};
 use crate::node::{KubeletNode, Needs};
+use kq_answer::{Warning, WarningCode};
 use std::collections::BTreeSet;
 
 /// Returns the facts that the rules need.

@@ -9,7 +9,6 @@ pub mod lint;
 pub use crate::image_gc::plan::Trigger;
 
 use super::disk_pressure::PressureFacts;
-use crate::answer::{Answer, Basis, Failure, Missing, MissingFact};
 use crate::eviction::Pressure;
 use crate::eviction::pressure_view::follows;
 use crate::facts::filesystems::FolderRole;
@@ -25,9 +24,10 @@ use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::policy_report::{GcPolicy, PolicySources};
 use crate::image_gc::reason::Consequence;
 use crate::image_gc::uses::Uses;
-use crate::k8s::pod::Pod;
 use crate::node::{KubeletNode, Needs};
 use anyhow::anyhow;
+use kq_answer::{Answer, Basis, Failure, Missing, MissingFact};
+use kq_k8s::pod::Pod;
 use serde::Serialize;
 use std::collections::BTreeSet;
 

@@ -1,15 +1,15 @@
 //! The containers of probes in the runtime.
 
 use super::pods::{NOT_QUERIED, ProbedPod, fill_in};
-use crate::answer::Failure;
 use crate::facts::runtime::{Container as Running, ContainerState};
 use crate::facts::workloads::effective_uid;
-use crate::k8s::nearest::nearest;
-use crate::k8s::pod::{Container, ContainerStatus, Pod, Probe, ProbeType};
 use crate::node::KubeletNode;
 use crate::probe::subject::display_name;
 use crate::probe::worker::{PodFacts, State};
 use anyhow::anyhow;
+use kq_answer::Failure;
+use kq_k8s::nearest::nearest;
+use kq_k8s::pod::{Container, ContainerStatus, Pod, Probe, ProbeType};
 
 /// Replaces the probes of a container by one.
 pub fn put(pod: &mut Pod, container: &str, kind: Option<ProbeType>, probe: Probe) {

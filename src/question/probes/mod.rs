@@ -14,7 +14,7 @@ pub use pods::{
 };
 pub use targets::{Place, Seen, Targets, refused};
 
-use crate::k8s::pod::{Pod, Probe, ProbeType};
+use kq_k8s::pod::{Pod, Probe, ProbeType};
 
 /// Which probes of pods are meant, and with which numbers.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,18 +1,18 @@
 //! Pods with their IPs and sandboxes.
 
-use crate::answer::{Failure, Missing, MissingFact};
 use crate::facts::live::adopt_uid;
 use crate::facts::pod_selector::{PodSelector, nearest_pod};
 use crate::facts::runtime::{RuntimeFacts, Sandbox};
 use crate::facts::workloads::{add_container_ids, effective_uid};
-use crate::k8s::defaults::apply_probe_defaults;
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::manifest::{Note, NoteKind};
-use crate::k8s::pod::Pod;
 use crate::node::KubeletNode;
 use crate::probe::lint::ProbeLint;
 use crate::probe::subject::display_name;
 use anyhow::anyhow;
+use kq_answer::{Failure, Missing, MissingFact};
+use kq_k8s::defaults::apply_probe_defaults;
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::manifest::{Note, NoteKind};
+use kq_k8s::pod::Pod;
 use std::path::Path;
 
 /// The reason for an IP that the answer does not need.

@@ -3,15 +3,10 @@
 use super::ProbeSelection;
 use super::containers::{container_id, put, running};
 use super::pods::{ProbedPod, ProbedPods, Purpose, fill_in};
-use crate::answer::{Assumption, Basis, Failure, Missing, Warning, WarningCode, Worded};
 use crate::edge::probe::run::{Ran, Wire};
 use crate::facts::events::PodEvent;
-use crate::facts::origin::Origin;
 use crate::facts::runtime::Sandbox;
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::duration::GoDuration;
-use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Container, OsRefusal, Pod, Probe, ProbeType};
 use crate::node::KubeletNode;
 use crate::probe::plan::{ProbePlan, plan};
 use crate::probe::report::{Outcome, ProbeReport, ProbeRun, ProbeVerdict, Sourced};
@@ -22,6 +17,11 @@ use crate::probe::{
     Conclusion, Job, JobFacts, ProbeResult, Target, Unsendable, grpc_user_agent, user_agent,
 };
 use anyhow::anyhow;
+use kq_answer::origin::Origin;
+use kq_answer::{Assumption, Basis, Failure, Missing, Warning, WarningCode, Worded};
+use kq_k8s::duration::GoDuration;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{Container, OsRefusal, Pod, Probe, ProbeType};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -194,7 +194,7 @@ impl Targets {
         let mut basis = Basis::default();
         let version = kubelet.version.to_string();
         basis.know("kubeletVersion", version, kubelet.version_origin.clone());
-        node.kubelet_start.iter().for_each(|start| basis.know_start(start));
+        node.kubelet_start.iter().for_each(|start| start.record(&mut basis));
         basis.warn_all(node.notes.iter().cloned());
         if kubelet.version_origin == Origin::Assumed {
             basis.assume(Assumption::new(

@@ -2,7 +2,6 @@
 
 use super::resize::resize;
 use super::state::NodeState;
-use crate::answer::{Basis, Failure};
 use crate::facts::config_on_disk::{ConfigContent, ConfigText};
 use crate::facts::devices::CheckpointFact;
 use crate::facts::host::Text;
@@ -10,7 +9,6 @@ use crate::facts::kubelet_config::{field_names, path_parts};
 use crate::facts::kubelet_process::as_started;
 use crate::facts::lookup::Lookup;
 use crate::facts::node_object::{NodeObject, NodeTaint};
-use crate::facts::origin::Origin;
 use crate::facts::pod_selector::{PodSelector, nearest_pod};
 use crate::facts::redaction::redact_pods;
 use crate::facts::runtime::{ContainerState, LowLevelRuntime};
@@ -19,13 +17,15 @@ use crate::facts::snapshot::RecordedPods;
 use crate::facts::state_files::STATE_FILES;
 use crate::facts::stats_summary::FsStats;
 use crate::facts::workloads::effective_uid;
-use crate::k8s::manifest::LoadedPod;
-use crate::k8s::nearest::nearest;
-use crate::k8s::pod::{Pod, ResourceName};
-use crate::k8s::priority::mark_static;
-use crate::k8s::quantity::{Format, Quantity};
 use crate::what_if::change::{Change, TaintChange};
 use anyhow::{Context, anyhow};
+use kq_answer::origin::Origin;
+use kq_answer::{Basis, Failure};
+use kq_k8s::manifest::LoadedPod;
+use kq_k8s::nearest::nearest;
+use kq_k8s::pod::{Pod, ResourceName};
+use kq_k8s::priority::mark_static;
+use kq_k8s::quantity::{Format, Quantity};
 use std::collections::BTreeMap;
 
 /// The checkpoint of the device manager.

@@ -5,14 +5,14 @@
 
 use super::pods::Transition;
 use crate::admission::qualified;
-use crate::answer::{Finding, Subject};
 use crate::facts::cgroup_mode::CgroupVersion;
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::pod::Pod;
-use crate::k8s::priority::is_static_pod;
-use crate::k8s::qos::{QosClass, effective_qos_class};
 use crate::node::KubeletNode;
 use crate::what_if::WhatIfRule;
+use kq_answer::{Finding, Subject};
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::pod::Pod;
+use kq_k8s::priority::is_static_pod;
+use kq_k8s::qos::{QosClass, effective_qos_class};
 
 /// A behaviour that changed.
 struct Behaviour {

@@ -2,15 +2,15 @@
 
 use super::pods::Transition;
 use crate::admission::qualified;
-use crate::answer::{Certainty, Failure};
 use crate::device::reconstruct::asked_devices;
 use crate::facts::devices::{CheckpointEntry, CheckpointFact};
 use crate::facts::workloads::effective_uid;
-use crate::k8s::pod::{ByName, Container, Pod, ResourceName};
 use crate::preemption::ReadmissionResult;
 use crate::question::admission::{AdmissionNode, KubeletStart};
 use crate::question::devices::admission::PluginStart;
 use crate::what_if::{OpenCause, PodOutcome, PodResult, StartFinding};
+use kq_answer::{Certainty, Failure};
+use kq_k8s::pod::{ByName, Container, Pod, ResourceName};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The panic of a kubelet that looks up an unknown device.

@@ -1,13 +1,13 @@
 //! The pods that the eviction manager evicts.
 
 use super::pods::{PodEffects, Transition};
-use crate::answer::{Basis, Failure};
 use crate::eviction::{compare, observe};
 use crate::facts::kubelet_config::Signal;
 use crate::node::KubeletNode;
 use crate::question::admission::{AdmissionNode, start_pressure};
 use crate::question::eviction::{EvictionOptions, RankedNode};
 use crate::what_if::{OpenCause, PodResult};
+use kq_answer::{Basis, Failure};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Transition<'_> {

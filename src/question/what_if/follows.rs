@@ -4,21 +4,21 @@ use super::described::Described;
 use super::pods::Transition;
 use super::state::NodeState;
 use crate::admission::qualified;
-use crate::answer::{Finding, Subject};
 use crate::eviction::{compare, observe};
 use crate::facts::kubelet_config::Signal;
 use crate::facts::node::Node;
 use crate::facts::node_object::NodeObject;
 use crate::image_gc::plan::{Trigger, names};
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::pod::{Container, ResourceName};
-use crate::k8s::priority::is_static_pod;
-use crate::k8s::quantity::{Format, Quantity};
 use crate::question::eviction::{EvictionOptions, RankedNode};
 use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
 use crate::what_if::{
     AllocatableChange, EvictionChange, ImageGcChange, PodOutcome, PodResult, WhatIfRule,
 };
+use kq_answer::{Finding, Subject};
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::pod::{Container, ResourceName};
+use kq_k8s::priority::is_static_pod;
+use kq_k8s::quantity::{Format, Quantity};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the node after changes with the capacity and the allocatable resources that its kubelet reports then: the

@@ -22,10 +22,10 @@ pub use state::NodeState;
 use self::described::Described;
 use self::follows::with_allocatable;
 use self::pods::{PodEffects, Transition};
-use crate::answer::{Basis, Failure, Finding, Severity, Subject};
 use crate::node::{FactKey, Needs};
 use crate::what_if::change::Change;
 use crate::what_if::{PodResult, StartFinding, Step, WhatIf, WhatIfRule};
+use kq_answer::{Basis, Failure, Finding, Severity, Subject};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 

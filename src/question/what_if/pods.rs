@@ -4,15 +4,15 @@ use super::described::Described;
 use super::state::NodeState;
 use super::ties::leave_ties_open;
 use crate::admission::{qualified, untolerated_taint};
-use crate::answer::{Basis, Failure, Finding, Subject};
 use crate::facts::checkpoint::pod_allocation::PodAllocations;
-use crate::k8s::pod::Pod;
-use crate::k8s::priority::is_static_pod;
 use crate::node::KubeletNode;
 use crate::preemption::{ReadmissionResult, Readmitted};
 use crate::question::admission::{AdmissionNode, Detail, plan, readmit_all, sort};
 use crate::what_if::change::Change;
 use crate::what_if::{OpenCause, PodFate, PodOutcome, PodResult, RestartCause, WhatIfRule};
+use kq_answer::{Basis, Failure, Finding, Subject};
+use kq_k8s::pod::Pod;
+use kq_k8s::priority::is_static_pod;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,15 +4,15 @@ use super::apply::{ALLOCATED, id, pod_of, pods};
 use super::pods::admission_node;
 use super::state::NodeState;
 use crate::admission::qualified;
-use crate::answer::Failure;
 use crate::facts::checkpoint::pod_allocation;
 use crate::facts::host::Text;
-use crate::k8s::pod::{Pod, ResourceName};
-use crate::k8s::priority::is_static_pod;
-use crate::k8s::qos::{QosClass, computed_qos_class, effective_qos_class};
 use crate::question::admission::{AdmissionNode, Detail, plan, sort};
 use crate::what_if::change::{Change, Resize};
 use anyhow::anyhow;
+use kq_answer::Failure;
+use kq_k8s::pod::{Pod, ResourceName};
+use kq_k8s::priority::is_static_pod;
+use kq_k8s::qos::{QosClass, computed_qos_class, effective_qos_class};
 use std::collections::BTreeMap;
 
 pub(super) fn resize(

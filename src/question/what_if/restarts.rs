@@ -5,11 +5,11 @@ use crate::facts::checkpoint::pod_allocation;
 use crate::facts::host::Text;
 use crate::facts::runtime::ContainerState;
 use crate::facts::workloads::effective_uid;
-use crate::k8s::feature_gates::Gate;
-use crate::k8s::pod::{Container, Pod, ResourceName};
-use crate::k8s::priority::is_static_pod;
 use crate::question::admission::AdmissionNode;
 use crate::what_if::RestartCause;
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::pod::{Container, Pod, ResourceName};
+use kq_k8s::priority::is_static_pod;
 use std::collections::BTreeMap;
 
 /// The resources that the kubelet gave to running containers.

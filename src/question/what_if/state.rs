@@ -1,6 +1,5 @@
 //! A node before and after changes: its facts, and the options that override them.
 
-use crate::answer::{Basis, Failure};
 use crate::cgroup::live::place::kubelet_roots;
 use crate::edge::kubelet_files::read_node_object;
 use crate::facts::cgroup_mode::CgroupVersion;
@@ -11,13 +10,14 @@ use crate::facts::kubelet_config::{Source, other_defaults};
 use crate::facts::live::config_source;
 use crate::facts::lookup::Lookup;
 use crate::facts::snapshot::{RecordedConfig, Snapshot};
-use crate::k8s::manifest::Loaded;
-use crate::k8s::pod::ResourceName;
-use crate::k8s::quantity::{Format, Quantity};
-use crate::k8s::version::KubeletVersion;
 use crate::kubelet_start::{Machine, StartExamination, StartFacts, examine};
 use crate::node::{KubeletFlags, KubeletNode, KubeletOptions, NodeOptions, of_file};
 use crate::question::cgroup::{GatheredTree, LiveNode};
+use kq_answer::{Basis, Failure};
+use kq_k8s::manifest::Loaded;
+use kq_k8s::pod::ResourceName;
+use kq_k8s::quantity::{Format, Quantity};
+use kq_k8s::version::KubeletVersion;
 use serde_json::{Value, json};
 
 /// The facts of a node, and the options that override them.

@@ -1,13 +1,13 @@
 //! Outcomes that depend on chance, among pods that were created in the same second.
 
 use crate::admission::qualified;
-use crate::answer::Failure;
-use crate::k8s::pod::Pod;
-use crate::k8s::priority::is_static_pod;
 use crate::preemption::{ReadmissionResult, are_tied};
 use crate::question::admission::{AdmissionNode, KubeletStart};
 use crate::question::devices::admission::PluginStart;
 use crate::what_if::{OpenCause, PodOutcome, PodResult};
+use kq_answer::Failure;
+use kq_k8s::pod::Pod;
+use kq_k8s::priority::is_static_pod;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most admissions that are simulated: those of 110 pods of which 90 share a second.

@@ -2,12 +2,12 @@
 
 use super::pods::Transition;
 use crate::admission::qualified;
-use crate::answer::{Failure, Finding, Subject};
 use crate::cgroup::plan::{Owner, PlannedCgroup};
 use crate::facts::cgroup_mode::CgroupVersion;
 use crate::question::cgroup::plan::PlanInput;
 use crate::what_if::change::{Change, Resize};
 use crate::what_if::{PodOutcome, ValueChange, WhatIfRule, Written};
+use kq_answer::{Failure, Finding, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The identity of a value: the part of the node or the QoS class, the pod, the container, and the file.

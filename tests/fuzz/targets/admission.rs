@@ -6,11 +6,11 @@ use kq::facts::node_pods::StandingReason;
 use kq::admission::{DeviceDecision, Facts, NodePod, Occupancy, explain};
 use kq::facts::node_object::NodeObject;
 use kq::facts::stats_summary::StatsSummary;
-use kq::k8s::defaults::{apply_api_defaults, apply_placement_defaults, apply_priority};
-use kq::k8s::kubelet_rules::KubeletRules;
-use kq::k8s::pod::Pod;
-use kq::k8s::priority::is_preemptable;
-use kq::k8s::version::KubeletVersion;
+use kq_k8s::defaults::{apply_api_defaults, apply_placement_defaults, apply_priority};
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::Pod;
+use kq_k8s::priority::is_preemptable;
+use kq_k8s::version::KubeletVersion;
 use kq::preemption::{Outcome, Trace, explain_preemption, make_room, readmit};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Ok(node) = serde_json::from_slice::<NodeObject>(&bytes[at + BETWEEN.len()..]) else {
         return;
     };
-    let pods = kq::k8s::manifest::load("fuzz", &bytes[..at]).pods.into_iter();
+    let pods = kq_k8s::manifest::load("fuzz", &bytes[..at]).pods.into_iter();
     let pods: Vec<Pod> = pods.map(|loaded| loaded.pod).collect();
     for version in [KubeletVersion::OLDEST, KubeletVersion::NEWEST] {
         let rules = KubeletRules::for_version(version);

@@ -2,7 +2,7 @@
 //! is read again.
 #![no_main]
 
-use kq::k8s::go_json::{check_syntax, decode, push_string};
+use kq_k8s::go_json::{check_syntax, decode, push_string};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 

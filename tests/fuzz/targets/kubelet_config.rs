@@ -4,9 +4,9 @@
 
 use kq::facts::allocatable::reservations;
 use kq::facts::kubelet_config::{CgroupMode, Source, effective, merge, read, validate};
-use kq::k8s::feature_gates::FeatureGates;
-use kq::k8s::version::KubeletVersion;
-use kq::k8s::yaml;
+use kq_k8s::feature_gates::FeatureGates;
+use kq_k8s::version::KubeletVersion;
+use kq_k8s::yaml;
 use serde_json::Value;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {

@@ -2,16 +2,16 @@
 //! defaults, QoS class and totals can be had of it.
 #![no_main]
 
-use kq::k8s::defaults::apply_api_defaults;
-use kq::k8s::feature_gates::FeatureGates;
-use kq::k8s::kubelet_rules::KubeletRules;
-use kq::k8s::pod::Pod;
-use kq::k8s::qos::{computed_qos_class, effective_qos_class};
-use kq::k8s::resources::{ResourceOptions, Side, pod_total};
-use kq::k8s::version::KubeletVersion;
+use kq_k8s::defaults::apply_api_defaults;
+use kq_k8s::feature_gates::FeatureGates;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::Pod;
+use kq_k8s::qos::{computed_qos_class, effective_qos_class};
+use kq_k8s::resources::{ResourceOptions, Side, pod_total};
+use kq_k8s::version::KubeletVersion;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let loaded = kq::k8s::manifest::load("fuzz", bytes);
+    let loaded = kq_k8s::manifest::load("fuzz", bytes);
     for problem in &loaded.problems {
         assert!(!problem.to_string().is_empty());
     }
@@ -22,7 +22,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         assert!(!loaded.pod.metadata.namespace.is_empty());
         assert!(!loaded.pod.metadata.uid.contains(['/', '_']));
         if loaded.source.workload.is_none() {
-            assert_eq!(kq::k8s::validation::validate(&loaded.pod), []);
+            assert_eq!(kq_k8s::validation::validate(&loaded.pod), []);
         }
         for version in [KubeletVersion::OLDEST, KubeletVersion::NEWEST] {
             add_up(loaded.pod.clone(), &KubeletRules::for_version(version));

@@ -2,7 +2,7 @@
 //! without a panic, and nobody can put lines of their own into a request.
 #![no_main]
 
-use kq::k8s::pod::{HttpGetAction, HttpHeader, IntOrString};
+use kq_k8s::pod::{HttpGetAction, HttpHeader, IntOrString};
 use kq::probe::http::{Follow, build_request};
 
 libfuzzer_sys::fuzz_target!(|input: (&str, &str, &str, &str, Vec<Vec<u8>>)| {

@@ -2,20 +2,20 @@
 //! is stored of them reads back as it was stored.
 #![no_main]
 
-use kq::k8s::kubelet_rules::KubeletRules;
-use kq::k8s::duration::GoDuration;
-use kq::k8s::pod::Pod;
-use kq::k8s::defaults::apply_probe_defaults;
-use kq::k8s::validation::validate_probes;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::duration::GoDuration;
+use kq_k8s::pod::Pod;
+use kq_k8s::defaults::apply_probe_defaults;
+use kq_k8s::validation::validate_probes;
 use kq::probe::lint::ProbeLint;
-use kq::answer::Basis;
+use kq_answer::Basis;
 use kq::probe::report::ProbeVerdict;
 use kq::probe::subject::subjects;
 use kq::probe::{JobFacts, Status, Target, plan, predicted_statuses};
 use std::sync::Arc;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    for loaded in kq::k8s::manifest::load("fuzz", bytes).pods {
+    for loaded in kq_k8s::manifest::load("fuzz", bytes).pods {
         let mut stored = loaded.pod.clone();
         stored.redact();
         let text = serde_json::to_string(&stored).expect("a pod can be written");
@@ -26,7 +26,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         apply_probe_defaults(&mut pod);
         assert_eq!(pod, once);
         assert!(validate_probes(&pod).iter().all(|error| error.path.starts_with("spec.")));
-        let _ = kq::answer::finding_view::wide(&ProbeLint::of([&pod]).items).to_string();
+        let _ = kq_answer::finding_view::wide(&ProbeLint::of([&pod]).items).to_string();
         let pod = Arc::new(pod);
         let facts = JobFacts {
             pod_ip: Ok("10.1.2.3"),

@@ -2,7 +2,7 @@
 //! parses to the same amount and text.
 #![no_main]
 
-use kq::k8s::quantity::{Format, Quantity};
+use kq_k8s::quantity::{Format, Quantity};
 use std::cmp::Ordering;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {

@@ -21,8 +21,8 @@ use kq::facts::node::Node;
 use kq::facts::resize::{RecordedResources, put_effective};
 use kq::facts::snapshot::Snapshot;
 use kq::facts::workloads::{Workloads, add_container_ids};
-use kq::k8s::defaults::{apply_api_defaults, apply_priority};
-use kq::k8s::manifest::LoadedPod;
+use kq_k8s::defaults::{apply_api_defaults, apply_priority};
+use kq_k8s::manifest::LoadedPod;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Ok(snapshot) = Snapshot::parse(bytes) else { return };

@@ -414,7 +414,7 @@ fn formats_hold_the_same() {
     let node = FakeNode::new().snapshot();
     let json = healthy_answer();
     let yaml = examine(&node, "-oyaml").stdout;
-    assert_eq!(kq::k8s::yaml::read(&yaml).expect("kq reads its own YAML").value, json);
+    assert_eq!(kq_k8s::yaml::read(&yaml).expect("kq reads its own YAML").value, json);
     assert_eq!(
         json["summary"],
         json!({ "OK": 25, "WARNING": 0, "ERROR": 0, "UNKNOWN": 0, "INFO": 0 })

@@ -195,7 +195,7 @@ fn formats_hold_the_same() {
     assert_eq!(table.text(), wide.text(), "there is nothing to widen");
     let json = kq("cgroup explain cpu.weight 35").json();
     let yaml = kq("cgroup explain cpu.weight 35 -o yaml").run().stdout;
-    let read = kq::k8s::yaml::read(&yaml).expect("kq reads its own YAML");
+    let read = kq_k8s::yaml::read(&yaml).expect("kq reads its own YAML");
     assert_eq!(read.value, json);
 }
 

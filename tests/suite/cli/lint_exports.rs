@@ -1,9 +1,9 @@
 //! `-o sarif` and `-o junit` of the lints: the findings of their JSON.
 
 use super::{folder_with, kq, repository};
-use kq::answer::finding_export::junit;
-use kq::answer::{Basis, Finding, Missing, MissingFact, Severity, Subject};
-use kq::output::terminal::plain;
+use kq_answer::finding_export::junit;
+use kq_answer::{Basis, Finding, Missing, MissingFact, Severity, Subject};
+use kq_output::terminal::plain;
 use serde_json::Value;
 use std::process::Command;
 

@@ -2,7 +2,7 @@
 
 use super::{Ran, folder_with, kq, repository};
 use kq::facts::checkpoint::device::DeviceCheckpoint;
-use kq::output::terminal::is_unsafe;
+use kq_output::terminal::is_unsafe;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

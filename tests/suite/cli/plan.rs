@@ -127,7 +127,7 @@ fn yaml_is_the_same_value_as_json() {
         let json = kq(line).json();
         let yaml = kq(&format!("{line} -o yaml")).run();
         assert_eq!((yaml.code, yaml.stderr.as_str()), (0, ""), "{line}");
-        let read = kq::k8s::yaml::read(&yaml.stdout).expect("kq reads its own YAML");
+        let read = kq_k8s::yaml::read(&yaml.stdout).expect("kq reads its own YAML");
         assert_eq!(read.value, json, "{line}");
     }
 }

@@ -8,7 +8,7 @@ use kq::facts::host::Text;
 use kq::facts::lookup::Lookup;
 use kq::facts::snapshot::{API_VERSION, KIND, PodSource, RecordedPods, Snapshot};
 use kq::facts::state_files::StateFiles;
-use kq::k8s::manifest::load;
+use kq_k8s::manifest::load;
 use serde_json::{Value, json};
 
 const WIDGET: &str = "example.com/widget";

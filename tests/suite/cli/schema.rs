@@ -2,8 +2,8 @@
 
 use super::{kq, repository};
 use boon::{Compiler, SchemaIndex, Schemas};
-use kq::output::value::write_json;
 use kq::question::kinds::KINDS;
+use kq_output::value::write_json;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;

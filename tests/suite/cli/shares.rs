@@ -220,7 +220,7 @@ status: {phase: Succeeded}
 fn yaml_is_the_same_value() {
     let json = kq(CLASSIC).json();
     let yaml = kq(&format!("{CLASSIC} -o yaml")).run().stdout;
-    let read = kq::k8s::yaml::read(&yaml).expect("kq reads its own YAML");
+    let read = kq_k8s::yaml::read(&yaml).expect("kq reads its own YAML");
     assert_eq!(read.value, json);
 }
 

@@ -2,7 +2,7 @@
 
 use super::{PATIENCE, folder_with, kq, split};
 use crate::matrix::one_of_each_kind;
-use kq::output::table::is_text;
+use kq_output::table::is_text;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use std::collections::BTreeSet;

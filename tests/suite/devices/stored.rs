@@ -11,8 +11,8 @@ use kq::facts::snapshot::{
     API_VERSION, HostRoot, KIND, PodSource, RecordedConfig, RecordedPods, Snapshot,
 };
 use kq::facts::state_files::StateFiles;
-use kq::k8s::manifest::load;
-use kq::k8s::pod::{ContainerStatus, Pod};
+use kq_k8s::manifest::load;
+use kq_k8s::pod::{ContainerStatus, Pod};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 

@@ -71,7 +71,7 @@ pub fn mutated(random: &mut Random, file: &[u8], others: &[Value]) -> Vec<u8> {
 /// Reads JSON, and YAML of one document.
 pub fn parsed(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok().or_else(|| {
-        let read = kq::k8s::yaml::read(text).ok()?.value;
+        let read = kq_k8s::yaml::read(text).ok()?.value;
         read.is_object().then_some(read)
     })
 }

@@ -7,9 +7,9 @@ use kq::edge::kubelet_files::{read_kubelet_config, read_node_object};
 use kq::facts::cgroup_mode::CgroupVersion;
 use kq::facts::describe::{NodeSources, describe};
 use kq::facts::node::Node;
-use kq::k8s::defaults::apply_api_defaults;
-use kq::k8s::manifest::{LoadedPod, load};
-use kq::k8s::quantity::Quantity;
+use kq_k8s::defaults::apply_api_defaults;
+use kq_k8s::manifest::{LoadedPod, load};
+use kq_k8s::quantity::Quantity;
 use serde_json::{Value, json};
 use std::path::Path;
 

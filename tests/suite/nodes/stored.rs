@@ -20,7 +20,7 @@ use kq::facts::snapshot::{
     API_VERSION, HostRoot, KIND, PodSource, RecordedConfig, RecordedPods, Snapshot,
 };
 use kq::facts::state_files::StateFiles;
-use kq::k8s::manifest::load;
+use kq_k8s::manifest::load;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;

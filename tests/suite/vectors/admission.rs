@@ -5,7 +5,7 @@ use kq::admission::{
     Amounts, Examined, Facts, Failure, Ledger, Occupancy, Refusal, Verdict, examine,
 };
 use kq::facts::node_object::NodeObject;
-use kq::k8s::pod::Pod;
+use kq_k8s::pod::Pod;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 

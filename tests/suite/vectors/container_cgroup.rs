@@ -2,8 +2,8 @@
 
 use super::{input, kubelet_cgroup};
 use kq::cgroup::container::{RuntimeResources, container_cgroups, sandbox_resources};
-use kq::k8s::priority::is_critical_pod;
-use kq::k8s::qos::effective_qos_class;
+use kq_k8s::priority::is_critical_pod;
+use kq_k8s::qos::effective_qos_class;
 use serde_json::{Value, json};
 
 pub fn answer(case: &Value) -> Value {

@@ -6,7 +6,7 @@ use kq::image_gc::containers::{
     Call, ContainerGcPlan, ContainerGcPolicy, FailedCall, Failures, GcContainer, GcPod, GcSandbox,
     GcState, GcTrigger, Remaining, Step, plan,
 };
-use kq::k8s::duration::GoDuration;
+use kq_k8s::duration::GoDuration;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Which pods are critical, and which may take the place of which.
 
 use super::input;
-use kq::k8s::priority::{
+use kq_k8s::priority::{
     is_critical_by_priority, is_critical_pod, is_mirror_pod, is_node_critical_pod, is_preemptable,
     is_static_pod, pod_source,
 };

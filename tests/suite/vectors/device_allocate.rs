@@ -5,7 +5,7 @@ use super::input;
 use kq::device::manager::allocate::{AllocationContext, Outcome};
 use kq::device::manager::{Affinities, Allocated, ManagerState, NumaNodes, Plugins, PodAdmission};
 use kq::facts::checkpoint::device::DeviceSet;
-use kq::k8s::pod::Pod;
+use kq_k8s::pod::Pod;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,7 +3,7 @@
 use super::device_input::{NOW, devices, sets};
 use super::input;
 use kq::device::manager::{Endpoint, ManagerState, PluginOptions};
-use kq::k8s::duration::GoDuration;
+use kq_k8s::duration::GoDuration;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 
 use super::input;
 use kq::device::manager::{DIAL_PATIENCE, RegistrationError, check_plugin, check_registration};
-use kq::k8s::duration::GoDuration;
+use kq_k8s::duration::GoDuration;
 use serde_json::{Value, json};
 
 pub fn answer(case: &Value) -> Value {

@@ -14,9 +14,9 @@ use kq::facts::kubelet_config::{
     with_allocatable_thresholds,
 };
 use kq::facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
-use kq::k8s::duration::GoDuration;
-use kq::k8s::pod::Pod;
-use kq::k8s::quantity::{Format, Quantity};
+use kq_k8s::duration::GoDuration;
+use kq_k8s::pod::Pod;
+use kq_k8s::quantity::{Format, Quantity};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -5,7 +5,7 @@ use super::input;
 use kq::eviction::{DiskUnit, Figures, RankedPod, Ranking, rank_pods};
 use kq::facts::kubelet_config::Signal;
 use kq::facts::stats_summary::PodStats;
-use kq::k8s::pod::Pod;
+use kq_k8s::pod::Pod;
 use serde_json::{Map, Value, json};
 
 pub fn answer(case: &Value) -> Value {

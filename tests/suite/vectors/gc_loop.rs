@@ -3,9 +3,9 @@
 use kq::facts::kubelet_config::{CgroupMode, Source, ValidationError, effective, read, validate};
 use kq::image_gc::loops::{GcEvent, GcLoop};
 use kq::image_gc::policy::ImageGcPolicy;
-use kq::k8s::duration::GoDuration;
-use kq::k8s::feature_gates::FeatureGates;
-use kq::k8s::version::KubeletVersion;
+use kq_k8s::duration::GoDuration;
+use kq_k8s::feature_gates::FeatureGates;
+use kq_k8s::version::KubeletVersion;
 use serde_json::{Value, json};
 
 pub fn answer(case: &Value) -> Value {

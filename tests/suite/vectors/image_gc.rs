@@ -8,9 +8,9 @@ use kq::image_gc::cycle::{
     images_in_use, size_text, space_pass, ties,
 };
 use kq::image_gc::policy::ImageGcPolicy;
-use kq::k8s::duration::GoDuration;
-use kq::k8s::feature_gates::Gate;
-use kq::k8s::kubelet_rules::KubeletRules;
+use kq_k8s::duration::GoDuration;
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::kubelet_rules::KubeletRules;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

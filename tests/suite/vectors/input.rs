@@ -1,10 +1,10 @@
 //! What several families read alike.
 
-use kq::k8s::defaults::apply_api_defaults;
-use kq::k8s::feature_gates::FeatureGates;
-use kq::k8s::kubelet_rules::KubeletRules;
-use kq::k8s::pod::Pod;
-use kq::k8s::version::KubeletVersion;
+use kq_k8s::defaults::apply_api_defaults;
+use kq_k8s::feature_gates::FeatureGates;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::Pod;
+use kq_k8s::version::KubeletVersion;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@ use kq::cgroup::files::{CgroupDriver, CgroupVersion};
 use kq::cgroup::name::{CgroupName, systemd_units};
 use kq::cgroup::resource_config::ResourceConfig;
 use kq::cgroup::settings::{CgroupSettings, MemoryReservationPolicy, SwapBehavior};
-use kq::k8s::pod::ResourceList;
+use kq_k8s::pod::ResourceList;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

@@ -9,12 +9,12 @@ use kq::facts::allocatable::{node_allocatable, reservations};
 use kq::facts::kubelet_config::{
     CgroupMode, EffectiveConfiguration, KubeletConfiguration, aggregate, effective, validate,
 };
-use kq::k8s::cpuset::CpuSet;
-use kq::k8s::feature_gates::FeatureGates;
-use kq::k8s::kubelet_rules::KubeletRules;
-use kq::k8s::pod::{ResourceList, ResourceName};
-use kq::k8s::quantity::{Format, Quantity};
-use kq::k8s::version::KubeletVersion;
+use kq_k8s::cpuset::CpuSet;
+use kq_k8s::feature_gates::FeatureGates;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{ResourceList, ResourceName};
+use kq_k8s::quantity::{Format, Quantity};
+use kq_k8s::version::KubeletVersion;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 
 use super::{input, kubelet_cgroup};
 use kq::cgroup::pod::{effective_uid, pod_cgroup_name, pod_resource_config};
-use kq::k8s::qos::effective_qos_class;
+use kq_k8s::qos::effective_qos_class;
 use serde_json::{Value, json};
 
 pub fn answer(case: &Value) -> Value {

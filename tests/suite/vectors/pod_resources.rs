@@ -1,7 +1,7 @@
 //! Total requests and limits of a pod.
 
 use super::input;
-use kq::k8s::resources::{PodTotal, ResourceOptions, pod_limits, pod_requests};
+use kq_k8s::resources::{PodTotal, ResourceOptions, pod_limits, pod_requests};
 use serde_json::{Value, json};
 
 pub fn answer(case: &Value) -> Value {

@@ -2,11 +2,11 @@
 
 use super::input;
 use super::preempt_units::{bits, requirements, told};
-use kq::k8s::pod::{Pod, ResourceName};
-use kq::k8s::qos::recorded_qos_class;
 use kq::preemption::{
     Preemption, Round, Stage, Trace, Visit, VisitResult, pick_victims, preemption_request,
 };
+use kq_k8s::pod::{Pod, ResourceName};
+use kq_k8s::qos::recorded_qos_class;
 use serde_json::{Map, Value, json};
 
 pub fn answer(case: &Value) -> Value {

@@ -1,12 +1,12 @@
 //! The amounts that a pod frees, their distance, and the order by request.
 
 use super::input;
-use kq::k8s::kubelet_rules::KubeletRules;
-use kq::k8s::pod::{Pod, ResourceName};
-use kq::k8s::qos::{computed_qos_class, recorded_qos_class};
 use kq::preemption::{
     Requirement, Requirements, distance, preemption_request, requests_no_more, subtract,
 };
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{Pod, ResourceName};
+use kq_k8s::qos::{computed_qos_class, recorded_qos_class};
 use serde_json::{Map, Value, json};
 
 /// The resources of every request.

@@ -1,9 +1,9 @@
 //! What the API server makes of probes: defaults and what it refuses.
 
 use super::input;
-use kq::k8s::defaults::apply_probe_defaults;
-use kq::k8s::pod::{Container, Pod};
-use kq::k8s::validation::validate_probes;
+use kq_k8s::defaults::apply_probe_defaults;
+use kq_k8s::pod::{Container, Pod};
+use kq_k8s::validation::validate_probes;
 use serde_json::{Map, Value, json};
 
 const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];

@@ -1,8 +1,8 @@
 //! How long a container may take to stop.
 
 use super::input::read;
-use kq::k8s::pod::ProbeType;
 use kq::probe::grace_period::{GracePeriods, KillReason};
+use kq_k8s::pod::ProbeType;
 use serde_json::{Value, json};
 
 pub fn answer(case: &Value) -> Value {

@@ -2,12 +2,12 @@
 
 use super::input::read;
 use kq::facts::timestamp::Timestamp;
-use kq::k8s::feature_gates::{FeatureGates, Gate};
-use kq::k8s::kubelet_rules::KubeletRules;
-use kq::k8s::pod::ProbeType;
-use kq::k8s::version::KubeletVersion;
 use kq::probe::worker::{ContainerFacts, State};
 use kq::probe::{Attempt, ProbeResult};
+use kq_k8s::feature_gates::{FeatureGates, Gate};
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::ProbeType;
+use kq_k8s::version::KubeletVersion;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! QoS classes before and after API defaulting, and the defaulted resources.
 
 use super::input;
-use kq::k8s::defaults::apply_api_defaults;
-use kq::k8s::pod::{Container, Pod};
-use kq::k8s::qos::{computed_qos_class, effective_qos_class};
+use kq_k8s::defaults::apply_api_defaults;
+use kq_k8s::pod::{Container, Pod};
+use kq_k8s::qos::{computed_qos_class, effective_qos_class};
 use serde_json::{Map, Value, json};
 
 pub fn answer(case: &Value) -> Value {

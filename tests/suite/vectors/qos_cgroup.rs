@@ -5,7 +5,7 @@ use kq::cgroup::name::CgroupName;
 use kq::cgroup::qos::{QosSums, qos_cgroups};
 use kq::cgroup::settings::CgroupSettings;
 use kq::facts::kubelet_config::parse_qos_reserved;
-use kq::k8s::qos::QosClass;
+use kq_k8s::qos::QosClass;
 use serde_json::{Value, json};
 
 pub fn answer(case: &Value) -> Value {

@@ -1,6 +1,6 @@
 //! Quantities: text to amount, arithmetic, printing.
 
-use kq::k8s::quantity::Quantity;
+use kq_k8s::quantity::Quantity;
 use serde_json::{Value, json};
 
 pub fn answer(input: &Value) -> Value {

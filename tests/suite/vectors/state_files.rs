@@ -9,8 +9,8 @@ use kq::facts::checkpoint::pod_allocation::{
     self, PodAllocation, PodAllocations, ResourceClaim, Resources,
 };
 use kq::facts::checkpoint::{Encoded, StateFile};
-use kq::k8s::go_json::{GoBytes, decode};
-use kq::k8s::pod::{ResourceList, ResourceName};
+use kq_k8s::go_json::{GoBytes, decode};
+use kq_k8s::pod::{ResourceList, ResourceName};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -102,8 +102,8 @@ fn load_cpu(case: &Value, bytes: &[u8], gate: bool) -> Value {
     let mut out = json!({"attempts_in_order": attempts.collect::<Vec<_>>()});
     match &load.outcome {
         Ok(state) => {
-            let all = |sets: &BTreeMap<String, kq::k8s::cpuset::CpuSet>| -> Value {
-                let text = |(name, cpus): (&String, &kq::k8s::cpuset::CpuSet)| {
+            let all = |sets: &BTreeMap<String, kq_k8s::cpuset::CpuSet>| -> Value {
+                let text = |(name, cpus): (&String, &kq_k8s::cpuset::CpuSet)| {
                     (name.clone(), Value::from(cpus.to_string()))
                 };
                 sets.iter().map(text).collect()

@@ -5,7 +5,6 @@ mod recording;
 mod restart;
 mod versions;
 
-use kq::answer::Finding;
 use kq::edge::kubelet_files::config_content;
 use kq::facts::config_on_disk::ConfigText;
 use kq::facts::host::Text;
@@ -16,6 +15,7 @@ use kq::facts::stats_summary::{MemoryStats, NodeStats, StatsSummary};
 use kq::question::what_if::{ChangeFiles, NodeState, what_if};
 use kq::what_if::change::Change;
 use kq::what_if::{PodOutcome, PodResult, WhatIf, Written, parse};
+use kq_answer::Finding;
 use recording::{Recording, scenarios};
 use serde_json::Value;
 

@@ -185,7 +185,7 @@ fn edited(line: &str, edit: impl FnOnce(&mut NodeState)) -> WhatIf {
     asked(&node, line)
 }
 
-fn pod<'n>(node: &'n mut NodeState, name: &str) -> &'n mut kq::k8s::pod::Pod {
+fn pod<'n>(node: &'n mut NodeState, name: &str) -> &'n mut kq_k8s::pod::Pod {
     let pods = &mut node.snapshot.pods.found.as_mut().expect("pods").value.pods;
     let found = pods.iter_mut().find(|it| it.pod.metadata.name == name);
     &mut found.unwrap_or_else(|| panic!("no pod {name}")).pod
@@ -195,7 +195,7 @@ fn pod<'n>(node: &'n mut NodeState, name: &str) -> &'n mut kq::k8s::pod::Pod {
 fn a_container_with_the_policy_restarts_where_the_kubelet_has_no_record_of_it() {
     let restart = |node: &mut NodeState| {
         node.options.kubelet.version = Some("1.32".parse().expect("a version"));
-        let policy = kq::k8s::pod::ContainerResizePolicy {
+        let policy = kq_k8s::pod::ContainerResizePolicy {
             resource_name: "cpu".to_owned(),
             restart_policy: "RestartContainer".to_owned(),
         };

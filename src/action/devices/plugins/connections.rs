@@ -1,6 +1,5 @@
 //! The kernel's view of plugin sockets: listeners and connected processes.
 
-use crate::answer::{Basis, Warning, WarningCode};
 use crate::device::plugins::{Connections, Place, PluginSocket, Process, SocketKind};
 use crate::edge::device_plugin::address::{SocketAddress, SocketFolder};
 use crate::edge::device_plugin::folder::{CONTROL_SOCKET, Entry, KUBELET_SOCKET};
@@ -8,6 +7,7 @@ use crate::edge::device_plugin::unix_sockets::{Diagnosis, FileId, diagnose, hold
 use crate::edge::host::ReadError;
 use crate::edge::listener::listens;
 use crate::facts::unix_sockets::UnixSocket;
+use kq_answer::{Basis, Warning, WarningCode};
 use std::collections::BTreeMap;
 use std::path::Path;
 

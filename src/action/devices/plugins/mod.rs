@@ -5,7 +5,6 @@
 mod connections;
 mod resources;
 
-use crate::answer::{Failure, Warning, WarningCode};
 use crate::device::plugins::{
     DevicePlugins, Missing, Place, PluginSocket, SocketKind, assign_resources, missing_for,
 };
@@ -21,6 +20,7 @@ use crate::facts::lookup::Lookup;
 use crate::node::check_live;
 use anyhow::anyhow;
 use connections::SocketTable;
+use kq_answer::{Failure, Warning, WarningCode};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -1,6 +1,5 @@
 //! Registered resources and their healthy devices, from the fake kubelet, the checkpoint and the pod-resources API.
 
-use crate::answer::{Warning, WarningCode};
 use crate::device::plugins::{DevicePlugins, ResourceState};
 use crate::edge::device_plugin::address::SocketFolder;
 use crate::edge::device_plugin::folder::{BELOW_ROOT, CHECKPOINT};
@@ -8,6 +7,7 @@ use crate::edge::host::ReadError;
 use crate::edge::pod_resources::{self, read_pod_resources};
 use crate::edge::trust::NamedBy;
 use crate::facts::checkpoint::device::DeviceCheckpoint;
+use kq_answer::{Warning, WarningCode};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;

@@ -4,7 +4,6 @@ mod plugin_calls;
 mod requests;
 
 use super::control::{Answer, Request};
-use crate::answer::Failure;
 use crate::device::fake_kubelet::{Event, Manager, Throttle, TimedEvent};
 use crate::device::manager::{DIAL_PATIENCE, ManagerState};
 use crate::edge::clock::moment;
@@ -12,8 +11,9 @@ use crate::edge::device_plugin::folder::{FolderError, KUBELET_SOCKET, claim};
 use crate::edge::device_plugin::socket_registry::{REGISTERED, Registered, lock, remove_stale};
 use crate::edge::device_plugin::{Caller, Incoming, PluginClient, RegistrationServer, Timeouts};
 use crate::edge::host::host_root;
-use crate::k8s::duration::GoDuration;
 use anyhow::{Context, anyhow};
+use kq_answer::Failure;
+use kq_k8s::duration::GoDuration;
 use plugin_calls::{CheckpointWriter, restore};
 use requests::send;
 use std::collections::{BTreeMap, VecDeque};

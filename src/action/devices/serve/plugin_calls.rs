@@ -2,7 +2,6 @@
 //! change. The loop continues during a call.
 
 use super::ServeLoop;
-use crate::answer::Failure;
 use crate::device::fake_kubelet::{Call, Event, gets};
 use crate::device::manager::{Allocated, ManagerState, Plugins};
 use crate::edge::clock::{moment, steady};
@@ -14,6 +13,7 @@ use crate::facts::checkpoint::device::{
     ContainerAllocateResponse, DeviceCheckpoint, DeviceSet, Loaded, PodDevices,
 };
 use anyhow::Context;
+use kq_answer::Failure;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::future::Future;

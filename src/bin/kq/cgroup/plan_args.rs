@@ -7,10 +7,10 @@ use crate::pod_args::PodsArgs;
 use crate::source_args::SourceArgs;
 use anyhow::anyhow;
 use kq::facts::pod_selector::{Selection, is_file};
-use kq::k8s::manifest::Loaded;
 use kq::node::{Needs, read_pods};
 use kq::question::cgroup::plan::{PlanInput, PlanPodOptions};
 use kq::question::pod_selectors::PodSelectors;
+use kq_k8s::manifest::Loaded;
 use std::path::Path;
 
 /// The pods and the node of a plan.

@@ -5,9 +5,9 @@ use crate::exit::{Code, Failure, tell};
 use crate::node_args::RootArgs;
 use crate::output_format::{OutputFormat, formats_with};
 use crate::source_args::{SourceArgs, WatchArgs};
-use kq::answer::Missing;
 use kq::cgroup::live::show::show;
 use kq::cgroup::live::show_view;
+use kq_answer::Missing;
 
 /// Show the cgroups of this node with the names of pods and containers
 ///
@@ -53,7 +53,7 @@ impl Args {
         let (live, selection) = self.pods.gather(&self.sources, &self.root)?;
         let tree = live.tree()?;
         let mut shown = show(tree, &live.roots, &live.workloads, &selection, live.warnings(tree));
-        shown.basis.lack_all(Missing::of_selection(&selection));
+        shown.basis.lack_all(selection.missing());
         let code = Code::Answered.unless(!shown.basis.missing.is_empty());
         self.output.write_or_names(&shown, show_view::table, show_view::wide, |it| {
             it.items.iter().map(|item| item.place.cgroup.to_owned()).collect()

@@ -5,8 +5,8 @@ use crate::exit::{Code, Failure, tell};
 use crate::node_args::RootArgs;
 use crate::output_format::{OutputFormat, formats_with};
 use crate::source_args::SourceArgs;
-use kq::answer::Missing;
 use kq::cgroup::live::throttling::{ThrottlingRanking, table, throttling};
+use kq_answer::Missing;
 
 /// Rank the containers of this node by CPU throttling
 ///
@@ -44,7 +44,7 @@ impl Args {
         let tree = live.tree()?;
         let mut ranking =
             throttling(tree, &live.roots, &live.workloads, &selection, live.warnings(tree));
-        ranking.basis.lack_all(Missing::of_selection(&selection));
+        ranking.basis.lack_all(selection.missing());
         let code = Code::Answered.unless(!ranking.basis.is_complete());
         let shown = |is_wide| move |it: &ThrottlingRanking<'_>| table(it, is_wide);
         let names = |it: &ThrottlingRanking<'_>| {

@@ -9,13 +9,13 @@ use crate::source_args::WatchArgs;
 use crate::write;
 use anyhow::anyhow;
 use clap::ValueEnum;
-use kq::answer::Missing;
 use kq::device::list::{
     Asked, DeviceList, FreeDevices, dropped, free, given, resources, table, wide,
 };
 use kq::facts::pod_selector::{PodSelector, Selection};
 use kq::question::devices::list::{device_list, device_list_needs};
 use kq::question::pod_selectors::PodSelectors;
+use kq_answer::Missing;
 
 /// Show the devices of each container, and their state
 ///
@@ -141,7 +141,7 @@ impl Args {
         });
         let selection = asked.selection_on(node, holders)?;
         list.select(&selection);
-        list.basis.lack_all(Missing::of_selection(&selection));
+        list.basis.lack_all(selection.missing());
         Ok(())
     }
 

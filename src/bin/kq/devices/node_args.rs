@@ -3,9 +3,9 @@
 use crate::exit::Failure;
 use crate::node_args::{KubeletNode, KubeletNodeArgs};
 use crate::source_args::DeviceFileArgs;
-use kq::k8s::cpuset::CpuSet;
 use kq::node::{FactKey, NamedFiles, Needs};
 use kq::question::devices::topology::TopologyOptions;
+use kq_k8s::cpuset::CpuSet;
 
 /// The flags of the node and its sources.
 #[derive(Debug, clap::Args)]

@@ -7,7 +7,7 @@ use crate::write;
 use kq::action::devices::{ServeOptions, serve};
 #[cfg(cri)]
 use kq::device::fake_kubelet::TimedEvent;
-use kq::k8s::duration::GoDuration;
+use kq_k8s::duration::GoDuration;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ use crate::exit::{Code, Failure};
 use crate::source_args::parse_interval;
 use kq::action::fleet::{SnapshotFleet, SnapshotOptions};
 use kq::fleet::Merge;
-use kq::k8s::label_selector::LabelSelector;
+use kq_k8s::label_selector::LabelSelector;
 use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::PathBuf;

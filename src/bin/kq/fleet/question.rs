@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory};
 use kq::action::fleet::ChangeCommand;
-use kq::output::terminal::brief;
+use kq_output::terminal::brief;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

@@ -7,7 +7,7 @@ use crate::write;
 use anyhow::anyhow;
 use clap::ValueEnum;
 use kq::fleet::{FleetUse, RbacOptions};
-use kq::k8s::validation::{is_namespace_name, is_pod_name};
+use kq_k8s::validation::{is_namespace_name, is_pod_name};
 use serde_json::json;
 use std::ffi::OsString;
 

@@ -7,8 +7,8 @@ use crate::source_args::WatchArgs;
 use crate::write;
 use kq::eviction::{Pressure, pressure_view};
 use kq::image_gc::plan::{summary, table, wide};
-use kq::output::units::Precision;
 use kq::question::image_gc::{ImageGcAnswer, image_gc_plan};
+use kq_output::units::Precision;
 
 /// Show the images that would be removed now, in order, with reasons
 ///

@@ -4,14 +4,14 @@ use crate::exit::{Failure, note, tell};
 use crate::node_args::{KubeletNode, KubeletNodeArgs};
 use anyhow::anyhow;
 use clap::ValueEnum;
-use kq::answer::Basis;
 use kq::edge::image_records::read_records;
 use kq::edge::trust::NamedBy;
 use kq::facts::snapshot::Snapshot;
 use kq::image_gc::plan::{ImageGcPlan, Trigger};
-use kq::k8s::quantity::Quantity;
 use kq::node::{FactKey, Needs};
 use kq::question::image_gc::{ImageFsUsage, ImageGcOptions, image_gc_needs};
+use kq_answer::Basis;
+use kq_k8s::quantity::Quantity;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -7,8 +7,8 @@ use anyhow::anyhow;
 use kq::action::image_gc::record::{RecordOptions, record_images};
 use kq::facts::image_records::{ImageRecord, ImageRecords};
 use kq::image_gc::record::LONGEST_GAP;
-use kq::k8s::duration::GoDuration;
 use kq::node::Needs;
+use kq_k8s::duration::GoDuration;
 use std::time::Duration;
 
 /// Record image times as the kubelet does in its memory

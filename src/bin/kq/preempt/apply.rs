@@ -9,12 +9,12 @@ use crate::write;
 use crate::write::confirm;
 use anyhow::anyhow;
 use kq::action::preemption::{Event, Observer, Options};
-use kq::k8s::duration::GoDuration;
 use kq::preemption::apply::{
     ApplyResult, CheckResult, PreemptionApply, Removal, RemovalOptions, StepReport, table,
 };
 use kq::preemption::{Trace, view};
 use kq::question::admission::PreemptionPlan;
+use kq_k8s::duration::GoDuration;
 use std::time::Duration;
 
 /// Evict the victims that explain shows, until the pod fits

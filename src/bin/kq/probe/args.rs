@@ -5,10 +5,10 @@ use crate::node_args::{KubeletNode, KubeletNodeArgs};
 use crate::pod_args::{LabelArgs, NamespaceArgs};
 use kq::action::probes::{FactSource, PodChoice, ProbeNode};
 use kq::facts::pod_selector::Selection;
-use kq::k8s::pod::ProbeType;
 use kq::node::Needs;
 use kq::question::pod_selectors::PodSelectors;
 use kq::question::probes::{ProbeChanges, ProbedPods, Purpose};
+use kq_k8s::pod::ProbeType;
 use std::net::IpAddr;
 
 /// The flags that describe the node and its kubelet.

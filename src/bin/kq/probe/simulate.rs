@@ -3,12 +3,12 @@
 use crate::exit::{Code, Failure, tell, tell_all};
 use crate::output_format::{OutputFormat, formats};
 use anyhow::Context;
-use kq::answer::Warning;
 use kq::edge::input::{read_input, shown};
-use kq::k8s::feature_gates::{FeatureGateProblem, parse_flag};
-use kq::k8s::version::KubeletVersion;
 use kq::probe::simulation::{WhatIf, simulate, table, wide};
 use kq::probe::trace::Trace;
+use kq_answer::Warning;
+use kq_k8s::feature_gates::{FeatureGateProblem, parse_flag};
+use kq_k8s::version::KubeletVersion;
 
 /// Replay a sequence of probe results through the kubelet's worker
 ///

@@ -5,16 +5,16 @@ use super::{
     count, first_of,
 };
 use super::{fail, ok, unknown, warn};
-use crate::answer::Severity;
 use crate::cgroup::cpu::MIN_QUOTA_US;
 use crate::cgroup::files::CgroupVersion;
 use crate::cgroup::pod::pod_options;
 use crate::cgroup::settings::CgroupSettings;
 use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
-use crate::k8s::pod::{Pod, ResourceList, ResourceName};
-use crate::k8s::resources::pod_requests;
-use crate::output::units::percent;
+use kq_answer::Severity;
+use kq_k8s::pod::{Pod, ResourceList, ResourceName};
+use kq_k8s::resources::pod_requests;
+use kq_output::units::percent;
 use serde_json::{Map, Value, json};
 
 /// Checks that no CPU limit is below the least that the kernel keeps: 1 ms in each period, which is

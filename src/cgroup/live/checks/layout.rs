@@ -5,12 +5,12 @@ use super::{
     count, first_of,
 };
 use super::{fail, ok, unknown, warn};
-use crate::answer::Severity;
 use crate::cgroup::files::{CgroupDriver, CgroupVersion};
 use crate::cgroup::live::place::{LiveCgroup, LiveOwner, LivePod, live_cgroups};
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use crate::facts::lookup::Sourced;
-use crate::facts::origin::Origin;
+use kq_answer::Severity;
+use kq_answer::origin::Origin;
 use serde_json::json;
 
 /// The first kubelets that start on cgroup v1 only with a setting.

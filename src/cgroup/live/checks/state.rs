@@ -8,8 +8,8 @@ use crate::cgroup::files::CgroupVersion;
 use crate::cgroup::live::diff_view::counts;
 use crate::cgroup::live::difference::Verdict;
 use crate::facts::host::Text;
-use crate::k8s::feature_gates::Gate;
-use crate::output::units;
+use kq_k8s::feature_gates::Gate;
+use kq_output::units;
 use serde_json::{Value, json};
 
 /// Checks that a machine with swap has a kubelet that starts there.

@@ -6,7 +6,6 @@ mod sources;
 mod state;
 
 use super::{Check, CheckInput, NodeChecks, checks};
-use crate::answer::Severity::{self, Error as Fail, Ok as Fine, Unknown, Warning as Warn};
 use crate::cgroup::live::place::kubelet_roots;
 use crate::facts::cgroup_layout::CgroupLayout;
 use crate::facts::cgroup_mode::CgroupDriver;
@@ -23,8 +22,9 @@ use crate::facts::runtime::{
 use crate::facts::snapshot::{PodSource, RecordedConfig, RecordedPods, Snapshot};
 use crate::facts::state_files::StateFiles;
 use crate::facts::workloads::Workloads;
-use crate::k8s::manifest::load;
-use crate::k8s::pod::Pod;
+use kq_answer::Severity::{self, Error as Fail, Ok as Fine, Unknown, Warning as Warn};
+use kq_k8s::manifest::load;
+use kq_k8s::pod::Pod;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 

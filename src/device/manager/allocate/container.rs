@@ -6,7 +6,7 @@ use crate::device::manager::hints::NumaNodes;
 use crate::device::manager::lifecycle::ManagerState;
 use crate::device::manager::plugins::{Allocated, Plugins};
 use crate::facts::checkpoint::device::{DeviceSet, PodDevice, PodDeviceKey};
-use crate::k8s::pod::{Container, Pod};
+use kq_k8s::pod::{Container, Pod};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Under which circumstances pods are admitted.

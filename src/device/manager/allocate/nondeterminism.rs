@@ -13,7 +13,7 @@ use crate::device::manager::hints::NumaNodes;
 use crate::device::manager::lifecycle::ManagerState;
 use crate::device::manager::topology::{TopologyManager, TopologyPolicy, TopologyScope};
 use crate::facts::checkpoint::device::DeviceSet;
-use crate::k8s::pod::{Container, Pod};
+use kq_k8s::pod::{Container, Pod};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Devices of which not all is certain.

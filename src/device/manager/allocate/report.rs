@@ -1,7 +1,7 @@
 //! The report of an allocation.
 
 use crate::facts::checkpoint::device::DeviceSet;
-use crate::k8s::go_text::quote;
+use kq_k8s::go_text::quote;
 use serde::{Serialize, Serializer};
 
 /// What became of the devices of one container.
@@ -231,7 +231,7 @@ pub enum AllocateError {
     NoContainerResponse,
 }
 
-crate::schema::schema_as!(AllocateError, String);
+kq_k8s::schema_as!(AllocateError, String);
 
 impl Serialize for AllocateError {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -7,7 +7,7 @@ mod merge;
 
 use super::hints::{HintError, HintNodes, Hints, Machine, NumaNodes};
 use super::lifecycle::ManagerState;
-use crate::k8s::pod::{Container, Pod};
+use kq_k8s::pod::{Container, Pod};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;

@@ -10,8 +10,8 @@ use crate::device::manager::allocate::{
 use crate::device::manager::hints::Hint;
 use crate::device::manager::topology::TopologyDecision;
 use crate::device::reconstruct::some;
-use crate::output::table::{Column, Rows, Table};
-use crate::output::terminal::plain;
+use kq_output::table::{Column, Rows, Table};
+use kq_output::terminal::plain;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 

@@ -5,7 +5,7 @@ use crate::device::plan::{
     DevicePlan, Fate, HeldDevices, NotOffered, PlannedPod, RestartEffect, Verdict,
 };
 use crate::device::reconstruct::some;
-use crate::output::terminal::plain;
+use kq_output::terminal::plain;
 use std::fmt::Write as _;
 
 /// Puts what a container has into its row, and what becomes of it.

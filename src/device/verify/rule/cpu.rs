@@ -1,9 +1,9 @@
 //! The rules for `cpu_manager_state`.
 
 use super::{ASK_WRITER, DELETE};
-use crate::answer::{Rule, Severity, Wording};
-use crate::k8s::cpuset::CpuSet;
-use crate::k8s::go_text::quote;
+use kq_answer::{Rule, Severity, Wording};
+use kq_k8s::cpuset::CpuSet;
+use kq_k8s::go_text::quote;
 use serde::Serialize;
 
 /// A contradiction under a policy; with another policy than the static one the CPUs of the file do not matter.

@@ -1,7 +1,7 @@
 //! The rules for `kubelet_internal_checkpoint`.
 
 use super::ASK_WRITER;
-use crate::answer::{Rule, Severity, Wording};
+use kq_answer::{Rule, Severity, Wording};
 use serde::Serialize;
 use std::collections::BTreeSet;
 

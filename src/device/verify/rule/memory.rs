@@ -1,7 +1,7 @@
 //! The rules for `memory_manager_state`.
 
 use super::DELETE;
-use crate::answer::{Rule, Severity, Wording};
+use kq_answer::{Rule, Severity, Wording};
 use serde::{Serialize, Serializer};
 
 /// A contradiction under a policy; with another policy than the static one the amounts of the file do not matter.

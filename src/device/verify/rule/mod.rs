@@ -11,10 +11,10 @@ pub(super) use cpu::{CpuContradiction, CpuRule};
 pub(super) use devices::{DeviceRule, Holders};
 pub(super) use memory::{MemoryContradiction, MemoryRule};
 
-use crate::answer::{Finding, Rule, Severity, Wording};
 use crate::facts::checkpoint::StateFile;
 use crate::facts::node_pods::StandingReason;
-use crate::k8s::quantity::Quantity;
+use kq_answer::{Finding, Rule, Severity, Wording};
+use kq_k8s::quantity::Quantity;
 use serde::Serialize;
 
 /// What to do with a file of state that the kubelet rejects.

@@ -113,7 +113,7 @@ fn the_policy_is_the_configured_one_or_one_that_a_kubelet_has() {
         assert_eq!(told(&answer), expected, "{name}");
         assert_eq!(
             answer.basis.assumptions,
-            assumption.into_iter().map(Into::into).collect::<Vec<crate::answer::Assumption>>(),
+            assumption.into_iter().map(Into::into).collect::<Vec<kq_answer::Assumption>>(),
             "{name}"
         );
     }

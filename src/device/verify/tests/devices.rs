@@ -7,7 +7,7 @@ use crate::facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry};
 use crate::facts::lookup::Lookup;
 use crate::facts::node_pods::NodePods;
 use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
-use crate::k8s::manifest::load;
+use kq_k8s::manifest::load;
 use std::collections::BTreeMap;
 
 const RESOURCE: &str = "example.com/gpu";

@@ -11,8 +11,8 @@
 
 use super::types::{CpuCheckpoint, CpuCheckpointV1, CpuLayout, Parsed, read_checkpoint, read_v1};
 use crate::facts::checkpoint::layout::{Attempt, Load};
-use crate::k8s::cpuset::{CpuSet, ParseCpuSetError};
-use crate::k8s::go_text::quote;
+use kq_k8s::cpuset::{CpuSet, ParseCpuSetError};
+use kq_k8s::go_text::quote;
 use std::collections::BTreeMap;
 
 /// The pod and the name of containers, by the id that the runtime gave them.

@@ -4,7 +4,7 @@
 //! begins as the kubelet begins one cannot stand within another text, where its quotes have backslashes.
 
 use super::{ContainerAllocateResponse, DeviceCheckpoint, PodDeviceKey, PodDevicesEntry};
-use crate::k8s::go_json::{Field, GoJsonError, GoStruct, GoValue, Kind, Reader, Stop, decode};
+use kq_k8s::go_json::{Field, GoJsonError, GoStruct, GoValue, Kind, Reader, Stop, decode};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The usable part of a file.

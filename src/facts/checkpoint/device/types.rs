@@ -5,9 +5,7 @@
 
 use crate::facts::checkpoint::CORRUPT;
 use crate::facts::checkpoint::go_dump::{Fnv32, GoDump, PreImage};
-use crate::k8s::go_json::{
-    GoBytes, GoJsonError, GoList, decode, go_struct, push_base64, push_string,
-};
+use kq_k8s::go_json::{GoBytes, GoJsonError, GoList, decode, go_struct, push_base64, push_string};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::LazyLock;

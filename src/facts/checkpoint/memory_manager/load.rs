@@ -8,7 +8,7 @@ use super::types::{
     Block, MemoryCheckpoint, MemoryLayout, NumaNodeState, PodMemory, read_checkpoint,
 };
 use crate::facts::checkpoint::layout::{Attempt, Load};
-use crate::k8s::go_text::quote;
+use kq_k8s::go_text::quote;
 use std::collections::BTreeMap;
 
 /// The result of reading the file.

@@ -2,7 +2,7 @@
 
 use super::super::{KubeletConfiguration, effective};
 use super::*;
-use crate::k8s::version::KubeletVersion;
+use kq_k8s::version::KubeletVersion;
 use serde_json::json;
 
 fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {

@@ -1,6 +1,6 @@
 use super::*;
-use crate::k8s::pod::HttpGetAction;
 use crate::probe::http::build_request;
+use kq_k8s::pod::HttpGetAction;
 use serde_json::{Value, json};
 
 fn request(mut action: Value) -> HttpProbeRequest {

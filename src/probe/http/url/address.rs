@@ -3,7 +3,7 @@
 
 use super::escape::{Part, escape, unescape};
 use super::{UrlProblem, cut};
-use crate::k8s::go_text::quote_bytes;
+use kq_k8s::go_text::quote_bytes;
 use std::fmt;
 
 /// Whether an address is of IPv4 or IPv6.

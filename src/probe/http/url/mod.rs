@@ -10,8 +10,8 @@ mod escape;
 #[cfg(test)]
 mod tests;
 
-use crate::k8s::go_text::quote_bytes;
 use escape::{Part, escape, is_escaped, unescape};
+use kq_k8s::go_text::quote_bytes;
 
 pub use address::AddressError;
 pub(super) use address::{UserInfo, is_ip, join_host_port};

@@ -6,8 +6,8 @@ use kq::eviction::{
     StatsAfterReclaim, Verdict, synchronize,
 };
 use kq::facts::stats_summary::StatsSummary;
-use kq::k8s::duration::GoDuration;
-use kq::k8s::pod::Pod;
+use kq_k8s::duration::GoDuration;
+use kq_k8s::pod::Pod;
 use serde_json::{Value, json};
 
 pub fn answer(case: &Value) -> Value {

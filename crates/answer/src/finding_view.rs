@@ -1,0 +1,160 @@
+//! Findings as text.
+
+use super::{Finding, Severity, Subject};
+use kq_output::table::{Column, Rows, Table, or_dash};
+
+/// The longest text of a narrow table, in characters; the wide table has the rest.
+const SHOWN: usize = 120;
+
+/// Returns a row for each finding.
+pub fn table<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Table {
+    of(findings, false)
+}
+
+/// Returns a row for each finding that is not OK, without sources, and a line with the rules of the others.
+pub fn folded(findings: &[Finding]) -> String {
+    let (passed, found): (Vec<Finding>, Vec<Finding>) =
+        findings.iter().cloned().partition(|finding| finding.severity == Severity::Ok);
+    let shown = found.into_iter().map(|finding| Finding { source: None, ..finding });
+    let shown: Vec<Finding> = shown.collect();
+    let mut text = if shown.is_empty() { String::new() } else { table(&shown).to_string() };
+    let mut rules: Vec<&str> = passed.iter().map(|finding| finding.id.as_str()).collect();
+    rules.dedup();
+    if !rules.is_empty() {
+        text.push_str(&format!("{} OK: {}\n", rules.len(), rules.join(", ")));
+    }
+    text
+}
+
+/// Returns the subjects of the problems, the worst first and each once.
+pub fn names(findings: &[Finding]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for finding in findings.iter().filter(|finding| finding.is_problem()) {
+        let name = finding.subject.name();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Returns a row for each finding, with its explanation and advice.
+pub fn wide<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Table {
+    of(findings, true)
+}
+
+fn of<'f>(findings: impl IntoIterator<Item = &'f Finding>, is_wide: bool) -> Table {
+    let findings: Vec<&Finding> = findings.into_iter().collect();
+    let any = |has: fn(&Finding) -> bool| findings.iter().any(|finding| has(finding));
+    let have_subjects = any(|finding| finding.subject != Subject::Node);
+    let have_places = any(|finding| finding.subject.place().is_some());
+    let have_sources = any(|finding| finding.source.is_some());
+    let place = |finding: &&Finding| or_dash(finding.subject.place());
+    let source = |finding: &&Finding| or_dash(finding.source.as_ref());
+    let columns: [Column<&Finding>; 13] = [
+        Column::new("SEVERITY", |finding| finding.severity.to_string()),
+        Column::new("RULE", |finding| finding.id.clone()),
+        Column::when(have_subjects, Column::new("SUBJECT", |it| it.subject.to_string())),
+        Column::when(have_places, Column::narrow("PLACE", |it| brief(or_dash(it.subject.place())))),
+        Column::when(have_places, Column::wide("PLACE", place)),
+        Column::narrow("FOUND", |finding| brief(finding.found.clone())),
+        Column::wide("FOUND", |finding| finding.found.clone()),
+        Column::when(
+            have_sources,
+            Column::narrow("SOURCE", |it| brief(or_dash(it.source.as_ref()))),
+        ),
+        Column::when(have_sources, Column::wide("SOURCE", source)),
+        Column::wide("WHY", |finding| or_dash(finding.why.as_ref())),
+        Column::when(
+            any(|it| it.leads_to.is_some()),
+            Column::wide("LEADS TO", |finding| or_dash(finding.leads_to.as_ref())),
+        ),
+        Column::wide("ADVICE", |finding| or_dash(finding.advice.as_ref())),
+        Column::when(
+            any(|it| it.command.is_some()),
+            Column::wide("MORE", |finding| or_dash(finding.command.as_ref())),
+        ),
+    ];
+    Rows::of(&findings).wide(is_wide).table(&columns)
+}
+
+/// Returns the explanation, the consequence, the advice and the command of each problem, the worst first and equal ones
+/// once: `RULE: WHY; leads to: CONSEQUENCE; ADVICE; see: COMMAND`.
+pub fn advice(findings: &[Finding]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for severity in Severity::ALL {
+        for finding in findings.iter().filter(|finding| finding.severity == severity) {
+            let Finding { why, leads_to, advice, command, .. } = finding;
+            let named =
+                |name: &str, text: &Option<String>| Some(format!("{name}: {}", text.as_ref()?));
+            let texts =
+                [why.clone(), named("leads to", leads_to), advice.clone(), named("see", command)];
+            let texts: Vec<String> = texts.into_iter().flatten().collect();
+            let line = format!("{}: {}", finding.id, texts.join("; "));
+            if !texts.is_empty() && !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    lines
+}
+
+/// Cuts a long text after a word: half a name would be another name.
+fn brief(text: String) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => {
+            let cut = text[..end].rsplit_once(' ').map_or(&text[..end], |(words, _)| words);
+            format!("{cut} ...")
+        }
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(severity: Severity, id: &'static str, found: &str) -> Finding {
+        let subject = Subject::Setting { name: "a\u{1b}b".to_owned() };
+        Finding::new(severity, id, subject, found)
+    }
+
+    #[test]
+    fn only_wide_has_the_reason() {
+        let findings = [finding(Severity::Info, "small-gap", "1%").because("because").advise("do")];
+        assert_eq!(
+            table(&findings).to_string(),
+            "SEVERITY   RULE        SUBJECT    FOUND\n\
+             INFO       small-gap   a\\u{1b}b   1%\n"
+        );
+        assert!(wide(&findings).to_string().contains("because   do"));
+    }
+
+    #[test]
+    fn the_worst_advice_comes_first_and_once() {
+        let findings = [
+            finding(Severity::Ok, "a", "fine"),
+            finding(Severity::Warning, "c", "hm").advise("mind"),
+            finding(Severity::Unknown, "b", "?").advise("look"),
+            finding(Severity::Warning, "c", "hm again").advise("mind"),
+            finding(Severity::Error, "d", "bad").because("it stops").advise("act"),
+        ];
+        assert_eq!(advice(&findings), ["d: it stops; act", "b: look", "c: mind"]);
+    }
+
+    #[test]
+    fn only_wide_has_all_of_a_long_text() {
+        let long = "ä".repeat(SHOWN + 1);
+        let findings = [finding(Severity::Unknown, "a", &long)];
+        assert!(wide(&findings).to_string().contains(&long));
+        let shown = table(&findings).to_string();
+        assert!(!shown.contains(&long) && shown.contains("ä ..."), "{shown}");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_words() {
+        let found = format!("{} the-name-of-a-pod", "x".repeat(SHOWN - 5));
+        let shown = table(&[finding(Severity::Error, "a", &found)]).to_string();
+        assert!(shown.contains("x ...") && !shown.contains("the"), "{shown}");
+    }
+}

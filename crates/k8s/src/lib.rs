@@ -1,0 +1,21 @@
+//! Kubernetes objects and their meaning, independent of any node: pure, shared by every domain.
+
+pub mod cpuset;
+pub mod defaults;
+pub mod duration;
+pub mod feature_gates;
+pub mod go_json;
+pub mod go_text;
+pub mod kubelet_rules;
+pub mod label_selector;
+pub mod manifest;
+pub mod nearest;
+pub mod pod;
+pub mod priority;
+pub mod qos;
+pub mod quantity;
+pub mod resources;
+mod schema;
+pub mod validation;
+pub mod version;
+pub mod yaml;

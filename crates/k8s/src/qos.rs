@@ -1,0 +1,133 @@
+//! The QoS class of a pod.
+//!
+//! Mirrors `ComputePodQOS` and `GetPodQOS` of `pkg/apis/core/v1/helper/qos/qos.go`, read in 1.36.2;
+//! pinned by the vectors `qos.jsonl`.
+
+use crate::feature_gates::{FeatureGates, Gate};
+use crate::pod::{Pod, ResourceList, ResourceName};
+use crate::quantity::Quantity;
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::fmt;
+
+/// How a pod is treated when the node runs short.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema,
+)]
+pub enum QosClass {
+    /// Every container has equal requests and limits for CPU and memory.
+    Guaranteed,
+    /// Something is requested or limited.
+    Burstable,
+    /// Nothing is requested or limited.
+    BestEffort,
+}
+
+impl QosClass {
+    /// Returns the name in the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Guaranteed => "Guaranteed",
+            Self::Burstable => "Burstable",
+            Self::BestEffort => "BestEffort",
+        }
+    }
+
+    fn from_status(text: &str) -> Option<Self> {
+        [Self::Guaranteed, Self::Burstable, Self::BestEffort]
+            .into_iter()
+            .find(|class| class.as_str() == text)
+    }
+}
+
+impl fmt::Display for QosClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// Returns the class that every decision of the kubelet uses: the one in the status, if any.
+pub fn effective_qos_class(pod: &Pod, gates: FeatureGates) -> QosClass {
+    QosClass::from_status(&pod.status.qos_class).unwrap_or_else(|| computed_qos_class(pod, gates))
+}
+
+/// Returns the class by which the kubelet sorts pods for preemption: `None` for a pod
+/// whose status has an unknown class, which is never preempted.
+pub fn recorded_qos_class(pod: &Pod, gates: FeatureGates) -> Option<QosClass> {
+    match pod.status.qos_class.as_str() {
+        "" => Some(computed_qos_class(pod, gates)),
+        text => QosClass::from_status(text),
+    }
+}
+
+/// Returns the class that follows from the spec.
+///
+/// With resources for the pod as a whole, even empty ones, only those count.
+pub fn computed_qos_class(pod: &Pod, gates: FeatureGates) -> QosClass {
+    let (mut requests, mut limits) = (Sums::default(), Sums::default());
+    let mut guaranteed = true;
+    match pod.spec.resources.as_ref().filter(|_| gates.enabled(Gate::PodLevelResources)) {
+        Some(resources) => {
+            requests.add(&resources.requests);
+            limits.add(&resources.limits);
+            guaranteed = resources.limits.is_empty() || has_cpu_and_memory(&resources.limits);
+        }
+        None => {
+            for container in pod.spec.containers.iter().chain(&pod.spec.init_containers) {
+                requests.add(&container.resources.requests);
+                limits.add(&container.resources.limits);
+                guaranteed &= has_cpu_and_memory(&container.resources.limits);
+            }
+        }
+    }
+    if requests.is_empty() && limits.is_empty() {
+        QosClass::BestEffort
+    } else if guaranteed && requests.same_as(&limits) {
+        QosClass::Guaranteed
+    } else {
+        QosClass::Burstable
+    }
+}
+
+/// Sums of the two resources that count, without those that are zero.
+#[derive(Default)]
+struct Sums<'p> {
+    cpu: Option<Cow<'p, Quantity>>,
+    memory: Option<Cow<'p, Quantity>>,
+}
+
+impl<'p> Sums<'p> {
+    fn add(&mut self, list: &'p ResourceList) {
+        for (sum, name) in
+            [(&mut self.cpu, ResourceName::Cpu), (&mut self.memory, ResourceName::Memory)]
+        {
+            if let Some(amount) = positive(list, &name) {
+                match sum {
+                    Some(sum) => *sum.to_mut() += amount,
+                    None => *sum = Some(Cow::Borrowed(amount)),
+                }
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.cpu.is_none() && self.memory.is_none()
+    }
+
+    fn same_as(&self, other: &Self) -> bool {
+        [(&self.cpu, &other.cpu), (&self.memory, &other.memory)].into_iter().all(
+            |pair| match pair {
+                (Some(left), Some(right)) => left.compare(right) == Ordering::Equal,
+                (left, right) => left.is_none() && right.is_none(),
+            },
+        )
+    }
+}
+
+fn has_cpu_and_memory(limits: &ResourceList) -> bool {
+    [ResourceName::Cpu, ResourceName::Memory].iter().all(|name| positive(limits, name).is_some())
+}
+
+fn positive<'l>(list: &'l ResourceList, name: &ResourceName) -> Option<&'l Quantity> {
+    list.get(name).filter(|amount| amount.sign() > 0)
+}
