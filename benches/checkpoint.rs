@@ -1,7 +1,7 @@
 //! The device manager's checkpoint: reading and verifying it, beside reading its JSON alone.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use kq::facts::checkpoint::device::{
+use kq_facts::checkpoint::device::{
     ContainerAllocateResponse, DeviceCheckpoint, DeviceSpec, Mount, PodDevicesEntry,
 };
 use std::hint::black_box;

@@ -8,8 +8,8 @@ use kq::device::manager::topology::{TopologyManager, TopologyPolicy, TopologySco
 use kq::device::manager::{
     Affinities, Allocated, Device, Endpoint, HEALTHY, ManagerState, Plugins,
 };
-use kq::facts::checkpoint::device::{DeviceSet, PodDevice, PodDeviceKey, PodDevices};
-use kq::facts::timestamp::Timestamp;
+use kq_facts::checkpoint::device::{DeviceSet, PodDevice, PodDeviceKey, PodDevices};
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::pod::{Container, Pod};
 use std::hint::black_box;
 

@@ -3,14 +3,14 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use kq::admission::{Explanation, Facts, NodePod, Occupancy, examine, explain};
-use kq::facts::node_object::NodeObject;
-use kq::facts::node_pods::StandingReason;
 use kq::preemption::{
     ClusterPreemption, MOST_PODS, NodeAnswer, NodeStanding, Outcome, PodPreemption,
     PreemptionExplanation, Requirement, Trace, explain_preemption, make_room, pick_victims, view,
     why_critical,
 };
 use kq_answer::Basis;
+use kq_facts::node_object::NodeObject;
+use kq_facts::node_pods::StandingReason;
 use kq_k8s::defaults::apply_api_defaults;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::manifest::load;

@@ -3,11 +3,11 @@
 #![expect(clippy::disallowed_methods, reason = "the example is a file")]
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use kq::facts::snapshot::Snapshot;
 use kq::node::NodeOptions;
 use kq::question::cgroup::GatheredTree;
 use kq::question::what_if::{ChangeFiles, NodeState, what_if};
 use kq::what_if::parse;
+use kq_facts::snapshot::Snapshot;
 use serde_json::{Map, Value};
 use std::hint::black_box;
 

@@ -70,8 +70,6 @@ pub mod edge;
 #[doc(hidden)]
 pub mod eviction;
 #[doc(hidden)]
-pub mod facts;
-#[doc(hidden)]
 pub mod fleet;
 #[doc(hidden)]
 pub mod image_gc;

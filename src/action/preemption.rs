@@ -3,8 +3,6 @@
 use crate::edge::api_server::ApiServer;
 use crate::edge::clock::steady;
 use crate::edge::interrupt::Interrupts;
-use crate::facts::pod_selector::is_file;
-use crate::facts::snapshot::Snapshot;
 use crate::node::api_server;
 use crate::preemption::Trace;
 use crate::preemption::apply::{
@@ -14,6 +12,8 @@ use crate::preemption::apply::{
 use crate::question::admission::{AdmissionOptions, Detail, PreemptionPlan, plan_removals, replan};
 use anyhow::anyhow;
 use kq_answer::{Failure, Missing, MissingFact};
+use kq_facts::pod_selector::is_file;
+use kq_facts::snapshot::Snapshot;
 use kq_k8s::pod::Pod;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

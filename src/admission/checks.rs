@@ -6,7 +6,7 @@ use super::filter::{Failure, Ledger};
 use super::placement::{first_conflict, first_unmet, host_ports, untolerated_taint};
 use super::reason::{CheckReason, ShortReason};
 use super::report::{Check, CheckResult};
-use crate::facts::node_object::NodeObject;
+use kq_facts::node_object::NodeObject;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Pod, ResourceName};

@@ -13,7 +13,7 @@ use super::explain::EarlierCheck;
 use super::filter::{Failure, Filtered, Ledger, Predicate, filter};
 use super::occupancy::Occupancy;
 use super::reason::CheckReason;
-use crate::facts::node_object::NodeObject;
+use kq_facts::node_object::NodeObject;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{OS_LABEL, OsRefusal, Pod, ResourceName};

@@ -5,7 +5,7 @@
 use super::amounts::Amounts;
 use super::occupancy::Occupancy;
 use super::placement::{first_conflict, first_unmet, untolerated_taint};
-use crate::facts::node_object::NodeObject;
+use kq_facts::node_object::NodeObject;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Pod, ResourceList, ResourceName};

@@ -11,7 +11,7 @@
 //! `staging/src/k8s.io/kube-scheduler/framework`, read in 1.36.2.
 
 use super::occupancy::Occupancy;
-use crate::facts::node_object::{NodeObject, NodeTaint};
+use kq_facts::node_object::{NodeObject, NodeTaint};
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{ContainerPort, NodeSelectorRequirement, NodeSelectorTerm, Pod, TaintRules};

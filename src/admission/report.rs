@@ -2,8 +2,8 @@
 
 use super::examine::Refusal;
 use super::reason::{AmountReason, CheckReason, RemovedReason};
-use crate::facts::node_pods::StandingReason;
 use kq_answer::{Basis, Worded, answer};
+use kq_facts::node_pods::StandingReason;
 use serde::Serialize;
 
 /// `kq admit explain`

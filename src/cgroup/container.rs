@@ -19,8 +19,8 @@ use crate::cgroup::resource_config::{ExplainedFile, WeightWriter, cpu_files, sha
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::{CgroupSettings, SwapBehavior};
 use crate::cgroup::swap::{swap_behavior, swap_limit};
-use crate::facts::cgroup_file::CgroupFile;
 use kq_answer::cgroup_fact::CgroupFact;
+use kq_facts::cgroup_file::CgroupFile;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::pod::{Container, Pod, ResourceList, ResourceName, ResourceRequirements};
 use kq_k8s::qos::{QosClass, effective_qos_class};

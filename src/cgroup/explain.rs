@@ -14,9 +14,9 @@ pub use error::ExplainError;
 pub use place::Level;
 
 use crate::cgroup::files::{CgroupDriver, CgroupVersion};
-use crate::facts::cgroup_file::{CgroupFile, FileUse};
-use crate::facts::cgroup_value::Value;
 use kq_answer::{Basis, answer};
+use kq_facts::cgroup_file::{CgroupFile, FileUse};
+use kq_facts::cgroup_value::Value;
 use kq_k8s::qos::QosClass;
 use place::Place;
 use serde::Serialize;

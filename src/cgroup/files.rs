@@ -4,12 +4,12 @@
 //! `systemd` folders of `opencontainers/cgroups` v0.0.6; pinned by `tests/vectors/cpu_convert.jsonl`
 //! (`quota_files`, `memory_files`).
 
-pub use crate::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
-pub use crate::facts::cgroup_value::page_size_bytes;
+pub use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
+pub use kq_facts::cgroup_value::page_size_bytes;
 
 use crate::cgroup::cpu::{DEFAULT_PERIOD_US, WeightFormula, systemd_quota};
-use crate::facts::cgroup_file::CgroupFile;
-use crate::facts::cgroup_value::PAGE_SIZE_UNITS;
+use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::cgroup_value::PAGE_SIZE_UNITS;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt;

@@ -7,8 +7,8 @@
 use crate::cgroup::derivation::{Derived, Step};
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::{CgroupSettings, MemoryReservationPolicy};
-use crate::facts::cgroup_file::CgroupFile;
 use kq_answer::cgroup_fact::CgroupFact;
+use kq_facts::cgroup_file::CgroupFile;
 use kq_k8s::pod::{ResourceName, ResourceRequirements};
 use kq_k8s::qos::QosClass;
 use kq_k8s::quantity::Quantity;

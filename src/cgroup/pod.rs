@@ -12,7 +12,7 @@ use crate::cgroup::resource_config::ResourceConfig;
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::{CgroupSettings, MemoryReservationPolicy};
 use crate::cgroup::total::explain_total;
-use crate::facts::cgroup_file::CgroupFile;
+use kq_facts::cgroup_file::CgroupFile;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::pod::{Container, Pod, ResourceList, ResourceName};
 use kq_k8s::qos::{QosClass, effective_qos_class};
@@ -28,7 +28,7 @@ pub struct PodCgroup {
     pub config: ResourceConfig,
 }
 
-pub use crate::facts::workloads::effective_uid;
+pub use kq_facts::workloads::effective_uid;
 
 /// Returns the name of a pod's cgroup.
 ///

@@ -7,10 +7,10 @@ use crate::cgroup::files::CgroupVersion;
 use crate::cgroup::plan::{
     Owner, Plan, PlannedCgroup, RuntimeFormula, SystemdUnit, controller, qualified_name,
 };
-use crate::facts::node::Node;
 use kq_answer::cgroup_fact::CgroupFact;
 use kq_answer::origin::Origin;
 use kq_answer::{Assumption, Basis, Warning, WarningCode, answer};
+use kq_facts::node::Node;
 use kq_k8s::manifest::LoadedPod;
 use kq_k8s::pod::Pod;
 use kq_k8s::qos::QosClass;

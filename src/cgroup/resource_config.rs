@@ -11,7 +11,7 @@ use crate::cgroup::files::{
 };
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::CgroupSettings;
-use crate::facts::cgroup_file::CgroupFile;
+use kq_facts::cgroup_file::CgroupFile;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 
 use crate::cgroup::files::{CgroupDriver, CgroupVersion, page_size_text};
 use crate::cgroup::pod::hugepage_size_bytes;
-use crate::facts::node::Node;
+use kq_facts::node::Node;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{ResourceList, ResourceName};
 use kq_k8s::quantity::Quantity;

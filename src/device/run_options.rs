@@ -4,7 +4,7 @@
 //! `device_run_options.jsonl` pins it. The kubelet goes through the resources in a random order, and of two
 //! values for one thing the first wins. Here it is the order of their names, and the dropped values are reported.
 
-use crate::facts::checkpoint::device::{ContainerAllocateResponse, DeviceSpec, Mount};
+use kq_facts::checkpoint::device::{ContainerAllocateResponse, DeviceSpec, Mount};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -3,9 +3,9 @@
 
 use super::host::{LIMIT, ReadError};
 use super::trust::read_trusted;
-use crate::facts::certificates::{Certificate, CertificateUsage};
-use crate::facts::lookup::{FailedSource, Lookup, Sourced};
-use crate::facts::timestamp::Timestamp;
+use kq_facts::certificates::{Certificate, CertificateUsage};
+use kq_facts::lookup::{FailedSource, Lookup, Sourced};
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::yaml;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;

@@ -7,9 +7,9 @@
 use crate::edge::host::{ReadError, open_folder};
 use crate::edge::input::plain;
 use crate::edge::watchdog::reading;
-use crate::facts::cgroup_file::{CgroupFile, FileUse};
-use crate::facts::cgroup_layout::CgroupLayout;
-use crate::facts::cgroup_mode::CgroupVersion;
+use kq_facts::cgroup_file::{CgroupFile, FileUse};
+use kq_facts::cgroup_layout::CgroupLayout;
+use kq_facts::cgroup_mode::CgroupVersion;
 use rustix::fd::OwnedFd;
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::{Errno, read, write};

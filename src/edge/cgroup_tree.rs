@@ -12,11 +12,11 @@
 use crate::edge::host::{ReadError, folder_beneath};
 use crate::edge::memory;
 use crate::edge::watchdog::reading;
-use crate::facts::cgroup_file::{CgroupFile, FileUse, v1_controllers};
-use crate::facts::cgroup_layout::CgroupLayout;
-use crate::facts::cgroup_mode::CgroupVersion;
-use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree, LEVELS};
-use crate::facts::lookup::FailedSource;
+use kq_facts::cgroup_file::{CgroupFile, FileUse, v1_controllers};
+use kq_facts::cgroup_layout::CgroupLayout;
+use kq_facts::cgroup_mode::CgroupVersion;
+use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree, LEVELS};
+use kq_facts::lookup::FailedSource;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, Mode, OFlags, RawDir, SeekFrom, fstat, openat, seek};
 use rustix::io::{Errno, read};

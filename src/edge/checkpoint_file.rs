@@ -11,7 +11,7 @@ use crate::edge::memory;
 use crate::edge::place::folder_to_write;
 use crate::edge::replace::{Access, NotReplaced, Sibling, is_left_behind};
 use crate::edge::watchdog::reading;
-use crate::facts::checkpoint::LARGEST;
+use kq_facts::checkpoint::LARGEST;
 use rustix::fd::OwnedFd;
 use rustix::fs::{
     AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, openat, unlinkat,

@@ -1,7 +1,7 @@
 //! The time.
 
-use crate::facts::timestamp::Timestamp as Moment;
 use jiff::Timestamp;
+use kq_facts::timestamp::Timestamp as Moment;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};

@@ -2,9 +2,9 @@
 
 use super::host::ReadError;
 use super::trust::{list_trusted, read_trusted};
-use crate::facts::cgroup_tree::CgroupTree;
-use crate::facts::drop_ins::{FOLDERS, UnitProperty, applies};
-use crate::facts::lookup::{FailedSource, Lookup, Sourced};
+use kq_facts::cgroup_tree::CgroupTree;
+use kq_facts::drop_ins::{FOLDERS, UnitProperty, applies};
+use kq_facts::lookup::{FailedSource, Lookup, Sourced};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -74,7 +74,7 @@ fn failed(source: &str, reason: &str) -> FailedSource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts};
+    use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts};
     use std::fs;
 
     #[test]

@@ -1,7 +1,7 @@
 //! The client of the kubelet's API: `/pods`, `/configz`, `/stats/summary`.
 //!
 //! The kubelet listens on an authenticated port with TLS and, if configured, on a read-only port without. The choice of
-//! port and credentials is in [`facts::kubelet_endpoint`](crate::facts::kubelet_endpoint).
+//! port and credentials is in [`facts::kubelet_endpoint`](kq_facts::kubelet_endpoint).
 //!
 //! kq verifies that the server on the kubelet's port is the kubelet: any process can listen on a port that the kubelet
 //! does not use at the moment, and the host port of a pod redirects connections to a port that it does use. There are
@@ -24,7 +24,7 @@ use tokio::net::TcpStream;
 
 pub use crate::edge::http::{HttpError, Phase};
 pub use crate::edge::kubelet_sockets::RunningKubelet;
-pub use crate::facts::kubelet_endpoint::Credentials;
+pub use kq_facts::kubelet_endpoint::Credentials;
 
 /// The certificates that a kubelet may show.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,15 +12,13 @@ use crate::edge::process_folder::plugin_folder;
 use crate::edge::trust::{
     check_process_program, is_trusted_user, list_trusted, read_trusted, trusted_users,
 };
-use crate::facts::host::{HostFacts, PROC_STAT, Text};
-use crate::facts::kubelet_process::{
+use kq_facts::host::{HostFacts, PROC_STAT, Text};
+use kq_facts::kubelet_process::{
     CgroupPlace, KubeletProcess, NoFiles, NodeFiles, ProcessTexts, Program, as_started,
     cgroup_place, has_own_pids, may_be_kubelet, recognise, start_ticks, stopped_distribution,
 };
-use crate::facts::kubelet_unit::{
-    KUBEADM_CONFIG, KUBEADM_UNIT, UNIT, command_line, unit_command_line,
-};
-use crate::facts::lookup::{FailedSource, Lookup, Sourced};
+use kq_facts::kubelet_unit::{KUBEADM_CONFIG, KUBEADM_UNIT, UNIT, command_line, unit_command_line};
+use kq_facts::lookup::{FailedSource, Lookup, Sourced};
 use rustix::fs::{PROC_SUPER_MAGIC, fstat, fstatfs};
 use std::path::Path;
 

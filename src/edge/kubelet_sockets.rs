@@ -1,6 +1,6 @@
 //! The sockets of the running kubelet: whether it listens on an address, and whether it accepted a connection.
 //!
-//! The tables of sockets are those of `/proc/PID/net`, of which [`facts::tcp_table`](crate::facts::tcp_table) knows the
+//! The tables of sockets are those of `/proc/PID/net`, of which [`facts::tcp_table`](kq_facts::tcp_table) knows the
 //! rows.
 
 use crate::edge::host::{
@@ -8,8 +8,8 @@ use crate::edge::host::{
 };
 use crate::edge::http::Deadline;
 use crate::edge::input::plain;
-use crate::facts::kubelet_process::{KubeletProcess, start_ticks};
-use crate::facts::tcp_table::{Family, Listeners, Row, ServerEnd, server_end};
+use kq_facts::kubelet_process::{KubeletProcess, start_ticks};
+use kq_facts::tcp_table::{Family, Listeners, Row, ServerEnd, server_end};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

@@ -7,8 +7,8 @@
 use crate::edge::host::{LIMIT, open, open_folder, read_beneath};
 use crate::edge::listener::listens;
 use crate::edge::watchdog::reading;
-use crate::facts::devices::PLUGIN_FOLDER;
-use crate::facts::mounts::Mounts;
+use kq_facts::devices::PLUGIN_FOLDER;
+use kq_facts::mounts::Mounts;
 use rustix::fs::{self, FileType, Mode, OFlags, ResolveFlags, fstat};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;

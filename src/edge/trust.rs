@@ -24,7 +24,7 @@ use crate::edge::host::{
 use crate::edge::input::plain;
 use crate::edge::memory;
 use crate::edge::watchdog::reading;
-use crate::facts::mounts::Mounts;
+use kq_facts::mounts::Mounts;
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat, StatxFlags};
 use rustix::io::Errno;
 use std::ffi::OsString;

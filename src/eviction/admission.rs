@@ -3,7 +3,7 @@
 //! Mirrors `Admit` of `pkg/kubelet/eviction/eviction_manager.go`, read in 1.36.2.
 
 use super::victim::REASON_EVICTED;
-use crate::facts::kubelet_config::PressureCondition;
+use kq_facts::kubelet_config::PressureCondition;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Pod, Taint, TaintRules};
 use kq_k8s::priority::is_critical_pod;

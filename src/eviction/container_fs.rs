@@ -4,7 +4,7 @@
 //! Mirrors `UpdateContainerFsThresholds` of `pkg/kubelet/eviction/helpers.go`, read in 1.36.2.
 
 use super::disks::Layout;
-use crate::facts::kubelet_config::{EvictionThreshold, Signal, ThresholdOperator, ThresholdValue};
+use kq_facts::kubelet_config::{EvictionThreshold, Signal, ThresholdOperator, ThresholdValue};
 use kq_k8s::duration::GoDuration;
 use std::fmt;
 

@@ -11,8 +11,8 @@ use super::victim::{
     DisruptionTarget, Eviction, EvictionMessage, IMMEDIATE_GRACE_SECONDS, Verdict, evict_pod,
     eviction_message,
 };
-use crate::facts::kubelet_config::{EvictionThreshold, StarvedResource};
-use crate::facts::stats_summary::{PodStats, StatsByPod};
+use kq_facts::kubelet_config::{EvictionThreshold, StarvedResource};
+use kq_facts::stats_summary::{PodStats, StatsByPod};
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::is_critical_pod;
 

@@ -1,7 +1,7 @@
 //! Why the kubelet sees one file system or several, and why a reclaim is enough: facts, and their sentences.
 
 use super::reclaim_outcome::{FreedBytes, ReclaimFunction};
-use crate::facts::kubelet_config::Signal;
+use kq_facts::kubelet_config::Signal;
 use serde::Serialize;
 use std::fmt;
 

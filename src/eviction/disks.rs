@@ -10,11 +10,11 @@
 //!   the latter, used with CRI-O, measures containers apart from images.
 
 use super::disk_reason::LayoutReason;
-use crate::facts::filesystems::{Filesystem, FolderRole, NodeFolder};
-use crate::facts::kubelet_config::SignalFs;
-use crate::facts::runtime::ImageFilesystems;
-use crate::facts::stats_summary::{FsStats, RuntimeStats, StatsSummary};
 use kq_answer::Worded;
+use kq_facts::filesystems::{Filesystem, FolderRole, NodeFolder};
+use kq_facts::kubelet_config::SignalFs;
+use kq_facts::runtime::ImageFilesystems;
+use kq_facts::stats_summary::{FsStats, RuntimeStats, StatsSummary};
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;
 use serde::Serialize;
@@ -212,7 +212,7 @@ impl DiskFacts<'_> {
 
     /// Returns true if the first folders that the runtime names differ as texts.
     fn is_split(&self) -> bool {
-        let first = |list: &[crate::facts::runtime::FilesystemUsage]| {
+        let first = |list: &[kq_facts::runtime::FilesystemUsage]| {
             list.first().map(|usage| usage.mountpoint.clone())
         };
         self.runtime
@@ -310,8 +310,8 @@ pub(super) fn stats_of(summary: &mut StatsSummary, filesystem: SignalFs) -> &mut
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::lookup::Lookup;
-    use crate::facts::runtime::FilesystemUsage;
+    use kq_facts::lookup::Lookup;
+    use kq_facts::runtime::FilesystemUsage;
     use kq_k8s::version::KubeletVersion;
 
     fn folder(device: &str) -> NodeFolder {

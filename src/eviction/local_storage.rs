@@ -6,7 +6,7 @@ use super::disks::Layout;
 use super::observation::unsigned;
 use super::rank_report::RankInput;
 use super::victim::{Eviction, IMMEDIATE_GRACE_SECONDS, Verdict, evict_pod};
-use crate::facts::stats_summary::{FsStats, PodStats, StatsByPod, VolumeStats};
+use kq_facts::stats_summary::{FsStats, PodStats, StatsByPod, VolumeStats};
 use kq_k8s::pod::{ByName, Pod, ResourceName};
 use kq_k8s::quantity::{Format, Quantity};
 use kq_k8s::resources::{ResourceOptions, pod_limits};

@@ -1,9 +1,9 @@
 //! The node of an answer, and which of the given pods are its own: only these rank first when unmeasured.
 
 use super::rank_report::RankInput;
-use crate::facts::stats_summary::{PodReference, PodStats, StatsByPod};
-use crate::facts::workloads::effective_uid;
 use kq_answer::{Missing, MissingFact, Warning, WarningCode};
+use kq_facts::stats_summary::{PodReference, PodStats, StatsByPod};
+use kq_facts::workloads::effective_uid;
 use kq_k8s::pod::Pod;
 use std::collections::BTreeSet;
 
@@ -180,8 +180,8 @@ pub(super) fn identity(pod: &PodReference) -> (&str, &str, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::stats_summary::PodStats;
     use crate::objects;
+    use kq_facts::stats_summary::PodStats;
 
     fn pod(name: &str, uid: &str, node: &str) -> Pod {
         objects::pod(&format!("s/{name}")).on(node).set("/metadata/uid", uid).read()

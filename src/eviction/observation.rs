@@ -8,11 +8,11 @@
 
 use super::disks::Layout;
 use super::reclaim_outcome::{ReclaimFunction, reclaim_functions};
-use crate::facts::kubelet_config::{
+use jiff::Timestamp;
+use kq_facts::kubelet_config::{
     EvictionThreshold, PressureCondition, Signal, ThresholdOperator, ThresholdValue,
 };
-use crate::facts::stats_summary::{FsStats, MemoryStats, StatsSummary};
-use jiff::Timestamp;
+use kq_facts::stats_summary::{FsStats, MemoryStats, StatsSummary};
 use kq_k8s::duration::GoDuration;
 use kq_k8s::quantity::{Format, Quantity};
 use serde::Serialize;
@@ -317,7 +317,7 @@ mod tests {
 #[cfg(test)]
 mod crossing_tests {
     use super::*;
-    use crate::facts::kubelet_config::{Signal, ThresholdValue};
+    use kq_facts::kubelet_config::{Signal, ThresholdValue};
     use kq_k8s::duration::GoDuration;
     use kq_k8s::quantity::Format;
 

@@ -19,11 +19,11 @@ use super::reclaim_outcome::{
     ReclaimFunction, ReclaimOutcome, Reclaimed, reclaim_functions, settle,
 };
 use super::victim::Verdict;
-use crate::facts::kubelet_config::{
+use kq_answer::{Missing, MissingFact, Worded};
+use kq_facts::kubelet_config::{
     EffectiveConfiguration, EvictionThreshold, PressureCondition, Signal, StarvedResource,
     ThresholdOperator,
 };
-use kq_answer::{Missing, MissingFact, Worded};
 use kq_k8s::duration::GoDuration;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::Pod;

@@ -9,8 +9,8 @@
 use super::disks::Layout;
 use super::observation::unsigned;
 use super::usage::{DiskUnit, DiskUsage, FsParts, disk_usage, measured_parts};
-use crate::facts::kubelet_config::{Signal, StarvedResource};
-use crate::facts::stats_summary::{PodStats, StatsByPod};
+use kq_facts::kubelet_config::{Signal, StarvedResource};
+use kq_facts::stats_summary::{PodStats, StatsByPod};
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Pod, ResourceName};
 use kq_k8s::quantity::{Format, Quantity};

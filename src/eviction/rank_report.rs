@@ -11,12 +11,12 @@ use super::rank::{Figures, RankStep, RankedPod, decided_by, rank_pods};
 use super::reason::{BeforeReason, DistanceReason, RankReason};
 use super::reclaim_outcome::{ReclaimFunction, reclaim_functions};
 use super::usage::{FsParts, measured_parts};
-use crate::facts::kubelet_config::{
+use kq_answer::{Basis, Missing, MissingFact, Warning, WarningCode, Worded, answer};
+use kq_facts::kubelet_config::{
     EffectiveConfiguration, EvictionThreshold, PressureCondition, Signal, StarvedResource,
     ThresholdOperator,
 };
-use crate::facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
-use kq_answer::{Basis, Missing, MissingFact, Warning, WarningCode, Worded, answer};
+use kq_facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{ByName, Pod};
 use kq_k8s::priority::is_critical_pod;

@@ -5,7 +5,7 @@ use super::pressure_view::{disks, thresholds};
 use super::rank_report::{EvictionRank, RankItem, UsageFrom, UsedParts};
 use super::reason::{amount, listed};
 use super::usage::FsParts;
-use crate::facts::kubelet_config::StarvedResource;
+use kq_facts::kubelet_config::StarvedResource;
 use kq_output::table::{Column, Rows, Table};
 use kq_output::terminal::plain;
 use kq_output::units::bytes;

@@ -3,7 +3,7 @@
 use super::observation::ThresholdRow;
 use super::pressure::{GraceCase, PodName, PressureAction};
 use super::reclaim_outcome::ReclaimFunction;
-use crate::facts::kubelet_config::{PressureCondition, Signal, StarvedResource};
+use kq_facts::kubelet_config::{PressureCondition, Signal, StarvedResource};
 use kq_k8s::duration::GoDuration;
 use kq_output::units::bytes;
 use serde::Serialize;

@@ -10,8 +10,8 @@
 use super::disk_reason::{FreedPart, SettlementReason};
 use super::disks::{Disks, Layout, NodeDisks, stats_of};
 use super::observation::{compare, observe};
-use crate::facts::kubelet_config::{EvictionThreshold, Signal, SignalFs, StarvedResource};
 use kq_answer::Worded;
+use kq_facts::kubelet_config::{EvictionThreshold, Signal, SignalFs, StarvedResource};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -205,7 +205,7 @@ mod tests {
     use super::super::usage::measured_parts;
     use super::*;
     use crate::eviction::disks::DiskLayout;
-    use crate::facts::kubelet_config::{ThresholdOperator, ThresholdValue};
+    use kq_facts::kubelet_config::{ThresholdOperator, ThresholdValue};
     use kq_k8s::duration::GoDuration;
     use kq_k8s::quantity::{Format, Quantity};
 

@@ -5,8 +5,8 @@
 
 use super::disks::{Disks, Layout};
 use super::observation::unsigned;
-use crate::facts::kubelet_config::SignalFs;
-use crate::facts::stats_summary::{FsStats, PodStats};
+use kq_facts::kubelet_config::SignalFs;
+use kq_facts::stats_summary::{FsStats, PodStats};
 use kq_k8s::pod::{ByName, Pod};
 use kq_k8s::quantity::{Format, Quantity};
 

@@ -7,8 +7,8 @@
 //! Mirrors `evictionMessage` of `pkg/kubelet/eviction/helpers.go`, read in 1.36.2.
 
 use super::observation::{Observations, unsigned};
-use crate::facts::kubelet_config::{EvictionThreshold, StarvedResource};
-use crate::facts::stats_summary::{ContainerStats, PodStats};
+use kq_facts::kubelet_config::{EvictionThreshold, StarvedResource};
+use kq_facts::stats_summary::{ContainerStats, PodStats};
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{ByName, Container, Pod, ResourceName};

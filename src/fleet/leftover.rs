@@ -1,7 +1,7 @@
 //! The pods of all fleets in a namespace, and which of them have outlived their run.
 
 use super::pod::RUN_LABEL;
-use crate::facts::timestamp::Timestamp;
+use kq_facts::timestamp::Timestamp;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 

@@ -2,10 +2,10 @@
 //! A log that was cut, rotated or mixed with other lines is detected.
 
 use super::outcome::NoAnswer;
-use crate::facts::limits::unpacked_limit;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use kq_answer::sha256;
+use kq_facts::limits::unpacked_limit;
 use kq_output::terminal::brief;
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;

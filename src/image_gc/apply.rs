@@ -4,11 +4,11 @@
 //! requested. So kq reads the state again right before each removal, and an image whose state is unreadable
 //! is kept. Only images of the plan are removed.
 
-use crate::facts::runtime::{Container, ContainerStatus, Image};
 use crate::image_gc::knowledge::Tristate;
 use crate::image_gc::plan::{ImageGcPlan, PlannedImage, Verdict};
 use crate::image_gc::uses::state_text;
 use kq_answer::Certainty;
+use kq_facts::runtime::{Container, ContainerStatus, Image};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -246,11 +246,11 @@ pub fn check(removal: &Removal, presence: &ImagePresence) -> Result<(), Removed>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::runtime::ContainerState;
-    use crate::facts::timestamp::Timestamp;
     use crate::image_gc::knowledge::{ImageTimes, LastUse, RecordCoverage, Span};
     use crate::image_gc::plan::{Freed, Outcome, Run, Ties, Trigger};
     use crate::image_gc::reason::ImageReason;
+    use kq_facts::runtime::ContainerState;
+    use kq_facts::timestamp::Timestamp;
     use kq_k8s::duration::GoDuration;
     use proptest::prelude::*;
     use std::cell::RefCell;

@@ -1,10 +1,10 @@
 //! The report of a removal, as a value and as lines.
 
-use crate::facts::timestamp::Timestamp;
 use crate::image_gc::apply::{Removal, Removals, Removed};
 use crate::image_gc::cycle::Usage;
 use crate::image_gc::plan::{short, size};
 use kq_answer::{Basis, answer};
+use kq_facts::timestamp::Timestamp;
 use serde::Serialize;
 
 /// A removal of images as a value.

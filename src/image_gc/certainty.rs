@@ -4,9 +4,9 @@
 //! what may come before it counts: at worst everything that may be older goes first and frees its
 //! bytes, at best only what is older in any case. A verdict is sure when it is the same at both ends.
 
-use crate::facts::timestamp::Timestamp;
 use crate::image_gc::cycle::{Candidate, Cycle};
 use crate::image_gc::knowledge::{ImageTimes, STARTING, Tristate};
+use kq_facts::timestamp::Timestamp;
 
 /// Whether an image goes, as far as that can be known, pass by pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@
 //! everywhere (`ParseDockerRef` in `github.com/distribution/reference`): `nginx` is
 //! `docker.io/library/nginx:latest`, and of a tag with a digest only the digest counts.
 
-use crate::facts::runtime::Image;
 use crate::image_gc::cycle::image_key;
+use kq_facts::runtime::Image;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::nearest::nearest;
 use std::collections::BTreeMap;

@@ -1,12 +1,12 @@
 //! The images of a node as a table: what `crictl images` leaves out.
 
-use crate::facts::image_records::ImageRecords;
-use crate::facts::runtime::{ContainerState, Image};
-use crate::facts::timestamp::Timestamp;
 use crate::image_gc::cycle::image_key;
 use crate::image_gc::plan::{names, short, size};
 use crate::image_gc::uses::{Use, Uses, recorded_handler};
 use kq_answer::{Basis, answer};
+use kq_facts::image_records::ImageRecords;
+use kq_facts::runtime::{ContainerState, Image};
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_output::table::{Column, Rows, Table};
 use kq_output::units::age;

@@ -6,10 +6,10 @@
 //! time lies between two others, which the start of the kubelet, the creation of containers and kq's
 //! own records bring closer together.
 
-use crate::facts::image_records::{ImageRecord, ImageRecords};
-use crate::facts::timestamp::Timestamp;
 use crate::image_gc::cycle::{Record, age_of};
 use crate::image_gc::record::LONGEST_GAP;
+use kq_facts::image_records::{ImageRecord, ImageRecords};
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use serde::Serialize;
 

@@ -13,11 +13,11 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-use crate::facts::kubelet_config::{EffectiveConfiguration, EvictionThreshold};
-use crate::facts::runtime::Image;
 use crate::image_gc::cycle::Keys;
 use crate::image_gc::policy::ImageGcPolicy;
 use kq_answer::{Basis, Finding, Severity, Subject, answer};
+use kq_facts::kubelet_config::{EffectiveConfiguration, EvictionThreshold};
+use kq_facts::runtime::Image;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::feature_gates::FeatureGates;
 use rule::ImageGcRule;

@@ -2,9 +2,9 @@
 //!
 //! Rules and texts: `NewImageGCManager` in `pkg/kubelet/images/image_gc_manager.go`; pinned by
 //! `tests/vectors/image_gc.jsonl` and `gc_loop.jsonl`. The configuration was checked before, more
-//! strictly: [`image_gc_errors`](crate::facts::kubelet_config::image_gc_errors).
+//! strictly: [`image_gc_errors`](kq_facts::kubelet_config::image_gc_errors).
 
-use crate::facts::kubelet_config::EffectiveConfiguration;
+use kq_facts::kubelet_config::EffectiveConfiguration;
 use kq_k8s::duration::GoDuration;
 
 /// The policy of image garbage collection.

@@ -3,13 +3,13 @@
 //!
 //! The value is what `kq gc policy` prints; [`policy_view`](crate::image_gc::policy_view) shows it.
 
-use crate::facts::kubelet_config::{EffectiveConfiguration, image_gc_errors};
-use crate::facts::kubelet_process::ContainerGcFlags;
 use crate::image_gc::containers::ContainerGcPolicy;
 use crate::image_gc::loops::{Garbage, GcLoop};
 use crate::image_gc::policy::ImageGcPolicy;
 use kq_answer::origin::Origin;
 use kq_answer::{Basis, answer};
+use kq_facts::kubelet_config::{EffectiveConfiguration, image_gc_errors};
+use kq_facts::kubelet_process::ContainerGcFlags;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::feature_gates::FeatureGates;
 use kq_output::metrics::{Metrics, number};
@@ -264,7 +264,7 @@ fn container_settings(flags: &ContainerGcFlags, known: bool) -> [PolicySetting; 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::kubelet_config::{Source, effective, read};
+    use kq_facts::kubelet_config::{Source, effective, read};
     use kq_k8s::version::KubeletVersion;
 
     fn policy(config: &Value, flags: Option<&ContainerGcFlags>) -> GcPolicy {

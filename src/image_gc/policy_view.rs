@@ -60,8 +60,8 @@ fn text(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::kubelet_config::{KubeletConfiguration, effective};
     use crate::image_gc::policy_report::PolicySources;
+    use kq_facts::kubelet_config::{KubeletConfiguration, effective};
     use kq_k8s::feature_gates::FeatureGates;
     use kq_k8s::version::KubeletVersion;
     use std::collections::BTreeMap;

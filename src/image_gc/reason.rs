@@ -1,8 +1,8 @@
 //! Why a collection runs, why an image goes or stays, and the consequences: facts, and the sentences made of them.
 
-use crate::facts::timestamp::Timestamp;
 use crate::image_gc::cycle::Usage;
 use crate::image_gc::knowledge::{ImageTimes, RecordCoverage, Span};
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use kq_output::units::Precision;
 use serde::Serialize;

@@ -5,10 +5,10 @@
 //! not listed any more is forgotten. The times beyond these say how sure kq can be of them, because
 //! the kubelet looks at other moments than kq.
 
-use crate::facts::image_records::{API_VERSION, ImageRecord, ImageRecords, KIND};
-use crate::facts::runtime::Image;
-use crate::facts::timestamp::Timestamp;
 use crate::image_gc::cycle::Keys;
+use kq_facts::image_records::{API_VERSION, ImageRecord, ImageRecords, KIND};
+use kq_facts::runtime::Image;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use std::collections::BTreeMap;
 

@@ -5,8 +5,8 @@
 //! each. What the runtime frees is less while one of them stays, and it frees it a little later, when
 //! it collects what nothing holds any more.
 
-use crate::facts::runtime::ImageStorage;
 use crate::image_gc::cycle::StrSet;
+use kq_facts::runtime::ImageStorage;
 use std::collections::BTreeMap;
 
 /// Returns how many bytes are freed by the removal of images, which are named by their ids.
@@ -64,7 +64,7 @@ pub fn layers_by_image(storage: &ImageStorage) -> BTreeMap<&str, Layers> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::runtime::StoragePiece;
+    use kq_facts::runtime::StoragePiece;
 
     fn piece(bytes: u64, images: &[&str], held_otherwise: bool) -> StoragePiece {
         StoragePiece {

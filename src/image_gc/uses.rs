@@ -4,12 +4,12 @@
 //! `pkg/kubelet/kuberuntime/helpers.go`): `image_id`, which younger runtimes fill in, else `image_ref`.
 //! A container that calls its image anything else does not keep it.
 
-use crate::facts::runtime::{Container, ContainerState, ContainerStatus, Image, RuntimeFacts};
-use crate::facts::timestamp::Timestamp;
-use crate::facts::workloads::Workloads;
 use crate::image_gc::cycle::{ImageUser, Keys, ListedImage, image_key, images_in_use};
 use crate::image_gc::cycle::{KeyMap, StrMap, StrSet};
 use kq_answer::warning::{Warning, WarningCode};
+use kq_facts::runtime::{Container, ContainerState, ContainerStatus, Image, RuntimeFacts};
+use kq_facts::timestamp::Timestamp;
+use kq_facts::workloads::Workloads;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;
 use serde::Serialize;

@@ -2,16 +2,16 @@
 
 use super::flags::Said;
 use super::{ConfigContent, ConfigPlace, ConfigText, Stage, Start, StartRule, StartWarning};
-use crate::facts::cgroup_mode::CgroupVersion;
-use crate::facts::describe::ConfigSource;
-use crate::facts::kubelet_config::{
+use kq_answer::Certainty;
+use kq_answer::origin::Origin;
+use kq_facts::cgroup_mode::CgroupVersion;
+use kq_facts::describe::ConfigSource;
+use kq_facts::kubelet_config::{
     CgroupMode, EffectiveConfiguration, KubeletConfiguration, Source, decode_problem, effective,
     logging_errors, merge, read, unknown_fields, validate,
 };
-use crate::facts::kubelet_process::Assignment;
-use crate::facts::settings::{assign, assign_gates, assign_list};
-use kq_answer::Certainty;
-use kq_answer::origin::Origin;
+use kq_facts::kubelet_process::Assignment;
+use kq_facts::settings::{assign, assign_gates, assign_list};
 use kq_k8s::feature_gates::{FeatureGateError, FeatureGates, Gate, Stage as GateStage, gate_state};
 use kq_k8s::version::KubeletVersion;
 use kq_k8s::yaml;

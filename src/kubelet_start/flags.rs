@@ -2,7 +2,7 @@
 //! `component-base/cli/flag` read them.
 
 use super::{Stage, Start, StartRule, StartWarning};
-use crate::facts::kubelet_process::{Flag, FlagState, KubeletFlags, KubeletProcess, known_flag};
+use kq_facts::kubelet_process::{Flag, FlagState, KubeletFlags, KubeletProcess, known_flag};
 use kq_k8s::duration::GoDuration;
 use kq_k8s::feature_gates::parse_flag;
 use kq_k8s::go_text::{NumError, NumProblem, parse_bool, quote};

@@ -6,10 +6,10 @@ use super::flags::Said;
 use super::rule::CgroupProblem;
 use super::state::{self, AtStart};
 use super::{Machine, Stage, Start, StartRule, StartWarning};
-use crate::facts::allocatable::{node_allocatable, reservations, reserved};
-use crate::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
-use crate::facts::kubelet_config::{EvictionSettings, possible_eviction_errors};
 use kq_answer::Certainty;
+use kq_facts::allocatable::{node_allocatable, reservations, reserved};
+use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
+use kq_facts::kubelet_config::{EvictionSettings, possible_eviction_errors};
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::go_text::{atoi, parse_bool, quote};
 use kq_k8s::pod::{ResourceList, ResourceName};
@@ -398,8 +398,7 @@ fn created(start: &mut Start<'_>, read: &Read, said: &Said) {
         soft_grace_period: &effective.eviction_soft_grace_period,
         minimum_reclaim: &effective.eviction_minimum_reclaim,
     });
-    let refused_before =
-        crate::facts::kubelet_config::parse_hard_thresholds(&effective.eviction_hard);
+    let refused_before = kq_facts::kubelet_config::parse_hard_thresholds(&effective.eviction_hard);
     if let (Some(error), true) = (errors.first(), refused_before.is_ok()) {
         stop("evictionSoft", error.to_string());
     }

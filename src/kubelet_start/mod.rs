@@ -15,15 +15,15 @@ mod machine;
 mod rule;
 mod state;
 
-pub use crate::facts::config_on_disk::{ConfigContent, ConfigText};
+pub use kq_facts::config_on_disk::{ConfigContent, ConfigText};
 pub use rule::{CgroupProblem, ConfigPlace, Exit, Fix, Stage, StartRule};
 
-use crate::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
-use crate::facts::host::HostFacts;
-use crate::facts::kubelet_config::EffectiveConfiguration;
-use crate::facts::kubelet_process::{DEFAULT_ROOT_DIR, KubeletProcess};
-use crate::facts::state_files::StateFiles;
 use kq_answer::{Certainty, Worded};
+use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
+use kq_facts::host::HostFacts;
+use kq_facts::kubelet_config::EffectiveConfiguration;
+use kq_facts::kubelet_process::{DEFAULT_ROOT_DIR, KubeletProcess};
+use kq_facts::state_files::StateFiles;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::feature_gates::FeatureGates;
 use kq_k8s::pod::{ResourceList, ResourceName};

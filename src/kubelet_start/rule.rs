@@ -1,8 +1,8 @@
 //! The fatal problems of a start: each with its facts, the kubelet's message, and the fix.
 
 use super::flags::{LABEL_NAMESPACES, LABELS};
-use crate::facts::checkpoint::StateFile;
-use crate::facts::kubelet_config::{ValidationError, aggregate};
+use kq_facts::checkpoint::StateFile;
+use kq_facts::kubelet_config::{ValidationError, aggregate};
 use kq_k8s::go_text::quote;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};

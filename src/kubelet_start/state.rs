@@ -3,11 +3,11 @@
 
 use super::config::Read;
 use super::{Machine, Stage, Start, StartRule};
-use crate::facts::checkpoint::cpu_manager::{self, CpuRefusal, CpuState};
-use crate::facts::checkpoint::memory_manager::{self, MemoryRefusal, MemoryState};
-use crate::facts::checkpoint::{StateFile, dra as claims, pod_allocation};
-use crate::facts::host::Text;
 use kq_answer::Certainty;
+use kq_facts::checkpoint::cpu_manager::{self, CpuRefusal, CpuState};
+use kq_facts::checkpoint::memory_manager::{self, MemoryRefusal, MemoryState};
+use kq_facts::checkpoint::{StateFile, dra as claims, pod_allocation};
+use kq_facts::host::Text;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::go_text::{parse_bool, quote};

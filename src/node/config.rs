@@ -10,20 +10,18 @@ use crate::edge::kubelet_api::{
 use crate::edge::kubelet_files::read_kubelet_config_beneath;
 use crate::edge::kubelet_process::StoppedKubelet;
 use crate::edge::trust::read_trusted;
-use crate::facts::describe::ConfigSource;
-use crate::facts::kubelet_config::Source;
-use crate::facts::kubelet_endpoint::{
+use kq_answer::origin::Origin;
+use kq_facts::describe::ConfigSource;
+use kq_facts::kubelet_config::Source;
+use kq_facts::kubelet_endpoint::{
     CredentialsOrigin, EndpointOrigin, KnownKubelet, KubeletEndpoint, control_plane_files,
     kubelet_endpoints,
 };
-use crate::facts::kubelet_process::{
-    Assignment, DEFAULT_CERT_DIR, DEFAULT_ROOT_DIR, KubeletProcess,
-};
-use crate::facts::lookup::{FailedSource, Lookup, Sourced};
-use crate::facts::redaction::forget_secrets;
-use crate::facts::settings::{assign, assign_gates, assign_list};
-use crate::facts::snapshot::RecordedConfig;
-use kq_answer::origin::Origin;
+use kq_facts::kubelet_process::{Assignment, DEFAULT_CERT_DIR, DEFAULT_ROOT_DIR, KubeletProcess};
+use kq_facts::lookup::{FailedSource, Lookup, Sourced};
+use kq_facts::redaction::forget_secrets;
+use kq_facts::settings::{assign, assign_gates, assign_list};
+use kq_facts::snapshot::RecordedConfig;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

@@ -5,10 +5,10 @@ use crate::edge::host::ReadError;
 use crate::edge::input::{InputError, read_input_within};
 use crate::edge::pod_resources::{BELOW_ROOT, read_pod_resources};
 use crate::edge::trust::{NamedBy, list_trusted, read_trusted};
-use crate::facts::checkpoint::LARGEST;
-use crate::facts::devices::{CHECKPOINT_NAME, CheckpointFact, PLUGIN_FOLDER, no_folder};
-use crate::facts::lookup::Lookup;
-use crate::facts::pod_resources::PodResources;
+use kq_facts::checkpoint::LARGEST;
+use kq_facts::devices::{CHECKPOINT_NAME, CheckpointFact, PLUGIN_FOLDER, no_folder};
+use kq_facts::lookup::Lookup;
+use kq_facts::pod_resources::PodResources;
 
 /// Reads a checkpoint that is named.
 ///

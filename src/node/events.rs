@@ -2,10 +2,10 @@
 
 use crate::edge::api_server::ApiServer;
 use crate::edge::clock::steady;
-use crate::facts::events::{PodEvent, read_events};
-use crate::facts::kept_events::{is_of_node, kept};
-use crate::facts::lookup::{FailedSource, Lookup};
-use crate::facts::snapshot::RecordedPods;
+use kq_facts::events::{PodEvent, read_events};
+use kq_facts::kept_events::{is_of_node, kept};
+use kq_facts::lookup::{FailedSource, Lookup};
+use kq_facts::snapshot::RecordedPods;
 use std::collections::BTreeSet;
 use std::time::Duration;
 

@@ -10,12 +10,12 @@ use crate::edge::drop_ins::read_drop_ins;
 use crate::edge::image_records::read_records;
 use crate::edge::kubelet_files::read_config_on_disk;
 use crate::edge::trust::NamedBy;
-use crate::facts::config_on_disk::{ConfigContent, ConfigOnDisk};
-use crate::facts::host::HostFacts;
-use crate::facts::image_records::DEFAULT_PATH;
-use crate::facts::lookup::{FailedSource, Lookup, Sourced};
-use crate::facts::redaction::forget_secrets;
-use crate::facts::snapshot::{HostRoot, Snapshot};
+use kq_facts::config_on_disk::{ConfigContent, ConfigOnDisk};
+use kq_facts::host::HostFacts;
+use kq_facts::image_records::DEFAULT_PATH;
+use kq_facts::lookup::{FailedSource, Lookup, Sourced};
+use kq_facts::redaction::forget_secrets;
+use kq_facts::snapshot::{HostRoot, Snapshot};
 use std::path::Path;
 
 /// A fact, or a part of one, that a question can need.

@@ -4,11 +4,11 @@ use super::config::KubeletConfig;
 use super::facts::FactKey;
 use super::needs::Needs;
 use crate::edge::host::{read_filesystem, read_usage};
-use crate::facts::filesystems::{Filesystem, FolderRole, NodeFolder};
-use crate::facts::host::HostFacts;
-use crate::facts::lookup::{FailedSource, Lookup};
-use crate::facts::mounts::Mounts;
-use crate::facts::runtime::RuntimeFacts;
+use kq_facts::filesystems::{Filesystem, FolderRole, NodeFolder};
+use kq_facts::host::HostFacts;
+use kq_facts::lookup::{FailedSource, Lookup};
+use kq_facts::mounts::Mounts;
+use kq_facts::runtime::RuntimeFacts;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -78,7 +78,7 @@ fn places(runtime: &Lookup<RuntimeFacts>, settings: &KubeletConfig) -> Vec<(Fold
     match filesystems.and_then(Lookup::value) {
         Some(filesystems) => {
             // The kubelet also uses the first of each.
-            let first = |list: &[crate::facts::runtime::FilesystemUsage]| {
+            let first = |list: &[kq_facts::runtime::FilesystemUsage]| {
                 let mountpoint = list.first().map(|usage| usage.mountpoint.clone());
                 mountpoint.filter(|path| path.starts_with('/'))
             };
@@ -133,7 +133,7 @@ fn filesystem(root: &Path, path: &str, mounts: &Mounts) -> Lookup<Filesystem> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::runtime::{FilesystemUsage, ImageFilesystems};
+    use kq_facts::runtime::{FilesystemUsage, ImageFilesystems};
 
     #[test]
     fn folders_are_where_the_runtime_and_the_kubelet_say() {

@@ -17,14 +17,14 @@ use crate::edge::kubelet_process::{NONE_RUNS, find_kubelet};
 use crate::edge::no_live_node;
 use crate::edge::snapshot_file::{SnapshotFileError, read_snapshot};
 use crate::edge::watchdog;
-use crate::facts::cgroup_layout::CgroupLayout;
-use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
-use crate::facts::host::HostFacts;
-use crate::facts::kubelet_process::KubeletProcess;
-use crate::facts::lookup::{FailedSource, Lookup, Sourced};
-use crate::facts::node_object::NodeObject;
-use crate::facts::snapshot::{API_VERSION, HostRoot, KIND, Snapshot};
 use kq_answer::Failure;
+use kq_facts::cgroup_layout::CgroupLayout;
+use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
+use kq_facts::host::HostFacts;
+use kq_facts::kubelet_process::KubeletProcess;
+use kq_facts::lookup::{FailedSource, Lookup, Sourced};
+use kq_facts::node_object::NodeObject;
+use kq_facts::snapshot::{API_VERSION, HostRoot, KIND, Snapshot};
 use serde_json::Value;
 use std::path::Path;
 
@@ -318,7 +318,7 @@ pub(super) fn tree(below: &Below<'_>, needs: Needs) -> Lookup<CgroupTree> {
 
 fn gather_tree(
     root: &Path,
-    layout: &Result<CgroupLayout, crate::facts::host::HostFactError>,
+    layout: &Result<CgroupLayout, kq_facts::host::HostFactError>,
     needs: &TreeNeeds,
 ) -> Lookup<CgroupTree> {
     let layout = match layout {

@@ -3,23 +3,23 @@
 use super::facts::FactKey;
 use super::{Needs, NodeSpec, gather};
 use crate::edge::input::shown;
-use crate::facts::describe::{ConfigSource, DescribeError};
-use crate::facts::kubelet::{Kubelet, KubeletSources, KubeletStart, describe_kubelet};
-use crate::facts::kubelet_config::{
-    A_MAP, ConfigError, EvictionThreshold, RefusedEntry, eviction_thresholds,
-};
-use crate::facts::live::{adopt_uid, config_source, incomplete, missing_config, unknown_facts};
-use crate::facts::redaction::forget_secrets;
-use crate::facts::runtime::{Container, Image, RuntimeFacts};
-use crate::facts::settings::{assign, assign_gates};
-use crate::facts::snapshot::{RecordedConfig, Snapshot};
-use crate::facts::timestamp::Timestamp;
-use crate::facts::workloads::Workloads;
 use crate::image_gc::policy::ImageGcPolicy;
 use anyhow::{Context, anyhow};
 use kq_answer::origin::Origin;
 use kq_answer::warning::{Warning, WarningCode};
 use kq_answer::{Failure, Missing};
+use kq_facts::describe::{ConfigSource, DescribeError};
+use kq_facts::kubelet::{Kubelet, KubeletSources, KubeletStart, describe_kubelet};
+use kq_facts::kubelet_config::{
+    A_MAP, ConfigError, EvictionThreshold, RefusedEntry, eviction_thresholds,
+};
+use kq_facts::live::{adopt_uid, config_source, incomplete, missing_config, unknown_facts};
+use kq_facts::redaction::forget_secrets;
+use kq_facts::runtime::{Container, Image, RuntimeFacts};
+use kq_facts::settings::{assign, assign_gates};
+use kq_facts::snapshot::{RecordedConfig, Snapshot};
+use kq_facts::timestamp::Timestamp;
+use kq_facts::workloads::Workloads;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::feature_gates::parse_flag;
 use kq_k8s::pod::Pod;

@@ -5,12 +5,12 @@ use super::node_file::NodeFile;
 use super::stats::of_stats_file;
 use super::{FactKey, KubeletNode, KubeletOptions, Needs, NodeSpec};
 use crate::edge::input::{read_input, shown};
-use crate::facts::devices::DeviceFacts;
-use crate::facts::lookup::Lookup;
-use crate::facts::pod_resources::read_answers;
-use crate::facts::snapshot::Snapshot;
 use anyhow::anyhow;
 use kq_answer::Failure;
+use kq_facts::devices::DeviceFacts;
+use kq_facts::lookup::Lookup;
+use kq_facts::pod_resources::read_answers;
+use kq_facts::snapshot::Snapshot;
 
 /// Files that replace single facts of a node; `None`: the node is queried.
 #[derive(Clone, Debug, Default)]

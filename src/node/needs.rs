@@ -3,11 +3,11 @@
 
 use super::facts::{self, FactKey, FactSet};
 use crate::edge::cri::{RuntimeNeeds, StatusNeeds};
-use crate::facts::cgroup_tree::CgroupPath;
-use crate::facts::lookup::Lookup;
-use crate::facts::runtime::RuntimeFacts;
-use crate::facts::snapshot::Snapshot;
 use FactKey::*;
+use kq_facts::cgroup_tree::CgroupPath;
+use kq_facts::lookup::Lookup;
+use kq_facts::runtime::RuntimeFacts;
+use kq_facts::snapshot::Snapshot;
 
 /// The facts that a question needs.
 #[derive(Clone, Copy, Debug)]
@@ -247,8 +247,8 @@ fn restrict_statuses(needs: RuntimeNeeds, facts: &mut RuntimeFacts) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::filesystems::{FolderRole, FolderUsage, NodeFolder};
-    use crate::facts::runtime::{Container, ContainerState, ContainerStatus, RuntimeVersion};
+    use kq_facts::filesystems::{FolderRole, FolderUsage, NodeFolder};
+    use kq_facts::runtime::{Container, ContainerState, ContainerStatus, RuntimeVersion};
 
     /// Three containers of which two ended, all with a status.
     fn runtime(version: &str) -> RuntimeFacts {

@@ -3,12 +3,12 @@
 use super::{Needs, NodeSpec, is_of_this_machine, of_file};
 use crate::edge::input::shown;
 use crate::edge::kubelet_files::read_node_object;
-use crate::facts::lookup::Lookup;
-use crate::facts::node_object::NodeObject;
-use crate::facts::snapshot::Snapshot;
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_answer::warning::Warning;
+use kq_facts::lookup::Lookup;
+use kq_facts::node_object::NodeObject;
+use kq_facts::snapshot::Snapshot;
 
 /// The Node object of a file, where one is named.
 pub struct NodeFile(Option<(String, NodeObject)>);

@@ -6,10 +6,10 @@ use super::spec::NodeSpec;
 use crate::edge::cri::{CriError, RuntimeNeeds, read_runtime};
 use crate::edge::host::{LIMIT, ReadError, read_beneath};
 use crate::edge::trust::{NamedBy, read_trusted};
-use crate::facts::lookup::{FailedSource, Lookup, Sourced};
-use crate::facts::runtime::RuntimeFacts;
-use crate::facts::runtime_endpoint::{CRICTL_CONFIG, CrictlConfig, EndpointHints, endpoints};
 use kq_answer::Failure;
+use kq_facts::lookup::{FailedSource, Lookup, Sourced};
+use kq_facts::runtime::RuntimeFacts;
+use kq_facts::runtime_endpoint::{CRICTL_CONFIG, CrictlConfig, EndpointHints, endpoints};
 use std::path::{Path, PathBuf};
 
 /// Queries the runtime. Only a named endpoint that is invalid is a failure.

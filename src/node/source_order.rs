@@ -23,7 +23,7 @@
 //!
 //! A server or socket that a flag names (--kubeconfig, --kubelet-url, --runtime-endpoint) is always queried.
 
-use crate::facts::snapshot::PodSource;
+use kq_facts::snapshot::PodSource;
 
 /// The flags that decide which node is in question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

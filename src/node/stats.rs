@@ -4,11 +4,11 @@ use super::config::{KubeletConfig, KubeletServer};
 use super::source_order::NodeInQuestion;
 use super::spec::NodeSpec;
 use crate::edge::input::{read_input, shown};
-use crate::facts::kubelet_process::KubeletProcess;
-use crate::facts::lookup::{FailedSource, Lookup, Sourced};
-use crate::facts::stats_summary::StatsSummary;
 use anyhow::anyhow;
 use kq_answer::Failure;
+use kq_facts::kubelet_process::KubeletProcess;
+use kq_facts::lookup::{FailedSource, Lookup, Sourced};
+use kq_facts::stats_summary::StatsSummary;
 use serde_json::Value;
 use std::path::Path;
 

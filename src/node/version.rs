@@ -9,8 +9,8 @@ use crate::edge::host::LIMIT;
 use crate::edge::package_version::package_version;
 use crate::edge::program_version::program_version;
 use crate::edge::trust::{TrustedProgram, read_trusted};
-use crate::facts::kubelet_process::{KubeletProcess, Program};
-use crate::facts::lookup::{FailedSource, Lookup, Sourced};
+use kq_facts::kubelet_process::{KubeletProcess, Program};
+use kq_facts::lookup::{FailedSource, Lookup, Sourced};
 use kq_k8s::version::KubeletVersion;
 use std::path::Path;
 

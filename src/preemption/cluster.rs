@@ -8,8 +8,8 @@
 use super::reason::PreemptionReason;
 use super::report::{Missing, PreemptionExplanation, PreemptionResult, Reasoned, Victim};
 use crate::admission::{Refusal, qualified};
-use crate::facts::timestamp::Timestamp;
 use kq_answer::{Assumption, Basis, Worded, answer};
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::pod::Pod;
 use serde::Serialize;
 use std::cmp::{Ordering, Reverse};

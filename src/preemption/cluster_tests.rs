@@ -2,8 +2,8 @@
 //! step.
 
 use super::*;
-use crate::facts::timestamp::Timestamp;
 use kq_answer::Basis;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::pod::Pod;
 use proptest::collection::vec;
 use proptest::option::of;

@@ -7,9 +7,9 @@ use crate::admission::{
     Amounts, DeviceDecision, Examined, Facts, Failure, Occupancy, Refusal, drop_places, examine,
     finally, qualified,
 };
-use crate::facts::node_object::NodeObject;
 use jiff::Timestamp;
 use kq_answer::{Basis, answer};
+use kq_facts::node_object::NodeObject;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Pod, ResourceName};
 use kq_k8s::priority::is_static_pod;

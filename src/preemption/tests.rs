@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::admission::{Facts, Occupancy, Verdict, examine};
-use crate::facts::node_object::NodeObject;
+use kq_facts::node_object::NodeObject;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Container, Pod, ResourceList, ResourceName};
 use kq_k8s::priority::{is_critical_pod, is_preemptable};

@@ -8,7 +8,7 @@ use super::report::ProbeVerdict;
 use super::results::{ContainerId, ResultsCache, Verdict};
 use super::target::{Status, Target};
 use super::worker::{ContainerFacts, PodFacts, State, started_before_kubelet};
-use crate::facts::timestamp::Timestamp;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Pod, ProbeType};
 use serde::Serialize;

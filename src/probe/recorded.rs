@@ -5,9 +5,9 @@
 //! (`client-go/tools/record/events_cache.go`): more failures may follow the last that is written. Anybody who may create
 //! events in the namespace can write one that looks the same.
 
-use crate::facts::events::PodEvent;
-use crate::facts::timestamp::Timestamp;
-use crate::facts::workloads::effective_uid;
+use kq_facts::events::PodEvent;
+use kq_facts::timestamp::Timestamp;
+use kq_facts::workloads::effective_uid;
 use kq_k8s::pod::{Pod, ProbeType};
 use serde::Serialize;
 
@@ -120,7 +120,7 @@ fn reported<'e>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::events::read_events;
+    use kq_facts::events::read_events;
     use serde_json::json;
 
     #[test]

@@ -4,14 +4,14 @@ use crate::eviction::{
     AssumedSpace, DiskFacts, FreedBytes, NodeDisks, Pressure, PressureInput, Reclaimed, node_disks,
     pressure,
 };
-use crate::facts::kubelet_config::EvictionThreshold;
-use crate::facts::live::incomplete;
 use crate::image_gc::containers::{ContainerGcPlan, Step};
 use crate::image_gc::cycle::ImageFs;
 use crate::image_gc::plan::ImageGcPlan;
 use crate::image_gc::storage::freed_at_most;
 use crate::node::KubeletNode;
 use kq_answer::Failure;
+use kq_facts::kubelet_config::EvictionThreshold;
+use kq_facts::live::incomplete;
 use kq_k8s::pod::Pod;
 use std::collections::BTreeMap;
 

@@ -9,15 +9,15 @@ use crate::eviction::{
     self, DiskFacts, DistanceReason, EvictionRank, NodeIdentity, PodName, RankInput, UsageFrom,
     UsageSource, is_active, node_disks,
 };
-use crate::facts::kubelet_config::{PressureCondition, Signal};
-use crate::facts::live::incomplete;
-use crate::facts::node_pods::{NodePods, Standing};
-use crate::facts::snapshot::PodSource;
-use crate::facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
-use crate::facts::workloads::effective_uid;
 use crate::node::{FactKey, KubeletNode, Needs, cgroup_tree};
 use anyhow::anyhow;
 use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode, Worded};
+use kq_facts::kubelet_config::{PressureCondition, Signal};
+use kq_facts::live::incomplete;
+use kq_facts::node_pods::{NodePods, Standing};
+use kq_facts::snapshot::PodSource;
+use kq_facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
+use kq_facts::workloads::effective_uid;
 use kq_k8s::pod::Pod;
 use std::collections::BTreeSet;
 

@@ -1,10 +1,10 @@
 //! The pods of a node as its kubelet counts them.
 
 use crate::admission::qualified;
-use crate::facts::resize::{Allocation, RecordedResources, put_allocated};
-use crate::facts::snapshot::PodSource;
 use crate::node::KubeletNode;
 use kq_answer::Basis;
+use kq_facts::resize::{Allocation, RecordedResources, put_allocated};
+use kq_facts::snapshot::PodSource;
 use kq_k8s::defaults::{apply_api_defaults, apply_placement_defaults, apply_priority};
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;

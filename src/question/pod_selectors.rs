@@ -1,11 +1,11 @@
 //! The pods of a question: names, labels, a namespace, and files with pods.
 
 use super::cgroup::LiveNode;
-use crate::facts::pod_selector::{PodSelector, Selection, is_file, nearest_pod_name};
-use crate::facts::workloads::{Workloads, effective_uid};
 use crate::node::KubeletNode;
 use anyhow::anyhow;
 use kq_answer::Failure;
+use kq_facts::pod_selector::{PodSelector, Selection, is_file, nearest_pod_name};
+use kq_facts::workloads::{Workloads, effective_uid};
 use kq_k8s::label_selector::LabelSelector;
 use kq_k8s::manifest::LoadedPod;
 

@@ -1,11 +1,11 @@
 //! Preemption: why a pod was killed, and which pods are less protected than their priority suggests.
 
-use crate::facts::pod_selector::{PodSelector, Selection};
-use crate::facts::workloads::effective_uid;
 use crate::node::{FactKey, KubeletNode, Needs, PodTraces};
 use crate::preemption::lint::PreemptionLint;
 use crate::preemption::why::{NoTraces, Traces, why_killed};
 use kq_answer::Failure;
+use kq_facts::pod_selector::{PodSelector, Selection};
+use kq_facts::workloads::effective_uid;
 use kq_k8s::pod::Pod;
 
 pub use crate::preemption::why::PreemptionCause;

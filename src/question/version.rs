@@ -1,10 +1,10 @@
 //! The versions of kq, the kubelet and the container runtime, and of the rules that answers follow.
 
-use crate::facts::runtime::{LowLevelRuntime, RuntimeVersion};
-use crate::facts::snapshot::Snapshot;
 use crate::node::{FactKey, KubeletNode, Needs};
 use kq_answer::origin::Origin;
 use kq_answer::{Basis, Missing, MissingFact, Warning, WarningCode, answer};
+use kq_facts::runtime::{LowLevelRuntime, RuntimeVersion};
+use kq_facts::snapshot::Snapshot;
 use kq_k8s::version::KubeletVersion;
 use kq_output::table::{Column, Rows, Table};
 use serde::Serialize;
@@ -208,8 +208,8 @@ pub fn table(versions: &Versions) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::lookup::Lookup;
     use crate::node::KubeletOptions;
+    use kq_facts::lookup::Lookup;
 
     fn versions_of(version: Option<&str>) -> Versions {
         let kubelet_version = match version {

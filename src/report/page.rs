@@ -6,8 +6,8 @@ use super::text::{count, shown};
 use super::{
     cpu, devices, eviction, facts, findings, images, memory, preemption, probes, restart, what_if,
 };
-use crate::facts::report_page::{BEGINS, SNAPSHOT_BEGINS, SNAPSHOT_ENDS};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use kq_facts::report_page::{BEGINS, SNAPSHOT_BEGINS, SNAPSHOT_ENDS};
 use maud::{Markup, PreEscaped, html};
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};

@@ -7,7 +7,7 @@ use super::findings::about;
 use super::mark::{Mark, Place, percent};
 use super::section::{Section, figure, key, table};
 use super::text::{count, pod, shown, words};
-use crate::facts::timestamp::Timestamp;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use maud::{Markup, html};
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! A frame: what one refresh shows, before sorting, filtering and drawing.
 
 use super::trend::Trends;
-use crate::facts::timestamp::Timestamp;
+use kq_facts::timestamp::Timestamp;
 use kq_output::units;
 
 /// A part of the view.

@@ -2,8 +2,8 @@
 //! the next are JSON merge patches (RFC 7396) against the one before. A change that a patch cannot express, such as a
 //! member that became null, is a whole snapshot again.
 
-use crate::facts::limits::MAX_RECORDED_BYTES;
-use crate::facts::snapshot::{API_VERSION, Snapshot, SnapshotError};
+use kq_facts::limits::MAX_RECORDED_BYTES;
+use kq_facts::snapshot::{API_VERSION, Snapshot, SnapshotError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::io;

@@ -286,8 +286,8 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::timestamp::Timestamp;
     use crate::top::frame::{Counters, Row, Totals};
+    use kq_facts::timestamp::Timestamp;
 
     fn frame() -> Frame {
         let row = |label: &str, is_pod: bool, memory: u64| Row {

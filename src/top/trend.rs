@@ -1,7 +1,7 @@
 //! The trends of a view: rates between two frames, kept in rings of a fixed size.
 
 use super::frame::{Body, Counters, Frame};
-use crate::facts::timestamp::Timestamp;
+use kq_facts::timestamp::Timestamp;
 use std::collections::{BTreeMap, VecDeque};
 
 /// The number of samples of each row.

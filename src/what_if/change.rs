@@ -1,6 +1,6 @@
 //! Changes to a node, as they are written on a command line: `kubelet-version 1.36 set maxPods=50 label zone-`.
 
-use crate::facts::cgroup_mode::CgroupVersion;
+use kq_facts::cgroup_mode::CgroupVersion;
 use kq_k8s::quantity::{Format, Quantity};
 use kq_k8s::version::KubeletVersion;
 use std::collections::BTreeMap;

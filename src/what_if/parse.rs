@@ -1,7 +1,7 @@
 //! Parses changes from a command line.
 
 use super::change::{Change, ChangeKind, KINDS, Resize, TaintChange};
-use crate::facts::cgroup_mode::CgroupVersion;
+use kq_facts::cgroup_mode::CgroupVersion;
 use kq_k8s::feature_gates::{ParseGatesError, parse_flag};
 use kq_k8s::nearest::nearest;
 use kq_k8s::quantity::Quantity;

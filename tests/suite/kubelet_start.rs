@@ -3,15 +3,15 @@
 use crate::cli::folder_with;
 use crate::edges::versions::rows;
 use kq::edge::kubelet_files::read_config_on_disk;
-use kq::facts::cgroup_mode::CgroupVersion;
-use kq::facts::config_on_disk::ConfigOnDisk;
-use kq::facts::host::Text;
-use kq::facts::kubelet_process::{KubeletProcess, as_started};
-use kq::facts::state_files::{STATE_FILES, StateFiles};
 use kq::kubelet_start::{
     ConfigContent, ConfigText, Exit, Machine, Stage, StartExamination, StartFacts, StartWarning,
     examine,
 };
+use kq_facts::cgroup_mode::CgroupVersion;
+use kq_facts::config_on_disk::ConfigOnDisk;
+use kq_facts::host::Text;
+use kq_facts::kubelet_process::{KubeletProcess, as_started};
+use kq_facts::state_files::{STATE_FILES, StateFiles};
 use kq_k8s::pod::{ResourceList, ResourceName};
 use kq_k8s::quantity::{Format, Quantity};
 use kq_k8s::version::KubeletVersion;

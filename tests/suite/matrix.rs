@@ -6,8 +6,8 @@
 use crate::cli::generate::visible_commands;
 use crate::cli::{Ran, folder_with, kq, matches, repository};
 use crate::{devices, images, nodes, preemption};
-use kq::facts::lookup::Lookup;
-use kq::facts::snapshot::{API_VERSION, KIND, PodSource, RecordedPods, Snapshot};
+use kq_facts::lookup::Lookup;
+use kq_facts::snapshot::{API_VERSION, KIND, PodSource, RecordedPods, Snapshot};
 use kq_k8s::manifest::load;
 use serde_json::Value;
 use snapbox::Data;

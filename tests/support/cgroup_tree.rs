@@ -3,7 +3,7 @@
 //!
 //! On cgroup v1 the names are those of the cgroupfs driver, on v2 those of systemd.
 
-use kq::facts::cgroup_mode::CgroupVersion;
+use kq_facts::cgroup_mode::CgroupVersion;
 use std::fs;
 use std::path::Path;
 

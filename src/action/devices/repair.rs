@@ -8,14 +8,14 @@ use crate::edge::clock::now;
 use crate::edge::device_plugin::folder::KUBELET_SOCKET;
 use crate::edge::host::{ReadError, host_root};
 use crate::edge::kubelet_process::{FindKubeletError, Suspect, suspects};
-use crate::facts::checkpoint::device::DeviceCheckpoint;
-use crate::facts::devices::PLUGIN_FOLDER;
-use crate::facts::distribution::{Place, rows};
-use crate::facts::node_pods::NodePods;
-use crate::facts::snapshot::Snapshot;
 use crate::node::{FactKey, KubeletNode, Needs, check_live};
 use anyhow::anyhow;
 use kq_answer::{Failure, Warning, WarningCode};
+use kq_facts::checkpoint::device::DeviceCheckpoint;
+use kq_facts::devices::PLUGIN_FOLDER;
+use kq_facts::distribution::{Place, rows};
+use kq_facts::node_pods::NodePods;
+use kq_facts::snapshot::Snapshot;
 use std::path::{Path, PathBuf};
 
 /// The options of a repair.

@@ -1,7 +1,7 @@
 //! Reads what one node sends, in a process of kq's own.
 //!
 //! The size of what a node sends says little about the memory and the time that reading it takes. A process of its own has
-//! its own limits ([`crate::facts::limits`]), so that a node that exceeds them costs its own answer: the fleet gets only a
+//! its own limits ([`kq_facts::limits`]), so that a node that exceeds them costs its own answer: the fleet gets only a
 //! short [`Reading`]. The whole answer follows it in a second line, where it is asked for.
 
 use super::MAX_ANSWER_BYTES;
@@ -11,11 +11,11 @@ use crate::edge::own_program::{
     Ended, OwnProgramError, own_input, run_apart, run_own, run_own_with,
 };
 use crate::edge::snapshot_file::{read_snapshot, write_snapshot};
-use crate::facts::snapshot::Snapshot;
 use crate::fleet::{ChangedNode, NoAnswer, Packed, Reply, error_of_kq};
 use crate::node::NodeSpec;
 use anyhow::anyhow;
 use kq_answer::Failure;
+use kq_facts::snapshot::Snapshot;
 use kq_k8s::label_selector::LabelSelector;
 use kq_output::json_path::Template;
 use kq_output::terminal::brief;

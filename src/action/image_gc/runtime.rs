@@ -2,8 +2,6 @@
 
 use crate::edge::cri::{CriSession, RuntimeNeeds, StatusNeeds};
 use crate::edge::host::read_filesystem;
-use crate::facts::filesystems::FolderRole;
-use crate::facts::runtime::{ContainerState, ContainerStatus};
 use crate::image_gc::apply::{ImagePresence, ImageRuntime, Removed, UNREADABLE_AT_MOST};
 use crate::image_gc::apply_report::ContainerResult;
 use crate::image_gc::containers::{ContainerGcPlan, ContainerStep, SandboxStep, Step};
@@ -11,6 +9,8 @@ use crate::image_gc::cycle::{ImageFs, Usage};
 use crate::image_gc::uses::state_text;
 use crate::node::KubeletNode;
 use kq_answer::Failure;
+use kq_facts::filesystems::FolderRole;
+use kq_facts::runtime::{ContainerState, ContainerStatus};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;

@@ -5,8 +5,6 @@ use crate::edge::clock::moment;
 use crate::edge::cri::CriSession;
 use crate::edge::input::{read_input, shown};
 use crate::edge::probe::run::{Sending, run_probes};
-use crate::facts::pod_selector::{Selection, is_file};
-use crate::facts::workloads::effective_uid;
 use crate::node::{KubeletNode, Needs};
 use crate::probe::report::{ProbeReport, ProbeRun, ProbeVerdict};
 use crate::probe::subject::subjects;
@@ -17,6 +15,8 @@ use crate::question::probes::{
 };
 use anyhow::anyhow;
 use kq_answer::{Failure, WarningCode};
+use kq_facts::pod_selector::{Selection, is_file};
+use kq_facts::workloads::effective_uid;
 use kq_k8s::manifest::{Note, NoteKind, load};
 use kq_k8s::pod::{Pod, PodStatus, Probe};
 use std::net::IpAddr;

@@ -6,13 +6,13 @@
 use crate::cgroup::live::place::{LiveOwner, Part, kubelet_roots, live_cgroups};
 use crate::edge::clock::steady;
 use crate::edge::recording_file::{RecordingReader, RecordingWriter};
-use crate::facts::snapshot::Snapshot;
-use crate::facts::timestamp::Timestamp;
-use crate::facts::workloads::Workloads;
 use crate::node::{FactSet, Needs, kubelet_root};
 use crate::question::top::{counter_needs, page_needs, panel_needs, recording_needs};
 use crate::top::Panel;
 use kq_answer::Failure;
+use kq_facts::snapshot::Snapshot;
+use kq_facts::timestamp::Timestamp;
+use kq_facts::workloads::Workloads;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 

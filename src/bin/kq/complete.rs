@@ -15,12 +15,12 @@ use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
 use clap_complete::env::{Bash, EnvCompleter, Fish, Shells, Zsh};
-use kq::facts::cgroup_file::CgroupFile;
-use kq::facts::cgroup_mode::CgroupVersion;
-use kq::facts::snapshot::Snapshot;
-use kq::facts::snapshot_names::{container_ids, containers, devices, images, pods};
 use kq::node::FactKey::{Containers, DeviceCheckpoint, Images, PodNames, PodResources, Sandboxes};
 use kq::node::{self, Needs, NodeSpec};
+use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::cgroup_mode::CgroupVersion;
+use kq_facts::snapshot::Snapshot;
+use kq_facts::snapshot_names::{container_ids, containers, devices, images, pods};
 use kq_output::credentials::redact;
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -10,12 +10,12 @@ use crate::source_args::{SourceArgs, WatchArgs};
 use crate::write::FINDING_NAMES;
 use anyhow::anyhow;
 use kq::cgroup::live::checks::NodeChecks;
-use kq::facts::pod_selector::Selection;
 use kq::question::cgroup::Compared;
 use kq::question::doctor::{
     PodReport, node_checks, node_checks_needs, page, pod_report, pod_report_needs,
 };
 use kq_answer::finding_view;
+use kq_facts::pod_selector::Selection;
 
 /// Check the whole node, or show one pod on one page
 ///

@@ -9,10 +9,10 @@ use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kq::eviction::EvictionRank;
 use kq::eviction::rank_view::{table, wide};
-use kq::facts::kubelet_config::Signal;
 use kq::node::NamedFiles;
 use kq::question::eviction::{EvictionOptions, eviction_needs, eviction_rank_of};
 use kq::question::pod_selectors::PodSelectors;
+use kq_facts::kubelet_config::Signal;
 
 /// Show the order in which the kubelet would evict pods
 ///

@@ -2,11 +2,11 @@
 
 use crate::{progress, top, write};
 use kq::edge::{memory, watchdog};
-use kq::facts::limits;
 pub use kq_answer::Failure;
 use kq_answer::FailureKind;
 use kq_answer::origin::Origin;
 use kq_answer::{Assumption, Basis};
+use kq_facts::limits;
 use kq_output::screen::Tone;
 use kq_output::terminal::{brief, plain, show};
 use std::io::Write;

@@ -8,12 +8,12 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kq::cgroup::cpu::WeightFormula;
 use kq::edge::clock::now;
 use kq::edge::kubelet_files::read_kubelet_config;
-use kq::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
-use kq::facts::snapshot::Snapshot;
 use kq::node::{
     GivenConfig, KubeletFlags, KubeletOptions, KubeletStartOption, NamedFiles, Needs,
     NodeDescription, NodeInputs, NodeOptions, of_file,
 };
+use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
+use kq_facts::snapshot::Snapshot;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::pod::{ResourceList, ResourceName};

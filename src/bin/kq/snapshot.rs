@@ -8,10 +8,10 @@ use crate::version_args::VersionArgs;
 use crate::write;
 use anyhow::anyhow;
 use kq::edge::snapshot_file::write_snapshot;
-use kq::facts::live::{has_node, missing_of_snapshot};
-use kq::facts::lookup::Lookup;
-use kq::facts::snapshot::Snapshot;
 use kq::node::{GivenConfig, Needs};
+use kq_facts::live::{has_node, missing_of_snapshot};
+use kq_facts::lookup::Lookup;
+use kq_facts::snapshot::Snapshot;
 use kq_output::value::json_line;
 
 /// Store all data that kq can read about this node

@@ -5,9 +5,9 @@ use crate::output_format::{OutputFormat, formats};
 use crate::source_args::SourceArgs;
 use crate::version_args::VersionArgs;
 use kq::edge::no_live_node;
-use kq::facts::snapshot::Snapshot;
 use kq::node::{KubeletNode, KubeletOptions};
 use kq::question::version::{client_version, table, versions, versions_needs};
+use kq_facts::snapshot::Snapshot;
 
 /// Show the versions of kq, the kubelet and the runtime, and the rules in use
 ///

@@ -1,8 +1,8 @@
 //! The flags that supply the versions that a node does not show.
 
 use crate::exit::warn;
-use kq::facts::runtime::LowLevelRuntime;
-use kq::facts::snapshot::Snapshot;
+use kq_facts::runtime::LowLevelRuntime;
+use kq_facts::snapshot::Snapshot;
 use kq_k8s::version::KubeletVersion;
 
 /// The versions of the kubelet and of the low-level runtime, in place of those that the node shows.

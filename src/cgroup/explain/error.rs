@@ -1,8 +1,8 @@
 //! The reasons why a file or a value cannot be explained, with the nearest known name.
 
 use super::known_files;
-use crate::facts::cgroup_file::{CgroupFile, FileUse};
-use crate::facts::cgroup_value::page_size_in;
+use kq_facts::cgroup_file::{CgroupFile, FileUse};
+use kq_facts::cgroup_value::page_size_in;
 use kq_k8s::nearest::nearest;
 
 /// Files in which the kernel reports what was used and that kq does not read; `SIZE` as in [`known_files`].

@@ -2,7 +2,7 @@
 
 use super::{Candidate, ExplainError, Explanation, Level, Origin, Question, Source};
 use crate::cgroup::files::{CgroupVersion, UNBOUNDED_HUGEPAGES};
-use crate::facts::cgroup_value::{Value, page_size_in};
+use kq_facts::cgroup_value::{Value, page_size_in};
 use kq_k8s::qos::QosClass;
 
 /// The page size of most machines; the kernel keeps whole pages.

@@ -1,7 +1,7 @@
 //! Explains limits of processes, CPU sets and OOM scores.
 
 use super::{Candidate, ExplainError, Explanation, Level, Origin, Question, Source};
-use crate::facts::cgroup_file::CgroupFile;
+use kq_facts::cgroup_file::CgroupFile;
 
 pub(super) fn pids(question: &Question<'_>) -> Result<Explanation, ExplainError> {
     if question.value == "max" {

@@ -4,7 +4,7 @@
 
 use super::memory::{PAGE_BYTES, bytes, quantity, whole_pages};
 use super::{Candidate, ExplainError, Explanation, Level, Origin, Question, Source};
-use crate::facts::cgroup_file::CgroupFile;
+use kq_facts::cgroup_file::CgroupFile;
 use kq_k8s::qos::QosClass;
 
 const KUBELET_RUNTIME: &str = "kubelet, container runtime";

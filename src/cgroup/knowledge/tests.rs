@@ -3,9 +3,9 @@
 use super::*;
 use crate::cgroup::cpu::WeightFormula;
 use crate::cgroup::plan::{Plan, plan, qualified_name};
-use crate::facts::cgroup_file::FileUse;
-use crate::facts::describe::{NodeSources, describe};
-use crate::facts::settings::assign;
+use kq_facts::cgroup_file::FileUse;
+use kq_facts::describe::{NodeSources, describe};
+use kq_facts::settings::assign;
 use kq_k8s::defaults::apply_api_defaults;
 use kq_k8s::manifest::{LoadedPod, load};
 

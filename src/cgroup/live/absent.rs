@@ -3,9 +3,9 @@
 use crate::cgroup::live::diff::Comparison;
 use crate::cgroup::live::difference::{Difference, Verdict};
 use crate::cgroup::plan::{Owner, PlannedCgroup};
-use crate::facts::cgroup_tree::CgroupPath;
-use crate::facts::runtime::ContainerState;
-use crate::facts::workloads::effective_uid;
+use kq_facts::cgroup_tree::CgroupPath;
+use kq_facts::runtime::ContainerState;
+use kq_facts::workloads::effective_uid;
 use kq_k8s::pod::{ContainerStatus, Pod};
 
 impl<'a> Comparison<'a> {

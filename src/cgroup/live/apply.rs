@@ -2,7 +2,7 @@
 
 use crate::cgroup::live::compare::{KernelValue, Rounding, compare};
 use crate::cgroup::live::repair::{Step, counted_in, lowers_below_usage};
-use crate::facts::snapshot::API_VERSION;
+use kq_facts::snapshot::API_VERSION;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -9,10 +9,10 @@
 //! between these two, or one is above both and the other is below both.
 
 use crate::cgroup::live::repair::Step;
-use crate::facts::cgroup_file::CgroupFile;
-use crate::facts::cgroup_mode::CgroupVersion;
-use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
-use crate::facts::cgroup_value::Value;
+use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::cgroup_mode::CgroupVersion;
+use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
+use kq_facts::cgroup_value::Value;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -158,7 +158,7 @@ impl<'s> Bandwidth<'s> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::cgroup_tree::CgroupTexts;
+    use kq_facts::cgroup_tree::CgroupTexts;
 
     const QUOTA: &str = CgroupFile::CpuCfsQuota.name(CgroupVersion::V1);
     const PERIOD: &str = CgroupFile::CpuCfsPeriod.name(CgroupVersion::V1);

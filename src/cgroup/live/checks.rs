@@ -15,12 +15,12 @@ pub mod state;
 mod tests;
 
 use crate::cgroup::files::CgroupDriver;
-use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
-use crate::facts::describe::ConfigSource;
-use crate::facts::node::{Node, NodeFact, NodeFacts};
-use crate::facts::snapshot::Snapshot;
-use crate::facts::workloads::Workloads;
 use kq_answer::{Basis, Finding, Severity, Subject, Warning, answer};
+use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
+use kq_facts::describe::ConfigSource;
+use kq_facts::node::{Node, NodeFact, NodeFacts};
+use kq_facts::snapshot::Snapshot;
+use kq_facts::workloads::Workloads;
 use kq_k8s::manifest::LoadedPod;
 use kq_k8s::pod::Pod;
 use kq_output::metrics::Metrics;

@@ -6,8 +6,8 @@
 
 use crate::cgroup::cpu::systemd_quota;
 use crate::cgroup::files::{CgroupDriver, CgroupVersion};
-use crate::facts::cgroup_file::{CgroupFile, Holds};
-use crate::facts::cgroup_value::{Value, page_size_in};
+use kq_facts::cgroup_file::{CgroupFile, Holds};
+use kq_facts::cgroup_value::{Value, page_size_in};
 
 /// What decides about rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use crate::cgroup::live::place::{LiveCgroup, LivePlace};
 use crate::cgroup::live::set_by::SetBy;
 use crate::cgroup::plan::{Owner, PlannedCgroup};
 use crate::cgroup::report::Place;
-use crate::facts::workloads::effective_uid;
+use kq_facts::workloads::effective_uid;
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -6,10 +6,10 @@
 
 use crate::cgroup::live::difference::{Difference, Verdict};
 use crate::cgroup::live::place::LiveCgroup;
-use crate::facts::cgroup_file::CgroupFile;
-use crate::facts::runtime::{ContainerState, RuntimeFacts};
-use crate::facts::timestamp::Timestamp;
-use crate::facts::workloads::effective_uid;
+use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::runtime::{ContainerState, RuntimeFacts};
+use kq_facts::timestamp::Timestamp;
+use kq_facts::workloads::effective_uid;
 use kq_k8s::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -245,8 +245,8 @@ impl Confirmed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::lookup::Lookup;
-    use crate::facts::runtime::{Container, Sandbox};
+    use kq_facts::lookup::Lookup;
+    use kq_facts::runtime::{Container, Sandbox};
 
     fn difference(uid: Option<&str>, cgroup: &str, actual: &str) -> Difference<'static> {
         Difference {

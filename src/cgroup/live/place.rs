@@ -2,9 +2,9 @@
 
 use crate::cgroup::files::CgroupDriver;
 use crate::cgroup::name::{CgroupName, id_in_scope};
-use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
-use crate::facts::runtime::ContainerState;
-use crate::facts::workloads::{PodName, Workloads};
+use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
+use kq_facts::runtime::ContainerState;
+use kq_facts::workloads::{PodName, Workloads};
 use kq_k8s::qos::QosClass;
 use serde::Serialize;
 
@@ -273,8 +273,8 @@ pub fn short(id: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::lookup::Lookup;
-    use crate::facts::runtime::{Container, RuntimeFacts, Sandbox};
+    use kq_facts::lookup::Lookup;
+    use kq_facts::runtime::{Container, RuntimeFacts, Sandbox};
 
     fn runtime() -> RuntimeFacts {
         let sandbox = Sandbox {

@@ -7,10 +7,10 @@
 
 use super::place::{LiveOwner, LivePod, Part, live_cgroups};
 use crate::cgroup::files::CgroupDriver;
-use crate::facts::cgroup_file::CgroupFile;
-use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
-use crate::facts::stats_summary::{MemoryStats, PodReference, PodStats};
-use crate::facts::workloads::Workloads;
+use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
+use kq_facts::stats_summary::{MemoryStats, PodReference, PodStats};
+use kq_facts::workloads::Workloads;
 
 /// Returns what the pods that have cgroups use. What was not read of one is `None`.
 pub fn pod_stats(

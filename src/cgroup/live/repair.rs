@@ -7,10 +7,10 @@
 use crate::cgroup::files::CgroupVersion;
 use crate::cgroup::live::bandwidth::Bandwidth;
 use crate::cgroup::live::difference::{Difference, Verdict};
-use crate::facts::cgroup_file::CgroupFile;
-use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
-use crate::facts::cgroup_value::Value;
 use kq_answer::plan_digest;
+use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
+use kq_facts::cgroup_value::Value;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 

@@ -1,8 +1,8 @@
 //! The writer of an unplanned value, as far as facts show it.
 
-use crate::facts::cgroup_file::CgroupFile;
-use crate::facts::cgroup_tree::CgroupPath;
-use crate::facts::drop_ins::UnitProperty;
+use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::cgroup_tree::CgroupPath;
+use kq_facts::drop_ins::UnitProperty;
 use serde::Serialize;
 use std::fmt;
 

@@ -2,11 +2,11 @@
 
 use crate::cgroup::files::{CgroupDriver, CgroupVersion};
 use crate::cgroup::live::place::{LiveCgroup, LiveOwner, LivePlace, live_cgroups};
-use crate::facts::cgroup_file::CgroupFile;
-use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
-use crate::facts::pod_selector::Selection;
-use crate::facts::workloads::Workloads;
 use kq_answer::{Basis, Warning, answer};
+use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
+use kq_facts::pod_selector::Selection;
+use kq_facts::workloads::Workloads;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

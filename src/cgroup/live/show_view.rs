@@ -1,9 +1,9 @@
 //! The live tree for people.
 
 use crate::cgroup::live::show::{CgroupUsage, Usage, UsedCgroup};
-use crate::facts::cgroup_file::{CgroupFile, Width};
-use crate::facts::cgroup_mode::CgroupVersion;
-use crate::facts::cgroup_value::Value;
+use kq_facts::cgroup_file::{CgroupFile, Width};
+use kq_facts::cgroup_mode::CgroupVersion;
+use kq_facts::cgroup_value::Value;
 use kq_output::order::places_in_tree;
 use kq_output::table::{Table, or_dash};
 use kq_output::tree::branches;

@@ -3,11 +3,11 @@
 use crate::cgroup::files::CgroupDriver;
 use crate::cgroup::live::place::{LiveCgroup, LiveOwner, LivePlace, Part, live_cgroups};
 use crate::cgroup::live::show::{Usage, is_shown};
-use crate::facts::cgroup_file::CgroupFile;
-use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
-use crate::facts::pod_selector::Selection;
-use crate::facts::workloads::Workloads;
 use kq_answer::{Basis, Missing, MissingFact, Warning, answer};
+use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
+use kq_facts::pod_selector::Selection;
+use kq_facts::workloads::Workloads;
 use kq_output::table::{Column, Rows, Table, or_dash};
 use kq_output::units;
 use serde::Serialize;

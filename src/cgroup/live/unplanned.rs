@@ -4,11 +4,11 @@ use crate::cgroup::live::diff::Comparison;
 use crate::cgroup::live::difference::{Difference, Verdict};
 use crate::cgroup::live::place::{LiveCgroup, LiveOwner, Part};
 use crate::cgroup::plan::{Owner, PlannedCgroup};
-use crate::facts::cgroup_file::CgroupFile;
-use crate::facts::cgroup_tree::CgroupPath;
-use crate::facts::cgroup_value::Value;
-use crate::facts::runtime::ContainerState;
-use crate::facts::workloads::effective_uid;
+use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::cgroup_tree::CgroupPath;
+use kq_facts::cgroup_value::Value;
+use kq_facts::runtime::ContainerState;
+use kq_facts::workloads::effective_uid;
 use kq_k8s::pod::Pod;
 
 impl<'a> Comparison<'a> {

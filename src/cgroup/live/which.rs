@@ -2,9 +2,9 @@
 
 use crate::cgroup::files::CgroupDriver;
 use crate::cgroup::live::place::{LiveCgroup, LiveOwner, LivePlace, live_cgroups};
-use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
-use crate::facts::workloads::Workloads;
 use kq_answer::{Basis, answer};
+use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
+use kq_facts::workloads::Workloads;
 use serde::Serialize;
 
 /// A process, a cgroup or a container.

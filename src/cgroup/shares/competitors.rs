@@ -3,11 +3,11 @@
 use crate::cgroup::container::ContainerKind;
 use crate::cgroup::cpu_share::Node as Competitor;
 use crate::cgroup::plan::{Owner, PlannedCgroup, last_element};
-use crate::facts::cgroup_file::CgroupFile;
-use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
-use crate::facts::lookup::Sourced;
 use kq_answer::origin::Origin;
 use kq_answer::{Basis, Missing, MissingFact};
+use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
+use kq_facts::lookup::Sourced;
 use kq_k8s::cpuset::CpuSet;
 
 /// The weights and quotas that divide the CPU time.

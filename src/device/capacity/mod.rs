@@ -6,9 +6,9 @@ pub use view::{table, wide};
 
 use crate::device::manager::{CapacityReason, NoneHealthy, STOP_GRACE};
 use crate::device::reconstruct::{DeviceSource, ReconstructedManager};
-use crate::facts::node_object::NodeObject;
-use crate::facts::timestamp::Timestamp;
 use kq_answer::{Basis, answer};
+use kq_facts::node_object::NodeObject;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::pod::{ResourceList, ResourceName};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -333,7 +333,7 @@ impl CapacityReport {
 mod tests {
     use super::*;
     use crate::device::manager::{Device, ManagerState};
-    use crate::facts::checkpoint::device::PodDevices;
+    use kq_facts::checkpoint::device::PodDevices;
     use kq_k8s::quantity::Quantity;
 
     const MINUTE: i64 = 60_000_000_000;

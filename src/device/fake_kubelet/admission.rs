@@ -16,8 +16,8 @@ use crate::device::manager::{
     Affinities, ManagerState, Plugins, PodAdmission, Step, is_extended_resource,
 };
 use crate::device::run_options::run_options;
-use crate::facts::checkpoint::device::{ContainerAllocateResponse, PodDevice, PodDevices};
 use kq_answer::{Basis, Warning, WarningCode};
+use kq_facts::checkpoint::device::{ContainerAllocateResponse, PodDevice, PodDevices};
 use kq_k8s::nearest::nearest;
 use kq_k8s::pod::Pod;
 use serde::{Deserialize, Serialize};

@@ -172,7 +172,7 @@ mod tests {
         );
         // A plugin that went and came back lists what it listed before.
         state.register("r", Default::default());
-        state.stop("r", crate::facts::timestamp::Timestamp(0));
+        state.stop("r", kq_facts::timestamp::Timestamp(0));
         assert_eq!(
             lines(&state, &first),
             ["HEALTH r a Unhealthy -> Healthy", "HEALTH r b Unhealthy -> Healthy"]

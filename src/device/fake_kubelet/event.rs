@@ -1,7 +1,7 @@
 //! Events, one line each, and their rate limit: a flooding plugin must fill neither the terminal nor the disk.
 
 use crate::device::manager::PluginOptions;
-use crate::facts::timestamp::Timestamp;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use kq_output::terminal::plain;
 use serde::Serialize;

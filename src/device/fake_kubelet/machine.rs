@@ -4,7 +4,7 @@ use super::changes::{changes, counted, oddities};
 use super::event::Event;
 use super::report::PluginState;
 use crate::device::manager::{Device, ManagerState, PluginOptions};
-use crate::facts::timestamp::Timestamp;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
 //! The report of an allocation by the fake kubelet.
 
 use crate::device::manager::PluginOptions;
-use crate::facts::checkpoint::device::ContainerAllocateResponse;
 use kq_answer::{Basis, answer};
+use kq_facts::checkpoint::device::ContainerAllocateResponse;
 use serde::{Deserialize, Serialize};
 
 /// What a pod got from a fake kubelet.

@@ -3,7 +3,7 @@
 use super::report::{
     Affinity, AllocatedDevice, ContainerAllocation, DeviceAllocation, GivenResource, Unregistered,
 };
-use crate::facts::checkpoint::device::ContainerAllocateResponse;
+use kq_facts::checkpoint::device::ContainerAllocateResponse;
 use kq_output::table::{Column, Rows, Table, or_dash};
 use kq_output::terminal::plain;
 use std::collections::BTreeSet;

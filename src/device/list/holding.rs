@@ -1,8 +1,8 @@
 //! A device in a container, from the checkpoint, from the pod-resources API, or from both.
 
-use crate::facts::devices::{CheckpointEntry, CheckpointFact, PluginAnswer};
-use crate::facts::node_pods::{NodePods, Standing, StandingReason};
-use crate::facts::pod_resources::{PodResources, PodResourcesPod};
+use kq_facts::devices::{CheckpointEntry, CheckpointFact, PluginAnswer};
+use kq_facts::node_pods::{NodePods, Standing, StandingReason};
+use kq_facts::pod_resources::{PodResources, PodResourcesPod};
 use kq_k8s::pod::{ByName, Container, ContainerStatus, Pod};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};

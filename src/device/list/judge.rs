@@ -8,11 +8,11 @@ use super::holding::{Holder, Holding, Holdings, Key, Role};
 use super::reason::{HealthReason, Reason, SourceGap};
 use super::report::{Asked, Health};
 use crate::device::manager::NoneHealthy;
-use crate::facts::devices::{CheckpointFact, DeviceFacts};
-use crate::facts::node_pods::{NodePods, Standing};
-use crate::facts::pod_resources::AllocatableResources;
-use crate::facts::runtime::ContainerState;
-use crate::facts::timestamp::Timestamp;
+use kq_facts::devices::{CheckpointFact, DeviceFacts};
+use kq_facts::node_pods::{NodePods, Standing};
+use kq_facts::pod_resources::AllocatableResources;
+use kq_facts::runtime::ContainerState;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::pod::ResourceName;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,8 +2,8 @@
 
 use super::holding::Role;
 use crate::device::manager::NoneHealthy;
-use crate::facts::node_pods::StandingReason;
 use kq_answer::MissingFact;
+use kq_facts::node_pods::StandingReason;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::fmt;

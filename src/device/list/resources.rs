@@ -3,8 +3,8 @@
 use super::judge::DeviceSources;
 use super::reason::{CheckpointDamage, ResourceNote, State};
 use super::report::{DeviceList, DeviceRow};
-use crate::facts::snapshot::Snapshot;
 use kq_answer::{Basis, Worded, answer};
+use kq_facts::snapshot::Snapshot;
 use kq_k8s::pod::{ResourceList, ResourceName};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,12 +1,12 @@
 use super::*;
-use crate::facts::devices::{CheckpointFact, DeviceFacts};
-use crate::facts::lookup::Lookup;
-use crate::facts::pod_resources::{
+use crate::objects;
+use kq_facts::devices::{CheckpointFact, DeviceFacts};
+use kq_facts::lookup::Lookup;
+use kq_facts::pod_resources::{
     AllocatableResources, ContainerDevices, PodResources, PodResourcesContainer, PodResourcesPod,
 };
-use crate::facts::pod_selector::{PodSelector, Selection};
-use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
-use crate::objects;
+use kq_facts::pod_selector::{PodSelector, Selection};
+use kq_facts::snapshot::{PodSource, RecordedPods, Snapshot};
 use kq_k8s::manifest::load;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use super::report::{DeviceList, DeviceRow, Given, Health};
 use super::resources::{FreeDevices, FreeOf, ResourceSummary};
 use crate::device::run_options::Dropped;
-use crate::facts::devices::PluginAnswer;
+use kq_facts::devices::PluginAnswer;
 use kq_output::table::{Column, Rows, Table};
 use std::fmt::Display;
 

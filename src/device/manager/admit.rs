@@ -5,7 +5,7 @@ use super::hints::{HintError, NumaNodes};
 use super::lifecycle::ManagerState;
 use super::plugins::Plugins;
 use super::topology::{TopologyDecision, TopologyManager, TopologyPolicy, TopologyScope};
-use crate::facts::checkpoint::device::DeviceSet;
+use kq_facts::checkpoint::device::DeviceSet;
 use kq_k8s::pod::Pod;
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! The node's capacity (`GetCapacity`), pinned by `device_capacity.jsonl`.
 
 use super::lifecycle::{Endpoint, ManagerState};
-use crate::facts::timestamp::Timestamp;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 
 use super::allocate::has_topology;
 use super::lifecycle::{Device, ManagerState, with_devices};
-use crate::facts::checkpoint::device::{DeviceSet, PodDevice};
+use kq_facts::checkpoint::device::{DeviceSet, PodDevice};
 use kq_k8s::pod::{Container, Pod};
 use kq_k8s::resources::{ResourceOptions, pod_limits};
 use serde::{Serialize, Serializer};

@@ -1,8 +1,8 @@
 //! The in-memory state of the device manager (`ManagerImpl`): the start of a kubelet; plugins that register, list and stop.
 
 use super::plugins::PluginOptions;
-use crate::facts::checkpoint::device::{DeviceCheckpoint, DeviceSet, PodDevices};
-use crate::facts::timestamp::Timestamp;
+use kq_facts::checkpoint::device::{DeviceCheckpoint, DeviceSet, PodDevices};
+use kq_facts::timestamp::Timestamp;
 use std::collections::BTreeMap;
 
 /// The only text that means health.
@@ -128,7 +128,7 @@ impl ManagerState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::checkpoint::device::{PodDevice, PodDeviceKey};
+    use kq_facts::checkpoint::device::{PodDevice, PodDeviceKey};
 
     fn device(id: &str, health: &str) -> Device {
         Device { id: id.to_owned(), health: health.to_owned(), numa_nodes: None }

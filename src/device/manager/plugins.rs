@@ -1,7 +1,7 @@
 //! The calls to plugins during an allocation.
 
 use super::lifecycle::ManagerState;
-use crate::facts::checkpoint::device::DeviceSet;
+use kq_facts::checkpoint::device::DeviceSet;
 
 /// What a plugin says of itself (`DevicePluginOptions`).
 #[derive(

@@ -3,7 +3,7 @@
 use super::allocate::AllocateError;
 use super::lifecycle::ManagerState;
 use super::plugins::Plugins;
-use crate::facts::checkpoint::device::DeviceSet;
+use kq_facts::checkpoint::device::DeviceSet;
 
 /// A resource whose plugin was called, and why the container does not start.
 pub type PreStarted = (String, Result<(), AllocateError>);

@@ -20,8 +20,8 @@ use crate::device::manager::topology::{TopologyManager, TopologyPolicy, Topology
 use crate::device::manager::{
     Affinities, ManagerState, Plugins, PodAdmission, is_extended_resource,
 };
-use crate::facts::node_object::NodeObject;
 use kq_answer::{Basis, answer};
+use kq_facts::node_object::NodeObject;
 use kq_k8s::nearest::nearest;
 use kq_k8s::pod::{Pod, ResourceName};
 use serde::Serialize;

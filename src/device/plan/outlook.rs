@@ -4,8 +4,8 @@ use super::what_if::device_named;
 use super::{DevicePlan, PlannedPod, PodToPlan, WhatIf};
 use crate::device::manager::ManagerState;
 use crate::device::manager::allocate::{ContainerKind, in_order};
-use crate::facts::checkpoint::device::{DeviceSet, PodDevices};
 use kq_answer::{Warning, WarningCode};
+use kq_facts::checkpoint::device::{DeviceSet, PodDevices};
 use serde::Serialize;
 use std::collections::BTreeSet;
 

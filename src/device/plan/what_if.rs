@@ -2,7 +2,7 @@
 
 use crate::device::manager::ManagerState;
 use crate::device::reconstruct::{ReconstructedManager, some};
-use crate::facts::timestamp::Timestamp;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::nearest::nearest;
 use std::collections::BTreeMap;
 

@@ -1,12 +1,12 @@
 //! Allocated devices from the pod-resources API of the running kubelet.
 
 use super::{ReconstructedManager, some};
-use crate::facts::checkpoint::device::{PodDevice, PodDeviceKey};
-use crate::facts::devices::CheckpointFact;
-use crate::facts::lookup::Lookup;
-use crate::facts::node_pods::NodePods;
-use crate::facts::pod_resources::PodResources;
 use kq_answer::{Assumption, Basis, Missing, MissingFact, Warning, WarningCode};
+use kq_facts::checkpoint::device::{PodDevice, PodDeviceKey};
+use kq_facts::devices::CheckpointFact;
+use kq_facts::lookup::Lookup;
+use kq_facts::node_pods::NodePods;
+use kq_facts::pod_resources::PodResources;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Takes the records that the kubelet tells of, where the checkpoint is unavailable.

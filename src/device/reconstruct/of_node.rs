@@ -5,7 +5,7 @@ use crate::device::manager::allocate::{AllocationContext, in_order};
 use crate::device::manager::{
     Affinities, Device, Endpoint, HEALTHY, ManagerState, SilentPlugins, is_extended_resource,
 };
-use crate::facts::node_object::NodeObject;
+use kq_facts::node_object::NodeObject;
 use kq_k8s::pod::{Pod, ResourceList, ResourceName};
 use std::collections::BTreeMap;
 

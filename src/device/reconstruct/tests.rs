@@ -1,9 +1,9 @@
 //! Tests of the precedence of sources.
 
 use super::*;
-use crate::facts::checkpoint::device::DeviceSet;
-use crate::facts::pod_resources::{ContainerDevices, PodResources};
-use crate::facts::snapshot::Snapshot;
+use kq_facts::checkpoint::device::DeviceSet;
+use kq_facts::pod_resources::{ContainerDevices, PodResources};
+use kq_facts::snapshot::Snapshot;
 
 fn fact() -> CheckpointFact {
     CheckpointFact {

@@ -2,12 +2,12 @@
 
 use crate::device::reconstruct::some;
 use crate::device::verify::{FlippedBit, flipped_bit};
-use crate::facts::checkpoint::device::{
+use kq_answer::{Basis, Warning, WarningCode, answer};
+use kq_facts::checkpoint::device::{
     DeviceCheckpoint, DeviceSet, PodDevicesEntry, REPLACED, salvage,
 };
-use crate::facts::node_pods::{NodePods, Standing};
-use crate::facts::runtime::ContainerState;
-use kq_answer::{Basis, Warning, WarningCode, answer};
+use kq_facts::node_pods::{NodePods, Standing};
+use kq_facts::runtime::ContainerState;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 

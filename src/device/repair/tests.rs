@@ -1,10 +1,10 @@
 use super::*;
 use crate::device::verify::{FlippedBit, flipped_bit};
-use crate::facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry, salvage};
-use crate::facts::lookup::Lookup;
-use crate::facts::node_pods::NodePods;
-use crate::facts::runtime::RuntimeFacts;
-use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
+use kq_facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry, salvage};
+use kq_facts::lookup::Lookup;
+use kq_facts::node_pods::NodePods;
+use kq_facts::runtime::RuntimeFacts;
+use kq_facts::snapshot::{PodSource, RecordedPods, Snapshot};
 use kq_k8s::manifest::load;
 
 type List<'l> = &'l [&'l str];

@@ -3,10 +3,10 @@
 use super::file::{Findings, StateFileContent, VerifyContext};
 use super::report::{Examined, Held};
 use super::rule::StateFileRule;
-use crate::facts::checkpoint::StateFile;
-use crate::facts::checkpoint::pod_allocation::PodAllocations;
-use crate::facts::node_pods::Standing;
 use kq_answer::Finding;
+use kq_facts::checkpoint::StateFile;
+use kq_facts::checkpoint::pod_allocation::PodAllocations;
+use kq_facts::node_pods::Standing;
 
 /// Compares what the files hold.
 pub(super) fn between(

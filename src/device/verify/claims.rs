@@ -5,8 +5,8 @@ use super::damage::Damage;
 use super::file::{Findings, StateFileContent};
 use super::report::{Examined, FileVerdict, Held};
 use super::rule::StateFileRule;
-use crate::facts::checkpoint::StateFile;
-use crate::facts::checkpoint::dra::{ClaimInfo, DraRefusal, load};
+use kq_facts::checkpoint::StateFile;
+use kq_facts::checkpoint::dra::{ClaimInfo, DraRefusal, load};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks the file.

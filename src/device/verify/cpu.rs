@@ -5,10 +5,10 @@ use super::damage::Damage;
 use super::file::{Findings, StateFileContent, VerifyContext};
 use super::report::{Examined, FileVerdict, Held, NextStart, Verdict, policy_for};
 use super::rule::{CpuContradiction, CpuRule, StateFileRule};
-use crate::facts::checkpoint::StateFile;
-use crate::facts::checkpoint::cpu_manager::{CpuRefusal, CpuState, load};
-use crate::facts::checkpoint::layout::{Layered, Load};
 use kq_answer::Basis;
+use kq_facts::checkpoint::StateFile;
+use kq_facts::checkpoint::cpu_manager::{CpuRefusal, CpuState, load};
+use kq_facts::checkpoint::layout::{Layered, Load};
 use kq_k8s::cpuset::CpuSet;
 use std::collections::{BTreeMap, BTreeSet};
 

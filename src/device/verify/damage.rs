@@ -1,7 +1,7 @@
 //! The kind of damage: how bytes differ from the kubelet's, and the single flipped bit that explains a wrong checksum.
 
 use super::file::{is_alike, recognise};
-use crate::facts::checkpoint::StateFile;
+use kq_facts::checkpoint::StateFile;
 use kq_k8s::go_json::check_syntax;
 use serde::Serialize;
 use std::fmt;

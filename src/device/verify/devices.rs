@@ -6,10 +6,10 @@ use super::file::{Findings, StateFileContent, VerifyContext};
 use super::report::{Examined, FileVerdict, Held, NextStart, Verdict};
 use super::rule::{DeviceRule, Holders};
 use crate::device::manager::check_registration;
-use crate::facts::checkpoint::StateFile;
-use crate::facts::checkpoint::device::{DeviceCheckpoint, salvage};
-use crate::facts::devices::{CheckpointEntry, CheckpointFact, PluginAnswer};
-use crate::facts::node_pods::Standing;
+use kq_facts::checkpoint::StateFile;
+use kq_facts::checkpoint::device::{DeviceCheckpoint, salvage};
+use kq_facts::devices::{CheckpointEntry, CheckpointFact, PluginAnswer};
+use kq_facts::node_pods::Standing;
 use kq_k8s::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -87,7 +87,7 @@ fn located(bytes: &[u8], error: &str) -> String {
 /// The beginning of a text that may be very long.
 struct Beginning(String);
 
-impl crate::facts::checkpoint::go_dump::PreImage for Beginning {
+impl kq_facts::checkpoint::go_dump::PreImage for Beginning {
     fn push(&mut self, piece: &str) {
         if self.0.len() < 1_000 {
             self.0.push_str(piece);

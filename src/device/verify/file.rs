@@ -1,11 +1,11 @@
 //! A state file: its content, its kind by the names of its fields, and its findings.
 
 use super::rule::doubt;
-use crate::facts::checkpoint::StateFile;
-use crate::facts::checkpoint::cpu_manager::KnownContainers;
-use crate::facts::devices::CheckpointFact;
-use crate::facts::node_pods::NodePods;
 use kq_answer::{Finding, Rule, Severity, Subject};
+use kq_facts::checkpoint::StateFile;
+use kq_facts::checkpoint::cpu_manager::KnownContainers;
+use kq_facts::devices::CheckpointFact;
+use kq_facts::node_pods::NodePods;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::go_json::{Kind, Reader};
 use std::borrow::Cow;

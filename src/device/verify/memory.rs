@@ -6,11 +6,11 @@ use super::damage::Damage;
 use super::file::{Findings, StateFileContent, VerifyContext};
 use super::report::{Examined, FileVerdict, Held, NextStart, policy_for};
 use super::rule::{MemoryContradiction, MemoryRule};
-use crate::facts::checkpoint::StateFile;
-use crate::facts::checkpoint::memory_manager::{
+use kq_answer::Basis;
+use kq_facts::checkpoint::StateFile;
+use kq_facts::checkpoint::memory_manager::{
     MemoryRefusal, MemoryState, MemoryTable, NumaNodeState, load,
 };
-use kq_answer::Basis;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks the file.

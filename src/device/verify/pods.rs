@@ -5,8 +5,8 @@ use super::damage::Damage;
 use super::file::{Findings, StateFileContent, VerifyContext};
 use super::report::{Examined, FileVerdict, Held, NextStart, Verdict};
 use super::rule::StateFileRule;
-use crate::facts::checkpoint::StateFile;
-use crate::facts::checkpoint::pod_allocation::{
+use kq_facts::checkpoint::StateFile;
+use kq_facts::checkpoint::pod_allocation::{
     PodAllocations, PodsRefusal, Resources, load, load_v1_32,
 };
 use std::cmp::Ordering;

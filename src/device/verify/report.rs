@@ -5,8 +5,8 @@ use super::damage::Damage;
 use super::file::{Content, Findings, StateFileContent, VerifyContext};
 use super::rule::DELETE;
 use super::{claims, cpu, devices, memory, pods};
-use crate::facts::checkpoint::StateFile;
 use kq_answer::{Basis, Finding, Severity, Worded, answer};
+use kq_facts::checkpoint::StateFile;
 use kq_k8s::go_text::quote;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -172,7 +172,7 @@ pub(super) enum Held {
     /// The pods that it names, and what of each.
     Pods(Vec<String>),
     /// The resources of pods.
-    Resources(crate::facts::checkpoint::pod_allocation::PodAllocations),
+    Resources(kq_facts::checkpoint::pod_allocation::PodAllocations),
 }
 
 impl Verification {

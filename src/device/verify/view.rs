@@ -1,8 +1,8 @@
 //! The tables of a verification.
 
 use super::report::{FileVerdict, NextStart, Verdict, Verification};
-use crate::facts::checkpoint::StateFile;
 use kq_answer::{Finding, Severity, finding_view};
+use kq_facts::checkpoint::StateFile;
 use kq_output::table::{Column, Rows, or_dash};
 
 /// A longer text from another program is cut in a table; `wide` has all of it.

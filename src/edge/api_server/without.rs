@@ -1,8 +1,8 @@
 //! The replacement of the API server's client in a kq that was built without it.
 
 use crate::edge::api_server::{ApiError, DeletedPod, KubeconfigPlace};
-use crate::facts::timestamp::Timestamp;
 use crate::preemption::apply::{EvictionResponse, PodPresence, Removal, Target};
+use kq_facts::timestamp::Timestamp;
 use serde_json::Value;
 use std::convert::Infallible;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! Converts the messages of the CRI to facts, in a fixed order.
 
 use super::v1;
-use crate::facts::cgroup_mode::CgroupDriver;
-use crate::facts::lookup::Lookup;
-use crate::facts::runtime::{
+use kq_facts::cgroup_mode::CgroupDriver;
+use kq_facts::lookup::Lookup;
+use kq_facts::runtime::{
     Container, ContainerState, ContainerStatus, FilesystemUsage, Image, ImageFilesystems,
     RuntimeFacts, RuntimeVersion, Sandbox, WritableLayer,
 };

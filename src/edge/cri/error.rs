@@ -1,7 +1,7 @@
 //! Why a runtime did not answer at all.
 
 use crate::edge::no_live_node;
-use crate::facts::distribution::{Place, of_runtime, rows};
+use kq_facts::distribution::{Place, of_runtime, rows};
 
 /// Why nothing is known from a runtime. A single failed call is not such an error: it becomes the
 /// reason of its fact.

@@ -1,6 +1,6 @@
 //! The facts that a runtime is queried for, and the details of one sandbox or container in its answers.
 
-use crate::facts::runtime::{ContainerState, RuntimeVersion};
+use kq_facts::runtime::{ContainerState, RuntimeVersion};
 
 /// The facts to query; the version is always included. Each costs a call, and the cost of a list
 /// depends on its length.

@@ -5,7 +5,7 @@ use super::read::{Time, read_runtime};
 use super::reason::{chain, status_reason};
 use super::{ContainerDetails, CriError, RuntimeNeeds, SandboxStatus, convert, v1, verbose};
 use crate::edge::trust::NamedBy;
-use crate::facts::runtime::{ContainerState, Image, RuntimeFacts};
+use kq_facts::runtime::{ContainerState, Image, RuntimeFacts};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};

@@ -9,7 +9,7 @@
 
 use super::needs::{ContainerDetails, SandboxStatus};
 use super::{convert, v1};
-use crate::facts::runtime::ContainerState;
+use kq_facts::runtime::ContainerState;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

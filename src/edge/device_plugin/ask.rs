@@ -12,7 +12,7 @@ use crate::edge::cri::connect::dial;
 use crate::edge::cri::reason::go_status;
 use crate::edge::listener::OpenSocket;
 use crate::edge::probe::run::connections_at_once;
-use crate::facts::checkpoint::device::DeviceSet;
+use kq_facts::checkpoint::device::DeviceSet;
 use std::future::Future;
 use std::path::Path;
 use std::sync::Arc;

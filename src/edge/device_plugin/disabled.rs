@@ -5,7 +5,7 @@ use super::query::{PluginAnswer, PluginQuery};
 use crate::device::manager::PluginOptions;
 use crate::device::plugins::PluginInfo;
 use crate::edge::no_live_node;
-use crate::facts::checkpoint::device::DeviceSet;
+use kq_facts::checkpoint::device::DeviceSet;
 use std::path::Path;
 use std::time::Duration;
 

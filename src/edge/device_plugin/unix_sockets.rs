@@ -3,7 +3,7 @@
 use crate::device::plugins::Process;
 use crate::edge::host::{proc_of, read_beneath};
 use crate::edge::input::plain;
-use crate::facts::unix_sockets::{UnixSocket, parse};
+use kq_facts::unix_sockets::{UnixSocket, parse};
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};

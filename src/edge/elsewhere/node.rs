@@ -5,7 +5,7 @@ use crate::edge::NEEDS_LINUX;
 /// The cgroups of the kernel that can be written.
 pub mod cgroup_files {
     use super::NEEDS_LINUX;
-    use crate::facts::cgroup_layout::CgroupLayout;
+    use kq_facts::cgroup_layout::CgroupLayout;
     use std::path::Path;
 
     /// The files of a machine's cgroups.
@@ -49,8 +49,8 @@ pub mod cgroup_files {
 
 /// The cgroup tree.
 pub mod cgroup_tree {
-    use crate::facts::cgroup_layout::CgroupLayout;
-    use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
+    use kq_facts::cgroup_layout::CgroupLayout;
+    use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
     use std::path::Path;
 
     /// What to read of the tree.
@@ -194,10 +194,10 @@ pub mod host {
     use super::NEEDS_LINUX;
     pub use crate::edge::read_error::ReadError;
     use crate::edge::{input::plain, memory, open::open_input};
-    use crate::facts::filesystems::{Filesystem, FolderUsage};
-    use crate::facts::host::HostFacts;
-    use crate::facts::mounts::Mounts;
-    use crate::facts::state_files::StateFiles;
+    use kq_facts::filesystems::{Filesystem, FolderUsage};
+    use kq_facts::host::HostFacts;
+    use kq_facts::mounts::Mounts;
+    use kq_facts::state_files::StateFiles;
     use std::io::{ErrorKind, Read};
     use std::path::{Path, PathBuf};
     use std::time::Duration;
@@ -329,8 +329,8 @@ pub mod image_records {
     use super::NEEDS_LINUX;
     use super::host::read_beneath;
     use super::trust::{NamedBy, read_trusted};
-    use crate::facts::image_records::{ImageRecords, LARGEST};
-    use crate::facts::lookup::Lookup;
+    use kq_facts::image_records::{ImageRecords, LARGEST};
+    use kq_facts::lookup::Lookup;
     use std::marker::PhantomData;
     use std::path::Path;
     use std::time::Duration;

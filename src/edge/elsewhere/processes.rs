@@ -5,8 +5,8 @@ use crate::edge::NEEDS_LINUX;
 /// The kubelet's process.
 pub mod kubelet_process {
     use super::NEEDS_LINUX;
-    use crate::facts::kubelet_process::KubeletProcess;
-    use crate::facts::lookup::Lookup;
+    use kq_facts::kubelet_process::KubeletProcess;
+    use kq_facts::lookup::Lookup;
     use std::path::Path;
 
     /// The reason if the processes could be listed and none is a kubelet.
@@ -104,8 +104,8 @@ pub mod probe {
     /// Runs probes.
     pub mod run {
         use super::super::NEEDS_LINUX;
-        use crate::facts::timestamp::Timestamp;
         use crate::probe::{Conclusion, Job};
+        use kq_facts::timestamp::Timestamp;
         use kq_k8s::kubelet_rules::KubeletRules;
         use kq_k8s::pod::ProbeType;
         use std::io::{self, ErrorKind};
@@ -361,7 +361,7 @@ pub mod address {
 pub mod unix_sockets {
     use super::NEEDS_LINUX;
     use crate::device::plugins::Process;
-    use crate::facts::unix_sockets::UnixSocket;
+    use kq_facts::unix_sockets::UnixSocket;
     use std::collections::BTreeMap;
     use std::path::Path;
 

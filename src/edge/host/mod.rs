@@ -1,6 +1,6 @@
 //! Reads the texts of the node's kernel, and the kubelet's files, below the node's root.
 //!
-//! Nothing is parsed here; see [`crate::facts::host`].
+//! Nothing is parsed here; see [`kq_facts::host`].
 
 mod beneath;
 mod root;
@@ -19,11 +19,11 @@ pub use usage::{read_filesystem, read_usage};
 
 pub use crate::edge::read_error::ReadError;
 use crate::edge::trust::{kind_trusted, list_trusted, read_trusted};
-use crate::facts::host::{
+use kq_facts::host::{
     FILES, HUGEPAGES, HostFacts, INIT_MOUNTINFO, NUMA_NODES, OWN_MOUNTINFO, SWAP_GROUPS, Text,
     listing, memory_max, swap_max,
 };
-use crate::facts::state_files::{STATE_FILES, StateFiles};
+use kq_facts::state_files::{STATE_FILES, StateFiles};
 use rustix::fs::FileType;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -5,8 +5,8 @@
 
 use super::beneath::{expect_kind, open, system};
 use crate::edge::watchdog::{reading, reading_apart};
-use crate::facts::filesystems::{Filesystem, FolderUsage, HiddenFolder};
-use crate::facts::mounts::Mounts;
+use kq_facts::filesystems::{Filesystem, FolderUsage, HiddenFolder};
+use kq_facts::mounts::Mounts;
 use rustix::fs::{
     self, AtFlags, FileType, Mode, OFlags, ResolveFlags, StatxAttributes, StatxFlags,
 };

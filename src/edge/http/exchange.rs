@@ -4,7 +4,6 @@ use crate::edge::http::error::{HttpError, Phase, Redaction, Refusal};
 use crate::edge::http::target::Target;
 use crate::edge::http::tls::{Tls, words};
 use crate::edge::memory;
-use crate::facts::limits::MAX_JSON_BYTES;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::client::conn::http1;
@@ -14,6 +13,7 @@ use hyper::header::{
 };
 use hyper::{Method, Request, Response, Uri};
 use hyper_util::rt::TokioIo;
+use kq_facts::limits::MAX_JSON_BYTES;
 use rustls_pki_types::ServerName;
 use std::error::Error;
 use std::io;

@@ -1,6 +1,6 @@
 //! Limits the memory of the process.
 //!
-//! Readers have limits of their own ([`crate::facts::limits`]), but cannot foresee the size of parsed text. Readers count
+//! Readers have limits of their own ([`kq_facts::limits`]), but cannot foresee the size of parsed text. Readers count
 //! the bytes that they receive, and a thread checks that the resident memory
 //! stays in proportion to them. It ends the process before the node is affected.
 

@@ -2,8 +2,8 @@
 
 use crate::edge::no_live_node;
 use crate::edge::trust::NamedBy;
-use crate::facts::lookup::Lookup;
-use crate::facts::pod_resources::PodResources;
+use kq_facts::lookup::Lookup;
+use kq_facts::pod_resources::PodResources;
 use std::path::Path;
 use std::time::Duration;
 

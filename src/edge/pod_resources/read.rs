@@ -6,8 +6,8 @@ use crate::edge::cri::connect::{SocketPlace, dial_checked};
 use crate::edge::cri::read::{Answer, Time};
 use crate::edge::cri::reason::chain;
 use crate::edge::trust::NamedBy;
-use crate::facts::lookup::Lookup;
-use crate::facts::pod_resources::{
+use kq_facts::lookup::Lookup;
+use kq_facts::pod_resources::{
     AllocatableResources, ContainerDevices, ContainerMemory, PodResources, PodResourcesContainer,
     PodResourcesPod,
 };

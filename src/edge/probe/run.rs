@@ -8,11 +8,11 @@ use crate::edge::clock::moment;
 use crate::edge::cri::ExecRuntime;
 use crate::edge::host::proc_of;
 use crate::edge::input::plain;
-use crate::facts::timestamp::Timestamp;
 use crate::probe::{
     Attempt, Cause, Conclusion, ExecRequest, Job, Next, Phase, PhaseTime, ProbeTimeout, Retry,
     exec_attempt,
 };
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::ProbeType;

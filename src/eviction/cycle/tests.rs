@@ -1,6 +1,6 @@
 use super::super::decision::AfterReclaim;
 use super::*;
-use crate::facts::kubelet_config::{Signal, ThresholdOperator};
+use kq_facts::kubelet_config::{Signal, ThresholdOperator};
 use kq_k8s::quantity::{Format, Quantity};
 
 const SECOND: i64 = GoDuration::SECOND.0;

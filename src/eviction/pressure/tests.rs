@@ -3,12 +3,12 @@
 use super::*;
 use crate::eviction::disks::{DiskFacts, node_disks};
 use crate::eviction::reclaim_outcome::FreedBytes;
-use crate::facts::filesystems::{Filesystem, FolderRole, NodeFolder};
-use crate::facts::kubelet_config::{KubeletConfiguration, effective, eviction_thresholds};
-use crate::facts::lookup::Lookup;
-use crate::facts::runtime::{FilesystemUsage, ImageFilesystems};
-use crate::facts::stats_summary::StatsSummary;
 use crate::objects;
+use kq_facts::filesystems::{Filesystem, FolderRole, NodeFolder};
+use kq_facts::kubelet_config::{KubeletConfiguration, effective, eviction_thresholds};
+use kq_facts::lookup::Lookup;
+use kq_facts::runtime::{FilesystemUsage, ImageFilesystems};
+use kq_facts::stats_summary::StatsSummary;
 use kq_k8s::version::KubeletVersion;
 use std::collections::BTreeMap;
 

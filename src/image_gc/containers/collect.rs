@@ -10,7 +10,7 @@ use super::plan::{
 };
 use super::reason::{KeepReason, PodRemoval, RemovalReason};
 use super::state::{Call, FailedCall, Failures, GcContainer, GcSandbox, GcState, GcTrigger};
-use crate::facts::runtime::ContainerState;
+use kq_facts::runtime::ContainerState;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::go_text::quote;
 use std::cmp::Reverse;

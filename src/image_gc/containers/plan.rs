@@ -3,8 +3,8 @@
 use super::collect::Collection;
 use super::reason::{KeepReason, RemovalReason};
 use super::state::{FailedCall, Failures, GcState, GcTrigger};
-use crate::facts::kubelet_process::ContainerGcFlags;
-use crate::facts::runtime::ContainerState;
+use kq_facts::kubelet_process::ContainerGcFlags;
+use kq_facts::runtime::ContainerState;
 use kq_k8s::duration::GoDuration;
 use serde::Serialize;
 

@@ -3,8 +3,8 @@
 //! The state of pods is that of the kubelet's pod workers, judged from outside. Rules: `ShouldPodRuntimeBeRemoved` and
 //! `ShouldPodContentBeRemoved` in `pkg/kubelet/pod_workers.go`. The kubelet uses its own state; a list of pods has the same state a little later.
 
-use crate::facts::runtime::{Container, ContainerState, Sandbox};
-use crate::facts::workloads::effective_uid;
+use kq_facts::runtime::{Container, ContainerState, Sandbox};
+use kq_facts::workloads::effective_uid;
 use kq_k8s::pod::Pod;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Why things go and stay, ties, and that the steps and what is left are everything there was.
 
 use super::*;
-use crate::facts::runtime::ContainerState;
+use kq_facts::runtime::ContainerState;
 use kq_k8s::duration::GoDuration;
 use proptest::prelude::*;
 use serde_json::json;

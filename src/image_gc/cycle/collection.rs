@@ -9,8 +9,8 @@ use super::passes::{
     space_pass,
 };
 use super::usage::{ImageFs, Usage, size_text};
-use crate::facts::timestamp::Timestamp;
 use crate::image_gc::policy::ImageGcPolicy;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::kubelet_rules::KubeletRules;
 use serde::Serialize;
 use std::sync::Arc;

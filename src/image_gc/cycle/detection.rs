@@ -2,8 +2,8 @@
 //!
 //! Rules: `detectImages` in `pkg/kubelet/images/image_gc_manager.go`, read in 1.36.
 
-use crate::facts::timestamp::Timestamp;
 use foldhash::fast::RandomState;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;
 use std::sync::Arc;

@@ -4,8 +4,8 @@
 //! `pkg/kubelet/images/image_gc_manager.go`, read in 1.36.
 
 use super::detection::{Record, Records};
-use crate::facts::timestamp::Timestamp;
 use crate::image_gc::policy::ImageGcPolicy;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;
 use std::cmp::Ordering;

@@ -1,8 +1,8 @@
 //! What each program says of the image file system, and why the numbers differ.
 
 use super::DiskFacts;
-use crate::facts::filesystems::FolderRole;
-use crate::facts::timestamp::Timestamp;
+use kq_facts::filesystems::FolderRole;
+use kq_facts::timestamp::Timestamp;
 use kq_output::units;
 use serde::Serialize;
 

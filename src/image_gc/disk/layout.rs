@@ -15,8 +15,8 @@
 //! ```
 
 use super::DiskFacts;
-use crate::facts::filesystems::FolderRole;
-use crate::facts::kubelet_config::EffectiveConfiguration;
+use kq_facts::filesystems::FolderRole;
+use kq_facts::kubelet_config::EffectiveConfiguration;
 use kq_k8s::feature_gates::Gate;
 use serde::Serialize;
 use std::collections::BTreeSet;

@@ -5,8 +5,8 @@
 //! part that is within another is shown and not added up.
 
 use super::DiskFacts;
-use crate::facts::filesystems::{Filesystem, FolderRole, NodeFolder};
-use crate::facts::runtime::{RuntimeFacts, WritableLayer};
+use kq_facts::filesystems::{Filesystem, FolderRole, NodeFolder};
+use kq_facts::runtime::{RuntimeFacts, WritableLayer};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

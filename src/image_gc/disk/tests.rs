@@ -1,9 +1,9 @@
 //! Made-up disks.
 
 use super::*;
-use crate::facts::filesystems::{FolderUsage, HiddenFolder};
-use crate::facts::kubelet_config::{KubeletConfiguration, effective};
-use crate::facts::runtime::{Container, ImageFilesystems, RuntimeVersion, WritableLayer};
+use kq_facts::filesystems::{FolderUsage, HiddenFolder};
+use kq_facts::kubelet_config::{KubeletConfiguration, effective};
+use kq_facts::runtime::{Container, ImageFilesystems, RuntimeVersion, WritableLayer};
 use kq_k8s::feature_gates::Gate;
 
 const IMAGES: &str = "/var/lib/containerd/overlayfs";

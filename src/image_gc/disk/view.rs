@@ -1,8 +1,8 @@
 //! The disk for people.
 
 use super::{Account, FsPlace, ImageDisk, LayerUse, Part, Rest, SignalFilesystem};
-use crate::facts::timestamp::Timestamp;
 use crate::image_gc::plan::short;
+use kq_facts::timestamp::Timestamp;
 use kq_output::table::{Column, Rows, Table, or_dash};
 use kq_output::units::{self, bytes};
 use std::fmt::Write;

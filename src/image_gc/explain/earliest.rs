@@ -9,8 +9,6 @@
 
 use super::reason::{DeadLimit, UseFate, WayReason};
 use super::{ExplainInput, candidates, item};
-use crate::facts::runtime::ContainerState;
-use crate::facts::timestamp::Timestamp;
 use crate::image_gc::containers::{ContainerGcPlan, Step};
 use crate::image_gc::cycle::Usage;
 use crate::image_gc::knowledge::{ImageTimes, STARTING};
@@ -18,6 +16,8 @@ use crate::image_gc::loops::Garbage;
 use crate::image_gc::plan::{ImageGcPlan, PlannedImage, Verdict};
 use crate::image_gc::uses::Use;
 use kq_answer::{Certainty, Worded};
+use kq_facts::runtime::ContainerState;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use serde::Serialize;
 use std::fmt;

@@ -17,9 +17,6 @@ pub use reason::{DeadLimit, UseFate, WayReason};
 pub use sharing::{SharedWith, Sharing};
 pub use view::{describe, describe_wide};
 
-use crate::facts::lookup::Lookup;
-use crate::facts::runtime::{Image, ImageStorage};
-use crate::facts::timestamp::Timestamp;
 use crate::image_gc::containers::{ContainerGcPlan, ContainerGcPolicy};
 use crate::image_gc::cycle::image_key;
 use crate::image_gc::knowledge::{DETECTION_PERIOD, ImageTimes, LastUse, Sources, Span};
@@ -28,6 +25,9 @@ use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::reason::{Dependency, ImageReason, RunReason};
 use crate::image_gc::uses::{Use, Uses};
 use kq_answer::{Basis, Certainty, Worded, answer};
+use kq_facts::lookup::Lookup;
+use kq_facts::runtime::{Image, ImageStorage};
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::kubelet_rules::KubeletRules;
 use serde::Serialize;
 

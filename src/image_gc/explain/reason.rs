@@ -1,11 +1,11 @@
 //! Why a container holds an image, and when an image could go at the earliest: facts, and the sentences made of them.
 
 use super::WayBy;
-use crate::facts::timestamp::Timestamp;
 use crate::image_gc::containers::{KeepReason, RemovalReason};
 use crate::image_gc::cycle::Usage;
 use crate::image_gc::loops::Garbage;
 use crate::image_gc::reason::usage_text;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use kq_output::units::{Precision, age};
 use serde::Serialize;

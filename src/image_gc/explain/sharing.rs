@@ -1,7 +1,7 @@
 //! What of an image other images and containers hold as well.
 
-use crate::facts::lookup::Lookup;
-use crate::facts::runtime::{Image, ImageStorage};
+use kq_facts::lookup::Lookup;
+use kq_facts::runtime::{Image, ImageStorage};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -87,7 +87,7 @@ impl Sharing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::runtime::StoragePiece;
+    use kq_facts::runtime::StoragePiece;
 
     #[test]
     fn pieces_are_own_shared_or_held() {

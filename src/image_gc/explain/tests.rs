@@ -1,12 +1,12 @@
 //! Stories of made-up images.
 
 use super::*;
-use crate::facts::kubelet::KubeletStart;
-use crate::facts::runtime::{Container, ContainerState, RuntimeFacts};
-use crate::facts::workloads::Workloads;
 use crate::image_gc::containers::{GcState, GcTrigger};
 use crate::image_gc::cycle::ImageFs;
 use crate::image_gc::plan::{Inputs, plan};
+use kq_facts::kubelet::KubeletStart;
+use kq_facts::runtime::{Container, ContainerState, RuntimeFacts};
+use kq_facts::workloads::Workloads;
 use kq_k8s::duration::GoDuration;
 use std::collections::BTreeSet;
 

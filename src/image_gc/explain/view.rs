@@ -1,10 +1,10 @@
 //! The story of one image for people: labels and values, as `kubectl describe` has them.
 
 use super::{ExplainedUse, ImageExplanation, Sharing, TriggerVerdict, Way, WayBy};
-use crate::facts::timestamp::Timestamp;
 use crate::image_gc::knowledge::{ImageTimes, RecordCoverage, Span};
 use crate::image_gc::plan::{names, short, size, tied};
 use crate::image_gc::uses::state_text;
+use kq_facts::timestamp::Timestamp;
 use kq_output::table::Table;
 use kq_output::units::{self, Precision, bytes};
 

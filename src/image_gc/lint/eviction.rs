@@ -7,7 +7,7 @@
 
 use super::rule::{Availability, Beginnings, ImageGcRule};
 use super::{Found, LintInput, setting};
-use crate::facts::kubelet_config::{EvictionThreshold, Signal, ThresholdValue};
+use kq_facts::kubelet_config::{EvictionThreshold, Signal, ThresholdValue};
 use std::cmp::Ordering;
 
 /// Shares of the capacity that differ by less are the same: they are written as decimals and kept in 32

@@ -2,8 +2,8 @@
 
 use super::rule::ImageGcRule;
 use super::{Found, LintInput};
-use crate::facts::runtime::Image;
 use kq_answer::{Missing, MissingFact, Subject};
+use kq_facts::runtime::Image;
 
 /// How many of many images are named.
 const NAMED: usize = 3;

@@ -1,8 +1,8 @@
 //! What the rules find, as facts, and the sentences made of them.
 
-use crate::facts::kubelet_config::ImageGcConfigError;
 use crate::image_gc::loops::Garbage;
 use kq_answer::{Rule, Severity, Wording};
+use kq_facts::kubelet_config::ImageGcConfigError;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::quantity::Quantity;
 use kq_output::units::bytes;

@@ -2,7 +2,7 @@
 
 use super::rule::{Gap, ImageGcRule};
 use super::{Found, LintInput, setting};
-use crate::facts::kubelet_config::{ImageGcConfigError, image_gc_errors};
+use kq_facts::kubelet_config::{ImageGcConfigError, image_gc_errors};
 
 const HIGH: &str = "imageGCHighThresholdPercent";
 const LOW: &str = "imageGCLowThresholdPercent";

@@ -1,7 +1,7 @@
 //! Each rule with what it finds and what it lets pass.
 
 use super::*;
-use crate::facts::kubelet_config::{
+use kq_facts::kubelet_config::{
     EvictionSettings, KubeletConfiguration, Source, effective, parse_eviction_thresholds, read,
 };
 use kq_k8s::version::KubeletVersion;

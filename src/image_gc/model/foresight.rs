@@ -2,10 +2,6 @@
 //! and in whichever order it takes those that tie.
 
 use super::history::{History, at, cases, history, listed, name, rules};
-use crate::facts::image_records::ImageRecords;
-use crate::facts::kubelet::KubeletStart;
-use crate::facts::lookup::Lookup;
-use crate::facts::runtime::{Image, ImageStorage};
 use crate::image_gc::cycle::{
     AgeVerdict, Candidate, Collection, Cycle, GcInputs, ImageFs, ImageUser, SpaceVerdict,
     delete_unused_images, garbage_collect,
@@ -14,6 +10,10 @@ use crate::image_gc::plan::{ImageGcPlan, Inputs, Trigger, Verdict, plan};
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::uses::{Use, Uses};
 use kq_answer::Certainty;
+use kq_facts::image_records::ImageRecords;
+use kq_facts::kubelet::KubeletStart;
+use kq_facts::lookup::Lookup;
+use kq_facts::runtime::{Image, ImageStorage};
 use kq_k8s::duration::GoDuration;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -81,7 +81,7 @@ fn foreseen(history: &History, asked: &Question, records: Option<&ImageRecords>)
                 pod: "a/b".to_owned(),
                 container: "c".to_owned(),
                 container_id: "d".to_owned(),
-                state: crate::facts::runtime::ContainerState::Exited,
+                state: kq_facts::runtime::ContainerState::Exited,
                 is_volume: false,
                 created_at,
                 finished_at: None,

@@ -1,18 +1,18 @@
 //! Whatever a node says, a plan is made of it, and what is in use or pinned stays.
 
 use super::history::cases;
-use crate::facts::image_records::{ImageRecord, ImageRecords};
-use crate::facts::kubelet::KubeletStart;
-use crate::facts::lookup::Lookup;
-use crate::facts::runtime::{
-    Container, ContainerState, ContainerStatus, Image, ImageStorage, RuntimeFacts, StoragePiece,
-};
-use crate::facts::timestamp::Timestamp;
-use crate::facts::workloads::Workloads;
 use crate::image_gc::cycle::{ImageFs, Keys, image_key};
 use crate::image_gc::plan::{Inputs, Trigger, plan, summary, table, wide};
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::uses::{Uses, listed};
+use kq_facts::image_records::{ImageRecord, ImageRecords};
+use kq_facts::kubelet::KubeletStart;
+use kq_facts::lookup::Lookup;
+use kq_facts::runtime::{
+    Container, ContainerState, ContainerStatus, Image, ImageStorage, RuntimeFacts, StoragePiece,
+};
+use kq_facts::timestamp::Timestamp;
+use kq_facts::workloads::Workloads;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;

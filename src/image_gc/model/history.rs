@@ -1,10 +1,10 @@
 //! Made-up histories: what happened to images, when the kubelet looked, and when kq did.
 
-use crate::facts::image_records::ImageRecords;
-use crate::facts::runtime::Image;
-use crate::facts::timestamp::Timestamp;
 use crate::image_gc::cycle::{ImageUser, Keys, ListedImage, Records, detect};
 use crate::image_gc::record::record;
+use kq_facts::image_records::ImageRecords;
+use kq_facts::runtime::Image;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::version::KubeletVersion;
 use proptest::collection::vec;

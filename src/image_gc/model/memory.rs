@@ -1,10 +1,10 @@
 //! The kubelet's true times lie between those that kq names.
 
 use super::history::{History, Is, at, cases, history, listed, name, rules};
-use crate::facts::image_records::ImageRecords;
-use crate::facts::timestamp::Timestamp;
 use crate::image_gc::cycle::detect;
 use crate::image_gc::knowledge::{ImageTimes, RecordCoverage, Sources};
+use kq_facts::image_records::ImageRecords;
+use kq_facts::timestamp::Timestamp;
 use proptest::prelude::*;
 
 /// Returns kq's answer for every unused image, with the kubelet's memory of it.

@@ -3,11 +3,6 @@
 use super::because::{candidate_reason, decision, depends_on, follows, used_reason};
 use super::item::{PlannedImage, Ties, Verdict};
 use super::report::{Freed, ImageGcPlan, Outcome, Run, Trigger};
-use crate::facts::image_records::ImageRecords;
-use crate::facts::kubelet::KubeletStart;
-use crate::facts::lookup::Lookup;
-use crate::facts::runtime::{Image, ImageStorage};
-use crate::facts::timestamp::Timestamp;
 use crate::image_gc::certainty::{
     PassOutlook, Passes, RemovalForecast, Space, age_pass_runs, foresee,
 };
@@ -25,6 +20,11 @@ use crate::image_gc::reason::ImageReason;
 use crate::image_gc::storage::{freed as really_freed, layers_by_image};
 use crate::image_gc::uses::{Uses, listed, recorded_handler};
 use kq_answer::{Basis, Certainty, Missing, MissingFact, Warning, WarningCode, Worded};
+use kq_facts::image_records::ImageRecords;
+use kq_facts::kubelet::KubeletStart;
+use kq_facts::lookup::Lookup;
+use kq_facts::runtime::{Image, ImageStorage};
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::kubelet_rules::KubeletRules;
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,12 +1,12 @@
 //! A plan as a whole.
 
 use super::item::PlannedImage;
-use crate::facts::kubelet::KubeletStart;
-use crate::facts::timestamp::Timestamp;
 use crate::image_gc::containers::ContainerGcPlan;
 use crate::image_gc::cycle::{Event, Usage};
 use crate::image_gc::reason::{Consequence, RunReason};
 use kq_answer::{Basis, Worded, answer};
+use kq_facts::kubelet::KubeletStart;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use serde::Serialize;
 use std::fmt;

@@ -2,8 +2,8 @@
 
 use super::item::{PlannedImage, Ties};
 use super::report::{ImageGcPlan, Trigger};
-use crate::facts::timestamp::Timestamp;
 use crate::image_gc::containers::Step;
+use kq_facts::timestamp::Timestamp;
 use kq_output::table::{Column, Rows, Table, or_dash};
 use kq_output::terminal::plain;
 use kq_output::units::{Precision, bytes};

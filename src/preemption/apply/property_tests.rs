@@ -4,10 +4,10 @@
 use super::tests::{GONE, options};
 use super::*;
 use crate::admission::{Facts, NodePod, Occupancy, Verdict, examine, finally};
-use crate::facts::node_object::NodeObject;
-use crate::facts::node_pods::StandingReason;
 use crate::preemption::tests::{node, pod};
 use crate::preemption::{Handled, Outcome, Trace, explain_preemption, make_room};
+use kq_facts::node_object::NodeObject;
+use kq_facts::node_pods::StandingReason;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::Pod;
 use proptest::collection::vec;

@@ -6,9 +6,9 @@ use super::evidence::{
 use super::meaning::{Meaning, Qualification};
 use super::report::{Cause, EvidenceSource};
 use super::sequel::{Observations, Sequel};
-use crate::facts::events::PodEvent;
 use crate::preemption::REASON_PREEMPTING;
 use kq_answer::Certainty;
+use kq_facts::events::PodEvent;
 
 pub(super) fn of_event(event: &PodEvent, observed: &Observations<'_>) -> Option<Clue> {
     let PodEvent { reason, message, reporter, count, .. } = event;

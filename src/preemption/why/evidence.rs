@@ -30,11 +30,11 @@ use super::meaning::{Interpretation, Meaning, Qualification};
 use super::report::{Cause, Evidence, EvidenceSource};
 use super::sequel::{Observations, Sequel};
 use crate::eviction::DisruptionTarget;
-use crate::facts::events::PodEvent;
-use crate::facts::kubelet_log::{LogEntry, LogLine};
-use crate::facts::timestamp::Timestamp;
 use crate::preemption::{CONDITION_MESSAGE, REASON_PREEMPTING};
 use kq_answer::Certainty;
+use kq_facts::events::PodEvent;
+use kq_facts::kubelet_log::{LogEntry, LogLine};
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::pod::{ByName, ContainerStatus, Pod, PodCondition, TerminatedState};
 
 /// A piece of evidence, and what it points to.

@@ -26,13 +26,13 @@ pub mod view;
 pub use report::{Cause, Evidence, EvidenceSource, PreemptionCause, Preemptor};
 
 use crate::admission::qualified;
-use crate::facts::events::PodEvent;
-use crate::facts::kubelet_log::{KubeletLog, LogLine};
-use crate::facts::pod_selector::PodSelector;
-use crate::facts::timestamp::Timestamp;
-use crate::facts::workloads::effective_uid;
 use evidence::Clue;
 use kq_answer::{Basis, Certainty, Missing, MissingFact, Warning, WarningCode};
+use kq_facts::events::PodEvent;
+use kq_facts::kubelet_log::{KubeletLog, LogLine};
+use kq_facts::pod_selector::PodSelector;
+use kq_facts::timestamp::Timestamp;
+use kq_facts::workloads::effective_uid;
 use kq_k8s::nearest::nearest;
 use kq_k8s::pod::Pod;
 use reason::CauseReason;

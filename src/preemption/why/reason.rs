@@ -2,8 +2,8 @@
 
 use super::meaning::Interpretation;
 use super::report::EvidenceSource;
-use crate::facts::timestamp::Timestamp;
 use kq_answer::Worded;
+use kq_facts::timestamp::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;

@@ -2,8 +2,8 @@
 
 use super::meaning::Interpretation;
 use super::reason::{CauseReason, PreemptorReason};
-use crate::facts::timestamp::Timestamp;
 use kq_answer::{Basis, Certainty, Worded, answer};
+use kq_facts::timestamp::Timestamp;
 use serde::Serialize;
 use std::fmt;
 

@@ -27,10 +27,10 @@ use super::sequel::{
     Observations, deleted_at, ends_alone, finished, has_disruption_target, is_final, last_end,
     stopping_time,
 };
-use crate::facts::events::PodEvent;
-use crate::facts::kubelet_log::{LogEntry, LogLine};
-use crate::facts::timestamp::Timestamp;
 use kq_answer::Certainty;
+use kq_facts::events::PodEvent;
+use kq_facts::kubelet_log::{LogEntry, LogLine};
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::pod::{ContainerStatus, Pod, TerminatedState};
 
 /// The end of a pod.

@@ -1,7 +1,7 @@
 //! The end of a pod, as a table.
 
 use super::report::{Evidence, PreemptionCause, Preemptor};
-use crate::facts::timestamp::Timestamp;
+use kq_facts::timestamp::Timestamp;
 use kq_output::table::{Column, Rows, or_dash};
 use kq_output::terminal::plain;
 use kq_output::units::age;

@@ -6,9 +6,9 @@
 //! [`Ticker`](super::Ticker)). Errors of the prober are ignored and can delay everything.
 
 use super::bound::{Bound, Sum};
-use crate::facts::timestamp::Timestamp;
 use crate::probe::grace_period::{GracePeriods, KillReason};
 use crate::probe::worker::ProbeTiming;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::pod::{Container, Handler, Pod, Probe, ProbeType};
 use serde::Serialize;

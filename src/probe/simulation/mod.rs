@@ -19,8 +19,8 @@ use super::worker::{
     Action, Begun, Call, NewContainer, ProbeTiming, StepFacts, StepReason, StepReport, Worker,
     WorkerState,
 };
-use crate::facts::timestamp::Timestamp;
 use kq_answer::{Basis, Warning, WarningCode, Worded, answer};
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::feature_gates::{FeatureGateError, FeatureGates};
 use kq_k8s::kubelet_rules::KubeletRules;

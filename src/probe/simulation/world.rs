@@ -1,8 +1,8 @@
 //! The pod around a probe, as a trace changes it.
 
-use crate::facts::timestamp::Timestamp;
 use crate::probe::trace::{Changes, Trace, TraceState};
 use crate::probe::worker::{ContainerFacts, PodFacts, State};
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::pod::ProbeType;
 
 /// What a status says between two steps.

@@ -1,7 +1,7 @@
 //! The errors of a trace.
 
 use super::KIND;
-use crate::facts::snapshot::API_VERSION;
+use kq_facts::snapshot::API_VERSION;
 use kq_k8s::duration::GoDuration;
 
 /// Why a text is no trace.

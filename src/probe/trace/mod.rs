@@ -16,9 +16,9 @@ pub use error::TraceError;
 
 use super::retry::Conclusion;
 use super::worker::ProbeTiming;
-use crate::facts::snapshot::API_VERSION;
-use crate::facts::timestamp::Timestamp;
 use kq_answer::warning::Warning;
+use kq_facts::snapshot::API_VERSION;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Container, ContainerRestartRule, Pod, ProbeType};

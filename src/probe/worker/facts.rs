@@ -1,6 +1,6 @@
 //! The numbers of a probe in the kubelet, and the status of a pod for the worker, read from `v1.PodStatus`; an absent field is `None`.
 
-use crate::facts::timestamp::Timestamp;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::pod::{ContainerState, ContainerStatus, PodStatus, Probe};
 use serde::Serialize;
 

@@ -4,10 +4,10 @@ use super::facts::{ContainerFacts, PodFacts, ProbeTiming, State, started_before_
 use super::reason::StepReason;
 use super::restart;
 use super::restart::Action;
-use crate::facts::timestamp::Timestamp;
 use crate::probe::grace_period::{GracePeriods, KillReason};
 use crate::probe::results::{ContainerId, ResultsCache, Verdict};
 use crate::probe::retry::Conclusion;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Container, Pod, ProbeType};
 use serde::Serialize;

@@ -1,10 +1,10 @@
 //! Cases of the worker that the vectors do not cover.
 
 use super::*;
-use crate::facts::timestamp::Timestamp;
 use crate::probe::attempt::{Attempt, Cause};
 use crate::probe::results::{ResultsCache, Verdict};
 use crate::probe::retry::Conclusion;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Pod, ProbeType};
 use serde_json::json;

@@ -2,14 +2,14 @@
 
 use super::AdmissionNode;
 use crate::admission::{NodePod, qualified};
-use crate::facts::live::incomplete;
-use crate::facts::node_pods::{NodePods, Standing, StandingReason};
-use crate::facts::pod_selector::{PodSelector, nearest_pod};
-use crate::facts::snapshot::{PodSource, RecordedPods};
-use crate::facts::timestamp::Timestamp;
-use crate::facts::workloads::effective_uid;
 use anyhow::anyhow;
 use kq_answer::{Basis, Failure, Missing, MissingFact};
+use kq_facts::live::incomplete;
+use kq_facts::node_pods::{NodePods, Standing, StandingReason};
+use kq_facts::pod_selector::{PodSelector, nearest_pod};
+use kq_facts::snapshot::{PodSource, RecordedPods};
+use kq_facts::timestamp::Timestamp;
+use kq_facts::workloads::effective_uid;
 use kq_k8s::manifest::LoadedPod;
 use kq_k8s::pod::Pod;
 

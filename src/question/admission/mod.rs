@@ -26,12 +26,12 @@ use super::devices::admission::DeviceQuestion;
 use super::kubelet_pods::{apply_allocations, as_of_kubelet};
 use crate::admission::{CheckReason, EarlierCheck, NodePod, PressureException, Refusal};
 use crate::eviction::{Admission, admit_under_pressure};
-use crate::facts::kubelet_config::PressureCondition;
-use crate::facts::node_object::NodeObject;
-use crate::facts::snapshot::RecordedPods;
 use crate::node::KubeletNode;
 use anyhow::anyhow;
 use kq_answer::{Basis, Failure, Missing, MissingFact, WarningCode};
+use kq_facts::kubelet_config::PressureCondition;
+use kq_facts::node_object::NodeObject;
+use kq_facts::snapshot::RecordedPods;
 use kq_k8s::pod::{OS_LABEL, Pod, ResourceName};
 use std::collections::BTreeSet;
 

@@ -2,13 +2,13 @@
 
 use super::AdmissionNode;
 use super::target_pod::{bind_static, pod_of_node};
-use crate::facts::pod_selector::is_file;
-use crate::facts::snapshot::{PodSource, Snapshot};
-use crate::facts::workloads::effective_uid;
 use crate::node::{KubeletOptions, NamedFiles, Needs, NodeSpec};
 use crate::question::kubelet_pods::as_of_kubelet;
 use anyhow::anyhow;
 use kq_answer::{Basis, Failure};
+use kq_facts::pod_selector::is_file;
+use kq_facts::snapshot::{PodSource, Snapshot};
+use kq_facts::workloads::effective_uid;
 use kq_k8s::pod::Pod;
 
 /// The pod and the node of a question. A pod is named by NAMESPACE/NAME, by UID, or by the path of a manifest.

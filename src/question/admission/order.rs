@@ -1,10 +1,10 @@
 //! The kubelet's order of a node's pods, where it is known.
 
 use crate::admission::{NodePod, qualified};
-use crate::facts::pod_selector::nearest_pod;
 use crate::preemption::PreemptionExplanation;
 use anyhow::anyhow;
 use kq_answer::Failure;
+use kq_facts::pod_selector::nearest_pod;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns an assumption if the unknown order of equal pods decided.

@@ -3,10 +3,10 @@
 use super::order::sort;
 use super::{AdmissionNode, AdmissionOptions, Detail, plan};
 use crate::admission::{NodePod, qualified};
-use crate::facts::runtime::ContainerState;
-use crate::facts::snapshot::Snapshot;
-use crate::facts::workloads::effective_uid;
 use crate::preemption::apply::{Refreshed, ReplanResult, Target, planned_last};
+use kq_facts::runtime::ContainerState;
+use kq_facts::snapshot::Snapshot;
+use kq_facts::workloads::effective_uid;
 use kq_k8s::pod::Pod;
 use std::collections::BTreeSet;
 

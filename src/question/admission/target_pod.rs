@@ -3,11 +3,11 @@
 use super::{AdmissionNode, AdmissionOptions};
 use crate::admission::qualified;
 use crate::edge::input::{read_input, shown};
-use crate::facts::pod_selector::{PodSelector, nearest_pod};
-use crate::facts::workloads::effective_uid;
 use crate::node::KubeletNode;
 use anyhow::anyhow;
 use kq_answer::{Assumption, Basis, Failure, Warning, WarningCode};
+use kq_facts::pod_selector::{PodSelector, nearest_pod};
+use kq_facts::workloads::effective_uid;
 use kq_k8s::defaults::apply_default_tolerations;
 use kq_k8s::manifest::{Loaded, Source, Workload, load};
 use kq_k8s::nearest::nearest;

@@ -1,16 +1,16 @@
 //! The cgroup tree of a gathered node, before the node is described.
 
 use crate::cgroup::live::place::kubelet_roots;
-use crate::facts::cgroup_mode::CgroupDriver;
-use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
-use crate::facts::live::unknown_facts;
-use crate::facts::redaction::forget_secrets;
-use crate::facts::snapshot::Snapshot;
-use crate::facts::workloads::Workloads;
 use crate::node::{GivenConfig, cgroup_tree, kubelet_root};
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_answer::warning::Warning;
+use kq_facts::cgroup_mode::CgroupDriver;
+use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
+use kq_facts::live::unknown_facts;
+use kq_facts::redaction::forget_secrets;
+use kq_facts::snapshot::Snapshot;
+use kq_facts::workloads::Workloads;
 
 /// A gathered node with the possible cgroups of all pods.
 pub struct GatheredTree {

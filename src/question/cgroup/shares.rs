@@ -3,9 +3,9 @@
 use super::plan::PlanInput;
 use crate::cgroup::plan::Plan;
 use crate::cgroup::shares::{CpuShares, Sibling, Values, shares};
-use crate::facts::cgroup_tree::CgroupPath;
 use anyhow::anyhow;
 use kq_answer::Failure;
+use kq_facts::cgroup_tree::CgroupPath;
 use kq_k8s::pod::ResourceName;
 use kq_k8s::quantity::Quantity;
 

@@ -13,14 +13,14 @@ use crate::device::plan::{AdmissionContext, InTurn, UnknownFacts};
 use crate::device::reconstruct::{
     ReconstructedManager, asked_devices, assemble, keeping, of_node, some,
 };
-use crate::facts::checkpoint::device::PodDevices;
-use crate::facts::devices::CheckpointFact;
-use crate::facts::node_object::NodeObject;
-use crate::facts::node_pods::NodePods;
-use crate::facts::runtime::ContainerState;
-use crate::facts::workloads::effective_uid;
 use crate::node::KubeletNode;
 use kq_answer::{Basis, Failure, Missing, MissingFact};
+use kq_facts::checkpoint::device::PodDevices;
+use kq_facts::devices::CheckpointFact;
+use kq_facts::node_object::NodeObject;
+use kq_facts::node_pods::NodePods;
+use kq_facts::runtime::ContainerState;
+use kq_facts::workloads::effective_uid;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::pod::{Pod, ResourceList, ResourceName};
 use kq_k8s::quantity::Quantity;

@@ -2,9 +2,9 @@
 
 use crate::device::capacity::{Around, CapacityReport, capacity};
 use crate::device::reconstruct::{DeviceOverride, assemble};
-use crate::facts::node_pods::NodePods;
 use crate::node::{FactKey, KubeletNode, Needs};
 use kq_answer::{Basis, Failure, Missing, MissingFact};
+use kq_facts::node_pods::NodePods;
 
 /// Returns the facts that the capacity needs; the pods that hold the devices are not among them.
 pub fn device_capacity_needs() -> Needs {

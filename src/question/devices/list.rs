@@ -2,11 +2,11 @@
 
 use super::unknown_pod;
 use crate::device::list::{Asked, DeviceList};
-use crate::facts::node_pods::NodePods;
-use crate::facts::pod_selector::Selection;
 use crate::node::{FactKey, KubeletNode, Needs};
 use anyhow::anyhow;
 use kq_answer::Failure;
+use kq_facts::node_pods::NodePods;
+use kq_facts::pod_selector::Selection;
 
 /// Returns the facts that the list needs.
 pub fn device_list_needs(asked: Asked) -> Needs {

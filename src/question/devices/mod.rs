@@ -17,10 +17,10 @@ pub mod verify;
 
 pub use manifest::manifest_pods;
 
-use crate::facts::pod_selector::PodSelector;
 use crate::node::KubeletNode;
 use anyhow::anyhow;
 use kq_answer::Failure;
+use kq_facts::pod_selector::PodSelector;
 use kq_k8s::nearest::nearest;
 
 /// Refuses a pod that is not among those that are known: namespace, name and UID each. One that was left

@@ -15,13 +15,13 @@ use crate::device::plan::{
     asked_resources, asks_for_devices, changes, foresee, plan, state_of, unhealthy,
 };
 use crate::device::reconstruct::{DeviceOverride, ReconstructedManager, assemble, keeping, some};
-use crate::facts::devices::DeviceFacts;
-use crate::facts::live::incomplete;
-use crate::facts::node_pods::{NodePods, Standing};
-use crate::facts::pod_selector::PodSelector;
 use crate::node::{FactKey, KubeletNode, Needs};
 use anyhow::anyhow;
 use kq_answer::{Assumption, Basis, Failure, Missing, MissingFact, Warning, WarningCode};
+use kq_facts::devices::DeviceFacts;
+use kq_facts::live::incomplete;
+use kq_facts::node_pods::{NodePods, Standing};
+use kq_facts::pod_selector::PodSelector;
 use kq_k8s::pod::{OsRefusal, Pod};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -5,12 +5,12 @@ use crate::device::manager::topology::{TopologyManager, TopologyPolicy};
 use crate::device::manager::{Device, ManagerState};
 use crate::device::plan::UnknownFacts;
 use crate::device::reconstruct::some;
-use crate::facts::snapshot::Snapshot;
 use crate::node::KubeletNode;
 use anyhow::anyhow;
 use kq_answer::origin::Origin;
 use kq_answer::{Assumption, Basis};
 use kq_answer::{Failure, Warning, WarningCode};
+use kq_facts::snapshot::Snapshot;
 use kq_k8s::cpuset::CpuSet;
 use std::collections::{BTreeMap, BTreeSet};
 

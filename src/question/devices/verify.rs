@@ -2,16 +2,16 @@
 
 use crate::device::verify::{Content, StateFileContent, Verification, VerifyContext};
 use crate::edge::host::ReadError;
-use crate::facts::checkpoint::StateFile;
-use crate::facts::checkpoint::cpu_manager::KnownContainers;
-use crate::facts::devices::{CHECKPOINT_NAME, PLUGIN_FOLDER};
-use crate::facts::host::Text;
-use crate::facts::kubelet_process::DEFAULT_ROOT_DIR;
-use crate::facts::node_pods::NodePods;
-use crate::facts::snapshot::Snapshot;
 use crate::node::KubeletNode;
 use anyhow::anyhow;
 use kq_answer::Failure;
+use kq_facts::checkpoint::StateFile;
+use kq_facts::checkpoint::cpu_manager::KnownContainers;
+use kq_facts::devices::{CHECKPOINT_NAME, PLUGIN_FOLDER};
+use kq_facts::host::Text;
+use kq_facts::kubelet_process::DEFAULT_ROOT_DIR;
+use kq_facts::node_pods::NodePods;
+use kq_facts::snapshot::Snapshot;
 use kq_k8s::feature_gates::Gate;
 use std::borrow::Cow;
 

@@ -1,7 +1,6 @@
 //! Checks of image garbage collection and of the distance to eviction.
 
 use super::rule::{Eviction, ImageGc, NodeRule};
-use crate::facts::kubelet_config::Signal;
 use crate::image_gc::plan::Trigger;
 use crate::image_gc::plan::names;
 use crate::node::KubeletNode;
@@ -9,6 +8,7 @@ use crate::question::eviction::{EvictionOptions, RankedNode};
 use crate::question::image_gc::lint::gc_lint;
 use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
 use kq_answer::{Finding, Severity, Subject};
+use kq_facts::kubelet_config::Signal;
 use std::collections::BTreeSet;
 
 /// An eviction is near where less than this share of the capacity is left above the threshold.

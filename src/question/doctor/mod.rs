@@ -18,9 +18,9 @@ use super::cgroup::Compared;
 use super::cgroup::checks::cgroup_checks;
 use crate::cgroup::live::checks::NodeChecks;
 use crate::cgroup::live::difference::Difference;
-use crate::facts::snapshot::Snapshot;
 use crate::node::{FactKey, KubeletNode, KubeletOptions, Needs};
 use kq_answer::{Failure, Finding, Severity, Subject};
+use kq_facts::snapshot::Snapshot;
 
 /// Returns the facts that the checks need.
 pub fn node_checks_needs() -> Needs {

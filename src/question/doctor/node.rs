@@ -1,11 +1,11 @@
 //! The Node object's conditions and the kubelet's certificates.
 
 use super::rule::{Certificates, Conditions, NodeRule};
-use crate::facts::certificates::Certificate;
-use crate::facts::snapshot::Snapshot;
-use crate::facts::timestamp::Timestamp;
 use crate::node::KubeletNode;
 use kq_answer::{Finding, Subject};
+use kq_facts::certificates::Certificate;
+use kq_facts::snapshot::Snapshot;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 
 /// The kubelet reports at least this often: `nodeStatusReportFrequency`, doubled for a slow API server.

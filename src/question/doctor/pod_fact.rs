@@ -1,7 +1,7 @@
 //! The facts in the report of a pod, and their sentences.
 
-use crate::facts::timestamp::Timestamp;
 use crate::probe::schedule::Milestone;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::pod::ProbeType;
 use kq_output::units::bytes;

@@ -1,9 +1,9 @@
 //! The findings of node checks other than the cgroup checks; `wording` has the sentences.
 
 use crate::cgroup::live::set_by::SetBy;
-use crate::facts::certificates::CertificateUsage;
-use crate::facts::timestamp::Timestamp;
 use kq_answer::{Rule, Severity, Wording};
+use kq_facts::certificates::CertificateUsage;
+use kq_facts::timestamp::Timestamp;
 use serde::Serialize;
 
 /// The rules of a node. A rule has the same ID whether the check passes or fails.

@@ -4,8 +4,8 @@ use super::rule::{
     Certificates, Conditions, Devices, Eviction, Headroom, ImageGc, MemoryLimit, OomKills, Restart,
     Restarts, Throttling,
 };
-use crate::facts::certificates::CertificateUsage;
 use kq_answer::Wording;
+use kq_facts::certificates::CertificateUsage;
 use kq_output::units::bytes;
 
 impl Conditions {

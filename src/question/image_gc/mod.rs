@@ -11,9 +11,6 @@ pub use crate::image_gc::plan::Trigger;
 use super::disk_pressure::PressureFacts;
 use crate::eviction::Pressure;
 use crate::eviction::pressure_view::follows;
-use crate::facts::filesystems::FolderRole;
-use crate::facts::live::incomplete;
-use crate::facts::snapshot::PodSource;
 use crate::image_gc::containers::{
     self, ContainerGcPlan, ContainerGcPolicy, Failures, GcState, GcTrigger, Step, pod_states,
 };
@@ -27,6 +24,9 @@ use crate::image_gc::uses::Uses;
 use crate::node::{KubeletNode, Needs};
 use anyhow::anyhow;
 use kq_answer::{Answer, Basis, Failure, Missing, MissingFact};
+use kq_facts::filesystems::FolderRole;
+use kq_facts::live::incomplete;
+use kq_facts::snapshot::PodSource;
 use kq_k8s::pod::Pod;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -315,7 +315,7 @@ pub fn collected_containers(
         uids.chain(sandboxes.iter().map(|sandbox| sandbox.uid.as_str())).collect();
     let running: BTreeSet<&str> = containers
         .iter()
-        .filter(|container| container.state == crate::facts::runtime::ContainerState::Running)
+        .filter(|container| container.state == kq_facts::runtime::ContainerState::Running)
         .map(|container| container.pod_uid.as_str())
         .collect();
     let state = GcState {

@@ -1,13 +1,13 @@
 //! The containers of probes in the runtime.
 
 use super::pods::{NOT_QUERIED, ProbedPod, fill_in};
-use crate::facts::runtime::{Container as Running, ContainerState};
-use crate::facts::workloads::effective_uid;
 use crate::node::KubeletNode;
 use crate::probe::subject::display_name;
 use crate::probe::worker::{PodFacts, State};
 use anyhow::anyhow;
 use kq_answer::Failure;
+use kq_facts::runtime::{Container as Running, ContainerState};
+use kq_facts::workloads::effective_uid;
 use kq_k8s::nearest::nearest;
 use kq_k8s::pod::{Container, ContainerStatus, Pod, Probe, ProbeType};
 

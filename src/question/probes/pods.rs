@@ -1,14 +1,14 @@
 //! Pods with their IPs and sandboxes.
 
-use crate::facts::live::adopt_uid;
-use crate::facts::pod_selector::{PodSelector, nearest_pod};
-use crate::facts::runtime::{RuntimeFacts, Sandbox};
-use crate::facts::workloads::{add_container_ids, effective_uid};
 use crate::node::KubeletNode;
 use crate::probe::lint::ProbeLint;
 use crate::probe::subject::display_name;
 use anyhow::anyhow;
 use kq_answer::{Failure, Missing, MissingFact};
+use kq_facts::live::adopt_uid;
+use kq_facts::pod_selector::{PodSelector, nearest_pod};
+use kq_facts::runtime::{RuntimeFacts, Sandbox};
+use kq_facts::workloads::{add_container_ids, effective_uid};
 use kq_k8s::defaults::apply_probe_defaults;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::manifest::{Note, NoteKind};

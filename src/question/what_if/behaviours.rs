@@ -5,10 +5,10 @@
 
 use super::pods::Transition;
 use crate::admission::qualified;
-use crate::facts::cgroup_mode::CgroupVersion;
 use crate::node::KubeletNode;
 use crate::what_if::WhatIfRule;
 use kq_answer::{Finding, Subject};
+use kq_facts::cgroup_mode::CgroupVersion;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::is_static_pod;

@@ -2,11 +2,11 @@
 
 use super::state::NodeState;
 use crate::admission::qualified;
-use crate::facts::node::Node;
-use crate::facts::pod_selector::Selection;
 use crate::node::KubeletNode;
 use crate::question::cgroup::plan::PlanInput;
 use kq_answer::Failure;
+use kq_facts::node::Node;
+use kq_facts::pod_selector::Selection;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 

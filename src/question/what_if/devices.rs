@@ -3,13 +3,13 @@
 use super::pods::Transition;
 use crate::admission::qualified;
 use crate::device::reconstruct::asked_devices;
-use crate::facts::devices::{CheckpointEntry, CheckpointFact};
-use crate::facts::workloads::effective_uid;
 use crate::preemption::ReadmissionResult;
 use crate::question::admission::{AdmissionNode, KubeletStart};
 use crate::question::devices::admission::PluginStart;
 use crate::what_if::{OpenCause, PodOutcome, PodResult, StartFinding};
 use kq_answer::{Certainty, Failure};
+use kq_facts::devices::{CheckpointEntry, CheckpointFact};
+use kq_facts::workloads::effective_uid;
 use kq_k8s::pod::{ByName, Container, Pod, ResourceName};
 use std::collections::{BTreeMap, BTreeSet};
 

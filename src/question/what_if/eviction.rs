@@ -2,12 +2,12 @@
 
 use super::pods::{PodEffects, Transition};
 use crate::eviction::{compare, observe};
-use crate::facts::kubelet_config::Signal;
 use crate::node::KubeletNode;
 use crate::question::admission::{AdmissionNode, start_pressure};
 use crate::question::eviction::{EvictionOptions, RankedNode};
 use crate::what_if::{OpenCause, PodResult};
 use kq_answer::{Basis, Failure};
+use kq_facts::kubelet_config::Signal;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Transition<'_> {

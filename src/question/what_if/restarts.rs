@@ -1,12 +1,12 @@
 //! The containers that restart with the kubelet.
 
 use super::pods::Transition;
-use crate::facts::checkpoint::pod_allocation;
-use crate::facts::host::Text;
-use crate::facts::runtime::ContainerState;
-use crate::facts::workloads::effective_uid;
 use crate::question::admission::AdmissionNode;
 use crate::what_if::RestartCause;
+use kq_facts::checkpoint::pod_allocation;
+use kq_facts::host::Text;
+use kq_facts::runtime::ContainerState;
+use kq_facts::workloads::effective_uid;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::pod::{Container, Pod, ResourceName};
 use kq_k8s::priority::is_static_pod;

@@ -1,10 +1,10 @@
 //! Whether the kubelet starts.
 
 use super::state::NodeState;
-use crate::facts::kubelet_config::Source;
 use crate::kubelet_start::{Exit, Fix, StartProblem};
 use crate::what_if::{StartFinding, WhatIfRule};
 use kq_answer::{Basis, Certainty, Finding, Subject};
+use kq_facts::kubelet_config::Source;
 
 /// Simulates the start of the kubelet, and returns whether it starts and the messages it logs.
 pub fn start(after: &mut NodeState, basis: &mut Basis) -> (Option<bool>, Vec<Finding>) {

@@ -2,18 +2,18 @@
 
 use crate::cgroup::live::place::kubelet_roots;
 use crate::edge::kubelet_files::read_node_object;
-use crate::facts::cgroup_mode::CgroupVersion;
-use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
-use crate::facts::config_on_disk::{ConfigContent, ConfigOnDisk, ConfigText};
-use crate::facts::describe::ConfigSource;
-use crate::facts::kubelet_config::{Source, other_defaults};
-use crate::facts::live::config_source;
-use crate::facts::lookup::Lookup;
-use crate::facts::snapshot::{RecordedConfig, Snapshot};
 use crate::kubelet_start::{Machine, StartExamination, StartFacts, examine};
 use crate::node::{KubeletFlags, KubeletNode, KubeletOptions, NodeOptions, of_file};
 use crate::question::cgroup::{GatheredTree, LiveNode};
 use kq_answer::{Basis, Failure};
+use kq_facts::cgroup_mode::CgroupVersion;
+use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
+use kq_facts::config_on_disk::{ConfigContent, ConfigOnDisk, ConfigText};
+use kq_facts::describe::ConfigSource;
+use kq_facts::kubelet_config::{Source, other_defaults};
+use kq_facts::live::config_source;
+use kq_facts::lookup::Lookup;
+use kq_facts::snapshot::{RecordedConfig, Snapshot};
 use kq_k8s::manifest::Loaded;
 use kq_k8s::pod::ResourceName;
 use kq_k8s::quantity::{Format, Quantity};

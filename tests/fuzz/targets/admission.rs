@@ -2,10 +2,10 @@
 //! is killed twice, or for a pod that may not take its place; and what is enough is enough.
 #![no_main]
 
-use kq::facts::node_pods::StandingReason;
+use kq_facts::node_pods::StandingReason;
 use kq::admission::{DeviceDecision, Facts, NodePod, Occupancy, explain};
-use kq::facts::node_object::NodeObject;
-use kq::facts::stats_summary::StatsSummary;
+use kq_facts::node_object::NodeObject;
+use kq_facts::stats_summary::StatsSummary;
 use kq_k8s::defaults::{apply_api_defaults, apply_placement_defaults, apply_priority};
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::Pod;

@@ -2,7 +2,7 @@
 //! what is encoded.
 #![no_main]
 
-use kq::facts::checkpoint::device::ContainerAllocateResponse;
+use kq_facts::checkpoint::device::ContainerAllocateResponse;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Ok(answer) = ContainerAllocateResponse::decode(bytes) else { return };

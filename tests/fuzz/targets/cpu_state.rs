@@ -2,7 +2,7 @@
 //! comes back from what it writes.
 #![no_main]
 
-use kq::facts::checkpoint::cpu_manager::{encode, load};
+use kq_facts::checkpoint::cpu_manager::{encode, load};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     for pod_level in [false, true] {

@@ -3,7 +3,7 @@
 #![no_main]
 
 use kq::edge::cri::{Answered, decode_answer};
-use kq::facts::runtime::RuntimeFacts;
+use kq_facts::runtime::RuntimeFacts;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     for answered in Answered::ALL {

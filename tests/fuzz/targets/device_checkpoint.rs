@@ -2,8 +2,8 @@
 //! that a kubelet takes and that say the same; and what is made of a damaged one is sound.
 #![no_main]
 
-use kq::facts::checkpoint::device::{DeviceCheckpoint, PodDevices, salvage};
-use kq::facts::devices::CheckpointFact;
+use kq_facts::checkpoint::device::{DeviceCheckpoint, PodDevices, salvage};
+use kq_facts::devices::CheckpointFact;
 use std::collections::BTreeMap;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

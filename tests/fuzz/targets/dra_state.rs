@@ -2,7 +2,7 @@
 //! comes back from what it writes.
 #![no_main]
 
-use kq::facts::checkpoint::dra::{encode, load};
+use kq_facts::checkpoint::dra::{encode, load};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let found = load(bytes);

@@ -2,9 +2,9 @@
 //! panic, and what is wrong with it is said.
 #![no_main]
 
-use kq::facts::events::read_events;
-use kq::facts::kubelet_log::KubeletLog;
-use kq::facts::node_list::read_node_list;
+use kq_facts::events::read_events;
+use kq_facts::kubelet_log::KubeletLog;
+use kq_facts::node_list::read_node_list;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     match read_events(bytes) {

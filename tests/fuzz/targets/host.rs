@@ -2,11 +2,11 @@
 //! word of an unknown flag is kept.
 #![no_main]
 
-use kq::facts::cgroup_layout::CgroupLayout;
-use kq::facts::host::{
+use kq_facts::cgroup_layout::CgroupLayout;
+use kq_facts::host::{
     FILES, HUGEPAGES, HostFacts, INIT_MOUNTINFO, NUMA_NODES, SWAP_GROUPS, Text, listing, memory_max,
 };
-use kq::facts::kubelet_process::{KubeletProcess, NodeFiles, ProcessTexts, recognise};
+use kq_facts::kubelet_process::{KubeletProcess, NodeFiles, ProcessTexts, recognise};
 
 /// A node each of whose files has this text, and each of whose folders has its lines as names.
 struct Everywhere<'t>(&'t str);

@@ -2,9 +2,9 @@
 //! is written, and what a detection makes of it can be read again.
 #![no_main]
 
-use kq::facts::image_records::ImageRecords;
-use kq::facts::runtime::Image;
-use kq::facts::timestamp::Timestamp;
+use kq_facts::image_records::ImageRecords;
+use kq_facts::runtime::Image;
+use kq_facts::timestamp::Timestamp;
 use kq::image_gc::cycle::Keys;
 use kq::image_gc::record::{key, record};
 

@@ -2,8 +2,8 @@
 //! ends without a panic.
 #![no_main]
 
-use kq::facts::allocatable::reservations;
-use kq::facts::kubelet_config::{CgroupMode, Source, effective, merge, read, validate};
+use kq_facts::allocatable::reservations;
+use kq_facts::kubelet_config::{CgroupMode, Source, effective, merge, read, validate};
 use kq_k8s::feature_gates::FeatureGates;
 use kq_k8s::version::KubeletVersion;
 use kq_k8s::yaml;

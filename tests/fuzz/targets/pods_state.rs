@@ -2,7 +2,7 @@
 //! a kubelet goes on with is written so that it reads the same again.
 #![no_main]
 
-use kq::facts::checkpoint::pod_allocation::{encode, load, load_v1_32};
+use kq_facts::checkpoint::pod_allocation::{encode, load, load_v1_32};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     for found in [load(bytes), load_v1_32(bytes)] {

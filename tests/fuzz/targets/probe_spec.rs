@@ -37,7 +37,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         let rules = KubeletRules::default();
         let of = |subject| Target::of(&subject, Arc::clone(&pod), &facts, false, rules);
         let targets: Vec<Target> = subjects(&pod).map(of).collect();
-        let now = kq::facts::timestamp::Timestamp(0);
+        let now = kq_facts::timestamp::Timestamp(0);
         for target in &targets {
             let _ = (target.follows(ProbeVerdict::Failure), target.title(), target.limit_us());
             let _ = target.facts(now, Status::AsReported, true);

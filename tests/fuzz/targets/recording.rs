@@ -2,7 +2,7 @@
 //! written.
 #![no_main]
 
-use kq::facts::snapshot::Snapshot;
+use kq_facts::snapshot::Snapshot;
 use kq::top::{SnapshotSequence, entry};
 use serde_json::Value;
 

@@ -3,7 +3,7 @@
 #![no_main]
 
 use kq::device::verify::{Content, VerifyContext, StateFileContent, Verification, recognise, view};
-use kq::facts::checkpoint::StateFile;
+use kq_facts::checkpoint::StateFile;
 use std::borrow::Cow;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

@@ -3,7 +3,7 @@
 
 use super::{Ran, folder_with, kq};
 use crate::objects;
-use kq::facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry};
+use kq_facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tempfile::TempDir;

@@ -99,7 +99,7 @@ fn an_amount_below_nothing_reaches_no_plugin() {
 
 /// Puts the checksum in which the kubelet would have written.
 fn right_checksum(text: &str) -> String {
-    let loaded = kq::facts::checkpoint::device::DeviceCheckpoint::parse(text.as_bytes());
+    let loaded = kq_facts::checkpoint::device::DeviceCheckpoint::parse(text.as_bytes());
     let bytes = loaded.expect("it is JSON").checkpoint.to_bytes();
     String::from_utf8(bytes).expect("JSON is UTF-8")
 }

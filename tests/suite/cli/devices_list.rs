@@ -2,7 +2,7 @@
 
 use super::{Ran, folder_with, kq};
 use crate::devices::stored::{snapshot, stored, text};
-use kq::facts::lookup::Lookup;
+use kq_facts::lookup::Lookup;
 use serde_json::Value;
 use std::path::Path;
 

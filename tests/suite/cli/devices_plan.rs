@@ -522,9 +522,9 @@ fn what_follows_a_choice_is_no_more_certain() {
 
 #[test]
 fn pods_that_are_not_known_are_no_empty_table() {
-    use kq::facts::lookup::Lookup;
-    use kq::facts::runtime::{RuntimeFacts, Sandbox};
-    use kq::facts::snapshot::{PodSource, RecordedPods};
+    use kq_facts::lookup::Lookup;
+    use kq_facts::runtime::{RuntimeFacts, Sandbox};
+    use kq_facts::snapshot::{PodSource, RecordedPods};
     let mut snapshot = crate::devices::stored::snapshot("one");
     let sandboxes = snapshot.runtime.value().and_then(|runtime| runtime.sandboxes.value().cloned());
     assert!(sandboxes.is_some_and(|all: Vec<Sandbox>| !all.is_empty()), "the runtime runs pods");

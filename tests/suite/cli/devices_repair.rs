@@ -2,7 +2,7 @@
 
 use crate::edges::cri::fake::{Answers, Server};
 use kq::edge::cri::v1;
-use kq::facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry};
+use kq_facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -5,7 +5,7 @@ use crate::edges::device_plugin::sample_plugin::{
     Behaviour, Plugin, device, register, registration,
 };
 use kq::edge::device_plugin::v1beta1::{Device, DevicePluginOptions, RegisterRequest};
-use kq::facts::checkpoint::device::DeviceCheckpoint;
+use kq_facts::checkpoint::device::DeviceCheckpoint;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};

@@ -201,7 +201,7 @@ fn a_checkpoint_of_somebody_else_is_kept() {
     let path = |name: &str| folder.path().join(format!("kubelet_internal_checkpoint{name}"));
     let text =
         r#"{"Data":{"PodDeviceEntries":null,"RegisteredDevices":{"a.b/c":["x"]}},"Checksum":0}"#;
-    let sound = kq::facts::checkpoint::device::DeviceCheckpoint::parse(text.as_bytes());
+    let sound = kq_facts::checkpoint::device::DeviceCheckpoint::parse(text.as_bytes());
     let bytes = sound.expect("it is JSON").checkpoint.to_bytes();
     std::fs::write(path(""), &bytes).expect("a file can be written");
     let (served, _plugin) = serve(folder.path(), able());

@@ -198,8 +198,8 @@ does not start: unexpected end of JSON input
 
 #[test]
 fn contradictions_are_found_in_files_with_the_right_checksum() {
-    use kq::facts::checkpoint::cpu_manager::{CpuState, encode};
-    use kq::facts::checkpoint::memory_manager;
+    use kq_facts::checkpoint::cpu_manager::{CpuState, encode};
+    use kq_facts::checkpoint::memory_manager;
     let cpus = |sets: &[(&str, &str, &str)], default: &str| {
         let mut state = CpuState {
             policy_name: "static".to_owned(),
@@ -265,7 +265,7 @@ fn contradictions_are_found_in_files_with_the_right_checksum() {
 
 #[test]
 fn devices_that_two_pods_have_are_an_error() {
-    use kq::facts::checkpoint::device::DeviceCheckpoint;
+    use kq_facts::checkpoint::device::DeviceCheckpoint;
     let sound = DeviceCheckpoint::parse(DEVICES).expect("it is sound").checkpoint;
     let with = |change: fn(&mut DeviceCheckpoint)| {
         let mut checkpoint = sound.clone();
@@ -281,7 +281,7 @@ fn devices_that_two_pods_have_are_an_error() {
     };
     fn entries(
         it: &mut DeviceCheckpoint,
-    ) -> &mut Vec<kq::facts::checkpoint::device::PodDevicesEntry> {
+    ) -> &mut Vec<kq_facts::checkpoint::device::PodDevicesEntry> {
         it.entries.as_mut().expect("entries")
     }
     assert_eq!(with(|_| {}), (0, String::new()));

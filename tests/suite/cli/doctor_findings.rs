@@ -2,7 +2,7 @@
 
 use super::doctor::{FakeNode, UID, container, examine, found};
 use super::kq;
-use kq::facts::timestamp::Timestamp;
+use kq_facts::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 /// A name, what is changed, the severity and the check that tell of it, a part of what they say, the command for more.

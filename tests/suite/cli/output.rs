@@ -1,7 +1,7 @@
 //! What kq shows of others' texts: they forge no line, play no game with the terminal, and break no table.
 
 use super::{Ran, folder_with, kq, repository};
-use kq::facts::checkpoint::device::DeviceCheckpoint;
+use kq_facts::checkpoint::device::DeviceCheckpoint;
 use kq_output::terminal::is_unsafe;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

@@ -3,11 +3,11 @@
 
 use super::{folder_with, kq};
 use crate::objects;
-use kq::facts::devices::{CheckpointEntry, CheckpointFact, DeviceFacts};
-use kq::facts::host::Text;
-use kq::facts::lookup::Lookup;
-use kq::facts::snapshot::{API_VERSION, KIND, PodSource, RecordedPods, Snapshot};
-use kq::facts::state_files::StateFiles;
+use kq_facts::devices::{CheckpointEntry, CheckpointFact, DeviceFacts};
+use kq_facts::host::Text;
+use kq_facts::lookup::Lookup;
+use kq_facts::snapshot::{API_VERSION, KIND, PodSource, RecordedPods, Snapshot};
+use kq_facts::state_files::StateFiles;
 use kq_k8s::manifest::load;
 use serde_json::{Value, json};
 

@@ -391,7 +391,7 @@ fn each_probe_has_its_own_pace_and_startup_comes_first() {
     };
     let at = |probe: &Value, round: usize| {
         let text = probe["rounds"][round]["at"].as_str().expect("a time").to_owned();
-        text.parse::<kq::facts::timestamp::Timestamp>().expect("a time").0
+        text.parse::<kq_facts::timestamp::Timestamp>().expect("a time").0
     };
     // The slow one does not delay the others.
     let quick = of("starts", "readiness");

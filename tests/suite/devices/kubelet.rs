@@ -2,7 +2,7 @@
 
 use super::stored::{MOMENTS, json, snapshot, text};
 use kq::device::list::{Asked, DeviceList, Health, State};
-use kq::facts::devices::CheckpointFact;
+use kq_facts::devices::CheckpointFact;
 use std::collections::BTreeSet;
 
 #[test]

@@ -1,16 +1,16 @@
 //! A recording as `kq snapshot` would have stored it. What was not recorded was not looked for.
 
 use crate::cli::repository;
-use kq::facts::devices::{CheckpointFact, DeviceFacts};
-use kq::facts::host::{self, HostFacts, Text};
-use kq::facts::lookup::Lookup;
-use kq::facts::node_object::NodeObject;
-use kq::facts::pod_resources::read_answers;
-use kq::facts::runtime::{Container, ContainerState, RuntimeFacts, RuntimeVersion, Sandbox};
-use kq::facts::snapshot::{
+use kq_facts::devices::{CheckpointFact, DeviceFacts};
+use kq_facts::host::{self, HostFacts, Text};
+use kq_facts::lookup::Lookup;
+use kq_facts::node_object::NodeObject;
+use kq_facts::pod_resources::read_answers;
+use kq_facts::runtime::{Container, ContainerState, RuntimeFacts, RuntimeVersion, Sandbox};
+use kq_facts::snapshot::{
     API_VERSION, HostRoot, KIND, PodSource, RecordedConfig, RecordedPods, Snapshot,
 };
-use kq::facts::state_files::StateFiles;
+use kq_facts::state_files::StateFiles;
 use kq_k8s::manifest::load;
 use kq_k8s::pod::{ContainerStatus, Pod};
 use serde_json::{Value, json};

@@ -4,10 +4,10 @@
 use super::fake_tree::{Class, FakeTree, cgroup_tree};
 use kq::edge::cgroup_tree::{TreeNeeds, read_tree};
 use kq::edge::host::read_host;
-use kq::facts::cgroup_file::CgroupFile;
-use kq::facts::cgroup_layout::CgroupLayout;
-use kq::facts::cgroup_mode::CgroupVersion;
-use kq::facts::cgroup_tree::{CgroupPath, CgroupTree};
+use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::cgroup_layout::CgroupLayout;
+use kq_facts::cgroup_mode::CgroupVersion;
+use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;

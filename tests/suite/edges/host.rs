@@ -5,7 +5,7 @@ use kq::edge::host::{
     read_static_manifests,
 };
 use kq::edge::kubelet_process::find_kubelet;
-use kq::facts::host::{FILES, HostFacts, Text};
+use kq_facts::host::{FILES, HostFacts, Text};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

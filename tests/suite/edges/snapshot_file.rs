@@ -4,8 +4,8 @@
 use kq::edge::snapshot_file::{
     SnapshotFileError, read_snapshot, read_snapshot_within, write_snapshot,
 };
-use kq::facts::lookup::Lookup;
-use kq::facts::snapshot::{API_VERSION, HostRoot, KIND, Snapshot};
+use kq_facts::lookup::Lookup;
+use kq_facts::snapshot::{API_VERSION, HostRoot, KIND, Snapshot};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;

@@ -12,7 +12,7 @@ use super::run::{self, Ran};
 use super::{ENOUGH, number};
 use crate::cli::{folder_with, repository};
 use crate::matrix::LINES;
-use kq::facts::snapshot::Snapshot;
+use kq_facts::snapshot::Snapshot;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,18 +2,18 @@
 //! kept.
 
 use crate::cli::repository;
-use kq::facts::filesystems::{Filesystem, FolderRole, NodeFolder};
-use kq::facts::image_records::ImageRecords;
-use kq::facts::kubelet_config::Source;
-use kq::facts::kubelet_process::{KubeletProcess, Program};
-use kq::facts::lookup::Lookup;
-use kq::facts::runtime::{
+use kq::image_gc::record::record;
+use kq_facts::filesystems::{Filesystem, FolderRole, NodeFolder};
+use kq_facts::image_records::ImageRecords;
+use kq_facts::kubelet_config::Source;
+use kq_facts::kubelet_process::{KubeletProcess, Program};
+use kq_facts::lookup::Lookup;
+use kq_facts::runtime::{
     Container, ContainerState, FilesystemUsage, Image, ImageFilesystems, RuntimeFacts,
     RuntimeVersion, Sandbox,
 };
-use kq::facts::snapshot::{API_VERSION, HostRoot, KIND, RecordedConfig, Snapshot};
-use kq::facts::timestamp::Timestamp;
-use kq::image_gc::record::record;
+use kq_facts::snapshot::{API_VERSION, HostRoot, KIND, RecordedConfig, Snapshot};
+use kq_facts::timestamp::Timestamp;
 use serde_json::Value;
 use std::path::PathBuf;
 

@@ -5,21 +5,21 @@
 
 use super::{json, text};
 use jiff::Timestamp;
-use kq::facts::cgroup_file::CgroupFile;
-use kq::facts::cgroup_layout::CgroupLayout;
-use kq::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
-use kq::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
-use kq::facts::host::{self, HostFacts, Text};
-use kq::facts::kubelet_config::Source;
-use kq::facts::lookup::{FailedSource, Lookup, Sourced};
-use kq::facts::node_object::NodeObject;
-use kq::facts::runtime::{
+use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::cgroup_layout::CgroupLayout;
+use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
+use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
+use kq_facts::host::{self, HostFacts, Text};
+use kq_facts::kubelet_config::Source;
+use kq_facts::lookup::{FailedSource, Lookup, Sourced};
+use kq_facts::node_object::NodeObject;
+use kq_facts::runtime::{
     Container, ContainerState, LowLevelRuntime, RuntimeFacts, RuntimeVersion, Sandbox,
 };
-use kq::facts::snapshot::{
+use kq_facts::snapshot::{
     API_VERSION, HostRoot, KIND, PodSource, RecordedConfig, RecordedPods, Snapshot,
 };
-use kq::facts::state_files::StateFiles;
+use kq_facts::state_files::StateFiles;
 use kq_k8s::manifest::load;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;

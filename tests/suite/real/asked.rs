@@ -3,7 +3,7 @@
 use super::Running;
 use kq::edge::cri::{RuntimeNeeds, read_runtime};
 use kq::edge::trust::NamedBy;
-use kq::facts::cgroup_mode::CgroupDriver;
+use kq_facts::cgroup_mode::CgroupDriver;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;

@@ -7,7 +7,7 @@ use kq::cgroup::live::apply::{Caution, CgroupFiles, Rollback, apply, check_all, 
 use kq::cgroup::live::compare::Rounding;
 use kq::cgroup::live::difference::{Difference, Verdict};
 use kq::cgroup::live::repair::{Ground, repair};
-use kq::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
+use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 
 const QUOTA: &str = "cpu.cfs_quota_us";
 const PERIOD: &str = "cpu.cfs_period_us";

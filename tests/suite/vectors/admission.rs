@@ -4,7 +4,7 @@ use super::input;
 use kq::admission::{
     Amounts, Examined, Facts, Failure, Ledger, Occupancy, Refusal, Verdict, examine,
 };
-use kq::facts::node_object::NodeObject;
+use kq_facts::node_object::NodeObject;
 use kq_k8s::pod::Pod;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;

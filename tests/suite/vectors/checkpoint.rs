@@ -3,7 +3,7 @@
 use super::digest::sha256;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kq::facts::checkpoint::device::{
+use kq_facts::checkpoint::device::{
     ContainerAllocateResponse, DeviceCheckpoint, DeviceSet, DevicesPerNuma, PodDevices,
     PodDevicesEntry,
 };

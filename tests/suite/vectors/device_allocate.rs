@@ -4,7 +4,7 @@ use super::device_input::{manager, sets};
 use super::input;
 use kq::device::manager::allocate::{AllocationContext, Outcome};
 use kq::device::manager::{Affinities, Allocated, ManagerState, NumaNodes, Plugins, PodAdmission};
-use kq::facts::checkpoint::device::DeviceSet;
+use kq_facts::checkpoint::device::DeviceSet;
 use kq_k8s::pod::Pod;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};

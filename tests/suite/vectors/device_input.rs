@@ -2,8 +2,8 @@
 
 use super::input;
 use kq::device::manager::{Device, Endpoint, ManagerState, PluginOptions};
-use kq::facts::checkpoint::device::{DeviceSet, PodDevice, PodDeviceKey, PodDevices};
-use kq::facts::timestamp::Timestamp;
+use kq_facts::checkpoint::device::{DeviceSet, PodDevice, PodDeviceKey, PodDevices};
+use kq_facts::timestamp::Timestamp;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 
 use super::input;
 use kq::device::run_options::run_options;
-use kq::facts::checkpoint::device::{ContainerAllocateResponse, DeviceSpec, Mount};
+use kq_facts::checkpoint::device::{ContainerAllocateResponse, DeviceSpec, Mount};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

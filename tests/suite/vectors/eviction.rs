@@ -8,12 +8,12 @@ use kq::eviction::{
     add_container_fs_thresholds, admit_under_pressure, compare, evict_pod, eviction_message,
     local_storage_checks, node_conditions, observe, reclaim_functions, written_to_victim,
 };
-use kq::facts::kubelet_config::{
+use kq_facts::kubelet_config::{
     EvictionSettings, EvictionThreshold, PressureCondition, Signal, StarvedResource,
     ThresholdOperator, ThresholdValue, parse_eviction_thresholds, possible_eviction_errors,
     with_allocatable_thresholds,
 };
-use kq::facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
+use kq_facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
 use kq_k8s::duration::GoDuration;
 use kq_k8s::pod::Pod;
 use kq_k8s::quantity::{Format, Quantity};

@@ -3,8 +3,8 @@
 use super::eviction::{layout, signal};
 use super::input;
 use kq::eviction::{DiskUnit, Figures, RankedPod, Ranking, rank_pods};
-use kq::facts::kubelet_config::Signal;
-use kq::facts::stats_summary::PodStats;
+use kq_facts::kubelet_config::Signal;
+use kq_facts::stats_summary::PodStats;
 use kq_k8s::pod::Pod;
 use serde_json::{Map, Value, json};
 

@@ -1,13 +1,13 @@
 //! `image_gc` and `image_gc_cycles`: cycles of image garbage collection, ties, and what belongs to them.
 
 use super::input::rules;
-use kq::facts::timestamp::Timestamp;
 use kq::image_gc::cycle::{
     AgeVerdict, Candidate, Collection, Cycle, GcInputs, ImageFs, ImageUser, ListedImage, Record,
     Records, SpaceVerdict, candidates, delete_unused_images, detect, garbage_collect, image_key,
     images_in_use, size_text, space_pass, ties,
 };
 use kq::image_gc::policy::ImageGcPolicy;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;

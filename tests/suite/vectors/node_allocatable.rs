@@ -5,8 +5,8 @@ use kq::cgroup::files::CgroupVersion;
 use kq::cgroup::name::CgroupName;
 use kq::cgroup::node::{NodeResources, kubepods_config, reserved_cgroups};
 use kq::cgroup::settings::CgroupSettings;
-use kq::facts::allocatable::{node_allocatable, reservations};
-use kq::facts::kubelet_config::{
+use kq_facts::allocatable::{node_allocatable, reservations};
+use kq_facts::kubelet_config::{
     CgroupMode, EffectiveConfiguration, KubeletConfiguration, aggregate, effective, validate,
 };
 use kq_k8s::cpuset::CpuSet;

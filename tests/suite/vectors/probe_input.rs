@@ -1,9 +1,9 @@
 //! What the families about probes read alike.
 
 use super::input::read;
-use kq::facts::timestamp::Timestamp;
 use kq::probe::worker::{ContainerFacts, State};
 use kq::probe::{Attempt, ProbeResult};
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::feature_gates::{FeatureGates, Gate};
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::ProbeType;

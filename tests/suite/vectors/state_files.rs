@@ -2,13 +2,13 @@
 //!
 //! `{kubelet_root}` stands for its folder.
 
-use kq::facts::checkpoint::cpu_manager::{self, CpuState, KnownContainers};
-use kq::facts::checkpoint::dra::{self, ClaimInfo, DraDevice, DraRefusal};
-use kq::facts::checkpoint::memory_manager::{self, Block, MemoryState, MemoryTable, NumaNodeState};
-use kq::facts::checkpoint::pod_allocation::{
+use kq_facts::checkpoint::cpu_manager::{self, CpuState, KnownContainers};
+use kq_facts::checkpoint::dra::{self, ClaimInfo, DraDevice, DraRefusal};
+use kq_facts::checkpoint::memory_manager::{self, Block, MemoryState, MemoryTable, NumaNodeState};
+use kq_facts::checkpoint::pod_allocation::{
     self, PodAllocation, PodAllocations, ResourceClaim, Resources,
 };
-use kq::facts::checkpoint::{Encoded, StateFile};
+use kq_facts::checkpoint::{Encoded, StateFile};
 use kq_k8s::go_json::{GoBytes, decode};
 use kq_k8s::pod::{ResourceList, ResourceName};
 use serde_json::{Map, Value, json};

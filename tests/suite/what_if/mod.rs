@@ -6,16 +6,16 @@ mod restart;
 mod versions;
 
 use kq::edge::kubelet_files::config_content;
-use kq::facts::config_on_disk::ConfigText;
-use kq::facts::host::Text;
-use kq::facts::kubelet_process::Flag;
-use kq::facts::lookup::Lookup;
-use kq::facts::runtime::ContainerState;
-use kq::facts::stats_summary::{MemoryStats, NodeStats, StatsSummary};
 use kq::question::what_if::{ChangeFiles, NodeState, what_if};
 use kq::what_if::change::Change;
 use kq::what_if::{PodOutcome, PodResult, WhatIf, Written, parse};
 use kq_answer::Finding;
+use kq_facts::config_on_disk::ConfigText;
+use kq_facts::host::Text;
+use kq_facts::kubelet_process::Flag;
+use kq_facts::lookup::Lookup;
+use kq_facts::runtime::ContainerState;
+use kq_facts::stats_summary::{MemoryStats, NodeStats, StatsSummary};
 use recording::{Recording, scenarios};
 use serde_json::Value;
 

@@ -1,18 +1,18 @@
 //! A recorded restart of a kubelet: the node before it, and what came of it.
 
-use kq::facts::cgroup_mode::CgroupVersion;
-use kq::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
-use kq::facts::devices::{CheckpointFact, DeviceFacts};
-use kq::facts::host::Text;
-use kq::facts::kubelet_config::Source;
-use kq::facts::kubelet_process::as_started;
-use kq::facts::lookup::Lookup;
-use kq::facts::runtime::{Container, ContainerState, RuntimeFacts, Sandbox};
-use kq::facts::snapshot::{PodSource, RecordedConfig, RecordedPods, Snapshot};
-use kq::facts::state_files::StateFiles;
 use kq::node::NodeOptions;
 use kq::question::cgroup::GatheredTree;
 use kq::question::what_if::NodeState;
+use kq_facts::cgroup_mode::CgroupVersion;
+use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
+use kq_facts::devices::{CheckpointFact, DeviceFacts};
+use kq_facts::host::Text;
+use kq_facts::kubelet_config::Source;
+use kq_facts::kubelet_process::as_started;
+use kq_facts::lookup::Lookup;
+use kq_facts::runtime::{Container, ContainerState, RuntimeFacts, Sandbox};
+use kq_facts::snapshot::{PodSource, RecordedConfig, RecordedPods, Snapshot};
+use kq_facts::state_files::StateFiles;
 use kq_k8s::manifest::load;
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -3,10 +3,10 @@
 use super::recording::{Recording, scenarios};
 use super::{asked, words_of};
 use crate::cli::repository;
-use kq::facts::devices::{CheckpointEntry, CheckpointFact};
-use kq::facts::lookup::Lookup;
 use kq::question::what_if::{ChangeFiles, NodeState, reported_behaviours, what_if};
 use kq::what_if::{PodResult, RestartCause, WhatIf};
+use kq_facts::devices::{CheckpointEntry, CheckpointFact};
+use kq_facts::lookup::Lookup;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;

@@ -6,8 +6,8 @@ use crate::edge::device_plugin::folder::{CONTROL_SOCKET, Entry, KUBELET_SOCKET};
 use crate::edge::device_plugin::unix_sockets::{Diagnosis, FileId, diagnose, holders, table};
 use crate::edge::host::ReadError;
 use crate::edge::listener::listens;
-use crate::facts::unix_sockets::UnixSocket;
 use kq_answer::{Basis, Warning, WarningCode};
+use kq_facts::unix_sockets::UnixSocket;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -14,13 +14,13 @@ use crate::edge::device_plugin::folder::{CHECKPOINT, Entry};
 use crate::edge::device_plugin::{PluginAnswer, PluginQuery, ask_all};
 use crate::edge::host::{ReadError, host_root, is_running};
 use crate::edge::kubelet_process::find_kubelet;
-use crate::facts::devices::PLUGIN_FOLDER;
-use crate::facts::kubelet_process::DEFAULT_ROOT_DIR;
-use crate::facts::lookup::Lookup;
 use crate::node::check_live;
 use anyhow::anyhow;
 use connections::SocketTable;
 use kq_answer::{Failure, Warning, WarningCode};
+use kq_facts::devices::PLUGIN_FOLDER;
+use kq_facts::kubelet_process::DEFAULT_ROOT_DIR;
+use kq_facts::lookup::Lookup;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -9,11 +9,11 @@ use crate::edge::device_plugin::folder::{CHECKPOINT, keep_beside, read_checkpoin
 use crate::edge::device_plugin::socket_registry::Held;
 use crate::edge::device_plugin::{PluginClient, in_time};
 use crate::edge::host::ReadError;
-use crate::facts::checkpoint::device::{
-    ContainerAllocateResponse, DeviceCheckpoint, DeviceSet, Loaded, PodDevices,
-};
 use anyhow::Context;
 use kq_answer::Failure;
+use kq_facts::checkpoint::device::{
+    ContainerAllocateResponse, DeviceCheckpoint, DeviceSet, Loaded, PodDevices,
+};
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::future::Future;

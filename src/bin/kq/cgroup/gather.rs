@@ -5,10 +5,10 @@ use crate::node_args::{NodeArgs, RootArgs};
 use crate::pod_args::{LabelArgs, NamespaceArgs};
 use crate::source_args::{SourceArgs, gather};
 use anyhow::anyhow;
-use kq::facts::pod_selector::Selection;
 use kq::node::{FactKey, Needs, read_pods};
 use kq::question::cgroup::{GatheredTree, LiveNode, LiveTree};
 use kq::question::pod_selectors::{PodSelectors, identities};
+use kq_facts::pod_selector::Selection;
 
 /// Gathers the needed facts with the cgroup tree.
 pub fn gather_tree(

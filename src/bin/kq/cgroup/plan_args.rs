@@ -6,10 +6,10 @@ use crate::node_args::NodeArgs;
 use crate::pod_args::PodsArgs;
 use crate::source_args::SourceArgs;
 use anyhow::anyhow;
-use kq::facts::pod_selector::{Selection, is_file};
 use kq::node::{Needs, read_pods};
 use kq::question::cgroup::plan::{PlanInput, PlanPodOptions};
 use kq::question::pod_selectors::PodSelectors;
+use kq_facts::pod_selector::{Selection, is_file};
 use kq_k8s::manifest::Loaded;
 use std::path::Path;
 

@@ -7,7 +7,6 @@ use crate::output_format::{OutputFormat, formats_with};
 use crate::source_args::{SourceArgs, WatchArgs};
 use kq::cgroup::live::show::show;
 use kq::cgroup::live::show_view;
-use kq_answer::Missing;
 
 /// Show the cgroups of this node with the names of pods and containers
 ///

@@ -6,7 +6,6 @@ use crate::node_args::RootArgs;
 use crate::output_format::{OutputFormat, formats_with};
 use crate::source_args::SourceArgs;
 use kq::cgroup::live::throttling::{ThrottlingRanking, table, throttling};
-use kq_answer::Missing;
 
 /// Rank the containers of this node by CPU throttling
 ///

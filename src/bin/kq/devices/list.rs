@@ -12,10 +12,9 @@ use clap::ValueEnum;
 use kq::device::list::{
     Asked, DeviceList, FreeDevices, dropped, free, given, resources, table, wide,
 };
-use kq::facts::pod_selector::{PodSelector, Selection};
 use kq::question::devices::list::{device_list, device_list_needs};
 use kq::question::pod_selectors::PodSelectors;
-use kq_answer::Missing;
+use kq_facts::pod_selector::{PodSelector, Selection};
 
 /// Show the devices of each container, and their state
 ///

@@ -8,10 +8,10 @@ use anyhow::anyhow;
 use kq::action::devices::{PluginSearch, QueriedPlugins, QueriedSocket};
 use kq::device::plan::{table, wide};
 use kq::edge::input::{read_input, shown};
-use kq::facts::pod_selector::is_file;
 use kq::question::devices::manifest_pods;
 use kq::question::devices::plan::{DevicePlanOptions, Subject, device_plan, device_plan_needs};
 use kq_answer::Basis;
+use kq_facts::pod_selector::is_file;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 

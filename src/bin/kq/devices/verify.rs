@@ -9,10 +9,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kq::device::verify::{Content, StateFileContent, recognise, view};
 use kq::edge::host::read_beneath;
 use kq::edge::input::{read_input_within, shown};
-use kq::facts::checkpoint::{LARGEST, StateFile};
 use kq::node::FactKey;
 use kq::node::Needs;
 use kq::question::devices::verify::{KUBELET_FOLDER, state_files, verify_files};
+use kq_facts::checkpoint::{LARGEST, StateFile};
 use std::borrow::Cow;
 use std::path::Path;
 

@@ -4,11 +4,11 @@ use crate::exit::{Code, Failure, note, tell, warn};
 use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::AdmissionArgs;
 use crate::progress::Progress;
-use kq::facts::pod_selector::is_file;
 use kq::preemption::view::{table, wide};
 use kq::preemption::{NodeAnswer, PodPreemption, PreemptionResult, Trace, cluster_view};
 use kq::question::admission::{Detail, Planned, cluster_preemption, plan, random_order, sort};
 use kq_answer::Basis;
+use kq_facts::pod_selector::is_file;
 use std::collections::BTreeMap;
 
 /// Show which pods this node's kubelet would preempt to admit a pod, and why

@@ -4,10 +4,10 @@ use crate::exit::Failure;
 use crate::node_args::{KubeletNode, KubeletNodeArgs};
 use crate::pod_args::{LabelArgs, NamespaceArgs};
 use kq::action::probes::{FactSource, PodChoice, ProbeNode};
-use kq::facts::pod_selector::Selection;
 use kq::node::Needs;
 use kq::question::pod_selectors::PodSelectors;
 use kq::question::probes::{ProbeChanges, ProbedPods, Purpose};
+use kq_facts::pod_selector::Selection;
 use kq_k8s::pod::ProbeType;
 use std::net::IpAddr;
 

@@ -7,10 +7,10 @@ use super::{
 use super::{fail, ok, unknown, warn};
 use crate::cgroup::files::{CgroupDriver, CgroupVersion};
 use crate::cgroup::live::place::{LiveCgroup, LiveOwner, LivePod, live_cgroups};
-use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
-use crate::facts::lookup::Sourced;
 use kq_answer::Severity;
 use kq_answer::origin::Origin;
+use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
+use kq_facts::lookup::Sourced;
 use serde_json::json;
 
 /// The first kubelets that start on cgroup v1 only with a setting.

@@ -4,9 +4,9 @@ use super::{Check, CheckInput, GIVE_CONFIG, GIVE_PODS, count, first_of};
 use super::{fail, ok, unknown, warn};
 use crate::cgroup::cpu::WeightFormula;
 use crate::cgroup::plan::{RuntimeFormula, plan};
-use crate::facts::kubelet_process::Program;
-use crate::facts::lookup::Sourced;
-use crate::facts::start_warnings::{start_warnings, status_warnings};
+use kq_facts::kubelet_process::Program;
+use kq_facts::lookup::Sourced;
+use kq_facts::start_warnings::{start_warnings, status_warnings};
 use serde_json::json;
 use std::error::Error;
 

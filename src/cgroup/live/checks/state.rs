@@ -7,7 +7,7 @@ use super::{fail, ok, unknown, warn};
 use crate::cgroup::files::CgroupVersion;
 use crate::cgroup::live::diff_view::counts;
 use crate::cgroup::live::difference::Verdict;
-use crate::facts::host::Text;
+use kq_facts::host::Text;
 use kq_k8s::feature_gates::Gate;
 use kq_output::units;
 use serde_json::{Value, json};

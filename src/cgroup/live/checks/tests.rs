@@ -7,22 +7,22 @@ mod state;
 
 use super::{Check, CheckInput, NodeChecks, checks};
 use crate::cgroup::live::place::kubelet_roots;
-use crate::facts::cgroup_layout::CgroupLayout;
-use crate::facts::cgroup_mode::CgroupDriver;
-use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
-use crate::facts::describe::{NodeSources, describe};
-use crate::facts::host::{CPUS_ONLINE, HostFacts, INIT_MOUNTINFO, MEMINFO, Text};
-use crate::facts::kubelet_config::Source;
-use crate::facts::kubelet_process::{KubeletProcess, Program};
-use crate::facts::live::{config_source, incomplete, live_sources};
-use crate::facts::lookup::{FailedSource, Lookup};
-use crate::facts::runtime::{
+use kq_answer::Severity::{self, Error as Fail, Ok as Fine, Unknown, Warning as Warn};
+use kq_facts::cgroup_layout::CgroupLayout;
+use kq_facts::cgroup_mode::CgroupDriver;
+use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
+use kq_facts::describe::{NodeSources, describe};
+use kq_facts::host::{CPUS_ONLINE, HostFacts, INIT_MOUNTINFO, MEMINFO, Text};
+use kq_facts::kubelet_config::Source;
+use kq_facts::kubelet_process::{KubeletProcess, Program};
+use kq_facts::live::{config_source, incomplete, live_sources};
+use kq_facts::lookup::{FailedSource, Lookup};
+use kq_facts::runtime::{
     Container, ContainerState, LowLevelRuntime, RuntimeFacts, RuntimeVersion, Sandbox,
 };
-use crate::facts::snapshot::{PodSource, RecordedConfig, RecordedPods, Snapshot};
-use crate::facts::state_files::StateFiles;
-use crate::facts::workloads::Workloads;
-use kq_answer::Severity::{self, Error as Fail, Ok as Fine, Unknown, Warning as Warn};
+use kq_facts::snapshot::{PodSource, RecordedConfig, RecordedPods, Snapshot};
+use kq_facts::state_files::StateFiles;
+use kq_facts::workloads::Workloads;
 use kq_k8s::manifest::load;
 use kq_k8s::pod::Pod;
 use serde_json::{Value, json};
@@ -306,7 +306,7 @@ fn all_is_well_on_a_healthy_node() {
         assert_eq!(check.severity, Fine, "{check:?}");
         assert!(check.source.is_some() && !check.found.is_empty(), "{check:?}");
     }
-    let facts = crate::facts::node::NodeFacts::default();
+    let facts = kq_facts::node::NodeFacts::default();
     let report = NodeChecks::new(&facts, checks, Vec::new());
     assert!(!report.has_failed() && !report.is_incomplete());
     assert_eq!(report.summary["OK"], 14);
@@ -323,6 +323,6 @@ fn nothing_is_taken_for_good_where_nothing_is_known() {
         assert_eq!(check.severity, Unknown, "{check:?}");
         assert!(check.advice.is_some(), "{check:?}");
     }
-    let facts = crate::facts::node::NodeFacts::default();
+    let facts = kq_facts::node::NodeFacts::default();
     assert!(NodeChecks::new(&facts, checks, Vec::new()).is_incomplete());
 }

@@ -5,7 +5,7 @@ use super::report::{AllocateError, AnyOf, Choice, Pool, Preference, Split};
 use crate::device::manager::hints::NumaNodes;
 use crate::device::manager::lifecycle::{Device, ManagerState, with_devices};
 use crate::device::manager::plugins::Plugins;
-use crate::facts::checkpoint::device::DeviceSet;
+use kq_facts::checkpoint::device::DeviceSet;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is asked for.

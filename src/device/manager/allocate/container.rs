@@ -5,7 +5,7 @@ use super::report::{AllocateError, Choice, ContainerAllocation, Outcome, Resourc
 use crate::device::manager::hints::NumaNodes;
 use crate::device::manager::lifecycle::ManagerState;
 use crate::device::manager::plugins::{Allocated, Plugins};
-use crate::facts::checkpoint::device::{DeviceSet, PodDevice, PodDeviceKey};
+use kq_facts::checkpoint::device::{DeviceSet, PodDevice, PodDeviceKey};
 use kq_k8s::pod::{Container, Pod};
 use std::collections::{BTreeMap, BTreeSet};
 

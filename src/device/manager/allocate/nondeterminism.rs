@@ -12,7 +12,7 @@ use crate::device::manager::admit::PodAdmission;
 use crate::device::manager::hints::NumaNodes;
 use crate::device::manager::lifecycle::ManagerState;
 use crate::device::manager::topology::{TopologyManager, TopologyPolicy, TopologyScope};
-use crate::facts::checkpoint::device::DeviceSet;
+use kq_facts::checkpoint::device::DeviceSet;
 use kq_k8s::pod::{Container, Pod};
 use std::collections::{BTreeMap, BTreeSet};
 

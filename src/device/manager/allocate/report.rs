@@ -1,6 +1,6 @@
 //! The report of an allocation.
 
-use crate::facts::checkpoint::device::DeviceSet;
+use kq_facts::checkpoint::device::DeviceSet;
 use kq_k8s::go_text::quote;
 use serde::{Serialize, Serializer};
 

@@ -258,7 +258,7 @@ fn devices(choice: &Choice, wide: bool) -> String {
     if choice.certain.is_empty() { any } else { format!("{} + {any}", ids(&choice.certain, wide)) }
 }
 
-fn ids(set: &crate::facts::checkpoint::device::DeviceSet, wide: bool) -> String {
+fn ids(set: &kq_facts::checkpoint::device::DeviceSet, wide: bool) -> String {
     let ids: Vec<&String> = set.iter().collect();
     match (ids.is_empty(), wide) {
         (true, _) => "-".to_owned(),

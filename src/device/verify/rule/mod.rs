@@ -11,9 +11,9 @@ pub(super) use cpu::{CpuContradiction, CpuRule};
 pub(super) use devices::{DeviceRule, Holders};
 pub(super) use memory::{MemoryContradiction, MemoryRule};
 
-use crate::facts::checkpoint::StateFile;
-use crate::facts::node_pods::StandingReason;
 use kq_answer::{Finding, Rule, Severity, Wording};
+use kq_facts::checkpoint::StateFile;
+use kq_facts::node_pods::StandingReason;
 use kq_k8s::quantity::Quantity;
 use serde::Serialize;
 

@@ -2,8 +2,8 @@
 
 use super::{judge, places, told};
 use crate::device::verify::{Verification, VerifyContext};
-use crate::facts::checkpoint::StateFile;
-use crate::facts::checkpoint::cpu_manager::{CpuState, encode};
+use kq_facts::checkpoint::StateFile;
+use kq_facts::checkpoint::cpu_manager::{CpuState, encode};
 use serde_json::json;
 
 /// A file of a policy: the shared CPUs, and those of containers.

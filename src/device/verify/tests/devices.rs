@@ -2,11 +2,11 @@
 
 use super::{judge, told};
 use crate::device::verify::{Verification, VerifyContext};
-use crate::facts::checkpoint::StateFile;
-use crate::facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry};
-use crate::facts::lookup::Lookup;
-use crate::facts::node_pods::NodePods;
-use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
+use kq_facts::checkpoint::StateFile;
+use kq_facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry};
+use kq_facts::lookup::Lookup;
+use kq_facts::node_pods::NodePods;
+use kq_facts::snapshot::{PodSource, RecordedPods, Snapshot};
 use kq_k8s::manifest::load;
 use std::collections::BTreeMap;
 

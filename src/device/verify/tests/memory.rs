@@ -2,8 +2,8 @@
 
 use super::{judge, places, told};
 use crate::device::verify::{Verdict, VerifyContext};
-use crate::facts::checkpoint::StateFile;
-use crate::facts::checkpoint::memory_manager::{
+use kq_facts::checkpoint::StateFile;
+use kq_facts::checkpoint::memory_manager::{
     Block, MemoryState, MemoryTable, NumaNodeState, encode,
 };
 use serde_json::json;

@@ -6,7 +6,7 @@ mod memory;
 
 use super::{Content, StateFileContent, Verification, VerifyContext};
 use crate::device::verify::damage::{Damage, FlippedBit};
-use crate::facts::checkpoint::StateFile;
+use kq_facts::checkpoint::StateFile;
 use std::borrow::Cow;
 
 /// Judges the content of one file.

@@ -12,7 +12,7 @@ use super::v1::namespaces::namespaces_client::NamespacesClient;
 use super::v1::snapshots::snapshots_client::SnapshotsClient;
 use super::v1::snapshots::{self, Kind, ListSnapshotsRequest, UsageRequest};
 use crate::edge::cri::reason::status_reason;
-use crate::facts::containerd_storage::{
+use kq_facts::containerd_storage::{
     Blob, ContainerdStorage, ImageName, Leased, Snapshot, snapshotters,
 };
 use std::collections::BTreeSet;

@@ -1,14 +1,14 @@
 //! The layers that images share in containerd, from its own services on the socket of the CRI.
 //!
-//! Nothing is written. The meaning of the answers is in [`crate::facts::containerd_storage`].
+//! Nothing is written. The meaning of the answers is in [`kq_facts::containerd_storage`].
 
 mod ask;
 pub mod v1;
 
 use super::MAX_MESSAGE_BYTES;
-use crate::facts::containerd_storage;
-use crate::facts::lookup::Lookup;
-use crate::facts::runtime::{Image, ImageStorage, RuntimeVersion};
+use kq_facts::containerd_storage;
+use kq_facts::lookup::Lookup;
+use kq_facts::runtime::{Image, ImageStorage, RuntimeVersion};
 use tonic::transport::Channel;
 
 /// Queries containerd for the layers of the images that the CRI lists.

@@ -5,8 +5,8 @@ mod preemptors;
 mod sequel;
 
 use super::*;
-use crate::facts::events::read_events;
 use crate::objects;
+use kq_facts::events::read_events;
 use serde_json::{Value, json};
 
 fn pod(name: &str, change: impl FnOnce(&mut Value)) -> Pod {

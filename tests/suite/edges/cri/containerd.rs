@@ -6,7 +6,7 @@
 
 use kq::edge::cri::{CriError, CriSession, RuntimeNeeds, StatusNeeds, read_runtime};
 use kq::edge::trust::NamedBy;
-use kq::facts::cgroup_mode::CgroupDriver;
+use kq_facts::cgroup_mode::CgroupDriver;
 use std::fs::File;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

@@ -3,7 +3,7 @@
 use super::fake::{Answers, Server};
 use kq::edge::cri::{CriError, RuntimeNeeds, read_runtime, v1};
 use kq::edge::trust::NamedBy;
-use kq::facts::runtime::RuntimeFacts;
+use kq_facts::runtime::RuntimeFacts;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};

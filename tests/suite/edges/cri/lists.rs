@@ -4,9 +4,9 @@ use super::fake::{Answers, Server};
 use kq::edge::cri::v1::{self, CgroupDriver as Driver};
 use kq::edge::cri::{RuntimeNeeds, read_runtime};
 use kq::edge::trust::NamedBy;
-use kq::facts::cgroup_mode::CgroupDriver;
-use kq::facts::lookup::Lookup;
-use kq::facts::runtime::{ContainerState, RuntimeFacts};
+use kq_facts::cgroup_mode::CgroupDriver;
+use kq_facts::lookup::Lookup;
+use kq_facts::runtime::{ContainerState, RuntimeFacts};
 use std::path::Path;
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 
 use super::fake::{Answers, Server};
 use kq::edge::cri::{CriError, CriSession, RuntimeNeeds, v1};
-use kq::facts::runtime::ContainerState;
+use kq_facts::runtime::ContainerState;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::net::Shutdown;

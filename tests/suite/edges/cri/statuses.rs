@@ -3,7 +3,7 @@
 use super::fake::{Answers, Server};
 use kq::edge::cri::{RuntimeNeeds, StatusNeeds, read_runtime, v1};
 use kq::edge::trust::NamedBy;
-use kq::facts::runtime::{ContainerStatus, RuntimeFacts, WritableLayer};
+use kq_facts::runtime::{ContainerStatus, RuntimeFacts, WritableLayer};
 use std::path::Path;
 use std::time::Duration;
 use tonic::Status;

@@ -23,8 +23,8 @@ use kq::edge::cri::storage::v1::namespaces::{
 use kq::edge::cri::storage::v1::snapshots::{
     self, Kind, ListSnapshotsRequest, ListSnapshotsResponse, UsageRequest, UsageResponse,
 };
-use kq::facts::lookup::Lookup;
-use kq::facts::runtime::{Image, ImageStorage, RuntimeVersion};
+use kq_facts::lookup::Lookup;
+use kq_facts::runtime::{Image, ImageStorage, RuntimeVersion};
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::path::Path;

@@ -5,7 +5,7 @@ use kq::eviction::{
     AfterReclaim, Alternative, Cycle, CycleInput, EvictionSetup, ManagerState, Outcome,
     StatsAfterReclaim, Verdict, synchronize,
 };
-use kq::facts::stats_summary::StatsSummary;
+use kq_facts::stats_summary::StatsSummary;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::pod::Pod;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Swap, values and the kubelet's own files.
 
 use super::*;
-use crate::facts::devices::{CheckpointFact, DeviceFacts};
+use kq_facts::devices::{CheckpointFact, DeviceFacts};
 
 #[test]
 fn swap_values_and_files_are_checked() {

@@ -1,0 +1,211 @@
+//! The known facts about a node's devices, with their origins.
+
+use crate::checkpoint::device::{
+    ContainerAllocateResponse, DeviceCheckpoint, Loaded, PodDevicesEntry, Salvage, salvage,
+};
+use crate::devices_by_node::DevicesByNode;
+use crate::lookup::Lookup;
+use crate::pod_resources::PodResources;
+use kq_k8s::go_json::GoJsonError;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The folder of device plugins and of the checkpoint, in the kubelet's mount namespace. `--root-dir` does not move it
+/// (`DevicePluginPath` in `staging/src/k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1/constants.go`, `NewManagerImpl` in
+/// `pkg/kubelet/cm/devicemanager/manager.go`).
+pub const PLUGIN_FOLDER: &str = "/var/lib/kubelet/device-plugins";
+
+/// The checkpoint of the device manager in [`PLUGIN_FOLDER`].
+pub const CHECKPOINT_NAME: &str = "kubelet_internal_checkpoint";
+
+/// The facts about devices.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct DeviceFacts {
+    /// `kubelet_internal_checkpoint`.
+    pub checkpoint: Lookup<CheckpointFact>,
+    /// The pod-resources API.
+    pub pod_resources: Lookup<PodResources>,
+}
+
+/// The checkpoint, as a starting kubelet reads it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct CheckpointFact {
+    /// No file: no pod got a device since the kubelet's folder was made. The kubelet starts without entries.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub absent: bool,
+    /// Why the kubelet does not take it and starts with nothing, in its own words; what could be read all
+    /// the same is below.
+    pub error: Option<String>,
+    /// It cannot be read as a whole; what is below are its parts that are whole.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_partial: bool,
+    /// It has the layout of a kubelet of 1.19 or older, which none of today reads.
+    pub is_old_layout: bool,
+    pub checksum_in_file: Option<u64>,
+    /// The checksum that it has.
+    pub checksum_computed: Option<u32>,
+    /// The devices of each container.
+    pub entries: Vec<CheckpointEntry>,
+    /// The ids of each resource that were healthy when it was written.
+    pub registered: BTreeMap<String, Vec<String>>,
+}
+
+/// The devices of one resource in one container.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct CheckpointEntry {
+    pub pod_uid: String,
+    pub container_name: String,
+    pub resource_name: String,
+    /// The ids per NUMA node; -1 is none.
+    pub device_ids: DevicesByNode,
+    /// The plugin's answer.
+    pub answer: PluginAnswer,
+}
+
+/// A plugin's answer for a container.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PluginAnswer {
+    /// Not kept: it may hold secrets, so snapshots are without.
+    #[default]
+    Withheld,
+    /// It cannot be decoded, so the kubelet skips the entry: why.
+    Undecodable(String),
+    /// As it answered.
+    Decoded(Box<ContainerAllocateResponse>),
+}
+
+/// The message that the kubelet's folder of plugins does not exist: a kubelet makes it when it starts.
+pub fn no_folder(folder: &str) -> String {
+    format!("{folder} does not exist: no kubelet ran with it")
+}
+
+impl DeviceFacts {
+    /// Returns true if the checkpoint was queried and even its folder does not exist.
+    pub fn has_no_folder(&self) -> bool {
+        let tried = &self.checkpoint.tried;
+        self.checkpoint.found.is_none()
+            && tried.iter().any(|tried| {
+                let folder = tried.source.rsplit_once('/').map(|(folder, _)| folder);
+                folder.is_some_and(|folder| tried.reason == no_folder(folder))
+            })
+    }
+
+    /// Leaves out what plugins answered: the environment of containers, which may hold secrets.
+    pub fn withhold(&mut self) {
+        let entries = self.checkpoint.found.iter_mut().flat_map(|found| &mut found.value.entries);
+        for entry in entries {
+            // Why an answer could not be decoded names no value of it.
+            if matches!(entry.answer, PluginAnswer::Decoded(_)) {
+                entry.answer = PluginAnswer::Withheld;
+            }
+        }
+    }
+}
+
+impl CheckpointFact {
+    /// Reads the bytes of a file. What can be read is kept even where the kubelet refuses it.
+    pub fn read(bytes: &[u8]) -> Self {
+        Self::of_parsed(bytes, DeviceCheckpoint::parse(bytes))
+    }
+
+    /// Returns the same where the bytes have been parsed already.
+    pub fn of_parsed(bytes: &[u8], parsed: Result<Loaded, GoJsonError>) -> Self {
+        match parsed {
+            Ok(loaded) => {
+                let error = loaded.error().map(str::to_owned);
+                // Before there were checksums, the content stood in the file as it is.
+                let old = error.as_ref().and_then(|_| Self::old_layout(bytes));
+                Self {
+                    error,
+                    checksum_in_file: Some(loaded.checksum_in_file),
+                    checksum_computed: Some(loaded.checksum_computed),
+                    ..old.unwrap_or_else(|| Self::of(loaded.checkpoint))
+                }
+            }
+            Err(error) => {
+                let fact = Self::old_layout(bytes).unwrap_or_else(|| Self::salvaged(bytes));
+                Self { error: Some(error.to_string()), ..fact }
+            }
+        }
+    }
+
+    /// Returns the parts of a damaged file that are whole.
+    fn salvaged(bytes: &[u8]) -> Self {
+        let Salvage { entries, registered, .. } = salvage(bytes);
+        // Of one that goes, what is left names no devices.
+        let whole = entries.into_iter().filter(|(entry, _)| entry.device_ids.is_some());
+        let checkpoint = DeviceCheckpoint {
+            entries: Some(whole.map(|(entry, _)| entry).collect()),
+            registered: Some(registered),
+        };
+        Self { is_partial: true, ..Self::of(checkpoint) }
+    }
+
+    fn old_layout(bytes: &[u8]) -> Option<Self> {
+        let checkpoint = DeviceCheckpoint::parse_old_layout(bytes)?;
+        Some(Self { is_old_layout: true, ..Self::of(checkpoint) })
+    }
+
+    fn of(checkpoint: DeviceCheckpoint) -> Self {
+        let registered = checkpoint.registered.into_iter().flatten();
+        Self {
+            entries: checkpoint.entries.into_iter().flatten().map(Into::into).collect(),
+            registered: registered
+                .map(|(resource, ids)| (resource, ids.unwrap_or_default()))
+                .collect(),
+            ..Self::default()
+        }
+    }
+}
+
+impl From<PodDevicesEntry> for CheckpointEntry {
+    fn from(entry: PodDevicesEntry) -> Self {
+        let answer = entry.alloc_resp.as_deref().unwrap_or_default();
+        let answer = match ContainerAllocateResponse::decode(answer) {
+            Ok(answer) => PluginAnswer::Decoded(Box::new(answer)),
+            Err(error) => PluginAnswer::Undecodable(error.to_string()),
+        };
+        let nodes = entry.device_ids.into_iter().flatten();
+        Self {
+            pod_uid: entry.pod_uid,
+            container_name: entry.container_name,
+            resource_name: entry.resource_name,
+            device_ids: nodes.map(|(node, ids)| (node, ids.unwrap_or_default())).collect(),
+            answer,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_plugins_answered_is_not_stored() {
+        let answer = |text: &str| {
+            let envs = [("TOKEN".to_owned(), text.to_owned())].into();
+            let answer = ContainerAllocateResponse { envs, ..Default::default() };
+            PluginAnswer::Decoded(Box::new(answer))
+        };
+        let entry = |answer| CheckpointEntry { answer, ..CheckpointEntry::default() };
+        let entries =
+            vec![entry(answer("secret")), entry(PluginAnswer::Undecodable("cut".to_owned()))];
+        let fact = CheckpointFact { entries, ..CheckpointFact::default() };
+        let facts =
+            DeviceFacts { checkpoint: Lookup::found("file", fact), ..DeviceFacts::default() };
+        let snapshot =
+            crate::snapshot::Snapshot { devices: Some(facts.clone()), ..Default::default() };
+        let stored = serde_json::to_string(&snapshot).expect("it can be written");
+        assert!(!stored.contains("secret"), "{stored}");
+        assert!(stored.contains("undecodable"), "{stored}");
+        let read: crate::snapshot::Snapshot =
+            serde_json::from_str(&stored).expect("it can be read");
+        let mut withheld = facts;
+        withheld.withhold();
+        assert_eq!(read.devices, Some(withheld));
+    }
+}

@@ -1,0 +1,197 @@
+//! A kubelet, described without the machine: its version, its gates, its configuration.
+
+use crate::describe::{ConfigSource, DescribeError};
+use crate::kubelet_config::{
+    CgroupMode, EffectiveConfiguration, KubeletConfiguration, Source, ValidationError, effective,
+    read, validate,
+};
+use crate::node_object::NodeObject;
+use crate::timestamp::Timestamp;
+use kq_answer::Basis;
+use kq_answer::origin::Origin;
+use kq_answer::warning::{Warning, WarningCode};
+use kq_k8s::feature_gates::FeatureGates;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::version::{KubeletVersion, VersionSupport};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+#[derive(Clone, Debug)]
+pub struct Kubelet {
+    pub version: KubeletVersion,
+    /// Its origin; an unknown version is the newest that kq knows.
+    pub version_origin: Origin,
+    pub rules: KubeletRules,
+    /// Its configuration, without defaults.
+    pub given: KubeletConfiguration,
+    /// Its configuration after every default.
+    pub config: EffectiveConfiguration,
+    /// The setter of a field.
+    pub origins: BTreeMap<String, Origin>,
+    /// Why it would not start with this configuration, in the kubelet's words.
+    pub errors: Vec<ValidationError>,
+    /// Warnings.
+    pub warnings: Vec<Warning>,
+}
+
+/// The sources of facts about a kubelet.
+#[derive(Clone, Copy, Debug)]
+pub struct KubeletSources<'a> {
+    /// Its configuration with the flags that set its fields.
+    pub config: &'a ConfigSource,
+    /// `--kubelet-version`
+    pub version: Option<KubeletVersion>,
+    /// A Node object, and where it is from.
+    pub object: Option<&'a (String, NodeObject)>,
+    /// The version of the running kubelet, and its source.
+    pub program: Option<&'a (String, String)>,
+}
+
+/// When the kubelet started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct KubeletStart {
+    /// The moment.
+    pub at: Timestamp,
+    /// Its source.
+    pub source: String,
+}
+
+impl KubeletStart {
+    /// Records the start as a fact behind an answer.
+    pub fn record(&self, basis: &mut Basis) {
+        let origin = Origin::Source(self.source.to_string());
+        basis.know("kubeletStart", self.at.to_string(), origin);
+    }
+}
+
+impl Kubelet {
+    /// Returns the setter of a field of the configuration.
+    pub fn origin(&self, field: &str) -> Origin {
+        self.origins.get(field).cloned().unwrap_or(Origin::Default)
+    }
+}
+
+/// Describes a kubelet. A configuration with which it would not start is described as well.
+///
+/// # Errors
+///
+/// Fails on what cannot be read.
+pub fn describe_kubelet(sources: KubeletSources<'_>) -> Result<Kubelet, DescribeError> {
+    let mut warnings = Vec::new();
+    let given = given_version(sources.version, sources.object, sources.program)?;
+    let (version, version_origin) = given.unwrap_or((KubeletVersion::NEWEST, Origin::Assumed));
+    warn_of_version(version, &mut warnings);
+    if sources.version.is_none() {
+        warn_of_versions(sources.object, sources.program, &mut warnings);
+    }
+    let given = configuration(sources.config, version, &mut warnings)?;
+    let gates = gates(&given, version, sources.config)?;
+    // Rejecting cgroup v1 matters only for questions about cgroups.
+    let errors = validate(&given, &gates, CgroupMode::V2);
+    Ok(Kubelet {
+        version,
+        version_origin,
+        rules: KubeletRules { gates },
+        config: effective(&given, version),
+        given,
+        origins: sources.config.origins.clone(),
+        errors,
+        warnings,
+    })
+}
+
+/// Returns the version and its source: a flag, the Node object, the running kubelet.
+pub(super) fn given_version(
+    flag: Option<KubeletVersion>,
+    object: Option<&(String, NodeObject)>,
+    program: Option<&(String, String)>,
+) -> Result<Option<(KubeletVersion, Origin)>, DescribeError> {
+    if let Some(version) = flag {
+        return Ok(Some((version, Origin::Flag("--kubelet-version"))));
+    }
+    if let Some((file, object)) = object {
+        let text = &object.status.node_info.kubelet_version;
+        if !text.is_empty() {
+            let refuse = |error| DescribeError::NodeVersion { file: file.clone(), error };
+            return Ok(Some((text.parse().map_err(refuse)?, Origin::Source(file.clone()))));
+        }
+    }
+    let from_program = program
+        .and_then(|(text, source)| Some((text.parse().ok()?, Origin::Source(source.clone()))));
+    Ok(from_program)
+}
+
+pub(super) fn warn_of_version(version: KubeletVersion, warnings: &mut Vec<Warning>) {
+    if let VersionSupport::Older(nearest) | VersionSupport::Newer(nearest) = version.known() {
+        let text = format!(
+            "kq knows the rules of kubelets {} to {}; {version} is computed by those of {nearest}",
+            KubeletVersion::OLDEST,
+            KubeletVersion::NEWEST
+        );
+        warnings.push(Warning::new(WarningCode::UnknownRules, text).about(version.to_string()));
+    }
+}
+
+/// Warns where the Node object and the running kubelet have different versions, as during an upgrade.
+pub(super) fn warn_of_versions(
+    object: Option<&(String, NodeObject)>,
+    program: Option<&(String, String)>,
+    warnings: &mut Vec<Warning>,
+) {
+    let (Some((file, object)), Some((running, source))) = (object, program) else { return };
+    let reported = object.status.node_info.kubelet_version.as_str();
+    if reported.is_empty() || reported == running.trim() {
+        return;
+    }
+    let text = format!(
+        "the kubelet's version is {reported} in {file}, and {} in {source}: kq follows {reported} \
+         (--kubelet-version chooses)",
+        running.trim()
+    );
+    warnings.push(Warning::new(WarningCode::VersionsDiffer, text).about(reported));
+}
+
+/// Returns the gates of a configuration.
+pub(super) fn gates(
+    given: &KubeletConfiguration,
+    version: KubeletVersion,
+    source: &ConfigSource,
+) -> Result<FeatureGates, DescribeError> {
+    let none = BTreeMap::new();
+    FeatureGates::for_version(version)
+        .with_overrides(given.feature_gates.as_ref().unwrap_or(&none))
+        .map_err(|error| DescribeError::Gates {
+            error,
+            origin: source.origins.get("featureGates").cloned(),
+        })
+}
+
+pub(super) fn configuration(
+    source: &ConfigSource,
+    version: KubeletVersion,
+    warnings: &mut Vec<Warning>,
+) -> Result<KubeletConfiguration, DescribeError> {
+    if source.value.is_null() {
+        return Ok(KubeletConfiguration::default());
+    }
+    // A kubelet's own version may be newer than kq; a typed one may not be misspelt.
+    let fields = source.value.as_object().into_iter().flatten();
+    let typed = fields
+        .filter(|(field, _)| matches!(source.origins.get(field.as_str()), Some(Origin::Flag(_))));
+    let typed: serde_json::Map<String, Value> =
+        typed.map(|(field, value)| (field.clone(), value.clone())).collect();
+    let reading = match source.source {
+        Some(Source::Configz) => read(&Value::Object(typed), Source::Flags, version)
+            .and_then(|_| read(&source.value, Source::Configz, version)),
+        read_as => read(&source.value, read_as.unwrap_or(Source::Flags), version),
+    };
+    let reading = reading.map_err(|mut errors| {
+        let error = errors.remove(0);
+        let origin = error.field().and_then(|field| source.origins.get(field)).cloned();
+        DescribeError::Config { error, origin }
+    })?;
+    warnings.extend(reading.notes);
+    Ok(reading.config)
+}

@@ -1,0 +1,43 @@
+//! The kubelet's configuration: reading it strictly, drop-ins, defaults, validation, and the lists
+//! of reservations and thresholds that it holds as text.
+//!
+//! Pure: YAML and JSON become a `serde_json::Value` elsewhere.
+
+mod decode;
+mod defaults;
+mod drop_ins;
+mod eviction;
+mod fields;
+mod image_gc;
+mod logging;
+mod read;
+mod schema;
+mod signal;
+mod validation;
+mod validation_error;
+
+pub use decode::{DecodeProblem, decode_problem, unknown_fields};
+pub use defaults::{EffectiveConfiguration, default_eviction_hard, effective};
+pub use drop_ins::{DropIns, MergeError, drop_in_order, merge};
+pub use eviction::{
+    EvictionError, EvictionSettings, EvictionThreshold, RefusedEntry, ThresholdOperator,
+    ThresholdValue, eviction_thresholds, parse_eviction_thresholds, parse_hard_thresholds,
+    possible_eviction_errors, with_allocatable_thresholds,
+};
+pub use image_gc::{ImageGcConfigError, image_gc_errors};
+pub use logging::logging_errors;
+pub use read::{A_MAP, ConfigError, KubeletConfiguration, MemorySwap, Reading, Source, read};
+#[cfg(test)]
+pub(crate) use schema::field_exists;
+pub use schema::{
+    QosReservedError, ReservedError, ReservedProblem, field_names, other_defaults,
+    parse_qos_reserved, parse_reserved_list, path_parts,
+};
+pub use signal::{PressureCondition, Signal, SignalFs, StarvedResource};
+pub use validation::{CgroupMode, aggregate, validate};
+pub use validation_error::{ImagePatternError, ValidationError};
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod validation_tests;

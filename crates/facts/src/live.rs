@@ -1,0 +1,222 @@
+//! Turns the gathered facts of a node into its description.
+
+use crate::cgroup_file::CgroupFile;
+use crate::cgroup_mode::CgroupDriver;
+use crate::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
+use crate::describe::{ConfigSource, LiveSources};
+use crate::devices::DeviceFacts;
+use crate::lookup::{Lookup, Sourced};
+use crate::runtime::RuntimeFacts;
+use crate::snapshot::{PodSource, RecordedPods, Snapshot};
+use crate::workloads::{Workloads, effective_uid};
+use kq_answer::missing::{Missing, MissingFact};
+use kq_answer::origin::Origin;
+use kq_answer::warning::Warning;
+use kq_k8s::pod::Pod;
+
+/// Returns the kubelet's configuration as it was found.
+pub fn config_source(snapshot: &Snapshot) -> ConfigSource {
+    let Some(Sourced { source, value: config }) = &snapshot.kubelet_config.found else {
+        return ConfigSource::default();
+    };
+    let fields = config.value.as_object().into_iter().flatten();
+    let origins = fields.map(|(field, _)| {
+        let origin = config.origins.get(field).unwrap_or(source);
+        (field.clone(), Origin::Source(origin.clone()))
+    });
+    ConfigSource { origins: origins.collect(), value: config.value.clone(), source: config.read_as }
+}
+
+/// Returns the facts of the machine, the runtime and the tree. `roots` are where the cgroup of all pods is
+/// under either driver.
+pub fn live_sources(snapshot: &Snapshot, roots: &[(CgroupDriver, CgroupPath)]) -> LiveSources {
+    let version = snapshot.kubelet_version.found.as_ref();
+    let reported =
+        snapshot.runtime.value().and_then(|runtime| runtime.cgroup_driver.found.as_ref());
+    // A driver that the runtime reports by other means does not reach the kubelet.
+    let reported = reported.filter(|reported| reported.source.ends_with("RuntimeConfig"));
+    let tree = snapshot.cgroups.value();
+    let made: Vec<_> = roots
+        .iter()
+        .filter(|(_, root)| tree.is_some_and(|tree| tree.get(root).is_some()))
+        .collect();
+    LiveSources {
+        host: snapshot.host.clone(),
+        kubelet_version: version.map(|found| (found.value.clone(), found.source.clone())),
+        runtime_driver: reported.map(|found| (found.value, found.source.clone())),
+        tree_driver: match made.as_slice() {
+            [(driver, root)] => Some((*driver, format!("the cgroup {}", root.as_str()))),
+            // None, or one of each: that proves nothing.
+            _ => None,
+        },
+        tree_swap: tree.and_then(swap_limit),
+    }
+}
+
+/// Returns true if the kernel limits swap per cgroup: by a cgroup with the memory controller, other than
+/// the root, which has no limits on cgroup v2.
+fn swap_limit(tree: &CgroupTree) -> Option<(bool, String)> {
+    let version = tree.layout.version()?;
+    let has = |texts: &CgroupTexts, file: CgroupFile| {
+        file.name_on(version).is_some_and(|name| texts.text(name).is_some())
+    };
+    let (path, texts) = tree.cgroups.iter().find(|(_, texts)| has(texts, CgroupFile::MemoryMax))?;
+    let swap = [CgroupFile::MemorySwapMax, CgroupFile::MemoryMemswLimit];
+    Some((swap.into_iter().any(|file| has(texts, file)), format!("the cgroup {}", path.as_str())))
+}
+
+/// Returns the reason why the defaults stand in for the kubelet's configuration; `None`: it was found, or was not
+/// needed.
+pub fn missing_config(snapshot: &Snapshot) -> Option<Missing> {
+    let config = &snapshot.kubelet_config;
+    (config.found.is_none() && !config.tried.is_empty()).then(|| {
+        let text = format!(
+            "the kubelet's configuration is unknown, so kq uses the defaults of its version; \
+             give it with --kubelet-config FILE ({})",
+            config.reason()
+        );
+        Missing::new(MissingFact::KubeletConfig, text)
+    })
+}
+
+/// Returns what could not be found out, each with the flag that supplies it. A configuration that is
+/// given is not missed.
+fn missing(snapshot: &Snapshot, has_config: bool) -> Vec<Missing> {
+    let mut missing: Vec<Missing> =
+        missing_config(snapshot).filter(|_| !has_config).into_iter().collect();
+    if snapshot.pods.found.is_none() && !snapshot.pods.tried.is_empty() {
+        let text = format!(
+            "the pods of the node are unknown; give them with --pods FILE ({})",
+            snapshot.pods.reason()
+        );
+        missing.push(Missing::new(MissingFact::Pods, text));
+    }
+    match &snapshot.runtime {
+        Lookup { found: None, tried } if !tried.is_empty() => {
+            let text = format!(
+                "the container runtime did not answer; name it with --runtime-endpoint ({})",
+                snapshot.runtime.reason()
+            );
+            missing.push(Missing::new(MissingFact::Containers, text));
+        }
+        Lookup { found: Some(found), .. } => missing.extend(silent(&found.value)),
+        Lookup { .. } => {}
+    }
+    missing
+}
+
+/// Returns the warnings of an answer that may depend on what could not be found out. A configuration that is
+/// given is not missed.
+pub fn unknown_facts(snapshot: &Snapshot, has_config: bool) -> Vec<Warning> {
+    missing(snapshot, has_config).into_iter().map(Warning::from).collect()
+}
+
+/// Returns true if a snapshot has facts of a node, and not only of the machine.
+pub fn has_node(snapshot: &Snapshot) -> bool {
+    snapshot.kubelet.found.is_some()
+        || snapshot.kubelet_config.found.is_some()
+        || snapshot.node.found.is_some()
+        || snapshot.pods.found.is_some()
+        || snapshot.runtime.found.is_some()
+}
+
+/// Returns the missing facts of a whole snapshot: those of [`unknown_facts`], the cgroups, and the devices of a node
+/// with a kubelet.
+pub fn missing_of_snapshot(snapshot: &Snapshot, has_config: bool) -> Vec<Missing> {
+    let mut missing = missing(snapshot, has_config);
+    if snapshot.cgroups.found.is_none() {
+        let reason = snapshot.cgroups.reason();
+        let text = format!("the cgroup tree could not be read ({reason})");
+        missing.push(Missing::new(MissingFact::CgroupTree, text));
+    }
+    if let Some(devices) = snapshot.devices.as_ref().filter(|_| snapshot.kubelet.found.is_some()) {
+        let DeviceFacts { checkpoint, pod_resources } = devices;
+        let mut lacks = |fact, what: &str, reason: String| {
+            missing.push(Missing::new(fact, format!("the {what} is unavailable ({reason})")));
+        };
+        if checkpoint.found.is_none() {
+            lacks(MissingFact::DeviceCheckpoint, "device checkpoint", checkpoint.reason());
+        }
+        if pod_resources.found.is_none() {
+            lacks(MissingFact::PodResources, "pod-resources API", pod_resources.reason());
+        }
+    }
+    missing
+}
+
+/// Returns the facts that an answering runtime did not report.
+fn silent(runtime: &RuntimeFacts) -> Vec<Missing> {
+    let (sandboxes, containers) = (&runtime.sandboxes, &runtime.containers);
+    let lists = [
+        ("sandboxes", sandboxes.found.is_none() && !sandboxes.tried.is_empty(), sandboxes.reason()),
+        (
+            "containers",
+            containers.found.is_none() && !containers.tried.is_empty(),
+            containers.reason(),
+        ),
+    ];
+    let silent = lists.into_iter().filter(|(_, is_silent, _)| *is_silent);
+    silent
+        .map(|(what, _, reason)| {
+            let text = format!("the container runtime does not report its {what} ({reason})");
+            Missing::new(MissingFact::Containers, text)
+        })
+        .collect()
+}
+
+/// Why the pods that are known may not be all of the node; `None`: they are.
+pub fn incomplete(
+    pods: &Lookup<RecordedPods>,
+    known: &[&Pod],
+    runtime: Option<&RuntimeFacts>,
+) -> Option<Missing> {
+    let missing = |text: String| Some(Missing::new(MissingFact::Pods, text));
+    let Some(found) = &pods.found else {
+        return missing(
+            "the pods of the node are not known: give them with --pods FILE".to_owned(),
+        );
+    };
+    if !found.value.left_out.is_empty() {
+        return missing(format!("{} pods could not be read", found.value.left_out.len()));
+    }
+    let source = found.value.source;
+    if source == PodSource::Kubelet {
+        // It runs the pods; there are no others.
+        return None;
+    }
+    let Some(sandboxes) = runtime.and_then(|runtime| runtime.sandboxes.value()) else {
+        if source.is_complete() {
+            return None;
+        }
+        return missing(format!("{source} may not have all pods, and no runtime lists others"));
+    };
+    let is_known = |uid: &str| known.iter().any(|pod| effective_uid(pod) == uid);
+    let mut unknown = sandboxes.iter().filter(|sandbox| sandbox.ready && !is_known(&sandbox.uid));
+    let first = unknown.next()?;
+    let others = match unknown.count() {
+        0 => String::new(),
+        others => format!(" and {others} others"),
+    };
+    let why = match source {
+        PodSource::Runtime => "the runtime has names only".to_owned(),
+        source => format!("they are not in {source}"),
+    };
+    missing(format!(
+        "the specifications of {}/{}{others} are not known: {why}",
+        first.namespace, first.name
+    ))
+}
+
+/// Sets the UID of a pod without one to that of the pod of its name on the node.
+pub fn adopt_uid(pod: &mut Pod, workloads: &Workloads) {
+    if !effective_uid(pod).is_empty() {
+        return;
+    }
+    let metadata = &pod.metadata;
+    let same = workloads
+        .pods()
+        .filter(|(_, name)| name.namespace == metadata.namespace && name.name == metadata.name);
+    if let Some((uid, _)) = same.max_by_key(|(_, name)| name.alive) {
+        pod.metadata.uid = uid.to_owned();
+    }
+}

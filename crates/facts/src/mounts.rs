@@ -1,0 +1,155 @@
+//! The mounts of the node, read from `mountinfo`.
+
+use crate::cgroup_layout::unescape;
+
+/// The mounts of a node, in the order in which they were made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mounts(Vec<Mount>);
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mount {
+    /// `MAJOR:MINOR`
+    pub device: String,
+    /// The folder, or file, on which it is mounted.
+    pub point: String,
+    /// `ext4`, `xfs`, `overlay`.
+    pub kind: String,
+    /// The user who mounted it, for FUSE: a program of this user answers.
+    pub mounted_by: Option<u32>,
+}
+
+impl Mounts {
+    /// Reads the text of `/proc/PID/mountinfo`. A line that is not a mount is skipped: what is said of
+    /// the others stays true.
+    pub fn parse(mountinfo: &str) -> Self {
+        Self(mountinfo.lines().filter_map(parse_line).collect())
+    }
+
+    /// Returns the mount on which a folder is, given its path without links and its device.
+    ///
+    /// That is the one with the longest path, and the last of those. One that was covered later by a
+    /// mount above it can have a longer path; the device identifies it.
+    pub fn of(&self, path: &str, device: &str) -> Option<&Mount> {
+        let above: Vec<&Mount> = self
+            .0
+            .iter()
+            .filter(|mount| path == mount.point || is_beneath(path, &mount.point))
+            .collect();
+        let longest = |mounts: &mut dyn Iterator<Item = &'_ &'_ Mount>| {
+            mounts.max_by_key(|mount| mount.point.len()).map(|mount| mount.point.clone())
+        };
+        let same = longest(&mut above.iter().filter(|mount| mount.device == device));
+        let is_same = same.is_some();
+        let point = same.or_else(|| longest(&mut above.iter()))?;
+        let mut last = above.into_iter().rev();
+        last.find(|mount| mount.point == point && (!is_same || mount.device == device))
+    }
+
+    /// Returns the mount of a device.
+    pub fn of_device(&self, device: &str) -> Option<&Mount> {
+        self.0.iter().find(|mount| mount.device == device)
+    }
+
+    /// Returns the mounts that a path without links leads through: what is mounted on it, or on a folder above it.
+    pub fn above(&self, path: &str) -> impl Iterator<Item = &Mount> {
+        self.0.iter().filter(move |mount| path == mount.point || is_beneath(path, &mount.point))
+    }
+
+    /// Returns where something is mounted beneath a folder, in order. What is mounted beneath another
+    /// mount is left out: it covers nothing of the folder's own.
+    pub fn beneath(&self, folder: &str) -> Vec<&str> {
+        let beneath = self.0.iter().map(|mount| mount.point.as_str());
+        let mut points: Vec<&str> = beneath.filter(|point| is_beneath(point, folder)).collect();
+        points.sort_unstable();
+        points.dedup();
+        let mut topmost: Vec<&str> = Vec::new();
+        for point in points {
+            // In this order a name with a character before the slash may stand in between.
+            if !topmost.iter().rev().any(|above| is_beneath(point, above)) {
+                topmost.push(point);
+            }
+        }
+        topmost
+    }
+}
+
+/// Returns true if a path is beneath a folder, and not the folder.
+fn is_beneath(path: &str, folder: &str) -> bool {
+    let folder = folder.trim_end_matches('/');
+    path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/') && rest.len() > 1)
+}
+
+/// Reads `ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [TAG...] - TYPE SOURCE OPTIONS`.
+fn parse_line(line: &str) -> Option<Mount> {
+    let (mount, filesystem) = line.split_once(" - ")?;
+    let mut fields = mount.split(' ').skip(2);
+    let (device, _, point) = (fields.next()?, fields.next()?, fields.next()?);
+    let kind = filesystem.split(' ').next()?;
+    let options = filesystem.rsplit(' ').next().unwrap_or_default().split(',');
+    let mut mounted_by = options.filter_map(|option| option.strip_prefix("user_id=")?.parse().ok());
+    let (device, kind) = (device.to_owned(), kind.to_owned());
+    Some(Mount { device, point: unescape(point)?, mounted_by: mounted_by.next(), kind })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+30 22 8:2 / /var/lib/containerd rw shared:9 - xfs /dev/sdb rw
+31 30 0:50 / /var/lib/containerd/over rw - overlay overlay rw
+nonsense
+32 22 0:51 / /var/lib/kubelet/pods/a/volumes/b\\040c rw - tmpfs tmpfs rw
+33 32 0:52 / /var/lib/kubelet/pods/a/volumes/b\\040c/deep rw - tmpfs tmpfs rw
+34 22 0:53 / /var/lib/kubelet/pods/a/volumes/b rw - tmpfs tmpfs rw
+35 22 0:54 / /var/lib/kubelet/pods/a/volumes/b rw - nfs4 server: rw
+36 22 8:3 / /mnt rw - ext4 /dev/sdc rw
+37 36 8:4 / /mnt/below rw - ext4 /dev/sdd rw
+38 22 8:5 / /mnt rw - ext4 /dev/sde rw
+";
+
+    #[test]
+    fn a_folder_is_on_the_nearest_mount() {
+        let mounts = Mounts::parse(TEXT);
+        for (name, path, device, expected) in [
+            ("the root", "/", "8:1", Some(("/", "ext4"))),
+            ("a folder", "/etc", "8:1", Some(("/", "ext4"))),
+            ("a mount", "/var/lib/containerd", "8:2", Some(("/var/lib/containerd", "xfs"))),
+            ("a name alike", "/var/lib/containerd-2", "8:1", Some(("/", "ext4"))),
+            ("beneath", "/var/lib/containerd/x", "8:2", Some(("/var/lib/containerd", "xfs"))),
+            (
+                "the last one there",
+                "/var/lib/kubelet/pods/a/volumes/b",
+                "0:54",
+                Some(("/var/lib/kubelet/pods/a/volumes/b", "nfs4")),
+            ),
+            ("a mount that is covered", "/mnt/below/x", "8:5", Some(("/mnt", "ext4"))),
+            // As a subvolume of btrfs has it.
+            ("a device of its own", "/etc/x", "0:99", Some(("/", "ext4"))),
+        ] {
+            let found = mounts.of(path, device);
+            let found = found.map(|mount| (mount.point.as_str(), mount.kind.as_str()));
+            assert_eq!(found, expected, "{name}");
+        }
+        assert_eq!(Mounts::default().of("/", "8:1"), None);
+    }
+
+    #[test]
+    fn mounts_beneath_are_the_topmost_ones() {
+        let mounts = Mounts::parse(TEXT);
+        for (folder, expected) in [
+            ("/var/lib/containerd", &["/var/lib/containerd/over"] as &[&str]),
+            ("/var/lib/containerd/over", &[]),
+            (
+                "/var/lib/kubelet",
+                &["/var/lib/kubelet/pods/a/volumes/b", "/var/lib/kubelet/pods/a/volumes/b c"],
+            ),
+            ("/mnt", &["/mnt/below"]),
+            ("/var/lib/kube", &[]),
+        ] {
+            assert_eq!(mounts.beneath(folder), expected, "{folder}");
+        }
+        assert_eq!(mounts.beneath("/").len(), 4, "the root has them all");
+    }
+}

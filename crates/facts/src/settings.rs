@@ -1,0 +1,104 @@
+//! Setting single fields of a kubelet's configuration, as its flags do.
+
+use crate::describe::ConfigSource;
+use crate::kubelet_config::path_parts;
+use kq_answer::origin::Origin;
+use kq_k8s::yaml::{self, YamlError};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// Sets a field by its path, such as `memorySwap.swapBehavior` or `evictionHard.memory.available`, from
+/// text. A value of another type is read as YAML.
+///
+/// # Errors
+///
+/// Fails for invalid YAML.
+pub fn assign(
+    config: &mut ConfigSource,
+    path: &str,
+    text: &str,
+    origin: Origin,
+) -> Result<(), YamlError> {
+    let (parts, is_text) = path_parts(path);
+    let value = if is_text { text.into() } else { yaml::read(text)?.value };
+    set(config, &parts, value, origin);
+    Ok(())
+}
+
+/// Sets a field from a list of pairs such as `cpu=1,memory=1Gi`; it replaces the whole field.
+///
+/// # Errors
+///
+/// Fails for an entry that is not a pair.
+pub fn assign_list(
+    config: &mut ConfigSource,
+    field: &str,
+    text: &str,
+    origin: Origin,
+) -> Result<(), String> {
+    let mut entries = Map::new();
+    for entry in text.split(',').filter(|entry| !entry.trim().is_empty()) {
+        let (name, value) =
+            entry.split_once('=').ok_or_else(|| format!("{entry:?}: expected RESOURCE=AMOUNT"))?;
+        entries.insert(name.trim().to_owned(), value.trim().into());
+    }
+    set(config, &[field], Value::Object(entries), origin);
+    Ok(())
+}
+
+/// Overrides feature gates of the configuration, gate by gate.
+pub fn assign_gates(config: &mut ConfigSource, gates: BTreeMap<String, bool>, origin: &Origin) {
+    for (gate, on) in gates {
+        set(config, &["featureGates", &gate], on.into(), origin.clone());
+    }
+}
+
+fn set(config: &mut ConfigSource, parts: &[&str], value: Value, origin: Origin) {
+    let mut place = &mut config.value;
+    for part in parts {
+        if !place.is_object() {
+            *place = Value::Object(Map::new());
+        }
+        place = &mut place[part];
+    }
+    *place = value;
+    config.origins.insert(parts[0].to_owned(), origin);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn fields_are_set_by_their_type() {
+        for (name, path, text, expected) in [
+            ("number", "podPidsLimit", "100", json!({ "podPidsLimit": 100 })),
+            ("text of digits", "reservedSystemCPUs", "1", json!({ "reservedSystemCPUs": "1" })),
+            ("duration", "cpuCFSQuotaPeriod", "10ms", json!({ "cpuCFSQuotaPeriod": "10ms" })),
+            (
+                "list",
+                "enforceNodeAllocatable",
+                "[pods]",
+                json!({ "enforceNodeAllocatable": ["pods"] }),
+            ),
+            (
+                "nested",
+                "memorySwap.swapBehavior",
+                "LimitedSwap",
+                json!({ "memorySwap": { "swapBehavior": "LimitedSwap" } }),
+            ),
+            (
+                "free name with dots",
+                "evictionHard.memory.available",
+                "5",
+                json!({ "evictionHard": { "memory.available": "5" } }),
+            ),
+            ("unknown", "foo.bar", "1", json!({ "foo": { "bar": 1 } })),
+        ] {
+            let mut config = ConfigSource::default();
+            assign(&mut config, path, text, Origin::Flag("--set")).expect("a value");
+            assert_eq!(config.value, expected, "{name}");
+        }
+    }
+}
