@@ -8,11 +8,11 @@ use super::observation::{Crossing, Observations, compare, observe};
 use super::rank::{Ranking, rank_pods};
 use super::reclaim_outcome::{ReclaimFunction, reclaim_functions};
 use super::victim::{
-    DisruptionTarget, Eviction, EvictionMessage, IMMEDIATE_GRACE_SECONDS, Verdict, evict_pod,
-    eviction_message,
+    Eviction, EvictionMessage, IMMEDIATE_GRACE_SECONDS, Verdict, evict_pod, eviction_message,
 };
 use kq_facts::kubelet_config::{EvictionThreshold, StarvedResource};
 use kq_facts::stats_summary::{PodStats, StatsByPod};
+use kq_k8s::disruption_target::DisruptionTarget;
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::is_critical_pod;
 

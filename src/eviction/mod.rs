@@ -65,6 +65,6 @@ pub use reclaim_outcome::{
 };
 pub use usage::{DiskUnit, DiskUsage, FsParts, disk_usage, measured_parts};
 pub use victim::{
-    DisruptionTarget, Eviction, EvictionMessage, IMMEDIATE_GRACE_SECONDS, Offender, REASON_EVICTED,
-    Verdict, evict_pod, eviction_message, written_to_victim,
+    Eviction, EvictionMessage, IMMEDIATE_GRACE_SECONDS, Offender, REASON_EVICTED, Verdict,
+    evict_pod, eviction_message,
 };

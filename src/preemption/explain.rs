@@ -10,7 +10,7 @@ use super::victims::{
     NotEnough, Preemption, Requirement, Round, Stage, Visit, preemption_request, subtract,
 };
 use crate::admission::{Refusal, qualified};
-use crate::eviction::DisruptionTarget;
+use kq_k8s::disruption_target::DisruptionTarget;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::{

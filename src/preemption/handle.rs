@@ -3,7 +3,7 @@
 
 use super::victims::{Preemption, Requirement, Trace, pick_victims};
 use crate::admission::{Examined, Facts, Failure, Refusal, Verdict, examine};
-use crate::eviction::DisruptionTarget;
+use kq_k8s::disruption_target::DisruptionTarget;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::is_critical_pod;
@@ -142,7 +142,7 @@ pub(super) fn make_room_with(
 }
 
 /// What the kubelet writes to the status of a victim, in addition to its present content: the phase `Failed`, the
-/// reason and message of a preemption, and a condition ([`written_to_victim`](crate::eviction::written_to_victim)).
+/// reason and message of a preemption, and a condition ([`written_to_victim`](kq_k8s::disruption_target::written_to_victim)).
 #[derive(Clone, Debug, PartialEq)]
 pub struct WrittenStatus {
     /// The condition; it takes the place of one that is there.

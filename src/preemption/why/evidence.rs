@@ -29,12 +29,12 @@ use super::event_evidence::{kubelet_event, of_event};
 use super::meaning::{Interpretation, Meaning, Qualification};
 use super::report::{Cause, Evidence, EvidenceSource};
 use super::sequel::{Observations, Sequel};
-use crate::eviction::DisruptionTarget;
 use crate::preemption::{CONDITION_MESSAGE, REASON_PREEMPTING};
 use kq_answer::Certainty;
 use kq_facts::events::PodEvent;
 use kq_facts::kubelet_log::{LogEntry, LogLine};
 use kq_facts::timestamp::Timestamp;
+use kq_k8s::disruption_target::DisruptionTarget;
 use kq_k8s::pod::{ByName, ContainerStatus, Pod, PodCondition, TerminatedState};
 
 /// A piece of evidence, and what it points to.

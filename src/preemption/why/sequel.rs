@@ -1,7 +1,7 @@
 //! Compares the state of a pod with an earlier announcement: whether it ended or was deleted, and in time.
 
-use crate::eviction::DisruptionTarget;
 use kq_facts::timestamp::Timestamp;
+use kq_k8s::disruption_target::DisruptionTarget;
 use kq_k8s::pod::{Pod, TerminatedState};
 
 use super::evidence::every_status;

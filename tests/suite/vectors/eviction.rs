@@ -6,7 +6,7 @@ use super::input;
 use kq::eviction::{
     Crossing, Eviction, Layout, Observation, Observations, ReclaimFunction, Verdict,
     add_container_fs_thresholds, admit_under_pressure, compare, evict_pod, eviction_message,
-    local_storage_checks, node_conditions, observe, reclaim_functions, written_to_victim,
+    local_storage_checks, node_conditions, observe, reclaim_functions,
 };
 use kq_facts::kubelet_config::{
     EvictionSettings, EvictionThreshold, PressureCondition, Signal, StarvedResource,
@@ -14,6 +14,7 @@ use kq_facts::kubelet_config::{
     with_allocatable_thresholds,
 };
 use kq_facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
+use kq_k8s::disruption_target::written_to_victim;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::pod::Pod;
 use kq_k8s::quantity::{Format, Quantity};
@@ -250,7 +251,8 @@ fn eviction_out(pod: &Pod, raw: &Value, eviction: &Eviction) -> (Value, Value) {
 fn evict(case: &Value) -> Value {
     let pod = input::pod(&case["pod"]);
     let message = case["message"].as_str().unwrap_or_default().to_owned();
-    let condition = kq::eviction::DisruptionTarget::of(&pod, message.clone(), &input::rules(case));
+    let condition =
+        kq_k8s::disruption_target::DisruptionTarget::of(&pod, message.clone(), &input::rules(case));
     let eviction = Eviction {
         grace_seconds: case["grace_period_override_seconds"].as_i64().expect("a grace"),
         message,

@@ -2,12 +2,12 @@
 
 use super::input;
 use kq::admission::{Facts, Failure, Occupancy, Predicate, Verdict};
-use kq::eviction::written_to_victim;
 use kq::preemption::{
     MESSAGE, Outcome, REASON_PREEMPTING, Trace, admit_with_preemption, handle_failures,
     written_status,
 };
 use kq_facts::node_object::NodeObject;
+use kq_k8s::disruption_target::written_to_victim;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Pod, ResourceName};
 use serde_json::{Value, json};
