@@ -1,17 +1,17 @@
 //! Image garbage collection: the kubelet's own cycle, and a whole plan with its reasons.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use kq::image_gc::cycle::{
-    Cycle, GcInputs, ImageFs, ImageUser, Record, Records, garbage_collect, image_key,
-};
-use kq::image_gc::plan::{Inputs, Trigger, plan};
-use kq::image_gc::policy::ImageGcPolicy;
-use kq::image_gc::uses::{Uses, listed};
 use kq_facts::image_records::{API_VERSION, ImageRecord, ImageRecords, KIND};
 use kq_facts::kubelet::KubeletStart;
 use kq_facts::lookup::Lookup;
 use kq_facts::runtime::{Image, ImageStorage};
 use kq_facts::timestamp::Timestamp;
+use kq_image_gc::cycle::{
+    Cycle, GcInputs, ImageFs, ImageUser, Record, Records, garbage_collect, image_key,
+};
+use kq_image_gc::plan::{Inputs, Trigger, plan};
+use kq_image_gc::policy::ImageGcPolicy;
+use kq_image_gc::uses::{Uses, listed};
 use kq_k8s::duration::GoDuration;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::version::KubeletVersion;

@@ -2,14 +2,14 @@
 //! those of pods and containers; the request of an HTTP probe.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use kq::cgroup::container::container_cgroups;
-use kq::cgroup::pod::pod_resource_config;
-use kq::cgroup::qos::{QosSums, qos_cgroups};
-use kq::cgroup::settings::CgroupSettings;
-use kq::probe::http::build_request;
+use kq_cgroup::container::container_cgroups;
+use kq_cgroup::pod::pod_resource_config;
+use kq_cgroup::qos::{QosSums, qos_cgroups};
+use kq_cgroup::settings::CgroupSettings;
 use kq_facts::describe::{NodeSources, describe};
 use kq_k8s::manifest::load;
 use kq_k8s::pod::{HttpGetAction, Pod};
+use kq_probe::http::build_request;
 use serde_json::json;
 use std::hint::black_box;
 

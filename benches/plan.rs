@@ -1,11 +1,11 @@
 //! How long a plan takes: of one pod, and of the pods of a very large list.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use kq::cgroup::cpu::WeightFormula;
-use kq::cgroup::plan::{RuntimeFormula, plan};
-use kq::cgroup::report::CgroupPlan;
-use kq::cgroup::view;
 use kq_answer::Basis;
+use kq_cgroup::cpu::WeightFormula;
+use kq_cgroup::plan::{RuntimeFormula, plan};
+use kq_cgroup::report::CgroupPlan;
+use kq_cgroup::view;
 use kq_facts::describe::{NodeSources, describe};
 use kq_facts::node::Node;
 use kq_k8s::defaults::apply_api_defaults;

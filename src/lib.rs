@@ -62,23 +62,15 @@ pub mod action;
 #[doc(hidden)]
 pub mod admission;
 #[doc(hidden)]
-pub mod cgroup;
-#[doc(hidden)]
 pub mod device;
 #[doc(hidden)]
 pub mod edge;
 #[doc(hidden)]
-pub mod eviction;
-#[doc(hidden)]
 pub mod fleet;
-#[doc(hidden)]
-pub mod image_gc;
 #[doc(hidden)]
 pub mod kubelet_start;
 #[doc(hidden)]
 pub mod preemption;
-#[doc(hidden)]
-pub mod probe;
 #[doc(hidden)]
 pub mod report;
 #[doc(hidden)]

@@ -1,13 +1,5 @@
 //! Changes of cgroup files: the plan of a node, written step by step, and a stored rollback file, restored.
 
-use crate::cgroup::files::{CgroupDriver, CgroupVersion};
-use crate::cgroup::live::apply::{
-    Caution, CgroupFiles, Outcome, ReportStep, Rollback, RollbackState, apply, check_all,
-    roll_back, rollback_states,
-};
-use crate::cgroup::live::compare::Rounding;
-use crate::cgroup::live::difference::is_incomplete;
-use crate::cgroup::live::repair::{Ground, Repair, Step, check, repair};
 use crate::edge::cgroup_files::KernelFiles;
 use crate::edge::clock::{now, pause};
 use crate::edge::input::read_input;
@@ -15,6 +7,14 @@ use crate::edge::replace::create;
 use crate::question::cgroup::{Compared, LiveTree};
 use anyhow::{Context, anyhow};
 use kq_answer::{Basis, Failure};
+use kq_cgroup::files::{CgroupDriver, CgroupVersion};
+use kq_cgroup::live::apply::{
+    Caution, CgroupFiles, Outcome, ReportStep, Rollback, RollbackState, apply, check_all,
+    roll_back, rollback_states,
+};
+use kq_cgroup::live::compare::Rounding;
+use kq_cgroup::live::difference::is_incomplete;
+use kq_cgroup::live::repair::{Ground, Repair, Step, check, repair};
 use kq_facts::cgroup_file::CgroupFile;
 use kq_output::value::write_json;
 use std::path::{Path, PathBuf};

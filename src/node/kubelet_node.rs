@@ -3,7 +3,6 @@
 use super::facts::FactKey;
 use super::{Needs, NodeSpec, gather};
 use crate::edge::input::shown;
-use crate::image_gc::policy::ImageGcPolicy;
 use anyhow::{Context, anyhow};
 use kq_answer::origin::Origin;
 use kq_answer::warning::{Warning, WarningCode};
@@ -20,6 +19,7 @@ use kq_facts::settings::{assign, assign_gates};
 use kq_facts::snapshot::{RecordedConfig, Snapshot};
 use kq_facts::timestamp::Timestamp;
 use kq_facts::workloads::Workloads;
+use kq_image_gc::policy::ImageGcPolicy;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::feature_gates::parse_flag;
 use kq_k8s::pod::Pod;

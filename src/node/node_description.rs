@@ -1,13 +1,13 @@
 //! A node for the cgroup arithmetic, from its facts and from options that override them.
 
 use super::kubelet_node::{KubeletFlags, of_description};
-use crate::cgroup::cpu::WeightFormula;
-use crate::cgroup::plan::RuntimeFormula;
 use crate::edge::kubelet_files::{KubeletFileError, read_node_object};
 use anyhow::{Context, anyhow};
 use kq_answer::Failure;
 use kq_answer::origin::Origin;
 use kq_answer::warning::Warning;
+use kq_cgroup::cpu::WeightFormula;
+use kq_cgroup::plan::RuntimeFormula;
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::describe::{ConfigSource, LiveSources, NodeSources, describe};
 use kq_facts::node::Node;

@@ -1,12 +1,12 @@
 //! The node and the sources of facts about it: plain data, which the binary makes from flags.
 
 use super::source_order::{NodeFlags, NodeInQuestion, RootFolder, SourceFlags};
-use crate::cgroup::live::place::kubelet_roots;
 use crate::edge::api_server::{ApiError, ApiServer, KubeconfigPlace, connect};
 use crate::edge::host::is_running;
 use crate::edge::input::shown;
 use anyhow::anyhow;
 use kq_answer::Failure;
+use kq_cgroup::live::place::kubelet_roots;
 use kq_facts::cgroup_tree::CgroupPath;
 use kq_facts::snapshot::{PodSource, Snapshot};
 use serde_json::Value;

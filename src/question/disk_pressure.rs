@@ -1,17 +1,17 @@
 //! The disk pressure on the node, for plans of what it causes.
 
-use crate::eviction::{
+use crate::node::KubeletNode;
+use kq_answer::Failure;
+use kq_eviction::{
     AssumedSpace, DiskFacts, FreedBytes, NodeDisks, Pressure, PressureInput, Reclaimed, node_disks,
     pressure,
 };
-use crate::image_gc::containers::{ContainerGcPlan, Step};
-use crate::image_gc::cycle::ImageFs;
-use crate::image_gc::plan::ImageGcPlan;
-use crate::image_gc::storage::freed_at_most;
-use crate::node::KubeletNode;
-use kq_answer::Failure;
 use kq_facts::kubelet_config::EvictionThreshold;
 use kq_facts::live::incomplete;
+use kq_image_gc::containers::{ContainerGcPlan, Step};
+use kq_image_gc::cycle::ImageFs;
+use kq_image_gc::plan::ImageGcPlan;
+use kq_image_gc::storage::freed_at_most;
 use kq_k8s::pod::Pod;
 use std::collections::BTreeMap;
 

@@ -2,16 +2,16 @@
 
 use super::kubelet_pods::{apply_allocations, as_of_kubelet};
 use super::pod_selectors::PodSelectors;
-use crate::cgroup::live::place::kubelet_roots;
-use crate::cgroup::live::pod_stats::pod_stats;
 use crate::edge::input::shown;
-use crate::eviction::{
-    self, DiskFacts, DistanceReason, EvictionRank, NodeIdentity, PodName, RankInput, UsageFrom,
-    UsageSource, is_active, node_disks,
-};
 use crate::node::{FactKey, KubeletNode, Needs, cgroup_tree};
 use anyhow::anyhow;
 use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode, Worded};
+use kq_cgroup::live::place::kubelet_roots;
+use kq_cgroup::live::pod_stats::pod_stats;
+use kq_eviction::{
+    self, DiskFacts, DistanceReason, EvictionRank, NodeIdentity, PodName, RankInput, UsageFrom,
+    UsageSource, is_active, node_disks,
+};
 use kq_facts::kubelet_config::{PressureCondition, Signal};
 use kq_facts::live::incomplete;
 use kq_facts::node_pods::{NodePods, Standing};
@@ -197,7 +197,7 @@ impl EvictionOptions {
             usage,
             pods: &pods,
         };
-        let mut rank = eviction::eviction_rank(&input, node.now.to_string());
+        let mut rank = kq_eviction::eviction_rank(&input, node.now.to_string());
         if self.signal.filesystem().is_some() && disks.layout.dedicated_image_fs.is_none() {
             basis.assume(
                 "images are on the kubelet's file system: their location is unknown".to_owned(),

@@ -19,17 +19,16 @@ use super::probes::{
     ProbeSelection, ProbedPod, ProbedPods, Purpose, Targets, prepare, recorded_probes,
 };
 use super::what_if::{ChangeFiles, NodeState, what_if, what_if_needs};
-use crate::cgroup::live::show::show;
-use crate::cgroup::plan::Plan;
-use crate::cgroup::shares::{CpuShares, Values, shares};
 use crate::device::list::Asked;
 use crate::node::{FactKey, KubeletNode, KubeletOptions, Needs, NodeOptions, cgroup_tree, summary};
 use crate::preemption::{PodPreemption, Trace};
-use crate::probe::subject::subjects;
 use crate::report::{Answered, NoAnswer, NodeAnswers, names};
 use crate::what_if::change::Change;
 use anyhow::anyhow;
 use kq_answer::{Answer, Document, Failure};
+use kq_cgroup::live::show::show;
+use kq_cgroup::plan::Plan;
+use kq_cgroup::shares::{CpuShares, Values, shares};
 use kq_facts::cgroup_tree::CgroupPath;
 use kq_facts::kubelet_config::Signal;
 use kq_facts::live::unknown_facts;
@@ -40,6 +39,7 @@ use kq_k8s::manifest::Loaded;
 use kq_k8s::pod::ResourceName;
 use kq_k8s::quantity::Quantity;
 use kq_output::value::to_value;
+use kq_probe::subject::subjects;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;

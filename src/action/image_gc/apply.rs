@@ -1,14 +1,14 @@
 //! Removes the images of a plan, and under disk pressure dead containers before them.
 
 use super::runtime::{NodeRuntime, usage_now};
-use crate::image_gc::apply::{Removal, Removals, Removed, apply, removals, unsure};
-use crate::image_gc::apply_report::{ContainerResult, ImageGcApply, container_line, result_line};
-use crate::image_gc::containers::Step;
-use crate::image_gc::plan::{ImageGcPlan, Trigger};
 use crate::node::KubeletNode;
 use crate::question::image_gc::{ImageGcAnswer, ImageGcOptions, image_gc_plan};
 use anyhow::anyhow;
 use kq_answer::{Failure, plan_digest};
+use kq_image_gc::apply::{Removal, Removals, Removed, apply, removals, unsure};
+use kq_image_gc::apply_report::{ContainerResult, ImageGcApply, container_line, result_line};
+use kq_image_gc::containers::Step;
+use kq_image_gc::plan::{ImageGcPlan, Trigger};
 use regex::Regex;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -147,7 +147,7 @@ impl Prepared<'_> {
             let unknown = anyhow!("{UNKNOWN_USAGE}");
             return Some(Failure::refused(unknown).hint(USAGE_HINT));
         }
-        let is_assumed = |one: &crate::eviction::Pressure| one.reclaims.is_assumed;
+        let is_assumed = |one: &kq_eviction::Pressure| one.reclaims.is_assumed;
         self.planned.pressure.as_ref().is_some_and(is_assumed).then(|| {
             Failure::refused(anyhow!(
                 "no eviction threshold is known to be crossed, so nothing is removed"

@@ -3,14 +3,14 @@
 use crate::edge::clock::{now, pause};
 use crate::edge::cri::{CriSession, RuntimeNeeds, StatusNeeds};
 use crate::edge::image_records::{RecordFile, RecordFileError};
-use crate::image_gc::cycle::Keys;
-use crate::image_gc::record::{RecordError, record};
-use crate::image_gc::uses::{Uses, listed};
 use crate::node::KubeletNode;
 use kq_answer::Failure;
 use kq_facts::image_records::{DEFAULT_PATH, ImageRecords};
 use kq_facts::runtime::{Image, RuntimeFacts};
 use kq_facts::timestamp::Timestamp;
+use kq_image_gc::cycle::Keys;
+use kq_image_gc::record::{RecordError, record};
+use kq_image_gc::uses::{Uses, listed};
 use kq_k8s::feature_gates::Gate;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -2,15 +2,15 @@
 
 use crate::edge::cri::{CriSession, RuntimeNeeds, StatusNeeds};
 use crate::edge::host::read_filesystem;
-use crate::image_gc::apply::{ImagePresence, ImageRuntime, Removed, UNREADABLE_AT_MOST};
-use crate::image_gc::apply_report::ContainerResult;
-use crate::image_gc::containers::{ContainerGcPlan, ContainerStep, SandboxStep, Step};
-use crate::image_gc::cycle::{ImageFs, Usage};
-use crate::image_gc::uses::state_text;
 use crate::node::KubeletNode;
 use kq_answer::Failure;
 use kq_facts::filesystems::FolderRole;
 use kq_facts::runtime::{ContainerState, ContainerStatus};
+use kq_image_gc::apply::{ImagePresence, ImageRuntime, Removed, UNREADABLE_AT_MOST};
+use kq_image_gc::apply_report::ContainerResult;
+use kq_image_gc::containers::{ContainerGcPlan, ContainerStep, SandboxStep, Step};
+use kq_image_gc::cycle::{ImageFs, Usage};
+use kq_image_gc::uses::state_text;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;

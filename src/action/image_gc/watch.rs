@@ -2,13 +2,13 @@
 
 use super::apply::{self, RemovalOptions, UNKNOWN_USAGE, USAGE_HINT, prepare};
 use crate::edge::clock::{now, pause};
-use crate::image_gc::loops::{GcLoop, Outcome, Pass};
-use crate::image_gc::plan::ImageGcPlan;
 use crate::node::KubeletNode;
 use crate::question::image_gc::ImageGcOptions;
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_facts::timestamp::Timestamp;
+use kq_image_gc::loops::{GcLoop, Outcome, Pass};
+use kq_image_gc::plan::ImageGcPlan;
 use std::time::Duration;
 
 /// Options of the loop.

@@ -3,12 +3,12 @@
 use super::gather::sending;
 use crate::edge::cri::CriSession;
 use crate::edge::probe::run::{Network, Sending, run_probes};
-use crate::probe::compare::{Compared, Trial, Way, differences};
-use crate::probe::report::{Comparison, ProbeRun};
-use crate::probe::subject::HandlerKind;
-use crate::probe::{Job, JobFacts, Target};
 use crate::question::probes::{Place, Targets};
 use kq_answer::{Failure, Worded};
+use kq_probe::compare::{Compared, Trial, Way, differences};
+use kq_probe::report::{Comparison, ProbeRun};
+use kq_probe::subject::HandlerKind;
+use kq_probe::{Job, JobFacts, Target};
 use std::io;
 use std::thread;
 

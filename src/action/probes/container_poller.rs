@@ -2,8 +2,8 @@
 
 use crate::edge::clock::steady;
 use crate::edge::cri::{CriSession, RuntimeNeeds};
-use crate::probe::Status;
 use kq_facts::runtime::{Container, ContainerState, Sandbox};
+use kq_probe::Status;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};

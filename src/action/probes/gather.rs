@@ -6,9 +6,6 @@ use crate::edge::cri::CriSession;
 use crate::edge::input::{read_input, shown};
 use crate::edge::probe::run::{Sending, run_probes};
 use crate::node::{KubeletNode, Needs};
-use crate::probe::report::{ProbeReport, ProbeRun, ProbeVerdict};
-use crate::probe::subject::subjects;
-use crate::probe::{Job, Target, predicted_statuses};
 use crate::question::probes::{
     NOT_QUERIED, ProbeSelection, ProbedPod, ProbedPods, Purpose, RecordedProbes, Targets, fill_in,
     named, pod_of_container, prepare, recorded_probes,
@@ -19,6 +16,9 @@ use kq_facts::pod_selector::{Selection, is_file};
 use kq_facts::workloads::effective_uid;
 use kq_k8s::manifest::{Note, NoteKind, load};
 use kq_k8s::pod::{Pod, PodStatus, Probe};
+use kq_probe::report::{ProbeReport, ProbeRun, ProbeVerdict};
+use kq_probe::subject::subjects;
+use kq_probe::{Job, Target, predicted_statuses};
 use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;

@@ -3,13 +3,13 @@
 //! A live node is read again and again. The counters of its cgroups are read at each refresh; everything else, which other
 //! programs must be asked for, every ten seconds, for another panel, and when a cgroup without a name appears.
 
-use crate::cgroup::live::place::{LiveOwner, Part, kubelet_roots, live_cgroups};
 use crate::edge::clock::steady;
 use crate::edge::recording_file::{RecordingReader, RecordingWriter};
 use crate::node::{FactSet, Needs, kubelet_root};
 use crate::question::top::{counter_needs, page_needs, panel_needs, recording_needs};
 use crate::top::Panel;
 use kq_answer::Failure;
+use kq_cgroup::live::place::{LiveOwner, Part, kubelet_roots, live_cgroups};
 use kq_facts::snapshot::Snapshot;
 use kq_facts::timestamp::Timestamp;
 use kq_facts::workloads::Workloads;

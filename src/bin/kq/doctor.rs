@@ -1,7 +1,5 @@
 //! `kq doctor`
 
-use crate::cgroup::diff::compare_until_settled;
-use crate::cgroup::gather::gather_node;
 use crate::exit::{Code, Failure, note, tell, warn};
 use crate::node_args::NodeArgs;
 use crate::output_format::{OutputFormat, formats_with};
@@ -9,12 +7,14 @@ use crate::pod_args::NamespaceArgs;
 use crate::source_args::{SourceArgs, WatchArgs};
 use crate::write::FINDING_NAMES;
 use anyhow::anyhow;
-use kq::cgroup::live::checks::NodeChecks;
 use kq::question::cgroup::Compared;
 use kq::question::doctor::{
     PodReport, node_checks, node_checks_needs, page, pod_report, pod_report_needs,
 };
 use kq_answer::finding_view;
+use kq_cgroup::diff::compare_until_settled;
+use kq_cgroup::gather::gather_node;
+use kq_cgroup::live::checks::NodeChecks;
 use kq_facts::pod_selector::Selection;
 
 /// Check the whole node, or show one pod on one page

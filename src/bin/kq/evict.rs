@@ -7,11 +7,11 @@ use crate::pod_args::{LabelArgs, NamespaceArgs};
 use crate::source_args::WatchArgs;
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use kq::eviction::EvictionRank;
-use kq::eviction::rank_view::{table, wide};
 use kq::node::NamedFiles;
 use kq::question::eviction::{EvictionOptions, eviction_needs, eviction_rank_of};
 use kq::question::pod_selectors::PodSelectors;
+use kq_eviction::EvictionRank;
+use kq_eviction::rank_view::{table, wide};
 use kq_facts::kubelet_config::Signal;
 
 /// Show the order in which the kubelet would evict pods

@@ -5,13 +5,13 @@ use crate::progress::waiting;
 use crate::source_args::{GATHERING, SourceArgs};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use kq::cgroup::cpu::WeightFormula;
 use kq::edge::clock::now;
 use kq::edge::kubelet_files::read_kubelet_config;
 use kq::node::{
     GivenConfig, KubeletFlags, KubeletOptions, KubeletStartOption, NamedFiles, Needs,
     NodeDescription, NodeInputs, NodeOptions, of_file,
 };
+use kq_cgroup::cpu::WeightFormula;
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::snapshot::Snapshot;
 use kq_k8s::cpuset::CpuSet;

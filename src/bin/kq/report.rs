@@ -1,6 +1,5 @@
 //! `kq report`
 
-use crate::cgroup::gather::gather_tree;
 use crate::exit::{Code, Failure, note};
 use crate::node_args::NodeArgs;
 use crate::snapshot::{as_stored, refuse_form};
@@ -19,6 +18,7 @@ use kq::question::report::{
 };
 use kq::report::{NodeAnswers, Page, PagePart};
 use kq::what_if::parse;
+use kq_cgroup::gather::gather_tree;
 use kq_output::credentials::redact;
 use kq_output::value::json_line;
 use std::ffi::OsString;

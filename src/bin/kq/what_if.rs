@@ -1,6 +1,5 @@
 //! `kq what-if`
 
-use crate::cgroup::gather::gather_tree;
 use crate::exit::{Code, Failure, note, tell, warn};
 use crate::node_args::NodeArgs;
 use crate::output_format::{OutputFormat, formats_with_script};
@@ -12,6 +11,7 @@ use kq::question::what_if::{ChangeFiles, NodeState, what_if, what_if_needs};
 use kq::what_if::change::Change;
 use kq::what_if::{ChangeList, changes_table, parse, script, table, wide};
 use kq_answer::finding_view;
+use kq_cgroup::gather::gather_tree;
 use kq_k8s::manifest::load;
 
 /// Show what a change would do to the node, before it is made

@@ -2,8 +2,8 @@
 
 use super::{ContainerDetails, CriError, RuntimeNeeds, SandboxStatus};
 use crate::edge::trust::NamedBy;
-use crate::probe::{ExecReply, ExecRequest};
 use kq_facts::runtime::{ContainerState, Image, RuntimeFacts};
+use kq_probe::{ExecReply, ExecRequest};
 use std::convert::Infallible;
 use std::path::Path;
 use std::time::Duration;

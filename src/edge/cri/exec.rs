@@ -4,7 +4,7 @@
 use super::connect::connect;
 use super::reason::go_status;
 use super::{CriError, v1};
-use crate::probe::{ExecReply, ExecRequest, GrpcCode, GrpcStatus, MAX_RUNTIME_MESSAGE_BYTES};
+use kq_probe::{ExecReply, ExecRequest, GrpcCode, GrpcStatus, MAX_RUNTIME_MESSAGE_BYTES};
 use std::path::Path;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};

@@ -1,7 +1,7 @@
 //! Why a call failed, in one line: in kq's words, and in those of grpc-go, which the kubelet repeats.
 
 use crate::edge::input::plain;
-use crate::probe::{GrpcCode, GrpcStatus};
+use kq_probe::{GrpcCode, GrpcStatus};
 use std::error::Error;
 use std::io;
 use tonic::{Code, Status};

@@ -104,10 +104,10 @@ pub mod probe {
     /// Runs probes.
     pub mod run {
         use super::super::NEEDS_LINUX;
-        use crate::probe::{Conclusion, Job};
         use kq_facts::timestamp::Timestamp;
         use kq_k8s::kubelet_rules::KubeletRules;
         use kq_k8s::pod::ProbeType;
+        use kq_probe::{Conclusion, Job};
         use std::io::{self, ErrorKind};
         use std::path::{Path, PathBuf};
         use std::time::Duration;

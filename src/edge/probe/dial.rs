@@ -9,7 +9,7 @@
 
 use super::as_go::errno_text;
 use crate::edge::probe::run::Stopwatch;
-use crate::probe::{
+use kq_probe::{
     AddressError, Attempt, Cause, DialAddress, DialHost, Phase, ProbeTimeout, Remote, TcpTarget,
 };
 use rustix::io::Errno;

@@ -7,15 +7,15 @@
 use super::dial::dial;
 use super::run::Stopwatch;
 use super::scanned::{Scanned, Seen, seen_now};
-use crate::probe::{
-    Attempt, Call, CallFailure, Cause, Exchange, GrpcCode, GrpcTarget, MAX_OUTPUT_BYTES, Outcome,
-    Output, Phase, Preface, ProbeTimeout, REFUSED_STREAM, encode_request, grpc_attempt,
-    grpc_connect_timeout, grpc_timeout, request_fields,
-};
 use bytes::Bytes;
 use h2::client::{Builder, Connection, ResponseFuture, SendRequest};
 use h2::{Reason, RecvStream};
 use http::{HeaderMap, Method, Request, Response, Uri, Version};
+use kq_probe::{
+    Attempt, Call, CallFailure, Cause, Exchange, GrpcCode, GrpcTarget, MAX_OUTPUT_BYTES, Outcome,
+    Output, Phase, Preface, ProbeTimeout, REFUSED_STREAM, encode_request, grpc_attempt,
+    grpc_connect_timeout, grpc_timeout, request_fields,
+};
 use std::fmt::Write as _;
 use std::future::poll_fn;
 use std::hash::{BuildHasher, RandomState};
@@ -345,7 +345,7 @@ fn connection_problem(error: &h2::Error, seen: &Seen) -> String {
     match (&seen.end, error.reason()) {
         (Some(end), _) => end.clone(),
         (None, Some(reason)) => {
-            format!("connection error: {}", crate::probe::http2_error_name(reason.into()))
+            format!("connection error: {}", kq_probe::http2_error_name(reason.into()))
         }
         (None, None) => error.get_io().map_or_else(|| error.to_string(), super::as_go::errno_text),
     }

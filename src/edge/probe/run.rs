@@ -8,14 +8,14 @@ use crate::edge::clock::moment;
 use crate::edge::cri::ExecRuntime;
 use crate::edge::host::proc_of;
 use crate::edge::input::plain;
-use crate::probe::{
-    Attempt, Cause, Conclusion, ExecRequest, Job, Next, Phase, PhaseTime, ProbeTimeout, Retry,
-    exec_attempt,
-};
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::ProbeType;
+use kq_probe::{
+    Attempt, Cause, Conclusion, ExecRequest, Job, Next, Phase, PhaseTime, ProbeTimeout, Retry,
+    exec_attempt,
+};
 use rustix::fs::{self, FsWord, Mode, OFlags};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};

@@ -3,7 +3,7 @@
 
 use super::as_go::{AsGo, errno_text};
 use super::dial::close;
-use crate::probe::FrameScan;
+use kq_probe::FrameScan;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};

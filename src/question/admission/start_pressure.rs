@@ -2,8 +2,8 @@
 
 use super::AdmissionNode;
 use crate::admission::Refusal;
-use crate::eviction::{admit_under_pressure, compare, node_conditions, observe};
 use kq_answer::{Basis, Failure};
+use kq_eviction::{admit_under_pressure, compare, node_conditions, observe};
 use kq_facts::kubelet_config::{EvictionThreshold, PressureCondition};
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::Pod;

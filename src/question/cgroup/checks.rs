@@ -1,9 +1,9 @@
 //! The checks of a node: sources, kubelet, runtime, cgroups.
 
 use super::Compared;
-use crate::cgroup::live::checks::{CheckInput, checks};
-use crate::cgroup::live::difference::{Verdict, summary};
 use kq_answer::Finding;
+use kq_cgroup::live::checks::{CheckInput, checks};
+use kq_cgroup::live::difference::{Verdict, summary};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks the sources and the cgroups of a node. `node_file` is the file with the Node object, where one is named.

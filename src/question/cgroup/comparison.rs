@@ -1,17 +1,17 @@
 //! The plan of a live node, compared with its kernel, for `diff` and `apply`.
 
 use super::live_node::LiveNode;
-use crate::cgroup::live::compare::Rounding;
-use crate::cgroup::live::diff::{Context, absent_controllers, diff};
-use crate::cgroup::live::difference::Difference;
-use crate::cgroup::live::motion::{Census, Confirmed, DriftSet, Motion};
-use crate::cgroup::live::place::live_cgroups;
-use crate::cgroup::live::set_by::Writers;
-use crate::cgroup::plan::{Plan, plan};
-use crate::cgroup::report::basis_of;
 use anyhow::anyhow;
 use kq_answer::origin::Origin;
 use kq_answer::{Basis, Failure, Warning, WarningCode};
+use kq_cgroup::live::compare::Rounding;
+use kq_cgroup::live::diff::{Context, absent_controllers, diff};
+use kq_cgroup::live::difference::Difference;
+use kq_cgroup::live::motion::{Census, Confirmed, DriftSet, Motion};
+use kq_cgroup::live::place::live_cgroups;
+use kq_cgroup::live::set_by::Writers;
+use kq_cgroup::plan::{Plan, plan};
+use kq_cgroup::report::basis_of;
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::cgroup_tree::CgroupPath;
 use kq_facts::checkpoint::StateFile;

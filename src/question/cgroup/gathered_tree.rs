@@ -1,10 +1,10 @@
 //! The cgroup tree of a gathered node, before the node is described.
 
-use crate::cgroup::live::place::kubelet_roots;
 use crate::node::{GivenConfig, cgroup_tree, kubelet_root};
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_answer::warning::Warning;
+use kq_cgroup::live::place::kubelet_roots;
 use kq_facts::cgroup_mode::CgroupDriver;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::live::unknown_facts;

@@ -1,12 +1,12 @@
 //! A described live node: the facts behind the questions about its cgroups.
 
 use super::gathered_tree::{GatheredTree, check_kubepods};
-use crate::cgroup::files::CgroupDriver;
-use crate::cgroup::knowledge::Knowledge;
-use crate::cgroup::live::place::{LiveOwner, live_cgroups};
-use crate::cgroup::plan::RuntimeFormula;
 use crate::node::{NodeDescription, NodeInputs, NodeOptions, cgroup_tree, config_of};
 use kq_answer::{Failure, Warning, WarningCode};
+use kq_cgroup::files::CgroupDriver;
+use kq_cgroup::knowledge::Knowledge;
+use kq_cgroup::live::place::{LiveOwner, live_cgroups};
+use kq_cgroup::plan::RuntimeFormula;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::describe::ConfigSource;
 use kq_facts::kubelet_config::Source;

@@ -1,12 +1,12 @@
 //! The cgroups that the kubelet would set, for pods in files and for those of a node.
 
 use super::LiveNode;
-use crate::cgroup::knowledge::Knowledge;
-use crate::cgroup::plan::{Plan, RuntimeFormula, plan, select};
-use crate::cgroup::report::basis_of;
-use crate::cgroup::view::unknown_facts;
 use crate::node::{NodeDescription, tree_failure};
 use kq_answer::{Basis, Failure, Warning, WarningCode};
+use kq_cgroup::knowledge::Knowledge;
+use kq_cgroup::plan::{Plan, RuntimeFormula, plan, select};
+use kq_cgroup::report::basis_of;
+use kq_cgroup::view::unknown_facts;
 use kq_facts::cgroup_tree::CgroupTree;
 use kq_facts::lookup::{Lookup, Sourced};
 use kq_facts::node::Node;

@@ -1,10 +1,10 @@
 //! The CPU time of each container when all are busy.
 
 use super::plan::PlanInput;
-use crate::cgroup::plan::Plan;
-use crate::cgroup::shares::{CpuShares, Sibling, Values, shares};
 use anyhow::anyhow;
 use kq_answer::Failure;
+use kq_cgroup::plan::Plan;
+use kq_cgroup::shares::{CpuShares, Sibling, Values, shares};
 use kq_facts::cgroup_tree::CgroupPath;
 use kq_k8s::pod::ResourceName;
 use kq_k8s::quantity::Quantity;

@@ -1,14 +1,14 @@
 //! Checks of image garbage collection and of the distance to eviction.
 
 use super::rule::{Eviction, ImageGc, NodeRule};
-use crate::image_gc::plan::Trigger;
-use crate::image_gc::plan::names;
 use crate::node::KubeletNode;
 use crate::question::eviction::{EvictionOptions, RankedNode};
 use crate::question::image_gc::lint::gc_lint;
 use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
 use kq_answer::{Finding, Severity, Subject};
 use kq_facts::kubelet_config::Signal;
+use kq_image_gc::plan::Trigger;
+use kq_image_gc::plan::names;
 use std::collections::BTreeSet;
 
 /// An eviction is near where less than this share of the capacity is left above the threshold.

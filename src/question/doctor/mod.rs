@@ -16,10 +16,10 @@ pub use pod::{PodReport, page};
 use super::admission::AdmissionNode;
 use super::cgroup::Compared;
 use super::cgroup::checks::cgroup_checks;
-use crate::cgroup::live::checks::NodeChecks;
-use crate::cgroup::live::difference::Difference;
 use crate::node::{FactKey, KubeletNode, KubeletOptions, Needs};
 use kq_answer::{Failure, Finding, Severity, Subject};
+use kq_cgroup::live::checks::NodeChecks;
+use kq_cgroup::live::difference::Difference;
 use kq_facts::snapshot::Snapshot;
 
 /// Returns the facts that the checks need.

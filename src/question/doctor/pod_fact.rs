@@ -1,10 +1,10 @@
 //! The facts in the report of a pod, and their sentences.
 
-use crate::probe::schedule::Milestone;
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::pod::ProbeType;
 use kq_output::units::bytes;
+use kq_probe::schedule::Milestone;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;

@@ -1,11 +1,10 @@
 //! Containers that are throttled, OOM-killed, near their memory limit, or started again.
 
 use super::rule::{MemoryLimit, NodeRule, OomKills, Restarts, Throttling};
-use crate::cgroup::files::CgroupDriver;
-use crate::cgroup::live::place::{LiveOwner, Part, live_cgroups};
-use crate::cgroup::live::show::Usage;
-use crate::probe::lint::ProbeLint;
 use kq_answer::{Finding, Severity, Subject};
+use kq_cgroup::files::CgroupDriver;
+use kq_cgroup::live::place::{LiveOwner, Part, live_cgroups};
+use kq_cgroup::live::show::Usage;
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts};
 use kq_facts::snapshot::Snapshot;
@@ -13,6 +12,7 @@ use kq_facts::workloads::Workloads;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{ByName, Container, ContainerStatus, Pod, ProbeType};
+use kq_probe::lint::ProbeLint;
 
 /// A container that is throttled in fewer periods has its limit for peaks.
 const THROTTLED_PERCENT: u64 = 25;

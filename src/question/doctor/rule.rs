@@ -1,7 +1,7 @@
 //! The findings of node checks other than the cgroup checks; `wording` has the sentences.
 
-use crate::cgroup::live::set_by::SetBy;
 use kq_answer::{Rule, Severity, Wording};
+use kq_cgroup::live::set_by::SetBy;
 use kq_facts::certificates::CertificateUsage;
 use kq_facts::timestamp::Timestamp;
 use serde::Serialize;

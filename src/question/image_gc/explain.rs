@@ -1,17 +1,17 @@
 //! The state and fate of one image, and the disk that holds the images.
 
 use super::{ImageFsUsage, collected_containers, container_policy, plan_collection};
-use crate::image_gc::containers::GcTrigger;
-use crate::image_gc::cycle::ImageFs;
-use crate::image_gc::disk::{DiskFacts, ImageDisk};
-use crate::image_gc::explain::{self, ExplainInput, ImageExplanation, largest_available};
-use crate::image_gc::image_name::find_image;
-use crate::image_gc::knowledge::Sources;
-use crate::image_gc::plan::{ImageGcPlan, Trigger};
-use crate::image_gc::uses::Uses;
 use crate::node::{FactKey, KubeletNode, Needs};
 use anyhow::anyhow;
 use kq_answer::Failure;
+use kq_image_gc::containers::GcTrigger;
+use kq_image_gc::cycle::ImageFs;
+use kq_image_gc::disk::{DiskFacts, ImageDisk};
+use kq_image_gc::explain::{self, ExplainInput, ImageExplanation, largest_available};
+use kq_image_gc::image_name::find_image;
+use kq_image_gc::knowledge::Sources;
+use kq_image_gc::plan::{ImageGcPlan, Trigger};
+use kq_image_gc::uses::Uses;
 use std::collections::BTreeSet;
 
 /// Returns the facts that the explanation of an image needs.

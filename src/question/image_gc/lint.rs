@@ -1,13 +1,13 @@
 //! Unwise settings of image garbage collection.
 
-use crate::image_gc::cycle::Keys;
-use crate::image_gc::lint::{Disks, GcLint, LintInput};
-use crate::image_gc::uses::{Uses, listed};
 use crate::node::{KubeletNode, Needs};
 use kq_answer::{Warning, WarningCode};
 use kq_facts::filesystems::FolderRole;
 use kq_facts::kubelet_config::{EvictionSettings, EvictionThreshold, parse_eviction_thresholds};
 use kq_facts::runtime::Image;
+use kq_image_gc::cycle::Keys;
+use kq_image_gc::lint::{Disks, GcLint, LintInput};
+use kq_image_gc::uses::{Uses, listed};
 use std::collections::BTreeSet;
 
 /// Returns the facts that the rules need.

@@ -6,27 +6,27 @@ pub mod explain;
 /// Unwise settings.
 pub mod lint;
 
-pub use crate::image_gc::plan::Trigger;
+pub use kq_image_gc::plan::Trigger;
 
 use super::disk_pressure::PressureFacts;
-use crate::eviction::Pressure;
-use crate::eviction::pressure_view::follows;
-use crate::image_gc::containers::{
-    self, ContainerGcPlan, ContainerGcPolicy, Failures, GcState, GcTrigger, Step, pod_states,
-};
-use crate::image_gc::cycle::ImageFs;
-use crate::image_gc::images::ImageList;
-use crate::image_gc::plan::{ImageGcPlan, Inputs, Reclaim, plan};
-use crate::image_gc::policy::ImageGcPolicy;
-use crate::image_gc::policy_report::{GcPolicy, PolicySources};
-use crate::image_gc::reason::Consequence;
-use crate::image_gc::uses::Uses;
 use crate::node::{KubeletNode, Needs};
 use anyhow::anyhow;
 use kq_answer::{Answer, Basis, Failure, Missing, MissingFact};
+use kq_eviction::Pressure;
+use kq_eviction::pressure_view::follows;
 use kq_facts::filesystems::FolderRole;
 use kq_facts::live::incomplete;
 use kq_facts::snapshot::PodSource;
+use kq_image_gc::containers::{
+    self, ContainerGcPlan, ContainerGcPolicy, Failures, GcState, GcTrigger, Step, pod_states,
+};
+use kq_image_gc::cycle::ImageFs;
+use kq_image_gc::images::ImageList;
+use kq_image_gc::plan::{ImageGcPlan, Inputs, Reclaim, plan};
+use kq_image_gc::policy::ImageGcPolicy;
+use kq_image_gc::policy_report::{GcPolicy, PolicySources};
+use kq_image_gc::reason::Consequence;
+use kq_image_gc::uses::Uses;
 use kq_k8s::pod::Pod;
 use serde::Serialize;
 use std::collections::BTreeSet;

@@ -2,14 +2,14 @@
 
 use super::pods::{NOT_QUERIED, ProbedPod, fill_in};
 use crate::node::KubeletNode;
-use crate::probe::subject::display_name;
-use crate::probe::worker::{PodFacts, State};
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_facts::runtime::{Container as Running, ContainerState};
 use kq_facts::workloads::effective_uid;
 use kq_k8s::nearest::nearest;
 use kq_k8s::pod::{Container, ContainerStatus, Pod, Probe, ProbeType};
+use kq_probe::subject::display_name;
+use kq_probe::worker::{PodFacts, State};
 
 /// Replaces the probes of a container by one.
 pub fn put(pod: &mut Pod, container: &str, kind: Option<ProbeType>, probe: Probe) {

@@ -1,8 +1,6 @@
 //! Pods with their IPs and sandboxes.
 
 use crate::node::KubeletNode;
-use crate::probe::lint::ProbeLint;
-use crate::probe::subject::display_name;
 use anyhow::anyhow;
 use kq_answer::{Failure, Missing, MissingFact};
 use kq_facts::live::adopt_uid;
@@ -13,6 +11,8 @@ use kq_k8s::defaults::apply_probe_defaults;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::manifest::{Note, NoteKind};
 use kq_k8s::pod::Pod;
+use kq_probe::lint::ProbeLint;
+use kq_probe::subject::display_name;
 use std::path::Path;
 
 /// The reason for an IP that the answer does not need.

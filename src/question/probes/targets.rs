@@ -5,14 +5,6 @@ use super::containers::{container_id, put, running};
 use super::pods::{ProbedPod, ProbedPods, Purpose, fill_in};
 use crate::edge::probe::run::{Ran, Wire};
 use crate::node::KubeletNode;
-use crate::probe::plan::{ProbePlan, plan};
-use crate::probe::report::{Outcome, ProbeReport, ProbeRun, ProbeVerdict, Sourced};
-use crate::probe::subject::{ContainerKind, Subject, SubjectError, select, subjects};
-use crate::probe::trace::{At, Changes, Trace, TraceAttempt, TraceStep};
-use crate::probe::worker::{PodFacts, Worker};
-use crate::probe::{
-    Conclusion, Job, JobFacts, ProbeResult, Target, Unsendable, grpc_user_agent, user_agent,
-};
 use anyhow::anyhow;
 use kq_answer::origin::Origin;
 use kq_answer::{Assumption, Basis, Failure, Missing, Warning, WarningCode, Worded};
@@ -22,6 +14,14 @@ use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Container, OsRefusal, Pod, Probe, ProbeType};
+use kq_probe::plan::{ProbePlan, plan};
+use kq_probe::report::{Outcome, ProbeReport, ProbeRun, ProbeVerdict, Sourced};
+use kq_probe::subject::{ContainerKind, Subject, SubjectError, select, subjects};
+use kq_probe::trace::{At, Changes, Trace, TraceAttempt, TraceStep};
+use kq_probe::worker::{PodFacts, Worker};
+use kq_probe::{
+    Conclusion, Job, JobFacts, ProbeResult, Target, Unsendable, grpc_user_agent, user_agent,
+};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;

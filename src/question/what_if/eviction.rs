@@ -1,12 +1,12 @@
 //! The pods that the eviction manager evicts.
 
 use super::pods::{PodEffects, Transition};
-use crate::eviction::{compare, observe};
 use crate::node::KubeletNode;
 use crate::question::admission::{AdmissionNode, start_pressure};
 use crate::question::eviction::{EvictionOptions, RankedNode};
 use crate::what_if::{OpenCause, PodResult};
 use kq_answer::{Basis, Failure};
+use kq_eviction::{compare, observe};
 use kq_facts::kubelet_config::Signal;
 use std::collections::{BTreeMap, BTreeSet};
 

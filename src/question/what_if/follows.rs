@@ -4,17 +4,17 @@ use super::described::Described;
 use super::pods::Transition;
 use super::state::NodeState;
 use crate::admission::qualified;
-use crate::eviction::{compare, observe};
-use crate::image_gc::plan::{Trigger, names};
 use crate::question::eviction::{EvictionOptions, RankedNode};
 use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
 use crate::what_if::{
     AllocatableChange, EvictionChange, ImageGcChange, PodOutcome, PodResult, WhatIfRule,
 };
 use kq_answer::{Finding, Subject};
+use kq_eviction::{compare, observe};
 use kq_facts::kubelet_config::Signal;
 use kq_facts::node::Node;
 use kq_facts::node_object::NodeObject;
+use kq_image_gc::plan::{Trigger, names};
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::pod::{Container, ResourceName};
 use kq_k8s::priority::is_static_pod;

@@ -2,7 +2,7 @@
 //! what is kept is bounded, and the portions in which a head comes make no difference to it.
 #![no_main]
 
-use kq::probe::http::{End, Progress, ResponseReader};
+use kq_probe::http::{End, Progress, ResponseReader};
 
 libfuzzer_sys::fuzz_target!(|input: (u8, bool, &[u8])| {
     let (step, resets, bytes) = input;

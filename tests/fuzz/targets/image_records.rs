@@ -5,8 +5,8 @@
 use kq_facts::image_records::ImageRecords;
 use kq_facts::runtime::Image;
 use kq_facts::timestamp::Timestamp;
-use kq::image_gc::cycle::Keys;
-use kq::image_gc::record::{key, record};
+use kq_image_gc::cycle::Keys;
+use kq_image_gc::record::{key, record};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Ok(records) = ImageRecords::parse(bytes) else { return };

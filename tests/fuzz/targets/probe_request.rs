@@ -3,7 +3,7 @@
 #![no_main]
 
 use kq_k8s::pod::{HttpGetAction, HttpHeader, IntOrString};
-use kq::probe::http::{Follow, build_request};
+use kq_probe::http::{Follow, build_request};
 
 libfuzzer_sys::fuzz_target!(|input: (&str, &str, &str, &str, Vec<Vec<u8>>)| {
     let (path, host, name, value, locations) = input;

@@ -7,11 +7,11 @@ use kq_k8s::duration::GoDuration;
 use kq_k8s::pod::Pod;
 use kq_k8s::defaults::apply_probe_defaults;
 use kq_k8s::validation::validate_probes;
-use kq::probe::lint::ProbeLint;
+use kq_probe::lint::ProbeLint;
 use kq_answer::Basis;
-use kq::probe::report::ProbeVerdict;
-use kq::probe::subject::subjects;
-use kq::probe::{JobFacts, Status, Target, plan, predicted_statuses};
+use kq_probe::report::ProbeVerdict;
+use kq_probe::subject::subjects;
+use kq_probe::{JobFacts, Status, Target, plan, predicted_statuses};
 use std::sync::Arc;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

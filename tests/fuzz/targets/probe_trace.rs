@@ -2,8 +2,8 @@
 //! written, and it can be simulated, with other settings too.
 #![no_main]
 
-use kq::probe::simulation::{WhatIf, simulate, table, wide};
-use kq::probe::trace::Trace;
+use kq_probe::simulation::{WhatIf, simulate, table, wide};
+use kq_probe::trace::Trace;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Ok(trace) = Trace::parse(bytes, &mut Vec::new()) else { return };

@@ -2,18 +2,18 @@
 //! read comes back from what is written.
 #![no_main]
 
-use kq::cgroup::cpu::WeightFormula;
-use kq::cgroup::live::compare::Rounding;
-use kq::cgroup::knowledge::Knowledge;
-use kq::cgroup::live::diff::{Context, diff};
-use kq::cgroup::live::motion::Motion;
-use kq::cgroup::live::place::{kubelet_roots, live_cgroups};
-use kq::cgroup::live::repair::{Ground, repair};
+use kq_cgroup::cpu::WeightFormula;
+use kq_cgroup::live::compare::Rounding;
+use kq_cgroup::knowledge::Knowledge;
+use kq_cgroup::live::diff::{Context, diff};
+use kq_cgroup::live::motion::Motion;
+use kq_cgroup::live::place::{kubelet_roots, live_cgroups};
+use kq_cgroup::live::repair::{Ground, repair};
 use kq_facts::pod_selector::Selection;
-use kq::cgroup::live::set_by::Writers;
-use kq::cgroup::live::which::{WhichSubject, lines, which};
-use kq::cgroup::live::{diff_view, show, show_view};
-use kq::cgroup::plan::{Plan, RuntimeFormula, plan};
+use kq_cgroup::live::set_by::Writers;
+use kq_cgroup::live::which::{WhichSubject, lines, which};
+use kq_cgroup::live::{diff_view, show, show_view};
+use kq_cgroup::plan::{Plan, RuntimeFormula, plan};
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::describe::{NodeSources, describe};
 use kq_facts::live::{adopt_uid, config_source, incomplete, live_sources, unknown_facts};
@@ -51,7 +51,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-type Roots = [(kq::cgroup::files::CgroupDriver, CgroupPath)];
+type Roots = [(kq_cgroup::files::CgroupDriver, CgroupPath)];
 
 fn look(tree: &CgroupTree, roots: &Roots, workloads: &Workloads) {
     let cases = [

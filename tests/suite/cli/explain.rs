@@ -1,7 +1,7 @@
 //! `kq cgroup explain`
 
 use super::{kq, matches};
-use kq::cgroup::explain::known_files;
+use kq_cgroup::explain::known_files;
 use snapbox::str;
 
 /// A value for each file that can be explained.

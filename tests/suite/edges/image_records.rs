@@ -3,11 +3,11 @@
 
 use kq::edge::image_records::{RecordFile, RecordFileError, read_records};
 use kq::edge::trust::NamedBy;
-use kq::image_gc::cycle::Keys;
-use kq::image_gc::record::{RecordError, record};
 use kq_facts::image_records::ImageRecords;
 use kq_facts::runtime::Image;
 use kq_facts::timestamp::Timestamp;
+use kq_image_gc::cycle::Keys;
+use kq_image_gc::record::{RecordError, record};
 use rustix::fs::{CWD, FileType, Mode};
 use std::fs;
 use std::io::{BufRead, BufReader};

@@ -3,7 +3,7 @@
 
 use crate::closed_port::ClosedPort;
 use kq::edge::probe::grpc::probe_grpc;
-use kq::probe::{Attempt, GrpcTarget, ProbeResult};
+use kq_probe::{Attempt, GrpcTarget, ProbeResult};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};

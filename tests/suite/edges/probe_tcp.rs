@@ -2,7 +2,7 @@
 
 use crate::closed_port::ClosedPort;
 use kq::edge::probe::dial::probe_tcp;
-use kq::probe::{Attempt, Cause, Phase, ProbeResult, ProbeTimeout, TcpTarget};
+use kq_probe::{Attempt, Cause, Phase, ProbeResult, ProbeTimeout, TcpTarget};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 

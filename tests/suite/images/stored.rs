@@ -2,7 +2,6 @@
 //! kept.
 
 use crate::cli::repository;
-use kq::image_gc::record::record;
 use kq_facts::filesystems::{Filesystem, FolderRole, NodeFolder};
 use kq_facts::image_records::ImageRecords;
 use kq_facts::kubelet_config::Source;
@@ -14,6 +13,7 @@ use kq_facts::runtime::{
 };
 use kq_facts::snapshot::{API_VERSION, HostRoot, KIND, RecordedConfig, Snapshot};
 use kq_facts::timestamp::Timestamp;
+use kq_image_gc::record::record;
 use serde_json::Value;
 use std::path::PathBuf;
 

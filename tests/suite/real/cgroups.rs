@@ -1,7 +1,7 @@
 //! The kernel's hierarchies, as the kubelet uses them.
 
-use kq::cgroup::files::CgroupVersion;
-use kq::cgroup::plan::controller;
+use kq_cgroup::files::CgroupVersion;
+use kq_cgroup::plan::controller;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

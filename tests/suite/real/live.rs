@@ -126,7 +126,7 @@ fn everything_matches(running: &Running<'_>) {
 }
 
 fn is_v2(running: &Running<'_>) -> bool {
-    running.node.cgroups.version == kq::cgroup::files::CgroupVersion::V2
+    running.node.cgroups.version == kq_cgroup::files::CgroupVersion::V2
 }
 
 fn text(path: &Path) -> String {

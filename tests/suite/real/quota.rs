@@ -2,11 +2,11 @@
 
 use super::cgroups::Hierarchies;
 use super::{must_be_root, skip};
-use kq::cgroup::files::{CgroupDriver, CgroupVersion};
-use kq::cgroup::live::apply::{Caution, CgroupFiles, Rollback, apply, check_all, roll_back};
-use kq::cgroup::live::compare::Rounding;
-use kq::cgroup::live::difference::{Difference, Verdict};
-use kq::cgroup::live::repair::{Ground, repair};
+use kq_cgroup::files::{CgroupDriver, CgroupVersion};
+use kq_cgroup::live::apply::{Caution, CgroupFiles, Rollback, apply, check_all, roll_back};
+use kq_cgroup::live::compare::Rounding;
+use kq_cgroup::live::difference::{Difference, Verdict};
+use kq_cgroup::live::repair::{Ground, repair};
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 
 const QUOTA: &str = "cpu.cfs_quota_us";

@@ -1,7 +1,7 @@
 //! The kubelet's requests to the runtime for containers and the sandbox.
 
 use super::{input, kubelet_cgroup};
-use kq::cgroup::container::{RuntimeResources, container_cgroups, sandbox_resources};
+use kq_cgroup::container::{RuntimeResources, container_cgroups, sandbox_resources};
 use kq_k8s::priority::is_critical_pod;
 use kq_k8s::qos::effective_qos_class;
 use serde_json::{Value, json};

@@ -1,11 +1,11 @@
 //! The collection of dead containers, sandboxes and log folders.
 
 use super::input::read;
-use kq::image_gc::containers::{
+use kq_facts::runtime::ContainerState;
+use kq_image_gc::containers::{
     Call, ContainerGcPlan, ContainerGcPolicy, FailedCall, Failures, GcContainer, GcPod, GcSandbox,
     GcState, GcTrigger, Remaining, Step, plan,
 };
-use kq_facts::runtime::ContainerState;
 use kq_k8s::duration::GoDuration;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! The CPU time that each leaf of a weight tree gets.
 
-use kq::cgroup::cpu_share::{Node, cpu_shares};
+use kq_cgroup::cpu_share::{Node, cpu_shares};
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
 use serde_json::{Map, Value, json};

@@ -3,7 +3,7 @@
 mod synchronize;
 
 use super::input;
-use kq::eviction::{
+use kq_eviction::{
     Crossing, Eviction, Layout, Observation, Observations, ReclaimFunction, Verdict,
     add_container_fs_thresholds, admit_under_pressure, compare, evict_pod, eviction_message,
     local_storage_checks, node_conditions, observe, reclaim_functions,

@@ -2,7 +2,7 @@
 
 use super::eviction::{layout, signal};
 use super::input;
-use kq::eviction::{DiskUnit, Figures, RankedPod, Ranking, rank_pods};
+use kq_eviction::{DiskUnit, Figures, RankedPod, Ranking, rank_pods};
 use kq_facts::kubelet_config::Signal;
 use kq_facts::stats_summary::PodStats;
 use kq_k8s::pod::Pod;

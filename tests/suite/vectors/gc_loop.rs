@@ -1,8 +1,8 @@
 //! The kubelet's loops of garbage collection, and the configuration of the one for images.
 
-use kq::image_gc::loops::{GcEvent, GcLoop};
-use kq::image_gc::policy::ImageGcPolicy;
 use kq_facts::kubelet_config::{CgroupMode, Source, ValidationError, effective, read, validate};
+use kq_image_gc::loops::{GcEvent, GcLoop};
+use kq_image_gc::policy::ImageGcPolicy;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::feature_gates::FeatureGates;
 use kq_k8s::version::KubeletVersion;

@@ -1,13 +1,13 @@
 //! `image_gc` and `image_gc_cycles`: cycles of image garbage collection, ties, and what belongs to them.
 
 use super::input::rules;
-use kq::image_gc::cycle::{
+use kq_facts::timestamp::Timestamp;
+use kq_image_gc::cycle::{
     AgeVerdict, Candidate, Collection, Cycle, GcInputs, ImageFs, ImageUser, ListedImage, Record,
     Records, SpaceVerdict, candidates, delete_unused_images, detect, garbage_collect, image_key,
     images_in_use, size_text, space_pass, ties,
 };
-use kq::image_gc::policy::ImageGcPolicy;
-use kq_facts::timestamp::Timestamp;
+use kq_image_gc::policy::ImageGcPolicy;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;
@@ -232,7 +232,7 @@ fn tied(input: &Value) -> Value {
     let mut outcomes = BTreeSet::new();
     let mut orders = vec![Vec::new()];
     for group in
-        ordered.chunk_by(|a, b| kq::image_gc::cycle::age_order(&a.record, &b.record).is_eq())
+        ordered.chunk_by(|a, b| kq_image_gc::cycle::age_order(&a.record, &b.record).is_eq())
     {
         orders = orders
             .iter()

@@ -1,11 +1,11 @@
 //! What the families of the kubelet's own cgroups read and describe alike.
 
 use super::input;
-use kq::cgroup::derivation::Derived;
-use kq::cgroup::files::{CgroupDriver, CgroupVersion};
-use kq::cgroup::name::{CgroupName, systemd_units};
-use kq::cgroup::resource_config::ResourceConfig;
-use kq::cgroup::settings::{CgroupSettings, MemoryReservationPolicy, SwapBehavior};
+use kq_cgroup::derivation::Derived;
+use kq_cgroup::files::{CgroupDriver, CgroupVersion};
+use kq_cgroup::name::{CgroupName, systemd_units};
+use kq_cgroup::resource_config::ResourceConfig;
+use kq_cgroup::settings::{CgroupSettings, MemoryReservationPolicy, SwapBehavior};
 use kq_k8s::pod::ResourceList;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
 //! The node's capacity, what is reserved and allocatable, and the cgroups that follow.
 
 use super::{input, kubelet_cgroup};
-use kq::cgroup::files::CgroupVersion;
-use kq::cgroup::name::CgroupName;
-use kq::cgroup::node::{NodeResources, kubepods_config, reserved_cgroups};
-use kq::cgroup::settings::CgroupSettings;
+use kq_cgroup::files::CgroupVersion;
+use kq_cgroup::name::CgroupName;
+use kq_cgroup::node::{NodeResources, kubepods_config, reserved_cgroups};
+use kq_cgroup::settings::CgroupSettings;
 use kq_facts::allocatable::{node_allocatable, reservations};
 use kq_facts::kubelet_config::{
     CgroupMode, EffectiveConfiguration, KubeletConfiguration, aggregate, effective, validate,
@@ -162,7 +162,7 @@ fn settings(
 ) -> CgroupSettings {
     let sizes = machine["hugepages"].as_array().into_iter().flatten().map(|pages| {
         let bytes = pages["page_size_kib"].as_i64().unwrap_or_default() * 1024;
-        kq::cgroup::files::page_size_text(bytes).expect("a page size")
+        kq_cgroup::files::page_size_text(bytes).expect("a page size")
     });
     CgroupSettings {
         rules: KubeletRules { gates },

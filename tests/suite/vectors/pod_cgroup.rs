@@ -1,7 +1,7 @@
 //! The cgroup of a pod.
 
 use super::{input, kubelet_cgroup};
-use kq::cgroup::pod::{effective_uid, pod_cgroup_name, pod_resource_config};
+use kq_cgroup::pod::{effective_uid, pod_cgroup_name, pod_resource_config};
 use kq_k8s::qos::effective_qos_class;
 use serde_json::{Value, json};
 

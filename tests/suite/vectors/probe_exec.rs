@@ -1,8 +1,8 @@
 //! Commands in containers: expansion, exit codes, output, timeouts.
 
 use super::digest::sha256;
-use kq::probe::{Attempt, ExecReply, ExecRequest, GrpcStatus, ProbeResult, exec_attempt, expand};
 use kq_k8s::pod::{EnvVar, ExecAction};
+use kq_probe::{Attempt, ExecReply, ExecRequest, GrpcStatus, ProbeResult, exec_attempt, expand};
 use serde_json::{Map, Value, json};
 
 pub fn answer(input: &Value) -> Value {

@@ -1,8 +1,8 @@
 //! How long a container may take to stop.
 
 use super::input::read;
-use kq::probe::grace_period::{GracePeriods, KillReason};
 use kq_k8s::pod::ProbeType;
+use kq_probe::grace_period::{GracePeriods, KillReason};
 use serde_json::{Value, json};
 
 pub fn answer(case: &Value) -> Value {

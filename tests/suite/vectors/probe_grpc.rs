@@ -2,9 +2,9 @@
 
 use super::probe_server::{Listener, fill_in, leave_out, whole_time};
 use kq::edge::probe::grpc::probe_grpc;
-use kq::probe::{grpc_target, grpc_user_agent};
 use kq_k8s::pod::GrpcAction;
 use kq_k8s::version::KubeletVersion;
+use kq_probe::{grpc_target, grpc_user_agent};
 use serde_json::{Value, json};
 use std::time::Instant;
 

@@ -1,8 +1,8 @@
 //! HTTP probes: the bytes of their requests, and what answers mean.
 
 use super::input;
-use kq::probe::http::build_request;
 use kq_k8s::pod::{ContainerPort, HttpGetAction};
+use kq_probe::http::build_request;
 use serde_json::{Value, json};
 
 mod response;

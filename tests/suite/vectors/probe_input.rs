@@ -1,13 +1,13 @@
 //! What the families about probes read alike.
 
 use super::input::read;
-use kq::probe::worker::{ContainerFacts, State};
-use kq::probe::{Attempt, ProbeResult};
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::feature_gates::{FeatureGates, Gate};
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::ProbeType;
 use kq_k8s::version::KubeletVersion;
+use kq_probe::worker::{ContainerFacts, State};
+use kq_probe::{Attempt, ProbeResult};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -3,9 +3,9 @@
 use super::input::{pod, read};
 use super::probe_input::{moment, rules, statuses};
 use super::probe_worker::verdict;
-use kq::probe::pod_status::{ContainerReadiness, Knowledge, started_and_ready, workers_of};
-use kq::probe::worker::PodFacts;
-use kq::probe::{ContainerId, ResultsCache};
+use kq_probe::pod_status::{ContainerReadiness, Knowledge, started_and_ready, workers_of};
+use kq_probe::worker::PodFacts;
+use kq_probe::{ContainerId, ResultsCache};
 use serde_json::{Value, json};
 
 pub fn answer(case: &Value) -> Value {

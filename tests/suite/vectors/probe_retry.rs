@@ -1,8 +1,8 @@
 //! Attempts, what they come to, and the event about it.
 
 use super::probe_input::{attempts, probe_type, rules};
-use kq::probe::{Conclusion, Verdict, unusable};
 use kq_k8s::pod::{Container, ObjectMeta, Probe};
+use kq_probe::{Conclusion, Verdict, unusable};
 use serde_json::{Value, json};
 
 pub fn answer(case: &Value) -> Value {

@@ -2,8 +2,8 @@
 
 use super::probe_server::{Listener, fill_in, leave_out, whole_time};
 use kq::edge::probe::dial::probe_tcp;
-use kq::probe::{Attempt, Cause, ProbeTimeout, tcp_target};
 use kq_k8s::pod::{ContainerPort, TcpSocketAction};
+use kq_probe::{Attempt, Cause, ProbeTimeout, tcp_target};
 use serde_json::{Value, json};
 use std::time::Instant;
 

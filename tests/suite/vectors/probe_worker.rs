@@ -2,8 +2,8 @@
 
 use super::input::{pod, read};
 use super::probe_input::{attempts, moment, probe_type, rules, statuses};
-use kq::probe::worker::{Begun, Call, PodFacts, StepFacts, Worker};
-use kq::probe::{Attempt, Conclusion, ContainerId, ResultsCache, Verdict};
+use kq_probe::worker::{Begun, Call, PodFacts, StepFacts, Worker};
+use kq_probe::{Attempt, Conclusion, ContainerId, ResultsCache, Verdict};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;

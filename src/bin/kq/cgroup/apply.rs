@@ -8,9 +8,9 @@ use crate::write;
 use crate::write::confirm;
 use anyhow::anyhow;
 use kq::action::cgroup::CgroupApply;
-use kq::cgroup::live::apply::{Event, Outcome};
-use kq::cgroup::live::apply_report::{CgroupChange, event_line, steps_table};
-use kq::cgroup::live::repair::{Repair, Step};
+use kq_cgroup::live::apply::{Event, Outcome};
+use kq_cgroup::live::apply_report::{CgroupChange, event_line, steps_table};
+use kq_cgroup::live::repair::{Repair, Step};
 use std::path::PathBuf;
 
 /// Write the planned values where the kernel differs

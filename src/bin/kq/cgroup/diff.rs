@@ -8,11 +8,11 @@ use crate::pod_args::PodsArgs;
 use crate::source_args::SourceArgs;
 use crate::write;
 use kq::action::cgroup::settled;
-use kq::cgroup::live::diff_report::CgroupDiff;
-use kq::cgroup::live::diff_view;
 use kq::node::{FactKey, Needs};
 use kq::question::cgroup::Compared;
 use kq::question::pod_selectors::PodSelectors;
+use kq_cgroup::live::diff_report::CgroupDiff;
+use kq_cgroup::live::diff_view;
 use std::path::Path;
 
 /// Compare the plan with the kernel's cgroup values

@@ -2,7 +2,7 @@
 
 use crate::exit::{Code, Failure};
 use crate::output_format::{OutputFormat, formats};
-use kq::cgroup::explain::{Explanation, explain};
+use kq_cgroup::explain::{Explanation, explain};
 use kq_output::terminal::plain;
 
 /// Explain the meaning and the possible origin of a value in a cgroup file

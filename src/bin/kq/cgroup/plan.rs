@@ -4,8 +4,8 @@ use super::plan_args::{PlanArgs, code, write_problems};
 use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats_with};
 use crate::write;
-use kq::cgroup::report::CgroupPlan;
-use kq::cgroup::view;
+use kq_cgroup::report::CgroupPlan;
+use kq_cgroup::view;
 use std::mem::ManuallyDrop;
 
 /// Show every cgroup value that pods get on a node, with its arithmetic

@@ -8,8 +8,8 @@ use crate::source_args::SourceArgs;
 use crate::write;
 use anyhow::anyhow;
 use kq::action::cgroup::{CgroupRollback, read_rollback};
-use kq::cgroup::live::apply_report::rollback_table;
 use kq::node::{FactKey, Needs};
+use kq_cgroup::live::apply_report::rollback_table;
 
 /// Restore the values that kq cgroup apply changed
 ///

@@ -5,8 +5,8 @@ use crate::exit::{Code, Failure, tell};
 use crate::node_args::RootArgs;
 use crate::output_format::{OutputFormat, formats_with};
 use crate::source_args::{SourceArgs, WatchArgs};
-use kq::cgroup::live::show::show;
-use kq::cgroup::live::show_view;
+use kq_cgroup::live::show::show;
+use kq_cgroup::live::show_view;
 
 /// Show the cgroups of this node with the names of pods and containers
 ///

@@ -5,7 +5,7 @@ use crate::exit::{Code, Failure, tell};
 use crate::node_args::RootArgs;
 use crate::output_format::{OutputFormat, formats_with};
 use crate::source_args::SourceArgs;
-use kq::cgroup::live::throttling::{ThrottlingRanking, table, throttling};
+use kq_cgroup::live::throttling::{ThrottlingRanking, table, throttling};
 
 /// Rank the containers of this node by CPU throttling
 ///

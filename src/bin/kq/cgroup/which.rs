@@ -7,10 +7,10 @@ use crate::output_format::{OutputFormat, formats_with};
 use crate::source_args::SourceArgs;
 use crate::write;
 use anyhow::anyhow;
-use kq::cgroup::live::which::{WhichError, WhichSubject, lines, which};
 use kq::edge::host::{has_process, host_root};
 use kq::node::{FactKey, Needs};
 use kq::question::cgroup::LiveTree;
+use kq_cgroup::live::which::{WhichError, WhichSubject, lines, which};
 
 /// Find the pod and container of a process, a cgroup or a container ID
 ///

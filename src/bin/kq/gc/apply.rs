@@ -10,7 +10,7 @@ use crate::write;
 use crate::write::confirm;
 use anyhow::anyhow;
 use kq::action::image_gc::apply::{Event, Prepared, RemovalOptions, prepare};
-use kq::image_gc::apply_report::{ImageGcApply, summary_line};
+use kq_image_gc::apply_report::{ImageGcApply, summary_line};
 use regex::Regex;
 
 /// Remove the images that dry-run lists

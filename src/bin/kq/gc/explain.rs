@@ -4,12 +4,12 @@ use super::question::{GcNodeArgs, UsageArgs, write_notes};
 use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats, formats_with};
 use crate::source_args::WatchArgs;
-use kq::image_gc::images::{ImageList, table, wide};
-use kq::image_gc::{disk, explain};
 use kq::question::image_gc::explain::{
     image_disk, image_disk_needs, image_story, image_story_needs,
 };
 use kq::question::image_gc::{image_list, image_list_needs};
+use kq_image_gc::images::{ImageList, table, wide};
+use kq_image_gc::{disk, explain};
 
 /// Explain the state and fate of one image, or the disk that holds the images
 ///

@@ -5,9 +5,9 @@ use crate::exit::{Code, Failure, warn};
 use crate::write;
 use anyhow::anyhow;
 use kq::action::image_gc::record::{RecordOptions, record_images};
-use kq::image_gc::record::LONGEST_GAP;
 use kq::node::Needs;
 use kq_facts::image_records::{ImageRecord, ImageRecords};
+use kq_image_gc::record::LONGEST_GAP;
 use kq_k8s::duration::GoDuration;
 use std::time::Duration;
 

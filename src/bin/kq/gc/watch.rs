@@ -9,7 +9,7 @@ use crate::source_args::parse_interval;
 use crate::write;
 use anyhow::anyhow;
 use kq::action::image_gc::watch::{Event, WatchOptions, watch};
-use kq::image_gc::loops::{Pass, pass_lines};
+use kq_image_gc::loops::{Pass, pass_lines};
 use std::time::Duration;
 
 /// Run the kubelet's garbage-collection loop and report each pass

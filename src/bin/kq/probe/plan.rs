@@ -5,9 +5,9 @@ use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::PodArgs;
 use kq::action::probes::PodChoice;
-use kq::probe::plan;
 use kq::question::probes::{ProbeSelection, Purpose, Targets};
 use kq_k8s::pod::ProbeType;
+use kq_probe::plan;
 
 /// Show the requests that the kubelet will send, and when they have consequences
 ///

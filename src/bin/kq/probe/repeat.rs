@@ -6,9 +6,9 @@ use crate::output_format::OutputFormat;
 use crate::write;
 use anyhow::anyhow;
 use kq::action::probes::{Event, Repetition, RoundResult, repeat};
-use kq::probe::view::round_line;
 use kq::question::probes::Targets;
 use kq_k8s::duration::GoDuration;
+use kq_probe::view::round_line;
 
 /// The flags that repeat probes.
 #[derive(Clone, Debug, clap::Args)]

@@ -9,11 +9,11 @@ use crate::pod_args::{LabelArgs, PodArgs};
 use crate::write;
 use anyhow::anyhow;
 use kq::action::probes::{PodChoice, ProbeChoice, compare, run_once};
-use kq::probe::ad_hoc::{self, AdHocError};
-use kq::probe::report::{ProbeRun, ProbeVerdict};
-use kq::probe::view;
 use kq::question::probes::{ProbeSelection, Targets};
 use kq_k8s::pod::ProbeType;
+use kq_probe::ad_hoc::{self, AdHocError};
+use kq_probe::report::{ProbeRun, ProbeVerdict};
+use kq_probe::view;
 
 /// Probe a container now, as the kubelet does, and explain the result
 ///

@@ -4,11 +4,11 @@ use crate::exit::{Code, Failure, tell, tell_all};
 use crate::output_format::{OutputFormat, formats};
 use anyhow::Context;
 use kq::edge::input::{read_input, shown};
-use kq::probe::simulation::{WhatIf, simulate, table, wide};
-use kq::probe::trace::Trace;
 use kq_answer::Warning;
 use kq_k8s::feature_gates::{FeatureGateProblem, parse_flag};
 use kq_k8s::version::KubeletVersion;
+use kq_probe::simulation::{WhatIf, simulate, table, wide};
+use kq_probe::trace::Trace;
 
 /// Replay a sequence of probe results through the kubelet's worker
 ///

@@ -2,8 +2,8 @@
 
 use super::socket::Socket;
 use super::{Hop, Run, Stage, tls};
-use crate::probe::http::{End, Progress};
-use crate::probe::{MAX_OUTPUT_BYTES, Phase};
+use kq_probe::http::{End, Progress};
+use kq_probe::{MAX_OUTPUT_BYTES, Phase};
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;

@@ -3,12 +3,12 @@
 
 use super::socket::{Broken, Socket};
 use super::{Hop, Run, Stage};
-use crate::probe::http::{End, H2Request, slurped_bytes};
-use crate::probe::{Attempt, Cause, FrameScan, MAX_OUTPUT_BYTES, Phase, http2_error_name};
 use bytes::Bytes;
 use h2::client::{Builder, Connection};
 use http::{HeaderName, HeaderValue, Request, Response, Uri, Version};
 use kq_k8s::go_text::quote_bytes;
+use kq_probe::http::{End, H2Request, slurped_bytes};
+use kq_probe::{Attempt, Cause, FrameScan, MAX_OUTPUT_BYTES, Phase, http2_error_name};
 use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};

@@ -1,7 +1,7 @@
 //! An HTTP probe on the wire (`DoHTTPProbe`, `pkg/probe/http/http.go`, over Go's `net/http` client).
 //!
 //! One time covers everything: connecting, TLS, redirects and the body. What is sent and what an answer
-//! means is decided in [`crate::probe::http`].
+//! means is decided in [`kq_probe::http`].
 
 mod exchange;
 mod http2;
@@ -10,10 +10,10 @@ mod tls;
 
 use super::dial::{connect, look_up, read_address};
 use super::run::Stopwatch;
-use crate::probe::http::{
+use kq_probe::http::{
     End, Follow, HttpProbeRequest, Prepared, ResponseError, ResponseReader, body_failed, verdict,
 };
-use crate::probe::{Attempt, Cause, DialHost, Exchange, Phase, PhaseTime, ProbeTimeout};
+use kq_probe::{Attempt, Cause, DialHost, Exchange, Phase, PhaseTime, ProbeTimeout};
 use socket::Socket;
 use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};

@@ -3,7 +3,7 @@
 
 use crate::edge::probe::as_go::errno_text;
 use crate::edge::probe::dial::close;
-use crate::probe::http::End;
+use kq_probe::http::End;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;

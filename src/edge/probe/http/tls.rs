@@ -2,7 +2,7 @@
 //! errors have the texts of Go's `crypto/tls`.
 
 use super::socket::Socket;
-use crate::probe::http::End;
+use kq_probe::http::End;
 use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{

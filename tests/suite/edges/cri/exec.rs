@@ -3,7 +3,7 @@
 use super::fake::{Answers, Server};
 use kq::edge::cri::{CriSession, ExecRuntime, v1};
 use kq::edge::probe::run::probe_exec;
-use kq::probe::{Attempt, Cause, ExecRequest, Phase, ProbeResult};
+use kq_probe::{Attempt, Cause, ExecRequest, Phase, ProbeResult};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;

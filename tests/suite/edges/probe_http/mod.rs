@@ -2,9 +2,9 @@
 //! the kubelet says.
 
 use kq::edge::probe::http::probe_http;
-use kq::probe::http::build_request;
-use kq::probe::{Attempt, Cause, MAX_OUTPUT_BYTES, Phase, ProbeResult, ProbeTimeout};
 use kq_k8s::pod::{HttpGetAction, IntOrString};
+use kq_probe::http::build_request;
+use kq_probe::{Attempt, Cause, MAX_OUTPUT_BYTES, Phase, ProbeResult, ProbeTimeout};
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::thread::{sleep, spawn};

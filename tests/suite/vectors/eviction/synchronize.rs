@@ -1,7 +1,7 @@
 //! Cycle after cycle, with every way that chance may take.
 
 use super::{conditions_out, configured, event, eviction_out, function_out, input, layout, one_of};
-use kq::eviction::{
+use kq_eviction::{
     AfterReclaim, Alternative, Cycle, CycleInput, EvictionSetup, ManagerState, Outcome,
     StatsAfterReclaim, Verdict, synchronize,
 };
@@ -97,7 +97,7 @@ fn starved(mut step: Value, taken: &Alternative, pods: &[&Pod], raw: &[Value]) -
     step
 }
 
-fn evicted(step: &mut Value, pod: &Pod, raw: &Value, eviction: &kq::eviction::Eviction) {
+fn evicted(step: &mut Value, pod: &Pod, raw: &Value, eviction: &kq_eviction::Eviction) {
     let (event, kill) = eviction_out(pod, raw, eviction);
     push(step, "events", event);
     push(step, "kills", kill);

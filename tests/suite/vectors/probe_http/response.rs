@@ -6,9 +6,9 @@ use super::super::probe_server::{Listener, fill_in, leave_out, whole_time};
 use super::server::Server;
 use crate::closed_port::ClosedPort;
 use kq::edge::probe::http::probe_http;
-use kq::probe::http::build_request;
-use kq::probe::{Attempt, ProbeResult, ProbeTimeout};
 use kq_k8s::pod::HttpGetAction;
+use kq_probe::http::build_request;
+use kq_probe::{Attempt, ProbeResult, ProbeTimeout};
 use serde_json::{Value, json};
 use std::time::Instant;
 

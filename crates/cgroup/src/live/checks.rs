@@ -1,0 +1,246 @@
+//! The checks of a node's cgroups and of their sources: one finding each. Pure: decides from gathered facts.
+//!
+//! * [`sources`]: kubelet, configuration, Node object, pods, container runtime.
+//! * [`layout`]: cgroup version, driver, the tree, and what is left over in it.
+//! * [`cpu`]: limits too small for the kernel, and the weight of all pods against the system's.
+//! * [`state`]: swap, drifting values, the kubelet's own files.
+//!
+//! An undecided check is [`Severity::Unknown`] with the reason and the flag that supplies the fact.
+
+pub mod cpu;
+pub mod layout;
+pub mod sources;
+pub mod state;
+#[cfg(test)]
+mod tests;
+
+use crate::files::CgroupDriver;
+use kq_answer::{Basis, Finding, Severity, Subject, Warning, answer};
+use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
+use kq_facts::describe::ConfigSource;
+use kq_facts::node::{Node, NodeFact, NodeFacts};
+use kq_facts::snapshot::Snapshot;
+use kq_facts::workloads::Workloads;
+use kq_k8s::manifest::LoadedPod;
+use kq_k8s::pod::Pod;
+use kq_output::metrics::Metrics;
+use serde::Serialize;
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What to do where the tree could not be read.
+const READ_TREE: &str = "run kq on the node as root, or name the node's root with --host-root DIR";
+
+/// What to do where the configuration is unknown.
+const GIVE_CONFIG: &str = "give it with --kubelet-config FILE";
+
+/// What is said where the configuration is unknown; the check of the source says why.
+const NO_CONFIG: &str = "the kubelet's configuration is not known";
+
+/// What is said where the pods are unknown; the check of the source says why.
+const NO_PODS: &str = "the pods of the node are not known";
+
+/// What is said where nothing of the kubelet is in the tree.
+const NO_ROOT: &str = "there is no cgroup of all pods";
+
+/// What to do there.
+const OTHER_ROOT: &str = "start the kubelet; for another cgroupRoot, use --cgroup-root PATH";
+
+/// What to do where the pods are unknown.
+const GIVE_PODS: &str = "give them with --pods FILE, or name an API server with --kubeconfig FILE";
+
+/// The input of the checks.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckInput<'a> {
+    /// What was gathered.
+    pub snapshot: &'a Snapshot,
+    /// The node, described.
+    pub node: &'a Node,
+    /// The kubelet's configuration, without the flags of kq that speak of single fields.
+    pub config: &'a ConfigSource,
+    /// A file with the Node object that was named, which goes before the one that was found.
+    pub node_file: Option<&'a str>,
+    /// Where the cgroup of all pods may be under each driver.
+    pub roots: &'a [(CgroupDriver, CgroupPath)],
+    pub pods: &'a [LoadedPod],
+    /// The names.
+    pub workloads: &'a Workloads,
+    /// Why the pods may not be all of the node.
+    pub incomplete: Option<&'a str>,
+    /// How many values compare how with the plan; or why they could not be compared.
+    pub compared: &'a Result<BTreeMap<String, usize>, String>,
+    /// The UIDs of the pods that come or go.
+    pub changing: &'a BTreeSet<String>,
+}
+
+/// The result of a check. Its facts have a `state`; the meaning of the others depends on it.
+pub type Check = Finding;
+
+fn ok(id: &'static str, found: impl Into<String>) -> Check {
+    Finding::new(Severity::Ok, id, Subject::Node, found).with(json!({ "state": "ok" }))
+}
+
+fn warn(id: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Check {
+    Finding::new(Severity::Warning, id, Subject::Node, found).advise(advice)
+}
+
+fn fail(id: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Check {
+    Finding::new(Severity::Error, id, Subject::Node, found).advise(advice)
+}
+
+fn unknown(id: &'static str, reason: impl Into<String>, advice: impl Into<String>) -> Check {
+    let reason = reason.into();
+    let facts = json!({ "state": "unknown", "reason": reason });
+    Finding::new(Severity::Unknown, id, Subject::Node, reason).with(facts).advise(advice)
+}
+
+/// Makes all checks, in the order in which they are shown.
+pub fn checks(examined: CheckInput<'_>) -> Vec<Check> {
+    vec![
+        sources::kubelet(examined),
+        sources::configuration(examined),
+        sources::node_object(examined),
+        sources::pods(examined),
+        sources::runtime(examined),
+        layout::version(examined),
+        layout::driver(examined),
+        layout::tree(examined),
+        layout::orphans(examined),
+        cpu::limits(examined),
+        cpu::weight(examined),
+        state::swap(examined),
+        state::values(examined),
+        state::files(examined),
+    ]
+}
+
+impl<'a> CheckInput<'a> {
+    /// Returns the cgroup tree, or why it could not be read.
+    fn tree(&self) -> Result<&'a CgroupTree, String> {
+        let cgroups = &self.snapshot.cgroups;
+        cgroups
+            .value()
+            .ok_or_else(|| format!("the cgroup tree could not be read: {}", cgroups.reason()))
+    }
+
+    /// Returns the cgroups of all pods that are there, each with the driver that names it so.
+    fn present(&self, tree: &CgroupTree) -> Vec<(CgroupDriver, &'a CgroupPath)> {
+        let mut seen = BTreeSet::new();
+        let roots = self.roots.iter().filter(|(_, root)| tree.get(root).is_some());
+        // Without cgroups per class of pods, both drivers have the same.
+        roots.filter(|(_, root)| seen.insert(root)).map(|(driver, root)| (*driver, root)).collect()
+    }
+
+    /// Returns true if the kubelet's configuration is known as a whole.
+    fn knows_config(&self) -> bool {
+        self.config.value.is_object()
+    }
+
+    /// Returns where the kubelet's configuration is from.
+    fn config_source(&self) -> String {
+        if let Some(found) = &self.snapshot.kubelet_config.found {
+            return found.source.clone();
+        }
+        let origins: BTreeSet<String> =
+            self.config.origins.values().map(ToString::to_string).collect();
+        match origins.is_empty() {
+            true => "--kubelet-config".to_owned(),
+            false => origins.into_iter().collect::<Vec<_>>().join(", "),
+        }
+    }
+
+    /// Returns a fact about the node.
+    fn fact(&self, name: &str) -> Option<&'a NodeFact> {
+        self.node.facts.0.iter().find(|fact| fact.name == name)
+    }
+
+    /// Returns the source of a fact about the node; `None`: it is unknown.
+    fn said_by(&self, name: &str) -> Option<String> {
+        let fact = self.fact(name).filter(|fact| fact.origin.is_given());
+        fact.map(|fact| fact.origin.to_string())
+    }
+
+    /// Walks over the pods that have not ended.
+    fn active_pods(&self) -> impl Iterator<Item = &'a Pod> {
+        let ended = |pod: &Pod| matches!(pod.status.phase.as_str(), "Succeeded" | "Failed");
+        self.pods.iter().map(|loaded| &loaded.pod).filter(move |pod| !ended(pod))
+    }
+}
+
+/// Returns the first few of many, and the number of the others.
+fn first_of(names: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// Returns a number of things: `1 pod`, `2 pods`.
+fn count(number: usize, one: &str) -> String {
+    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The checks of a node as a value: what `-o json` and `-o yaml` print.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeChecks {
+    /// How many findings there are of each severity.
+    pub summary: BTreeMap<String, usize>,
+    /// The checks.
+    pub items: Vec<Check>,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
+}
+
+answer!("NodeChecks", NodeChecks, NodeChecks::metrics);
+
+impl NodeChecks {
+    fn metrics(&self, metrics: &mut Metrics) {
+        let word = |severity: Severity| severity.to_string().to_lowercase();
+        let count = |severity: Severity| {
+            let count = self.items.iter().filter(|it| it.severity == severity).count();
+            (vec![("severity", word(severity))], i32::try_from(count).ok())
+        };
+        metrics.gauge(
+            "kq_doctor_findings",
+            "Findings of kq doctor by severity",
+            [Severity::Error, Severity::Unknown, Severity::Warning, Severity::Ok].map(count),
+        );
+        let findings = self.items.iter().filter(|it| it.severity != Severity::Ok);
+        metrics.gauge(
+            "kq_doctor_finding",
+            "A finding of kq doctor that is not OK",
+            findings.map(|it| {
+                let subject = it.subject.to_string();
+                (
+                    vec![
+                        ("severity", word(it.severity)),
+                        ("rule", it.id.clone()),
+                        ("subject", subject),
+                    ],
+                    Some(1),
+                )
+            }),
+        );
+    }
+
+    /// Puts checks together with what they rest on.
+    pub fn new(node: &NodeFacts, items: Vec<Check>, warnings: Vec<Warning>) -> Self {
+        let mut basis = Basis { facts: node.into(), ..Basis::default() };
+        basis.warn_all(warnings);
+        Self { summary: Severity::count(&items), items, basis }
+    }
+
+    /// Returns true if anything is wrong.
+    pub fn has_failed(&self) -> bool {
+        self.items.iter().any(|check| check.severity == Severity::Error)
+    }
+
+    /// Returns true if the result of a check is unknown.
+    pub fn is_incomplete(&self) -> bool {
+        self.items.iter().any(|check| check.severity == Severity::Unknown)
+    }
+}

@@ -1,0 +1,103 @@
+//! Memory QoS of a container: `memory.min`, `memory.low` and `memory.high`.
+//!
+//! Mirrors the memory QoS part of `generateLinuxContainerResources` in
+//! `pkg/kubelet/kuberuntime/kuberuntime_container_linux.go`, read in 1.36.2 and 1.32; pinned by the
+//! vectors `container_cgroup.jsonl`.
+
+use crate::derivation::{Derived, Step};
+use crate::rule::Rule;
+use crate::settings::{CgroupSettings, MemoryReservationPolicy};
+use kq_answer::cgroup_fact::CgroupFact;
+use kq_facts::cgroup_file::CgroupFile;
+use kq_k8s::pod::{ResourceName, ResourceRequirements};
+use kq_k8s::qos::QosClass;
+use kq_k8s::quantity::Quantity;
+use std::collections::BTreeMap;
+
+type Unified = BTreeMap<&'static str, Derived<String>>;
+
+/// Returns the files of a container, and those whose text depends on a fact that is not known.
+///
+/// Only the container's own request and limit count, not the pod's.
+pub fn memory_qos(
+    own: &ResourceRequirements,
+    class: QosClass,
+    settings: &CgroupSettings,
+) -> (Unified, Option<(&'static str, CgroupFact)>) {
+    let request = own.requests.get(&ResourceName::Memory).map_or(0, Quantity::value);
+    let limit = own.limits.get(&ResourceName::Memory).map_or(0, Quantity::value);
+    let mut unified = reservation(request, class, settings);
+    if request == limit {
+        return (unified, None);
+    }
+    let (top, top_is) = if limit != 0 {
+        (limit, "limit")
+    } else {
+        match settings.node_allocatable.get(&ResourceName::Memory).map(Quantity::value) {
+            Some(allocatable) => (allocatable.max(0), "allocatable"),
+            None => {
+                return (
+                    unified,
+                    Some((CgroupFile::MemoryHigh.v2_name(), CgroupFact::MemoryCapacity)),
+                );
+            }
+        }
+    };
+    if top != 0 {
+        let high = memory_high(request, top, settings);
+        if high != 0 && high > request {
+            let step = Step::MemoryHigh {
+                request,
+                top,
+                top_is,
+                factor: settings.memory_throttling_factor,
+                page_size: settings.page_size,
+                high,
+            };
+            unified
+                .insert(CgroupFile::MemoryHigh.v2_name(), Derived::new(high.to_string(), [step]));
+        }
+    }
+    (unified, None)
+}
+
+fn reservation(request: i64, class: QosClass, settings: &CgroupSettings) -> Unified {
+    let one = |file, rule: Rule| {
+        let because = [Step::Units { units: request, unit: "bytes" }, rule.into()];
+        Unified::from([(file, Derived::new(request.to_string(), because))])
+    };
+    if !settings.rules.memory_reservation_policies() {
+        return match request {
+            0 => Unified::new(),
+            _ => one(CgroupFile::MemoryMin.v2_name(), Rule::MemoryQosWithoutPolicy),
+        };
+    }
+    match settings.memory_reservation_policy {
+        MemoryReservationPolicy::TieredReservation if request != 0 => match class {
+            QosClass::Guaranteed => {
+                one(CgroupFile::MemoryMin.v2_name(), Rule::GuaranteedReservation)
+            }
+            QosClass::Burstable | QosClass::BestEffort => {
+                one(CgroupFile::MemoryLow.v2_name(), Rule::TieredReservation)
+            }
+        },
+        _ => {
+            let rule = match settings.memory_reservation_policy {
+                MemoryReservationPolicy::None => Rule::NoMemoryReservation,
+                MemoryReservationPolicy::TieredReservation => Rule::NoMemoryRequest,
+            };
+            let zero = || Derived::new("0".to_owned(), [rule.into()]);
+            Unified::from([
+                (CgroupFile::MemoryMin.v2_name(), zero()),
+                (CgroupFile::MemoryLow.v2_name(), zero()),
+            ])
+        }
+    }
+}
+
+/// In the same floats as the kubelet, each operation on its own.
+fn memory_high(request: i64, top: i64, settings: &CgroupSettings) -> i64 {
+    let (request, top) = (request as f64, top as f64);
+    let bytes = (request + (top - request) * settings.memory_throttling_factor).floor();
+    ((bytes / settings.page_size as f64) as i64).wrapping_mul(settings.page_size)
+}

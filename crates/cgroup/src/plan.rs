@@ -1,0 +1,318 @@
+//! Every cgroup value of a node for a set of pods: the tree of cgroups, top down.
+
+use crate::container::ContainerKind;
+use crate::cpu::{WeightFormula, limits_reservations};
+use crate::files::{CgroupDriver, FileValue};
+use crate::knowledge::{Knowledge, Unknown};
+use crate::name::CgroupNameError;
+use crate::node::EnforceError;
+use crate::planner::Planner;
+use crate::pod::pinned_containers;
+use crate::resource_config::{ExplainedFile, Property};
+use crate::rule::Rule;
+use crate::settings::CgroupSettings;
+use kq_answer::cgroup_fact::CgroupFact;
+use kq_answer::warning::Warning;
+use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::checkpoint::cpu_manager::CpuState;
+use kq_facts::node::Node;
+use kq_facts::pod_selector::Selection;
+use kq_facts::workloads::effective_uid;
+use kq_k8s::manifest::LoadedPod;
+use kq_k8s::pod::{Container, ContainerStatus, Pod};
+use kq_k8s::qos::QosClass;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// What containers get from their low-level runtime depends on its version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RuntimeFormula {
+    /// The formula with which it turns shares into a weight.
+    pub formula: WeightFormula,
+    /// It is assumed.
+    pub assumed: bool,
+    /// It limits reservations of huge pages too, as runc does from 1.1.10 on.
+    pub limits_reservations: bool,
+}
+
+impl RuntimeFormula {
+    /// Returns what runtimes with this formula do; all but the oldest limit reservations.
+    pub const fn new(formula: WeightFormula, assumed: bool) -> Self {
+        Self { formula, assumed, limits_reservations: true }
+    }
+
+    /// Returns what a runtime does; `None` when its formula is not known.
+    pub fn of_runtime(name: &str, version: &str) -> Option<Self> {
+        let formula = WeightFormula::of_runtime(name, version)?;
+        let limits_reservations = limits_reservations(name, version);
+        Some(Self { formula, assumed: false, limits_reservations })
+    }
+}
+
+/// The planned cgroups of one node.
+#[derive(Clone, Debug)]
+pub struct Plan<'p> {
+    /// What the arithmetic knew about the node.
+    pub settings: CgroupSettings,
+    /// kubepods with everything below it, then the reserved cgroups.
+    pub roots: Vec<PlannedCgroup<'p>>,
+    /// Pods that have ended and have no cgroup any more.
+    pub ended: Vec<&'p Pod>,
+    /// What is known of what the values rest on; at first everything is taken for known.
+    pub knowledge: Knowledge,
+    /// What an operator should know about single pods.
+    pub warnings: Vec<Warning>,
+}
+
+/// One cgroup and what is written to it.
+#[derive(Clone, Debug)]
+pub struct PlannedCgroup<'p> {
+    pub owner: Owner<'p>,
+    /// The path below the root of the hierarchy.
+    pub path: String,
+    /// The files, in the order of their controllers.
+    pub files: Vec<ExplainedFile>,
+    /// The properties requested from systemd, if the kubelet uses it.
+    pub unit: Option<SystemdUnit>,
+    /// Files whose text depends on a fact that is not known.
+    pub missing: Vec<(Cow<'static, str>, CgroupFact)>,
+    /// What would be written to these files if the facts were what stands in for them.
+    pub withheld: Vec<ExplainedFile>,
+    /// The cgroups in it.
+    pub children: Vec<Self>,
+}
+
+/// A slice and the properties that the kubelet asks systemd to set on it.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
+pub struct SystemdUnit {
+    /// The unit's name.
+    pub unit: String,
+    /// The slice that it is in.
+    pub parent: String,
+    /// The properties; the largest number is `infinity`.
+    pub properties: BTreeMap<&'static str, Property>,
+}
+
+/// The owner of a cgroup.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Owner<'p> {
+    /// All pods together, or what a field of the configuration reserves for the system.
+    Node {
+        /// `kubepods`, `systemReserved` or `kubeReserved`.
+        part: &'static str,
+    },
+    /// The pods of one class.
+    Qos(QosClass),
+    Pod(&'p Pod, QosClass),
+    Container {
+        pod: &'p Pod,
+        /// The pod's class.
+        class: QosClass,
+        /// How it is treated.
+        kind: ContainerKind,
+        name: &'p str,
+        container: &'p Container,
+        /// Its status: a regular container's, or else an init container's, or else an ephemeral one's.
+        status: Option<&'p ContainerStatus>,
+        /// It has CPUs of its own.
+        pinned: bool,
+    },
+}
+
+/// Why nothing can be planned on a node.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PlanError {
+    /// A name has no path under the driver.
+    #[error("{field} {given:?} does not work with the {driver} driver")]
+    Name {
+        /// The field of the configuration that the name follows from.
+        field: String,
+        /// Its value.
+        given: String,
+        driver: CgroupDriver,
+        /// The kubelet's words.
+        #[source]
+        error: CgroupNameError,
+    },
+    /// A reserved cgroup cannot be enforced.
+    #[error("the kubelet refuses this configuration")]
+    Enforce(#[from] EnforceError),
+}
+
+/// Plans the cgroups of a node for pods.
+///
+/// # Errors
+///
+/// Fails where the kubelet stops or panics because of the node's configuration.
+pub fn plan<'p>(
+    pods: &'p [LoadedPod],
+    node: &Node,
+    formula: RuntimeFormula,
+) -> Result<Plan<'p>, PlanError> {
+    let (active, ended): (Vec<&Pod>, Vec<&Pod>) =
+        pods.iter().map(|loaded| &loaded.pod).partition(|pod| is_active(pod));
+    let planner = Planner { node, settings: CgroupSettings::of(node), formula };
+    let mut warnings = Vec::new();
+    let mut roots = planner.kubepods(&active, &mut warnings)?;
+    roots.extend(planner.reserved(&mut warnings)?);
+    let knowledge = Knowledge::default();
+    Ok(Plan { settings: planner.settings, roots, ended, knowledge, warnings })
+}
+
+impl Plan<'_> {
+    /// Takes out of the plan every value that rests on a fact that is not known.
+    pub fn withhold(&mut self, knowledge: Knowledge) {
+        let mut pods = Vec::new();
+        for root in &self.roots {
+            root.walk(0, &mut |cgroup, _| {
+                if let Owner::Pod(pod, _) = cgroup.owner {
+                    pods.push(pod);
+                }
+            });
+        }
+        self.knowledge = knowledge.with_pods(pods);
+        if !self.knowledge.is_complete() {
+            for root in &mut self.roots {
+                root.withhold(&self.knowledge, &self.settings);
+            }
+        }
+    }
+
+    /// Adds the CPUs of containers as the CPU manager keeps them in its file: their own, else those that
+    /// all others share (`reconcileState`, `pkg/kubelet/cm/cpumanager/cpu_manager.go`, read in 1.36.2).
+    pub fn assign_cpus(&mut self, state: &CpuState) {
+        if self.settings.static_cpu_manager && state.policy_name == "static" {
+            for root in &mut self.roots {
+                root.assign_cpus(state);
+            }
+        }
+    }
+
+    /// Returns why the text of a file is not known, be it planned or not.
+    pub fn unknown(&self, cgroup: &PlannedCgroup<'_>, file: &str) -> Option<Unknown> {
+        self.knowledge.unknown(cgroup, file, &self.settings)
+    }
+
+    /// Returns true if the text of a file is added up over all pods.
+    pub fn is_sum(&self, cgroup: &PlannedCgroup<'_>, file: &str) -> bool {
+        self.knowledge.is_sum(cgroup, file, &self.settings)
+    }
+
+    /// Returns why it is not known where the kubelet's cgroups are.
+    pub fn unknown_place(&self) -> Option<Unknown> {
+        self.knowledge.unknown_place(&self.settings)
+    }
+
+    /// Returns the containers of a pod that the CPU manager gives CPUs of their own.
+    pub fn pinned_containers<'p>(&self, pod: &'p Pod) -> impl Iterator<Item = &'p str> {
+        pinned_containers(pod, &self.settings)
+    }
+}
+
+/// Leaves of planned cgroups those of the selected pods, and the levels above them.
+pub fn select(cgroups: &mut Vec<PlannedCgroup<'_>>, selection: &Selection) {
+    if selection.is_all() {
+        return;
+    }
+    cgroups.retain_mut(|cgroup| match cgroup.owner {
+        Owner::Pod(pod, _) | Owner::Container { pod, .. } => {
+            selection.has(&pod.metadata.namespace, &pod.display_name(), effective_uid(pod))
+        }
+        Owner::Node { .. } | Owner::Qos(_) => {
+            select(&mut cgroup.children, selection);
+            !cgroup.children.is_empty()
+        }
+    });
+}
+
+fn is_active(pod: &Pod) -> bool {
+    !matches!(pod.status.phase.as_str(), "Succeeded" | "Failed")
+}
+
+/// Returns `NAMESPACE/NAME`.
+pub fn qualified_name(pod: &Pod) -> String {
+    format!("{}/{}", pod.metadata.namespace, pod.display_name())
+}
+
+impl<'p> PlannedCgroup<'p> {
+    /// Returns the text of a file.
+    pub fn text(&self, file: &str) -> Option<&str> {
+        self.files.iter().find(|written| written.file == file).map(|written| written.value.as_str())
+    }
+
+    fn assign_cpus(&mut self, state: &CpuState) {
+        for child in &mut self.children {
+            child.assign_cpus(state);
+        }
+        let Owner::Container { pod, kind, name, .. } = self.owner else { return };
+        let uid = effective_uid(pod);
+        let of_pod = state.pods.as_ref().is_some_and(|pods| pods.contains_key(uid));
+        // The CPUs of an ephemeral container are not looked after, and those of a whole pod are divided.
+        if kind == ContainerKind::EphemeralContainer || of_pod {
+            return;
+        }
+        let own = state.containers.get(uid).and_then(|containers| containers.get(name));
+        let (cpus, rule) = match own {
+            Some(own) => (own, Rule::CpuManagerGivesCpus),
+            None => (&state.default_cpu_set, Rule::CpuManagerSharesCpus),
+        };
+        if !cpus.is_empty() {
+            let file = CgroupFile::CpusetCpus.v2_name();
+            let written = FileValue { file: file.into(), value: cpus.to_string() };
+            self.files.push(ExplainedFile::new(written, vec![rule.into()]));
+        }
+    }
+
+    /// Takes out what is not known, here and below.
+    fn withhold(&mut self, knowledge: &Knowledge, settings: &CgroupSettings) {
+        let unknown = self.files.iter().filter_map(|file| {
+            let unknown = knowledge.unknown(self, &file.file, settings)?;
+            Some((file.file.clone(), unknown.fact))
+        });
+        let unknown: Vec<_> = unknown.collect();
+        let is_unknown = |file: &ExplainedFile| unknown.iter().any(|(name, _)| *name == file.file);
+        let (withheld, files) = std::mem::take(&mut self.files).into_iter().partition(is_unknown);
+        (self.withheld, self.files) = (withheld, files);
+        if let Some(unit) = &mut self.unit {
+            let files = unknown.iter().filter_map(|(name, _)| CgroupFile::named(name));
+            for property in files.flat_map(|file| file.row().properties) {
+                unit.properties.remove(property);
+            }
+        }
+        self.missing.extend(unknown);
+        for child in &mut self.children {
+            child.withhold(knowledge, settings);
+        }
+    }
+
+    /// Walks over this cgroup and all below it, top down, with their depths.
+    pub fn walk<'a>(&'a self, depth: usize, visit: &mut dyn FnMut(&'a Self, usize)) {
+        visit(self, depth);
+        for child in &self.children {
+            child.walk(depth + 1, visit);
+        }
+    }
+}
+
+impl Owner<'_> {
+    /// Returns who writes the files.
+    pub fn writer(&self) -> &'static str {
+        match self {
+            Self::Container { .. } => "runtime",
+            Self::Node { .. } | Self::Qos(_) | Self::Pod(..) => "kubelet",
+        }
+    }
+}
+
+/// Returns the controller of a file; `oom_score_adj` belongs to a process.
+pub fn controller(file: &str) -> &str {
+    match CgroupFile::named(file) {
+        Some(known) => known.row().controller,
+        None => file.split('.').next().unwrap_or(file),
+    }
+}
+
+/// Returns the last element of a cgroup's path.
+pub fn last_element(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}

@@ -1,0 +1,303 @@
+//! What the rules find, as facts, and the sentences made of them.
+
+use crate::loops::Garbage;
+use kq_answer::{Rule, Severity, Wording};
+use kq_facts::kubelet_config::ImageGcConfigError;
+use kq_k8s::duration::GoDuration;
+use kq_k8s::quantity::Quantity;
+use kq_output::units::bytes;
+use serde::Serialize;
+
+/// A rule that applies, with its facts.
+#[derive(Debug, Serialize)]
+#[serde(tag = "id", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub(super) enum ImageGcRule {
+    /// `imageGCHighThresholdPercent` is 100, and there is no maximum age.
+    ImageGcOff,
+    /// `imageGCHighThresholdPercent` is 100, and there is a maximum age.
+    ImageGcAtFullDisk,
+    SmallGap(Gap),
+    LargeGap(Gap),
+    /// A zero was given.
+    MinimumAgeReplaced {
+        /// The age in force.
+        minimum_age: GoDuration,
+    },
+    MinimumAgeBelowZero {
+        minimum_age: GoDuration,
+    },
+    MaximumAgeTakesUnused {
+        maximum_age: GoDuration,
+        /// Neither in use nor pinned; `None`: not known.
+        unused_images: Option<usize>,
+        unused_bytes: Option<u64>,
+    },
+    /// The threshold is an amount, and the capacity of the disk is not known.
+    EvictionNotComparable {
+        signal: &'static str,
+        amount: Quantity,
+    },
+    EvictionBeforeImageGc(Beginnings),
+    EvictionWithImageGc(Beginnings),
+    EvictionNearImageGc(Beginnings),
+    SandboxImageMissing,
+    SandboxImageNotPinned {
+        /// The runtime names it; else its tag looks like one.
+        named_by_runtime: bool,
+    },
+    ImageWithoutId {
+        images: usize,
+    },
+    ImageWithoutTag {
+        images: usize,
+        size_bytes: u64,
+        /// `None`: not known.
+        used_images: Option<usize>,
+    },
+    /// The kubelet does not start with it. Its id is the error's.
+    #[serde(untagged)]
+    Refused(ImageGcConfigError),
+}
+
+/// How far the thresholds are apart.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Gap {
+    pub high_percent: i32,
+    pub low_percent: i32,
+    /// By a collection; `None`: the capacity is not known.
+    pub freed_bytes: Option<u64>,
+    pub capacity_bytes: Option<u64>,
+}
+
+/// So much is available of a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Availability {
+    /// Of the capacity.
+    pub percent: f64,
+    /// `None`: the capacity is not known.
+    pub bytes: Option<u64>,
+}
+
+/// Below which availability image garbage collection and eviction begin.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Beginnings {
+    pub high_percent: i32,
+    pub collection: Availability,
+    pub signal: &'static str,
+    pub eviction: Availability,
+    /// `None`: the threshold is hard.
+    pub grace_period: Option<GoDuration>,
+    /// Images are known to be on the disk of the signal; else they may be.
+    pub has_images: bool,
+    /// The highest threshold that leaves room before eviction; `None`: there is none.
+    pub advised_percent: Option<i64>,
+}
+
+impl Rule for ImageGcRule {
+    fn severity(&self) -> Severity {
+        match self {
+            Self::Refused(_) => Severity::Error,
+            // With a grace period of at least a turn of the loop, images go before pods do.
+            Self::EvictionBeforeImageGc(Beginnings { grace_period: Some(period), .. })
+            | Self::EvictionWithImageGc(Beginnings { grace_period: Some(period), .. })
+                if *period >= Garbage::Images.interval() =>
+            {
+                Severity::Info
+            }
+            Self::ImageGcOff
+            | Self::MaximumAgeTakesUnused { unused_images: Some(1..), .. }
+            | Self::EvictionBeforeImageGc(_)
+            | Self::EvictionWithImageGc(_)
+            | Self::SandboxImageNotPinned { .. }
+            | Self::ImageWithoutId { .. } => Severity::Warning,
+            _ => Severity::Info,
+        }
+    }
+
+    fn wording(&self) -> Wording {
+        match self {
+            Self::Refused(error) => Wording::new(error.to_string())
+                .because("the kubelet does not start with it")
+                .advise(correction(error)),
+            Self::ImageGcOff => Wording::new("100 without a maximum age turns the loop off")
+                .because("unused images stay until the eviction manager has to act, and it removes all")
+                .advise("set it below the use of the disk at which eviction begins"),
+            Self::ImageGcAtFullDisk => Wording::new("100: no space is made before the disk is full")
+                .because("images only go for their age; the eviction manager comes before a full disk")
+                .advise("set it below the use of the disk at which eviction begins"),
+            Self::SmallGap(gap) => Wording::new(gap.found())
+                .because(format!(
+                    "what grows by more than that in {} is over the high threshold again at the next run",
+                    Garbage::Images.interval()
+                ))
+                .advise("set it at least 5 below imageGCHighThresholdPercent"),
+            Self::LargeGap(gap) => Wording::new(gap.found())
+                .because("nearly all images that are not in use go at once, and are pulled again")
+                .advise("set it nearer to imageGCHighThresholdPercent"),
+            Self::MinimumAgeReplaced { minimum_age } => {
+                Wording::new(format!("0s was given, {minimum_age} is in force"))
+                    .because("the kubelet treats zero as unset, and uses its default")
+                    .advise("set it to 1ns if no image may be too young")
+            }
+            Self::MinimumAgeBelowZero { minimum_age } => {
+                Wording::new(format!("{minimum_age}: no image is too young"))
+                    .because("this kubelet takes it, and kubelets since 1.36 do not start with it")
+                    .advise("set it to 1ns if no image may be too young")
+            }
+            Self::MaximumAgeTakesUnused { maximum_age, unused_images, unused_bytes } => {
+                let found = match unused_images {
+                    Some(0) => format!("{maximum_age}; every image is in use or pinned"),
+                    Some(images) => format!(
+                        "{maximum_age}; neither in use nor pinned: {} ({})",
+                        count(*images),
+                        bytes(unused_bytes.unwrap_or_default())
+                    ),
+                    None => maximum_age.to_string(),
+                };
+                Wording::new(found)
+                    .because(format!(
+                        "the kubelet forgets the last use when it restarts, and a never used image \
+                         counts as old whenever it was pulled: once the kubelet has run for \
+                         {maximum_age}, each run takes all of them, pre-pulled ones too, at any use of \
+                         the disk"
+                    ))
+                    .advise("pin images that must stay in the container runtime")
+            }
+            Self::EvictionNotComparable { signal, amount } => Wording::new(format!(
+                "{signal} < {amount} is an amount, and the capacity of the disk is not known"
+            ))
+            .because("which of them acts first depends on the size of the disk")
+            .advise("give the capacity, or run kq on the node"),
+            Self::EvictionBeforeImageGc(at) => at.wording(format!(
+                "eviction begins {} earlier: it removes dead containers and all unused images, not only \
+                 down to the low threshold, and then pods; image garbage collection has nothing left to do",
+                percent(at.eviction.percent - at.collection.percent)
+            )),
+            Self::EvictionWithImageGc(at) => at.wording(format!(
+                "both act at the same use of the disk, and eviction checks every 10s, image garbage \
+                 collection every {}: eviction comes first",
+                Garbage::Images.interval()
+            )),
+            Self::EvictionNearImageGc(at) => at.wording(format!(
+                "there is {} of the disk between them: writes in {} can exceed it, and then eviction \
+                 comes first",
+                percent(at.collection.percent - at.eviction.percent),
+                Garbage::Images.interval()
+            )),
+            Self::SandboxImageMissing => Wording::new("the image of sandboxes is not on the node")
+                .because("the next pod has to wait for it")
+                .advise("pull it, and let the container runtime pin it"),
+            Self::SandboxImageNotPinned { named_by_runtime } => Wording::new(match named_by_runtime {
+                true => "the image of sandboxes is not pinned",
+                false => "looks like an image of sandboxes, and is not pinned",
+            })
+            .because(
+                "sandboxes do not count as users: once nothing pins it, it goes as an unused image, and \
+                 no pod starts while it cannot be pulled",
+            )
+            .advise(
+                "name it as the sandbox image in the configuration of the container runtime, which pins \
+                 it unless it is old",
+            ),
+            Self::ImageWithoutId { images } => {
+                Wording::new(format!("{} without an id", count(*images)))
+                    .because(
+                        "the kubelet knows images by their ids: it takes all of these for one, and \
+                         cannot have it removed",
+                    )
+                    .advise("remove it with the container runtime's own tool, and pull it again")
+            }
+            Self::ImageWithoutTag { images, size_bytes, used_images } => {
+                let used = used_images.map(|used| format!(", {used} of them in use"));
+                Wording::new(format!(
+                    "{} without a tag, {}{}",
+                    count(*images),
+                    bytes(*size_bytes),
+                    used.unwrap_or_default()
+                ))
+                .because(
+                    "they were pulled by digest, or their tag moved on to a newer image; the kubelet \
+                     does not prefer them, they go when their turn comes",
+                )
+                .advise("nothing, or remove those that are not in use")
+            }
+        }
+    }
+}
+
+impl Gap {
+    fn found(self) -> String {
+        let share = self.freed_bytes.zip(self.capacity_bytes);
+        let share = share.map(|(freed, all)| format!(", {} of {}", bytes(freed), bytes(all)));
+        let Self { high_percent: high, low_percent: low, .. } = self;
+        let share = share.unwrap_or_default();
+        format!("{high} - {low}: a collection frees about {}%{share}", high - low)
+    }
+}
+
+impl Beginnings {
+    fn wording(self, why: String) -> Wording {
+        let kind = match self.grace_period {
+            None => "eviction".to_owned(),
+            Some(period) => format!("soft eviction (after {period})"),
+        };
+        let found = format!(
+            "{} acts below {} available, {kind} by {} below {}{}",
+            self.high_percent,
+            self.collection.text(),
+            self.signal,
+            self.eviction.text(),
+            if self.has_images { "" } else { ", if images are on that disk" },
+        );
+        let advice = match self.advised_percent {
+            Some(highest) => format!(
+                "set it to {highest} or less, with imageGCLowThresholdPercent below it, or lower the \
+                 eviction threshold"
+            ),
+            None => "lower the eviction threshold".to_owned(),
+        };
+        Wording::new(found).because(why).advise(advice)
+    }
+}
+
+impl Availability {
+    fn text(self) -> String {
+        match self.bytes {
+            Some(amount) => format!("{} ({})", percent(self.percent), bytes(amount)),
+            None => percent(self.percent),
+        }
+    }
+}
+
+fn correction(error: &ImageGcConfigError) -> &'static str {
+    match error {
+        ImageGcConfigError::HighRange { .. } | ImageGcConfigError::LowRange { .. } => {
+            "set it to 0 up to 100"
+        }
+        ImageGcConfigError::LowNotBelowHigh { .. } => "set it below imageGCHighThresholdPercent",
+        ImageGcConfigError::MaximumAgeNeedsGate => {
+            "remove it, or do not turn the feature gate ImageMaximumGCAge off"
+        }
+        ImageGcConfigError::MinimumAgeNegative { .. } => "set it to a duration above 0",
+        ImageGcConfigError::MaximumAgeNegative { .. } => {
+            "set it to a duration above 0, or remove it"
+        }
+        ImageGcConfigError::MaximumAgeNotAboveMinimum { .. } => {
+            "set it above imageMinimumGCAge, or remove it"
+        }
+    }
+}
+
+/// Returns a number of percent with at most four digits after the point, and none that say nothing.
+fn percent(number: f64) -> String {
+    let text = format!("{number:.4}");
+    format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// Returns a number of images: `1 image`, `2 images`.
+fn count(number: usize) -> String {
+    format!("{number} image{}", if number == 1 { "" } else { "s" })
+}

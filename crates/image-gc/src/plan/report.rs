@@ -1,0 +1,127 @@
+//! A plan as a whole.
+
+use super::item::PlannedImage;
+use crate::containers::ContainerGcPlan;
+use crate::cycle::{Event, Usage};
+use crate::reason::{Consequence, RunReason};
+use kq_answer::{Basis, Worded, answer};
+use kq_facts::kubelet::KubeletStart;
+use kq_facts::timestamp::Timestamp;
+use kq_k8s::duration::GoDuration;
+use serde::Serialize;
+use std::fmt;
+
+/// What sets garbage collection going.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Trigger {
+    /// The loop of five minutes: images that are too old, then as many as the thresholds want.
+    #[default]
+    Periodic,
+    /// The part of the loop that removes what is too old.
+    Age,
+    /// Disk pressure: dead containers, then every image that is not in use.
+    Eviction,
+}
+
+impl fmt::Display for Trigger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Periodic => "periodic",
+            Self::Age => "age",
+            Self::Eviction => "eviction",
+        })
+    }
+}
+
+/// What garbage collection would do, in one value.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ImageGcPlan {
+    /// What sets it going.
+    pub trigger: Trigger,
+    /// The moment that it is computed for.
+    pub at: Timestamp,
+    /// Whether it runs, and why.
+    pub run: Run,
+    /// Dead containers, which go first under disk pressure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub containers: Option<ContainerGcPlan>,
+    /// The images in the order in which they go, then those that are no candidates.
+    pub items: Vec<PlannedImage>,
+    /// What comes free.
+    pub freed: Freed,
+    /// What follows.
+    pub outcome: Outcome,
+    /// The start of the kubelet, also among the facts.
+    #[serde(skip)]
+    pub kubelet_start: Option<KubeletStart>,
+    /// The basis of the answer.
+    #[serde(flatten)]
+    pub basis: Basis,
+}
+
+answer!("ImageGcPlan", ImageGcPlan);
+
+/// Whether a collection runs, and what it wants.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Run {
+    /// The image file system: where its numbers are from.
+    pub image_filesystem: Option<String>,
+    /// How full it is; `None`: that is not known, or the capacity is invalid.
+    pub usage: Option<Usage>,
+    /// `imageGCHighThresholdPercent`
+    pub high_threshold_percent: i32,
+    /// `imageGCLowThresholdPercent`
+    pub low_threshold_percent: i32,
+    /// `imageMinimumGCAge`
+    pub minimum_age: GoDuration,
+    /// `imageMaximumGCAge`; zero: off.
+    pub maximum_age: GoDuration,
+    /// Images that are too old go; `None`: it depends on how long the kubelet has been up.
+    pub removes_old: Option<bool>,
+    /// Space is needed; `None`: the usage of the file system is unknown.
+    pub wants_space: Option<bool>,
+    /// How much, in bytes; zero or less still takes one image. `None`: nothing is needed, or everything
+    /// that is unused goes.
+    pub amount_to_free_bytes: Option<i64>,
+    /// Why.
+    pub because: Vec<Worded<RunReason>>,
+}
+
+/// What comes free.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Freed {
+    /// How many images go.
+    pub images: usize,
+    /// Their sizes, as the kubelet adds them up.
+    pub counted_bytes: i64,
+    /// Of these, for their age.
+    pub by_age_bytes: i64,
+    /// Of these, for space.
+    pub by_space_bytes: i64,
+    /// What is counted at the least, whatever the kubelet remembers.
+    pub at_least_bytes: i64,
+    /// What is counted at the most, whatever the kubelet remembers.
+    pub at_most_bytes: i64,
+    /// What really comes free: without what other images and containers still hold. `None`: the runtime
+    /// does not report it.
+    pub real_bytes: Option<u64>,
+    /// Why that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub real_unknown: Option<String>,
+}
+
+/// What follows from a collection.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Outcome {
+    /// The kubelet's error; `None`: it succeeds.
+    pub error: Option<String>,
+    /// The kubelet's events.
+    pub events: Vec<Event>,
+    /// The consequences.
+    pub follows: Vec<Worded<Consequence>>,
+}
