@@ -2,15 +2,15 @@
 //! putting the device manager together, and a pod of 16 containers, with and without a topology policy.
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
-use kq::device::manager::allocate::AllocationContext;
-use kq::device::manager::hints::HintNodes;
-use kq::device::manager::topology::{TopologyManager, TopologyPolicy, TopologyScope};
-use kq::device::manager::{
-    Affinities, Allocated, Device, Endpoint, HEALTHY, ManagerState, Plugins,
-};
 use kq_facts::checkpoint::device::{DeviceSet, PodDevice, PodDeviceKey, PodDevices};
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::pod::{Container, Pod};
+use kq_managers::manager::allocate::AllocationContext;
+use kq_managers::manager::hints::HintNodes;
+use kq_managers::manager::topology::{TopologyManager, TopologyPolicy, TopologyScope};
+use kq_managers::manager::{
+    Affinities, Allocated, Device, Endpoint, HEALTHY, ManagerState, Plugins,
+};
 use std::hint::black_box;
 
 const DEVICES: usize = 10_000;

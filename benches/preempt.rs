@@ -2,12 +2,12 @@
 //! without every visit, and on each node of a large cluster.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use kq::admission::{Explanation, Facts, NodePod, Occupancy, examine, explain};
-use kq::preemption::{
+use kq_admission::preemption::{
     ClusterPreemption, MOST_PODS, NodeAnswer, NodeStanding, Outcome, PodPreemption,
     PreemptionExplanation, Requirement, Trace, explain_preemption, make_room, pick_victims, view,
     why_critical,
 };
+use kq_admission::{Explanation, Facts, NodePod, Occupancy, examine, explain};
 use kq_answer::Basis;
 use kq_facts::node_object::NodeObject;
 use kq_facts::node_pods::StandingReason;
@@ -68,8 +68,10 @@ fn search(criterion: &mut Criterion) {
 
 fn search_among(criterion: &mut Criterion, pods: &[Pod], rules: &KubeletRules) {
     let pods: Vec<&Pod> = pods.iter().collect();
-    let all: i64 =
-        pods.iter().map(|pod| kq::preemption::preemption_request(pod, &"cpu".into(), rules)).sum();
+    let all: i64 = pods
+        .iter()
+        .map(|pod| kq_admission::preemption::preemption_request(pod, &"cpu".into(), rules))
+        .sum();
     let mut group = criterion.benchmark_group(format!("{} pods", pods.len()));
     group.sample_size(20);
     for (name, part) in [("few victims", 100), ("half of the CPUs", 2)] {

@@ -60,17 +60,11 @@ pub use kq_k8s::quantity::Quantity;
 #[doc(hidden)]
 pub mod action;
 #[doc(hidden)]
-pub mod admission;
-#[doc(hidden)]
-pub mod device;
-#[doc(hidden)]
 pub mod edge;
 #[doc(hidden)]
 pub mod fleet;
 #[doc(hidden)]
 pub mod kubelet_start;
-#[doc(hidden)]
-pub mod preemption;
 #[doc(hidden)]
 pub mod report;
 #[doc(hidden)]

@@ -4,13 +4,13 @@ use crate::edge::api_server::ApiServer;
 use crate::edge::clock::steady;
 use crate::edge::interrupt::Interrupts;
 use crate::node::api_server;
-use crate::preemption::Trace;
-use crate::preemption::apply::{
+use crate::question::admission::{AdmissionOptions, Detail, PreemptionPlan, plan_removals, replan};
+use anyhow::anyhow;
+use kq_admission::preemption::Trace;
+use kq_admission::preemption::apply::{
     Action, Apply, ApplyResult, Check, CheckResult, Observation, PreemptionApply, Removal,
     RemovalOptions, Target, result_line,
 };
-use crate::question::admission::{AdmissionOptions, Detail, PreemptionPlan, plan_removals, replan};
-use anyhow::anyhow;
 use kq_answer::{Failure, Missing, MissingFact};
 use kq_facts::pod_selector::is_file;
 use kq_facts::snapshot::Snapshot;

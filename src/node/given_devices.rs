@@ -1,10 +1,10 @@
 //! Devices from a file, in place of the node's.
 
-use crate::device::reconstruct::DeviceOverride;
 use crate::edge::input::{read_input, shown};
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_k8s::yaml;
+use kq_managers::reconstruct::DeviceOverride;
 use std::collections::BTreeMap;
 
 /// Reads a list of devices in JSON or YAML.

@@ -1,7 +1,7 @@
 //! The pods of a node as its kubelet counts them.
 
-use crate::admission::qualified;
 use crate::node::KubeletNode;
+use kq_admission::qualified;
 use kq_answer::Basis;
 use kq_facts::resize::{Allocation, RecordedResources, put_allocated};
 use kq_facts::snapshot::PodSource;

@@ -1,14 +1,14 @@
 //! Preemption: why a pod was killed, and which pods are less protected than their priority suggests.
 
 use crate::node::{FactKey, KubeletNode, Needs, PodTraces};
-use crate::preemption::lint::PreemptionLint;
-use crate::preemption::why::{NoTraces, Traces, why_killed};
+use kq_admission::preemption::lint::PreemptionLint;
+use kq_admission::preemption::why::{NoTraces, Traces, why_killed};
 use kq_answer::Failure;
 use kq_facts::pod_selector::{PodSelector, Selection};
 use kq_facts::workloads::effective_uid;
 use kq_k8s::pod::Pod;
 
-pub use crate::preemption::why::PreemptionCause;
+pub use kq_admission::preemption::why::PreemptionCause;
 
 /// Returns the component that killed a pod, and the preemptor.
 ///

@@ -19,12 +19,11 @@ use super::probes::{
     ProbeSelection, ProbedPod, ProbedPods, Purpose, Targets, prepare, recorded_probes,
 };
 use super::what_if::{ChangeFiles, NodeState, what_if, what_if_needs};
-use crate::device::list::Asked;
 use crate::node::{FactKey, KubeletNode, KubeletOptions, Needs, NodeOptions, cgroup_tree, summary};
-use crate::preemption::{PodPreemption, Trace};
 use crate::report::{Answered, NoAnswer, NodeAnswers, names};
 use crate::what_if::change::Change;
 use anyhow::anyhow;
+use kq_admission::preemption::{PodPreemption, Trace};
 use kq_answer::{Answer, Document, Failure};
 use kq_cgroup::live::show::show;
 use kq_cgroup::plan::Plan;
@@ -38,6 +37,7 @@ use kq_facts::workloads::Workloads;
 use kq_k8s::manifest::Loaded;
 use kq_k8s::pod::ResourceName;
 use kq_k8s::quantity::Quantity;
+use kq_managers::list::Asked;
 use kq_output::value::to_value;
 use kq_probe::subject::subjects;
 use serde_json::Value;

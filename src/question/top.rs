@@ -7,8 +7,6 @@ use super::doctor::{page, pod_report, pod_report_needs};
 use super::eviction::{EvictionOptions, RankedNode, eviction_needs};
 use super::image_gc::{ImageGcOptions, Trigger, image_gc_needs, image_gc_plan};
 use super::probes::{ProbeSelection, ProbedPods, Purpose, Targets, prepare, recorded_probes};
-use crate::device;
-use crate::device::list::Asked;
 use crate::node::{FactKey, KubeletNode, KubeletOptions, Needs, NodeOptions};
 use crate::top::{Body, Counters, Frame, Panel, Row, Totals};
 use kq_answer::{Failure, finding_view};
@@ -26,6 +24,8 @@ use kq_image_gc::plan::{summary, table};
 use kq_k8s::manifest::Loaded;
 use kq_k8s::pod::ResourceName;
 use kq_k8s::quantity::Quantity;
+use kq_managers;
+use kq_managers::list::Asked;
 use kq_output::units::Precision;
 use kq_probe::plan as probe_plan;
 use std::collections::BTreeMap;
@@ -357,10 +357,10 @@ fn text(snapshot: &Snapshot, panel: Panel, options: &TopOptions) -> Result<Strin
         }
         Panel::Devices => {
             let list = device_list(&node, Asked::Both, &Selection::default())?;
-            let resources = device::list::resources(&list.resources);
+            let resources = kq_managers::list::resources(&list.resources);
             match list.items.is_empty() {
                 true => format!("no container has a device\n\n{resources}"),
-                false => format!("{}\n{resources}", device::list::table(&list)),
+                false => format!("{}\n{resources}", kq_managers::list::table(&list)),
             }
         }
         Panel::Probes => {

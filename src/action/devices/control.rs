@@ -1,6 +1,6 @@
 //! Requests to a running fake kubelet and its answers, one line of JSON each way, and the commands that send them.
 
-use crate::device::fake_kubelet::{DeviceAllocation, PluginState, TopologyConfig};
+use kq_managers::fake_kubelet::{DeviceAllocation, PluginState, TopologyConfig};
 use serde::{Deserialize, Serialize};
 
 #[cfg(cri)]
@@ -41,7 +41,6 @@ pub enum Answer {
 #[cfg(cri)]
 mod client {
     use super::{Answer, Request};
-    use crate::device::fake_kubelet::{DeviceAllocation, TopologyConfig};
     use crate::edge::device_plugin::folder::{check_length, resolve};
     use crate::edge::device_plugin::{ControlError, MAX_CONTROL_BYTES, send_request};
     use crate::edge::input::{read_input, shown};
@@ -49,6 +48,7 @@ mod client {
     use anyhow::anyhow;
     use kq_answer::Failure;
     use kq_k8s::manifest::load;
+    use kq_managers::fake_kubelet::{DeviceAllocation, TopologyConfig};
     use std::io::ErrorKind::PermissionDenied;
     use std::path::Path;
     use std::time::Duration;

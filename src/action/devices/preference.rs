@@ -1,14 +1,14 @@
 //! Plugins that are called for their preferred devices (`GetPreferredAllocation`) while a plan is computed.
 
 use super::plugins::{InspectOptions, Inspected, inspect_folder, no_sockets};
-use crate::device::manager::{Allocated, ManagerState, PluginOptions, Plugins};
-use crate::device::plugins::SocketKind;
 use crate::edge::device_plugin::address::SocketAddress;
 use crate::edge::device_plugin::{ask_options, ask_preferred};
 use crate::question::devices::plan::PlanPlugins;
 use anyhow::{Context, anyhow};
 use kq_answer::{Basis, Failure, Missing, MissingFact};
 use kq_facts::checkpoint::device::DeviceSet;
+use kq_managers::manager::{Allocated, ManagerState, PluginOptions, Plugins};
+use kq_managers::plugins::SocketKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

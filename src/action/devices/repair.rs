@@ -2,7 +2,6 @@
 //!
 //! The kubelet is checked before the question, after it, right before the file is replaced, and after that.
 
-use crate::device::repair::{DeviceRepair, Done, RepairPlan, Request, entries, plan};
 use crate::edge::checkpoint_file::{CheckpointFile, CheckpointFileError, identity};
 use crate::edge::clock::now;
 use crate::edge::device_plugin::folder::KUBELET_SOCKET;
@@ -16,6 +15,7 @@ use kq_facts::devices::PLUGIN_FOLDER;
 use kq_facts::distribution::{Place, rows};
 use kq_facts::node_pods::NodePods;
 use kq_facts::snapshot::Snapshot;
+use kq_managers::repair::{DeviceRepair, Done, RepairPlan, Request, entries, plan};
 use std::path::{Path, PathBuf};
 
 /// The options of a repair.

@@ -1,7 +1,7 @@
 //! The replacement of the API server's client in a kq that was built without it.
 
 use crate::edge::api_server::{ApiError, DeletedPod, KubeconfigPlace};
-use crate::preemption::apply::{EvictionResponse, PodPresence, Removal, Target};
+use kq_admission::preemption::apply::{EvictionResponse, PodPresence, Removal, Target};
 use kq_facts::timestamp::Timestamp;
 use serde_json::Value;
 use std::convert::Infallible;

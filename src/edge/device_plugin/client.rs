@@ -4,11 +4,11 @@
 //! listener as a plugin.
 
 use super::{MAX_PLUGIN_MESSAGE_BYTES, v1beta1};
-use crate::device::manager::{Allocated, Device, PluginOptions};
 use crate::edge::cri::connect::connect_socket;
 use crate::edge::cri::reason::go_status;
 use hyper_util::rt::TokioIo;
 use kq_facts::checkpoint::device::DeviceSet;
+use kq_managers::manager::{Allocated, Device, PluginOptions};
 use prost::Message;
 use std::io;
 use std::path::{Path, PathBuf};

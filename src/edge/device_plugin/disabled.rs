@@ -2,10 +2,10 @@
 
 use super::address::EndpointFolders;
 use super::query::{PluginAnswer, PluginQuery};
-use crate::device::manager::PluginOptions;
-use crate::device::plugins::PluginInfo;
 use crate::edge::no_live_node;
 use kq_facts::checkpoint::device::DeviceSet;
+use kq_managers::manager::PluginOptions;
+use kq_managers::plugins::PluginInfo;
 use std::path::Path;
 use std::time::Duration;
 

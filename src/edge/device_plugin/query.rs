@@ -1,8 +1,8 @@
 //! Queries to plugins that run in parallel, and their answers.
 
 use super::address::{EndpointFolders, SocketAddress};
-use crate::device::manager::PluginOptions;
-use crate::device::plugins::PluginInfo;
+use kq_managers::manager::PluginOptions;
+use kq_managers::plugins::PluginInfo;
 
 /// A plugin that is to be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,10 +7,10 @@ use super::folder::{CONTROL_SOCKET, KUBELET_SOCKET};
 use super::places::Places;
 use super::registration::{Registrar, serve};
 use super::socket_registry::Held;
-use crate::device::manager::{Device, PluginOptions};
 use crate::edge::clock::steady;
 use crate::edge::input::plain;
 use crate::edge::probe::run::connections_at_once;
+use kq_managers::manager::{Device, PluginOptions};
 use rustix::fs::{Mode, fchmod};
 use rustix::io::Errno;
 use rustix::net::{

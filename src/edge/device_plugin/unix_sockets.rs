@@ -1,9 +1,9 @@
 //! The processes that are connected to a socket, found without connecting to it.
 
-use crate::device::plugins::Process;
 use crate::edge::host::{proc_of, read_beneath};
 use crate::edge::input::plain;
 use kq_facts::unix_sockets::{UnixSocket, parse};
+use kq_managers::plugins::Process;
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};

@@ -360,8 +360,8 @@ pub mod address {
 /// The unix sockets of the kernel.
 pub mod unix_sockets {
     use super::NEEDS_LINUX;
-    use crate::device::plugins::Process;
     use kq_facts::unix_sockets::UnixSocket;
+    use kq_managers::plugins::Process;
     use std::collections::BTreeMap;
     use std::path::Path;
 

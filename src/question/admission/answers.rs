@@ -3,9 +3,9 @@
 use super::plan::check_pod_count;
 use super::start_pressure::{refusal, start_pressure};
 use super::{AdmissionNode, Detail, plan};
-use crate::admission::{DeviceDecision, NodePod, PodAdmission, qualified};
-use crate::preemption::{PodReadmission, Trace, readmit, restart_order};
 use crate::question::devices::admission::{DeviceAdmission, PluginStart};
+use kq_admission::preemption::{PodReadmission, Trace, readmit, restart_order};
+use kq_admission::{DeviceDecision, NodePod, PodAdmission, qualified};
 use kq_answer::{Basis, Failure};
 use kq_facts::kubelet_config::PressureCondition;
 use kq_facts::node_object::NodeObject;

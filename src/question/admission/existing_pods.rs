@@ -1,8 +1,8 @@
 //! The existing pods of a node, and whether they count.
 
 use super::AdmissionNode;
-use crate::admission::{NodePod, qualified};
 use anyhow::anyhow;
+use kq_admission::{NodePod, qualified};
 use kq_answer::{Basis, Failure, Missing, MissingFact};
 use kq_facts::live::incomplete;
 use kq_facts::node_pods::{NodePods, Standing, StandingReason};

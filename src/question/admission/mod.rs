@@ -24,9 +24,9 @@ pub use start_pressure::start_pressure;
 
 use super::devices::admission::DeviceQuestion;
 use super::kubelet_pods::{apply_allocations, as_of_kubelet};
-use crate::admission::{CheckReason, EarlierCheck, NodePod, PressureException, Refusal};
 use crate::node::KubeletNode;
 use anyhow::anyhow;
+use kq_admission::{CheckReason, EarlierCheck, NodePod, PressureException, Refusal};
 use kq_answer::{Basis, Failure, Missing, MissingFact, WarningCode};
 use kq_eviction::{Admission, admit_under_pressure};
 use kq_facts::kubelet_config::PressureCondition;

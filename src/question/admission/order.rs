@@ -1,8 +1,8 @@
 //! The kubelet's order of a node's pods, where it is known.
 
-use crate::admission::{NodePod, qualified};
-use crate::preemption::PreemptionExplanation;
 use anyhow::anyhow;
+use kq_admission::preemption::PreemptionExplanation;
+use kq_admission::{NodePod, qualified};
 use kq_answer::Failure;
 use kq_facts::pod_selector::nearest_pod;
 use std::collections::{BTreeMap, BTreeSet};

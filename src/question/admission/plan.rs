@@ -2,16 +2,16 @@
 
 use super::AdmissionNode;
 use super::existing_pods::{ExistingPods, UnknownActivity};
-use crate::admission::{
-    DeviceDecision, Explanation, Facts, NodePod, Occupancy, explain, finally, qualified,
-    refused_before,
-};
-use crate::preemption::apply::Target;
-use crate::preemption::{
+use anyhow::anyhow;
+use kq_admission::preemption::apply::Target;
+use kq_admission::preemption::{
     MOST_PODS, Outcome, PreemptionExplanation, PreemptionResult, Trace, explain_preemption,
     make_room,
 };
-use anyhow::anyhow;
+use kq_admission::{
+    DeviceDecision, Explanation, Facts, NodePod, Occupancy, explain, finally, qualified,
+    refused_before,
+};
 use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode};
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::is_critical_pod;

@@ -1,11 +1,11 @@
 //! The plan of `kq preempt apply`: the victims of a pod as steps, before a confirmation.
 
 use super::{AdmissionNode, Detail, Settled, has_ended, plan, random_order, settled, sort};
-use crate::preemption::apply::{
+use kq_admission::preemption::apply::{
     ApplyResult, Check, PreemptionApply, Removal, RemovalOptions, StepReport, Target, successors,
     unfit, why_not,
 };
-use crate::preemption::{PodPreemption, PreemptionResult};
+use kq_admission::preemption::{PodPreemption, PreemptionResult};
 use kq_answer::Failure;
 use kq_k8s::pod::Pod;
 

@@ -2,8 +2,8 @@
 
 use super::order::sort;
 use super::{AdmissionNode, AdmissionOptions, Detail, plan};
-use crate::admission::{NodePod, qualified};
-use crate::preemption::apply::{Refreshed, ReplanResult, Target, planned_last};
+use kq_admission::preemption::apply::{Refreshed, ReplanResult, Target, planned_last};
+use kq_admission::{NodePod, qualified};
 use kq_facts::runtime::ContainerState;
 use kq_facts::snapshot::Snapshot;
 use kq_facts::workloads::effective_uid;

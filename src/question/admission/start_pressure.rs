@@ -1,7 +1,7 @@
 //! The pressure that the eviction manager of a starting kubelet finds before its pods are admitted.
 
 use super::AdmissionNode;
-use crate::admission::Refusal;
+use kq_admission::Refusal;
 use kq_answer::{Basis, Failure};
 use kq_eviction::{admit_under_pressure, compare, node_conditions, observe};
 use kq_facts::kubelet_config::{EvictionThreshold, PressureCondition};

@@ -1,10 +1,10 @@
 //! The pod of the question, as the kubelet gets it.
 
 use super::{AdmissionNode, AdmissionOptions};
-use crate::admission::qualified;
 use crate::edge::input::{read_input, shown};
 use crate::node::KubeletNode;
 use anyhow::anyhow;
+use kq_admission::qualified;
 use kq_answer::{Assumption, Basis, Failure, Warning, WarningCode};
 use kq_facts::pod_selector::{PodSelector, nearest_pod};
 use kq_facts::workloads::effective_uid;

@@ -2,18 +2,11 @@
 //! holders and the kubelet.
 
 use super::topology::TopologyOptions;
-use crate::admission::{
+use crate::node::KubeletNode;
+use kq_admission::{
     CheckReason, DeviceDecision, DeviceOutcome, DeviceReason, NodePod, Refusal, named_resources,
     qualified,
 };
-use crate::device::manager::allocate::{AllocationContext, Outcome, ResourceAllocation, in_order};
-use crate::device::manager::topology::{TopologyManager, TopologyPolicy};
-use crate::device::manager::{ManagerState, PodAdmission, SilentPlugins};
-use crate::device::plan::{AdmissionContext, InTurn, UnknownFacts};
-use crate::device::reconstruct::{
-    ReconstructedManager, asked_devices, assemble, keeping, of_node, some,
-};
-use crate::node::KubeletNode;
 use kq_answer::{Basis, Failure, Missing, MissingFact};
 use kq_facts::checkpoint::device::PodDevices;
 use kq_facts::devices::CheckpointFact;
@@ -24,6 +17,13 @@ use kq_facts::workloads::effective_uid;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::pod::{Pod, ResourceList, ResourceName};
 use kq_k8s::quantity::Quantity;
+use kq_managers::manager::allocate::{AllocationContext, Outcome, ResourceAllocation, in_order};
+use kq_managers::manager::topology::{TopologyManager, TopologyPolicy};
+use kq_managers::manager::{ManagerState, PodAdmission, SilentPlugins};
+use kq_managers::plan::{AdmissionContext, InTurn, UnknownFacts};
+use kq_managers::reconstruct::{
+    ReconstructedManager, asked_devices, assemble, keeping, of_node, some,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is taken for granted of a kubelet that starts.
@@ -425,7 +425,7 @@ fn without_plugins(
     for list in [&mut status.capacity, &mut status.allocatable] {
         let names: Vec<ResourceName> = list.iter().map(|(name, _)| name.clone()).collect();
         for name in names {
-            let is_extended = crate::admission::is_extended_resource(name.as_str());
+            let is_extended = kq_admission::is_extended_resource(name.as_str());
             if registered.contains(name.as_str()) || no_checkpoint && is_extended {
                 list.insert(name, Quantity::default());
             }

@@ -1,10 +1,10 @@
 //! The device capacity of a node.
 
-use crate::device::capacity::{Around, CapacityReport, capacity};
-use crate::device::reconstruct::{DeviceOverride, assemble};
 use crate::node::{FactKey, KubeletNode, Needs};
 use kq_answer::{Basis, Failure, Missing, MissingFact};
 use kq_facts::node_pods::NodePods;
+use kq_managers::capacity::{Around, CapacityReport, capacity};
+use kq_managers::reconstruct::{DeviceOverride, assemble};
 
 /// Returns the facts that the capacity needs; the pods that hold the devices are not among them.
 pub fn device_capacity_needs() -> Needs {

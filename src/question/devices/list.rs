@@ -1,12 +1,12 @@
 //! The devices of a node and their holders.
 
 use super::unknown_pod;
-use crate::device::list::{Asked, DeviceList};
 use crate::node::{FactKey, KubeletNode, Needs};
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_facts::node_pods::NodePods;
 use kq_facts::pod_selector::Selection;
+use kq_managers::list::{Asked, DeviceList};
 
 /// Returns the facts that the list needs.
 pub fn device_list_needs(asked: Asked) -> Needs {

@@ -1,9 +1,9 @@
 //! The pods of a manifest that a plan allocates devices to.
 
-use crate::device::plan::PodToPlan;
 use anyhow::anyhow;
 use kq_answer::{Basis, Failure, Missing, MissingFact, WarningCode};
 use kq_k8s::manifest::{Loaded, LoadedPod, Problem, load};
+use kq_managers::plan::PodToPlan;
 use std::collections::BTreeMap;
 
 /// Refuses a file that contains a pod twice. Pods of two workloads with the same name get distinct names.

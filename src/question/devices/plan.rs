@@ -5,24 +5,24 @@ use super::admission::{
 };
 use super::topology::TopologyOptions;
 use super::unknown_pod;
-use crate::admission::qualified;
-use crate::device::manager::allocate::{
-    AllocationContext, Choice, Outcome, Pool, Preference, in_order,
-};
-use crate::device::manager::{ManagerState, PluginOptions, Plugins};
-use crate::device::plan::{
-    AdmissionContext, DevicePlan, Now, PodToPlan, UnhealthyDevice, UnknownFacts, WhatIf,
-    asked_resources, asks_for_devices, changes, foresee, plan, state_of, unhealthy,
-};
-use crate::device::reconstruct::{DeviceOverride, ReconstructedManager, assemble, keeping, some};
 use crate::node::{FactKey, KubeletNode, Needs};
 use anyhow::anyhow;
+use kq_admission::qualified;
 use kq_answer::{Assumption, Basis, Failure, Missing, MissingFact, Warning, WarningCode};
 use kq_facts::devices::DeviceFacts;
 use kq_facts::live::incomplete;
 use kq_facts::node_pods::{NodePods, Standing};
 use kq_facts::pod_selector::PodSelector;
 use kq_k8s::pod::{OsRefusal, Pod};
+use kq_managers::manager::allocate::{
+    AllocationContext, Choice, Outcome, Pool, Preference, in_order,
+};
+use kq_managers::manager::{ManagerState, PluginOptions, Plugins};
+use kq_managers::plan::{
+    AdmissionContext, DevicePlan, Now, PodToPlan, UnhealthyDevice, UnknownFacts, WhatIf,
+    asked_resources, asks_for_devices, changes, foresee, plan, state_of, unhealthy,
+};
+use kq_managers::reconstruct::{DeviceOverride, ReconstructedManager, assemble, keeping, some};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a reboot leaves. The boot does not touch the checkpoint, and the manager asks the runtime which containers run

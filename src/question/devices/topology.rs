@@ -1,10 +1,5 @@
 //! The topology manager of a node, from its configuration and its NUMA nodes.
 
-use crate::device::manager::hints::HintNodes;
-use crate::device::manager::topology::{TopologyManager, TopologyPolicy};
-use crate::device::manager::{Device, ManagerState};
-use crate::device::plan::UnknownFacts;
-use crate::device::reconstruct::some;
 use crate::node::KubeletNode;
 use anyhow::anyhow;
 use kq_answer::origin::Origin;
@@ -12,6 +7,11 @@ use kq_answer::{Assumption, Basis};
 use kq_answer::{Failure, Warning, WarningCode};
 use kq_facts::snapshot::Snapshot;
 use kq_k8s::cpuset::CpuSet;
+use kq_managers::manager::hints::HintNodes;
+use kq_managers::manager::topology::{TopologyManager, TopologyPolicy};
+use kq_managers::manager::{Device, ManagerState};
+use kq_managers::plan::UnknownFacts;
+use kq_managers::reconstruct::some;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is said of the topology manager over what the node says.

@@ -1,6 +1,5 @@
 //! The state files of a kubelet.
 
-use crate::device::verify::{Content, StateFileContent, Verification, VerifyContext};
 use crate::edge::host::ReadError;
 use crate::node::KubeletNode;
 use anyhow::anyhow;
@@ -13,6 +12,7 @@ use kq_facts::kubelet_process::DEFAULT_ROOT_DIR;
 use kq_facts::node_pods::NodePods;
 use kq_facts::snapshot::Snapshot;
 use kq_k8s::feature_gates::Gate;
+use kq_managers::verify::{Content, StateFileContent, Verification, VerifyContext};
 use std::borrow::Cow;
 
 /// The kubelet's folder unless a source names another.

@@ -1,12 +1,12 @@
 //! Devices of containers, and the kubelet's state files.
 
 use super::rule::{Devices, NodeRule};
-use crate::device::list::{Asked, DeviceRow, State};
 use crate::node::KubeletNode;
 use crate::question::devices::list::device_list;
 use crate::question::devices::verify::{state_files as collect, verify_files};
 use kq_answer::{Finding, Severity, Subject};
 use kq_facts::pod_selector::Selection;
+use kq_managers::list::{Asked, DeviceRow, State};
 
 pub(super) fn devices(node: &KubeletNode) -> Vec<Finding> {
     let of_node = |state| Finding::of(Subject::Node, &NodeRule::Devices(state));

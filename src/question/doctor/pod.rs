@@ -2,8 +2,6 @@
 
 use super::pod_fact::{PodFact, seconds};
 use super::restart::victims_of_next;
-use crate::admission::qualified;
-use crate::device::list::Asked;
 use crate::node::KubeletNode;
 use crate::question::admission::{AdmissionNode, Detail, plan, sort};
 use crate::question::cgroup::Compared;
@@ -12,6 +10,7 @@ use crate::question::eviction::{EvictionOptions, RankedNode};
 use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
 use crate::question::probes::fill_in;
 use anyhow::anyhow;
+use kq_admission::qualified;
 use kq_answer::{Basis, Failure, Finding, Missing, MissingFact, Severity, Subject, Worded, answer};
 use kq_cgroup::live::difference::Verdict;
 use kq_cgroup::live::place::{LiveOwner, Part, live_cgroups};
@@ -25,6 +24,7 @@ use kq_k8s::feature_gates::FeatureGates;
 use kq_k8s::pod::{ContainerStatus, Pod, ProbeType};
 use kq_k8s::priority::is_critical_pod;
 use kq_k8s::qos::effective_qos_class;
+use kq_managers::list::Asked;
 use kq_output::table::{Column, Rows, Table, or_dash};
 use kq_probe::schedule::{Milestone, Since, timeline};
 use schemars::JsonSchema;

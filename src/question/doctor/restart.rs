@@ -1,9 +1,9 @@
 //! The effect of a kubelet restart on the pods, and the pods that another critical pod would preempt.
 
 use super::rule::{Headroom, NodeRule, Restart};
-use crate::admission::qualified;
-use crate::preemption::ReadmissionResult;
 use crate::question::admission::{AdmissionNode, Detail, Planned, plan, readmit_all, sort};
+use kq_admission::preemption::ReadmissionResult;
+use kq_admission::qualified;
 use kq_answer::{Failure, Finding, Subject};
 use kq_k8s::pod::{Container, Pod, ResourceName};
 use kq_k8s::quantity::{Format, Quantity};

@@ -4,9 +4,9 @@
 //! `kubelet_start`.
 
 use super::pods::Transition;
-use crate::admission::qualified;
 use crate::node::KubeletNode;
 use crate::what_if::WhatIfRule;
+use kq_admission::qualified;
 use kq_answer::{Finding, Subject};
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_k8s::feature_gates::Gate;

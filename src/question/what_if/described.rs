@@ -1,9 +1,9 @@
 //! A node as described to the questions of each domain; each description is made once.
 
 use super::state::NodeState;
-use crate::admission::qualified;
 use crate::node::KubeletNode;
 use crate::question::cgroup::plan::PlanInput;
+use kq_admission::qualified;
 use kq_answer::Failure;
 use kq_facts::node::Node;
 use kq_facts::pod_selector::Selection;

@@ -1,16 +1,16 @@
 //! The effect of a kubelet restart on pods with devices.
 
 use super::pods::Transition;
-use crate::admission::qualified;
-use crate::device::reconstruct::asked_devices;
-use crate::preemption::ReadmissionResult;
 use crate::question::admission::{AdmissionNode, KubeletStart};
 use crate::question::devices::admission::PluginStart;
 use crate::what_if::{OpenCause, PodOutcome, PodResult, StartFinding};
+use kq_admission::preemption::ReadmissionResult;
+use kq_admission::qualified;
 use kq_answer::{Certainty, Failure};
 use kq_facts::devices::{CheckpointEntry, CheckpointFact};
 use kq_facts::workloads::effective_uid;
 use kq_k8s::pod::{ByName, Container, Pod, ResourceName};
+use kq_managers::reconstruct::asked_devices;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The panic of a kubelet that looks up an unknown device.

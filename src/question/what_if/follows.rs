@@ -3,12 +3,12 @@
 use super::described::Described;
 use super::pods::Transition;
 use super::state::NodeState;
-use crate::admission::qualified;
 use crate::question::eviction::{EvictionOptions, RankedNode};
 use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
 use crate::what_if::{
     AllocatableChange, EvictionChange, ImageGcChange, PodOutcome, PodResult, WhatIfRule,
 };
+use kq_admission::qualified;
 use kq_answer::{Finding, Subject};
 use kq_eviction::{compare, observe};
 use kq_facts::kubelet_config::Signal;

@@ -3,12 +3,12 @@
 use super::described::Described;
 use super::state::NodeState;
 use super::ties::leave_ties_open;
-use crate::admission::{qualified, untolerated_taint};
 use crate::node::KubeletNode;
-use crate::preemption::{ReadmissionResult, Readmitted};
 use crate::question::admission::{AdmissionNode, Detail, plan, readmit_all, sort};
 use crate::what_if::change::Change;
 use crate::what_if::{OpenCause, PodFate, PodOutcome, PodResult, RestartCause, WhatIfRule};
+use kq_admission::preemption::{ReadmissionResult, Readmitted};
+use kq_admission::{qualified, untolerated_taint};
 use kq_answer::{Basis, Failure, Finding, Subject};
 use kq_facts::checkpoint::pod_allocation::PodAllocations;
 use kq_k8s::pod::Pod;

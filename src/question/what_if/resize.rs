@@ -3,10 +3,10 @@
 use super::apply::{ALLOCATED, id, pod_of, pods};
 use super::pods::admission_node;
 use super::state::NodeState;
-use crate::admission::qualified;
 use crate::question::admission::{AdmissionNode, Detail, plan, sort};
 use crate::what_if::change::{Change, Resize};
 use anyhow::anyhow;
+use kq_admission::qualified;
 use kq_answer::Failure;
 use kq_facts::checkpoint::pod_allocation;
 use kq_facts::host::Text;

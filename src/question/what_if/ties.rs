@@ -1,10 +1,10 @@
 //! Outcomes that depend on chance, among pods that were created in the same second.
 
-use crate::admission::qualified;
-use crate::preemption::{ReadmissionResult, are_tied};
 use crate::question::admission::{AdmissionNode, KubeletStart};
 use crate::question::devices::admission::PluginStart;
 use crate::what_if::{OpenCause, PodOutcome, PodResult};
+use kq_admission::preemption::{ReadmissionResult, are_tied};
+use kq_admission::qualified;
 use kq_answer::Failure;
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::is_static_pod;

@@ -1,10 +1,10 @@
 //! The cgroup values that change, and when each is written.
 
 use super::pods::Transition;
-use crate::admission::qualified;
 use crate::question::cgroup::plan::PlanInput;
 use crate::what_if::change::{Change, Resize};
 use crate::what_if::{PodOutcome, ValueChange, WhatIfRule, Written};
+use kq_admission::qualified;
 use kq_answer::{Failure, Finding, Subject};
 use kq_cgroup::plan::{Owner, PlannedCgroup};
 use kq_facts::cgroup_mode::CgroupVersion;

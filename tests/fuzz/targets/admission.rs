@@ -3,7 +3,7 @@
 #![no_main]
 
 use kq_facts::node_pods::StandingReason;
-use kq::admission::{DeviceDecision, Facts, NodePod, Occupancy, explain};
+use kq_admission::{DeviceDecision, Facts, NodePod, Occupancy, explain};
 use kq_facts::node_object::NodeObject;
 use kq_facts::stats_summary::StatsSummary;
 use kq_k8s::defaults::{apply_api_defaults, apply_placement_defaults, apply_priority};
@@ -11,7 +11,7 @@ use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::is_preemptable;
 use kq_k8s::version::KubeletVersion;
-use kq::preemption::{Outcome, Trace, explain_preemption, make_room, readmit};
+use kq_admission::preemption::{Outcome, Trace, explain_preemption, make_room, readmit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is between the pods and the node.

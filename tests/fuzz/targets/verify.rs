@@ -2,7 +2,7 @@
 //! look confirms.
 #![no_main]
 
-use kq::device::verify::{Content, VerifyContext, StateFileContent, Verification, recognise, view};
+use kq_managers::verify::{Content, VerifyContext, StateFileContent, Verification, recognise, view};
 use kq_facts::checkpoint::StateFile;
 use std::borrow::Cow;
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 /// As many as are searched.
-const COUNT: usize = kq::preemption::MOST_PODS;
+const COUNT: usize = kq_admission::preemption::MOST_PODS;
 
 /// Returns a list of pods of which no two need be alike: every third has no status, every seventh a class
 /// that only its cluster knows.

@@ -1,8 +1,8 @@
 //! The kubelet's own records: the statuses of pods and of the node.
 
 use super::stored::{MOMENTS, json, snapshot, text};
-use kq::device::list::{Asked, DeviceList, Health, State};
 use kq_facts::devices::CheckpointFact;
+use kq_managers::list::{Asked, DeviceList, Health, State};
 use std::collections::BTreeSet;
 
 #[test]

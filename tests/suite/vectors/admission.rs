@@ -1,7 +1,7 @@
 //! Whether the kubelet takes a pod, and all that it says of it.
 
 use super::input;
-use kq::admission::{
+use kq_admission::{
     Amounts, Examined, Facts, Failure, Ledger, Occupancy, Refusal, Verdict, examine,
 };
 use kq_facts::node_object::NodeObject;

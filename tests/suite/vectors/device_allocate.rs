@@ -2,10 +2,10 @@
 
 use super::device_input::{manager, sets};
 use super::input;
-use kq::device::manager::allocate::{AllocationContext, Outcome};
-use kq::device::manager::{Affinities, Allocated, ManagerState, NumaNodes, Plugins, PodAdmission};
 use kq_facts::checkpoint::device::DeviceSet;
 use kq_k8s::pod::Pod;
+use kq_managers::manager::allocate::{AllocationContext, Outcome};
+use kq_managers::manager::{Affinities, Allocated, ManagerState, NumaNodes, Plugins, PodAdmission};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,15 +2,15 @@
 
 use super::device_input::{NOW, devices, sets};
 use super::input;
-use kq::device::manager::{Endpoint, ManagerState, PluginOptions};
 use kq_k8s::duration::GoDuration;
+use kq_managers::manager::{Endpoint, ManagerState, PluginOptions};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 pub fn answer(case: &Value) -> Value {
     let mut state = state(case);
     let counted = state.capacity(NOW);
-    let quantities = |number: fn(&kq::device::manager::ResourceCapacity) -> Option<usize>| {
+    let quantities = |number: fn(&kq_managers::manager::ResourceCapacity) -> Option<usize>| {
         let told = counted.resources.iter();
         told.filter_map(|(name, resource)| {
             Some((name.clone(), json!(number(resource)?.to_string())))

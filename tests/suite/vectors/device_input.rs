@@ -1,9 +1,9 @@
 //! Device managers as the families about devices describe them.
 
 use super::input;
-use kq::device::manager::{Device, Endpoint, ManagerState, PluginOptions};
 use kq_facts::checkpoint::device::{DeviceSet, PodDevice, PodDeviceKey, PodDevices};
 use kq_facts::timestamp::Timestamp;
+use kq_managers::manager::{Device, Endpoint, ManagerState, PluginOptions};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! Whether the kubelet takes a plugin in.
 
 use super::input;
-use kq::device::manager::{DIAL_PATIENCE, RegistrationError, check_plugin, check_registration};
 use kq_k8s::duration::GoDuration;
+use kq_managers::manager::{DIAL_PATIENCE, RegistrationError, check_plugin, check_registration};
 use serde_json::{Value, json};
 
 pub fn answer(case: &Value) -> Value {

@@ -1,8 +1,8 @@
 //! `device_run_options`: what a container gets from the recorded answers of plugins.
 
 use super::input;
-use kq::device::run_options::run_options;
 use kq_facts::checkpoint::device::{ContainerAllocateResponse, DeviceSpec, Mount};
+use kq_managers::run_options::run_options;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

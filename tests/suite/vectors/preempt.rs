@@ -2,7 +2,7 @@
 
 use super::input;
 use super::preempt_units::{bits, requirements, told};
-use kq::preemption::{
+use kq_admission::preemption::{
     Preemption, Round, Stage, Trace, Visit, VisitResult, pick_victims, preemption_request,
 };
 use kq_k8s::pod::{Pod, ResourceName};

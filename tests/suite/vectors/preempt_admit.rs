@@ -1,11 +1,11 @@
 //! What becomes of the failures of a pod, and what is written about the victims.
 
 use super::input;
-use kq::admission::{Facts, Failure, Occupancy, Predicate, Verdict};
-use kq::preemption::{
+use kq_admission::preemption::{
     MESSAGE, Outcome, REASON_PREEMPTING, Trace, admit_with_preemption, handle_failures,
     written_status,
 };
+use kq_admission::{Facts, Failure, Occupancy, Predicate, Verdict};
 use kq_facts::node_object::NodeObject;
 use kq_k8s::disruption_target::written_to_victim;
 use kq_k8s::kubelet_rules::KubeletRules;

@@ -1,7 +1,7 @@
 //! The amounts that a pod frees, their distance, and the order by request.
 
 use super::input;
-use kq::preemption::{
+use kq_admission::preemption::{
     Requirement, Requirements, distance, preemption_request, requests_no_more, subtract,
 };
 use kq_k8s::kubelet_rules::KubeletRules;

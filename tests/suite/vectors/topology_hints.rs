@@ -2,9 +2,9 @@
 
 use super::device_input::manager;
 use super::input;
-use kq::device::manager::allocate::{AllocationContext, in_order};
-use kq::device::manager::hints::{Hint, HintError, HintNodes, Hints, Machine};
 use kq_k8s::pod::Pod;
+use kq_managers::manager::allocate::{AllocationContext, in_order};
+use kq_managers::manager::hints::{Hint, HintError, HintNodes, Hints, Machine};
 use serde_json::{Map, Value, json};
 
 pub fn answer(case: &Value) -> Value {

@@ -1,6 +1,5 @@
 //! The kernel's view of plugin sockets: listeners and connected processes.
 
-use crate::device::plugins::{Connections, Place, PluginSocket, Process, SocketKind};
 use crate::edge::device_plugin::address::{SocketAddress, SocketFolder};
 use crate::edge::device_plugin::folder::{CONTROL_SOCKET, Entry, KUBELET_SOCKET};
 use crate::edge::device_plugin::unix_sockets::{Diagnosis, FileId, diagnose, holders, table};
@@ -8,6 +7,7 @@ use crate::edge::host::ReadError;
 use crate::edge::listener::listens;
 use kq_answer::{Basis, Warning, WarningCode};
 use kq_facts::unix_sockets::UnixSocket;
+use kq_managers::plugins::{Connections, Place, PluginSocket, Process, SocketKind};
 use std::collections::BTreeMap;
 use std::path::Path;
 

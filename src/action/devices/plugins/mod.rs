@@ -5,9 +5,6 @@
 mod connections;
 mod resources;
 
-use crate::device::plugins::{
-    DevicePlugins, Missing, Place, PluginSocket, SocketKind, assign_resources, missing_for,
-};
 use crate::edge::clock::{pause, steady};
 use crate::edge::device_plugin::address::{EndpointFolders, REGISTRY, SocketAddress, SocketFolder};
 use crate::edge::device_plugin::folder::{CHECKPOINT, Entry};
@@ -21,6 +18,9 @@ use kq_answer::{Failure, Warning, WarningCode};
 use kq_facts::devices::PLUGIN_FOLDER;
 use kq_facts::kubelet_process::DEFAULT_ROOT_DIR;
 use kq_facts::lookup::Lookup;
+use kq_managers::plugins::{
+    DevicePlugins, Missing, Place, PluginSocket, SocketKind, assign_resources, missing_for,
+};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -1,6 +1,5 @@
 //! Registered resources and their healthy devices, from the fake kubelet, the checkpoint and the pod-resources API.
 
-use crate::device::plugins::{DevicePlugins, ResourceState};
 use crate::edge::device_plugin::address::SocketFolder;
 use crate::edge::device_plugin::folder::{BELOW_ROOT, CHECKPOINT};
 use crate::edge::host::ReadError;
@@ -8,6 +7,7 @@ use crate::edge::pod_resources::{self, read_pod_resources};
 use crate::edge::trust::NamedBy;
 use kq_answer::{Warning, WarningCode};
 use kq_facts::checkpoint::device::DeviceCheckpoint;
+use kq_managers::plugins::{DevicePlugins, ResourceState};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
@@ -96,7 +96,7 @@ fn fake_kubelet(
     report: &mut DevicePlugins,
 ) -> Option<Vec<(String, String)>> {
     use crate::action::devices::control::{Answer, Request, ask};
-    use crate::device::plugins::SocketKind;
+    use kq_managers::plugins::SocketKind;
     let is_there = report
         .sockets
         .iter()

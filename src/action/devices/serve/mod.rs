@@ -4,8 +4,6 @@ mod plugin_calls;
 mod requests;
 
 use super::control::{Answer, Request};
-use crate::device::fake_kubelet::{Event, Manager, Throttle, TimedEvent};
-use crate::device::manager::{DIAL_PATIENCE, ManagerState};
 use crate::edge::clock::moment;
 use crate::edge::device_plugin::folder::{FolderError, KUBELET_SOCKET, claim};
 use crate::edge::device_plugin::socket_registry::{REGISTERED, Registered, lock, remove_stale};
@@ -14,6 +12,8 @@ use crate::edge::host::host_root;
 use anyhow::{Context, anyhow};
 use kq_answer::Failure;
 use kq_k8s::duration::GoDuration;
+use kq_managers::fake_kubelet::{Event, Manager, Throttle, TimedEvent};
+use kq_managers::manager::{DIAL_PATIENCE, ManagerState};
 use plugin_calls::{CheckpointWriter, restore};
 use requests::send;
 use std::collections::{BTreeMap, VecDeque};

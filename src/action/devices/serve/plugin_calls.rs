@@ -2,8 +2,6 @@
 //! change. The loop continues during a call.
 
 use super::ServeLoop;
-use crate::device::fake_kubelet::{Call, Event, gets};
-use crate::device::manager::{Allocated, ManagerState, Plugins};
 use crate::edge::clock::{moment, steady};
 use crate::edge::device_plugin::folder::{CHECKPOINT, keep_beside, read_checkpoint};
 use crate::edge::device_plugin::socket_registry::Held;
@@ -14,6 +12,8 @@ use kq_answer::Failure;
 use kq_facts::checkpoint::device::{
     ContainerAllocateResponse, DeviceCheckpoint, DeviceSet, Loaded, PodDevices,
 };
+use kq_managers::fake_kubelet::{Call, Event, gets};
+use kq_managers::manager::{Allocated, ManagerState, Plugins};
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::future::Future;

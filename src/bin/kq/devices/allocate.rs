@@ -3,8 +3,8 @@
 use crate::exit::{Code, Failure};
 use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::NamespaceArgs;
-use kq::device::manager::topology::{TopologyPolicy, TopologyScope};
 use kq::question::devices::topology::parse_numa_node;
+use kq_managers::manager::topology::{TopologyPolicy, TopologyScope};
 use std::path::PathBuf;
 
 /// Allocate devices to a pod through the fake kubelet
@@ -105,7 +105,7 @@ mod run {
     use crate::output_format::OutputFormat;
     use anyhow::anyhow;
     use kq::action::devices::{AllocationOptions, allocate, end_pod};
-    use kq::device::fake_kubelet::{
+    use kq_managers::fake_kubelet::{
         DeviceAllocation, DeviceAllocationList, DevicePodEnded, TopologyConfig, table, wide,
     };
 

@@ -9,12 +9,12 @@ use crate::source_args::WatchArgs;
 use crate::write;
 use anyhow::anyhow;
 use clap::ValueEnum;
-use kq::device::list::{
-    Asked, DeviceList, FreeDevices, dropped, free, given, resources, table, wide,
-};
 use kq::question::devices::list::{device_list, device_list_needs};
 use kq::question::pod_selectors::PodSelectors;
 use kq_facts::pod_selector::{PodSelector, Selection};
+use kq_managers::list::{
+    Asked, DeviceList, FreeDevices, dropped, free, given, resources, table, wide,
+};
 
 /// Show the devices of each container, and their state
 ///

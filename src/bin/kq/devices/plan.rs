@@ -6,12 +6,12 @@ use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::PodArgs;
 use anyhow::anyhow;
 use kq::action::devices::{PluginSearch, QueriedPlugins, QueriedSocket};
-use kq::device::plan::{table, wide};
 use kq::edge::input::{read_input, shown};
 use kq::question::devices::manifest_pods;
 use kq::question::devices::plan::{DevicePlanOptions, Subject, device_plan, device_plan_needs};
 use kq_answer::Basis;
 use kq_facts::pod_selector::is_file;
+use kq_managers::plan::{table, wide};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 

@@ -5,7 +5,7 @@ use crate::exit::{Code, Failure, note, tell};
 use crate::output_format::{OutputFormat, formats};
 use anyhow::anyhow;
 use kq::action::devices::{InspectOptions, inspect, wait_for};
-use kq::device::plugins::{DevicePlugins, table, wide};
+use kq_managers::plugins::{DevicePlugins, table, wide};
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -8,8 +8,8 @@ use crate::write;
 use crate::write::confirm;
 use anyhow::anyhow;
 use kq::action::devices::{PreparedRepair, RepairOptions};
-use kq::device::repair::{DeviceRepair, Request, entries, kept as why_kept, table, wide};
 use kq_facts::pod_selector::is_uid;
+use kq_managers::repair::{DeviceRepair, Request, entries, kept as why_kept, table, wide};
 use std::path::PathBuf;
 
 /// Repair the device checkpoint of a stopped kubelet

@@ -5,9 +5,9 @@ use crate::exit::{Code, Failure};
 use crate::write;
 #[cfg(cri)]
 use kq::action::devices::{ServeOptions, serve};
-#[cfg(cri)]
-use kq::device::fake_kubelet::TimedEvent;
 use kq_k8s::duration::GoDuration;
+#[cfg(cri)]
+use kq_managers::fake_kubelet::TimedEvent;
 use std::path::PathBuf;
 use std::time::Duration;
 

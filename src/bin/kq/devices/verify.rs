@@ -6,13 +6,13 @@ use crate::output_format::{OutputFormat, formats};
 use crate::source_args::SourceArgs;
 use anyhow::anyhow;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use kq::device::verify::{Content, StateFileContent, recognise, view};
 use kq::edge::host::read_beneath;
 use kq::edge::input::{read_input_within, shown};
 use kq::node::FactKey;
 use kq::node::Needs;
 use kq::question::devices::verify::{KUBELET_FOLDER, state_files, verify_files};
 use kq_facts::checkpoint::{LARGEST, StateFile};
+use kq_managers::verify::{Content, StateFileContent, recognise, view};
 use std::borrow::Cow;
 use std::path::Path;
 

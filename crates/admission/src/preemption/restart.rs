@@ -1,0 +1,327 @@
+//! The pods that a restarted kubelet admits again (`HandlePodAdditions`, `pkg/kubelet/kubelet.go`, read
+//! in 1.36.2): one after the other, each among those that were taken in before it.
+
+use super::handle::{Outcome, make_room_with};
+use super::victims::{PotentialVictim, Trace, pick_among};
+use crate::{
+    Amounts, DeviceDecision, Examined, Facts, Failure, Occupancy, Refusal, drop_places, examine,
+    finally, qualified,
+};
+use jiff::Timestamp;
+use kq_answer::{Basis, answer};
+use kq_facts::node_object::NodeObject;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::{Pod, ResourceName};
+use kq_k8s::priority::is_static_pod;
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// `kq admit explain --kubelet-restart`
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PodReadmission {
+    /// The node.
+    pub node: String,
+    /// The pods in the order in which the kubelet comes to them.
+    pub items: Vec<Readmitted>,
+    /// The basis.
+    #[serde(flatten)]
+    pub basis: Basis,
+}
+
+answer!("PodReadmission", PodReadmission);
+
+/// The result for a pod.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Readmitted {
+    /// The pod, as NAMESPACE/NAME.
+    pub pod: String,
+    /// It is from the kubelet's folder, not from the API server.
+    pub is_static: bool,
+    /// When it was made; `None`: it does not say, and is taken for the oldest.
+    #[schemars(with = "Option<String>")]
+    pub created_at: Option<Timestamp>,
+    /// The result.
+    pub result: ReadmissionResult,
+    /// What the kubelet says of one that it does not take; of several, one, which is left to chance.
+    pub refusals: Vec<Refusal>,
+    /// The pods that it kills for it, in this order.
+    pub kills: Vec<String>,
+    /// The pod for which it is killed after its admission.
+    pub killed_for: Option<String>,
+    /// What is compared at its turn: its place, and what it requests.
+    pub compared: Vec<ComparedAnew>,
+}
+
+/// The result for a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ReadmissionResult {
+    /// It is taken in again, and stays.
+    Admitted,
+    /// It is not: it fails, and its containers are stopped.
+    Refused,
+    /// It is, and then killed for a critical one that comes after it.
+    Killed,
+}
+
+/// A resource at a pod's turn: thousandths of a CPU, bytes or whole units.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ComparedAnew {
+    /// Which.
+    pub resource: String,
+    /// What the pod requests.
+    pub requested: i64,
+    /// What those request that were taken in before it.
+    pub used: i64,
+    /// What is for pods.
+    pub allocatable: i64,
+    /// What is left: allocatable - used.
+    pub free: i64,
+    /// What is missing; 0 where it is enough.
+    pub missing: i64,
+    /// Where it is missing: who has it, the most first; no more than [`MOST_TAKERS`].
+    pub taken_by: Vec<Taker>,
+    /// How many others have some.
+    pub more_takers: usize,
+}
+
+/// A pod that has some of a resource.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Taker {
+    /// The pod, as NAMESPACE/NAME.
+    pub pod: String,
+    /// How much.
+    pub amount: i64,
+}
+
+/// How many pods are named of those that have what another one lacks.
+pub const MOST_TAKERS: usize = 10;
+
+/// Puts pods in the order in which a kubelet that starts comes to them. Pods of one moment, and all static ones, are
+/// in the order of their names.
+pub fn restart_order<'p>(pods: &[&'p Pod]) -> Vec<&'p Pod> {
+    let mut order = pods.to_vec();
+    order.sort_by_cached_key(|pod| (!is_static_pod(pod), created_at(pod), qualified(pod)));
+    order
+}
+
+/// Returns true if the kubelet comes to two pods in an order that is left to chance.
+pub fn are_tied(one: &Pod, other: &Pod) -> bool {
+    is_static_pod(one) == is_static_pod(other) && created_at(one) == created_at(other)
+}
+
+/// Takes pods in again, in this order. The device manager is asked for each in its turn, and refuses before the
+/// predicates.
+pub fn readmit(
+    order: &[&Pod],
+    node: &NodeObject,
+    mut devices: impl FnMut(&Pod) -> DeviceDecision,
+    rules: &KubeletRules,
+) -> Vec<Readmitted> {
+    let mut items: Vec<Readmitted> = Vec::new();
+    // Who was taken in, by place; as many as are in `others` and `candidates`, in the same
+    // order.
+    let mut taken: Vec<usize> = Vec::new();
+    let mut others = Occupancy::default();
+    let mut takers = Takers::default();
+    let mut candidates: Vec<PotentialVictim<'_>> = Vec::new();
+    for (place, pod) in order.iter().enumerate() {
+        let decided = devices(pod);
+        let facts = Facts {
+            others: &others,
+            cached: Ok(node),
+            fresh: Ok(node),
+            allocated_devices: Ok(&decided.allocated),
+        };
+        let (refusals, compared, handled) = match decided.refusal {
+            Some(refusal) => (vec![refusal], Vec::new(), None),
+            None => {
+                let examined = examine(pod, &facts, rules);
+                let (verdict, handled) = make_room_with(pod, &examined, |requirements| {
+                    pick_among(pod, &candidates, requirements, Trace::Chosen)
+                });
+                let refusals = finally(pod, verdict.refusals(), rules);
+                (refusals, compared(&examined, &takers), handled)
+            }
+        };
+        let victims = match handled.map(|handled| handled.outcome) {
+            Some(Outcome::Kills(victims)) => victims,
+            _ => Vec::new(),
+        };
+        let killed: Vec<usize> = victims.iter().filter_map(|at| taken.get(*at).copied()).collect();
+        for at in &killed {
+            if let Some(victim) = items.get_mut(*at) {
+                victim.result = ReadmissionResult::Killed;
+                victim.killed_for = Some(qualified(pod));
+            }
+        }
+        if !victims.is_empty() {
+            let places: BTreeSet<usize> = victims.into_iter().collect();
+            for at in &places {
+                if let (Some(place), Some(amounts)) = (taken.get(*at), others.taken().get(*at)) {
+                    takers.remove(*place, amounts);
+                }
+            }
+            drop_places(&mut taken, &places);
+            drop_places(&mut candidates, &places);
+            others.remove(&places);
+        }
+        if refusals.is_empty() {
+            taken.push(place);
+            others.add(pod, rules);
+            if let Some(amounts) = others.taken().last() {
+                takers.add(place, pod, amounts);
+            }
+            candidates.push(PotentialVictim::of(pod, rules));
+        }
+        items.push(Readmitted {
+            pod: qualified(pod),
+            is_static: is_static_pod(pod),
+            created_at: created_at(pod),
+            result: match refusals.is_empty() {
+                true => ReadmissionResult::Admitted,
+                false => ReadmissionResult::Refused,
+            },
+            refusals,
+            kills: killed.iter().filter_map(|at| Some(qualified(order.get(*at)?))).collect(),
+            killed_for: None,
+            compared,
+        });
+    }
+    items
+}
+
+/// Returns when a pod was made, as the kubelet has it: what it reads from its folder has no such time.
+fn created_at(pod: &Pod) -> Option<Timestamp> {
+    pod.metadata.creation_timestamp.filter(|_| !is_static_pod(pod))
+}
+
+/// Returns what was compared, and who has what is missing; nothing where the pod was refused before.
+fn compared(examined: &Examined, takers: &Takers<'_>) -> Vec<ComparedAnew> {
+    let Some(ledger) = &examined.ledger else { return Vec::new() };
+    let shortages = examined.filtered.failures.iter().filter_map(|failure| match failure {
+        Failure::Resource { resource, .. } => Some((resource, failure.missing()?)),
+        Failure::Predicate(_) => None,
+    });
+    let shortages: BTreeMap<&ResourceName, i64> = shortages.collect();
+    let line = |resource: &ResourceName, requested: i64| {
+        let (allocatable, used) = (ledger.allocatable.get(resource), ledger.used.get(resource));
+        let missing = shortages.get(resource).copied().unwrap_or(0);
+        let (taken_by, more_takers) = match missing {
+            0 => (Vec::new(), 0),
+            _ => takers.of(resource),
+        };
+        ComparedAnew {
+            resource: resource.to_string(),
+            requested,
+            used,
+            allocatable,
+            free: allocatable.wrapping_sub(used),
+            missing,
+            taken_by,
+            more_takers,
+        }
+    };
+    let mut lines = vec![line(&ResourceName::from("pods"), 1)];
+    let named = ["cpu", "memory", "ephemeral-storage"].map(ResourceName::from);
+    for resource in named.iter().chain(ledger.requested.scalars.keys()) {
+        match ledger.requested.get(resource) {
+            0 => {}
+            requested => lines.push(line(resource, requested)),
+        }
+    }
+    lines
+}
+
+/// The pods that were taken in, by what they have: each pod that is refused names those who have what it lacks.
+#[derive(Default)]
+struct Takers<'p> {
+    pods: BTreeMap<usize, &'p Pod>,
+    /// The most of a resource first, then by place.
+    having: BTreeMap<ResourceName, BTreeSet<(Reverse<i64>, usize)>>,
+}
+
+impl<'p> Takers<'p> {
+    fn add(&mut self, place: usize, pod: &'p Pod, amounts: &Amounts) {
+        self.pods.insert(place, pod);
+        for (name, amount) in named_amounts(amounts) {
+            self.having.entry(name).or_default().insert((Reverse(amount), place));
+        }
+    }
+
+    fn remove(&mut self, place: usize, amounts: &Amounts) {
+        self.pods.remove(&place);
+        for (name, amount) in named_amounts(amounts) {
+            if let Some(having) = self.having.get_mut(&name) {
+                having.remove(&(Reverse(amount), place));
+            }
+        }
+    }
+
+    /// Returns who has some of a resource, the most first, and how many others do.
+    fn of(&self, resource: &ResourceName) -> (Vec<Taker>, usize) {
+        let taker = |place: &usize, amount: i64| {
+            let pod = self.pods.get(place)?;
+            Some(Taker { pod: qualified(pod), amount })
+        };
+        let (first, count): (Vec<Taker>, usize) = match resource.as_str() {
+            "pods" => {
+                let first = self.pods.keys().take(MOST_TAKERS);
+                (first.filter_map(|place| taker(place, 1)).collect(), self.pods.len())
+            }
+            _ => {
+                let Some(having) = self.having.get(resource) else { return (Vec::new(), 0) };
+                let first = having.iter().take(MOST_TAKERS);
+                let first = first.filter_map(|(amount, place)| taker(place, amount.0));
+                (first.collect(), having.len())
+            }
+        };
+        (first, count.saturating_sub(MOST_TAKERS))
+    }
+}
+
+/// Walks over the amounts that a pod has some of, other than itself.
+fn named_amounts(amounts: &Amounts) -> impl Iterator<Item = (ResourceName, i64)> {
+    let named = [
+        ("cpu", amounts.milli_cpu),
+        ("memory", amounts.memory),
+        ("ephemeral-storage", amounts.ephemeral_storage),
+    ];
+    let named = named.into_iter().map(|(name, amount)| (ResourceName::from(name), amount));
+    let scalars = amounts.scalars.iter().map(|(name, amount)| (name.clone(), *amount));
+    named.chain(scalars).filter(|(_, amount)| *amount > 0)
+}
+
+impl PodReadmission {
+    /// Puts an answer together, and says what the order rests on.
+    pub fn new(node: &NodeObject, items: Vec<Readmitted>, mut basis: Basis) -> Self {
+        let mut assume = |text: String| basis.assume(text);
+        if items.iter().any(|it| it.is_static) {
+            assume("static pods come first: their source is usually read first".to_owned());
+        }
+        let made: Vec<&Readmitted> = items.iter().filter(|it| !it.is_static).collect();
+        let ties = made
+            .windows(2)
+            .filter(|pair| matches!(pair, [one, other] if one.created_at == other.created_at));
+        if ties.count() > 0 || items.iter().filter(|it| it.is_static).count() > 1 {
+            assume("pods of one moment are in the order of their names; the kubelet's is left to chance".to_owned());
+        }
+        let timeless = made.iter().filter(|it| it.created_at.is_none()).count();
+        if timeless > 0 {
+            assume(format!(
+                "{timeless} of the pods have no creationTimestamp: taken for the oldest"
+            ));
+        }
+        Self { node: node.metadata.name.clone(), items, basis }
+    }
+
+    /// Returns true if all pods are taken in again, and stay.
+    pub fn all_stay(&self) -> bool {
+        self.items.iter().all(|it| it.result == ReadmissionResult::Admitted)
+    }
+}

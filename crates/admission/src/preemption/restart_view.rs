@@ -1,0 +1,79 @@
+//! The pods that are admitted again when the kubelet restarts, as tables.
+
+use super::restart::{ComparedAnew, PodReadmission, ReadmissionResult, Readmitted, Taker};
+use crate::shown;
+use kq_k8s::pod::ResourceName;
+use kq_output::table::{Column, Rows, or_dash};
+
+/// Shows who is taken in again.
+pub fn table(answer: &PodReadmission) -> String {
+    let rows: Vec<(usize, &Readmitted)> = answer.items.iter().enumerate().collect();
+    let pods = Rows::of(&rows).table(&[
+        Column::new("PLACE", |(at, _)| (at + 1).to_string()),
+        Column::new("POD", |(_, it)| it.pod.clone()),
+        Column::new("SOURCE", |(_, it)| if it.is_static { "static" } else { "api" }.to_owned()),
+        Column::new("CREATED", |(_, it)| or_dash(it.created_at)),
+        Column::new("RESULT", |(_, it)| {
+            match it.result {
+                ReadmissionResult::Admitted => "admitted",
+                ReadmissionResult::Refused => "REFUSED",
+                ReadmissionResult::Killed => "KILLED",
+            }
+            .to_owned()
+        }),
+        Column::new("BECAUSE", |(_, it)| because(it)),
+    ]);
+    pods.to_string()
+}
+
+/// Returns the result for a pod: all of its parts; of several refusals the kubelet reports one.
+fn because(it: &Readmitted) -> String {
+    let mut parts = Vec::new();
+    if !it.refusals.is_empty() {
+        let said = it.refusals.iter().map(|it| format!("{}: {}", it.reason, it.message));
+        parts.push(said.collect::<Vec<_>>().join(" or "));
+    }
+    if !it.kills.is_empty() {
+        parts.push(format!("for it are killed: {}", it.kills.join(", ")));
+    }
+    if let Some(by) = &it.killed_for {
+        let then = if parts.is_empty() { "" } else { "then killed " };
+        parts.push(format!("{then}to take in {by}"));
+    }
+    if parts.is_empty() { "-".to_owned() } else { parts.join("; ") }
+}
+
+/// Shows what was compared at each turn, and who has what is missing, as well.
+pub fn wide(answer: &PodReadmission) -> String {
+    let mut rows: Vec<(usize, &Readmitted, &ComparedAnew)> = Vec::new();
+    for (at, it) in answer.items.iter().enumerate() {
+        rows.extend(it.compared.iter().map(|compared| (at, it, compared)));
+    }
+    let compared = Rows::of(&rows).table(&[
+        Column::new("PLACE", |(at, ..)| (at + 1).to_string()),
+        Column::new("POD", |(_, it, _)| it.pod.clone()),
+        Column::new("RESOURCE", |(_, _, it)| it.resource.clone()),
+        Column::new("ALLOCATABLE", |(_, _, it)| of(it, it.allocatable)),
+        Column::new("USED", |(_, _, it)| of(it, it.used)),
+        Column::new("FREE", |(_, _, it)| of(it, it.free)),
+        Column::new("REQUESTED", |(_, _, it)| of(it, it.requested)),
+        Column::new("MISSING", |(_, _, it)| or_dash((it.missing != 0).then(|| of(it, it.missing)))),
+        Column::new("TAKEN BY", |(_, _, it)| takers(it)),
+    ]);
+    format!("{}\n{compared}", table(answer))
+}
+
+fn of(compared: &ComparedAnew, amount: i64) -> String {
+    shown(&ResourceName::from(&*compared.resource), amount)
+}
+
+fn takers(line: &ComparedAnew) -> String {
+    let named = |it: &Taker| format!("{} {}", it.pod, of(line, it.amount));
+    let named: Vec<String> = line.taken_by.iter().map(named).collect();
+    match (named.is_empty(), line.more_takers) {
+        (true, _) => "-".to_owned(),
+        (false, 0) => named.join(", "),
+        (false, 1) => format!("{} and one other", named.join(", ")),
+        (false, more) => format!("{} and {more} others", named.join(", ")),
+    }
+}

@@ -1,0 +1,179 @@
+//! The pods that the kubelet kills, as tables.
+
+use super::report::{
+    CandidateExplained, Missing, PodPreemption, PreemptionResult, RoundExplained, Spared,
+    StageExplained, Victim,
+};
+use super::victims::VisitResult;
+use crate::{Check, CheckResult, shown};
+use kq_output::table::{Column, Rows, Table, or_dash};
+use kq_output::terminal::plain;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// How many pods that could go in a victim's place are named.
+const NAMED: usize = 10;
+
+const SPARED: &[Column<Spared>] = &[
+    Column::new("SPARED", |it| it.pod.clone()),
+    Column::new("BECAUSE", |it| it.because.to_string()),
+];
+
+/// Shows the result for the pod, and the victims.
+pub fn table(answer: &PodPreemption) -> String {
+    let explanation = &answer.preemption;
+    let mut text = String::new();
+    let mut line = |line: String| text += &(plain(line) + "\n");
+    line(format!("{} on {}: {}", answer.pod, answer.node, explanation.because));
+    match explanation.refusals.as_slice() {
+        [] | [_] => {}
+        _ => line("it reports one of these, at random:".to_owned()),
+    }
+    for refusal in &explanation.refusals {
+        line(format!("{}: {}", refusal.reason, refusal.message));
+    }
+    if explanation.result == PreemptionResult::Refused {
+        let fails = |it: &&Check| it.result == CheckResult::Fail && it.check != "resources";
+        for it in answer.admission.checks.iter().filter(fails) {
+            line(format!("because: {}", it.because));
+        }
+    }
+    let critical = &explanation.critical;
+    let is = if critical.value { "critical" } else { "not critical" };
+    line(format!("{is}: {}", critical.because));
+    for it in &explanation.requirements {
+        let sum = answer.admission.resources.iter().find(|sum| sum.resource == it.resource);
+        let sum = sum.map(|sum| {
+            let show = |amount| shown(&it.resource.as_str().into(), amount);
+            let [requested, has, used] = [sum.requested, sum.allocatable, sum.used].map(show);
+            let free = match sum.free < 0 {
+                true => format!("+ {} overcommitted", show(sum.free.saturating_neg())),
+                false => format!("- {} free", show(sum.free)),
+            };
+            format!(" = {requested} requested {free} ({has} allocatable - {used} used)")
+        });
+        let missing = amounts(std::slice::from_ref(it));
+        line(format!("lacks: {missing}{}", sum.unwrap_or_default()));
+    }
+    if !explanation.not_enough.is_empty() {
+        let left = amounts(&explanation.not_enough);
+        line(format!("lacks still when all of them are killed: {left}"));
+    }
+    if !explanation.victims.is_empty() {
+        let _ = write!(text, "\n{}", victims(&explanation.victims));
+    }
+    text
+}
+
+fn victims(victims: &[Victim]) -> Table {
+    let rows: Vec<(usize, &Victim)> = victims.iter().enumerate().collect();
+    Rows::of(&rows).table(&[
+        Column::new("KILL", |(at, _)| (at + 1).to_string()),
+        Column::new("POD", |(_, it)| it.pod.clone()),
+        Column::new("QOS", |(_, it)| it.qos_class.to_owned()),
+        Column::new("PRIORITY", |(_, it)| or_dash(it.priority)),
+        Column::new("GIVES", |(_, it)| amounts(&it.gives)),
+        Column::new("STILL MISSING", |(_, it)| amounts(&it.remaining)),
+        Column::new("GRACE", |(_, it)| format!("{}s", it.grace_period_seconds)),
+        Column::new("WAITS", |(_, it)| format!("{}s", it.waits_seconds)),
+        Column::new("NOTE", |(_, it)| note(it)),
+    ])
+}
+
+fn note(victim: &Victim) -> String {
+    let mut notes = Vec::new();
+    if victim.unneeded {
+        notes.push("not needed in hindsight: the others are enough".to_owned());
+    }
+    notes.extend(named_ties(&victim.ties));
+    if victim.more_ties > 0 {
+        notes.push(format!("equal to {} others at its turn, too many to name", victim.more_ties));
+    }
+    if notes.is_empty() { "-".to_owned() } else { notes.join("; ") }
+}
+
+/// Returns which pods could go in a victim's place; of many, the first.
+pub(super) fn named_ties(ties: &[Arc<str>]) -> Option<String> {
+    let named = ties.get(..NAMED).unwrap_or(ties).join(", ");
+    match ties.len() {
+        0 => None,
+        count if count > NAMED => Some(format!("or, as equal: {named} and {} more", count - NAMED)),
+        _ => Some(format!("or, as equal: {named}")),
+    }
+}
+
+/// Shows every round, who is spared, and what is written to the victims, as well.
+pub fn wide(answer: &PodPreemption) -> String {
+    let mut text = rounds(answer);
+    if let Some(victim) = answer.preemption.victims.first() {
+        let status = &victim.status;
+        let condition = &status.condition;
+        let _ = writeln!(
+            text,
+            "\nwritten to each victim: phase {}, reason {}, message {:?}; condition {} {}, reason {}, \
+             message {:?}",
+            status.phase,
+            status.reason,
+            status.message,
+            condition.kind,
+            condition.status,
+            condition.reason,
+            condition.message
+        );
+    }
+    text
+}
+
+/// Shows every round, and who is spared, as well.
+pub fn rounds(answer: &PodPreemption) -> String {
+    let mut text = table(answer);
+    let explanation = &answer.preemption;
+    for StageExplained { qos_class, requirements, rounds } in &explanation.stages {
+        let _ = match requirements.as_slice() {
+            [] => writeln!(text, "\n{qos_class}: nothing is needed of this class"),
+            some => writeln!(text, "\n{qos_class}: has to give {}", amounts(some)),
+        };
+        for (at, round) in rounds.iter().enumerate() {
+            let _ = write!(text, "{}", of_round(at + 1, round));
+        }
+    }
+    if !explanation.spared.is_empty() {
+        let _ = write!(text, "\n{}", Rows::of(&explanation.spared).table(SPARED));
+    }
+    text
+}
+
+fn compared(result: VisitResult) -> &'static str {
+    match result {
+        VisitResult::Nearer => "nearer",
+        VisitResult::Farther => "farther",
+        VisitResult::TieNoMore => "as near, requests no more",
+        VisitResult::TieMore => "as near, requests more",
+    }
+}
+
+fn of_round(number: usize, round: &RoundExplained) -> String {
+    let row = |candidate| (number, candidate, &*round.chosen);
+    let rows: Vec<(usize, &CandidateExplained, &str)> = round.candidates.iter().map(row).collect();
+    let candidates = Rows::of(&rows).table(&[
+        Column::new("ROUND", |(number, ..)| number.to_string()),
+        Column::new("CANDIDATE", |(_, it, _)| it.pod.to_string()),
+        Column::new("DISTANCE", |(_, it, _)| it.distance.to_string()),
+        Column::new("COMPARED", |(_, it, chosen)| {
+            let mark = if *it.pod == **chosen { " <- killed" } else { "" };
+            format!("{}{mark}", compared(it.result))
+        }),
+    ]);
+    format!("{candidates}still missing: {}\n", amounts(&round.remaining))
+}
+
+/// Writes requirements as users do: `cpu 250m, pods 1`.
+pub(super) fn amounts(missing: &[Missing]) -> String {
+    let one = |it: &Missing| {
+        format!("{} {}", it.resource, shown(&it.resource.as_str().into(), it.quantity))
+    };
+    match missing {
+        [] => "-".to_owned(),
+        _ => missing.iter().map(one).collect::<Vec<_>>().join(", "),
+    }
+}

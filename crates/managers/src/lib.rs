@@ -1,0 +1,28 @@
+//! Devices of plugins: their holders, and the next steps of the kubelet. The domain of `kq devices`. Pure.
+//!
+//! * [`reconstruct`]: the manager of a node, reconstructed from outside.
+//! * [`capacity`]: the node's capacity.
+//! * [`list`]: allocated devices, from every source.
+//! * [`manager`]: the kubelet's device manager: its state, allocations and capacity.
+//! * [`plugins`]: the sockets of plugins, inspected from outside.
+//! * [`plan`](mod@plan): the devices that pods would get.
+//! * [`repair`]: a checkpoint without stale or damaged entries.
+//! * [`run_options`]: the settings of a container from the answers of its plugins.
+//! * [`fake_kubelet`]: the manager with plugins that come and go, for plugin developers.
+//! * [`verify`]: the kubelet's state files: sound, damaged, contradictory.
+
+pub mod capacity;
+pub mod fake_kubelet;
+pub mod list;
+pub mod manager;
+pub mod plan;
+pub mod plugins;
+pub mod reconstruct;
+pub mod repair;
+pub mod run_options;
+pub mod verify;
+
+#[cfg(test)]
+#[path = "../../../tests/support/objects.rs"]
+#[expect(dead_code, reason = "some of it is for other crates")]
+mod objects;

@@ -1,0 +1,449 @@
+//! The states of devices, resources and sources, and their sentences.
+
+use super::holding::Role;
+use crate::manager::NoneHealthy;
+use kq_answer::MissingFact;
+use kq_facts::node_pods::StandingReason;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+/// What is the matter with a device in a container; the first that applies is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// It is in two containers that may not share.
+    Double,
+    /// Its pod is there, but nothing in it asks for the device.
+    Orphan,
+    /// One source has it, and the other should.
+    Missing,
+    /// The kubelet does not offer it any more.
+    Unhealthy,
+    /// Its pod is gone.
+    Stale,
+    /// An init container took it and ended.
+    InitHeld,
+    /// A source that decides is unknown.
+    Unknown,
+    /// As it should be.
+    Ok,
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Double => "DOUBLE",
+            Self::Orphan => "ORPHAN",
+            Self::Missing => "MISSING",
+            Self::Unhealthy => "UNHEALTHY",
+            Self::Stale => "STALE",
+            Self::InitHeld => "INIT-HELD",
+            Self::Unknown => "UNKNOWN",
+            Self::Ok => "OK",
+        })
+    }
+}
+
+kq_k8s::schema_as!(State, String);
+
+impl Serialize for State {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Why a device is in its state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Reason {
+    /// Other pods have it as well.
+    OtherPods {
+        /// Their names, and the containers.
+        others: Vec<String>,
+        /// How many more than are named.
+        more: usize,
+    },
+    /// Other containers of the pod have it that may not share it.
+    OtherContainers {
+        /// Their names.
+        others: Vec<String>,
+        /// How many more than are named.
+        more: usize,
+    },
+    /// The pod has no such container.
+    NoSuchContainer,
+    /// The container asks for none.
+    NotAskedFor,
+    /// The kubelet lists the pod's devices without this one.
+    NotTold,
+    /// The kubelet does not list the pod.
+    PodNotTold,
+    /// The checkpoint does not have it.
+    NotRecorded,
+    /// There is no checkpoint.
+    NoCheckpoint,
+    /// The kubelet holds it, and its checkpoint is damaged.
+    Damaged,
+    /// The plugin's answer in the checkpoint cannot be decoded.
+    Skipped {
+        /// The kubelet's error.
+        error: String,
+    },
+    /// No device of the resource is healthy.
+    NoneHealthy {
+        /// What that can mean.
+        why: NoneHealthy,
+    },
+    /// Others of the resource are healthy.
+    NotAmongHealthy {
+        /// How many.
+        healthy: usize,
+    },
+    /// The pod is gone.
+    PodGone {
+        /// How that is known.
+        why: StandingReason,
+    },
+    /// The pod ended.
+    PodEnded {
+        /// How that is known.
+        why: StandingReason,
+    },
+    /// The init container ended.
+    InitEnded {
+        /// The containers that use the device again.
+        used_by: Vec<String>,
+    },
+    /// Whether the pod is active is unknown.
+    PodUnknown {
+        /// Why.
+        why: StandingReason,
+    },
+    /// The pod's specification is unknown.
+    SpecUnknown,
+    /// Which devices are healthy is unknown.
+    HealthUnknown {
+        /// Why.
+        why: SourceGap,
+    },
+    /// Only the checkpoint has it, and the pod-resources API was not queried or is unavailable.
+    OnlyInCheckpoint {
+        /// The kubelet rejects the checkpoint.
+        is_damaged: bool,
+        /// Null: the API was not queried.
+        why: Option<SourceGap>,
+    },
+    /// The checkpoint has it and the kubelet does not list it; an init container may hold it.
+    MayBeInit,
+    /// Only the kubelet lists it, and the checkpoint is unavailable.
+    OnlyTold {
+        /// Why.
+        why: SourceGap,
+    },
+    /// As it should be.
+    Held {
+        /// What the container is in its pod.
+        role: Role,
+        /// Why the pod is active.
+        why: StandingReason,
+    },
+}
+
+/// A source that is unavailable, or that leaves something out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum SourceGap {
+    /// The checkpoint is unavailable.
+    Checkpoint {
+        /// Why.
+        error: String,
+    },
+    /// The pod-resources API is unavailable.
+    PodResources {
+        /// Why.
+        error: String,
+    },
+    /// The pod-resources API does not list the healthy devices.
+    HealthyDevices {
+        /// Why.
+        error: String,
+    },
+}
+
+impl SourceGap {
+    /// Returns the fact that is missing.
+    pub fn fact(&self) -> MissingFact {
+        match self {
+            Self::Checkpoint { .. } => MissingFact::DeviceCheckpoint,
+            Self::PodResources { .. } | Self::HealthyDevices { .. } => MissingFact::PodResources,
+        }
+    }
+}
+
+/// Why a device is healthy or not, or why that is unknown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum HealthReason {
+    /// The kubelet offers it.
+    Offered,
+    /// The kubelet does not offer it.
+    NotOffered,
+    /// The pod-resources API was not queried.
+    NotAsked {
+        /// Whether it was healthy when the checkpoint was written; null: unknown.
+        was_healthy: Option<bool>,
+    },
+    /// The kubelet's healthy devices are unknown.
+    Unknown {
+        /// Why.
+        why: SourceGap,
+        /// Whether it was healthy when the checkpoint was written; null: unknown.
+        was_healthy: Option<bool>,
+    },
+}
+
+/// What contradicts what about a resource.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum ResourceNote {
+    /// The node's status has another number than the kubelet.
+    StatusDiffers {
+        /// Of the node's status.
+        allocatable: i64,
+        /// Of the kubelet.
+        healthy: i64,
+    },
+    /// The node's status does not have the resource.
+    NotInStatus,
+    /// Pods have more devices than are allocatable.
+    MoreThanAllocatable {
+        /// How many devices active pods have.
+        allocated: usize,
+        /// Of the node's status.
+        allocatable: i64,
+    },
+}
+
+/// What is wrong with a checkpoint that the kubelet rejects, by what is shown in its place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum CheckpointDamage {
+    /// What the kubelet lists is shown.
+    KubeletShown {
+        /// The kubelet's error.
+        error: String,
+    },
+    /// The entries that are whole are shown.
+    WholeEntriesShown {
+        /// The kubelet's error.
+        error: String,
+        /// How many.
+        entries: usize,
+    },
+    /// Its entries are shown as they are.
+    EntriesShown {
+        /// The kubelet's error.
+        error: String,
+    },
+}
+
+impl Reason {
+    /// Returns the state that follows.
+    pub fn state(&self) -> State {
+        match self {
+            Self::OtherPods { .. } | Self::OtherContainers { .. } => State::Double,
+            Self::NoSuchContainer | Self::NotAskedFor => State::Orphan,
+            Self::NotTold
+            | Self::PodNotTold
+            | Self::NotRecorded
+            | Self::NoCheckpoint
+            | Self::Skipped { .. } => State::Missing,
+            Self::NoneHealthy { .. } | Self::NotAmongHealthy { .. } => State::Unhealthy,
+            Self::PodGone { .. } | Self::PodEnded { .. } => State::Stale,
+            Self::InitEnded { .. } => State::InitHeld,
+            Self::PodUnknown { .. }
+            | Self::SpecUnknown
+            | Self::HealthUnknown { .. }
+            | Self::OnlyInCheckpoint { .. }
+            | Self::MayBeInit
+            | Self::OnlyTold { .. } => State::Unknown,
+            // The kubelet that runs decides; what it would forget is said once, for all.
+            Self::Damaged | Self::Held { .. } => State::Ok,
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherPods { others, more } => {
+                write!(f, "also in {}", others.join(", "))?;
+                and_more(f, *more)
+            }
+            Self::OtherContainers { others, more } => {
+                write!(f, "also in {} of the pod", others.join(", "))?;
+                and_more(f, *more)?;
+                f.write_str("; only what an ordinary init container had may be used again")
+            }
+            Self::NoSuchContainer => f.write_str("the pod has no such container"),
+            Self::NotAskedFor => f.write_str("the container's limits do not name the resource"),
+            Self::NotTold => f.write_str(
+                "in the checkpoint, but not reported by the kubelet: the checkpoint is older or \
+                 newer than the kubelet's memory",
+            ),
+            Self::PodNotTold => f.write_str(
+                "in the checkpoint, but the kubelet does not list the pod among those with resources",
+            ),
+            Self::NotRecorded => f.write_str(
+                "reported by the kubelet, but not in the checkpoint: forgotten when the kubelet \
+                 restarts",
+            ),
+            Self::NoCheckpoint => f.write_str(
+                "the kubelet reports it, but there is no checkpoint: forgotten when the kubelet \
+                 starts again",
+            ),
+            Self::Damaged => f.write_str(
+                "held; forgotten when the kubelet starts again, as its checkpoint is damaged",
+            ),
+            Self::Skipped { error } => write!(
+                f,
+                "what the plugin answered cannot be decoded ({error}): the entry is skipped when the \
+                 kubelet starts again"
+            ),
+            Self::NoneHealthy { why } => write!(f, "none is healthy: {why}"),
+            Self::NotAmongHealthy { healthy } => write!(
+                f,
+                "not among the {healthy} healthy: its plugin calls it unhealthy, or lists it no more"
+            ),
+            Self::PodGone { why } => write!(
+                f,
+                "the pod is gone ({why}); the entry stays until a pod requests devices again"
+            ),
+            Self::PodEnded { why } => write!(
+                f,
+                "the pod ended ({why}); the entry stays until a pod requests devices again"
+            ),
+            Self::InitEnded { used_by } if used_by.is_empty() => {
+                f.write_str("the init container ended; kept, unused, until the pod ends")
+            }
+            Self::InitEnded { used_by } => {
+                write!(f, "the init container ended; used again by {}", used_by.join(", "))
+            }
+            Self::PodUnknown { why } => why.fmt(f),
+            Self::SpecUnknown => f.write_str(
+                "the pod's specification is unknown, so its containers' requests are too",
+            ),
+            Self::HealthUnknown { why } => why.fmt(f),
+            Self::OnlyInCheckpoint { is_damaged, why } => {
+                match is_damaged {
+                    true => f.write_str("in a checkpoint that is damaged, and ")?,
+                    false => f.write_str("in the checkpoint; ")?,
+                }
+                match why {
+                    Some(why) => why.fmt(f),
+                    None => f.write_str("nothing else was asked"),
+                }
+            }
+            Self::MayBeInit => f.write_str(
+                "in the checkpoint, but not reported by the kubelet, as for init containers",
+            ),
+            Self::OnlyTold { why } => write!(f, "the kubelet reports it; {why}"),
+            Self::Held { role, why } => {
+                f.write_str(match role {
+                    Role::Init => "init container, ",
+                    Role::Sidecar => "sidecar, ",
+                    Role::App | Role::None | Role::Unknown => "",
+                })?;
+                write!(f, "pod active: {why}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for SourceGap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Checkpoint { error } => write!(f, "the checkpoint is unavailable ({error})"),
+            Self::PodResources { error } => {
+                write!(f, "the pod-resources API is unavailable ({error})")
+            }
+            Self::HealthyDevices { error } => {
+                write!(f, "the kubelet does not report its healthy devices ({error})")
+            }
+        }
+    }
+}
+
+impl fmt::Display for HealthReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let was_healthy = match self {
+            Self::Offered => return f.write_str("the kubelet offers it"),
+            Self::NotOffered => return f.write_str("the kubelet does not offer it"),
+            Self::NotAsked { was_healthy } => {
+                f.write_str("the pod-resources API was not asked")?;
+                was_healthy
+            }
+            Self::Unknown { why, was_healthy } => {
+                why.fmt(f)?;
+                was_healthy
+            }
+        };
+        f.write_str(match was_healthy {
+            Some(true) => "; it was healthy when the checkpoint was written",
+            Some(false) => "; it was not healthy when the checkpoint was written",
+            None => "",
+        })
+    }
+}
+
+impl fmt::Display for ResourceNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::StatusDiffers { allocatable, healthy } => write!(
+                f,
+                "the node's status says {allocatable} allocatable, and the kubelet has {healthy} healthy: \
+                 it reports its status every few seconds, and at once on changes"
+            ),
+            Self::NotInStatus => f.write_str(
+                "the node's status does not have it: a plugin has just registered, or the resource was \
+                 just removed",
+            ),
+            Self::MoreThanAllocatable { allocated, allocatable } => write!(
+                f,
+                "pods have {allocated} devices and {allocatable} are allocatable: the scheduler sends no \
+                 more, and those that run keep theirs"
+            ),
+        }
+    }
+}
+
+impl fmt::Display for CheckpointDamage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::KubeletShown { error }
+        | Self::WholeEntriesShown { error, .. }
+        | Self::EntriesShown { error }) = self;
+        write!(
+            f,
+            "the checkpoint is damaged (the kubelet says: {error}), and a kubelet that starts takes nothing \
+             of it and hands the devices out again: do not restart it before kq devices verify; "
+        )?;
+        match self {
+            Self::KubeletShown { .. } => f.write_str("the values are the kubelet's"),
+            Self::WholeEntriesShown { entries: 0, .. } => f.write_str("no entry in it is whole"),
+            Self::WholeEntriesShown { entries: 1, .. } => {
+                f.write_str("the one entry that is whole is shown")
+            }
+            Self::WholeEntriesShown { entries, .. } => {
+                write!(f, "the {entries} entries that are whole are shown")
+            }
+            Self::EntriesShown { .. } => f.write_str("its entries are shown as they stand there"),
+        }
+    }
+}
+
+fn and_more(f: &mut fmt::Formatter<'_>, more: usize) -> fmt::Result {
+    match more {
+        0 => Ok(()),
+        more => write!(f, " and {more} more"),
+    }
+}
