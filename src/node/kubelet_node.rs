@@ -79,6 +79,9 @@ impl GivenConfig {
     }
 }
 
+/// The most warnings of a recorded configuration that answers repeat. A configuration has some 300 fields.
+const MOST_NOTES: usize = 1_000;
+
 /// Returns the configuration from the options, else the recorded one, and notes irregularities.
 pub fn config_of(
     given: Option<GivenConfig>,
@@ -89,8 +92,13 @@ pub fn config_of(
         notes.extend(given.warnings());
         return given.config;
     }
-    let recorded = snapshot.kubelet_config.value().into_iter().flat_map(|recorded| &recorded.notes);
-    notes.extend(WarningCode::KubeletConfig.each(recorded));
+    let recorded = snapshot.kubelet_config.value().map_or(&[][..], |recorded| &recorded.notes);
+    let (told, others) = recorded.split_at(recorded.len().min(MOST_NOTES));
+    notes.extend(WarningCode::KubeletConfig.each(told));
+    if !others.is_empty() {
+        let text = format!("{} more warnings about the configuration", others.len());
+        notes.push(Warning::new(WarningCode::KubeletConfig, text));
+    }
     config_source(snapshot)
 }
 

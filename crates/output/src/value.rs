@@ -1,7 +1,7 @@
 //! Answers as JSON and YAML.
 //!
-//! A value is written without the credentials that the process has sent. What [`is_unsafe`] calls unsafe is escaped in both, so that an answer can be shown as it is and still has every
-//! character.
+//! A value is written without the credentials that the process has sent. What [`is_unsafe`] calls unsafe is escaped in
+//! both, so that an answer can be shown as it is and still has every character.
 
 mod layout;
 

@@ -1,10 +1,11 @@
 //! Writes values without the credentials that were sent.
 
-use super::redact;
+use super::{are_known, redact};
 use serde::ser::{
     Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
     SerializeTupleStruct, SerializeTupleVariant, Serializer,
 };
+use std::fmt;
 
 /// A value whose texts are written without the credentials that were sent. Names of fields and variants are kq's own and
 /// stay; the keys of maps are texts.
@@ -12,6 +13,7 @@ use serde::ser::{
 pub struct Redacted<'v, T: ?Sized>(pub &'v T);
 
 impl<T: Serialize + ?Sized> Serialize for Redacted<'_, T> {
+    #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.serialize(Redacting(serializer))
     }
@@ -23,7 +25,8 @@ struct Redacting<S>(S);
 /// Passes values on that are no texts.
 macro_rules! pass_on {
     ($($name:ident: $type:ty,)*) => {
-        $(fn $name(self, value: $type) -> Result<S::Ok, S::Error> {
+        $(#[inline]
+        fn $name(self, value: $type) -> Result<S::Ok, S::Error> {
             self.0.$name(value)
         })*
     };
@@ -59,22 +62,27 @@ impl<S: Serializer> Serializer for Redacting<S> {
         serialize_unit_struct: &'static str,
     }
 
+    #[inline]
     fn serialize_str(self, text: &str) -> Result<S::Ok, S::Error> {
         self.0.serialize_str(&redact(text))
     }
 
+    #[inline]
     fn serialize_none(self) -> Result<S::Ok, S::Error> {
         self.0.serialize_none()
     }
 
+    #[inline]
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<S::Ok, S::Error> {
         self.0.serialize_some(&Redacted(value))
     }
 
+    #[inline]
     fn serialize_unit(self) -> Result<S::Ok, S::Error> {
         self.0.serialize_unit()
     }
 
+    #[inline]
     fn serialize_unit_variant(
         self,
         name: &'static str,
@@ -84,6 +92,7 @@ impl<S: Serializer> Serializer for Redacting<S> {
         self.0.serialize_unit_variant(name, index, variant)
     }
 
+    #[inline]
     fn serialize_newtype_struct<T: Serialize + ?Sized>(
         self,
         name: &'static str,
@@ -92,6 +101,7 @@ impl<S: Serializer> Serializer for Redacting<S> {
         self.0.serialize_newtype_struct(name, &Redacted(value))
     }
 
+    #[inline]
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
         self,
         name: &'static str,
@@ -102,14 +112,17 @@ impl<S: Serializer> Serializer for Redacting<S> {
         self.0.serialize_newtype_variant(name, index, variant, &Redacted(value))
     }
 
+    #[inline]
     fn serialize_seq(self, len: Option<usize>) -> Result<Self::SerializeSeq, S::Error> {
         self.0.serialize_seq(len).map(Redacting)
     }
 
+    #[inline]
     fn serialize_tuple(self, len: usize) -> Result<Self::SerializeTuple, S::Error> {
         self.0.serialize_tuple(len).map(Redacting)
     }
 
+    #[inline]
     fn serialize_tuple_struct(
         self,
         name: &'static str,
@@ -118,6 +131,7 @@ impl<S: Serializer> Serializer for Redacting<S> {
         self.0.serialize_tuple_struct(name, len).map(Redacting)
     }
 
+    #[inline]
     fn serialize_tuple_variant(
         self,
         name: &'static str,
@@ -128,10 +142,12 @@ impl<S: Serializer> Serializer for Redacting<S> {
         self.0.serialize_tuple_variant(name, index, variant, len).map(Redacting)
     }
 
+    #[inline]
     fn serialize_map(self, len: Option<usize>) -> Result<Self::SerializeMap, S::Error> {
         self.0.serialize_map(len).map(Redacting)
     }
 
+    #[inline]
     fn serialize_struct(
         self,
         name: &'static str,
@@ -140,6 +156,7 @@ impl<S: Serializer> Serializer for Redacting<S> {
         self.0.serialize_struct(name, len).map(Redacting)
     }
 
+    #[inline]
     fn serialize_struct_variant(
         self,
         name: &'static str,
@@ -150,6 +167,16 @@ impl<S: Serializer> Serializer for Redacting<S> {
         self.0.serialize_struct_variant(name, index, variant, len).map(Redacting)
     }
 
+    #[inline]
+    fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> Result<S::Ok, S::Error> {
+        // Most processes have sent none, and the text needs no place of its own.
+        match are_known() {
+            true => self.serialize_str(&value.to_string()),
+            false => self.0.collect_str(value),
+        }
+    }
+
+    #[inline]
     fn is_human_readable(&self) -> bool {
         self.0.is_human_readable()
     }
@@ -162,10 +189,12 @@ macro_rules! elements {
             type Ok = S::Ok;
             type Error = S::Error;
 
+            #[inline]
             fn $element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), S::Error> {
                 self.0.$element(&Redacted(value))
             }
 
+            #[inline]
             fn end(self) -> Result<S::Ok, S::Error> {
                 self.0.end()
             }
@@ -187,6 +216,7 @@ macro_rules! fields {
             type Ok = S::Ok;
             type Error = S::Error;
 
+            #[inline]
             fn serialize_field<T: Serialize + ?Sized>(
                 &mut self,
                 key: &'static str,
@@ -195,10 +225,12 @@ macro_rules! fields {
                 self.0.serialize_field(key, &Redacted(value))
             }
 
+            #[inline]
             fn skip_field(&mut self, key: &'static str) -> Result<(), S::Error> {
                 self.0.skip_field(key)
             }
 
+            #[inline]
             fn end(self) -> Result<S::Ok, S::Error> {
                 self.0.end()
             }
@@ -212,14 +244,17 @@ impl<S: SerializeMap> SerializeMap for Redacting<S> {
     type Ok = S::Ok;
     type Error = S::Error;
 
+    #[inline]
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), S::Error> {
         self.0.serialize_key(&Redacted(key))
     }
 
+    #[inline]
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), S::Error> {
         self.0.serialize_value(&Redacted(value))
     }
 
+    #[inline]
     fn serialize_entry<K: Serialize + ?Sized, V: Serialize + ?Sized>(
         &mut self,
         key: &K,
@@ -228,6 +263,7 @@ impl<S: SerializeMap> SerializeMap for Redacting<S> {
         self.0.serialize_entry(&Redacted(key), &Redacted(value))
     }
 
+    #[inline]
     fn end(self) -> Result<S::Ok, S::Error> {
         self.0.end()
     }
