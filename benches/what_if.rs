@@ -6,7 +6,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use kq::node::NodeOptions;
 use kq::question::cgroup::GatheredTree;
 use kq::question::what_if::{ChangeFiles, NodeState, what_if};
-use kq::what_if::parse;
+use kq_core::what_if::parse;
 use kq_facts::snapshot::Snapshot;
 use serde_json::{Map, Value};
 use std::hint::black_box;

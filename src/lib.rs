@@ -61,13 +61,3 @@ pub use kq_k8s::quantity::Quantity;
 pub mod action;
 #[doc(hidden)]
 pub mod edge;
-#[doc(hidden)]
-pub mod fleet;
-#[doc(hidden)]
-pub mod kubelet_start;
-#[doc(hidden)]
-pub mod report;
-#[doc(hidden)]
-pub mod top;
-#[doc(hidden)]
-pub mod what_if;

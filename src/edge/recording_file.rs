@@ -5,7 +5,7 @@ use crate::edge::input::plain;
 use crate::edge::memory::received;
 use crate::edge::open::open_input;
 use crate::edge::replace::{ReplaceError, create_open};
-use crate::top::{RecordingError, SnapshotSequence, entry};
+use kq_core::top::{RecordingError, SnapshotSequence, entry};
 use kq_facts::limits::{MAX_RECORDED_BYTES, MAX_ZSTD_WINDOW};
 use kq_facts::snapshot::Snapshot;
 use kq_output::credentials::Redacted;

@@ -2,9 +2,7 @@
 
 pub use super::image_gc::ImageGcAnswer;
 pub use super::version::Versions;
-pub use crate::fleet::{FleetAnswer, FleetApply};
 pub use crate::question::doctor::PodReport;
-pub use crate::what_if::{ChangeList, WhatIf};
 pub use kq_admission::PodAdmission;
 pub use kq_admission::preemption::apply::PreemptionApply;
 pub use kq_admission::preemption::lint::PreemptionLint;
@@ -20,6 +18,8 @@ pub use kq_cgroup::live::throttling::ThrottlingRanking;
 pub use kq_cgroup::live::which::CgroupOwner;
 pub use kq_cgroup::report::CgroupPlan;
 pub use kq_cgroup::shares::CpuShares;
+pub use kq_core::fleet::{FleetAnswer, FleetApply};
+pub use kq_core::what_if::{ChangeList, WhatIf};
 pub use kq_eviction::EvictionRank;
 pub use kq_image_gc::apply_report::ImageGcApply;
 pub use kq_image_gc::disk::ImageDisk;

@@ -3,7 +3,7 @@
 use crate::cli::folder_with;
 use crate::edges::versions::rows;
 use kq::edge::kubelet_files::read_config_on_disk;
-use kq::kubelet_start::{
+use kq_core::kubelet_start::{
     ConfigContent, ConfigText, Exit, Machine, Stage, StartExamination, StartFacts, StartWarning,
     examine,
 };

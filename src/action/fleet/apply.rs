@@ -4,11 +4,11 @@ use super::member::{Reading, Wanted};
 use super::plan::FleetNode;
 use super::run::{FleetRun, attempt, each};
 use crate::edge::line_file::LineFile;
-use crate::fleet::{
-    ApplyEvent, ApplyRecord, ChangeState, ChangedNode, FleetApply, NoAnswer, NodeCommand,
-};
 use anyhow::anyhow;
 use kq_answer::Failure;
+use kq_core::fleet::{
+    ApplyEvent, ApplyRecord, ChangeState, ChangedNode, FleetApply, NoAnswer, NodeCommand,
+};
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::path::Path;

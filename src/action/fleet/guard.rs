@@ -9,13 +9,13 @@ use crate::edge::api_server::ApiServer;
 use crate::edge::clock::{moment, pause};
 use crate::edge::interrupt::Interrupts;
 use crate::edge::own_program::{GuardProcess, own_session};
-use crate::fleet::{
-    FleetPod, MANAGED_BY, MANAGED_BY_LABEL, NoAnswer, OpenPod, OpenPods, PodStep, fleet_pods,
-    uid_with_secret,
-};
 use crate::node::NodeSpec;
 use anyhow::anyhow;
 use kq_answer::Failure;
+use kq_core::fleet::{
+    FleetPod, MANAGED_BY, MANAGED_BY_LABEL, NoAnswer, OpenPod, OpenPods, PodStep, fleet_pods,
+    uid_with_secret,
+};
 use kq_facts::timestamp::Timestamp;
 use std::convert::Infallible;
 use std::ffi::OsString;

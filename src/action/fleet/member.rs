@@ -11,10 +11,10 @@ use crate::edge::own_program::{
     Ended, OwnProgramError, own_input, run_apart, run_own, run_own_with,
 };
 use crate::edge::snapshot_file::{read_snapshot, write_snapshot};
-use crate::fleet::{ChangedNode, NoAnswer, Packed, Reply, error_of_kq};
 use crate::node::NodeSpec;
 use anyhow::anyhow;
 use kq_answer::Failure;
+use kq_core::fleet::{ChangedNode, NoAnswer, Packed, Reply, error_of_kq};
 use kq_facts::snapshot::Snapshot;
 use kq_k8s::label_selector::LabelSelector;
 use kq_output::json_path::Template;

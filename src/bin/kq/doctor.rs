@@ -1,5 +1,7 @@
 //! `kq doctor`
 
+use crate::cgroup::diff::compare_until_settled;
+use crate::cgroup::gather::gather_node;
 use crate::exit::{Code, Failure, note, tell, warn};
 use crate::node_args::NodeArgs;
 use crate::output_format::{OutputFormat, formats_with};
@@ -12,8 +14,6 @@ use kq::question::doctor::{
     PodReport, node_checks, node_checks_needs, page, pod_report, pod_report_needs,
 };
 use kq_answer::finding_view;
-use kq_cgroup::diff::compare_until_settled;
-use kq_cgroup::gather::gather_node;
 use kq_cgroup::live::checks::NodeChecks;
 use kq_facts::pod_selector::Selection;
 

@@ -1,5 +1,6 @@
 //! `kq report`
 
+use crate::cgroup::gather::gather_tree;
 use crate::exit::{Code, Failure, note};
 use crate::node_args::NodeArgs;
 use crate::snapshot::{as_stored, refuse_form};
@@ -11,16 +12,15 @@ use kq::edge::memory::received;
 use kq::edge::own_program::{OwnProgramError, run_own};
 use kq::edge::replace::store;
 use kq::edge::snapshot_file::{self, node_files, pack};
-use kq::fleet::error_of_kq;
 use kq::node::NodeFile;
 use kq::question::report::{
     CriticalPod, ReportChange, ReportOptions, flags, no_node, node_answers, report_needs,
 };
-use kq::report::{NodeAnswers, Page, PagePart};
-use kq::what_if::parse;
-use kq_cgroup::gather::gather_tree;
+use kq_core::fleet::error_of_kq;
+use kq_core::what_if::parse;
 use kq_output::credentials::redact;
 use kq_output::value::json_line;
+use kq_report::{NodeAnswers, Page, PagePart};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};

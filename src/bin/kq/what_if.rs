@@ -1,5 +1,6 @@
 //! `kq what-if`
 
+use crate::cgroup::gather::gather_tree;
 use crate::exit::{Code, Failure, note, tell, warn};
 use crate::node_args::NodeArgs;
 use crate::output_format::{OutputFormat, formats_with_script};
@@ -8,10 +9,9 @@ use kq::edge::input::{read_input, shown};
 use kq::edge::kubelet_files::config_content;
 use kq::node::NodeFile;
 use kq::question::what_if::{ChangeFiles, NodeState, what_if, what_if_needs};
-use kq::what_if::change::Change;
-use kq::what_if::{ChangeList, changes_table, parse, script, table, wide};
 use kq_answer::finding_view;
-use kq_cgroup::gather::gather_tree;
+use kq_core::what_if::change::Change;
+use kq_core::what_if::{ChangeList, changes_table, parse, script, table, wide};
 use kq_k8s::manifest::load;
 
 /// Show what a change would do to the node, before it is made

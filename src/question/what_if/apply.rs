@@ -2,10 +2,10 @@
 
 use super::resize::resize;
 use super::state::NodeState;
-use crate::what_if::change::{Change, TaintChange};
 use anyhow::{Context, anyhow};
 use kq_answer::origin::Origin;
 use kq_answer::{Basis, Failure};
+use kq_core::what_if::change::{Change, TaintChange};
 use kq_facts::config_on_disk::{ConfigContent, ConfigText};
 use kq_facts::devices::CheckpointFact;
 use kq_facts::host::Text;

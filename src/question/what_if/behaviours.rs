@@ -5,9 +5,9 @@
 
 use super::pods::Transition;
 use crate::node::KubeletNode;
-use crate::what_if::WhatIfRule;
 use kq_admission::qualified;
 use kq_answer::{Finding, Subject};
+use kq_core::what_if::WhatIfRule;
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::pod::Pod;

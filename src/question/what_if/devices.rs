@@ -3,10 +3,10 @@
 use super::pods::Transition;
 use crate::question::admission::{AdmissionNode, KubeletStart};
 use crate::question::devices::admission::PluginStart;
-use crate::what_if::{OpenCause, PodOutcome, PodResult, StartFinding};
 use kq_admission::preemption::ReadmissionResult;
 use kq_admission::qualified;
 use kq_answer::{Certainty, Failure};
+use kq_core::what_if::{OpenCause, PodOutcome, PodResult, StartFinding};
 use kq_facts::devices::{CheckpointEntry, CheckpointFact};
 use kq_facts::workloads::effective_uid;
 use kq_k8s::pod::{ByName, Container, Pod, ResourceName};

@@ -5,11 +5,11 @@ use super::pods::Transition;
 use super::state::NodeState;
 use crate::question::eviction::{EvictionOptions, RankedNode};
 use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
-use crate::what_if::{
-    AllocatableChange, EvictionChange, ImageGcChange, PodOutcome, PodResult, WhatIfRule,
-};
 use kq_admission::qualified;
 use kq_answer::{Finding, Subject};
+use kq_core::what_if::{
+    AllocatableChange, EvictionChange, ImageGcChange, PodOutcome, PodResult, WhatIfRule,
+};
 use kq_eviction::{compare, observe};
 use kq_facts::kubelet_config::Signal;
 use kq_facts::node::Node;

@@ -23,9 +23,9 @@ use self::described::Described;
 use self::follows::with_allocatable;
 use self::pods::{PodEffects, Transition};
 use crate::node::{FactKey, Needs};
-use crate::what_if::change::Change;
-use crate::what_if::{PodResult, StartFinding, Step, WhatIf, WhatIfRule};
 use kq_answer::{Basis, Failure, Finding, Severity, Subject};
+use kq_core::what_if::change::Change;
+use kq_core::what_if::{PodResult, StartFinding, Step, WhatIf, WhatIfRule};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,7 +2,7 @@
 
 use super::pods::Transition;
 use crate::question::admission::AdmissionNode;
-use crate::what_if::RestartCause;
+use kq_core::what_if::RestartCause;
 use kq_facts::checkpoint::pod_allocation;
 use kq_facts::host::Text;
 use kq_facts::runtime::ContainerState;

@@ -1,9 +1,9 @@
 //! Whether the kubelet starts.
 
 use super::state::NodeState;
-use crate::kubelet_start::{Exit, Fix, StartProblem};
-use crate::what_if::{StartFinding, WhatIfRule};
 use kq_answer::{Basis, Certainty, Finding, Subject};
+use kq_core::kubelet_start::{Exit, Fix, StartProblem};
+use kq_core::what_if::{StartFinding, WhatIfRule};
 use kq_facts::kubelet_config::Source;
 
 /// Simulates the start of the kubelet, and returns whether it starts and the messages it logs.

@@ -1,11 +1,11 @@
 //! A node before and after changes: its facts, and the options that override them.
 
 use crate::edge::kubelet_files::read_node_object;
-use crate::kubelet_start::{Machine, StartExamination, StartFacts, examine};
 use crate::node::{KubeletFlags, KubeletNode, KubeletOptions, NodeOptions, of_file};
 use crate::question::cgroup::{GatheredTree, LiveNode};
 use kq_answer::{Basis, Failure};
 use kq_cgroup::live::place::kubelet_roots;
+use kq_core::kubelet_start::{Machine, StartExamination, StartFacts, examine};
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::config_on_disk::{ConfigContent, ConfigOnDisk, ConfigText};

@@ -2,10 +2,10 @@
 
 use crate::question::admission::{AdmissionNode, KubeletStart};
 use crate::question::devices::admission::PluginStart;
-use crate::what_if::{OpenCause, PodOutcome, PodResult};
 use kq_admission::preemption::{ReadmissionResult, are_tied};
 use kq_admission::qualified;
 use kq_answer::Failure;
+use kq_core::what_if::{OpenCause, PodOutcome, PodResult};
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::is_static_pod;
 use std::collections::{BTreeMap, BTreeSet};

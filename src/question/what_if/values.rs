@@ -2,11 +2,11 @@
 
 use super::pods::Transition;
 use crate::question::cgroup::plan::PlanInput;
-use crate::what_if::change::{Change, Resize};
-use crate::what_if::{PodOutcome, ValueChange, WhatIfRule, Written};
 use kq_admission::qualified;
 use kq_answer::{Failure, Finding, Subject};
 use kq_cgroup::plan::{Owner, PlannedCgroup};
+use kq_core::what_if::change::{Change, Resize};
+use kq_core::what_if::{PodOutcome, ValueChange, WhatIfRule, Written};
 use kq_facts::cgroup_mode::CgroupVersion;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -5,7 +5,7 @@ use super::fake_node::FakeNode;
 use super::fleet_server::Fleet;
 use super::made_up_node::{Kernel, Node};
 use super::{folder_with, kq};
-use kq::fleet::Packed;
+use kq_core::fleet::Packed;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

@@ -57,7 +57,7 @@ fn the_table_of_gates_is_generated() {
         }
     }
     table.push_str("];\n");
-    is_fresh("src/k8s/feature_gates/table.rs", table);
+    is_fresh("crates/k8s/src/feature_gates/table.rs", table);
 }
 
 fn gate_letter(name: &str, version: &str, row: &Value) -> char {
@@ -126,7 +126,7 @@ fn the_table_of_fields_is_generated() {
             .expect("a string takes it");
     }
     table.push_str("];\n");
-    is_fresh("src/facts/kubelet_config/fields.rs", table);
+    is_fresh("crates/facts/src/kubelet_config/fields.rs", table);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn the_table_of_flags_is_generated() {
     );
     table.push_str(&flags);
     table.push_str("];\n");
-    is_fresh("src/facts/kubelet_process/table.rs", table);
+    is_fresh("crates/facts/src/kubelet_process/table.rs", table);
 }
 
 /// Returns the recorded rows.

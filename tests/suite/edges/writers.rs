@@ -226,5 +226,5 @@ fn no_width_of_a_format_comes_from_input() {
         })
     });
     let widths: Vec<_> = widths.map(|(path, _)| path.clone()).collect();
-    assert!(widths.iter().all(|path| path.ends_with("src/k8s/duration.rs")), "{widths:?}");
+    assert!(widths.iter().all(|path| path.ends_with("crates/k8s/src/duration.rs")), "{widths:?}");
 }

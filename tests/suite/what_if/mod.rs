@@ -7,9 +7,9 @@ mod versions;
 
 use kq::edge::kubelet_files::config_content;
 use kq::question::what_if::{ChangeFiles, NodeState, what_if};
-use kq::what_if::change::Change;
-use kq::what_if::{PodOutcome, PodResult, WhatIf, Written, parse};
 use kq_answer::Finding;
+use kq_core::what_if::change::Change;
+use kq_core::what_if::{PodOutcome, PodResult, WhatIf, Written, parse};
 use kq_facts::config_on_disk::ConfigText;
 use kq_facts::host::Text;
 use kq_facts::kubelet_process::Flag;

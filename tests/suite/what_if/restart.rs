@@ -4,7 +4,7 @@ use super::recording::{Recording, scenarios};
 use super::{asked, prepare};
 use crate::cli::{Run, folder_with, kq, repository};
 use kq::question::what_if::NodeState;
-use kq::what_if::PodResult;
+use kq_core::what_if::PodResult;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;

@@ -4,7 +4,7 @@ use super::recording::{Recording, scenarios};
 use super::{asked, words_of};
 use crate::cli::repository;
 use kq::question::what_if::{ChangeFiles, NodeState, reported_behaviours, what_if};
-use kq::what_if::{PodResult, RestartCause, WhatIf};
+use kq_core::what_if::{PodResult, RestartCause, WhatIf};
 use kq_facts::devices::{CheckpointEntry, CheckpointFact};
 use kq_facts::lookup::Lookup;
 use serde_json::Value;
@@ -21,7 +21,7 @@ fn rows(name: &str) -> Vec<Value> {
 
 fn ask(node: &NodeState, words: &[&str]) -> WhatIf {
     let changes: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-    let changes = kq::what_if::parse(&changes).expect("changes");
+    let changes = kq_core::what_if::parse(&changes).expect("changes");
     what_if(node, &changes, &ChangeFiles::default()).expect("an answer")
 }
 

@@ -8,7 +8,7 @@ use crate::progress::{Progress, suspended};
 use crate::write::{self, confirm};
 use anyhow::anyhow;
 use kq::action::fleet::{ApplyLog, ChangeCommand, FleetRun, Sample, WaveOptions};
-use kq::fleet::{ChangeState, FleetApply};
+use kq_core::fleet::{ChangeState, FleetApply};
 use std::ffi::OsString;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;

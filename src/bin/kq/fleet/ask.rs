@@ -5,7 +5,7 @@ use super::question::Question;
 use crate::exit::{Code, Failure};
 use crate::source_args::parse_interval;
 use kq::action::fleet::{SnapshotFleet, SnapshotOptions};
-use kq::fleet::Merge;
+use kq_core::fleet::Merge;
 use kq_k8s::label_selector::LabelSelector;
 use std::ffi::OsString;
 use std::num::NonZero;

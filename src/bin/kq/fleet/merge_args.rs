@@ -7,7 +7,7 @@ use crate::progress::Progress;
 use crate::write;
 use anyhow::anyhow;
 use kq::action::fleet::Wanted;
-use kq::fleet::{FleetAnswer, Merge, NodeOutcome, Reply, csv, names, summary, table, wide};
+use kq_core::fleet::{FleetAnswer, Merge, NodeOutcome, Reply, csv, names, summary, table, wide};
 use kq_output::json_path::Template;
 use serde::Serialize;
 use serde_json::value::RawValue;

@@ -16,7 +16,7 @@ use anyhow::anyhow;
 use clap::Subcommand;
 use kq::action::fleet::{MAX_ANSWER_BYTES, Member};
 use kq::edge::own_program::run_own;
-use kq::fleet::Packed;
+use kq_core::fleet::Packed;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;

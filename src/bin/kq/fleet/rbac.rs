@@ -6,7 +6,7 @@ use crate::output_format::OutputFormat;
 use crate::write;
 use anyhow::anyhow;
 use clap::ValueEnum;
-use kq::fleet::{FleetUse, RbacOptions};
+use kq_core::fleet::{FleetUse, RbacOptions};
 use kq_k8s::validation::{is_namespace_name, is_pod_name};
 use serde_json::json;
 use std::ffi::OsString;

@@ -7,7 +7,7 @@ use crate::source_args::parse_interval;
 use anyhow::anyhow;
 use kq::action::fleet::{FleetEvent, FleetOptions, FleetPlan, FleetRun, Sample};
 use kq::edge::input::{read_input, shown};
-use kq::fleet::PodSettings;
+use kq_core::fleet::PodSettings;
 use kq_k8s::label_selector::LabelSelector;
 use kq_k8s::quantity::Quantity;
 use std::collections::BTreeMap;

@@ -13,7 +13,7 @@ use kq::edge::recording_file::RecordingWriter;
 use kq::edge::snapshot_file::write_snapshot;
 use kq::node::{self, Needs, NodeSpec};
 use kq::question::top::{PlannedShares, TopOptions, derivation, explanation, frame, panel_needs};
-use kq::top::{Body, Frame, Page, Panel, Trends, plain_lines};
+use kq_core::top::{Body, Frame, Page, Panel, Trends, plain_lines};
 use kq_output::value::json_line;
 use std::io::IsTerminal;
 use std::time::Duration;

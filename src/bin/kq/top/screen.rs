@@ -13,7 +13,7 @@ use crossterm::terminal::{
 };
 use kq::edge::clock::steady;
 use kq::edge::interrupt::Interrupts;
-use kq::top::{Action, Frame, Key, Page, Panel, State, Trends, draw};
+use kq_core::top::{Action, Frame, Key, Page, Panel, State, Trends, draw};
 use kq_output::terminal::brief;
 use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::CrosstermBackend;

@@ -1,0 +1,6 @@
+//! Whole questions about a node: the only crate that joins the domains. Pure.
+
+pub mod fleet;
+pub mod kubelet_start;
+pub mod top;
+pub mod what_if;
