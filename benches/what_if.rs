@@ -3,9 +3,9 @@
 #![expect(clippy::disallowed_methods, reason = "the example is a file")]
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use kq::node::NodeOptions;
-use kq::question::cgroup::GatheredTree;
-use kq::question::what_if::{ChangeFiles, NodeState, what_if};
+use kq_core::question::cgroup::GatheredTree;
+use kq_core::question::cgroup::NodeOptions;
+use kq_core::question::what_if::{ChangeFiles, NodeState, what_if};
 use kq_core::what_if::parse;
 use kq_facts::snapshot::Snapshot;
 use serde_json::{Map, Value};

@@ -31,17 +31,17 @@
 //! questions:
 //!
 //! ```
-//! use kq::node::{KubeletNode, KubeletOptions, NodeSpec};
+//! use kq::node::{KubeletOptions, NodeSpec, gather_node};
 //! use kq::question::image_gc::{ImageGcOptions, Trigger, image_gc_needs, image_gc_plan};
 //!
 //! let snapshot = Some("examples/images/snapshot.json".to_owned());
 //! let spec = NodeSpec { snapshot, ..NodeSpec::default() };
 //! let needs = image_gc_needs(Trigger::Periodic);
-//! let node = KubeletNode::gather(&spec, &KubeletOptions::default(), needs)?;
+//! let node = gather_node(&spec, &KubeletOptions::default(), needs)?;
 //! let answer = image_gc_plan(&node, &ImageGcOptions::new(Trigger::Periodic))?;
 //! let removed = answer.plan.items.iter().filter(|image| image.verdict.is_removal());
 //! assert_eq!(removed.count(), 6);
-//! # Ok::<(), kq_answer::Failure>(())
+//! # Ok::<(), kq::answer::Failure>(())
 //! ```
 
 #![warn(missing_docs)]
@@ -52,7 +52,7 @@ pub mod node;
 #[path = "../tests/support/objects.rs"]
 #[expect(dead_code, reason = "some of it is for the suite")]
 mod objects;
-pub mod question;
+pub use kq_core::question;
 
 pub use kq_k8s::quantity::Quantity;
 

@@ -4,7 +4,6 @@ use crate::edge::cgroup_files::KernelFiles;
 use crate::edge::clock::{now, pause};
 use crate::edge::input::read_input;
 use crate::edge::replace::create;
-use crate::question::cgroup::{Compared, LiveTree};
 use anyhow::{Context, anyhow};
 use kq_answer::{Basis, Failure};
 use kq_cgroup::files::{CgroupDriver, CgroupVersion};
@@ -15,6 +14,7 @@ use kq_cgroup::live::apply::{
 use kq_cgroup::live::compare::Rounding;
 use kq_cgroup::live::difference::is_incomplete;
 use kq_cgroup::live::repair::{Ground, Repair, Step, check, repair};
+use kq_core::question::cgroup::{Compared, LiveTree};
 use kq_facts::cgroup_file::CgroupFile;
 use kq_output::value::write_json;
 use std::path::{Path, PathBuf};

@@ -10,5 +10,7 @@ pub mod image_gc;
 pub mod preemption;
 /// Probes, sent once, repeatedly, or in several ways.
 pub mod probes;
+/// The answers about a node for its page.
+pub mod report;
 /// The sources of the live view, and its recording.
 pub mod top;

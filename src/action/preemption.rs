@@ -3,8 +3,8 @@
 use crate::edge::api_server::ApiServer;
 use crate::edge::clock::steady;
 use crate::edge::interrupt::Interrupts;
+use crate::node::admission::{AdmissionOptions, replan};
 use crate::node::api_server;
-use crate::question::admission::{AdmissionOptions, Detail, PreemptionPlan, plan_removals, replan};
 use anyhow::anyhow;
 use kq_admission::preemption::Trace;
 use kq_admission::preemption::apply::{
@@ -12,6 +12,7 @@ use kq_admission::preemption::apply::{
     RemovalOptions, Target, result_line,
 };
 use kq_answer::{Failure, Missing, MissingFact};
+use kq_core::question::admission::{Detail, PreemptionPlan, plan_removals};
 use kq_facts::pod_selector::is_file;
 use kq_facts::snapshot::Snapshot;
 use kq_k8s::pod::Pod;

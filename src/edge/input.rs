@@ -2,6 +2,7 @@
 
 use crate::edge::memory;
 use crate::edge::open::open_input;
+use kq_facts::input_name::shown;
 use kq_k8s::manifest::{MAX_JSON_BYTES, MAX_YAML_BYTES};
 use std::io::{self, Read};
 use std::path::Path;
@@ -73,11 +74,6 @@ pub fn read_input(path: &str) -> Result<Vec<u8>, InputError> {
 /// Fails if it cannot be read or is too large.
 pub fn read_input_within(path: &str, limit: u64) -> Result<Vec<u8>, InputError> {
     read_bounded(path, |_| ("", limit))
-}
-
-/// Returns the name of an input for messages.
-pub fn shown(path: &str) -> &str {
-    if path == "-" { "standard input" } else { path }
 }
 
 /// Reads the input; the limit depends on the first byte that is not white space.

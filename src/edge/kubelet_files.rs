@@ -3,12 +3,13 @@
 
 use super::kubelet_process::stopped_kubelet;
 use crate::edge::host::{LIMIT, ReadError};
-use crate::edge::input::{InputError, plain, read_input, shown};
+use crate::edge::input::{InputError, plain, read_input};
 use crate::edge::trust::{files_trusted, read_trusted};
 use kq_answer::origin::Origin;
 use kq_answer::warning::{Warning, WarningCode};
 use kq_facts::config_on_disk::{ConfigContent, ConfigOnDisk, ConfigText};
 use kq_facts::describe::ConfigSource;
+use kq_facts::input_name::shown;
 use kq_facts::kubelet_config::{MergeError, Source, drop_in_order, merge};
 use kq_facts::kubelet_process::KubeletProcess;
 use kq_facts::lookup::{FailedSource, Lookup, Sourced};

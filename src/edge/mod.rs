@@ -20,7 +20,6 @@ pub mod own_program;
 pub mod package_version;
 pub mod pod_resources;
 pub mod random;
-mod read_error;
 pub mod recording_file;
 pub mod snapshot_file;
 pub mod watchdog;

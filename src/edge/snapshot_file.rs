@@ -1,11 +1,12 @@
 //! Snapshots in files and in folders, one file for each node: JSON, compressed with Zstandard when the name ends in `.zst`, or within a page of `kq report`.
 
-use crate::edge::input::{plain, shown};
+use crate::edge::input::plain;
 use crate::edge::memory::Counting;
 use crate::edge::open::open_input;
 use crate::edge::replace::{ReplaceError, store};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kq_facts::input_name::shown;
 use kq_facts::limits::{MAX_SNAPSHOT_BYTES, MAX_ZSTD_WINDOW, unpacked_limit};
 use kq_facts::report_page::snapshot_text;
 use kq_facts::snapshot::{Snapshot, SnapshotError};

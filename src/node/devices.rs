@@ -1,6 +1,6 @@
 //! The devices of plugins: the kubelet's checkpoint, and its pod-resources API.
 
-use super::facts::Below;
+use super::readers::Below;
 use crate::edge::host::ReadError;
 use crate::edge::input::{InputError, read_input_within};
 use crate::edge::pod_resources::{BELOW_ROOT, read_pod_resources};

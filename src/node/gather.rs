@@ -1,16 +1,14 @@
 //! Gathers a node: the sources, their order, and the dependencies between facts.
 
 use super::config::{self, KubeletConfig, KubeletProcesses, KubeletServer};
-use super::facts::{self, Below, FactKey};
-use super::needs::Needs;
 use super::pods::{self, PodsQuestion};
+use super::readers::{self, Below};
 use super::source_order::NodeInQuestion;
 use super::spec::NodeSpec;
 use super::{folders, remote, runtime, stats, version};
 use crate::edge::cgroup_tree::{TreeNeeds, read_tree};
 use crate::edge::clock::after_now;
 use crate::edge::host::{LIMIT, host_root, read_beneath, read_host, read_state_files};
-use crate::edge::input::shown;
 use crate::edge::kubelet_process::stopped_kubelet;
 use crate::edge::kubelet_process::{NONE_RUNS, find_kubelet};
 use crate::edge::no_live_node;
@@ -20,9 +18,13 @@ use kq_answer::Failure;
 use kq_cgroup::live::place::named_cgroup;
 use kq_facts::cgroup_layout::CgroupLayout;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
+use kq_facts::fact_key::FactKey;
 use kq_facts::host::HostFacts;
+use kq_facts::input_name::shown;
+use kq_facts::kubelet_node::{KubeletNode, KubeletOptions};
 use kq_facts::kubelet_process::KubeletProcess;
 use kq_facts::lookup::{FailedSource, Lookup, Sourced};
+use kq_facts::needs::Needs;
 use kq_facts::node_object::NodeObject;
 use kq_facts::snapshot::{API_VERSION, HostRoot, KIND, Snapshot};
 use serde_json::Value;
@@ -194,7 +196,7 @@ fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapsho
                 folders::gather(needs, &root, &host, &snapshot.runtime, &settings, time);
             snapshot.state_files =
                 needs.has(FactKey::StateFiles).then(|| read_state_files(&root, &settings.root_dir));
-            facts::read(&below, needs, &mut snapshot);
+            readers::read(&below, needs, &mut snapshot);
         }
         false => not_queried(node, needs, &mut snapshot),
     }
@@ -333,20 +335,37 @@ fn gather_tree(
     Lookup::found(source, read_tree(root, layout, needs))
 }
 
-/// Returns the cgroup tree of a node.
+/// Gathers a node and describes its kubelet.
 ///
 /// # Errors
 ///
-/// Fails if it could not be read, because no answer is possible without it.
-pub fn cgroup_tree(snapshot: &Snapshot) -> Result<&CgroupTree, Failure> {
-    snapshot.cgroups.value().ok_or_else(|| tree_failure(&snapshot.cgroups))
+/// Fails as [`gather`] and [`KubeletNode::describe`] do.
+pub fn gather_node(
+    spec: &NodeSpec,
+    options: &KubeletOptions,
+    needs: Needs,
+) -> Result<KubeletNode, Failure> {
+    gather_node_with(spec, options, needs, |_| {})
 }
 
-/// Returns the failure of an answer that needs the cgroup tree.
-pub fn tree_failure(cgroups: &Lookup<CgroupTree>) -> Failure {
-    let reason = cgroups.reason();
-    Failure::missing(anyhow::anyhow!("the cgroup tree could not be read: {reason}")).hint(
-        "run kq on the node, name its root folder with --host-root, or take a snapshot there \
-         and pass it with --snapshot",
-    )
+/// Gathers a node, replaces gathered facts with those from elsewhere, and describes the kubelet.
+///
+/// # Errors
+///
+/// Fails as [`gather`] and [`KubeletNode::describe`] do.
+pub fn gather_node_with(
+    spec: &NodeSpec,
+    options: &KubeletOptions,
+    needs: Needs,
+    put: impl FnOnce(&mut Snapshot),
+) -> Result<KubeletNode, Failure> {
+    let config = options.config.as_ref().map(|given| &given.config.value);
+    let mut snapshot = gather(spec, config, needs)?;
+    put(&mut snapshot);
+    let runs_here = spec.snapshot.is_none()
+        && spec.node_in_question(needs.files, needs.only_on_node).runs_here();
+    Ok(KubeletNode {
+        runs_here,
+        ..KubeletNode::describe(snapshot, options, needs.has(FactKey::KubeletConfig))?
+    })
 }

@@ -1,14 +1,18 @@
 //! Files that replace single facts of a node.
 
+use super::NodeSpec;
 use super::devices::of_named_file;
 use super::node_file::NodeFile;
 use super::stats::of_stats_file;
-use super::{FactKey, KubeletNode, KubeletOptions, Needs, NodeSpec};
-use crate::edge::input::{read_input, shown};
+use crate::edge::input::read_input;
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_facts::devices::DeviceFacts;
+use kq_facts::fact_key::FactKey;
+use kq_facts::input_name::shown;
+use kq_facts::kubelet_node::{KubeletNode, KubeletOptions};
 use kq_facts::lookup::Lookup;
+use kq_facts::needs::Needs;
 use kq_facts::pod_resources::read_answers;
 use kq_facts::snapshot::Snapshot;
 
@@ -53,7 +57,7 @@ impl NamedFiles {
         let mut notes = Vec::new();
         let node_file = NodeFile::read(self.node.as_deref(), &mut notes)?;
         let object = node_file.put_into(&mut needs, spec)?;
-        let mut node = KubeletNode::gather_with(spec, options, needs, |snapshot| {
+        let mut node = crate::node::gather_node_with(spec, options, needs, |snapshot| {
             observe(snapshot);
             devices.put(snapshot);
             if let Some(object) = object {

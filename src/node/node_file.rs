@@ -1,17 +1,30 @@
 //! A Node object from a file. An object of another node is rejected.
 
-use super::{Needs, NodeSpec, is_of_this_machine, of_file};
-use crate::edge::input::shown;
-use crate::edge::kubelet_files::read_node_object;
+use super::{NodeSpec, is_of_this_machine};
+use crate::edge::kubelet_files::{KubeletFileError, read_node_object};
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_answer::warning::Warning;
+use kq_core::question::cgroup::FiledNode;
+use kq_facts::input_name::shown;
 use kq_facts::lookup::Lookup;
+use kq_facts::needs::Needs;
 use kq_facts::node_object::NodeObject;
 use kq_facts::snapshot::Snapshot;
 
 /// The Node object of a file, where one is named.
 pub struct NodeFile(Option<(String, NodeObject)>);
+
+/// Reads a Node object from a file, with what is odd about it.
+///
+/// # Errors
+///
+/// Fails for a file without a Node object.
+pub fn filed_node(file: &str) -> Result<FiledNode, Failure> {
+    let mut notes = Vec::new();
+    let object = read_node_object(file, &mut notes).map_err(of_file)?;
+    Ok(FiledNode { file: file.to_owned(), object, notes })
+}
 
 impl NodeFile {
     /// Reads the file, and warns of irregularities.
@@ -102,4 +115,12 @@ fn check_machine(
             .hint(format!("--node-name {own} where this machine is that node under another name")),
     }
     .hint("--pods and --node-file alone describe a node, whatever machine kq runs on"))
+}
+
+/// Returns the failure of a file that was named.
+pub fn of_file(error: KubeletFileError) -> Failure {
+    match error {
+        KubeletFileError::Input(_) | KubeletFileError::Folder { .. } => Failure::missing(error),
+        _ => Failure::usage(error),
+    }
 }

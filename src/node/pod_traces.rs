@@ -1,21 +1,22 @@
 //! The traces of a pod that may be gone: pods, events and the kubelet's log, from files, a snapshot, the API server
 //! or the node.
 
-use super::facts::FactKey;
 use super::gather::gather;
-use super::needs::Needs;
 use super::pods::of_files;
 use super::spec::NodeSpec;
 use crate::edge::api_server::{ApiError, ApiServer};
 use crate::edge::clock::after_now;
-use crate::edge::input::{read_input, read_input_within, shown};
+use crate::edge::input::{read_input, read_input_within};
 use anyhow::anyhow;
 use kq_answer::{Basis, Failure, Missing, MissingFact, WarningCode};
 use kq_facts::events::{PodEvent, read_events};
+use kq_facts::fact_key::FactKey;
+use kq_facts::input_name::shown;
 use kq_facts::kubelet_log::KubeletLog;
+use kq_facts::needs::Needs;
 use kq_facts::pod_selector::{PodSelector, is_uid};
+use kq_facts::pod_traces::PodTraces;
 use kq_facts::snapshot::{PodSource, RecordedPods, Snapshot};
-use kq_facts::timestamp::Timestamp;
 use kq_facts::workloads::effective_uid;
 use kq_k8s::manifest::{LoadedPod, load};
 use std::collections::BTreeSet;
@@ -34,23 +35,6 @@ pub struct TraceFiles {
     pub events: Vec<String>,
     /// Parts of the kubelet's log.
     pub kubelet_log: Vec<String>,
-}
-
-/// The traces of a pod. Each unknown one has its reason.
-#[derive(Clone, Debug)]
-pub struct PodTraces {
-    /// The pods of that name, and the pods of its node.
-    pub pods: Result<Vec<LoadedPod>, String>,
-    /// The events about it and about its preemptor.
-    pub events: Result<Vec<PodEvent>, String>,
-    /// The kubelet's log.
-    pub log: Option<KubeletLog>,
-    /// The moment of everything.
-    pub now: Timestamp,
-    /// When the pods were read; `None`: they are from files, which may be older.
-    pub are_current: bool,
-    /// Irregularities of the sources, and missing facts.
-    pub basis: Basis,
 }
 
 /// Gathers the traces of a pod. `show` is called with the snapshot of a node that is gathered for it.

@@ -2,21 +2,22 @@
 
 use super::config::{KubeletConfig, KubeletServer};
 use super::events;
-use super::facts::FactKey;
-use super::needs::Needs;
 use super::source_order::{NodeInQuestion, NodeSource, SourceFlags, node_sources, pod_sources};
 use super::spec::NodeSpec;
 use crate::edge::api_server::{ApiError, ApiServer, KubeconfigPlace, connect};
 use crate::edge::clock::{steady, within};
 use crate::edge::host::{LIMIT, ReadError, read_static_manifests};
-use crate::edge::input::{read_input, shown};
+use crate::edge::input::read_input;
 use crate::edge::trust::read_trusted;
 use kq_answer::Failure;
 use kq_facts::distribution::{Place, rows};
 use kq_facts::events::PodEvent;
+use kq_facts::fact_key::FactKey;
 use kq_facts::host::HostFacts;
+use kq_facts::input_name::shown;
 use kq_facts::kubelet_process::KubeletProcess;
 use kq_facts::lookup::{FailedSource, Lookup, Sourced};
+use kq_facts::needs::Needs;
 use kq_facts::node_object::NodeObject;
 use kq_facts::runtime::RuntimeFacts;
 use kq_facts::snapshot::{PodSource, RecordedPods, Snapshot};

@@ -12,9 +12,6 @@
 //! A flag that names a root, a runtime's socket or a kubelet's address locates the node.
 
 use super::config::KubeletConfig;
-use super::facts;
-use super::facts::FactKey;
-use super::needs::Needs;
 use super::pods::{self, OfServer, PodsQuestion};
 use super::source_order::NodeInQuestion;
 use super::spec::NodeSpec;
@@ -23,8 +20,11 @@ use crate::edge::clock::after_now;
 use crate::edge::no_live_node;
 use kq_answer::Failure;
 use kq_facts::devices::DeviceFacts;
+use kq_facts::fact_key::FactKey;
+use kq_facts::fact_table;
 use kq_facts::host::HostFacts;
 use kq_facts::lookup::Lookup;
+use kq_facts::needs::Needs;
 use kq_facts::node_object::NodeObject;
 use kq_facts::snapshot::{API_VERSION, KIND, PodSource, Snapshot};
 use serde_json::Value;
@@ -147,6 +147,6 @@ fn snapshot(
         devices: needs.needs_devices().then(DeviceFacts::default),
         ..Snapshot::default()
     };
-    facts::fail(needs, &mut snapshot, reason);
+    fact_table::fail(needs, &mut snapshot, reason);
     snapshot
 }

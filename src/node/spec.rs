@@ -3,11 +3,12 @@
 use super::source_order::{NodeFlags, NodeInQuestion, RootFolder, SourceFlags};
 use crate::edge::api_server::{ApiError, ApiServer, KubeconfigPlace, connect};
 use crate::edge::host::is_running;
-use crate::edge::input::shown;
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_cgroup::live::place::kubelet_roots;
 use kq_facts::cgroup_tree::CgroupPath;
+use kq_facts::input_name::shown;
+use kq_facts::live::kubelet_root;
 use kq_facts::snapshot::{PodSource, Snapshot};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -156,12 +157,4 @@ impl NodeSpec {
             ..SourceFlags::default()
         }
     }
-}
-
-/// Returns `cgroupRoot` and `cgroupsPerQOS`: `cgroup_root` wins over the configuration.
-pub fn kubelet_root(cgroup_root: Option<&str>, config: Option<&Value>) -> (String, bool) {
-    let root = config.and_then(|config| config.get("cgroupRoot")?.as_str());
-    let root = cgroup_root.or(root).filter(|root| !root.is_empty());
-    let per_qos = config.and_then(|config| config.get("cgroupsPerQOS")?.as_bool());
-    (root.unwrap_or("/").to_owned(), per_qos.unwrap_or(true))
 }

@@ -3,9 +3,10 @@
 use super::config::{KubeletConfig, KubeletServer};
 use super::source_order::NodeInQuestion;
 use super::spec::NodeSpec;
-use crate::edge::input::{read_input, shown};
+use crate::edge::input::read_input;
 use anyhow::anyhow;
 use kq_answer::Failure;
+use kq_facts::input_name::shown;
 use kq_facts::kubelet_process::KubeletProcess;
 use kq_facts::lookup::{FailedSource, Lookup, Sourced};
 use kq_facts::stats_summary::StatsSummary;

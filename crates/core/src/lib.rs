@@ -2,5 +2,6 @@
 
 pub mod fleet;
 pub mod kubelet_start;
+pub mod question;
 pub mod top;
 pub mod what_if;

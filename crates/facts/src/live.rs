@@ -9,10 +9,12 @@ use crate::lookup::{Lookup, Sourced};
 use crate::runtime::RuntimeFacts;
 use crate::snapshot::{PodSource, RecordedPods, Snapshot};
 use crate::workloads::{Workloads, effective_uid};
+use kq_answer::Failure;
 use kq_answer::missing::{Missing, MissingFact};
 use kq_answer::origin::Origin;
 use kq_answer::warning::Warning;
 use kq_k8s::pod::Pod;
+use serde_json::Value;
 
 /// Returns the kubelet's configuration as it was found.
 pub fn config_source(snapshot: &Snapshot) -> ConfigSource {
@@ -219,4 +221,30 @@ pub fn adopt_uid(pod: &mut Pod, workloads: &Workloads) {
     if let Some((uid, _)) = same.max_by_key(|(_, name)| name.alive) {
         pod.metadata.uid = uid.to_owned();
     }
+}
+
+/// Returns the cgroup tree of a node.
+///
+/// # Errors
+///
+/// Fails if it could not be read, because no answer is possible without it.
+pub fn cgroup_tree(snapshot: &Snapshot) -> Result<&CgroupTree, Failure> {
+    snapshot.cgroups.value().ok_or_else(|| tree_failure(&snapshot.cgroups))
+}
+
+/// Returns the failure of an answer that needs the cgroup tree.
+pub fn tree_failure(cgroups: &Lookup<CgroupTree>) -> Failure {
+    let reason = cgroups.reason();
+    Failure::missing(anyhow::anyhow!("the cgroup tree could not be read: {reason}")).hint(
+        "run kq on the node, name its root folder with --host-root, or take a snapshot there \
+         and pass it with --snapshot",
+    )
+}
+
+/// Returns `cgroupRoot` and `cgroupsPerQOS`: `cgroup_root` wins over the configuration.
+pub fn kubelet_root(cgroup_root: Option<&str>, config: Option<&Value>) -> (String, bool) {
+    let root = config.and_then(|config| config.get("cgroupRoot")?.as_str());
+    let root = cgroup_root.or(root).filter(|root| !root.is_empty());
+    let per_qos = config.and_then(|config| config.get("cgroupsPerQOS")?.as_bool());
+    (root.unwrap_or("/").to_owned(), per_qos.unwrap_or(true))
 }

@@ -28,6 +28,7 @@ pub mod subject;
 mod target;
 pub mod trace;
 pub mod view;
+pub mod wire;
 pub mod worker;
 
 pub use address::{

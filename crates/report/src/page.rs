@@ -9,8 +9,8 @@ use super::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use kq_facts::report_page::{BEGINS, SNAPSHOT_BEGINS, SNAPSHOT_ENDS};
 use maud::{Markup, PreEscaped, html};
-use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -263,7 +263,7 @@ fn header(page: &NodePage<'_>, is_one: bool) -> Markup {
 }
 
 fn head(title: &str) -> Markup {
-    let hash = |text: &str| STANDARD.encode(digest(&SHA256, text.as_bytes()));
+    let hash = |text: &str| STANDARD.encode(Sha256::digest(text.as_bytes()));
     let policy = format!(
         "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
         hash(SCRIPT),

@@ -3,9 +3,9 @@
 use super::plugins::{InspectOptions, Inspected, inspect_folder, no_sockets};
 use crate::edge::device_plugin::address::SocketAddress;
 use crate::edge::device_plugin::{ask_options, ask_preferred};
-use crate::question::devices::plan::PlanPlugins;
 use anyhow::{Context, anyhow};
 use kq_answer::{Basis, Failure, Missing, MissingFact};
+use kq_core::question::devices::plan::PlanPlugins;
 use kq_facts::checkpoint::device::DeviceSet;
 use kq_managers::manager::{Allocated, ManagerState, PluginOptions, Plugins};
 use kq_managers::plugins::SocketKind;

@@ -1,10 +1,10 @@
 //! Removes the images of a plan, and under disk pressure dead containers before them.
 
 use super::runtime::{NodeRuntime, usage_now};
-use crate::node::KubeletNode;
-use crate::question::image_gc::{ImageGcAnswer, ImageGcOptions, image_gc_plan};
 use anyhow::anyhow;
 use kq_answer::{Failure, plan_digest};
+use kq_core::question::image_gc::{ImageGcAnswer, ImageGcOptions, image_gc_plan};
+use kq_facts::kubelet_node::KubeletNode;
 use kq_image_gc::apply::{Removal, Removals, Removed, apply, removals, unsure};
 use kq_image_gc::apply_report::{ContainerResult, ImageGcApply, container_line, result_line};
 use kq_image_gc::containers::Step;

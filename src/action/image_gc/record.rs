@@ -3,9 +3,9 @@
 use crate::edge::clock::{now, pause};
 use crate::edge::cri::{CriSession, RuntimeNeeds, StatusNeeds};
 use crate::edge::image_records::{RecordFile, RecordFileError};
-use crate::node::KubeletNode;
 use kq_answer::Failure;
 use kq_facts::image_records::{DEFAULT_PATH, ImageRecords};
+use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::runtime::{Image, RuntimeFacts};
 use kq_facts::timestamp::Timestamp;
 use kq_image_gc::cycle::Keys;

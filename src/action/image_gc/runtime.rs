@@ -2,9 +2,9 @@
 
 use crate::edge::cri::{CriSession, RuntimeNeeds, StatusNeeds};
 use crate::edge::host::read_filesystem;
-use crate::node::KubeletNode;
 use kq_answer::Failure;
 use kq_facts::filesystems::FolderRole;
+use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::runtime::{ContainerState, ContainerStatus};
 use kq_image_gc::apply::{ImagePresence, ImageRuntime, Removed, UNREADABLE_AT_MOST};
 use kq_image_gc::apply_report::ContainerResult;

@@ -2,13 +2,14 @@
 
 use super::apply::{self, RemovalOptions, UNKNOWN_USAGE, USAGE_HINT, prepare};
 use crate::edge::clock::{now, pause};
-use crate::node::KubeletNode;
-use crate::question::image_gc::ImageGcOptions;
 use anyhow::anyhow;
 use kq_answer::Failure;
+use kq_core::question::image_gc::ImageGcOptions;
+use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::timestamp::Timestamp;
 use kq_image_gc::loops::{GcLoop, Outcome, Pass};
 use kq_image_gc::plan::ImageGcPlan;
+use kq_image_gc::policy::ImageGcPolicy;
 use std::time::Duration;
 
 /// Options of the loop.
@@ -83,7 +84,7 @@ fn pass(
         }
     };
     if gc_loop.is_none() {
-        *gc_loop = GcLoop::images(&prepared.node().policy());
+        *gc_loop = GcLoop::images(&ImageGcPolicy::of(&prepared.node().kubelet.config));
         observe(Event::Begun(prepared.plan()))?;
     }
     let Some(gc_loop) = gc_loop else { return observe(Event::Off).map(|()| false) };

@@ -2,12 +2,13 @@
 
 use super::gather::sending;
 use crate::edge::cri::CriSession;
-use crate::edge::probe::run::{Network, Sending, run_probes};
-use crate::question::probes::{Place, Targets};
+use crate::edge::probe::run::{Network, run_probes};
 use kq_answer::{Failure, Worded};
+use kq_core::question::probes::{Place, Targets};
 use kq_probe::compare::{Compared, Trial, Way, differences};
 use kq_probe::report::{Comparison, ProbeRun};
 use kq_probe::subject::HandlerKind;
+use kq_probe::wire::Sending;
 use kq_probe::{Job, JobFacts, Target};
 use std::io;
 use std::thread;

@@ -3,21 +3,24 @@
 
 use crate::edge::clock::moment;
 use crate::edge::cri::CriSession;
-use crate::edge::input::{read_input, shown};
-use crate::edge::probe::run::{Sending, run_probes};
-use crate::node::{KubeletNode, Needs};
-use crate::question::probes::{
+use crate::edge::input::read_input;
+use crate::edge::probe::run::run_probes;
+use anyhow::anyhow;
+use kq_answer::{Failure, WarningCode};
+use kq_core::question::probes::{
     NOT_QUERIED, ProbeSelection, ProbedPod, ProbedPods, Purpose, RecordedProbes, Targets, fill_in,
     named, pod_of_container, prepare, recorded_probes,
 };
-use anyhow::anyhow;
-use kq_answer::{Failure, WarningCode};
+use kq_facts::input_name::shown;
+use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::needs::Needs;
 use kq_facts::pod_selector::{Selection, is_file};
 use kq_facts::workloads::effective_uid;
 use kq_k8s::manifest::{Note, NoteKind, load};
 use kq_k8s::pod::{Pod, PodStatus, Probe};
 use kq_probe::report::{ProbeReport, ProbeRun, ProbeVerdict};
 use kq_probe::subject::subjects;
+use kq_probe::wire::Sending;
 use kq_probe::{Job, Target, predicted_statuses};
 use std::net::IpAddr;
 use std::path::Path;

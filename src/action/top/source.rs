@@ -5,11 +5,13 @@
 
 use crate::edge::clock::steady;
 use crate::edge::recording_file::{RecordingReader, RecordingWriter};
-use crate::node::{FactSet, Needs, kubelet_root};
-use crate::question::top::{counter_needs, page_needs, panel_needs, recording_needs};
 use kq_answer::Failure;
 use kq_cgroup::live::place::{LiveOwner, Part, kubelet_roots, live_cgroups};
+use kq_core::question::top::{counter_needs, page_needs, panel_needs, recording_needs};
 use kq_core::top::Panel;
+use kq_facts::fact_key::FactSet;
+use kq_facts::live::kubelet_root;
+use kq_facts::needs::Needs;
 use kq_facts::snapshot::Snapshot;
 use kq_facts::timestamp::Timestamp;
 use kq_facts::workloads::Workloads;

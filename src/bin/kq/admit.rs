@@ -4,9 +4,9 @@ use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::AdmissionArgs;
 use clap::Subcommand;
-use kq::question::admission::{admit, readmit_all};
 use kq_admission::preemption::restart_view;
 use kq_admission::view::{table, wide};
+use kq_core::question::admission::{admit, readmit_all};
 
 /// Check whether the kubelet would admit a pod
 ///

@@ -15,10 +15,13 @@ use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
 use clap_complete::env::{Bash, EnvCompleter, Fish, Shells, Zsh};
-use kq::node::FactKey::{Containers, DeviceCheckpoint, Images, PodNames, PodResources, Sandboxes};
-use kq::node::{self, Needs, NodeSpec};
+use kq::node::{self, NodeSpec};
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_mode::CgroupVersion;
+use kq_facts::fact_key::FactKey::{
+    Containers, DeviceCheckpoint, Images, PodNames, PodResources, Sandboxes,
+};
+use kq_facts::needs::Needs;
 use kq_facts::snapshot::Snapshot;
 use kq_facts::snapshot_names::{container_ids, containers, devices, images, pods};
 use kq_output::credentials::redact;

@@ -9,12 +9,12 @@ use crate::pod_args::NamespaceArgs;
 use crate::source_args::{SourceArgs, WatchArgs};
 use crate::write::FINDING_NAMES;
 use anyhow::anyhow;
-use kq::question::cgroup::Compared;
-use kq::question::doctor::{
-    PodReport, node_checks, node_checks_needs, page, pod_report, pod_report_needs,
-};
 use kq_answer::finding_view;
 use kq_cgroup::live::checks::NodeChecks;
+use kq_core::question::cgroup::Compared;
+use kq_core::question::doctor::{
+    PodReport, node_checks, node_checks_needs, page, pod_report, pod_report_needs,
+};
 use kq_facts::pod_selector::Selection;
 
 /// Check the whole node, or show one pod on one page

@@ -7,12 +7,13 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kq::edge::clock::now;
 use kq::edge::kubelet_files::read_kubelet_config;
-use kq::node::{
-    GivenConfig, KubeletFlags, KubeletOptions, KubeletStartOption, NamedFiles, Needs,
-    NodeDescription, NodeInputs, NodeOptions, of_file,
-};
+use kq::node::filed_node;
+use kq::node::{NamedFiles, of_file};
 use kq_cgroup::cpu::WeightFormula;
+use kq_core::question::cgroup::{NodeDescription, NodeInputs, NodeOptions};
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
+use kq_facts::kubelet_node::{GivenConfig, KubeletFlags, KubeletOptions, KubeletStartOption};
+use kq_facts::needs::Needs;
 use kq_facts::snapshot::Snapshot;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::duration::GoDuration;
@@ -23,7 +24,7 @@ use std::error::Error;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
-pub use kq::node::KubeletNode;
+pub use kq_facts::kubelet_node::KubeletNode;
 
 /// The flags that name the files of a kubelet's configuration.
 #[derive(Clone, Debug, Default, Args)]
@@ -214,7 +215,7 @@ impl NodeArgs {
 
     /// Describes a node that was found; flags for single facts win over it.
     pub fn describe(&self, found: NodeInputs) -> Result<NodeDescription, Failure> {
-        self.options().describe(found)
+        self.options()?.describe(found)
     }
 
     /// Returns what the flags say of the kubelet.
@@ -227,13 +228,13 @@ impl NodeArgs {
         })
     }
 
-    /// Returns what the flags say.
-    pub fn options(&self) -> NodeOptions {
-        NodeOptions {
+    /// Returns what the flags say, with the Node object of the file.
+    pub fn options(&self) -> Result<NodeOptions, Failure> {
+        Ok(NodeOptions {
             config_file: self.root.config.file().map(str::to_owned),
             cgroup_root: self.root.cgroup_root.clone(),
             kubelet: self.rules.flags(),
-            node_file: self.node_file.clone(),
+            node_file: self.node_file.as_deref().map(filed_node).transpose()?,
             capacity: self.capacity.clone().unwrap_or_default(),
             cgroup_version: self.cgroup_version,
             cgroup_driver: self.cgroup_driver,
@@ -245,7 +246,7 @@ impl NodeArgs {
             swap_capacity: self.swap_capacity,
             swap_controller: self.swap_controller,
             page_size: self.page_size,
-        }
+        })
     }
 }
 

@@ -8,14 +8,14 @@ use crate::source_args::SourceArgs;
 use crate::what_if::read;
 use crate::write;
 use anyhow::anyhow;
+use kq::action::report::{
+    CriticalPod, ReportChange, ReportOptions, flags, no_node, node_answers, report_needs,
+};
 use kq::edge::memory::received;
 use kq::edge::own_program::{OwnProgramError, run_own};
 use kq::edge::replace::store;
 use kq::edge::snapshot_file::{self, node_files, pack};
 use kq::node::NodeFile;
-use kq::question::report::{
-    CriticalPod, ReportChange, ReportOptions, flags, no_node, node_answers, report_needs,
-};
 use kq_core::fleet::error_of_kq;
 use kq_core::what_if::parse;
 use kq_output::credentials::redact;
@@ -215,7 +215,7 @@ impl Args {
             gathered.snapshot.node = object;
         }
         let options = ReportOptions {
-            node: self.node.options(),
+            node: self.node.options()?,
             kubelet: self.node.kubelet_options()?,
             node_name: sources.node_name.clone(),
             is_stored: sources.snapshot.is_some(),

@@ -4,7 +4,7 @@ use crate::exit::{Code, Failure};
 use crate::write;
 use anyhow::anyhow;
 use clap::builder::PossibleValuesParser;
-use kq::question::kinds::KIND_NAMES;
+use kq_core::question::kinds::KIND_NAMES;
 use miniz_oxide::inflate::decompress_to_vec;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;

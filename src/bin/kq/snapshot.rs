@@ -8,9 +8,10 @@ use crate::version_args::VersionArgs;
 use crate::write;
 use anyhow::anyhow;
 use kq::edge::snapshot_file::write_snapshot;
-use kq::node::{GivenConfig, Needs};
+use kq_facts::kubelet_node::GivenConfig;
 use kq_facts::live::{has_node, missing_of_snapshot};
 use kq_facts::lookup::Lookup;
+use kq_facts::needs::Needs;
 use kq_facts::snapshot::Snapshot;
 use kq_output::value::json_line;
 

@@ -5,8 +5,8 @@ use crate::output_format::{OutputFormat, formats};
 use crate::source_args::SourceArgs;
 use crate::version_args::VersionArgs;
 use kq::edge::no_live_node;
-use kq::node::{KubeletNode, KubeletOptions};
-use kq::question::version::{client_version, table, versions, versions_needs};
+use kq_core::question::version::{client_version, table, versions, versions_needs};
+use kq_facts::kubelet_node::KubeletOptions;
 use kq_facts::snapshot::Snapshot;
 
 /// Show the versions of kq, the kubelet and the runtime, and the rules in use
@@ -50,7 +50,7 @@ impl Args {
         let options = KubeletOptions::default();
         let put = |snapshot: &mut Snapshot| self.given.put(snapshot);
         let spec = self.sources.spec();
-        let node = match KubeletNode::gather_with(&spec, &options, versions_needs(), put) {
+        let node = match kq::node::gather_node_with(&spec, &options, versions_needs(), put) {
             Ok(node) => node,
             // The version of kq itself is known on every system.
             Err(failure) if no_live_node().is_some_and(|reason| reason == failure.reason()) => {

@@ -5,13 +5,14 @@ use crate::exit::{Code, Failure, note, tell, warn};
 use crate::node_args::NodeArgs;
 use crate::output_format::{OutputFormat, formats_with_script};
 use crate::source_args::SourceArgs;
-use kq::edge::input::{read_input, shown};
+use kq::edge::input::read_input;
 use kq::edge::kubelet_files::config_content;
 use kq::node::NodeFile;
-use kq::question::what_if::{ChangeFiles, NodeState, what_if, what_if_needs};
 use kq_answer::finding_view;
+use kq_core::question::what_if::{ChangeFiles, NodeState, what_if, what_if_needs};
 use kq_core::what_if::change::Change;
 use kq_core::what_if::{ChangeList, changes_table, parse, script, table, wide};
+use kq_facts::input_name::shown;
 use kq_k8s::manifest::load;
 
 /// Show what a change would do to the node, before it is made
@@ -87,7 +88,7 @@ impl Args {
         node_file.put_into(&mut needs, &spec)?;
         let gathered = gather_tree(&self.sources, &self.node.root, needs)?;
         node_file.check(&gathered.snapshot, &spec)?;
-        let before = NodeState::of(gathered, self.node.options())?;
+        let before = NodeState::of(gathered, self.node.options()?)?;
         let answer = what_if(&before, &changes, &files)?;
         let lines = |it: &_| script(it).lines().map(str::to_owned).collect();
         self.output.write_or_names(&answer, table, wide, lines)?;

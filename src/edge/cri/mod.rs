@@ -5,10 +5,9 @@
 //! The meaning of each field of an answer is in `api.proto` of `k8s.io/cri-api`.
 
 mod error;
-mod needs;
 
 pub use error::CriError;
-pub use needs::{ContainerDetails, RuntimeNeeds, SandboxStatus, StatusNeeds};
+pub use kq_facts::runtime_needs::{ContainerDetails, RuntimeNeeds, SandboxStatus, StatusNeeds};
 
 #[cfg(not(cri))]
 mod disabled;

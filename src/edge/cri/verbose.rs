@@ -7,9 +7,9 @@
 //!   {"type": "network", "path": "/var/run/netns/cni-..."}]}}}
 //! ```
 
-use super::needs::{ContainerDetails, SandboxStatus};
 use super::{convert, v1};
 use kq_facts::runtime::ContainerState;
+use kq_facts::runtime_needs::{ContainerDetails, SandboxStatus};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -192,11 +192,11 @@ pub mod checkpoint_file {
 /// The kernel's texts, and the files below the node's root.
 pub mod host {
     use super::NEEDS_LINUX;
-    pub use crate::edge::read_error::ReadError;
     use crate::edge::{input::plain, memory, open::open_input};
     use kq_facts::filesystems::{Filesystem, FolderUsage};
     use kq_facts::host::HostFacts;
     use kq_facts::mounts::Mounts;
+    pub use kq_facts::read_error::ReadError;
     use kq_facts::state_files::StateFiles;
     use std::io::{ErrorKind, Read};
     use std::path::{Path, PathBuf};

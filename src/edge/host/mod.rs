@@ -17,12 +17,12 @@ pub(in crate::edge) use root::proc_of;
 pub use root::{has_process, host_root, is_running};
 pub use usage::{read_filesystem, read_usage};
 
-pub use crate::edge::read_error::ReadError;
 use crate::edge::trust::{kind_trusted, list_trusted, read_trusted};
 use kq_facts::host::{
     FILES, HUGEPAGES, HostFacts, INIT_MOUNTINFO, NUMA_NODES, OWN_MOUNTINFO, SWAP_GROUPS, Text,
     listing, memory_max, swap_max,
 };
+pub use kq_facts::read_error::ReadError;
 use kq_facts::state_files::{STATE_FILES, StateFiles};
 use rustix::fs::FileType;
 use std::collections::BTreeMap;

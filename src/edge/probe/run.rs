@@ -8,59 +8,22 @@ use crate::edge::clock::moment;
 use crate::edge::cri::ExecRuntime;
 use crate::edge::host::proc_of;
 use crate::edge::input::plain;
-use kq_facts::timestamp::Timestamp;
 use kq_k8s::feature_gates::Gate;
-use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::ProbeType;
+use kq_probe::wire::{Ran, Sending, Wire};
 use kq_probe::{
-    Attempt, Cause, Conclusion, ExecRequest, Job, Next, Phase, PhaseTime, ProbeTimeout, Retry,
-    exec_attempt,
+    Attempt, Cause, ExecRequest, Job, Next, Phase, PhaseTime, ProbeTimeout, Retry, exec_attempt,
 };
 use rustix::fs::{self, FsWord, Mode, OFlags};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Builder;
 use tokio::task::{JoinSet, LocalSet};
-
-/// The transport of probes.
-#[derive(Clone, Debug)]
-pub struct Wire {
-    /// The container runtime, for commands.
-    pub endpoint: Option<String>,
-    /// The root directory of the node.
-    pub host_root: PathBuf,
-    /// `runtimeRequestTimeout`: how long the kubelet waits for the runtime beyond the time of the command.
-    pub runtime_request_timeout: Duration,
-    /// The rules of the kubelet that is imitated.
-    pub rules: KubeletRules,
-}
-
-/// A probe to send.
-#[derive(Clone, Copy, Debug)]
-pub struct Sending<'a> {
-    /// What to send.
-    pub job: &'a Job,
-    /// The kind of probe, which its event names.
-    pub probe_type: ProbeType,
-    /// `timeoutSeconds`
-    pub timeout_seconds: i32,
-}
-
-/// The result of a probe.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ran {
-    /// The start.
-    pub at: Timestamp,
-    /// The conclusion of its attempts.
-    pub conclusion: Conclusion,
-    /// The duration of each attempt, in microseconds.
-    pub times_us: Vec<u64>,
-}
 
 /// Runs probes concurrently, as far as the limit of open files allows, and returns their results in their order.
 /// Blocks until the last has ended; must not be called from asynchronous code.

@@ -2,7 +2,7 @@
 
 use super::{kq, repository};
 use boon::{Compiler, SchemaIndex, Schemas};
-use kq::question::kinds::KINDS;
+use kq_core::question::kinds::KINDS;
 use kq_output::value::write_json;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};

@@ -215,7 +215,7 @@ fn details(running: &Running<'_>) {
     assert!(dies.finished_at.is_some() && dies.started_at.is_some(), "{dies:?}");
     assert_eq!(session.container_details("nothing"), Ok(None));
 
-    let facts = kq::edge::cri::RuntimeNeeds::ALL;
+    let facts = kq_facts::runtime_needs::RuntimeNeeds::ALL;
     let sandboxes = session.read(facts).expect("it answers").sandboxes;
     let sandbox = sandboxes.value().and_then(|all| all.first()).expect("the pod has one");
     let status = session.sandbox_status(&sandbox.id).expect("it answers").expect("it is there");

@@ -6,8 +6,8 @@ mod restart;
 mod versions;
 
 use kq::edge::kubelet_files::config_content;
-use kq::question::what_if::{ChangeFiles, NodeState, what_if};
 use kq_answer::Finding;
+use kq_core::question::what_if::{ChangeFiles, NodeState, what_if};
 use kq_core::what_if::change::Change;
 use kq_core::what_if::{PodOutcome, PodResult, WhatIf, Written, parse};
 use kq_facts::config_on_disk::ConfigText;

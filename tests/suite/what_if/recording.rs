@@ -1,8 +1,8 @@
 //! A recorded restart of a kubelet: the node before it, and what came of it.
 
-use kq::node::NodeOptions;
-use kq::question::cgroup::GatheredTree;
-use kq::question::what_if::NodeState;
+use kq_core::question::cgroup::GatheredTree;
+use kq_core::question::cgroup::NodeOptions;
+use kq_core::question::what_if::NodeState;
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use kq_facts::devices::{CheckpointFact, DeviceFacts};

@@ -3,7 +3,7 @@
 use super::recording::{Recording, scenarios};
 use super::{asked, prepare};
 use crate::cli::{Run, folder_with, kq, repository};
-use kq::question::what_if::NodeState;
+use kq_core::question::what_if::NodeState;
 use kq_core::what_if::PodResult;
 use serde_json::Value;
 use std::collections::BTreeMap;

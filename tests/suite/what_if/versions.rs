@@ -3,7 +3,7 @@
 use super::recording::{Recording, scenarios};
 use super::{asked, words_of};
 use crate::cli::repository;
-use kq::question::what_if::{ChangeFiles, NodeState, reported_behaviours, what_if};
+use kq_core::question::what_if::{ChangeFiles, NodeState, reported_behaviours, what_if};
 use kq_core::what_if::{PodResult, RestartCause, WhatIf};
 use kq_facts::devices::{CheckpointEntry, CheckpointFact};
 use kq_facts::lookup::Lookup;

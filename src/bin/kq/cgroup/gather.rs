@@ -5,9 +5,11 @@ use crate::node_args::{NodeArgs, RootArgs};
 use crate::pod_args::{LabelArgs, NamespaceArgs};
 use crate::source_args::{SourceArgs, gather};
 use anyhow::anyhow;
-use kq::node::{FactKey, Needs, read_pods};
-use kq::question::cgroup::{GatheredTree, LiveNode, LiveTree};
-use kq::question::pod_selectors::{PodSelectors, identities};
+use kq::node::read_pods;
+use kq_core::question::cgroup::{GatheredTree, LiveNode, LiveTree};
+use kq_core::question::pod_selectors::{PodSelectors, identities};
+use kq_facts::fact_key::FactKey;
+use kq_facts::needs::Needs;
 use kq_facts::pod_selector::Selection;
 
 /// Gathers the needed facts with the cgroup tree.
@@ -36,7 +38,7 @@ pub fn gather_node(
     if loaded.pods.is_empty() && !files.is_empty() {
         return Err(Failure::usage(anyhow!("{}: no pods", files.join(", "))));
     }
-    LiveNode::of(gathered, &args.options(), loaded)
+    LiveNode::of(gathered, &args.options()?, loaded)
 }
 
 /// The pods of a question about the cgroup tree.

@@ -8,8 +8,9 @@ use crate::source_args::SourceArgs;
 use crate::write;
 use anyhow::anyhow;
 use kq::action::cgroup::{CgroupRollback, read_rollback};
-use kq::node::{FactKey, Needs};
 use kq_cgroup::live::apply_report::rollback_table;
+use kq_facts::fact_key::FactKey;
+use kq_facts::needs::Needs;
 
 /// Restore the values that kq cgroup apply changed
 ///

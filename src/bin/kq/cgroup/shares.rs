@@ -4,8 +4,8 @@ use super::plan_args::{PlanArgs, code, write_problems};
 use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats_with};
 use crate::write;
-use kq::question::cgroup::SharesOptions;
 use kq_cgroup::shares::{CpuShares, Sibling, table, values_line};
+use kq_core::question::cgroup::SharesOptions;
 
 /// Show the CPU time of each container when every container is busy
 ///

@@ -8,9 +8,10 @@ use crate::source_args::SourceArgs;
 use crate::write;
 use anyhow::anyhow;
 use kq::edge::host::{has_process, host_root};
-use kq::node::{FactKey, Needs};
-use kq::question::cgroup::LiveTree;
 use kq_cgroup::live::which::{WhichError, WhichSubject, lines, which};
+use kq_core::question::cgroup::LiveTree;
+use kq_facts::fact_key::FactKey;
+use kq_facts::needs::Needs;
 
 /// Find the pod and container of a process, a cgroup or a container ID
 ///

@@ -3,7 +3,7 @@
 use crate::exit::{Code, Failure};
 use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::NamespaceArgs;
-use kq::question::devices::topology::parse_numa_node;
+use kq_core::question::devices::topology::parse_numa_node;
 use kq_managers::manager::topology::{TopologyPolicy, TopologyScope};
 use std::path::PathBuf;
 

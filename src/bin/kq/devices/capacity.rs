@@ -3,7 +3,7 @@
 use super::node_args::DeviceNodeArgs;
 use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats_with};
-use kq::question::devices::capacity::{device_capacity, device_capacity_needs};
+use kq_core::question::devices::capacity::{device_capacity, device_capacity_needs};
 use kq_managers::capacity::{CapacityReport, table, wide};
 
 /// Show the node's device capacity as the kubelet counts it

@@ -9,8 +9,8 @@ use crate::source_args::WatchArgs;
 use crate::write;
 use anyhow::anyhow;
 use clap::ValueEnum;
-use kq::question::devices::list::{device_list, device_list_needs};
-use kq::question::pod_selectors::PodSelectors;
+use kq_core::question::devices::list::{device_list, device_list_needs};
+use kq_core::question::pod_selectors::PodSelectors;
 use kq_facts::pod_selector::{PodSelector, Selection};
 use kq_managers::list::{
     Asked, DeviceList, FreeDevices, dropped, free, given, resources, table, wide,

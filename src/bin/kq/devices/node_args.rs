@@ -3,8 +3,10 @@
 use crate::exit::Failure;
 use crate::node_args::{KubeletNode, KubeletNodeArgs};
 use crate::source_args::DeviceFileArgs;
-use kq::node::{FactKey, NamedFiles, Needs};
-use kq::question::devices::topology::TopologyOptions;
+use kq::node::NamedFiles;
+use kq_core::question::devices::topology::TopologyOptions;
+use kq_facts::fact_key::FactKey;
+use kq_facts::needs::Needs;
 use kq_k8s::cpuset::CpuSet;
 
 /// The flags of the node and its sources.

@@ -5,7 +5,7 @@ use crate::exit::{Code, Failure, note};
 use crate::output_format::{OutputFormat, formats_with};
 use crate::source_args::WatchArgs;
 use crate::write;
-use kq::question::image_gc::{ImageGcAnswer, image_gc_plan};
+use kq_core::question::image_gc::{ImageGcAnswer, image_gc_plan};
 use kq_eviction::{Pressure, pressure_view};
 use kq_image_gc::plan::{summary, table, wide};
 use kq_output::units::Precision;

@@ -4,10 +4,10 @@ use super::question::{GcNodeArgs, UsageArgs, write_notes};
 use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats, formats_with};
 use crate::source_args::WatchArgs;
-use kq::question::image_gc::explain::{
+use kq_core::question::image_gc::explain::{
     image_disk, image_disk_needs, image_story, image_story_needs,
 };
-use kq::question::image_gc::{image_list, image_list_needs};
+use kq_core::question::image_gc::{image_list, image_list_needs};
 use kq_image_gc::images::{ImageList, table, wide};
 use kq_image_gc::{disk, explain};
 

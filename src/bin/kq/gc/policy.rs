@@ -4,9 +4,9 @@ use super::question::GcNodeArgs;
 use crate::exit::{Code, Failure, note, tell};
 use crate::output_format::{OutputFormat, formats, formats_with};
 use crate::write::{FINDING_NAMES, findings};
-use kq::node::Needs;
-use kq::question::image_gc::lint::{gc_lint, gc_lint_needs};
-use kq::question::image_gc::{gc_policy, gc_policy_needs};
+use kq_core::question::image_gc::lint::{gc_lint, gc_lint_needs};
+use kq_core::question::image_gc::{gc_policy, gc_policy_needs};
+use kq_facts::needs::Needs;
 use kq_image_gc::policy_view::{table, wide};
 
 /// Show the policy in force, the origin of each value, and the kubelet's errors

@@ -9,11 +9,11 @@ use crate::write;
 use crate::write::confirm;
 use anyhow::anyhow;
 use kq::action::preemption::{Event, Observer, Options};
-use kq::question::admission::PreemptionPlan;
 use kq_admission::preemption::apply::{
     ApplyResult, CheckResult, PreemptionApply, Removal, RemovalOptions, StepReport, table,
 };
 use kq_admission::preemption::{Trace, view};
+use kq_core::question::admission::PreemptionPlan;
 use kq_k8s::duration::GoDuration;
 use std::time::Duration;
 

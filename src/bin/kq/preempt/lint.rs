@@ -5,8 +5,8 @@ use crate::node_args::KubeletNodeArgs;
 use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::{LabelArgs, NamespaceArgs};
 use crate::write::{FINDING_NAMES, findings};
-use kq::question::pod_selectors::PodSelectors;
-use kq::question::preemption::{preemption_lint, preemption_lint_needs};
+use kq_core::question::pod_selectors::PodSelectors;
+use kq_core::question::preemption::{preemption_lint, preemption_lint_needs};
 
 /// Find pods that their priority does not protect from the kubelet
 ///

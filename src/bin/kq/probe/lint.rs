@@ -6,7 +6,7 @@ use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::{LabelArgs, PodArgs};
 use crate::write::{FINDING_NAMES, findings};
 use anyhow::anyhow;
-use kq::question::probes::Purpose;
+use kq_core::question::probes::Purpose;
 
 /// Find invalid, unwise or surprising settings in the probes of pods
 ///

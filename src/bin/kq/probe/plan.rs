@@ -5,7 +5,7 @@ use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::PodArgs;
 use kq::action::probes::PodChoice;
-use kq::question::probes::{ProbeSelection, Purpose, Targets};
+use kq_core::question::probes::{ProbeSelection, Purpose, Targets};
 use kq_k8s::pod::ProbeType;
 use kq_probe::plan;
 

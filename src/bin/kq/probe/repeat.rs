@@ -6,7 +6,7 @@ use crate::output_format::OutputFormat;
 use crate::write;
 use anyhow::anyhow;
 use kq::action::probes::{Event, Repetition, RoundResult, repeat};
-use kq::question::probes::Targets;
+use kq_core::question::probes::Targets;
 use kq_k8s::duration::GoDuration;
 use kq_probe::view::round_line;
 

@@ -9,7 +9,7 @@ use crate::pod_args::{LabelArgs, PodArgs};
 use crate::write;
 use anyhow::anyhow;
 use kq::action::probes::{PodChoice, ProbeChoice, compare, run_once};
-use kq::question::probes::{ProbeSelection, Targets};
+use kq_core::question::probes::{ProbeSelection, Targets};
 use kq_k8s::pod::ProbeType;
 use kq_probe::ad_hoc::{self, AdHocError};
 use kq_probe::report::{ProbeRun, ProbeVerdict};

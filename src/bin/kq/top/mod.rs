@@ -11,9 +11,12 @@ use kq::action::top::{LiveSource, Next, Source, rest_after};
 use kq::edge::clock::{now, pause, steady};
 use kq::edge::recording_file::RecordingWriter;
 use kq::edge::snapshot_file::write_snapshot;
-use kq::node::{self, Needs, NodeSpec};
-use kq::question::top::{PlannedShares, TopOptions, derivation, explanation, frame, panel_needs};
+use kq::node::{self, NodeSpec};
+use kq_core::question::top::{
+    PlannedShares, TopOptions, derivation, explanation, frame, panel_needs,
+};
 use kq_core::top::{Body, Frame, Page, Panel, Trends, plain_lines};
+use kq_facts::needs::Needs;
 use kq_output::value::json_line;
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -118,7 +121,7 @@ impl Args {
         let panel = self.panel.into();
         let is_live = self.replay.is_none() && self.sources.snapshot.is_none();
         let options = TopOptions {
-            node: self.node.options(),
+            node: self.node.options()?,
             kubelet: self.node.kubelet_options()?,
             is_stored: !is_live,
         };

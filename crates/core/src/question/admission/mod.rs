@@ -1,0 +1,186 @@
+//! Admission and preemption: a new pod, a node, and its other pods.
+
+mod answers;
+mod existing_pods;
+mod order;
+mod plan;
+mod removals;
+mod settled;
+mod start_pressure;
+
+pub use answers::{KubeletStart, admit, readmit_all};
+pub use order::{random_order, sort};
+pub use plan::{Detail, Planned, plan};
+pub use removals::{PreemptionPlan, plan_removals};
+pub use settled::{Settled, has_ended, settled};
+pub use start_pressure::start_pressure;
+
+use super::devices::admission::DeviceQuestion;
+use super::kubelet_pods::{apply_allocations, as_of_kubelet};
+use anyhow::anyhow;
+use kq_admission::{CheckReason, EarlierCheck, NodePod, PressureException, Refusal};
+use kq_answer::{Basis, Failure, Missing, MissingFact, WarningCode};
+use kq_eviction::{Admission, admit_under_pressure};
+use kq_facts::kubelet_config::PressureCondition;
+use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::node_object::NodeObject;
+use kq_facts::snapshot::RecordedPods;
+use kq_k8s::pod::{OS_LABEL, Pod, ResourceName};
+use std::collections::BTreeSet;
+
+/// The node of the question.
+pub struct AdmissionNode {
+    /// The node.
+    pub node: KubeletNode,
+    /// The pods that do not count.
+    pub(super) without: Vec<String>,
+    /// The flags with the sources of devices; `None`: the question has none.
+    device_flags: Option<&'static str>,
+    /// The basis of the answer.
+    pub basis: Basis,
+}
+
+impl AdmissionNode {
+    /// Wraps a gathered node. `without`: pods that do not count; `device_flags`: the flags with the sources of devices.
+    pub fn with_flags(
+        mut node: KubeletNode,
+        without: Vec<String>,
+        device_flags: Option<&'static str>,
+    ) -> Self {
+        let mut basis = Basis::default();
+        if let Some(found) = &mut node.snapshot.pods.found {
+            basis.warn_all(WarningCode::PodManifest.each(&found.value.notes));
+            basis.warn_all(found.value.keep_one_of_a_uid());
+            let RecordedPods { source, pods, .. } = &mut found.value;
+            let pods = pods.iter_mut().map(|loaded| &mut loaded.pod);
+            pods.for_each(|pod| as_of_kubelet(pod, *source, &node.kubelet.rules));
+        }
+        basis.assume_all(node.assumed());
+        apply_allocations(&mut node, &mut basis);
+        basis.warn_all(node.notes.iter().cloned());
+        Self { node, without, device_flags, basis }
+    }
+
+    /// Wraps a node that was gathered elsewhere, with all of its pods, and without its own files.
+    pub fn of(mut node: KubeletNode, mut basis: Basis) -> Self {
+        apply_allocations(&mut node, &mut basis);
+        Self { node, without: Vec::new(), device_flags: None, basis }
+    }
+
+    /// Returns the question for the device manager, with these pods.
+    pub fn device_question<'q>(
+        &'q self,
+        others: &'q [NodePod<'q>],
+    ) -> Result<DeviceQuestion<'q>, Failure> {
+        Ok(DeviceQuestion {
+            node: &self.node,
+            object: self.object()?,
+            others,
+            flags: self.device_flags,
+        })
+    }
+
+    /// Returns the Node object, which must have a name and allocatable resources.
+    pub fn object(&self) -> Result<&NodeObject, Failure> {
+        const HINT: &str = "kubectl get node NAME -o json > node.json; --node-file node.json";
+        let lookup = &self.node.snapshot.node;
+        let Some(found) = &lookup.found else {
+            let reason = match lookup.was_not_queried() {
+                true => "no kubeconfig was named or found".to_owned(),
+                false => lookup.reason(),
+            };
+            let error = anyhow!("the Node object is unknown: {reason}");
+            return Err(Failure::missing(error).hint(HINT));
+        };
+        let (source, status) = (&found.source, &found.value.status);
+        if found.value.metadata.name.is_empty() {
+            let error =
+                anyhow!("{source}: metadata.name is not set, so the pods of the node are unknown");
+            return Err(Failure::usage(error).hint(HINT));
+        }
+        if let Some(os) = found.value.metadata.labels.get(OS_LABEL).filter(|os| *os != "linux") {
+            let error =
+                anyhow!("{source}: label {OS_LABEL} is {os}: kq supports the kubelet on linux");
+            return Err(Failure::missing(error));
+        }
+        if status.allocatable.is_empty() {
+            let error = anyhow!(
+                "{source}: status.allocatable is empty, so the amounts for pods are unknown"
+            );
+            return Err(Failure::missing(error).hint(HINT));
+        }
+        for (field, list) in [("capacity", &status.capacity), ("allocatable", &status.allocatable)]
+        {
+            if let Some((name, amount)) = list.iter().find(|(_, amount)| amount.sign() < 0) {
+                return Err(Failure::usage(anyhow!(
+                    "{source}: status.{field}.{name}: {amount}: must not be negative"
+                ))
+                .hint(HINT));
+            }
+        }
+        if !status.allocatable.contains(&ResourceName::from("pods")) {
+            let error = anyhow!("{source}: status.allocatable.pods is not set");
+            return Err(Failure::missing(error).hint(HINT));
+        }
+        Ok(&found.value)
+    }
+
+    /// Returns the kubelet's first check: pressure on the node.
+    pub fn pressure(&self, pod: &Pod, basis: &mut Basis) -> Result<EarlierCheck, Failure> {
+        let (short, unknown) = self.object()?.status.pressure();
+        let names = |conditions: &[PressureCondition]| {
+            conditions.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        if !unknown.is_empty() {
+            let unknown = names(&unknown);
+            basis.assume(format!("no {unknown}: not in the Node object"));
+        }
+        let admission = admit_under_pressure(&short, pod, &self.node.kubelet.rules);
+        let exception = match &admission {
+            Admission::NoPressure | Admission::Refused(_) => None,
+            Admission::Critical => Some(PressureException::Critical),
+            Admission::RequestsMemory(class) => Some(PressureException::RequestsMemory {
+                qos_class: class.map_or(&*pod.status.qos_class, |class| class.as_str()).to_owned(),
+            }),
+            Admission::ToleratesMemoryPressure => Some(PressureException::ToleratesTaint),
+        };
+        let conditions = || short.iter().map(|it| it.as_str().to_owned()).collect();
+        Ok(EarlierCheck {
+            check: "pressure",
+            because: match &admission {
+                Admission::NoPressure => CheckReason::NoPressure,
+                _ => CheckReason::Pressure { conditions: conditions(), exception },
+            },
+            refusals: admission
+                .messages()
+                .into_iter()
+                .map(|message| Refusal { reason: admission.reason().to_owned(), message })
+                .collect(),
+        })
+    }
+
+    /// Adds the assumptions of every answer about these pods.
+    pub fn assume<'p>(&self, pods: impl Iterator<Item = &'p Pod>, basis: &mut Basis) {
+        basis.assume(
+            "checks that kq does not make do not refuse the pod: sysctls, CPUs, memory and their topology \
+             before the predicates, AppArmor, declared features and node shutdown after them"
+                .to_owned(),
+        );
+        basis.assume("the kubelet's cache has the node and its pods as they were read".to_owned());
+        let containers = |pod: &'p Pod| pod.spec.containers.iter().chain(&pod.spec.init_containers);
+        let names: BTreeSet<&ResourceName> = pods
+            .flat_map(containers)
+            .flat_map(|it| it.resources.requests.iter())
+            .map(|(name, _)| name)
+            .collect();
+        let allocatable = self.node.snapshot.node.value().map(|node| &node.status.allocatable);
+        for name in ["cpu", "memory", "ephemeral-storage"].map(ResourceName::from) {
+            if names.contains(&name) && allocatable.is_some_and(|has| !has.contains(&name)) {
+                let text =
+                    format!("status.allocatable.{name} of the Node object, which counts as 0");
+                let missing = Missing::new(MissingFact::Allocatable, text);
+                basis.lack(missing.with_flags(["--node-file"]).about(name.as_str()));
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The cgroups that the kubelet would set, for pods in files and for those of a node.
+
+use super::LiveNode;
+use crate::question::cgroup::NodeDescription;
+use kq_answer::{Basis, Failure, Warning, WarningCode};
+use kq_cgroup::knowledge::Knowledge;
+use kq_cgroup::plan::{Plan, RuntimeFormula, plan, select};
+use kq_cgroup::report::basis_of;
+use kq_cgroup::view::unknown_facts;
+use kq_facts::cgroup_tree::CgroupTree;
+use kq_facts::live::tree_failure;
+use kq_facts::lookup::{Lookup, Sourced};
+use kq_facts::node::Node;
+use kq_facts::pod_selector::Selection;
+use kq_facts::workloads::effective_uid;
+use kq_k8s::defaults::{apply_api_defaults, apply_priority};
+use kq_k8s::manifest::{Loaded, LoadedPod};
+use kq_k8s::priority::mark_static;
+use std::collections::BTreeMap;
+
+/// Pods and their node.
+#[derive(Clone, Debug)]
+pub struct PlanInput {
+    /// The node.
+    pub node: Node,
+    /// Pods that could not be read, with the reasons.
+    pub left_out: Vec<String>,
+    formula: RuntimeFormula,
+    pods: Vec<LoadedPod>,
+    /// Pods of the node, or its kubelet's configuration, are unknown.
+    is_incomplete: bool,
+    /// The cgroups of the node.
+    cgroups: Lookup<CgroupTree>,
+    selection: Selection,
+    notes: Vec<Warning>,
+    knowledge: Knowledge,
+}
+
+/// The treatment of pods from files.
+#[derive(Clone, Debug, Default)]
+pub struct PlanPodOptions {
+    /// The pods are static pods of the kubelet.
+    pub are_static: bool,
+    /// Only pods bound to this node, or to none yet.
+    pub on_node: Option<String>,
+    /// A file was named.
+    pub has_files: bool,
+    /// The pods to show; the sums are of all.
+    pub selection: Selection,
+}
+
+impl PlanInput {
+    /// Puts pods from files on a described node.
+    pub fn of_pods(
+        described: NodeDescription,
+        mut loaded: Loaded,
+        options: &PlanPodOptions,
+    ) -> Self {
+        let (node, formula, mut notes) = (described.node, described.formula, described.notes);
+        if !options.has_files {
+            let text = "no FILE is given: planned without pods (- reads standard input)";
+            notes.push(Warning::new(WarningCode::NoPods, text));
+        }
+        notes.extend(WarningCode::PodManifest.each(&loaded.notes));
+        choose(options.on_node.as_deref(), &mut loaded, &node, &mut notes);
+        for pod in loaded.pods.iter_mut().map(|loaded| &mut loaded.pod) {
+            apply_api_defaults(pod, &node.rules);
+            apply_priority(pod);
+            if options.are_static {
+                mark_static(pod);
+            }
+        }
+        notes.extend(given_twice(&loaded));
+        let texts = loaded.problems.iter().map(|problem| format!("left out: {problem}"));
+        notes.extend(WarningCode::PodLeftOut.each(texts));
+        if !loaded.problems.is_empty() {
+            let sums = "the node and QoS levels are computed without the pods left out";
+            notes.push(Warning::new(WarningCode::IncompleteSums, sums));
+        }
+        Self {
+            node,
+            left_out: loaded.problems.iter().map(ToString::to_string).collect(),
+            formula,
+            pods: loaded.pods,
+            is_incomplete: false,
+            cgroups: Lookup::default(),
+            selection: options.selection.clone(),
+            notes,
+            knowledge: Knowledge::default(),
+        }
+    }
+
+    /// Takes the pods of a live node.
+    pub fn of_live(live: LiveNode, selection: Selection, are_static: bool) -> Self {
+        let knowledge = live.knowledge();
+        let LiveNode { snapshot, config, node, formula, mut pods, mut notes, .. } = live;
+        let (left_out, incomplete, cgroups) = (live.left_out, live.incomplete, snapshot.cgroups);
+        for loaded in pods.iter_mut().filter(|_| are_static) {
+            mark_static(&mut loaded.pod);
+        }
+        let is_incomplete = incomplete.is_some() || config.value.is_null();
+        let texts = incomplete.map(|reason| format!("totals may be incomplete: {reason}"));
+        notes.extend(WarningCode::IncompleteSums.each(texts));
+        Self { node, left_out, formula, pods, is_incomplete, cgroups, selection, notes, knowledge }
+    }
+
+    /// Plans the cgroups of the selected pods, with the basis of the plan.
+    ///
+    /// # Errors
+    ///
+    /// Fails for a pod or a node that the kubelet does not take.
+    pub fn answer(&self) -> Result<(Plan<'_>, Basis), Failure> {
+        let mut plan = self.plan()?;
+        self.withhold(&mut plan);
+        let mut basis = self.basis(&plan);
+        self.select(&mut plan);
+        basis.lack_all(unknown_facts(&plan));
+        Ok((plan, basis))
+    }
+
+    /// Returns true if all pods and the kubelet's configuration are known.
+    pub fn is_complete(&self) -> bool {
+        !self.is_incomplete && self.left_out.is_empty() && self.selection.unlabelled.is_empty()
+    }
+
+    /// Returns the cgroups that the kernel of the node has.
+    ///
+    /// # Errors
+    ///
+    /// Fails where they are unknown: for pods of files, and for a node of which they could not be read.
+    pub fn cgroups(&self) -> Result<&Sourced<CgroupTree>, Failure> {
+        self.cgroups.found.as_ref().ok_or_else(|| tree_failure(&self.cgroups))
+    }
+
+    /// Plans the cgroups.
+    pub fn plan(&self) -> Result<Plan<'_>, Failure> {
+        plan(&self.pods, &self.node, self.formula).map_err(Failure::usage)
+    }
+
+    /// Takes out of a plan what is not known of a live node. Of a node that is made up of files, what no
+    /// file says is the kubelet's default.
+    pub fn withhold(&self, plan: &mut Plan<'_>) {
+        plan.withhold(self.knowledge.clone());
+    }
+
+    /// Leaves of a plan what was asked about.
+    pub fn select(&self, plan: &mut Plan<'_>) {
+        select(&mut plan.roots, &self.selection);
+    }
+
+    /// Returns true if a pod is selected.
+    pub fn is_selected(&self, namespace: &str, pod: &str) -> bool {
+        if self.selection.is_all() {
+            return true;
+        }
+        let mut named = self.pods.iter().map(|loaded| &loaded.pod);
+        let uid =
+            named.find(|own| own.metadata.namespace == namespace && own.display_name() == pod);
+        self.selection.has(namespace, pod, uid.map(effective_uid).unwrap_or_default())
+    }
+
+    /// Returns what a plan rests on.
+    pub fn basis(&self, plan: &Plan<'_>) -> Basis {
+        let mut basis = basis_of(&self.node, plan, &self.pods, self.formula, self.notes.clone());
+        basis.lack_all(self.selection.missing());
+        basis
+    }
+}
+
+/// Keeps the pods of the node.
+fn choose(on_node: Option<&str>, loaded: &mut Loaded, node: &Node, notes: &mut Vec<Warning>) {
+    let bound_to = |loaded: &Loaded| {
+        let names = loaded.pods.iter().map(|loaded| loaded.pod.spec.node_name.clone());
+        let mut names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    };
+    if let (Some(asked), Some(described)) = (on_node, node.name.as_deref())
+        && asked != described
+    {
+        let text = format!("--on-node {asked}, but --node-file describes {described}");
+        notes.push(Warning::new(WarningCode::PodsOfOtherNodes, text).about(asked));
+    }
+    if let Some(name) = on_node.or(node.name.as_deref()) {
+        let before = loaded.pods.len();
+        loaded.pods.retain(|loaded| {
+            let bound = &loaded.pod.spec.node_name;
+            bound.is_empty() || bound == name
+        });
+        let elsewhere = before - loaded.pods.len();
+        if elsewhere > 0 {
+            let text = format!("{elsewhere} of {before} pods left out: not bound to node {name}");
+            notes.push(Warning::new(WarningCode::PodsOfOtherNodes, text).about(name));
+        }
+    } else if let [first, second, ..] = bound_to(loaded).as_slice() {
+        let text = format!(
+            "the pods are bound to several nodes ({first}, {second}, ...): the sums are of all of \
+             them; choose one with --on-node"
+        );
+        notes.push(Warning::new(WarningCode::PodsOfOtherNodes, text));
+    }
+}
+
+/// Returns a warning for pods that came more than once, for example from two files: an API server has
+/// only one of that name, but the sums are of all that were read.
+fn given_twice(loaded: &Loaded) -> Option<Warning> {
+    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for pod in loaded.pods.iter().map(|loaded| &loaded.pod.metadata) {
+        *counts.entry((&pod.namespace, &pod.name)).or_default() += 1;
+    }
+    // Pods of a workload have no name yet.
+    let mut twice = counts.iter().filter(|((_, name), count)| **count > 1 && !name.is_empty());
+    let ((namespace, name), count) = twice.next()?;
+    let pod = format!("{namespace}/{name}");
+    let warning = |others: String| {
+        let text = format!("pod {pod} was given {count} times{others}: each one counts");
+        Warning::new(WarningCode::DuplicatePod, text)
+    };
+    Some(match twice.count() {
+        0 => warning(String::new()).about(&pod),
+        others => warning(format!(", and {others} others more than once")),
+    })
+}

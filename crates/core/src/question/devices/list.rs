@@ -1,0 +1,79 @@
+//! The devices of a node and their holders.
+
+use super::unknown_pod;
+use anyhow::anyhow;
+use kq_answer::Failure;
+use kq_facts::fact_key::FactKey;
+use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::needs::Needs;
+use kq_facts::node_pods::NodePods;
+use kq_facts::pod_selector::Selection;
+use kq_managers::list::{Asked, DeviceList};
+
+/// Returns the facts that the list needs.
+pub fn device_list_needs(asked: Asked) -> Needs {
+    Needs::DEVICE_LIST
+        .with_if(asked.checkpoint(), &[FactKey::DeviceCheckpoint])
+        .with_if(asked.pod_resources(), &[FactKey::PodResources])
+}
+
+/// Lists the devices of the selected pods.
+///
+/// # Errors
+///
+/// Fails where no source answered, and for a pod that the node does not have.
+pub fn device_list<'n>(
+    node: &'n KubeletNode,
+    asked: Asked,
+    selection: &Selection,
+) -> Result<DeviceList<'n>, Failure> {
+    let start = node.kubelet_start.as_ref().map(|start| start.at);
+    let mut list = DeviceList::of(&node.snapshot, asked, start);
+    if !has_source(node, asked) {
+        return Err(no_source(&list));
+    }
+    list.basis.warn_all(node.odd().cloned());
+    check_known(node, &list, selection)?;
+    list.select(selection);
+    Ok(list)
+}
+
+fn has_source(node: &KubeletNode, asked: Asked) -> bool {
+    node.snapshot.devices.as_ref().is_some_and(|facts| {
+        (asked.checkpoint() && facts.checkpoint.found.is_some())
+            || (asked.pod_resources() && facts.pod_resources.found.is_some())
+    })
+}
+
+fn no_source(list: &DeviceList<'_>) -> Failure {
+    let reasons: Vec<String> = list.basis.missing.iter().map(ToString::to_string).collect();
+    let reasons = reasons.join("; ");
+    Failure::missing(anyhow!("no source reports device allocations: {reasons}"))
+        .hint("run as root on the node, or take a snapshot there and pass it with --snapshot")
+}
+
+/// Refuses an unknown pod.
+fn check_known(
+    node: &KubeletNode,
+    list: &DeviceList<'_>,
+    selection: &Selection,
+) -> Result<(), Failure> {
+    let pods = NodePods::of(&node.snapshot);
+    let listed = pods.iter().map(|(uid, pod)| {
+        let metadata = &pod.metadata;
+        (metadata.namespace.as_str(), metadata.name.as_str(), uid)
+    });
+    let running = node.workloads.pods();
+    let running = running.map(|(uid, pod)| (pod.namespace.as_str(), pod.name.as_str(), uid));
+    let held = list.items.iter().map(|row| {
+        let pod = &row.pod;
+        (pod.namespace, pod.name, pod.uid.unwrap_or_default())
+    });
+    let all: Vec<(&str, &str, &str)> = listed.chain(running).chain(held).collect();
+    match selection.unmatched(all.iter().copied()).next() {
+        None => Ok(()),
+        // A namespace without pods has no devices, and it looks like a misspelt one.
+        Some(pod) if pod.is_namespace() => Ok(()),
+        Some(pod) => Err(unknown_pod(node, pod, &all)),
+    }
+}

@@ -1,0 +1,134 @@
+//! The state files of a kubelet.
+
+use anyhow::anyhow;
+use kq_answer::Failure;
+use kq_facts::checkpoint::StateFile;
+use kq_facts::checkpoint::cpu_manager::KnownContainers;
+use kq_facts::devices::{CHECKPOINT_NAME, PLUGIN_FOLDER};
+use kq_facts::host::Text;
+use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::kubelet_process::DEFAULT_ROOT_DIR;
+use kq_facts::node_pods::NodePods;
+use kq_facts::read_error::ReadError;
+use kq_facts::snapshot::Snapshot;
+use kq_k8s::feature_gates::Gate;
+use kq_managers::verify::{Content, StateFileContent, Verification, VerifyContext};
+use std::borrow::Cow;
+
+/// The kubelet's folder unless a source names another.
+pub const KUBELET_FOLDER: &str = DEFAULT_ROOT_DIR;
+
+/// Verifies files of a kubelet against each other and against the node. `is_of_node`: the files are the node's own.
+pub fn verify_files(
+    node: &KubeletNode,
+    files: &[StateFileContent<'_>],
+    is_of_node: bool,
+) -> Verification {
+    let pods = NodePods::of(&node.snapshot);
+    let mut answer = Verification::of(files, &known(node, &pods, is_of_node));
+    if is_of_node {
+        answer.basis.warn_all(node.notes.iter().cloned());
+    }
+    answer
+}
+
+/// Reads the file at a path of a live node.
+pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, ReadError>;
+
+/// Collects the state files of a node's kubelet. `read` reads a file of a live node byte for byte: a snapshot has
+/// texts only.
+///
+/// # Errors
+///
+/// Fails for a snapshot without files of the kubelet.
+pub fn state_files<'n>(
+    node: &'n KubeletNode,
+    read: Option<ReadFile<'_>>,
+) -> Result<Vec<StateFileContent<'n>>, Failure> {
+    let snapshot = &node.snapshot;
+    if snapshot.state_files.is_none() && snapshot.devices.is_none() {
+        return Err(Failure::missing(anyhow!("the snapshot has no files of the kubelet"))
+            .hint("take a new one with kq snapshot"));
+    }
+    let stored = snapshot.state_files.as_ref();
+    let folder = stored.map_or(KUBELET_FOLDER, |state| state.folder.as_str());
+    let beneath = |name: &str| format!("{}/{name}", folder.trim_end_matches('/'));
+    let mut files = Vec::new();
+    for file in StateFile::ALL {
+        let path = match file {
+            StateFile::Devices => format!("{PLUGIN_FOLDER}/{CHECKPOINT_NAME}"),
+            file => beneath(file.name()),
+        };
+        let content = match read {
+            Some(read) => of_bytes(read(&path)),
+            None if file == StateFile::Devices => stored_devices(snapshot),
+            None => match stored.and_then(|state| state.get(file.name())) {
+                Some(Text::Read(text)) => Content::Bytes(Cow::Borrowed(text.as_bytes())),
+                Some(Text::Absent) => Content::Absent,
+                Some(Text::Unreadable(reason)) => Content::Unreadable(reason.clone()),
+                None => Content::Unrecorded,
+            },
+        };
+        // Of both ways to remember pods, a kubelet has one.
+        let is_other = match file {
+            StateFile::PodStatus => !is_1_32(node),
+            StateFile::AllocatedPods | StateFile::ActuatedPods => is_1_32(node),
+            _ => false,
+        };
+        if !is_other || matches!(content, Content::Bytes(_)) {
+            let folder = folder.to_owned();
+            files.push(StateFileContent { file: Some(file), path, folder, content });
+        }
+    }
+    Ok(files)
+}
+
+fn of_bytes(read: Result<Vec<u8>, ReadError>) -> Content<'static> {
+    match read {
+        Ok(bytes) => Content::Bytes(Cow::Owned(bytes)),
+        Err(ReadError::Absent) => Content::Absent,
+        Err(error) => Content::Unreadable(error.to_string()),
+    }
+}
+
+fn stored_devices(snapshot: &Snapshot) -> Content<'_> {
+    let Some(devices) = &snapshot.devices else {
+        return Content::Unrecorded;
+    };
+    match devices.checkpoint.value() {
+        Some(fact) => Content::Stored(fact),
+        None if devices.checkpoint.was_not_queried() => Content::Unrecorded,
+        // A file in a folder that is not there is not there either.
+        None if devices.has_no_folder() => Content::Absent,
+        None => Content::Unreadable(devices.checkpoint.reason()),
+    }
+}
+
+fn is_1_32(node: &KubeletNode) -> bool {
+    (node.kubelet.version.major, node.kubelet.version.minor) <= (1, 32)
+}
+
+/// Collects the facts other than the files.
+fn known<'n>(node: &'n KubeletNode, pods: &'n NodePods<'n>, is_of_node: bool) -> VerifyContext<'n> {
+    let config = &node.kubelet.config;
+    let says = |field: &str| node.knows_config || node.kubelet.origins.contains_key(field);
+    // With the option, reserved CPUs are in no set.
+    let options = node.kubelet.given.cpu_manager_policy_options.as_ref();
+    let strict = options.and_then(|options| options.get("strict-cpu-reservation"));
+    let strict = strict.is_some_and(|on| on != "false") || !node.knows_config;
+    let containers = node.snapshot.runtime.value().and_then(|runtime| {
+        let containers = runtime.containers.value()?.iter();
+        let known = containers.map(|it| (it.id.clone(), (it.pod_uid.clone(), it.name.clone())));
+        Some(known.collect::<KnownContainers>())
+    });
+    VerifyContext {
+        cpu_policy: says("cpuManagerPolicy").then_some(config.cpu_manager_policy.as_str()),
+        strict_cpu_reservation: strict,
+        memory_policy: says("memoryManagerPolicy").then_some(config.memory_manager_policy.as_str()),
+        pod_level: node.kubelet.rules.gates.enabled(Gate::PodLevelResourceManagers),
+        is_1_32: is_1_32(node),
+        containers,
+        cpus: node.snapshot.host.cpus().ok().filter(|_| is_of_node),
+        pods: Some(pods),
+    }
+}

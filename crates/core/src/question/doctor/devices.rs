@@ -1,0 +1,64 @@
+//! Devices of containers, and the kubelet's state files.
+
+use super::rule::{Devices, NodeRule};
+use crate::question::devices::list::device_list;
+use crate::question::devices::verify::{state_files as collect, verify_files};
+use kq_answer::{Finding, Severity, Subject};
+use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::pod_selector::Selection;
+use kq_managers::list::{Asked, DeviceRow, State};
+
+pub(super) fn devices(node: &KubeletNode) -> Vec<Finding> {
+    let of_node = |state| Finding::of(Subject::Node, &NodeRule::Devices(state));
+    let list = match device_list(node, Asked::Both, &Selection::default()) {
+        Ok(list) => list,
+        Err(failure) => {
+            // A node that never had a device plugin has neither source.
+            let reason = failure.reason();
+            return vec![of_node(Devices::Unknown { reason })];
+        }
+    };
+    let mut findings: Vec<Finding> = list.items.iter().filter_map(of_device).collect();
+    for summary in &list.resources {
+        if let (Some(capacity @ 1..), Some(0)) = (summary.capacity, summary.healthy) {
+            let resource = summary.resource.clone();
+            findings.push(of_node(Devices::NoneHealthy { resource, capacity }));
+        }
+    }
+    if !list.is_complete() {
+        let missing: Vec<String> = list.basis.missing.iter().map(ToString::to_string).collect();
+        findings.push(of_node(Devices::Unknown { reason: missing.join("; ") }));
+    }
+    if findings.is_empty() {
+        findings.push(of_node(Devices::Ok { devices: list.items.len() }));
+    }
+    findings
+}
+
+fn of_device(row: &DeviceRow<'_>) -> Option<Finding> {
+    let (resource, device) = (row.resource.to_owned(), row.device.to_owned());
+    let reason = row.findings.first().map(|it| it.reason.to_string()).unwrap_or_default();
+    let state = match row.state {
+        State::Double => Devices::Double { resource, device, reason },
+        State::Unhealthy => Devices::Unhealthy { resource, device, reason },
+        State::Stale => Devices::Stale { resource, device, reason },
+        State::Orphan | State::Missing => Devices::Inconsistent { resource, device, reason },
+        State::Unknown => Devices::Unknown { reason: format!("{device} of {resource}: {reason}") },
+        State::InitHeld | State::Ok => return None,
+    };
+    let subject = Subject::Pod {
+        pod: row.pod.shown().into_owned(),
+        container: Some(row.container.to_owned()),
+    };
+    Some(Finding::of(subject, &NodeRule::Devices(state)))
+}
+
+/// Returns the problems in the kubelet's state files.
+pub(super) fn state_files(node: &KubeletNode) -> Vec<Finding> {
+    let Ok(files) = collect(node, None) else { return Vec::new() };
+    let problems = verify_files(node, &files, true).findings.into_iter();
+    let problems = problems.filter(|finding| finding.severity < Severity::Info);
+    problems
+        .map(|finding| Finding { command: Some("kq devices verify".to_owned()), ..finding })
+        .collect()
+}

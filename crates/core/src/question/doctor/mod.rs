@@ -1,0 +1,165 @@
+//! The checks of a whole node, the worst result first.
+
+mod devices;
+mod disk;
+mod node;
+mod pod;
+mod pod_fact;
+mod pods;
+mod restart;
+mod rule;
+mod wording;
+
+use self::rule::NodeRule;
+pub use pod::{PodReport, page};
+
+use super::admission::AdmissionNode;
+use super::cgroup::Compared;
+use super::cgroup::checks::cgroup_checks;
+use kq_answer::{Failure, Finding, Severity, Subject};
+use kq_cgroup::live::checks::NodeChecks;
+use kq_cgroup::live::difference::Difference;
+use kq_facts::fact_key::FactKey;
+use kq_facts::kubelet_node::{KubeletNode, KubeletOptions};
+use kq_facts::needs::Needs;
+use kq_facts::snapshot::Snapshot;
+
+/// Returns the facts that the checks need.
+pub fn node_checks_needs() -> Needs {
+    Needs::ALL.without(&[FactKey::FolderUsage, FactKey::WritableLayers, FactKey::Events])
+}
+
+/// Returns the facts that the page of a pod needs.
+pub fn pod_report_needs() -> Needs {
+    node_checks_needs().with(&[FactKey::Events])
+}
+
+/// Checks a node. `kubelet`: options that override the facts about its kubelet; `node_file`: the file with the Node
+/// object, if one is named; `is_stored`: the facts are from a snapshot.
+///
+/// # Errors
+///
+/// Fails where the kubelet would not read its configuration.
+pub fn node_checks(
+    compared: &Compared,
+    kubelet: &KubeletOptions,
+    node_file: Option<&str>,
+    is_stored: bool,
+) -> Result<NodeChecks, Failure> {
+    let live = &compared.live;
+    let node = KubeletNode::describe(live.snapshot.clone(), kubelet, true)?;
+    let mut found = cgroup_checks(compared, node_file);
+    let drifts = drifts(compared);
+    if !drifts.is_empty() {
+        // Each drift is reported by itself, so the total is redundant.
+        found.retain(|finding| finding.id != "cgroup-values");
+        found.extend(drifts);
+    }
+    found.extend(findings(compared, &node, is_stored));
+    // Stable: within a severity the checks stay in their order.
+    found.sort_by_key(|finding| finding.severity);
+    let warnings = live.notes.iter().chain(&live.node.warnings).cloned().collect();
+    Ok(NodeChecks::new(&live.node.facts, found, warnings))
+}
+
+/// Returns the report of one pod, across all domains. The other arguments are those of [`node_checks`].
+///
+/// # Errors
+///
+/// Fails as [`node_checks`] does, and for a pod that the node does not have.
+pub fn pod_report(
+    compared: &Compared,
+    kubelet: &KubeletOptions,
+    pod: &str,
+    node_file: Option<&str>,
+    is_stored: bool,
+) -> Result<PodReport, Failure> {
+    let node = KubeletNode::describe(compared.live.snapshot.clone(), kubelet, true)?;
+    let checks = node_checks(compared, kubelet, node_file, is_stored)?;
+    pod::report(compared, &node, pod, &checks.items, is_stored)
+}
+
+fn findings(compared: &Compared, node: &KubeletNode, is_stored: bool) -> Vec<Finding> {
+    let live = &compared.live;
+    let snapshot = &live.snapshot;
+    let name = snapshot.node_name.value().map(String::as_str);
+    let mut all: Vec<Finding> = node::kubelet_start(node).into_iter().collect();
+    all.extend(node::conditions(snapshot, node.now));
+    all.extend(node::certificates(snapshot, node.now));
+    all.push(disk::image_gc(node));
+    all.extend(disk::settings(node));
+    all.extend(disk::eviction(node, name, is_stored));
+    all.extend(devices::devices(node));
+    all.extend(devices::state_files(node));
+    all.extend(pods::counters(snapshot, &live.roots, &live.workloads));
+    if let Some(pods) = &snapshot.pods.found {
+        let loaded = || pods.value.pods.iter().map(|loaded| &loaded.pod);
+        all.extend(pods::statuses(loaded(), &pods.source));
+        all.extend(pods::passes(&all, &pods.source));
+        all.extend(pods::probes(loaded(), &node.kubelet.rules, &pods.source));
+    }
+    let about = AdmissionNode::with_flags(node.clone(), Vec::new(), None);
+    all.extend(restart::restart(&about));
+    all.push(restart::headroom(&about));
+    for finding in &mut all {
+        // The reason of an unknown result names the source that failed.
+        if finding.source.is_none() && finding.severity != Severity::Unknown {
+            finding.source = source_of(&finding.id, snapshot);
+        }
+    }
+    all
+}
+
+/// Returns the source of the fact behind a check that names no source; `None`: unknown.
+fn source_of(check: &str, snapshot: &Snapshot) -> Option<String> {
+    let devices = snapshot.devices.as_ref();
+    match check {
+        "eviction" => snapshot.stats_summary.found.as_ref().map(|found| found.source.clone()),
+        "devices" => {
+            let checkpoint =
+                devices.and_then(|it| it.checkpoint.found.as_ref()).map(|it| &it.source);
+            let pod_resources =
+                devices.and_then(|it| it.pod_resources.found.as_ref()).map(|it| &it.source);
+            checkpoint.or(pod_resources).cloned()
+        }
+        "cpu-throttling" | "memory-limit" => {
+            snapshot.cgroups.found.as_ref().map(|found| found.source.clone())
+        }
+        "image-gc" => snapshot.runtime.value().map(|runtime| runtime.endpoint.clone()),
+        "kubelet-restart" | "preemption-headroom" => {
+            snapshot.node.found.as_ref().map(|found| found.source.clone())
+        }
+        _ => None,
+    }
+}
+
+/// The most differences that are shown; `kq cgroup diff` lists all.
+const SHOWN: usize = 10;
+
+/// Returns the values that differ from the plan.
+fn drifts(compared: &Compared) -> Vec<Finding> {
+    // `cgroup-values` reports why there is no comparison.
+    let Ok(comparison) = compared.comparison() else { return Vec::new() };
+    let drifting = comparison.differences.iter().filter(|it| it.verdict.is_drift()).take(SHOWN);
+    let finding = |it: &Difference<'_>| {
+        let rule = NodeRule::CgroupValues {
+            cgroup: it.cgroup.clone(),
+            file: it.file.clone(),
+            planned: it.planned.clone(),
+            actual: it.actual.clone(),
+            reason: it.reason.clone(),
+            set_by: it.set_by.clone(),
+        };
+        let subject = match (&it.namespace, &it.pod) {
+            (Some(namespace), Some(pod)) => {
+                Subject::Pod { pod: format!("{namespace}/{pod}"), container: it.container.clone() }
+            }
+            _ => Subject::File {
+                path: it.cgroup.clone(),
+                place: it.file.clone().unwrap_or_default(),
+            },
+        };
+        Finding::of(subject, &rule)
+    };
+    drifting.map(finding).collect()
+}

@@ -1,0 +1,411 @@
+//! The order in which the kubelet of a node would evict pods.
+
+use super::kubelet_pods::{apply_allocations, as_of_kubelet};
+use super::pod_selectors::PodSelectors;
+use anyhow::anyhow;
+use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode, Worded};
+use kq_cgroup::live::place::kubelet_roots;
+use kq_cgroup::live::pod_stats::pod_stats;
+use kq_eviction::{
+    self, DiskFacts, DistanceReason, EvictionRank, NodeIdentity, PodName, RankInput, UsageFrom,
+    UsageSource, is_active, node_disks,
+};
+use kq_facts::fact_key::FactKey;
+use kq_facts::input_name::shown;
+use kq_facts::kubelet_config::{PressureCondition, Signal};
+use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::live::cgroup_tree;
+use kq_facts::live::incomplete;
+use kq_facts::needs::Needs;
+use kq_facts::node_pods::{NodePods, Standing};
+use kq_facts::snapshot::PodSource;
+use kq_facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
+use kq_facts::workloads::effective_uid;
+use kq_k8s::pod::Pod;
+use std::collections::BTreeSet;
+
+/// The flag with which the kubelet does not watch the memory of the pods as a whole.
+const IGNORES_ALLOCATABLE: &str = "experimental-allocatable-ignore-eviction";
+
+/// Options of the order of eviction.
+#[derive(Clone, Debug)]
+pub struct EvictionOptions {
+    /// The signal of the resource that runs short.
+    pub signal: Signal,
+    /// The name of the node; `None`: from its facts.
+    pub node_name: Option<String>,
+    /// The file of the stats summary; `None`: the kubelet's answer.
+    pub stats_file: Option<String>,
+    /// The node is a stored snapshot.
+    pub is_stored: bool,
+}
+
+/// Returns the facts that the order of eviction needs. The usage of disks is known to the kubelet alone.
+pub fn eviction_needs(signal: Signal) -> Needs {
+    let of_disk = signal.filesystem().is_some();
+    let processes = signal == Signal::PidAvailable;
+    let detail = if processes { FactKey::Processes } else { FactKey::CgroupStatistics };
+    Needs::EVICTION.with_if(!of_disk, &[FactKey::CgroupTree, FactKey::CgroupUsage, detail])
+}
+
+/// A node with its pods as the kubelet ranks them.
+pub struct RankedNode {
+    node: KubeletNode,
+    basis: Basis,
+}
+
+impl RankedNode {
+    /// Sets the pods' resources and origin as the kubelet has them.
+    pub fn of(mut node: KubeletNode) -> Self {
+        if let Some(pods) = &mut node.snapshot.pods.found {
+            node.notes.extend(pods.value.keep_one_of_a_uid());
+            let source = pods.value.source;
+            for loaded in &mut pods.value.pods {
+                as_of_kubelet(&mut loaded.pod, source, &node.kubelet.rules);
+            }
+        }
+        let mut basis = Basis::default();
+        apply_allocations(&mut node, &mut basis);
+        Self { node, basis }
+    }
+
+    /// Ranks the pods for eviction.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the pods or their usage are unknown, and where the kubelet would not start with its configuration.
+    pub fn rank(&self, options: &EvictionOptions) -> Result<EvictionRank, Failure> {
+        options.rank(&self.node, self.basis.clone())
+    }
+}
+
+/// Ranks the pods of a node for eviction.
+///
+/// # Errors
+///
+/// Fails as [`RankedNode::rank`] does.
+pub fn eviction_rank(
+    node: KubeletNode,
+    options: &EvictionOptions,
+) -> Result<EvictionRank, Failure> {
+    RankedNode::of(node).rank(options)
+}
+
+/// Ranks all pods of a node for eviction, and keeps the selected ones.
+///
+/// # Errors
+///
+/// Fails as [`RankedNode::rank`] does, and for labels that no pod has.
+pub fn eviction_rank_of(
+    node: KubeletNode,
+    options: &EvictionOptions,
+    pods: &PodSelectors,
+) -> Result<EvictionRank, Failure> {
+    let recorded = node.snapshot.pods.value().filter(|_| pods.labels.is_some());
+    let known = recorded.map(|recorded| recorded.pods.clone()).unwrap_or_default();
+    let unknown = node.unknown_pods().map(|it| it.text);
+    let mut rank = eviction_rank(node, options)?;
+    let namespace = pods.namespace.as_deref();
+    rank.items.retain(|item| namespace.is_none_or(|name| name == item.pod.namespace));
+    if pods.labels.is_some() {
+        let ranked = rank.items.iter().map(|item| &item.pod);
+        let ranked: Vec<_> =
+            ranked.map(|it| (it.namespace.clone(), it.name.clone(), it.uid.clone())).collect();
+        let selection = pods.selection(&known, &ranked, unknown.as_deref())?;
+        let is_selected = |it: &PodName| selection.has(&it.namespace, &it.name, &it.uid);
+        rank.items.retain(|item| is_selected(&item.pod));
+        rank.basis.lack_all(selection.missing());
+    }
+    Ok(rank)
+}
+
+impl EvictionOptions {
+    /// Returns the node whose pods count. The stats of another node's kubelet do not apply to this one.
+    fn own_node(
+        &self,
+        node: &KubeletNode,
+        summary: &StatsSummary,
+    ) -> Result<NodeIdentity, Failure> {
+        let snapshot = &node.snapshot;
+        let named = self.node_name.as_deref();
+        let named = named.or(snapshot.node.value().map(|object| &*object.metadata.name));
+        let found = snapshot.node_name.value().map(String::as_str);
+        let measured = Some(summary.node.node_name.as_str());
+        // The kubelet's answer is the better source of its name than the machine; a file may be of another node.
+        let names = match &self.stats_file {
+            Some(_) => [named, found, measured],
+            None => [named, measured, found],
+        };
+        let said = names.into_iter().flatten().find(|name| !name.is_empty());
+        if let (Some(file), Some(said), Some(measured)) = (&self.stats_file, said, measured)
+            && !measured.is_empty()
+            && said != measured
+        {
+            let file = shown(file);
+            return Err(Failure::missing(anyhow!(
+                "{file} has the stats of node {measured}, not of {said}"
+            ))
+            .hint(format!(
+                "kubectl get --raw /api/v1/nodes/{said}/proxy/stats/summary writes it for --stats; \
+                 --node-name names the node"
+            )));
+        }
+        Ok(NodeIdentity::of(said, &node.pods(), &StatsByPod::new(&summary.pods)))
+    }
+
+    fn rank(&self, node: &KubeletNode, of_pods: Basis) -> Result<EvictionRank, Failure> {
+        if let Some(error) = node.kubelet.errors.first() {
+            return Err(Failure::usage(anyhow!(
+                "the kubelet would not start with this configuration: {error}"
+            )));
+        }
+        let thresholds = node.eviction_thresholds()?;
+        let mut basis = basis_of(node);
+        basis.assume_all(of_pods.assumptions);
+        has_pods(node)?;
+        let (summary, usage) = self.measured(node, &mut basis)?;
+        let own_node = self.own_node(node, &summary)?;
+        let nothing = || {
+            let none =
+                self.stats_file.is_some() && summary.pods.is_empty() && !node.pods().is_empty();
+            let text = "the pods' usage: the stats have no pods (--stats)";
+            none.then(|| Missing::new(MissingFact::PodStats, text))
+        };
+        let mismatch = own_node.mismatch(&node.pods(), &summary.pods).or_else(nothing);
+        if mismatch.is_none() {
+            basis.lack_all(unread(node, &summary));
+        }
+        let pods = match mismatch {
+            None => active_pods(node, &own_node, &summary, &mut basis),
+            Some(_) => Vec::new(),
+        };
+        let snapshot = &node.snapshot;
+        let config = &node.kubelet.config;
+        let disks = node_disks(DiskFacts {
+            folders: &snapshot.folders,
+            runtime: snapshot.runtime.value().and_then(|it| it.image_filesystems.value()),
+            endpoint: &config.container_runtime_endpoint,
+            feature_gates: &config.feature_gates,
+            rules: &node.kubelet.rules,
+            summary: Some(&summary),
+            assumed: None,
+        });
+        let input = RankInput {
+            signal: self.signal,
+            config,
+            thresholds: &thresholds,
+            rules: &node.kubelet.rules,
+            layout: &disks.layout,
+            summary: &disks.summary,
+            usage,
+            pods: &pods,
+        };
+        let mut rank = kq_eviction::eviction_rank(&input, node.now.to_string());
+        if self.signal.filesystem().is_some() && disks.layout.dedicated_image_fs.is_none() {
+            basis.assume(
+                "images are on the kubelet's file system: their location is unknown".to_owned(),
+            );
+        }
+        if let Some(missing) = mismatch {
+            // Warnings about the measured pods are void if it is unknown whose they are.
+            rank.basis.warnings.clear();
+            rank.basis.lack(missing);
+        }
+        rank.lacks_pods = lacks_pods(node, &summary);
+        rank.now.extend(reported(node, rank.condition));
+        rank.basis.assume_all(basis.assumptions);
+        rank.basis.warn_all(basis.warnings);
+        rank.basis.lack_all(basis.missing);
+        Ok(rank)
+    }
+
+    /// Returns the stats with their source.
+    fn measured(
+        &self,
+        node: &KubeletNode,
+        basis: &mut Basis,
+    ) -> Result<(StatsSummary, UsageSource), Failure> {
+        let lookup = &node.snapshot.stats_summary;
+        if let Some(found) = &lookup.found {
+            let source =
+                UsageSource { from: UsageFrom::StatsSummary, source: found.source.clone() };
+            return Ok((found.value.clone(), source));
+        }
+        let reason = match lookup.was_not_queried() && self.is_stored {
+            true => "not in the snapshot".to_owned(),
+            false => lookup.reason(),
+        };
+        let failed = |error: anyhow::Error| {
+            Failure::missing(error).hint(
+                "give the kubelet's stats with --stats FILE (kubectl get --raw \
+                 /api/v1/nodes/NAME/proxy/stats/summary), or take a snapshot as root on the node and \
+                 pass it with --snapshot",
+            )
+        };
+        if self.signal.filesystem().is_some() {
+            return Err(failed(anyhow!(
+                "the pods' disk usage is unknown, and only the kubelet measures it: {reason}"
+            )));
+        }
+        let tree = cgroup_tree(&node.snapshot).map_err(|error| {
+            failed(anyhow!("{}; the kubelet's stats: {reason}", error.reason()))
+        })?;
+        let config = &node.kubelet.config;
+        let roots = kubelet_roots(&config.cgroup_root, config.cgroups_per_qos);
+        let pods = pod_stats(tree, &roots, &node.workloads);
+        let is_known = |pod: &&PodStats| match self.signal {
+            Signal::PidAvailable => pod.process_stats.is_some(),
+            _ => pod.memory.is_some(),
+        };
+        if pods.is_empty() {
+            let roots: Vec<&str> = roots.iter().map(|(_, root)| root.as_str()).collect();
+            let roots = roots.join(" or ");
+            return Err(failed(anyhow!("{roots} has no pods; the kubelet's stats: {reason}")));
+        }
+        let unknown: Vec<_> = pods.iter().filter(|pod| !is_known(pod)).collect();
+        if let Some(pod) = unknown.first() {
+            let (of, uid) = (unknown.len(), &pod.pod_ref.uid);
+            return Err(failed(anyhow!(
+                "{of} pods have no usage in their cgroups, such as pod{uid}; the kubelet's stats: {reason}"
+            )));
+        }
+        basis.lack_all(tree.problems.iter().map(|problem| {
+            let missing = Missing::new(MissingFact::CgroupTree, format!("a cgroup: {problem}"));
+            missing.about(&problem.source)
+        }));
+        let text = format!(
+            "the kubelet's own stats, so it may rank by other numbers; the node's available amounts are \
+             unknown; limits of local storage are assumed not to be exceeded: {reason}"
+        );
+        basis.lack(Missing::new(MissingFact::StatsSummary, text));
+        let source = node.snapshot.cgroups.found.as_ref().map(|found| found.source.clone());
+        let usage = UsageSource { from: UsageFrom::Cgroups, source: source.unwrap_or_default() };
+        Ok((StatsSummary { pods, ..StatsSummary::default() }, usage))
+    }
+}
+
+/// Returns the basis of every answer about this node.
+fn basis_of(node: &KubeletNode) -> Basis {
+    let mut basis = Basis::default();
+    basis.warn_all(node.warnings());
+    basis.lack_all(node.missing_config());
+    let flags = node.snapshot.kubelet.value().into_iter().flat_map(|process| &process.flags);
+    if flags.into_iter().any(|flag| flag.name == IGNORES_ALLOCATABLE) {
+        let text = format!(
+            "the kubelet was started with --{IGNORES_ALLOCATABLE}, and may not watch \
+             allocatableMemory.available"
+        );
+        let flag = format!("--{IGNORES_ALLOCATABLE}");
+        basis.warn(Warning::new(WarningCode::KubeletFlag, text).about(flag));
+    }
+    basis.assume_all(node.assumed());
+    let known = node.pods();
+    let snapshot = &node.snapshot;
+    basis.lack_all(incomplete(&snapshot.pods, &known, snapshot.runtime.value()));
+    basis
+}
+
+/// Returns the pressure that the node reports, which outlasts the crossing.
+fn reported(node: &KubeletNode, condition: PressureCondition) -> Option<Worded<DistanceReason>> {
+    let (short, _) = node.snapshot.node.value()?.status.pressure();
+    let transition_period = node.kubelet.config.eviction_pressure_transition_period;
+    let is_reported = short.contains(&condition);
+    is_reported.then(|| DistanceReason::Reported { condition, transition_period }.into())
+}
+
+/// Returns true if there are unknown pods, which may rank before all known ones.
+fn lacks_pods(node: &KubeletNode, summary: &StatsSummary) -> bool {
+    let snapshot = &node.snapshot;
+    incomplete(&snapshot.pods, &node.pods(), snapshot.runtime.value()).is_some()
+        || unread(node, summary).is_some()
+}
+
+/// Returns a note about measured pods that are not in the files of pods.
+fn unread(node: &KubeletNode, summary: &StatsSummary) -> Option<Missing> {
+    let recorded = node.snapshot.pods.value()?;
+    if recorded.source != PodSource::Files || !recorded.left_out.is_empty() {
+        return None;
+    }
+    let pods = node.pods();
+    let uids: BTreeSet<&str> = pods.iter().map(|pod| effective_uid(pod)).collect();
+    let name = |pod: &&Pod| (pod.metadata.namespace.clone(), pod.metadata.name.clone());
+    let names: BTreeSet<(String, String)> = pods.iter().map(name).collect();
+    let mut unread = summary.pods.iter().map(|it| &it.pod_ref).filter(|it| {
+        !uids.contains(&*it.uid) && !names.contains(&(it.namespace.clone(), it.name.clone()))
+    });
+    let first = unread.next()?;
+    let more = match unread.count() {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let text = format!(
+        "measured pods that are not in the files: {}/{}{more} (--pods)",
+        first.namespace, first.name
+    );
+    Some(Missing::new(MissingFact::Pods, text))
+}
+
+/// Fails if the pods of the node are unknown.
+fn has_pods(node: &KubeletNode) -> Result<(), Failure> {
+    let pods = &node.snapshot.pods;
+    if pods.found.is_some() {
+        return Ok(());
+    }
+    let reason = pods.reason();
+    Err(Failure::missing(anyhow!("the pods of the node are unknown: {reason}"))
+        .hint("run as root on the node, or give its pods with --pods FILE"))
+}
+
+/// Returns the pods that may be evicted.
+fn active_pods<'n>(
+    node: &'n KubeletNode,
+    own_node: &NodeIdentity,
+    summary: &StatsSummary,
+    basis: &mut Basis,
+) -> Vec<&'n Pod> {
+    let snapshot = &node.snapshot;
+    let measured = StatsByPod::new(&summary.pods);
+    basis.assume_all(own_node.assumption());
+    let standings = NodePods::of(snapshot);
+    let mut pods = Vec::new();
+    let (mut elsewhere, mut nowhere, mut without_priority, mut by_name) = (0, 0, 0, 0);
+    for pod in node.pods() {
+        let bound_to = &pod.spec.node_name;
+        let uid = effective_uid(pod);
+        let is_active = match uid {
+            "" => is_active(pod),
+            uid => !matches!(standings.standing(uid), Standing::Ended(_) | Standing::Gone(_)),
+        };
+        if own_node.is_another(bound_to) {
+            elsewhere += 1;
+        } else if bound_to.is_empty() && pod.status.phase == "Pending" {
+            nowhere += 1;
+        } else if is_active {
+            if let Some(doubt) = own_node.doubt(pod, &measured) {
+                basis.lack(doubt);
+                continue;
+            }
+            by_name += usize::from(uid.is_empty());
+            let has_class = !pod.spec.priority_class_name.is_empty();
+            without_priority += usize::from(has_class && pod.spec.priority.is_none());
+            pods.push(pod);
+        }
+    }
+    // The kubelet's order of equal pods is random; here it is always the same.
+    pods.sort_by_cached_key(|pod| (pod.metadata.namespace.clone(), pod.metadata.name.clone()));
+    let mut assume = |count: usize, what: String| {
+        if count > 0 {
+            let pods = if count == 1 { "pod" } else { "pods" };
+            basis.assume(format!("{count} {pods} {what}"));
+        }
+    };
+    let own_name = own_node.name().unwrap_or_default();
+    assume(elsewhere, format!("on other nodes than {own_name}: not counted"));
+    assume(by_name, "without a UID: matched with stats by name".to_owned());
+    assume(nowhere, "not bound to a node: not counted".to_owned());
+    assume(
+        without_priority,
+        "with a class and no priority: 0 assumed, as the API server writes it".to_owned(),
+    );
+    pods
+}

@@ -1,0 +1,34 @@
+//! Whole questions about a node, and the only code that joins domains: from a gathered node and options to an
+//! answer, without I/O.
+
+/// Admission, and preemption for a pod.
+pub mod admission;
+/// Cgroups.
+pub mod cgroup;
+/// The device manager: decisions about pods, lists, plans, checks of files.
+pub mod devices;
+/// The disk pressure on a node.
+pub mod disk_pressure;
+/// The checks of a whole node.
+pub mod doctor;
+/// The order of eviction.
+pub mod eviction;
+/// Image garbage collection.
+pub mod image_gc;
+/// The kinds of answers and their JSON Schemas.
+pub mod kinds;
+/// The pods of a node as its kubelet counts them.
+pub mod kubelet_pods;
+/// The pods of a question: names, labels, a namespace, and files with pods.
+pub mod pod_selectors;
+/// Preemption.
+pub mod preemption;
+/// The probes of pods.
+pub mod probes;
+/// All answers about a node, for one page.
+/// The live view of a node.
+pub mod top;
+/// The versions of kq, the kubelet and the runtime.
+pub mod version;
+/// Changes to a node before they are made.
+pub mod what_if;

@@ -1,0 +1,144 @@
+//! The effect of a kubelet restart on pods with devices.
+
+use super::pods::Transition;
+use crate::question::admission::{AdmissionNode, KubeletStart};
+use crate::question::devices::admission::PluginStart;
+use crate::what_if::{OpenCause, PodOutcome, PodResult, StartFinding};
+use kq_admission::preemption::ReadmissionResult;
+use kq_admission::qualified;
+use kq_answer::{Certainty, Failure};
+use kq_facts::devices::{CheckpointEntry, CheckpointFact};
+use kq_facts::workloads::effective_uid;
+use kq_k8s::pod::{ByName, Container, Pod, ResourceName};
+use kq_managers::reconstruct::asked_devices;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The panic of a kubelet that looks up an unknown device.
+const NULL_POINTER: &str =
+    "panic: runtime error: invalid memory address or nil pointer dereference";
+
+impl Transition<'_> {
+    /// Returns a resource of which the kubelet does not remember the devices of a pod that runs.
+    pub(super) fn forgotten_device(&self, pod: &Pod) -> Option<String> {
+        let devices = self.after.state.snapshot.devices.as_ref()?;
+        let checkpoint = devices.checkpoint.value()?;
+        let before = self.before.state.snapshot.devices.as_ref()?.checkpoint.value()?;
+        let uid = effective_uid(pod);
+        let lost = before.entries.iter().find(|entry| {
+            entry.pod_uid == uid
+                && !checkpoint
+                    .entries
+                    .iter()
+                    .any(|it| it.pod_uid == uid && it.resource_name == entry.resource_name)
+        });
+        lost.map(|entry| entry.resource_name.clone())
+    }
+
+    /// Leaves open the outcome of pods that the kubelet rejects only until their plugins have registered.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the pods or the Node object are unknown.
+    pub(super) fn leave_plugins_open(
+        &self,
+        about: &AdmissionNode,
+        outcomes: &mut [PodOutcome],
+    ) -> Result<(), Failure> {
+        let refused = |it: &&mut PodOutcome| it.result == PodResult::Refused;
+        let pods: BTreeMap<String, &Pod> =
+            about.node.pods().into_iter().map(|pod| (qualified(pod), pod)).collect();
+        let of_plugin = |name: &str| {
+            let asked = asked_devices([*pods.get(name)?]);
+            let is_offered = |name: &&String| {
+                let offered = about.object().ok()?.status.allocatable.get(&(&***name).into())?;
+                Some(offered.value() > 0)
+            };
+            asked.keys().find(|it| is_offered(it) == Some(true)).cloned()
+        };
+        let mut outcomes: Vec<(&mut PodOutcome, String)> = outcomes
+            .iter_mut()
+            .filter(refused)
+            .filter_map(|it| of_plugin(&it.pod).map(|resource| (it, resource)))
+            .collect();
+        if outcomes.is_empty() {
+            return Ok(());
+        }
+        let start = KubeletStart::of(about, PluginStart::BeforePods)?;
+        let answer = start.readmit(&start.order());
+        let admitted: BTreeSet<&str> = answer
+            .items
+            .iter()
+            .filter(|it| it.result == ReadmissionResult::Admitted)
+            .map(|it| it.pod.as_str())
+            .collect();
+        let survivors =
+            outcomes.iter_mut().filter(|(outcome, _)| admitted.contains(outcome.pod.as_str()));
+        for (outcome, resource) in survivors {
+            let Some(pod) = pods.get(&outcome.pod) else { continue };
+            outcome.or_else.push(match self.restarting(pod, about).0 {
+                Some(_) => PodResult::Restarts,
+                None => PodResult::Kept,
+            });
+            let resource = resource.clone();
+            outcome.depends_on = Some(OpenCause::PluginRegisters { resource }.to_string());
+        }
+        Ok(())
+    }
+
+    /// Returns the panic of a kubelet that aligns an allocated device which its plugin no longer lists. It looks up the
+    /// NUMA nodes of each device of the container, once the plugin has registered and before it admits the pod
+    /// (`generateDeviceTopologyHints`, `pkg/kubelet/cm/devicemanager/topology_hints.go`, read in 1.36.2).
+    pub(super) fn topology_panic(&self) -> Option<StartFinding> {
+        let config = &self.after.kubelet().ok()?.kubelet.config;
+        if !self.restarts || config.topology_manager_policy == "none" {
+            return None;
+        }
+        let before = self.before.state.snapshot.devices.as_ref()?.checkpoint.value()?;
+        let after = self.after.state.snapshot.devices.as_ref()?.checkpoint.value()?;
+        let (listed_before, listed_after) = (listed(before), listed(after));
+        let is_gone = |entry: &CheckpointEntry, id: &String| {
+            let device = (entry.resource_name.as_str(), id.as_str());
+            listed_before.contains(&device) && !listed_after.contains(&device)
+        };
+        let mut entries: BTreeMap<&str, Vec<&CheckpointEntry>> = BTreeMap::new();
+        for entry in &after.entries {
+            entries.entry(&entry.pod_uid).or_default().push(entry);
+        }
+        let pods = self.after.state.snapshot.pods.value()?.pods.iter().map(|it| &it.pod);
+        for pod in pods.filter(|it| !matches!(it.status.phase.as_str(), "Succeeded" | "Failed")) {
+            let own = entries.get(effective_uid(pod)).into_iter().flatten();
+            let containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+            let containers = ByName::first_of(containers);
+            for entry in own.copied() {
+                let is_aligned = entry.device_ids.nodes().any(|numa| numa >= 0)
+                    && after.registered.get(&entry.resource_name).is_some_and(|it| !it.is_empty());
+                let ids = || entry.device_ids.ids();
+                let Some(id) = ids().find(|id| is_gone(entry, id)) else { continue };
+                if is_aligned && requested(&containers, entry) == i64::try_from(ids().count()).ok()
+                {
+                    return Some(StartFinding::PanicsWithDevice {
+                        text: NULL_POINTER.to_owned(),
+                        pod: qualified(pod),
+                        resource: entry.resource_name.clone(),
+                        device: id.clone(),
+                        certainty: Certainty::Likely,
+                    });
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Returns how many devices a container requests.
+fn requested(containers: &ByName<'_, Container>, entry: &CheckpointEntry) -> Option<i64> {
+    let container = containers.get(&entry.container_name)?;
+    let name = ResourceName::from(entry.resource_name.as_str());
+    container.resources.limits.get(&name).map(|count| count.value())
+}
+
+/// Returns the devices that a checkpoint lists, each with its resource.
+fn listed(checkpoint: &CheckpointFact) -> BTreeSet<(&str, &str)> {
+    let all = checkpoint.registered.iter();
+    all.flat_map(|(resource, ids)| ids.iter().map(|id| (resource.as_str(), id.as_str()))).collect()
+}

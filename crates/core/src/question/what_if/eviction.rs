@@ -1,0 +1,102 @@
+//! The pods that the eviction manager evicts.
+
+use super::pods::{PodEffects, Transition};
+use crate::question::admission::{AdmissionNode, start_pressure};
+use crate::question::eviction::{EvictionOptions, RankedNode};
+use crate::what_if::{OpenCause, PodResult};
+use kq_answer::{Basis, Failure};
+use kq_eviction::{compare, observe};
+use kq_facts::kubelet_config::Signal;
+use kq_facts::kubelet_node::KubeletNode;
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Transition<'_> {
+    /// Marks the pods that the eviction manager evicts, in order of usage, until the pressure ends.
+    pub(super) fn evictions(
+        &self,
+        about: &AdmissionNode,
+        effects: &mut PodEffects,
+        basis: &mut Basis,
+    ) -> Result<(), Failure> {
+        let mut ignored = Basis::default();
+        if about.node.snapshot.stats_summary.found.is_none()
+            || start_pressure(about, &mut ignored)?.is_empty()
+        {
+            return Ok(());
+        }
+        let mut gone: BTreeSet<String> = effects
+            .outcomes
+            .iter()
+            .filter(|it| it.result.is_lost())
+            .map(|it| it.pod.clone())
+            .collect();
+        let places: BTreeMap<String, usize> =
+            effects.outcomes.iter().enumerate().map(|(at, it)| (it.pod.clone(), at)).collect();
+        let (mut place, mut under, mut freed) = (0, None, Some(0_i64));
+        for (signal, missing) in shortages(&about.node) {
+            let options = EvictionOptions {
+                signal,
+                node_name: about.node.snapshot.node.value().map(|it| it.metadata.name.clone()),
+                stats_file: None,
+                is_stored: true,
+            };
+            let Ok(rank) = RankedNode::of(about.node.clone()).rank(&options) else { continue };
+            // Freed disk space helps both signals of a file system.
+            if under.replace(rank.condition) != Some(rank.condition) {
+                freed = Some(0);
+            }
+            let left = rank.items.iter().filter(|item| !item.critical);
+            let names =
+                left.map(|item| (format!("{}/{}", item.pod.namespace, item.pod.name), item.usage));
+            let left: Vec<_> = names.filter(|(name, _)| !gone.contains(name)).collect();
+            for (name, usage) in left {
+                if freed.is_some_and(|freed| freed >= missing) {
+                    break;
+                }
+                // Without usage, the order is unknown too.
+                let is_open = freed.is_none() || usage.is_none();
+                if let Some(at) = places.get(&name) {
+                    let outcome = &mut effects.outcomes[*at];
+                    if is_open {
+                        outcome.or_else.push(PodResult::Kept);
+                        outcome.depends_on = Some(OpenCause::Usage.to_string());
+                    }
+                    outcome.result = PodResult::Evicted;
+                    outcome.containers.clear();
+                    outcome.reason = Some("Evicted".to_owned());
+                    outcome.message = Some(rank.condition.as_str().to_owned());
+                    place += 1;
+                    outcome.place = Some(place);
+                    gone.insert(name);
+                }
+                let used = usage.and_then(|it| i64::try_from(it).ok());
+                freed = freed.zip(used).map(|(freed, used)| freed.saturating_add(used));
+            }
+        }
+        if place > 0 {
+            basis.assume(
+                "the eviction manager evicts pods until the usage of the evicted pods covers the shortage"
+                    .to_owned(),
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Returns the signals whose hard threshold is crossed, and the missing amount.
+fn shortages(node: &KubeletNode) -> Vec<(Signal, i64)> {
+    let (Ok(thresholds), Some(summary)) =
+        (node.eviction_thresholds(), node.snapshot.stats_summary.value())
+    else {
+        return Vec::new();
+    };
+    let hard: Vec<_> = thresholds.into_iter().filter(|it| it.is_hard()).collect();
+    let crossings = compare(&hard, &observe(summary), false);
+    let missing = crossings.iter().filter(|crossing| crossing.met()).filter_map(|crossing| {
+        let comparison = crossing.comparison.as_ref()?;
+        let missing =
+            comparison.threshold_quantity.value() - comparison.observation.available.value();
+        Some((crossing.threshold.signal, missing))
+    });
+    missing.collect()
+}

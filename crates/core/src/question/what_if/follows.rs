@@ -1,0 +1,248 @@
+//! The consequences of a change for new pods, images and eviction.
+
+use super::described::Described;
+use super::pods::Transition;
+use super::state::NodeState;
+use crate::question::eviction::{EvictionOptions, RankedNode};
+use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
+use crate::what_if::{
+    AllocatableChange, EvictionChange, ImageGcChange, PodOutcome, PodResult, WhatIfRule,
+};
+use kq_admission::qualified;
+use kq_answer::{Finding, Subject};
+use kq_eviction::{compare, observe};
+use kq_facts::kubelet_config::Signal;
+use kq_facts::node::Node;
+use kq_facts::node_object::NodeObject;
+use kq_image_gc::plan::{Trigger, names};
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::pod::{Container, ResourceName};
+use kq_k8s::priority::is_static_pod;
+use kq_k8s::quantity::{Format, Quantity};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Returns the node after changes with the capacity and the allocatable resources that its kubelet reports then: the
+/// Node object changes by as much as their computation does. `None`: they do not change.
+pub fn with_allocatable(before: &Described<'_>, after: &Described<'_>) -> Option<NodeState> {
+    let (old, new) = (before.node().ok()?, after.node().ok()?);
+    let reported = &after.state.snapshot.node.value()?.status;
+    let mut changed = Vec::new();
+    for (name, new) in new.allocatable.status.iter() {
+        let Some(old) = old.allocatable.status.get(name).filter(|old| old.compare(new).is_ne())
+        else {
+            continue;
+        };
+        let Some(reported) = reported.allocatable.get(name) else { continue };
+        let amount = match reported.compare(old).is_eq() {
+            true => new.clone(),
+            false => {
+                let mut shifted = reported.clone();
+                shifted += new;
+                shifted -= old;
+                shifted
+            }
+        };
+        changed.push((name.clone(), amount));
+    }
+    let (old, new) = (most_pods(old), most_pods(new));
+    if changed.is_empty() && old == new {
+        return None;
+    }
+    let mut state = after.state.clone();
+    let status = &mut state.snapshot.node.found.as_mut()?.value.status;
+    for (name, amount) in changed {
+        status.allocatable.insert(name, amount);
+    }
+    if old != new {
+        let name = ResourceName::from("pods");
+        let count = Quantity::from_units(new, Format::DecimalSi);
+        status.capacity.insert(name.clone(), count.clone());
+        status.allocatable.insert(name, count);
+    }
+    Some(state)
+}
+
+/// Returns the most pods that the kubelet admits.
+fn most_pods(node: &Node) -> i64 {
+    let most = i64::from(node.config.max_pods);
+    let cpus = node.capacity.get(&ResourceName::Cpu).map(Quantity::value);
+    match (i64::from(node.config.pods_per_core), cpus) {
+        (0, _) | (_, None) => most,
+        (per_core, Some(cpus)) => most.min(per_core.saturating_mul(cpus)),
+    }
+}
+
+impl Transition<'_> {
+    /// Returns the consequences for new pods, images and eviction.
+    pub fn follows(&self, pods: &[PodOutcome]) -> Vec<Finding> {
+        let mut findings = self.allocatable(pods);
+        findings.extend(self.other_name());
+        findings.extend(self.readiness(pods));
+        findings.extend(self.image_gc());
+        findings.extend(self.thresholds());
+        findings
+    }
+
+    fn allocatable(&self, pods: &[PodOutcome]) -> Vec<Finding> {
+        let object = |state: &NodeState| state.snapshot.node.value().cloned().unwrap_or_default();
+        let (before, after): (NodeObject, NodeObject) =
+            (object(self.before.state), object(self.after.state));
+        let lost: BTreeSet<&str> =
+            pods.iter().filter(|it| it.result.is_lost()).map(|it| it.pod.as_str()).collect();
+        let mut findings = Vec::new();
+        for (name, new) in after.status.allocatable.iter() {
+            let Some(old) = before.status.allocatable.get(name) else { continue };
+            if old.compare(new).is_eq() {
+                continue;
+            }
+            let requested = self.requested(name, &lost);
+            let rule = WhatIfRule::Allocatable(AllocatableChange {
+                resource: name.to_string(),
+                before: old.to_string(),
+                after: new.to_string(),
+                requested: requested.to_string(),
+                is_exceeded: requested.compare(new).is_gt(),
+            });
+            findings.push(Finding::of(Subject::Node, &rule));
+        }
+        findings
+    }
+
+    /// Returns the requests of the remaining pods.
+    fn requested(&self, name: &ResourceName, lost: &BTreeSet<&str>) -> Quantity {
+        let pods = self.after.state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
+        let pods = pods.map(|loaded| &loaded.pod).filter(|pod| {
+            !lost.contains(qualified(pod).as_str())
+                && !matches!(pod.status.phase.as_str(), "Succeeded" | "Failed")
+        });
+        if name.as_str() == "pods" {
+            let count = i64::try_from(pods.count()).unwrap_or(i64::MAX);
+            return Quantity::from_units(count, Format::DecimalSi);
+        }
+        let format = if *name == ResourceName::Cpu { Format::DecimalSi } else { Format::BinarySi };
+        let mut sum = Quantity::from_units(0, format);
+        for pod in pods {
+            for container in &pod.spec.containers {
+                if let Some(amount) = container.resources.requests.get(name) {
+                    sum += amount;
+                }
+            }
+        }
+        sum
+    }
+
+    /// Reports a kubelet that starts under another name than that of its Node object.
+    fn other_name(&self) -> Option<Finding> {
+        let said = self.after.state.on_disk.process.as_ref()?.interpreted().hostname_override?;
+        let before = self.before.state.on_disk.process.as_ref();
+        let is_new = before.and_then(|it| it.interpreted().hostname_override) != Some(said.clone());
+        let node = &self.after.state.snapshot.node.value()?.metadata.name;
+        if !self.restarts || !is_new || said == *node {
+            return None;
+        }
+        let pods = self.after.state.snapshot.pods.value();
+        let pods = pods.into_iter().flat_map(|it| &it.pods);
+        let static_pods = pods.filter(|loaded| is_static_pod(&loaded.pod)).count();
+        let rule = WhatIfRule::OtherNodeName { name: said, node: node.clone(), static_pods };
+        Some(Finding::of(Subject::Node, &rule))
+    }
+
+    /// Reports the readiness of probed containers that keep running (`newWorker`, `pkg/kubelet/prober/worker.go`: since
+    /// 1.35, a container that was already running keeps its readiness).
+    fn readiness(&self, pods: &[PodOutcome]) -> Option<Finding> {
+        let rules = &self.after.kubelet().ok()?.kubelet;
+        let is_kept = rules.version.at_least(35)
+            && !rules.rules.gates.enabled(Gate::ChangeContainerStatusOnKubeletRestart);
+        let kept: BTreeSet<&str> = pods
+            .iter()
+            .filter(|it| it.result == PodResult::Kept)
+            .map(|it| it.pod.as_str())
+            .collect();
+        let all = self.after.state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
+        let kept = all.map(|it| &it.pod).filter(|pod| kept.contains(qualified(pod).as_str()));
+        let containers = kept.flat_map(|pod| &pod.spec.containers);
+        let is_probed =
+            |it: &&Container| it.readiness_probe.is_some() || it.startup_probe.is_some();
+        let containers = containers.filter(is_probed).count();
+        (self.restarts && containers > 0)
+            .then(|| Finding::of(Subject::Node, &WhatIfRule::Readiness { containers, is_kept }))
+    }
+
+    fn image_gc(&self) -> Option<Finding> {
+        let plan = |node: &Described<'_>| {
+            let node = node.kubelet().ok()?;
+            Some(image_gc_plan(node, &ImageGcOptions::new(Trigger::Periodic)).ok()?.plan)
+        };
+        let (before, after) = (plan(&self.before)?, plan(&self.after)?);
+        let rule = match (&after.outcome.error, &before.outcome.error) {
+            (Some(error), None) => ImageGcChange::FallsShort { error: error.clone() },
+            _ if after.freed.images > before.freed.images => ImageGcChange::Removes {
+                images: after.freed.images,
+                bytes: u64::try_from(after.freed.counted_bytes).unwrap_or(0),
+                first: after
+                    .items
+                    .first()
+                    .map(|it| names(&it.tags, &it.digests))
+                    .unwrap_or_default(),
+                before: before.freed.images,
+            },
+            _ if self.restarts && after.freed.images > 0 => ImageGcChange::ForgetsAges {},
+            _ => return None,
+        };
+        Some(Finding::of(Subject::Node, &WhatIfRule::ImageGc(rule)))
+    }
+
+    fn thresholds(&self) -> Vec<Finding> {
+        let finding = |rule| Finding::of(Subject::Node, &WhatIfRule::Eviction(rule));
+        let (before, after) = (crossed(&self.before), crossed(&self.after));
+        let mut findings = Vec::new();
+        for (signal, (available, threshold)) in &after {
+            if before.contains_key(signal) {
+                continue;
+            }
+            let first = self.first_evicted(*signal);
+            findings.push(finding(EvictionChange::Crossed {
+                signal: signal.as_str().to_owned(),
+                available: *available,
+                threshold: *threshold,
+                first,
+            }));
+        }
+        for signal in before.keys().filter(|signal| !after.contains_key(signal)) {
+            findings.push(finding(EvictionChange::Relieved { signal: signal.as_str().to_owned() }));
+        }
+        findings
+    }
+
+    fn first_evicted(&self, signal: Signal) -> Vec<String> {
+        let Ok(node) = self.after.kubelet() else { return Vec::new() };
+        let options = EvictionOptions {
+            signal,
+            node_name: node.snapshot.node.value().map(|it| it.metadata.name.clone()),
+            stats_file: None,
+            is_stored: true,
+        };
+        let rank = RankedNode::of(node.clone()).rank(&options);
+        let first = rank.map(|rank| rank.first.one_of).unwrap_or_default();
+        first.iter().map(|pod| format!("{}/{}", pod.namespace, pod.name)).collect()
+    }
+}
+
+/// Returns the crossed signals, with the available amount and the threshold.
+fn crossed(node: &Described<'_>) -> BTreeMap<Signal, (u64, u64)> {
+    let Ok(node) = node.kubelet() else { return BTreeMap::new() };
+    let (Ok(thresholds), Some(summary)) =
+        (node.eviction_thresholds(), node.snapshot.stats_summary.value())
+    else {
+        return BTreeMap::new();
+    };
+    let crossings = compare(&thresholds, &observe(summary), false);
+    let met = crossings.iter().filter(|crossing| crossing.met()).filter_map(|crossing| {
+        let comparison = crossing.comparison.as_ref()?;
+        let amount = |quantity: &Quantity| u64::try_from(quantity.value()).unwrap_or(0);
+        let amounts =
+            (amount(&comparison.observation.available), amount(&comparison.threshold_quantity));
+        Some((crossing.threshold.signal, amounts))
+    });
+    met.collect()
+}

@@ -1,0 +1,172 @@
+//! The effect of changes on a node, in every domain: each domain's questions are answered for the node before and after
+//! the change, and the answers compared.
+
+mod apply;
+mod behaviours;
+mod described;
+mod devices;
+mod eviction;
+mod follows;
+mod pods;
+mod resize;
+mod restarts;
+mod start;
+mod state;
+mod ties;
+mod values;
+
+pub use apply::ChangeFiles;
+pub use behaviours::reported as reported_behaviours;
+pub use state::NodeState;
+
+use self::described::Described;
+use self::follows::with_allocatable;
+use self::pods::{PodEffects, Transition};
+use crate::what_if::change::Change;
+use crate::what_if::{PodResult, StartFinding, Step, WhatIf, WhatIfRule};
+use kq_answer::{Basis, Failure, Finding, Severity, Subject};
+use kq_facts::fact_key::FactKey;
+use kq_facts::needs::Needs;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Returns the facts that the question needs.
+pub fn what_if_needs() -> Needs {
+    Needs::ALL.without(&[FactKey::FolderUsage, FactKey::WritableLayers]).in_files()
+}
+
+/// Returns the effect of changes on a node.
+///
+/// # Errors
+///
+/// Fails for a change that the node cannot have, and where a necessary fact is missing.
+pub fn what_if(
+    before: &NodeState,
+    changes: &[Change],
+    files: &ChangeFiles,
+) -> Result<WhatIf, Failure> {
+    let mut basis = Basis::default();
+    let before = &before.with_defaults(&mut basis);
+    let mut after = before.clone();
+    for change in changes {
+        apply::apply(&mut after, change, files, &mut basis)?;
+    }
+    let is_resized = changes.iter().any(|change| matches!(change, Change::Resize(_)));
+    let waiting = match is_resized {
+        true => resize::waiting_resizes(before, &mut after)?,
+        false => BTreeMap::new(),
+    };
+    if !waiting.is_empty() {
+        after.snapshot.state_files.clone_from(&before.snapshot.state_files);
+    }
+    let restarts = changes.iter().any(Change::restarts_kubelet);
+    let mut items = Vec::new();
+    let starts = match restarts {
+        true => {
+            let (starts, found) = start::start(&mut after, &mut basis);
+            items.extend(found);
+            starts
+        }
+        false => None,
+    };
+    let (before, after) = (Described::new(before), Described::new(&after));
+    let settled = match starts {
+        Some(false) => None,
+        _ => with_allocatable(&before, &after),
+    };
+    let after = settled.as_ref().map_or(after, Described::new);
+    let transition = Transition {
+        waiting,
+        before,
+        after,
+        changes,
+        restarts,
+        actuated: OnceCell::new(),
+        running: OnceCell::new(),
+        reboots: changes.iter().any(Change::reboots),
+    };
+    let panic = transition.topology_panic().filter(|_| starts != Some(false));
+    let starts = if panic.is_some() { None } else { starts };
+    items.extend(panic.map(|it| Finding::of(Subject::Node, &WhatIfRule::KubeletStart(it))));
+    if let (Some(true), Ok(node)) = (starts, transition.after.kubelet()) {
+        let version = node.kubelet.version.to_string();
+        let rule = WhatIfRule::KubeletStart(StartFinding::Starts { version });
+        items.push(Finding::of(Subject::Node, &rule));
+    }
+    let (mut pods, mut values) = (Vec::new(), Vec::new());
+    if starts != Some(false) {
+        match transition.pods(&mut basis) {
+            Ok(PodEffects { outcomes, findings }) => {
+                items.extend(findings);
+                let kept = outcomes.iter().filter(|it| it.result == PodResult::Kept).count();
+                items.push(Finding::of(Subject::Node, &WhatIfRule::Pods { kept }));
+                pods = outcomes;
+            }
+            Err(failure) => items.push(missing("pods", &failure)),
+        }
+        match transition.values(&pods) {
+            Ok(changed) => {
+                items.extend(values::findings(&changed, &transition));
+                values = changed;
+            }
+            Err(failure) => items.push(missing("values of cgroups", &failure)),
+        }
+        items.extend(transition.follows(&pods));
+    }
+    items.extend(behaviours::behaviours(&transition));
+    items.sort_by_key(|finding| finding.severity);
+    let steps = steps(&items);
+    let facts = &transition.before.state.snapshot;
+    let node = facts.node_name.value().cloned();
+    let node = node.or_else(|| facts.node.value().map(|it| it.metadata.name.clone()));
+    Ok(WhatIf {
+        node,
+        changes: changes.iter().map(ToString::to_string).collect(),
+        kubelet_restarts: transition.restarts,
+        kubelet_starts: starts,
+        items,
+        pods,
+        values,
+        steps,
+        basis,
+    })
+}
+
+fn missing(about: &str, failure: &Failure) -> Finding {
+    let rule = WhatIfRule::Missing { about: about.to_owned(), reason: failure.reason() };
+    Finding::of(Subject::Node, &rule)
+}
+
+/// Returns the steps before the change, one for each danger.
+fn steps(items: &[Finding]) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut told = BTreeSet::new();
+    let mut drained = Vec::new();
+    for item in items.iter().filter(|it| it.severity <= Severity::Warning) {
+        match (&item.subject, item.id.as_str()) {
+            (Subject::Pod { pod, .. }, "pod") => {
+                drained.push(pod.clone());
+                continue;
+            }
+            (_, "next-start") => {
+                let pods =
+                    item.facts.get("pods").and_then(|it| it.as_array()).into_iter().flatten();
+                drained.extend(pods.filter_map(|it| it.as_str().map(str::to_owned)));
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(advice) = &item.advice {
+            let command = item.facts.get("command").and_then(|it| it.as_str()).map(str::to_owned);
+            let step = Step { rule: item.id.clone(), text: advice.clone(), command };
+            if told.insert((step.rule.to_string(), step.text.clone(), step.command.clone())) {
+                steps.push(step);
+            }
+        }
+    }
+    if !drained.is_empty() {
+        let text = format!("move these pods before the change: {}", drained.join(" "));
+        steps.insert(0, Step { rule: "pod".to_owned(), text, command: None });
+    }
+    steps
+}

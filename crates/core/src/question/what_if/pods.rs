@@ -1,0 +1,285 @@
+//! The effect of a change on the pods.
+
+use super::described::Described;
+use super::state::NodeState;
+use super::ties::leave_ties_open;
+use crate::question::admission::{AdmissionNode, Detail, plan, readmit_all, sort};
+use crate::what_if::change::Change;
+use crate::what_if::{OpenCause, PodFate, PodOutcome, PodResult, RestartCause, WhatIfRule};
+use kq_admission::preemption::{ReadmissionResult, Readmitted};
+use kq_admission::{qualified, untolerated_taint};
+use kq_answer::{Basis, Failure, Finding, Subject};
+use kq_facts::checkpoint::pod_allocation::PodAllocations;
+use kq_facts::kubelet_node::KubeletNode;
+use kq_k8s::pod::Pod;
+use kq_k8s::priority::is_static_pod;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The outcomes of the pods, and the findings about them.
+#[derive(Default)]
+pub struct PodEffects {
+    /// Each pod.
+    pub outcomes: Vec<PodOutcome>,
+    pub findings: Vec<Finding>,
+}
+
+/// A node before and after a change, and the transition between the two.
+pub struct Transition<'t> {
+    pub before: Described<'t>,
+    pub after: Described<'t>,
+    pub changes: &'t [Change],
+    /// The kubelet restarts.
+    pub restarts: bool,
+    /// The machine reboots.
+    pub reboots: bool,
+    /// The resources that the kubelet's records allocate to containers, once read.
+    pub actuated: OnceCell<Option<PodAllocations>>,
+    /// The containers of each pod that the runtime lists, by UID and name, and whether one of that name runs.
+    pub running: OnceCell<BTreeMap<String, BTreeMap<String, bool>>>,
+    /// The pods whose resize is pending, with the reason and the message.
+    pub waiting: BTreeMap<String, (String, String)>,
+}
+
+impl Transition<'_> {
+    /// Returns the outcomes of the pods.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the pods or the Node object are unknown.
+    pub fn pods(&self, basis: &mut Basis) -> Result<PodEffects, Failure> {
+        let about = admission_node(self.after.kubelet()?);
+        let mut effects = match self.restarts {
+            true => self.restarted(&about, basis)?,
+            false => self.running(&about, basis)?,
+        };
+        for outcome in &mut effects.outcomes {
+            if let Some((reason, message)) =
+                self.waiting.get(&outcome.pod).filter(|_| !outcome.result.is_lost())
+            {
+                outcome.result = PodResult::Waits;
+                outcome.reason = Some(reason.clone());
+                outcome.message = Some(message.clone());
+            }
+        }
+        self.evictions(&about, &mut effects, basis)?;
+        effects.outcomes.sort_by_key(|outcome| (!outcome.result.is_lost(), outcome.place));
+        let added = self.added();
+        let findings = effects.outcomes.iter().filter_map(|outcome| self.finding(outcome, &added));
+        effects.findings.extend(findings);
+        Ok(effects)
+    }
+
+    /// Readmits the pods, as a starting kubelet does.
+    fn restarted(&self, about: &AdmissionNode, basis: &mut Basis) -> Result<PodEffects, Failure> {
+        let answer = readmit_all(about)?;
+        take(basis, answer.basis);
+        let pods: BTreeMap<String, &Pod> =
+            about.node.pods().into_iter().map(|pod| (qualified(pod), pod)).collect();
+        let added = self.added();
+        let one = |item: &Readmitted| {
+            let pod = pods.get(&item.pod).copied();
+            let mut outcome = outcome(&item.pod, item.is_static, PodResult::Kept);
+            match item.result {
+                ReadmissionResult::Admitted => {}
+                ReadmissionResult::Refused => {
+                    outcome.result = PodResult::Refused;
+                    let refusal = item.refusals.first();
+                    outcome.reason = refusal.map(|it| it.reason.clone());
+                    outcome.message = refusal.map(|it| it.message.trim_end().to_owned());
+                }
+                ReadmissionResult::Killed => {
+                    outcome.result = PodResult::Preempted;
+                    outcome.reason = Some("Preempting".to_owned());
+                    outcome.message.clone_from(&item.killed_for);
+                }
+            }
+            if let Some(pod) = pod.filter(|_| outcome.result == PodResult::Kept) {
+                outcome.result =
+                    if added.contains(&item.pod) { PodResult::Starts } else { PodResult::Kept };
+                if outcome.result == PodResult::Kept {
+                    (outcome.cause, outcome.containers) = self.restarting(pod, about);
+                    if outcome.cause.is_some() {
+                        outcome.result = PodResult::Restarts;
+                    }
+                }
+            }
+            if let Some(resource) = pod.and_then(|pod| self.forgotten_device(pod))
+                && !outcome.result.is_lost()
+            {
+                outcome.or_else.push(PodResult::Refused);
+                outcome.depends_on = Some(OpenCause::DeviceForgotten { resource }.to_string());
+            }
+            outcome
+        };
+        let mut outcomes: Vec<PodOutcome> = answer.items.iter().map(one).collect();
+        leave_ties_open(about, &mut outcomes)?;
+        self.leave_plugins_open(about, &mut outcomes)?;
+        Ok(PodEffects { outcomes, findings: Vec::new() })
+    }
+
+    /// Returns the pods of files that are added to the node.
+    fn added(&self) -> BTreeSet<String> {
+        let names = |state: &NodeState| -> BTreeSet<String> {
+            let pods = state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
+            pods.map(|loaded| qualified(&loaded.pod)).collect()
+        };
+        names(self.after.state).difference(&names(self.before.state)).cloned().collect()
+    }
+
+    /// Returns the outcomes of pods whose kubelet keeps running.
+    fn running(&self, about: &AdmissionNode, basis: &mut Basis) -> Result<PodEffects, Failure> {
+        let mut effects = PodEffects::default();
+        let added = self.added();
+        let object = about.object()?;
+        let mut victims = BTreeSet::new();
+        let old_taints = self.before.state.snapshot.node.value().map(|node| &node.spec.taints);
+        for pod in about.node.pods() {
+            if matches!(pod.status.phase.as_str(), "Succeeded" | "Failed") {
+                continue;
+            }
+            let name = qualified(pod);
+            let mut outcome = outcome(&name, is_static_pod(pod), PodResult::Kept);
+            let taint = untolerated_taint(pod, object, &about.node.kubelet.rules).filter(|taint| {
+                !is_static_pod(pod) && old_taints.is_none_or(|old| !old.contains(taint))
+            });
+            if added.contains(&name) {
+                let others = |others: &mut [_]| sort(others, &[]);
+                let planned = plan(about, pod, others, Detail::BRIEF)?;
+                take(basis, planned.basis);
+                match planned.admission.refusals.first() {
+                    None => outcome.result = PodResult::Starts,
+                    Some(refusal) => {
+                        outcome.result = PodResult::Refused;
+                        outcome.reason = Some(refusal.reason.clone());
+                        outcome.message = Some(refusal.message.trim_end().to_owned());
+                    }
+                }
+                for victim in planned.victims {
+                    let victim = qualified(victim);
+                    let found = effects.outcomes.iter_mut().find(|it| it.pod == victim);
+                    let mut killed = self::outcome(&victim, false, PodResult::Preempted);
+                    killed.reason = Some("Preempting".to_owned());
+                    killed.message = Some(name.clone());
+                    match found {
+                        Some(found) => *found = killed,
+                        None => effects.outcomes.push(killed),
+                    }
+                    victims.insert(victim);
+                }
+            } else if let Some(taint) = taint {
+                outcome.result = PodResult::Deleted;
+                let value = if taint.value.is_empty() {
+                    String::new()
+                } else {
+                    format!("={}", taint.value)
+                };
+                outcome.message = Some(format!("{}{value}:{}", taint.key, taint.effect));
+            }
+            if !victims.contains(&name) {
+                effects.outcomes.push(outcome);
+            }
+        }
+        self.next_start(about, &mut effects)?;
+        Ok(effects)
+    }
+
+    /// Reports the pods that only the next start of the kubelet would reject.
+    fn next_start(&self, about: &AdmissionNode, effects: &mut PodEffects) -> Result<(), Failure> {
+        let lost = |about: &AdmissionNode| -> Result<BTreeMap<String, Readmitted>, Failure> {
+            let items = readmit_all(about)?.items.into_iter();
+            let lost = items.filter(|item| item.result != ReadmissionResult::Admitted);
+            Ok(lost.map(|item| (item.pod.clone(), item)).collect())
+        };
+        let now = lost(&admission_node(self.before.kubelet()?))?;
+        let outcomes = effects.outcomes.iter().filter(|it| it.result.is_lost());
+        let reported: BTreeSet<String> = outcomes.map(|it| it.pod.clone()).collect();
+        let mut refused: BTreeMap<(PodResult, String, String), Vec<String>> = BTreeMap::new();
+        for (name, item) in lost(about)? {
+            if now.contains_key(&name) || reported.contains(&name) {
+                continue;
+            }
+            let end = match item.result {
+                ReadmissionResult::Killed => (
+                    PodResult::Preempted,
+                    "Preempting".to_owned(),
+                    item.killed_for.unwrap_or_default(),
+                ),
+                _ => {
+                    let refusal = item.refusals.into_iter().next();
+                    let (reason, message) =
+                        refusal.map(|it| (it.reason, it.message)).unwrap_or_default();
+                    (PodResult::Refused, reason, message.trim_end().to_owned())
+                }
+            };
+            refused.entry(end).or_default().push(name);
+        }
+        for ((result, reason, message), pods) in refused {
+            let subject = match pods.as_slice() {
+                [pod] => Subject::Pod { pod: pod.clone(), container: None },
+                _ => Subject::Node,
+            };
+            let rule = WhatIfRule::NextStart { pods, result, reason, message };
+            effects.findings.push(Finding::of(subject, &rule));
+        }
+        Ok(())
+    }
+
+    /// Returns the finding about the outcome of a pod.
+    fn finding(&self, outcome: &PodOutcome, added: &BTreeSet<String>) -> Option<Finding> {
+        let reason = || outcome.reason.clone().unwrap_or_default();
+        let message = || outcome.message.clone().unwrap_or_default();
+        let is_new = added.contains(&outcome.pod);
+        let fate = match outcome.result {
+            result if !outcome.or_else.is_empty() => PodFate::Open {
+                outcomes: [result].into_iter().chain(outcome.or_else.iter().copied()).collect(),
+                cause: outcome.depends_on.clone().unwrap_or_default(),
+            },
+            PodResult::Kept => return None,
+            PodResult::Refused if is_new => {
+                PodFate::NotAdmitted { reason: reason(), message: message() }
+            }
+            PodResult::Refused => PodFate::Refused { reason: reason(), message: message() },
+            PodResult::Preempted => PodFate::Preempted { for_pod: message() },
+            PodResult::Evicted => {
+                PodFate::Evicted { condition: message(), place: outcome.place.unwrap_or_default() }
+            }
+            PodResult::Deleted => PodFate::Deleted { taint: message() },
+            PodResult::Restarts => PodFate::Restarts {
+                containers: outcome.containers.clone(),
+                cause: outcome.cause.unwrap_or(RestartCause::NotRunning),
+            },
+            PodResult::Waits => PodFate::ResizeWaits { reason: reason(), message: message() },
+            PodResult::Starts => PodFate::Starts {},
+        };
+        let subject = Subject::Pod { pod: outcome.pod.clone(), container: None };
+        Some(Finding::of(subject, &WhatIfRule::Pod(fate)))
+    }
+}
+
+fn outcome(pod: &str, is_static: bool, result: PodResult) -> PodOutcome {
+    PodOutcome {
+        pod: pod.to_owned(),
+        is_static,
+        result,
+        reason: None,
+        message: None,
+        containers: Vec::new(),
+        cause: None,
+        place: None,
+        or_else: Vec::new(),
+        depends_on: None,
+    }
+}
+
+/// Returns the node for questions about admission.
+pub(super) fn admission_node(node: &KubeletNode) -> AdmissionNode {
+    AdmissionNode::with_flags(node.clone(), Vec::new(), None)
+}
+
+/// Adds the basis of another answer to the basis of this one.
+fn take(basis: &mut Basis, other: Basis) {
+    basis.assume_all(other.assumptions);
+    basis.warn_all(other.warnings);
+    basis.lack_all(other.missing);
+}

@@ -1,0 +1,108 @@
+//! The containers that restart with the kubelet.
+
+use super::pods::Transition;
+use crate::question::admission::AdmissionNode;
+use crate::what_if::RestartCause;
+use kq_facts::checkpoint::pod_allocation;
+use kq_facts::host::Text;
+use kq_facts::runtime::ContainerState;
+use kq_facts::workloads::effective_uid;
+use kq_k8s::feature_gates::Gate;
+use kq_k8s::pod::{Container, Pod, ResourceName};
+use kq_k8s::priority::is_static_pod;
+use std::collections::BTreeMap;
+
+/// The resources that the kubelet gave to running containers.
+const ACTUATED: &str = "actuated_pods_state";
+
+impl Transition<'_> {
+    /// Returns the containers of a pod that restart with the kubelet, and why.
+    pub(super) fn restarting(
+        &self,
+        pod: &Pod,
+        about: &AdmissionNode,
+    ) -> (Option<RestartCause>, Vec<String>) {
+        let sidecars = pod.spec.init_containers.iter().filter(|it| it.restarts_always());
+        let all = || pod.spec.containers.iter().chain(sidecars.clone());
+        let named = |cause, containers: Vec<&Container>| match containers.is_empty() {
+            true => (None, Vec::new()),
+            false => (Some(cause), containers.into_iter().map(|it| it.name.clone()).collect()),
+        };
+        if self.reboots {
+            return named(RestartCause::Reboot, all().collect());
+        }
+        let own = self.running.get_or_init(|| self.containers()).get(effective_uid(pod));
+        let runs = |container: &&Container| {
+            own.and_then(|own| own.get(&container.name)).is_some_and(|runs| *runs)
+        };
+        let is_known = own.is_some();
+        let resized: Vec<&Container> = match self.resizes_unrecorded(pod, about) {
+            true => all()
+                .filter(|it| !is_known || runs(it))
+                .filter(|it| restarts_when_resized(it) && !self.is_recorded(pod, it))
+                .collect(),
+            false => Vec::new(),
+        };
+        if !resized.is_empty() {
+            return named(RestartCause::ResizePolicy, resized);
+        }
+        if !is_known || pod.spec.restart_policy == "Never" {
+            return (None, Vec::new());
+        }
+        named(RestartCause::NotRunning, all().filter(|it| !runs(it)).collect())
+    }
+
+    /// Returns the containers of each pod in the runtime, and whether they run.
+    fn containers(&self) -> BTreeMap<String, BTreeMap<String, bool>> {
+        let runtime = self.after.state.snapshot.runtime.value();
+        let mut all: BTreeMap<String, BTreeMap<String, bool>> = BTreeMap::new();
+        for it in runtime.and_then(|runtime| runtime.containers.value()).into_iter().flatten() {
+            let of_pod = all.entry(it.pod_uid.clone()).or_default();
+            *of_pod.entry(it.name.clone()).or_default() |= it.state == ContainerState::Running;
+        }
+        all
+    }
+
+    /// Returns true if the kubelet resizes the containers of a pod whose resources it has no record of. It leaves out
+    /// static pods before 1.36 (`IsInPlacePodVerticalScalingAllowed`).
+    fn resizes_unrecorded(&self, pod: &Pod, about: &AdmissionNode) -> bool {
+        let kubelet = &about.node.kubelet;
+        kubelet.version.at_least(33)
+            && kubelet.rules.gates.enabled(Gate::InPlacePodVerticalScaling)
+            && (kubelet.version.at_least(36) || !is_static_pod(pod))
+    }
+
+    /// Returns true if the kubelet finds a record of the resources of a container. Kubelet 1.32 writes none; a
+    /// file that was not read counts as complete.
+    fn is_recorded(&self, pod: &Pod, container: &Container) -> bool {
+        if self.before.kubelet().is_ok_and(|node| !node.kubelet.version.at_least(33)) {
+            return false;
+        }
+        let files = self.after.state.snapshot.state_files.as_ref();
+        match files.and_then(|files| files.get(ACTUATED)) {
+            Some(Text::Absent) => false,
+            Some(Text::Read(text)) => {
+                let load = || pod_allocation::load(text.as_bytes()).shown.ok();
+                match self.actuated.get_or_init(load) {
+                    Some(pods) => pods
+                        .get(effective_uid(pod))
+                        .is_some_and(|it| it.container_resources.contains_key(&container.name)),
+                    None => true,
+                }
+            }
+            Some(Text::Unreadable(_)) | None => true,
+        }
+    }
+}
+
+/// Returns true if a resize from nothing to its resources restarts a container (`computePodResizeAction`,
+/// `pkg/kubelet/kuberuntime/kuberuntime_manager.go`, read in 1.36.2).
+fn restarts_when_resized(container: &Container) -> bool {
+    let resources = &container.resources;
+    container.resize_policy.iter().any(|policy| {
+        let name = ResourceName::from(policy.resource_name.as_str());
+        let amounts = [resources.requests.get(&name), resources.limits.get(&name)];
+        policy.restart_policy == "RestartContainer"
+            && amounts.into_iter().flatten().any(|amount| !amount.is_zero())
+    })
+}

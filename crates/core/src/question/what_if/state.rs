@@ -1,0 +1,291 @@
+//! A node before and after changes: its facts, and the options that override them.
+
+use crate::kubelet_start::{Machine, StartExamination, StartFacts, examine};
+use crate::question::cgroup::NodeOptions;
+use crate::question::cgroup::{GatheredTree, LiveNode};
+use kq_answer::{Basis, Failure};
+use kq_cgroup::live::place::kubelet_roots;
+use kq_facts::cgroup_mode::CgroupVersion;
+use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
+use kq_facts::config_on_disk::{ConfigContent, ConfigOnDisk, ConfigText};
+use kq_facts::describe::ConfigSource;
+use kq_facts::kubelet_config::{Source, other_defaults};
+use kq_facts::kubelet_node::{KubeletFlags, KubeletNode, KubeletOptions};
+use kq_facts::live::config_source;
+use kq_facts::lookup::Lookup;
+use kq_facts::snapshot::{RecordedConfig, Snapshot};
+use kq_k8s::manifest::Loaded;
+use kq_k8s::pod::ResourceName;
+use kq_k8s::quantity::{Format, Quantity};
+use kq_k8s::version::KubeletVersion;
+use serde_json::{Value, json};
+
+/// The facts of a node, and the options that override them.
+#[derive(Clone, Debug)]
+pub struct NodeState {
+    /// Its facts.
+    pub snapshot: Snapshot,
+    /// The options that override the facts.
+    pub options: NodeOptions,
+    /// The input of the kubelet's next start.
+    pub on_disk: ConfigOnDisk,
+    /// No configuration was found, so the defaults apply.
+    pub has_assumed_config: bool,
+}
+
+impl NodeState {
+    /// Takes a gathered node. What options say of its configuration and its Node object is put into its facts, where
+    /// changes find it.
+    ///
+    /// # Errors
+    ///
+    /// Fails for options that no field accepts, and for an invalid Node object.
+    pub fn of(gathered: GatheredTree, mut options: NodeOptions) -> Result<Self, Failure> {
+        let GatheredTree { mut snapshot, given, .. } = gathered;
+        let is_given = given.is_some();
+        if let Some(given) = given {
+            let source =
+                options.config_file.clone().unwrap_or_else(|| "--kubelet-config".to_owned());
+            let recorded = recorded(given.config, given.notes);
+            snapshot.kubelet_config = Lookup::found(source, recorded);
+        }
+        let on_disk = snapshot.kubelet_config_on_disk.value().filter(|_| !is_given).cloned();
+        let on_disk = on_disk.unwrap_or_else(|| as_it_runs(&snapshot));
+        if let Some(file) = options.node_file.take() {
+            snapshot.node = Lookup::found(file.file, file.object);
+        }
+        let mut state =
+            Self { snapshot, options: NodeOptions::default(), on_disk, has_assumed_config: false };
+        let mut config = state.config();
+        options.set_fields(&mut config)?;
+        if config.value != state.config().value {
+            state.put_config(config);
+            state.on_disk = as_it_runs(&state.snapshot);
+        }
+        state.options = NodeOptions {
+            cgroup_root: None,
+            cgroup_driver: None,
+            qos_reserved: None,
+            kube_reserved: None,
+            system_reserved: None,
+            kubelet: KubeletFlags { version: options.kubelet.version, ..KubeletFlags::default() },
+            ..options
+        };
+        Ok(state)
+    }
+
+    /// Returns the kubelet's configuration before defaulting.
+    pub fn config(&self) -> ConfigSource {
+        config_source(&self.snapshot)
+    }
+
+    /// Returns true if the configuration files are known, apart from the running configuration.
+    pub fn knows_files(&self) -> bool {
+        self.snapshot.kubelet_config_on_disk.found.is_some()
+    }
+
+    /// Changes a field in the file that sets it: the last drop-in that has it, or the file of `--config`.
+    pub fn edit(&mut self, field: &str, edit: impl FnOnce(&mut ConfigSource)) {
+        let has_it = |text: &ConfigText| match &text.content {
+            ConfigContent::Document { value, .. } => value.get(field).is_some(),
+            _ => false,
+        };
+        let drop_in = self.on_disk.drop_ins.iter_mut().rfind(|text| has_it(text));
+        let text = match drop_in {
+            Some(text) => text,
+            None => self.on_disk.file.get_or_insert_with(|| ConfigText {
+                path: DEFAULT_FILE.to_owned(),
+                content: ConfigContent::Absent,
+            }),
+        };
+        let value = match std::mem::replace(&mut text.content, ConfigContent::Empty) {
+            ConfigContent::Document { value, .. } => value,
+            _ => {
+                json!({"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"})
+            }
+        };
+        let mut config = ConfigSource { value, ..ConfigSource::default() };
+        edit(&mut config);
+        text.content = ConfigContent::Document { value: config.value, text: None };
+    }
+
+    /// Simulates the start of the kubelet. The resulting configuration becomes the running one.
+    pub fn start(&mut self) -> StartExamination {
+        let object = self.snapshot.node.value();
+        let said = self.snapshot.kubelet_build().and_then(|version| version.parse().ok());
+        let mut machine = Machine::of_host(&self.snapshot.host);
+        if let Some(object) = object {
+            for (name, amount) in object.status.capacity.iter() {
+                if !machine.capacity.contains(name) {
+                    // The kubelet counts CPUs in thousandths, and so does it write them.
+                    let amount = match name {
+                        ResourceName::Cpu => {
+                            Quantity::from_milli(amount.milli_value(), Format::DecimalSi)
+                        }
+                        _ => amount.clone(),
+                    };
+                    machine.capacity.insert(name.clone(), amount);
+                }
+            }
+        }
+        let tree = self.snapshot.cgroups.value();
+        let version = self.options.cgroup_version.or_else(|| tree?.layout.version());
+        let version = version.or_else(|| self.snapshot.host.cgroup_layout().ok()?.version());
+        let missing = |cgroup: &str| missing_paths(tree?, version?, cgroup);
+        let runtime = self.snapshot.runtime.value();
+        let driver = runtime.and_then(|it| it.cgroup_driver.found.as_ref());
+        let examination = examine(&StartFacts {
+            version: self.options.kubelet.version.or(said),
+            process: self.on_disk.process.as_ref(),
+            config_file: self.on_disk.file.clone(),
+            drop_ins: self.on_disk.drop_ins.clone(),
+            cgroup_version: version,
+            runtime_driver: driver
+                .filter(|it| it.source.ends_with("RuntimeConfig"))
+                .map(|it| it.value),
+            swap_bytes: self.snapshot.host.swap_bytes().ok(),
+            machine: Some(machine),
+            state_files: self.snapshot.state_files.as_ref(),
+            missing_paths: Some(&missing),
+        });
+        if examination.problems.is_empty() && examination.config.is_object() {
+            self.put_config(ConfigSource {
+                value: examination.config.clone(),
+                source: Some(Source::Configz),
+                ..ConfigSource::default()
+            });
+        }
+        examination
+    }
+
+    /// Replaces the configuration.
+    pub fn put_config(&mut self, config: ConfigSource) {
+        let lookup = &mut self.snapshot.kubelet_config;
+        let (source, notes) = match lookup.found.take() {
+            Some(found) => (found.source, found.value.notes),
+            None => ("the change".to_owned(), Vec::new()),
+        };
+        *lookup = Lookup::found(source, recorded(config, notes));
+    }
+
+    /// Returns the node with each field of its configuration, as the kubelet that runs has them: what it does not set
+    /// has the default.
+    pub fn with_defaults(&self, basis: &mut Basis) -> Self {
+        let mut state = self.clone();
+        state.has_assumed_config =
+            self.snapshot.kubelet_config.found.is_none() && !self.knows_files();
+        if state.has_assumed_config {
+            basis.assume(
+                "the kubelet runs with its default configuration: it is unknown (--kubelet-config FILE supplies it)"
+                    .to_owned(),
+            );
+        }
+        if !self.knows_files() {
+            state.start();
+        }
+        state
+    }
+
+    /// Describes the kubelet.
+    ///
+    /// # Errors
+    ///
+    /// Fails on a configuration that the kubelet would not read.
+    pub fn kubelet_node(&self) -> Result<KubeletNode, Failure> {
+        let options = KubeletOptions {
+            config_file: self.options.config_file.clone(),
+            flags: self.options.kubelet.clone(),
+            ..KubeletOptions::default()
+        };
+        KubeletNode::describe(self.snapshot.clone(), &options, true)
+    }
+
+    /// Describes the node with its cgroups.
+    ///
+    /// # Errors
+    ///
+    /// Fails for invalid facts.
+    pub fn live(&self) -> Result<LiveNode, Failure> {
+        let field = |name: &str| {
+            self.snapshot.kubelet_config.value().and_then(|config| config.value.get(name))
+        };
+        let root = field("cgroupRoot").and_then(Value::as_str).unwrap_or("/");
+        let per_qos = field("cgroupsPerQOS").and_then(Value::as_bool).unwrap_or(true);
+        let gathered = GatheredTree {
+            snapshot: self.snapshot.clone(),
+            given: None,
+            roots: kubelet_roots(root, per_qos),
+            notes: Vec::new(),
+        };
+        LiveNode::of(gathered, &self.options, Loaded::default())
+    }
+
+    /// Removes from `/configz` the defaults of its version, where those of another
+    /// version differ. Returns the fields.
+    pub fn forget_defaults(&mut self, from: KubeletVersion, to: KubeletVersion) -> Vec<String> {
+        if self.knows_files() || self.config().source != Some(Source::Configz) {
+            return Vec::new();
+        }
+        let file = self.on_disk.file.as_mut().map(|file| &mut file.content);
+        let Some(ConfigContent::Document { value: Value::Object(fields), .. }) = file else {
+            return Vec::new();
+        };
+        let is_default = |field: &str, default: &str| {
+            let default = serde_json::from_str::<Value>(default).ok();
+            fields.get(field).is_some_and(|value| Some(value) == default.as_ref())
+        };
+        let other = other_defaults(from, to).filter(|(field, default)| is_default(field, default));
+        let forgotten: Vec<String> = other.map(|(field, _)| field.to_owned()).collect();
+        for field in &forgotten {
+            fields.remove(field);
+        }
+        forgotten
+    }
+}
+
+/// The default path of the configuration file.
+const DEFAULT_FILE: &str = "/var/lib/kubelet/config.yaml";
+
+/// Uses the running configuration as the one on the disk.
+fn as_it_runs(snapshot: &Snapshot) -> ConfigOnDisk {
+    let process = snapshot.kubelet.value().cloned();
+    let named = process.as_ref().and_then(|process| process.interpreted().config);
+    let file = snapshot.kubelet_config.value().map(|config| {
+        let mut value = config.value.clone();
+        if let Some(fields) = value.as_object_mut() {
+            // /configz reports neither field.
+            let kind = json!("KubeletConfiguration");
+            fields.entry("apiVersion").or_insert_with(|| json!("kubelet.config.k8s.io/v1beta1"));
+            fields.entry("kind").or_insert(kind);
+        }
+        ConfigText {
+            path: named.unwrap_or_else(|| DEFAULT_FILE.to_owned()),
+            content: ConfigContent::Document { value, text: None },
+        }
+    });
+    ConfigOnDisk { process, file, drop_ins: Vec::new() }
+}
+
+/// Returns the paths at which a cgroup is missing. The tree has the cgroups right below the root.
+fn missing_paths(tree: &CgroupTree, version: CgroupVersion, cgroup: &str) -> Option<Vec<String>> {
+    let path = CgroupPath::new(cgroup);
+    if tree.get(&path).is_some() {
+        return Some(Vec::new());
+    }
+    if path.depth() != 1 || tree.get(&CgroupPath::root()).is_none() {
+        return None;
+    }
+    let path = path.as_str();
+    Some(match version {
+        CgroupVersion::V2 => vec![format!("/sys/fs/cgroup{path}")],
+        CgroupVersion::V1 => ["pids", "systemd", "cpu", "cpuacct", "cpuset", "memory"]
+            .map(|name| format!("/sys/fs/cgroup/{name}{path}"))
+            .to_vec(),
+    })
+}
+
+fn recorded(config: ConfigSource, notes: Vec<String>) -> RecordedConfig {
+    let ConfigSource { value, source, origins } = config;
+    let origins = origins.into_iter().map(|(field, origin)| (field, origin.to_string()));
+    RecordedConfig { value, read_as: source, origins: origins.collect(), notes }
+}

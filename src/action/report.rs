@@ -1,0 +1,426 @@
+//! All answers about a node, gathered once: what `kq report` makes its page of.
+//!
+//! Each question gets the facts that its command needs, and no others, so its answer is that of the command. A question
+//! that fails is a reason on the page, and not the end of the report.
+
+use crate::node::admission::AdmissionOptions;
+use anyhow::anyhow;
+use kq_admission::preemption::{PodPreemption, Trace};
+use kq_answer::{Answer, Document, Failure};
+use kq_cgroup::live::show::show;
+use kq_cgroup::plan::Plan;
+use kq_cgroup::shares::{CpuShares, Values, shares};
+use kq_core::question::admission::{
+    AdmissionNode, Detail, Planned, plan, random_order, readmit_all, sort,
+};
+use kq_core::question::cgroup::NodeOptions;
+use kq_core::question::cgroup::plan::PlanInput;
+use kq_core::question::cgroup::{Compared, GatheredTree, LiveNode, check_kubepods};
+use kq_core::question::devices::list::{device_list, device_list_needs};
+use kq_core::question::doctor::{node_checks, node_checks_needs};
+use kq_core::question::eviction::{EvictionOptions, eviction_needs, eviction_rank};
+use kq_core::question::image_gc::explain::{image_disk, image_disk_needs};
+use kq_core::question::image_gc::{
+    ImageGcOptions, Trigger, image_gc_needs, image_gc_plan, image_list, image_list_needs,
+};
+use kq_core::question::probes::{
+    ProbeSelection, ProbedPod, ProbedPods, Purpose, Targets, prepare, recorded_probes,
+};
+use kq_core::question::what_if::{ChangeFiles, NodeState, what_if, what_if_needs};
+use kq_core::what_if::change::Change;
+use kq_facts::cgroup_tree::CgroupPath;
+use kq_facts::fact_key::FactKey;
+use kq_facts::fact_table::summary;
+use kq_facts::kubelet_config::Signal;
+use kq_facts::kubelet_node::{KubeletNode, KubeletOptions};
+use kq_facts::live::cgroup_tree;
+use kq_facts::live::unknown_facts;
+use kq_facts::needs::Needs;
+use kq_facts::pod_selector::Selection;
+use kq_facts::snapshot::Snapshot;
+use kq_facts::workloads::Workloads;
+use kq_k8s::manifest::Loaded;
+use kq_k8s::pod::ResourceName;
+use kq_k8s::quantity::Quantity;
+use kq_managers::list::Asked;
+use kq_output::value::to_value;
+use kq_probe::subject::subjects;
+use kq_report::{Answered, NoAnswer, NodeAnswers, names};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long a probe of a plan would wait for the runtime; a plan sends none.
+const TIMEOUT: Duration = Duration::from_secs(3);
+
+/// What is said of the node over its facts, and what is asked besides.
+#[derive(Clone, Debug, Default)]
+pub struct ReportOptions {
+    /// The node, for the questions about cgroups.
+    pub node: NodeOptions,
+    /// The kubelet.
+    pub kubelet: KubeletOptions,
+    /// The name of the node, where one is given.
+    pub node_name: Option<String>,
+    /// The facts are those of a snapshot.
+    pub is_stored: bool,
+    /// The flags that name the node, as the commands on the page have them.
+    pub flags: String,
+    /// The changes to ask about.
+    pub changes: Vec<ReportChange>,
+    /// The pod to make room for.
+    pub critical_pod: Option<CriticalPod>,
+}
+
+/// A change to ask about.
+#[derive(Clone, Debug)]
+pub struct ReportChange {
+    /// As it was typed.
+    pub text: String,
+    /// What it means.
+    pub changes: Vec<Change>,
+    /// The files that it names.
+    pub files: ChangeFiles,
+}
+
+/// A pod that comes to the node.
+#[derive(Clone, Debug)]
+pub struct CriticalPod {
+    /// The manifest.
+    pub file: String,
+    /// It is a static one.
+    pub is_static: bool,
+}
+
+/// Returns the facts that the questions need.
+pub fn report_needs() -> Needs {
+    Needs::ALL
+}
+
+/// Asks all questions about a node. Possible secrets are removed from its facts first: a page is passed on, and says what
+/// the page of a stored snapshot says.
+pub fn node_answers(gathered: &mut GatheredTree, options: &ReportOptions) -> NodeAnswers {
+    gathered.redact();
+    let gathered = &*gathered;
+    let report = Report { gathered, options };
+    let mut answers = BTreeMap::new();
+    let mut add = |name: &str, answered: Answered| answers.insert(name.to_owned(), answered);
+    add(names::DOCTOR, report.answered("doctor", report.doctor()));
+    add(names::USAGE, report.answered("cgroup show", report.usage()));
+    add(names::SHARES, report.shares());
+    add(names::GC, report.answered("gc dry-run", report.gc()));
+    add(names::IMAGES, report.answered("gc images", report.images()));
+    add(names::DISK, report.answered("gc explain --disk", report.disk()));
+    add(names::DEVICES, report.answered("devices list", report.devices()));
+    add(names::PROBES, report.answered("probe plan POD", report.probes()));
+    add(names::RESTART, report.answered("admit explain --kubelet-restart", report.restart()));
+    for (name, text) in names::EVICTION {
+        if let Some(signal) = Signal::from_text(text) {
+            add(name, report.answered(&format!("evict rank --signal {text}"), report.rank(signal)));
+        }
+    }
+    if let Some(pod) = &options.critical_pod {
+        let flag = if pod.is_static { " --static" } else { "" };
+        let command = format!("preempt explain {}{flag}", quoted(&pod.file));
+        add(names::PREEMPT, report.answered(&command, report.preempt(pod)));
+    }
+    for (at, change) in options.changes.iter().enumerate() {
+        let answered = report.answered(&format!("what-if {}", change.text), report.what_if(change));
+        add(&format!("{}-{at}", names::WHAT_IF), answered);
+    }
+    let snapshot = &gathered.snapshot;
+    let object = snapshot.node.value().map(|object| object.metadata.name.clone());
+    let name =
+        object.filter(|name| !name.is_empty()).or_else(|| snapshot.node_name.value().cloned());
+    NodeAnswers {
+        name: name.unwrap_or_else(|| "this node".to_owned()),
+        at: snapshot.taken_at.clone(),
+        title: title(snapshot),
+        sources: summary(snapshot),
+        answers,
+        changes: options.changes.iter().map(|change| change.text.clone()).collect(),
+        snapshot: None,
+    }
+}
+
+/// Returns a node about which nothing can be asked, with the reason.
+pub fn no_node(name: &str, failure: &Failure) -> NodeAnswers {
+    let answered = Answered {
+        command: "kq doctor".to_owned(),
+        note: String::new(),
+        answer: Err(no_answer(failure)),
+    };
+    NodeAnswers {
+        name: name.to_owned(),
+        answers: [(names::DOCTOR.to_owned(), answered)].into(),
+        ..NodeAnswers::default()
+    }
+}
+
+fn no_answer(failure: &Failure) -> NoAnswer {
+    NoAnswer { reason: failure.reason(), hints: failure.hints().to_vec() }
+}
+
+fn title(snapshot: &Snapshot) -> Vec<(&'static str, String)> {
+    let mut title = Vec::new();
+    let object = snapshot.node.value();
+    title.extend(snapshot.kubelet_build().map(|version| ("kubelet", version.to_owned())));
+    if let Some(runtime) = snapshot.runtime.value() {
+        let version = &runtime.version;
+        title.push(("runtime", format!("{} {}", version.runtime_name, version.runtime_version)));
+    }
+    let capacity = |name: &str| {
+        let amount = object?.status.capacity.get(&ResourceName::from(name))?;
+        Some(amount.to_string())
+    };
+    title.extend(capacity("cpu").map(|cpus| ("CPUs", cpus)));
+    title.extend(capacity("memory").map(|memory| ("memory", memory)));
+    title.extend(snapshot.pods.value().map(|pods| ("pods", pods.pods.len().to_string())));
+    title
+}
+
+/// Quotes a word for a shell, where it needs it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+/// Returns flags as a shell reads them: `--snapshot FILE`.
+pub fn flags<'f>(flags: impl IntoIterator<Item = (&'f str, &'f str)>) -> String {
+    let one = |(flag, value): (&str, &str)| format!(" {flag} {}", quoted(value));
+    flags.into_iter().map(one).collect()
+}
+
+struct Report<'a> {
+    gathered: &'a GatheredTree,
+    options: &'a ReportOptions,
+}
+
+/// The document of an answer.
+type Asking = Result<Value, Failure>;
+
+fn document<A: Answer>(answer: &A) -> Asking {
+    to_value(&Document::of(answer)).map_err(Failure::missing)
+}
+
+impl Report<'_> {
+    /// Returns an answer with its command.
+    fn answered(&self, command: &str, answer: Asking) -> Answered {
+        let command = format!("kq {command}{}", self.options.flags);
+        Answered {
+            command,
+            note: String::new(),
+            answer: answer.map_err(|failure| no_answer(&failure)),
+        }
+    }
+
+    /// Returns the facts that a question needs.
+    fn facts(&self, needs: Needs) -> Snapshot {
+        let roots: Vec<CgroupPath> =
+            self.gathered.roots.iter().map(|(_, root)| root.clone()).collect();
+        let mut snapshot = self.gathered.snapshot.clone();
+        needs.restrict(&mut snapshot, &roots);
+        snapshot
+    }
+
+    fn tree(&self, needs: Needs) -> GatheredTree {
+        let snapshot = self.facts(needs);
+        let given = self.gathered.given.clone();
+        let notes = unknown_facts(&snapshot, given.is_some());
+        GatheredTree { snapshot, given, roots: self.gathered.roots.clone(), notes }
+    }
+
+    fn live(&self, needs: Needs) -> Result<LiveNode, Failure> {
+        let has_node_file = self.options.node.node_file.is_some();
+        LiveNode::of(
+            self.tree(Needs { has_node_file, ..needs }),
+            &self.options.node,
+            Loaded::default(),
+        )
+    }
+
+    fn kubelet(&self, needs: Needs) -> Result<KubeletNode, Failure> {
+        KubeletNode::describe(
+            self.facts(needs),
+            &self.options.kubelet,
+            needs.has(FactKey::KubeletConfig),
+        )
+    }
+
+    fn doctor(&self) -> Asking {
+        let compared = Compared::of(self.live(node_checks_needs())?, Selection::default());
+        let options = self.options;
+        let node_file = options.node.node_file.as_ref().map(|it| it.file.as_str());
+        document(&node_checks(&compared, &options.kubelet, node_file, options.is_stored)?)
+    }
+
+    fn usage(&self) -> Asking {
+        let snapshot = self.facts(Needs::NAMES.with(&[FactKey::CgroupTree, FactKey::CgroupUsage]));
+        let tree = cgroup_tree(&snapshot)?;
+        let roots = &self.gathered.roots;
+        check_kubepods(tree, roots)?;
+        let is_found = roots.iter().any(|(_, root)| tree.get(root).is_some());
+        let mut warnings = unknown_facts(&snapshot, is_found);
+        warnings.extend(tree.warnings());
+        let pods = snapshot.pods.value().into_iter().flat_map(|recorded| &recorded.pods);
+        let workloads = Workloads::of(pods.map(|loaded| &loaded.pod), snapshot.runtime.value());
+        document(&show(tree, roots, &workloads, &Selection::default(), warnings))
+    }
+
+    /// Divides the CPU time by the kernel's values, else by the planned ones.
+    fn shares(&self) -> Answered {
+        const COMMAND: &str = "cgroup shares";
+        let failed = |failure: &Failure| Answered {
+            answer: Err(no_answer(failure)),
+            ..self.answered(COMMAND, Ok(Value::Null))
+        };
+        let input = match self.live(Needs::PLAN) {
+            Ok(live) => PlanInput::of_live(live, Selection::default(), false),
+            Err(failure) => return failed(&failure),
+        };
+        let plan = match input.plan() {
+            Ok(plan) => plan,
+            Err(failure) => return failed(&failure),
+        };
+        let divided = |values| divided(&input, &plan, values);
+        let by_kernel = kernel(&input, &plan).and_then(divided);
+        let why = match &by_kernel {
+            Ok(shares) => shares
+                .items
+                .iter()
+                .find(|share| share.cpus.is_none())
+                .map(|it| it.limited_by.to_string()),
+            Err(failure) => Some(failure.reason()),
+        };
+        match (why, by_kernel) {
+            (None, by_kernel) => self.answered(COMMAND, by_kernel.and_then(|it| document(&it))),
+            (Some(why), _) => {
+                let planned = divided(Values::Planned).and_then(|it| document(&it));
+                let note = format!(
+                    "By the planned weights and quotas, as the kernel's do not give an answer: {why}"
+                );
+                Answered { note, ..self.answered(&format!("{COMMAND} --planned"), planned) }
+            }
+        }
+    }
+
+    fn gc(&self) -> Asking {
+        let node = self.kubelet(image_gc_needs(Trigger::Periodic))?;
+        document(&image_gc_plan(&node, &ImageGcOptions::new(Trigger::Periodic))?)
+    }
+
+    fn images(&self) -> Asking {
+        document(&image_list(&self.kubelet(image_list_needs())?)?)
+    }
+
+    fn disk(&self) -> Asking {
+        document(&image_disk(&self.kubelet(image_disk_needs())?))
+    }
+
+    fn devices(&self) -> Asking {
+        let node = self.kubelet(device_list_needs(Asked::Both))?;
+        document(&device_list(&node, Asked::Both, &Selection::default())?)
+    }
+
+    /// Plans the probes of all pods that have any.
+    fn probes(&self) -> Asking {
+        let node = self.kubelet(Needs { only_on_node: false, ..Needs::PROBE_PLAN })?;
+        let recorded = recorded_probes(&node)?;
+        let probed = recorded.pods.into_iter().filter(|(pod, _)| subjects(pod).next().is_some());
+        let address = |probed: &ProbedPod| match probed.pod.status.pod_ip.as_str() {
+            "" if probed.pod.spec.host_network => {
+                Err("it has the node's network, and so the node's IP".to_owned())
+            }
+            "" => Err("the pod's status does not have it".to_owned()),
+            ip => Ok((ip.to_owned(), probed.source.clone())),
+        };
+        let pods = prepare(&node, probed.collect(), address);
+        let probed = ProbedPods::new(node, pods, recorded.left_out, Purpose::Plan);
+        let targets = Targets::of_pods(probed, TIMEOUT, &ProbeSelection::default())?;
+        document(&targets.plan())
+    }
+
+    fn rank(&self, signal: Signal) -> Asking {
+        let options = EvictionOptions {
+            signal,
+            node_name: self.options.node_name.clone(),
+            stats_file: None,
+            is_stored: self.options.is_stored,
+        };
+        document(&eviction_rank(self.kubelet(eviction_needs(signal))?, &options)?)
+    }
+
+    fn about(&self) -> Result<AdmissionNode, Failure> {
+        let flags = Some("--checkpoint, --pod-resources");
+        Ok(AdmissionNode::with_flags(self.kubelet(Needs::DEVICES)?, Vec::new(), flags))
+    }
+
+    fn restart(&self) -> Asking {
+        document(&readmit_all(&self.about()?)?)
+    }
+
+    fn preempt(&self, pod: &CriticalPod) -> Asking {
+        let options = AdmissionOptions { is_static: pod.is_static, ..AdmissionOptions::default() };
+        let (about, mut pod) = options.pod_on(&pod.file, self.about()?)?;
+        pod.redact();
+        let detail = Detail { trace: Trace::Visits, ledger: true };
+        let planned = plan(&about, &pod, |others| sort(others, &[]), detail)?;
+        let Planned { admission, preemption, mut basis, .. } = planned;
+        basis.assume_all(random_order(&preemption, &[]));
+        document(&PodPreemption::new(preemption, admission, basis))
+    }
+
+    fn what_if(&self, change: &ReportChange) -> Asking {
+        let before = NodeState::of(self.tree(what_if_needs()), self.options.node.clone())?;
+        document(&what_if(&before, &change.changes, &change.files)?)
+    }
+}
+
+/// Returns the weights and quotas of the kernel, where it has the cgroups of pods.
+fn kernel<'t>(input: &'t PlanInput, plan: &Plan<'_>) -> Result<Values<'t>, Failure> {
+    let tree = input.cgroups()?;
+    if !plan.settings.cgroups_per_qos {
+        return Err(Failure::missing(anyhow!(
+            "pods have no cgroup of their own here (cgroupsPerQOS: false)"
+        )));
+    }
+    let root = plan.roots.first().map(|root| CgroupPath::new(&root.path));
+    match root.filter(|root| tree.value.get(root).is_none()) {
+        None => Ok(Values::Kernel(tree)),
+        Some(root) => Err(Failure::missing(anyhow!("there is no cgroup {}", root.as_str()))),
+    }
+}
+
+fn divided<'p>(
+    input: &PlanInput,
+    plan: &'p Plan<'p>,
+    values: Values<'p>,
+) -> Result<CpuShares<'p>, Failure> {
+    let capacity = input.node.capacity.get(&ResourceName::Cpu).and_then(Quantity::as_units);
+    let cpus = capacity.and_then(|cpus| u64::try_from(cpus).ok());
+    let cpus = cpus
+        .ok_or_else(|| Failure::missing(anyhow!("the number of the node's CPUs is not known")))?;
+    Ok(shares(plan, values, cpus, &[], input.basis(plan)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_for_a_shell() {
+        for (word, expected) in [
+            ("a/b-1.json", "a/b-1.json"),
+            ("a b", "'a b'"),
+            ("", "''"),
+            ("it's", "'it'\\''s'"),
+            ("$(x)", "'$(x)'"),
+        ] {
+            assert_eq!(quoted(word), expected);
+        }
+        assert_eq!(flags([("--snapshot", "a b"), ("--set", "x=1")]), " --snapshot 'a b' --set x=1");
+    }
+}
