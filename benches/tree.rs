@@ -10,8 +10,6 @@ mod fake;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use fake::{Class, FakeTree, cgroup_tree};
-use kq::edge::cgroup_tree::{TreeNeeds, read_tree};
-use kq::edge::host::read_host;
 use kq_cgroup::cpu::WeightFormula;
 use kq_cgroup::live::compare::Rounding;
 use kq_cgroup::live::diff::{Context, diff};
@@ -21,6 +19,8 @@ use kq_cgroup::live::set_by::Writers;
 use kq_cgroup::live::show::show;
 use kq_cgroup::live::show_view;
 use kq_cgroup::plan::{RuntimeFormula, plan};
+use kq_edge::cgroup_tree::{TreeNeeds, read_tree};
+use kq_edge::host::read_host;
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_layout::CgroupLayout;
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};

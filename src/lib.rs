@@ -59,5 +59,3 @@ pub use kq_k8s::quantity::Quantity;
 // What the binary, the tests and the benchmarks use besides. It changes from version to version.
 #[doc(hidden)]
 pub mod action;
-#[doc(hidden)]
-pub mod edge;

@@ -1,20 +1,20 @@
 //! Changes of cgroup files: the plan of a node, written step by step, and a stored rollback file, restored.
 
-use crate::edge::cgroup_files::KernelFiles;
-use crate::edge::clock::{now, pause};
-use crate::edge::input::read_input;
-use crate::edge::replace::create;
 use anyhow::{Context, anyhow};
 use kq_answer::{Basis, Failure};
 use kq_cgroup::files::{CgroupDriver, CgroupVersion};
 use kq_cgroup::live::apply::{
-    Caution, CgroupFiles, Outcome, ReportStep, Rollback, RollbackState, apply, check_all,
-    roll_back, rollback_states,
+    Caution, Outcome, ReportStep, Rollback, RollbackState, apply, check_all, roll_back,
+    rollback_states,
 };
 use kq_cgroup::live::compare::Rounding;
 use kq_cgroup::live::difference::is_incomplete;
 use kq_cgroup::live::repair::{Ground, Repair, Step, check, repair};
 use kq_core::question::cgroup::{Compared, LiveTree};
+use kq_edge::cgroup_files::KernelFiles;
+use kq_edge::clock::{now, pause};
+use kq_edge::input::read_input;
+use kq_edge::replace::create;
 use kq_facts::cgroup_file::CgroupFile;
 use kq_output::value::write_json;
 use std::path::{Path, PathBuf};
@@ -25,16 +25,6 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// The most comparisons of one answer.
 const COMPARISONS: usize = 4;
-
-impl CgroupFiles for KernelFiles {
-    fn read(&self, cgroup: &str, file: &str) -> Result<Option<String>, String> {
-        self.read_if_there(cgroup, file)
-    }
-
-    fn write(&self, cgroup: &str, file: &str, text: &str) -> Result<(), String> {
-        Self::write(self, cgroup, file, text)
-    }
-}
 
 /// Gathers and compares until all drift was also drift in the comparison before, with the same containers. Values that
 /// still differ after the last comparison are changing. `compare` gets true for each comparison but the first.

@@ -1,8 +1,5 @@
 //! Evicts the pods that the kubelet would kill for a critical pod, one after the other, until that pod fits.
 
-use crate::edge::api_server::ApiServer;
-use crate::edge::clock::steady;
-use crate::edge::interrupt::Interrupts;
 use crate::node::admission::{AdmissionOptions, replan};
 use crate::node::api_server;
 use anyhow::anyhow;
@@ -13,6 +10,9 @@ use kq_admission::preemption::apply::{
 };
 use kq_answer::{Failure, Missing, MissingFact};
 use kq_core::question::admission::{Detail, PreemptionPlan, plan_removals};
+use kq_edge::api_server::ApiServer;
+use kq_edge::clock::steady;
+use kq_edge::interrupt::Interrupts;
 use kq_facts::pod_selector::is_file;
 use kq_facts::snapshot::Snapshot;
 use kq_k8s::pod::Pod;

@@ -2,15 +2,15 @@
 
 use super::source_order::{self, NodeInQuestion, config_sources};
 use super::spec::NodeSpec;
-use crate::edge::host::LIMIT;
-use crate::edge::kubelet_api::{
+use kq_answer::origin::Origin;
+use kq_edge::host::LIMIT;
+use kq_edge::kubelet_api::{
     Credentials, HttpError, KubeletApi, RunningKubelet, ServerTrust, hint, is_other_certificate,
     own_certificates,
 };
-use crate::edge::kubelet_files::read_kubelet_config_beneath;
-use crate::edge::kubelet_process::StoppedKubelet;
-use crate::edge::trust::read_trusted;
-use kq_answer::origin::Origin;
+use kq_edge::kubelet_files::read_kubelet_config_beneath;
+use kq_edge::kubelet_process::StoppedKubelet;
+use kq_edge::trust::read_trusted;
 use kq_facts::describe::ConfigSource;
 use kq_facts::kubelet_config::Source;
 use kq_facts::kubelet_endpoint::{

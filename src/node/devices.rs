@@ -1,10 +1,10 @@
 //! The devices of plugins: the kubelet's checkpoint, and its pod-resources API.
 
 use super::readers::Below;
-use crate::edge::host::ReadError;
-use crate::edge::input::{InputError, read_input_within};
-use crate::edge::pod_resources::{BELOW_ROOT, read_pod_resources};
-use crate::edge::trust::{NamedBy, list_trusted, read_trusted};
+use kq_edge::host::ReadError;
+use kq_edge::input::{InputError, read_input_within};
+use kq_edge::pod_resources::{BELOW_ROOT, read_pod_resources};
+use kq_edge::trust::{NamedBy, list_trusted, read_trusted};
 use kq_facts::checkpoint::LARGEST;
 use kq_facts::devices::{CHECKPOINT_NAME, CheckpointFact, PLUGIN_FOLDER, no_folder};
 use kq_facts::lookup::Lookup;

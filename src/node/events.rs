@@ -1,7 +1,7 @@
 //! The events about the pods of the node, from the API server that also listed the pods.
 
-use crate::edge::api_server::ApiServer;
-use crate::edge::clock::steady;
+use kq_edge::api_server::ApiServer;
+use kq_edge::clock::steady;
 use kq_facts::events::{PodEvent, read_events};
 use kq_facts::kept_events::{is_of_node, kept};
 use kq_facts::lookup::{FailedSource, Lookup};

@@ -1,7 +1,7 @@
 //! The folders that the kubelet and its runtime fill: their paths, file systems and usage.
 
 use super::config::KubeletConfig;
-use crate::edge::host::{read_filesystem, read_usage};
+use kq_edge::host::{read_filesystem, read_usage};
 use kq_facts::fact_key::FactKey;
 use kq_facts::filesystems::{Filesystem, FolderRole, NodeFolder};
 use kq_facts::host::HostFacts;

@@ -1,8 +1,8 @@
 //! Devices from a file, in place of the node's.
 
-use crate::edge::input::read_input;
 use anyhow::anyhow;
 use kq_answer::Failure;
+use kq_edge::input::read_input;
 use kq_facts::input_name::shown;
 use kq_k8s::yaml;
 use kq_managers::reconstruct::DeviceOverride;

@@ -1,11 +1,11 @@
 //! A Node object from a file. An object of another node is rejected.
 
 use super::{NodeSpec, is_of_this_machine};
-use crate::edge::kubelet_files::{KubeletFileError, read_node_object};
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_answer::warning::Warning;
 use kq_core::question::cgroup::FiledNode;
+use kq_edge::kubelet_files::{KubeletFileError, read_node_object};
 use kq_facts::input_name::shown;
 use kq_facts::lookup::Lookup;
 use kq_facts::needs::Needs;

@@ -4,11 +4,11 @@
 use super::gather::gather;
 use super::pods::of_files;
 use super::spec::NodeSpec;
-use crate::edge::api_server::{ApiError, ApiServer};
-use crate::edge::clock::after_now;
-use crate::edge::input::{read_input, read_input_within};
 use anyhow::anyhow;
 use kq_answer::{Basis, Failure, Missing, MissingFact, WarningCode};
+use kq_edge::api_server::{ApiError, ApiServer};
+use kq_edge::clock::after_now;
+use kq_edge::input::{read_input, read_input_within};
 use kq_facts::events::{PodEvent, read_events};
 use kq_facts::fact_key::FactKey;
 use kq_facts::input_name::shown;

@@ -4,12 +4,12 @@ use super::config::{KubeletConfig, KubeletServer};
 use super::events;
 use super::source_order::{NodeInQuestion, NodeSource, SourceFlags, node_sources, pod_sources};
 use super::spec::NodeSpec;
-use crate::edge::api_server::{ApiError, ApiServer, KubeconfigPlace, connect};
-use crate::edge::clock::{steady, within};
-use crate::edge::host::{LIMIT, ReadError, read_static_manifests};
-use crate::edge::input::read_input;
-use crate::edge::trust::read_trusted;
 use kq_answer::Failure;
+use kq_edge::api_server::{ApiServer, KubeconfigPlace, connect};
+use kq_edge::clock::{steady, within};
+use kq_edge::host::{LIMIT, ReadError, read_static_manifests};
+use kq_edge::input::read_input;
+use kq_edge::trust::read_trusted;
 use kq_facts::distribution::{Place, rows};
 use kq_facts::events::PodEvent;
 use kq_facts::fact_key::FactKey;
@@ -213,18 +213,6 @@ pub fn api_server(spec: &NodeSpec, snapshot: &Snapshot) -> Result<ApiServer, Fai
         }
     }
     by(last).map_err(Failure::from)
-}
-
-impl From<ApiError> for Failure {
-    /// A name that cannot exist is a mistake; any other error is a missing fact.
-    fn from(error: ApiError) -> Self {
-        let hint = error.hint();
-        let failure = match error {
-            ApiError::NodeName { .. } | ApiError::PodName { .. } => Self::usage(error),
-            _ => Self::missing(error),
-        };
-        hint.into_iter().fold(failure, Self::hint)
-    }
 }
 
 impl PodsQuestion<'_> {

@@ -3,10 +3,10 @@
 use super::config::KubeletConfig;
 use super::source_order::NodeInQuestion;
 use super::spec::NodeSpec;
-use crate::edge::cri::{CriError, RuntimeNeeds, read_runtime};
-use crate::edge::host::{LIMIT, ReadError, read_beneath};
-use crate::edge::trust::{NamedBy, read_trusted};
 use kq_answer::Failure;
+use kq_edge::cri::{CriError, RuntimeNeeds, read_runtime};
+use kq_edge::host::{LIMIT, ReadError, read_beneath};
+use kq_edge::trust::{NamedBy, read_trusted};
 use kq_facts::lookup::{FailedSource, Lookup, Sourced};
 use kq_facts::runtime::RuntimeFacts;
 use kq_facts::runtime_endpoint::{CRICTL_CONFIG, CrictlConfig, EndpointHints, endpoints};

@@ -1,11 +1,11 @@
 //! The node and the sources of facts about it: plain data, which the binary makes from flags.
 
 use super::source_order::{NodeFlags, NodeInQuestion, RootFolder, SourceFlags};
-use crate::edge::api_server::{ApiError, ApiServer, KubeconfigPlace, connect};
-use crate::edge::host::is_running;
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_cgroup::live::place::kubelet_roots;
+use kq_edge::api_server::{ApiError, ApiServer, KubeconfigPlace, connect};
+use kq_edge::host::is_running;
 use kq_facts::cgroup_tree::CgroupPath;
 use kq_facts::input_name::shown;
 use kq_facts::live::kubelet_root;

@@ -3,9 +3,9 @@
 use super::config::{KubeletConfig, KubeletServer};
 use super::source_order::NodeInQuestion;
 use super::spec::NodeSpec;
-use crate::edge::input::read_input;
 use anyhow::anyhow;
 use kq_answer::Failure;
+use kq_edge::input::read_input;
 use kq_facts::input_name::shown;
 use kq_facts::kubelet_process::KubeletProcess;
 use kq_facts::lookup::{FailedSource, Lookup, Sourced};

@@ -5,10 +5,10 @@
 //! takes precedence over them, is another fact.
 
 use super::config::KubeletServer;
-use crate::edge::host::LIMIT;
-use crate::edge::package_version::package_version;
-use crate::edge::program_version::program_version;
-use crate::edge::trust::{TrustedProgram, read_trusted};
+use kq_edge::host::LIMIT;
+use kq_edge::package_version::package_version;
+use kq_edge::program_version::program_version;
+use kq_edge::trust::{TrustedProgram, read_trusted};
 use kq_facts::kubelet_process::{KubeletProcess, Program};
 use kq_facts::lookup::{FailedSource, Lookup, Sourced};
 use kq_k8s::version::KubeletVersion;

@@ -2,11 +2,11 @@
 
 use crate::cli::folder_with;
 use crate::edges::versions::rows;
-use kq::edge::kubelet_files::read_config_on_disk;
 use kq_core::kubelet_start::{
     ConfigContent, ConfigText, Exit, Machine, Stage, StartExamination, StartFacts, StartWarning,
     examine,
 };
+use kq_edge::kubelet_files::read_config_on_disk;
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::config_on_disk::ConfigOnDisk;
 use kq_facts::host::Text;

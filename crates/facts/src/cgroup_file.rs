@@ -354,6 +354,23 @@ pub fn v1_controllers() -> BTreeSet<&'static str> {
     ROWS.iter().filter(is_read).filter_map(|row| row.v1.map(|_| row.controller)).collect()
 }
 
+/// The kernel's files, for those who change them.
+pub trait CgroupFiles {
+    /// Returns the text of a file without its line end; `None`: it is not there, or not any more.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason, in words.
+    fn read(&self, cgroup: &str, file: &str) -> Result<Option<String>, String>;
+
+    /// Writes a text to a file.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason, in words.
+    fn write(&self, cgroup: &str, file: &str, text: &str) -> Result<(), String>;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

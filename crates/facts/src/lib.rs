@@ -45,6 +45,7 @@ pub mod pod_resources;
 pub mod pod_selector;
 pub mod pod_traces;
 pub mod read_error;
+pub mod recording;
 pub mod redaction;
 pub mod report_page;
 pub mod resize;

@@ -41,12 +41,12 @@ pub enum Answer {
 #[cfg(cri)]
 mod client {
     use super::{Answer, Request};
-    use crate::edge::device_plugin::folder::{check_length, resolve};
-    use crate::edge::device_plugin::{ControlError, MAX_CONTROL_BYTES, send_request};
-    use crate::edge::input::read_input;
     use anyhow::anyhow;
     use kq_answer::Failure;
     use kq_core::question::devices::topology::refuse_twice;
+    use kq_edge::device_plugin::folder::{check_length, resolve};
+    use kq_edge::device_plugin::{ControlError, MAX_CONTROL_BYTES, send_request};
+    use kq_edge::input::read_input;
     use kq_facts::input_name::shown;
     use kq_k8s::manifest::load;
     use kq_managers::fake_kubelet::{DeviceAllocation, TopologyConfig};

@@ -1,11 +1,11 @@
 //! Plugins that are called for their preferred devices (`GetPreferredAllocation`) while a plan is computed.
 
 use super::plugins::{InspectOptions, Inspected, inspect_folder, no_sockets};
-use crate::edge::device_plugin::address::SocketAddress;
-use crate::edge::device_plugin::{ask_options, ask_preferred};
 use anyhow::{Context, anyhow};
 use kq_answer::{Basis, Failure, Missing, MissingFact};
 use kq_core::question::devices::plan::PlanPlugins;
+use kq_edge::device_plugin::address::SocketAddress;
+use kq_edge::device_plugin::{ask_options, ask_preferred};
 use kq_facts::checkpoint::device::DeviceSet;
 use kq_managers::manager::{Allocated, ManagerState, PluginOptions, Plugins};
 use kq_managers::plugins::SocketKind;

@@ -2,14 +2,14 @@
 //!
 //! The kubelet is checked before the question, after it, right before the file is replaced, and after that.
 
-use crate::edge::checkpoint_file::{CheckpointFile, CheckpointFileError, identity};
-use crate::edge::clock::now;
-use crate::edge::device_plugin::folder::KUBELET_SOCKET;
-use crate::edge::host::{ReadError, host_root};
-use crate::edge::kubelet_process::{FindKubeletError, Suspect, suspects};
 use crate::node::check_live;
 use anyhow::anyhow;
 use kq_answer::{Failure, Warning, WarningCode};
+use kq_edge::checkpoint_file::{CheckpointFile, CheckpointFileError, identity};
+use kq_edge::clock::now;
+use kq_edge::device_plugin::folder::KUBELET_SOCKET;
+use kq_edge::host::{ReadError, host_root};
+use kq_edge::kubelet_process::{FindKubeletError, Suspect, suspects};
 use kq_facts::checkpoint::device::DeviceCheckpoint;
 use kq_facts::devices::PLUGIN_FOLDER;
 use kq_facts::distribution::{Place, rows};

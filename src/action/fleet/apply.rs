@@ -3,12 +3,12 @@
 use super::member::{Reading, Wanted};
 use super::plan::FleetNode;
 use super::run::{FleetRun, attempt, each};
-use crate::edge::line_file::LineFile;
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_core::fleet::{
     ApplyEvent, ApplyRecord, ChangeState, ChangedNode, FleetApply, NoAnswer, NodeCommand,
 };
+use kq_edge::line_file::LineFile;
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::path::Path;

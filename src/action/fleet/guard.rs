@@ -5,10 +5,6 @@
 //! the run. The process uses the credentials of the run and no other rights, and ends after a bounded number of attempts.
 
 use super::run::each;
-use crate::edge::api_server::ApiServer;
-use crate::edge::clock::{moment, pause};
-use crate::edge::interrupt::Interrupts;
-use crate::edge::own_program::{GuardProcess, own_session};
 use crate::node::NodeSpec;
 use anyhow::anyhow;
 use kq_answer::Failure;
@@ -16,6 +12,10 @@ use kq_core::fleet::{
     FleetPod, MANAGED_BY, MANAGED_BY_LABEL, NoAnswer, OpenPod, OpenPods, PodStep, fleet_pods,
     uid_with_secret,
 };
+use kq_edge::api_server::ApiServer;
+use kq_edge::clock::{moment, pause};
+use kq_edge::interrupt::Interrupts;
+use kq_edge::own_program::{GuardProcess, own_session};
 use kq_facts::timestamp::Timestamp;
 use std::convert::Infallible;
 use std::ffi::OsString;

@@ -6,15 +6,13 @@
 
 use super::MAX_ANSWER_BYTES;
 use super::snapshots::{gathered, no_answer};
-use crate::edge::memory::received;
-use crate::edge::own_program::{
-    Ended, OwnProgramError, own_input, run_apart, run_own, run_own_with,
-};
-use crate::edge::snapshot_file::{read_snapshot, write_snapshot};
 use crate::node::NodeSpec;
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_core::fleet::{ChangedNode, NoAnswer, Packed, Reply, error_of_kq};
+use kq_edge::memory::received;
+use kq_edge::own_program::{Ended, OwnProgramError, own_input, run_apart, run_own, run_own_with};
+use kq_edge::snapshot_file::{read_snapshot, write_snapshot};
 use kq_facts::snapshot::Snapshot;
 use kq_k8s::label_selector::LabelSelector;
 use kq_output::json_path::Template;

@@ -2,12 +2,12 @@
 
 use super::guard::{GuardOptions, outlived};
 use super::run::{FleetEvent, FleetRun};
-use crate::edge::api_server::ApiServer;
-use crate::edge::clock::moment;
 use crate::node::NodeSpec;
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_core::fleet::{NodeCommand, PodSettings};
+use kq_edge::api_server::ApiServer;
+use kq_edge::clock::moment;
 use kq_facts::node_list::{ListedNode, read_node_list};
 use kq_k8s::label_selector::LabelSelector;
 use kq_k8s::nearest::nearest;

@@ -2,12 +2,12 @@
 
 use super::member::{Member, Permits, Reading, Source, Wanted};
 use super::run::{ANSWERS, each};
-use crate::edge::api_server::ApiServer;
-use crate::edge::own_program::OwnProgramError;
-use crate::edge::snapshot_file::{NodeFile, node_files};
 use crate::node::gather_from;
 use kq_answer::Failure;
 use kq_core::fleet::{NoAnswer, NodeOutcome, Packed, Reply};
+use kq_edge::api_server::ApiServer;
+use kq_edge::own_program::OwnProgramError;
+use kq_edge::snapshot_file::{NodeFile, node_files};
 use kq_k8s::duration::GoDuration;
 use kq_k8s::label_selector::LabelSelector;
 use kq_output::value::json_line;

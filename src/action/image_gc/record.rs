@@ -1,9 +1,9 @@
 //! Records the times at which images were found and used, as the kubelet does in its memory.
 
-use crate::edge::clock::{now, pause};
-use crate::edge::cri::{CriSession, RuntimeNeeds, StatusNeeds};
-use crate::edge::image_records::{RecordFile, RecordFileError};
 use kq_answer::Failure;
+use kq_edge::clock::{now, pause};
+use kq_edge::cri::{CriSession, RuntimeNeeds, StatusNeeds};
+use kq_edge::image_records::{RecordFile, RecordFileError};
 use kq_facts::image_records::{DEFAULT_PATH, ImageRecords};
 use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::runtime::{Image, RuntimeFacts};

@@ -1,8 +1,8 @@
 //! Removes images, containers and sandboxes through the container runtime of the node.
 
-use crate::edge::cri::{CriSession, RuntimeNeeds, StatusNeeds};
-use crate::edge::host::read_filesystem;
 use kq_answer::Failure;
+use kq_edge::cri::{CriSession, RuntimeNeeds, StatusNeeds};
+use kq_edge::host::read_filesystem;
 use kq_facts::filesystems::FolderRole;
 use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::runtime::{ContainerState, ContainerStatus};

@@ -1,10 +1,10 @@
 //! Runs the kubelet's loop of image garbage collection.
 
 use super::apply::{self, RemovalOptions, UNKNOWN_USAGE, USAGE_HINT, prepare};
-use crate::edge::clock::{now, pause};
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_core::question::image_gc::ImageGcOptions;
+use kq_edge::clock::{now, pause};
 use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::timestamp::Timestamp;
 use kq_image_gc::loops::{GcLoop, Outcome, Pass};

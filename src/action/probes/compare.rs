@@ -1,10 +1,10 @@
 //! Sends the same probe in several ways, and explains the differences.
 
 use super::gather::sending;
-use crate::edge::cri::CriSession;
-use crate::edge::probe::run::{Network, run_probes};
 use kq_answer::{Failure, Worded};
 use kq_core::question::probes::{Place, Targets};
+use kq_edge::cri::CriSession;
+use kq_edge::probe::run::{Network, run_probes};
 use kq_probe::compare::{Compared, Trial, Way, differences};
 use kq_probe::report::{Comparison, ProbeRun};
 use kq_probe::subject::HandlerKind;

@@ -1,7 +1,7 @@
 //! The state of the probed containers, polled from the runtime during repeated probes.
 
-use crate::edge::clock::steady;
-use crate::edge::cri::{CriSession, RuntimeNeeds};
+use kq_edge::clock::steady;
+use kq_edge::cri::{CriSession, RuntimeNeeds};
 use kq_facts::runtime::{Container, ContainerState, Sandbox};
 use kq_probe::Status;
 use std::collections::BTreeMap;

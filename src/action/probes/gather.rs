@@ -1,16 +1,16 @@
 //! Gathers the pods whose probes are sent, planned or checked, with their IPs, containers and sandboxes; prepares the chosen
 //! probes, and runs each of them once.
 
-use crate::edge::clock::moment;
-use crate::edge::cri::CriSession;
-use crate::edge::input::read_input;
-use crate::edge::probe::run::run_probes;
 use anyhow::anyhow;
 use kq_answer::{Failure, WarningCode};
 use kq_core::question::probes::{
     NOT_QUERIED, ProbeSelection, ProbedPod, ProbedPods, Purpose, RecordedProbes, Targets, fill_in,
     named, pod_of_container, prepare, recorded_probes,
 };
+use kq_edge::clock::moment;
+use kq_edge::cri::CriSession;
+use kq_edge::input::read_input;
+use kq_edge::probe::run::run_probes;
 use kq_facts::input_name::shown;
 use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::needs::Needs;

@@ -2,11 +2,11 @@
 
 use super::container_poller::{ContainerObservation, ContainerPoller};
 use super::gather::sending;
-use crate::edge::clock::{moment, pause, steady};
-use crate::edge::probe::run::run_probes;
 use anyhow::anyhow;
 use kq_answer::{Basis, Failure};
 use kq_core::question::probes::{Place, Seen, Targets};
+use kq_edge::clock::{moment, pause, steady};
+use kq_edge::probe::run::run_probes;
 use kq_facts::timestamp::Timestamp;
 use kq_facts::workloads::effective_uid;
 use kq_k8s::duration::GoDuration;

@@ -3,12 +3,12 @@
 //! A live node is read again and again. The counters of its cgroups are read at each refresh; everything else, which other
 //! programs must be asked for, every ten seconds, for another panel, and when a cgroup without a name appears.
 
-use crate::edge::clock::steady;
-use crate::edge::recording_file::{RecordingReader, RecordingWriter};
 use kq_answer::Failure;
 use kq_cgroup::live::place::{LiveOwner, Part, kubelet_roots, live_cgroups};
 use kq_core::question::top::{counter_needs, page_needs, panel_needs, recording_needs};
 use kq_core::top::Panel;
+use kq_edge::clock::steady;
+use kq_edge::recording_file::{RecordingReader, RecordingWriter};
 use kq_facts::fact_key::FactSet;
 use kq_facts::live::kubelet_root;
 use kq_facts::needs::Needs;

@@ -1,11 +1,11 @@
 //! Exit codes, which are an interface, and messages, which name the way out.
 
 use crate::{progress, top, write};
-use kq::edge::{memory, watchdog};
 pub use kq_answer::Failure;
 use kq_answer::FailureKind;
 use kq_answer::origin::Origin;
 use kq_answer::{Assumption, Basis};
+use kq_edge::{memory, watchdog};
 use kq_facts::limits;
 use kq_output::screen::Tone;
 use kq_output::terminal::{brief, plain, show};

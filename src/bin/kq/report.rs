@@ -11,13 +11,13 @@ use anyhow::anyhow;
 use kq::action::report::{
     CriticalPod, ReportChange, ReportOptions, flags, no_node, node_answers, report_needs,
 };
-use kq::edge::memory::received;
-use kq::edge::own_program::{OwnProgramError, run_own};
-use kq::edge::replace::store;
-use kq::edge::snapshot_file::{self, node_files, pack};
 use kq::node::NodeFile;
 use kq_core::fleet::error_of_kq;
 use kq_core::what_if::parse;
+use kq_edge::memory::received;
+use kq_edge::own_program::{OwnProgramError, run_own};
+use kq_edge::replace::store;
+use kq_edge::snapshot_file::{self, node_files, pack};
 use kq_output::credentials::redact;
 use kq_output::value::json_line;
 use kq_report::{NodeAnswers, Page, PagePart};

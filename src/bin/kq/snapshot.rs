@@ -7,7 +7,7 @@ use crate::source_args::{SourceArgs, gather};
 use crate::version_args::VersionArgs;
 use crate::write;
 use anyhow::anyhow;
-use kq::edge::snapshot_file::write_snapshot;
+use kq_edge::snapshot_file::write_snapshot;
 use kq_facts::kubelet_node::GivenConfig;
 use kq_facts::live::{has_node, missing_of_snapshot};
 use kq_facts::lookup::Lookup;

@@ -4,8 +4,8 @@ use crate::exit::{Code, Failure, note, tell};
 use crate::output_format::{OutputFormat, formats};
 use crate::source_args::SourceArgs;
 use crate::version_args::VersionArgs;
-use kq::edge::no_live_node;
 use kq_core::question::version::{client_version, table, versions, versions_needs};
+use kq_edge::no_live_node;
 use kq_facts::kubelet_node::KubeletOptions;
 use kq_facts::snapshot::Snapshot;
 

@@ -2,13 +2,13 @@
 
 use super::AdmissionOptions;
 use super::cluster_nodes::Cluster;
-use crate::edge::api_server::{ApiError, ApiServer};
-use crate::edge::clock::now;
 use anyhow::anyhow;
 use kq_admission::preemption::{ClusterPreemption, NodeAnswer, NodeStanding, why_critical};
 use kq_answer::{Assumption, Basis, Failure, WarningCode};
 use kq_core::question::admission::{AdmissionNode, Detail, Planned, plan, sort};
 use kq_core::question::kubelet_pods::as_of_kubelet;
+use kq_edge::api_server::{ApiError, ApiServer};
+use kq_edge::clock::now;
 use kq_facts::kubelet_node::{KubeletNode, KubeletOptions};
 use kq_facts::lookup::{Lookup, Sourced};
 use kq_facts::node_list::ListedNode;

@@ -1,11 +1,11 @@
 //! The nodes of a cluster and their pods, read from files or else from the API server.
 
 use super::AdmissionOptions;
-use crate::edge::api_server::ApiServer;
-use crate::edge::kubelet_files::read_node_list_file;
 use crate::node::{of_file, of_files};
 use anyhow::anyhow;
 use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode};
+use kq_edge::api_server::ApiServer;
+use kq_edge::kubelet_files::read_node_list_file;
 use kq_facts::input_name::shown;
 use kq_facts::lookup::Sourced;
 use kq_facts::node_list::{ListedNode, read_node_list};

@@ -1,11 +1,11 @@
 //! The pod of the question, as the kubelet gets it.
 
 use super::AdmissionOptions;
-use crate::edge::input::read_input;
 use anyhow::anyhow;
 use kq_admission::qualified;
 use kq_answer::{Assumption, Basis, Failure, Warning, WarningCode};
 use kq_core::question::admission::AdmissionNode;
+use kq_edge::input::read_input;
 use kq_facts::input_name::shown;
 use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::pod_selector::{PodSelector, nearest_pod};

@@ -3,7 +3,7 @@
 #![no_main]
 
 use kq_facts::snapshot::Snapshot;
-use kq_core::top::{SnapshotSequence, entry};
+use kq_facts::recording::{SnapshotSequence, entry};
 use serde_json::Value;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

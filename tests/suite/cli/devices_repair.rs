@@ -1,7 +1,7 @@
 //! `kq devices repair`: on real files, with a kubelet that is stopped and one that is not.
 
 use crate::edges::cri::fake::{Answers, Server};
-use kq::edge::cri::v1;
+use kq_edge::cri::v1;
 use kq_facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry};
 use serde_json::Value;
 use std::fs;

@@ -4,7 +4,7 @@ use super::{folder_with, kq};
 use crate::edges::device_plugin::sample_plugin::{
     Behaviour, Plugin, device, register, registration,
 };
-use kq::edge::device_plugin::v1beta1::{Device, DevicePluginOptions, RegisterRequest};
+use kq_edge::device_plugin::v1beta1::{Device, DevicePluginOptions, RegisterRequest};
 use kq_facts::checkpoint::device::DeviceCheckpoint;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;

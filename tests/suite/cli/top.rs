@@ -2,9 +2,9 @@
 
 use super::fake_node::FakeNode;
 use super::{kq, matches, repository};
-use kq::edge::snapshot_file::read_snapshot;
 use kq_core::question::top::{PlannedShares, TopOptions, frame};
 use kq_core::top::{Body, Frame, Key, Panel, State, Trends, draw};
+use kq_edge::snapshot_file::read_snapshot;
 use kq_facts::timestamp::Timestamp;
 use kq_output::units;
 use ratatui_core::buffer::Buffer;

@@ -2,9 +2,9 @@
 
 use super::fake_tree::{FakeTree, cgroup_tree};
 use super::own_cgroups::OwnCgroups;
-use kq::edge::cgroup_files::KernelFiles;
-use kq::edge::cgroup_tree::{TreeNeeds, read_tree};
-use kq::edge::host::read_host;
+use kq_edge::cgroup_files::KernelFiles;
+use kq_edge::cgroup_tree::{TreeNeeds, read_tree};
+use kq_edge::host::read_host;
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::cgroup_tree::CgroupPath;
 use std::fs;

@@ -2,8 +2,8 @@
 //! a kernel puts there.
 
 use super::fake_tree::{Class, FakeTree, cgroup_tree};
-use kq::edge::cgroup_tree::{TreeNeeds, read_tree};
-use kq::edge::host::read_host;
+use kq_edge::cgroup_tree::{TreeNeeds, read_tree};
+use kq_edge::host::read_host;
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_layout::CgroupLayout;
 use kq_facts::cgroup_mode::CgroupVersion;

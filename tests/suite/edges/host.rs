@@ -1,10 +1,10 @@
 //! The host's files and processes: this machine's, and those of nodes that are made up and broken.
 
-use kq::edge::host::{
+use kq_edge::host::{
     LIMIT, ReadError, list_beneath, read_beneath, read_host, read_state_files,
     read_static_manifests,
 };
-use kq::edge::kubelet_process::find_kubelet;
+use kq_edge::kubelet_process::find_kubelet;
 use kq_facts::host::{FILES, HostFacts, Text};
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,6 +1,6 @@
 //! Folders of the host are counted as du and statfs count them, with what mounts hide.
 
-use kq::edge::host::{read_filesystem, read_usage};
+use kq_edge::host::{read_filesystem, read_usage};
 use kq_facts::filesystems::HiddenFolder;
 use kq_facts::mounts::Mounts;
 use std::fs;

@@ -1,8 +1,8 @@
 //! The file of records of images: whole at every instant, never two writers at once, and nothing that
 //! kq did not write is overwritten.
 
-use kq::edge::image_records::{RecordFile, RecordFileError, read_records};
-use kq::edge::trust::NamedBy;
+use kq_edge::image_records::{RecordFile, RecordFileError, read_records};
+use kq_edge::trust::NamedBy;
 use kq_facts::image_records::ImageRecords;
 use kq_facts::runtime::Image;
 use kq_facts::timestamp::Timestamp;

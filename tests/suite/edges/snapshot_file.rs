@@ -1,7 +1,7 @@
 //! Snapshots in files: what is written comes back, what is broken is refused, and nobody ever sees a
 //! half of one.
 
-use kq::edge::snapshot_file::{
+use kq_edge::snapshot_file::{
     SnapshotFileError, read_snapshot, read_snapshot_within, write_snapshot,
 };
 use kq_facts::lookup::Lookup;

@@ -1,9 +1,9 @@
 //! The kubelet's own records: its requests to the runtime, and the amounts that it left for pods.
 
 use super::{json, recorded};
-use kq::edge::kubelet_files::{read_kubelet_config, read_node_object};
 use kq_cgroup::container::{RuntimeResources, container_cgroups, sandbox_resources};
 use kq_cgroup::settings::CgroupSettings;
+use kq_edge::kubelet_files::{read_kubelet_config, read_node_object};
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::describe::{NodeSources, describe};
 use kq_facts::node::Node;

@@ -1,8 +1,8 @@
 //! The runtime's answers about running pods: their containers, and the requests for them.
 
 use super::Running;
-use kq::edge::cri::{RuntimeNeeds, read_runtime};
-use kq::edge::trust::NamedBy;
+use kq_edge::cri::{RuntimeNeeds, read_runtime};
+use kq_edge::trust::NamedBy;
 use kq_facts::cgroup_mode::CgroupDriver;
 use std::collections::BTreeSet;
 use std::path::Path;

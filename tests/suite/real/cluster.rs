@@ -7,7 +7,7 @@ use super::cgroups::Hierarchies;
 use super::{is_guest, leave_out, node};
 use crate::cli::{Ran, kq, repository};
 use crate::edges::device_plugin::sample_plugin::{Behaviour, Plugin, device};
-use kq::edge::device_plugin::v1beta1::DevicePluginOptions;
+use kq_edge::device_plugin::v1beta1::DevicePluginOptions;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

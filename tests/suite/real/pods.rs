@@ -1,9 +1,9 @@
 //! Pods that run: the kubelet's part, played with kq's own plan.
 
 use super::node::Node;
-use kq::edge::cri::v1;
 use kq_cgroup::container::{ContainerKind, RuntimeResources, container_cgroups};
 use kq_cgroup::plan::{Owner, Plan, plan};
+use kq_edge::cri::v1;
 use kq_k8s::defaults::{apply_api_defaults, apply_priority};
 use kq_k8s::manifest::{LoadedPod, load};
 use kq_k8s::pod::Pod;

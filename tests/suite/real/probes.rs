@@ -2,10 +2,10 @@
 
 use super::{Running, is_guest, node, skip};
 use crate::cli::{Ran, kq};
-use kq::edge::cri::v1;
-use kq::edge::cri::{CriSession, ExecRuntime};
-use kq::edge::probe::dial::probe_tcp;
-use kq::edge::probe::run::{self, probe_exec};
+use kq_edge::cri::v1;
+use kq_edge::cri::{CriSession, ExecRuntime};
+use kq_edge::probe::dial::probe_tcp;
+use kq_edge::probe::run::{self, probe_exec};
 use kq_facts::runtime::ContainerState;
 use kq_probe::{Attempt, Cause, ExecRequest, ProbeResult, ProbeTimeout, TcpTarget};
 use serde_json::{Value, json};

@@ -3,10 +3,10 @@
 
 use super::asked::{the_reader_finds_every_container, the_runtime_was_asked_what_is_planned};
 use super::{Node, Runc, Running, is_guest, node, skip};
-use kq::edge::cri::v1::ListPodSandboxRequest;
 use kq_cgroup::cpu::WeightFormula;
 use kq_cgroup::files::CgroupVersion;
 use kq_cgroup::plan::{Owner, PlannedCgroup};
+use kq_edge::cri::v1::ListPodSandboxRequest;
 use std::collections::BTreeSet;
 
 /// A pod of each class, with values that are all different, and a request of one CPU: 1024 shares.

@@ -1,7 +1,7 @@
 //! gRPC health checks of servers of every kind on loopback.
 
 use super::probe_server::{Listener, fill_in, leave_out, whole_time};
-use kq::edge::probe::grpc::probe_grpc;
+use kq_edge::probe::grpc::probe_grpc;
 use kq_k8s::pod::GrpcAction;
 use kq_k8s::version::KubeletVersion;
 use kq_probe::{grpc_target, grpc_user_agent};

@@ -1,7 +1,7 @@
 //! TCP connections to listeners of every kind on loopback.
 
 use super::probe_server::{Listener, fill_in, leave_out, whole_time};
-use kq::edge::probe::dial::probe_tcp;
+use kq_edge::probe::dial::probe_tcp;
 use kq_k8s::pod::{ContainerPort, TcpSocketAction};
 use kq_probe::{Attempt, Cause, ProbeTimeout, tcp_target};
 use serde_json::{Value, json};

@@ -2,27 +2,11 @@
 
 use crate::live::compare::{KernelValue, Rounding, compare};
 use crate::live::repair::{Step, counted_in, lowers_below_usage};
+pub use kq_facts::cgroup_file::CgroupFiles;
 use kq_facts::snapshot::API_VERSION;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-
-/// The kernel's files, for those who change them.
-pub trait CgroupFiles {
-    /// Returns the text of a file without its line end; `None`: it is not there, or not any more.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the reason, in words.
-    fn read(&self, cgroup: &str, file: &str) -> Result<Option<String>, String>;
-
-    /// Writes a text to a file.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the reason, in words.
-    fn write(&self, cgroup: &str, file: &str, text: &str) -> Result<(), String>;
-}
 
 /// The progress of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

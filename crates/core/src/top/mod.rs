@@ -3,14 +3,12 @@
 
 mod draw;
 mod frame;
-mod recording;
 mod state;
 mod table;
 mod trend;
 
 pub use draw::draw;
 pub use frame::{Body, Counters, Frame, Panel, Row, Totals};
-pub use recording::{Entry, RecordingError, SnapshotSequence, entry};
 pub use state::{Action, Key, Page, State};
 pub use table::{Cells, HEADINGS, SortKey, cells, plain_lines};
 pub use trend::{Sample, Trends};

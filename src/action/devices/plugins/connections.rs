@@ -1,11 +1,11 @@
 //! The kernel's view of plugin sockets: listeners and connected processes.
 
-use crate::edge::device_plugin::address::{SocketAddress, SocketFolder};
-use crate::edge::device_plugin::folder::{CONTROL_SOCKET, Entry, KUBELET_SOCKET};
-use crate::edge::device_plugin::unix_sockets::{Diagnosis, FileId, diagnose, holders, table};
-use crate::edge::host::ReadError;
-use crate::edge::listener::listens;
 use kq_answer::{Basis, Warning, WarningCode};
+use kq_edge::device_plugin::address::{SocketAddress, SocketFolder};
+use kq_edge::device_plugin::folder::{CONTROL_SOCKET, Entry, KUBELET_SOCKET};
+use kq_edge::device_plugin::unix_sockets::{Diagnosis, FileId, diagnose, holders, table};
+use kq_edge::host::ReadError;
+use kq_edge::listener::listens;
 use kq_facts::unix_sockets::UnixSocket;
 use kq_managers::plugins::{Connections, Place, PluginSocket, Process, SocketKind};
 use std::collections::BTreeMap;

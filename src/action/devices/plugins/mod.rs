@@ -5,16 +5,16 @@
 mod connections;
 mod resources;
 
-use crate::edge::clock::{pause, steady};
-use crate::edge::device_plugin::address::{EndpointFolders, REGISTRY, SocketAddress, SocketFolder};
-use crate::edge::device_plugin::folder::{CHECKPOINT, Entry};
-use crate::edge::device_plugin::{PluginAnswer, PluginQuery, ask_all};
-use crate::edge::host::{ReadError, host_root, is_running};
-use crate::edge::kubelet_process::find_kubelet;
 use crate::node::check_live;
 use anyhow::anyhow;
 use connections::SocketTable;
 use kq_answer::{Failure, Warning, WarningCode};
+use kq_edge::clock::{pause, steady};
+use kq_edge::device_plugin::address::{EndpointFolders, REGISTRY, SocketAddress, SocketFolder};
+use kq_edge::device_plugin::folder::{CHECKPOINT, Entry};
+use kq_edge::device_plugin::{PluginAnswer, PluginQuery, ask_all};
+use kq_edge::host::{ReadError, host_root, is_running};
+use kq_edge::kubelet_process::find_kubelet;
 use kq_facts::devices::PLUGIN_FOLDER;
 use kq_facts::kubelet_process::DEFAULT_ROOT_DIR;
 use kq_facts::lookup::Lookup;

@@ -1,11 +1,11 @@
 //! Registered resources and their healthy devices, from the fake kubelet, the checkpoint and the pod-resources API.
 
-use crate::edge::device_plugin::address::SocketFolder;
-use crate::edge::device_plugin::folder::{BELOW_ROOT, CHECKPOINT};
-use crate::edge::host::ReadError;
-use crate::edge::pod_resources::{self, read_pod_resources};
-use crate::edge::trust::NamedBy;
 use kq_answer::{Warning, WarningCode};
+use kq_edge::device_plugin::address::SocketFolder;
+use kq_edge::device_plugin::folder::{BELOW_ROOT, CHECKPOINT};
+use kq_edge::host::ReadError;
+use kq_edge::pod_resources::{self, read_pod_resources};
+use kq_edge::trust::NamedBy;
 use kq_facts::checkpoint::device::DeviceCheckpoint;
 use kq_managers::plugins::{DevicePlugins, ResourceState};
 use std::collections::{BTreeMap, BTreeSet};

@@ -4,13 +4,13 @@ mod plugin_calls;
 mod requests;
 
 use super::control::{Answer, Request};
-use crate::edge::clock::moment;
-use crate::edge::device_plugin::folder::{FolderError, KUBELET_SOCKET, claim};
-use crate::edge::device_plugin::socket_registry::{REGISTERED, Registered, lock, remove_stale};
-use crate::edge::device_plugin::{Caller, Incoming, PluginClient, RegistrationServer, Timeouts};
-use crate::edge::host::host_root;
 use anyhow::{Context, anyhow};
 use kq_answer::Failure;
+use kq_edge::clock::moment;
+use kq_edge::device_plugin::folder::{FolderError, KUBELET_SOCKET, claim};
+use kq_edge::device_plugin::socket_registry::{REGISTERED, Registered, lock, remove_stale};
+use kq_edge::device_plugin::{Caller, Incoming, PluginClient, RegistrationServer, Timeouts};
+use kq_edge::host::host_root;
 use kq_k8s::duration::GoDuration;
 use kq_managers::fake_kubelet::{Event, Manager, Throttle, TimedEvent};
 use kq_managers::manager::{DIAL_PATIENCE, ManagerState};

@@ -2,13 +2,13 @@
 //! change. The loop continues during a call.
 
 use super::ServeLoop;
-use crate::edge::clock::{moment, steady};
-use crate::edge::device_plugin::folder::{CHECKPOINT, keep_beside, read_checkpoint};
-use crate::edge::device_plugin::socket_registry::Held;
-use crate::edge::device_plugin::{PluginClient, in_time};
-use crate::edge::host::ReadError;
 use anyhow::Context;
 use kq_answer::Failure;
+use kq_edge::clock::{moment, steady};
+use kq_edge::device_plugin::folder::{CHECKPOINT, keep_beside, read_checkpoint};
+use kq_edge::device_plugin::socket_registry::Held;
+use kq_edge::device_plugin::{PluginClient, in_time};
+use kq_edge::host::ReadError;
 use kq_facts::checkpoint::device::{
     ContainerAllocateResponse, DeviceCheckpoint, DeviceSet, Loaded, PodDevices,
 };

@@ -3,9 +3,9 @@
 use super::super::control::{Answer, Request};
 use super::ServeLoop;
 use super::plugin_calls::PluginCalls;
-use crate::edge::device_plugin::{Caller, MAX_CONTROL_BYTES};
 use kq_answer::Failure;
 use kq_core::question::devices::topology::{parse_numa_node, refuse_twice};
+use kq_edge::device_plugin::{Caller, MAX_CONTROL_BYTES};
 use kq_k8s::manifest::{Source, load};
 use kq_k8s::pod::Pod;
 use kq_managers::fake_kubelet::{DeviceAllocation, TopologyConfig, admit};

@@ -7,9 +7,9 @@ use crate::output_format::{OutputFormat, formats_with};
 use crate::source_args::SourceArgs;
 use crate::write;
 use anyhow::anyhow;
-use kq::edge::host::{has_process, host_root};
 use kq_cgroup::live::which::{WhichError, WhichSubject, lines, which};
 use kq_core::question::cgroup::LiveTree;
+use kq_edge::host::{has_process, host_root};
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
 

@@ -6,12 +6,12 @@ use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::PodArgs;
 use anyhow::anyhow;
 use kq::action::devices::{PluginSearch, QueriedPlugins, QueriedSocket};
-use kq::edge::input::read_input;
 use kq_answer::Basis;
 use kq_core::question::devices::manifest_pods;
 use kq_core::question::devices::plan::{
     DevicePlanOptions, Subject, device_plan, device_plan_needs,
 };
+use kq_edge::input::read_input;
 use kq_facts::input_name::shown;
 use kq_facts::pod_selector::is_file;
 use kq_managers::plan::{table, wide};

@@ -6,7 +6,7 @@ use crate::progress::waiting;
 use crate::source_args::parse_interval;
 use crate::write;
 use kq::action::fleet::{CleanOptions, CleanPlan, GuardOptions, PodGuard};
-use kq::edge::own_program::READY;
+use kq_edge::own_program::READY;
 use std::time::Duration;
 
 /// Delete the pods that earlier runs of kq fleet left behind

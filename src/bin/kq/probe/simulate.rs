@@ -3,8 +3,8 @@
 use crate::exit::{Code, Failure, tell, tell_all};
 use crate::output_format::{OutputFormat, formats};
 use anyhow::Context;
-use kq::edge::input::read_input;
 use kq_answer::Warning;
+use kq_edge::input::read_input;
 use kq_facts::input_name::shown;
 use kq_k8s::feature_gates::{FeatureGateProblem, parse_flag};
 use kq_k8s::version::KubeletVersion;

@@ -8,14 +8,14 @@ use crate::source_args::{SourceArgs, parse_interval};
 use crate::write;
 use anyhow::anyhow;
 use kq::action::top::{LiveSource, Next, Source, rest_after};
-use kq::edge::clock::{now, pause, steady};
-use kq::edge::recording_file::RecordingWriter;
-use kq::edge::snapshot_file::write_snapshot;
 use kq::node::{self, NodeSpec};
 use kq_core::question::top::{
     PlannedShares, TopOptions, derivation, explanation, frame, panel_needs,
 };
 use kq_core::top::{Body, Frame, Page, Panel, Trends, plain_lines};
+use kq_edge::clock::{now, pause, steady};
+use kq_edge::recording_file::RecordingWriter;
+use kq_edge::snapshot_file::write_snapshot;
 use kq_facts::needs::Needs;
 use kq_output::value::json_line;
 use std::io::IsTerminal;

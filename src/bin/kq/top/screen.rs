@@ -11,9 +11,9 @@ use crossterm::style::force_color_output;
 use crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
-use kq::edge::clock::steady;
-use kq::edge::interrupt::Interrupts;
 use kq_core::top::{Action, Frame, Key, Page, Panel, State, Trends, draw};
+use kq_edge::clock::steady;
+use kq_edge::interrupt::Interrupts;
 use kq_output::terminal::brief;
 use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::CrosstermBackend;

@@ -4,8 +4,8 @@
 //! ends it, also when the test fails. On a machine without containerd, or for an ordinary user, they
 //! say so and test nothing.
 
-use kq::edge::cri::{CriError, CriSession, RuntimeNeeds, StatusNeeds, read_runtime};
-use kq::edge::trust::NamedBy;
+use kq_edge::cri::{CriError, CriSession, RuntimeNeeds, StatusNeeds, read_runtime};
+use kq_edge::trust::NamedBy;
 use kq_facts::cgroup_mode::CgroupDriver;
 use std::fs::File;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! Whatever goes wrong between kq and a runtime ends in time and has a reason.
 
 use super::fake::{Answers, Server};
-use kq::edge::cri::{CriError, RuntimeNeeds, read_runtime, v1};
-use kq::edge::trust::NamedBy;
+use kq_edge::cri::{CriError, RuntimeNeeds, read_runtime, v1};
+use kq_edge::trust::NamedBy;
 use kq_facts::runtime::RuntimeFacts;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;

@@ -1,9 +1,9 @@
 //! What a runtime answers is understood and put in order.
 
 use super::fake::{Answers, Server};
-use kq::edge::cri::v1::{self, CgroupDriver as Driver};
-use kq::edge::cri::{RuntimeNeeds, read_runtime};
-use kq::edge::trust::NamedBy;
+use kq_edge::cri::v1::{self, CgroupDriver as Driver};
+use kq_edge::cri::{RuntimeNeeds, read_runtime};
+use kq_edge::trust::NamedBy;
 use kq_facts::cgroup_mode::CgroupDriver;
 use kq_facts::lookup::Lookup;
 use kq_facts::runtime::{ContainerState, RuntimeFacts};

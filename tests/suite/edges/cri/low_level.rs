@@ -2,8 +2,8 @@
 
 use super::fake::{Answers, Server};
 use crate::program_file::{crun, elf, runc};
-use kq::edge::cri::{RuntimeNeeds, read_runtime, v1};
-use kq::edge::trust::NamedBy;
+use kq_edge::cri::{RuntimeNeeds, read_runtime, v1};
+use kq_edge::trust::NamedBy;
 use kq_facts::lookup::Lookup;
 use kq_facts::runtime::LowLevelRuntime;
 use std::fs::Permissions;

@@ -1,7 +1,7 @@
 //! A session removes images through a runtime, and outlives one that dies.
 
 use super::fake::{Answers, Server};
-use kq::edge::cri::{CriError, CriSession, RuntimeNeeds, v1};
+use kq_edge::cri::{CriError, CriSession, RuntimeNeeds, v1};
 use kq_facts::runtime::ContainerState;
 use std::collections::BTreeMap;
 use std::io::{self, Read};

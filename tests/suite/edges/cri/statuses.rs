@@ -1,8 +1,8 @@
 //! Statuses of containers are queried where they are needed, and each may fail alone.
 
 use super::fake::{Answers, Server};
-use kq::edge::cri::{RuntimeNeeds, StatusNeeds, read_runtime, v1};
-use kq::edge::trust::NamedBy;
+use kq_edge::cri::{RuntimeNeeds, StatusNeeds, read_runtime, v1};
+use kq_edge::trust::NamedBy;
 use kq_facts::runtime::{ContainerStatus, RuntimeFacts, WritableLayer};
 use std::path::Path;
 use std::time::Duration;

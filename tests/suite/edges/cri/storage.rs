@@ -10,17 +10,17 @@ use hyper::body::Incoming;
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use kq::edge::cri::connect;
-use kq::edge::cri::storage::image_storage;
-use kq::edge::cri::storage::v1::content::{Info, ListContentRequest, ListContentResponse};
-use kq::edge::cri::storage::v1::images::{self, ListImagesRequest, ListImagesResponse, Target};
-use kq::edge::cri::storage::v1::leases::{
+use kq_edge::cri::connect;
+use kq_edge::cri::storage::image_storage;
+use kq_edge::cri::storage::v1::content::{Info, ListContentRequest, ListContentResponse};
+use kq_edge::cri::storage::v1::images::{self, ListImagesRequest, ListImagesResponse, Target};
+use kq_edge::cri::storage::v1::leases::{
     Lease, ListRequest, ListResourcesRequest, ListResourcesResponse, ListResponse, Resource,
 };
-use kq::edge::cri::storage::v1::namespaces::{
+use kq_edge::cri::storage::v1::namespaces::{
     ListNamespacesRequest, ListNamespacesResponse, Namespace,
 };
-use kq::edge::cri::storage::v1::snapshots::{
+use kq_edge::cri::storage::v1::snapshots::{
     self, Kind, ListSnapshotsRequest, ListSnapshotsResponse, UsageRequest, UsageResponse,
 };
 use kq_facts::lookup::Lookup;

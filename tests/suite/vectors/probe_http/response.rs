@@ -5,7 +5,7 @@ use super::super::input;
 use super::super::probe_server::{Listener, fill_in, leave_out, whole_time};
 use super::server::Server;
 use crate::closed_port::ClosedPort;
-use kq::edge::probe::http::probe_http;
+use kq_edge::probe::http::probe_http;
 use kq_k8s::pod::HttpGetAction;
 use kq_probe::http::build_request;
 use kq_probe::{Attempt, ProbeResult, ProbeTimeout};

@@ -1,0 +1,290 @@
+//! Runs kq once more as a child process, to isolate the memory, time and failures of one question.
+//!
+//! [`GuardProcess`] is a child process that outlives this one for as long as its work takes: it gets lines through its
+//! standard input, and learns from the end of file that this process has ended, however it ended.
+
+use crate::memory::Counting;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The file of this program.
+struct OwnProgram {
+    path: PathBuf,
+    /// On Linux, the file that the path leads to: open until the child process has started.
+    _file: Option<File>,
+}
+
+/// Opens this program, on Linux also where its file has been replaced since it started. A `/proc` that is not the kernel's,
+/// as in a copied root, would name another program.
+#[cfg(target_os = "linux")]
+fn program() -> io::Result<OwnProgram> {
+    use rustix::fs::{Mode, OFlags, PROC_SUPER_MAGIC, fstatfs, open, openat};
+    use std::os::fd::AsRawFd;
+
+    let folder =
+        open("/proc/self", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    if fstatfs(&folder)?.f_type != PROC_SUPER_MAGIC {
+        return Err(io::Error::other(
+            "/proc is not the kernel's, so kq cannot find its own program",
+        ));
+    }
+    let file = openat(&folder, "exe", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    Ok(OwnProgram { path, _file: Some(File::from(file)) })
+}
+
+/// Returns this program.
+#[cfg(not(target_os = "linux"))]
+fn program() -> io::Result<OwnProgram> {
+    Ok(OwnProgram { path: std::env::current_exe()?, _file: None })
+}
+
+/// The most bytes of standard error that are kept.
+const MAX_NOTES_BYTES: u64 = 64 << 10;
+
+/// The pause between two checks whether a process that closed its output has ended.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The exit code; `None`: a signal ended it.
+    pub exit_code: Option<u8>,
+    /// Standard output.
+    pub output: Vec<u8>,
+    /// The beginning of standard error.
+    pub notes: String,
+}
+
+/// Why a run was ended.
+#[derive(Debug, thiserror::Error)]
+pub enum OwnProgramError {
+    /// It could not be started or read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// It was ended at the deadline.
+    #[error("it did not end within {0:?}")]
+    TimedOut(Duration),
+    /// It was ended because its output exceeds the limit.
+    #[error("it wrote more than {0} bytes")]
+    Large(u64),
+}
+
+/// Runs kq with these arguments and without standard input, and returns its output.
+///
+/// # Errors
+///
+/// Fails if the process cannot be started, at the deadline, and if it writes more than `limit` bytes; both end it.
+pub fn run_own(
+    arguments: &[OsString],
+    deadline: Duration,
+    limit: u64,
+) -> Result<Ended, OwnProgramError> {
+    run(arguments, None, deadline, limit, false)
+}
+
+/// Runs kq with these arguments and this standard input, and returns its output.
+///
+/// # Errors
+///
+/// Fails as [`run_own`] does.
+pub fn run_own_with(
+    arguments: &[OsString],
+    input: Vec<u8>,
+    deadline: Duration,
+    limit: u64,
+) -> Result<Ended, OwnProgramError> {
+    run(arguments, Some(input), deadline, limit, false)
+}
+
+/// Runs kq as [`run_own_with`] does, out of reach of the signals of a terminal: an interrupt does not end it.
+///
+/// # Errors
+///
+/// Fails as [`run_own`] does.
+pub fn run_apart(
+    arguments: &[OsString],
+    input: Vec<u8>,
+    deadline: Duration,
+    limit: u64,
+) -> Result<Ended, OwnProgramError> {
+    run(arguments, Some(input), deadline, limit, true)
+}
+
+/// Reads the standard input of a process that kq started; `source` is what it has.
+///
+/// # Errors
+///
+/// Fails as the system does, and above the limit.
+pub fn own_input(source: &str, limit: u64) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    let reader = Counting::new(source, io::stdin().lock());
+    reader.take(limit.saturating_add(1)).read_to_end(&mut content)?;
+    match content.len() as u64 > limit {
+        true => Err(io::Error::other(format!("{source} has more than {limit} bytes"))),
+        false => Ok(content),
+    }
+}
+
+fn run(
+    arguments: &[OsString],
+    input: Option<Vec<u8>>,
+    deadline: Duration,
+    limit: u64,
+    is_apart: bool,
+) -> Result<Ended, OwnProgramError> {
+    let end = Instant::now() + deadline;
+    let own = program()?;
+    let mut command = Command::new(&own.path);
+    command
+        .args(arguments)
+        .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    #[cfg(unix)]
+    if is_apart {
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    }
+    #[cfg(not(unix))]
+    let _ = is_apart;
+    let mut process = Process(command.spawn()?);
+    if let (Some(input), Some(mut pipe)) = (input, process.0.stdin.take()) {
+        // kq may end before it has read everything.
+        thread::spawn(move || drop(pipe.write_all(&input)));
+    }
+    let output = beginning_of(process.0.stdout.take(), limit.saturating_add(1));
+    let notes = beginning_of(process.0.stderr.take(), MAX_NOTES_BYTES);
+    let left = || end.saturating_duration_since(Instant::now());
+    let late = |_| OwnProgramError::TimedOut(deadline);
+    let output = output.recv_timeout(left()).map_err(late)??;
+    if u64::try_from(output.len()).is_ok_and(|length| length > limit) {
+        return Err(OwnProgramError::Large(limit));
+    }
+    let notes = notes.recv_timeout(left()).map_err(late)??;
+    let status = process.ended(end)?.ok_or(OwnProgramError::TimedOut(deadline))?;
+    Ok(Ended {
+        exit_code: status.code().and_then(|code| u8::try_from(code).ok()),
+        output,
+        notes: String::from_utf8_lossy(&notes).into_owned(),
+    })
+}
+
+/// A process that does not outlive the question.
+struct Process(Child);
+
+impl Process {
+    fn ended(&mut self, end: Instant) -> io::Result<Option<ExitStatus>> {
+        loop {
+            match self.0.try_wait()? {
+                None if Instant::now() < end => thread::sleep(PAUSE),
+                status => return Ok(status),
+            }
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Fails only where it has ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Reads a pipe to its end, or to the limit. Beyond it, the writer gets SIGPIPE.
+pub(super) fn beginning_of(
+    pipe: Option<impl Read + Send + 'static>,
+    limit: u64,
+) -> Receiver<io::Result<Vec<u8>>> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let read = match pipe {
+            Some(pipe) => pipe.take(limit).read_to_end(&mut bytes).map(|_| bytes),
+            None => Ok(bytes),
+        };
+        // The receiver is gone after the deadline.
+        let _ = sender.send(read);
+    });
+    receiver
+}
+
+/// The line that the process writes once it is in a session of its own.
+pub const READY: &str = "ready";
+
+/// A process that is ready. It is awaited when this value is dropped.
+#[derive(Debug)]
+pub struct GuardProcess {
+    child: Mutex<Child>,
+    input: Mutex<Option<ChildStdin>>,
+}
+
+impl GuardProcess {
+    /// Starts kq with these arguments, and waits until it is ready.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be started, and if it is not ready in time.
+    pub fn start(arguments: &[OsString], patience: Duration) -> io::Result<Self> {
+        let own = program()?;
+        let mut child = Command::new(&own.path)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()?;
+        let input = child.stdin.take();
+        let first = beginning_of(child.stdout.take(), READY.len() as u64);
+        let process = Self { child: Mutex::new(child), input: Mutex::new(input) };
+        match first.recv_timeout(patience) {
+            Ok(Ok(line)) if line == READY.as_bytes() => Ok(process),
+            Ok(Ok(_)) => Err(io::Error::other("it ended at once")),
+            Ok(Err(error)) => Err(error),
+            Err(_) => Err(io::ErrorKind::TimedOut.into()),
+        }
+    }
+
+    /// Passes a line on. A pipe takes a short line as a whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the process has ended.
+    pub fn send(&self, line: &str) -> io::Result<()> {
+        let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *input {
+            Some(input) => input.write_all(line.as_bytes()),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    /// Ends the input, waits for the end of the process, and returns true if it succeeded.
+    pub fn finish(&self) -> bool {
+        drop(self.input.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        child.wait().is_ok_and(|status| status.success())
+    }
+}
+
+impl Drop for GuardProcess {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// Moves this process into a session of its own, where it gets no signals of a terminal.
+///
+/// # Errors
+///
+/// Fails for a process that a shell started as a job: it leads a group already.
+pub fn own_session() -> io::Result<()> {
+    #[cfg(unix)]
+    rustix::process::setsid()?;
+    Ok(())
+}
