@@ -15,7 +15,6 @@ use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
 use clap_complete::env::{Bash, EnvCompleter, Fish, Shells, Zsh};
-use kq::node::{self, NodeSpec};
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::fact_key::FactKey::{
@@ -24,6 +23,7 @@ use kq_facts::fact_key::FactKey::{
 use kq_facts::needs::Needs;
 use kq_facts::snapshot::Snapshot;
 use kq_facts::snapshot_names::{container_ids, containers, devices, images, pods};
+use kq_node::NodeSpec;
 use kq_output::credentials::redact;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -286,7 +286,7 @@ fn home() -> Option<PathBuf> {
 fn gather(spec: NodeSpec, needs: Needs) -> Option<Box<Snapshot>> {
     let deadline = if spec.snapshot.is_some() { SNAPSHOT_DEADLINE } else { DEADLINE };
     let (sender, gathered) = mpsc::channel();
-    thread::spawn(move || sender.send(node::gather(&spec, None, needs).ok().map(Box::new)));
+    thread::spawn(move || sender.send(kq_node::gather(&spec, None, needs).ok().map(Box::new)));
     gathered.recv_timeout(deadline).ok().flatten()
 }
 

@@ -7,12 +7,12 @@ use crate::pod_args::{LabelArgs, NamespaceArgs};
 use crate::source_args::WatchArgs;
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use kq::node::NamedFiles;
 use kq_core::question::eviction::{EvictionOptions, eviction_needs, eviction_rank_of};
 use kq_core::question::pod_selectors::PodSelectors;
 use kq_eviction::EvictionRank;
 use kq_eviction::rank_view::{table, wide};
 use kq_facts::kubelet_config::Signal;
+use kq_node::NamedFiles;
 
 /// Show the order in which the kubelet would evict pods
 ///

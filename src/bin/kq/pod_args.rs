@@ -5,14 +5,14 @@ use crate::node_args::KubeletNodeArgs;
 use crate::progress::waiting;
 use crate::source_args::{DeviceFileArgs, GATHERING};
 use anyhow::anyhow;
-use kq::node::NamedFiles;
-use kq::node::admission::AdmissionOptions;
 use kq_core::question::admission::AdmissionNode;
 use kq_core::question::pod_selectors::PodSelectors;
 use kq_facts::pod_selector::{PodSelector, is_file, is_uid};
 use kq_k8s::label_selector::LabelSelector;
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::priority_of_class;
+use kq_node::NamedFiles;
+use kq_node::admission::AdmissionOptions;
 
 /// The namespace of pods.
 #[derive(Clone, Debug, Default, clap::Args)]

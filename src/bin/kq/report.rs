@@ -8,16 +8,16 @@ use crate::source_args::SourceArgs;
 use crate::what_if::read;
 use crate::write;
 use anyhow::anyhow;
-use kq::action::report::{
-    CriticalPod, ReportChange, ReportOptions, flags, no_node, node_answers, report_needs,
-};
-use kq::node::NodeFile;
 use kq_core::fleet::error_of_kq;
 use kq_core::what_if::parse;
 use kq_edge::memory::received;
 use kq_edge::own_program::{OwnProgramError, run_own};
 use kq_edge::replace::store;
 use kq_edge::snapshot_file::{self, node_files, pack};
+use kq_node::NodeFile;
+use kq_node::action::report::{
+    CriticalPod, ReportChange, ReportOptions, flags, no_node, node_answers, report_needs,
+};
 use kq_output::credentials::redact;
 use kq_output::value::json_line;
 use kq_report::{NodeAnswers, Page, PagePart};

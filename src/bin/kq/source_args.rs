@@ -5,13 +5,13 @@ use crate::node_args::RootArgs;
 use crate::progress::waiting;
 use crate::write;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use kq::node::source_order::NodeInQuestion;
-use kq::node::{self, DeviceFiles, Environment, NodeSpec};
 use kq_facts::fact_table::summary;
 use kq_facts::needs::Needs;
 use kq_facts::runtime_endpoint::{CRICTL_CONFIG_VARIABLE, ENDPOINT_VARIABLE};
 use kq_facts::snapshot::{PodSource, Snapshot};
 use kq_k8s::duration::GoDuration;
+use kq_node::source_order::NodeInQuestion;
+use kq_node::{DeviceFiles, Environment, NodeSpec};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -185,7 +185,7 @@ pub fn gather(
     needs: Needs,
 ) -> Result<Snapshot, Failure> {
     let spec = NodeSpec { cgroup_root: root.cgroup_root.clone(), ..sources.spec() };
-    let snapshot = waiting(GATHERING, || node::gather(&spec, config, needs))?;
+    let snapshot = waiting(GATHERING, || kq_node::gather(&spec, config, needs))?;
     sources.show(&snapshot);
     Ok(snapshot)
 }

@@ -50,7 +50,7 @@ impl Args {
         let options = KubeletOptions::default();
         let put = |snapshot: &mut Snapshot| self.given.put(snapshot);
         let spec = self.sources.spec();
-        let node = match kq::node::gather_node_with(&spec, &options, versions_needs(), put) {
+        let node = match kq_node::gather_node_with(&spec, &options, versions_needs(), put) {
             Ok(node) => node,
             // The version of kq itself is known on every system.
             Err(failure) if no_live_node().is_some_and(|reason| reason == failure.reason()) => {

@@ -5,7 +5,6 @@ use crate::exit::{Code, Failure, note, tell, warn};
 use crate::node_args::NodeArgs;
 use crate::output_format::{OutputFormat, formats_with_script};
 use crate::source_args::SourceArgs;
-use kq::node::NodeFile;
 use kq_answer::finding_view;
 use kq_core::question::what_if::{ChangeFiles, NodeState, what_if, what_if_needs};
 use kq_core::what_if::change::Change;
@@ -14,6 +13,7 @@ use kq_edge::input::read_input;
 use kq_edge::kubelet_files::config_content;
 use kq_facts::input_name::shown;
 use kq_k8s::manifest::load;
+use kq_node::NodeFile;
 
 /// Show what a change would do to the node, before it is made
 ///

@@ -7,10 +7,10 @@ use crate::plan_digest::PlanDigestArgs;
 use crate::write;
 use crate::write::confirm;
 use anyhow::anyhow;
-use kq::action::cgroup::CgroupApply;
 use kq_cgroup::live::apply::{Event, Outcome};
 use kq_cgroup::live::apply_report::{CgroupChange, event_line, steps_table};
 use kq_cgroup::live::repair::{Repair, Step};
+use kq_node::action::cgroup::CgroupApply;
 use std::path::PathBuf;
 
 /// Write the planned values where the kernel differs

@@ -7,13 +7,13 @@ use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::PodsArgs;
 use crate::source_args::SourceArgs;
 use crate::write;
-use kq::action::cgroup::settled;
 use kq_cgroup::live::diff_report::CgroupDiff;
 use kq_cgroup::live::diff_view;
 use kq_core::question::cgroup::Compared;
 use kq_core::question::pod_selectors::PodSelectors;
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
+use kq_node::action::cgroup::settled;
 use std::path::Path;
 
 /// Compare the plan with the kernel's cgroup values

@@ -5,12 +5,12 @@ use crate::node_args::{NodeArgs, RootArgs};
 use crate::pod_args::{LabelArgs, NamespaceArgs};
 use crate::source_args::{SourceArgs, gather};
 use anyhow::anyhow;
-use kq::node::read_pods;
 use kq_core::question::cgroup::{GatheredTree, LiveNode, LiveTree};
 use kq_core::question::pod_selectors::{PodSelectors, identities};
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
 use kq_facts::pod_selector::Selection;
+use kq_node::read_pods;
 
 /// Gathers the needed facts with the cgroup tree.
 pub fn gather_tree(

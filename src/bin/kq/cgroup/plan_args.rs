@@ -6,12 +6,12 @@ use crate::node_args::NodeArgs;
 use crate::pod_args::PodsArgs;
 use crate::source_args::SourceArgs;
 use anyhow::anyhow;
-use kq::node::read_pods;
 use kq_core::question::cgroup::plan::{PlanInput, PlanPodOptions};
 use kq_core::question::pod_selectors::PodSelectors;
 use kq_facts::needs::Needs;
 use kq_facts::pod_selector::{Selection, is_file};
 use kq_k8s::manifest::Loaded;
+use kq_node::read_pods;
 use std::path::Path;
 
 /// The pods and the node of a plan.

@@ -7,10 +7,10 @@ use crate::node_args::RootArgs;
 use crate::source_args::SourceArgs;
 use crate::write;
 use anyhow::anyhow;
-use kq::action::cgroup::{CgroupRollback, read_rollback};
 use kq_cgroup::live::apply_report::rollback_table;
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
+use kq_node::action::cgroup::{CgroupRollback, read_rollback};
 
 /// Restore the values that kq cgroup apply changed
 ///

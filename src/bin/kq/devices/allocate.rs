@@ -104,10 +104,10 @@ mod run {
     use crate::exit::{note, tell, tell_all, warn};
     use crate::output_format::OutputFormat;
     use anyhow::anyhow;
-    use kq::action::devices::{AllocationOptions, allocate, end_pod};
     use kq_managers::fake_kubelet::{
         DeviceAllocation, DeviceAllocationList, DevicePodEnded, TopologyConfig, table, wide,
     };
+    use kq_node::action::devices::{AllocationOptions, allocate, end_pod};
 
     impl Args {
         /// Sends the request, and shows the result.

@@ -50,7 +50,7 @@ impl Args {
     /// Gathers, counts and shows.
     pub fn run(self) -> Result<Code, Failure> {
         let given =
-            self.devices.as_deref().map(kq::node::read_devices).transpose()?.unwrap_or_default();
+            self.devices.as_deref().map(kq_node::read_devices).transpose()?.unwrap_or_default();
         let needs = self.node.needs_with_given(!given.is_empty(), device_capacity_needs());
         let node = self.node.gather(needs)?;
         let report = device_capacity(&node, &given)?;

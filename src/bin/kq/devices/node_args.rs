@@ -3,11 +3,11 @@
 use crate::exit::Failure;
 use crate::node_args::{KubeletNode, KubeletNodeArgs};
 use crate::source_args::DeviceFileArgs;
-use kq::node::NamedFiles;
 use kq_core::question::devices::topology::TopologyOptions;
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
 use kq_k8s::cpuset::CpuSet;
+use kq_node::NamedFiles;
 
 /// The flags of the node and its sources.
 #[derive(Debug, clap::Args)]

@@ -5,7 +5,6 @@ use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::PodArgs;
 use anyhow::anyhow;
-use kq::action::devices::{PluginSearch, QueriedPlugins, QueriedSocket};
 use kq_answer::Basis;
 use kq_core::question::devices::manifest_pods;
 use kq_core::question::devices::plan::{
@@ -15,6 +14,7 @@ use kq_edge::input::read_input;
 use kq_facts::input_name::shown;
 use kq_facts::pod_selector::is_file;
 use kq_managers::plan::{table, wide};
+use kq_node::action::devices::{PluginSearch, QueriedPlugins, QueriedSocket};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -135,7 +135,7 @@ impl Args {
         self.check_asked()?;
         self.pod = self.named.one(self.pod.as_deref())?;
         let given =
-            self.devices.as_deref().map(kq::node::read_devices).transpose()?.unwrap_or_default();
+            self.devices.as_deref().map(kq_node::read_devices).transpose()?.unwrap_or_default();
         let mut basis = Basis::default();
         let from_file = match self.pod.as_deref().filter(|pod| is_file(pod)) {
             Some(file) => {

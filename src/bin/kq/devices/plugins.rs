@@ -4,8 +4,8 @@ use super::serve::parse_timeout;
 use crate::exit::{Code, Failure, note, tell};
 use crate::output_format::{OutputFormat, formats};
 use anyhow::anyhow;
-use kq::action::devices::{InspectOptions, inspect, wait_for};
 use kq_managers::plugins::{DevicePlugins, table, wide};
+use kq_node::action::devices::{InspectOptions, inspect, wait_for};
 use std::path::PathBuf;
 use std::time::Duration;
 

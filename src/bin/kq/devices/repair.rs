@@ -7,9 +7,9 @@ use crate::pod_args::NamespaceArgs;
 use crate::write;
 use crate::write::confirm;
 use anyhow::anyhow;
-use kq::action::devices::{PreparedRepair, RepairOptions};
 use kq_facts::pod_selector::is_uid;
 use kq_managers::repair::{DeviceRepair, Request, entries, kept as why_kept, table, wide};
+use kq_node::action::devices::{PreparedRepair, RepairOptions};
 use std::path::PathBuf;
 
 /// Repair the device checkpoint of a stopped kubelet

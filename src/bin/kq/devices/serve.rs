@@ -3,11 +3,11 @@
 use crate::exit::{Code, Failure};
 #[cfg(cri)]
 use crate::write;
-#[cfg(cri)]
-use kq::action::devices::{ServeOptions, serve};
 use kq_k8s::duration::GoDuration;
 #[cfg(cri)]
 use kq_managers::fake_kubelet::TimedEvent;
+#[cfg(cri)]
+use kq_node::action::devices::{ServeOptions, serve};
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use anyhow::anyhow;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory};
-use kq::action::fleet::ChangeCommand;
+use kq_node::action::fleet::ChangeCommand;
 use kq_output::terminal::brief;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -9,8 +9,8 @@ use crate::progress::{Progress, suspended};
 use crate::write;
 use crate::write::confirm;
 use anyhow::anyhow;
-use kq::action::image_gc::apply::{Event, Prepared, RemovalOptions, prepare};
 use kq_image_gc::apply_report::{ImageGcApply, summary_line};
+use kq_node::action::image_gc::apply::{Event, Prepared, RemovalOptions, prepare};
 use regex::Regex;
 
 /// Remove the images that dry-run lists

@@ -4,11 +4,11 @@ use super::question::GcNodeArgs;
 use crate::exit::{Code, Failure, warn};
 use crate::write;
 use anyhow::anyhow;
-use kq::action::image_gc::record::{RecordOptions, record_images};
 use kq_facts::image_records::{ImageRecord, ImageRecords};
 use kq_facts::needs::Needs;
 use kq_image_gc::record::LONGEST_GAP;
 use kq_k8s::duration::GoDuration;
+use kq_node::action::image_gc::record::{RecordOptions, record_images};
 use std::time::Duration;
 
 /// Record image times as the kubelet does in its memory

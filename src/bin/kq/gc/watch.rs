@@ -8,8 +8,8 @@ use crate::progress::Progress;
 use crate::source_args::parse_interval;
 use crate::write;
 use anyhow::anyhow;
-use kq::action::image_gc::watch::{Event, WatchOptions, watch};
 use kq_image_gc::loops::{Pass, pass_lines};
+use kq_node::action::image_gc::watch::{Event, WatchOptions, watch};
 use std::time::Duration;
 
 /// Run the kubelet's garbage-collection loop and report each pass

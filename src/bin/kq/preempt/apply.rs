@@ -8,13 +8,13 @@ use crate::source_args::GATHERING;
 use crate::write;
 use crate::write::confirm;
 use anyhow::anyhow;
-use kq::action::preemption::{Event, Observer, Options};
 use kq_admission::preemption::apply::{
     ApplyResult, CheckResult, PreemptionApply, Removal, RemovalOptions, StepReport, table,
 };
 use kq_admission::preemption::{Trace, view};
 use kq_core::question::admission::PreemptionPlan;
 use kq_k8s::duration::GoDuration;
+use kq_node::action::preemption::{Event, Observer, Options};
 use std::time::Duration;
 
 /// Evict the victims that explain shows, until the pod fits

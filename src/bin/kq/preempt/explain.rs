@@ -4,12 +4,12 @@ use crate::exit::{Code, Failure, note, tell, warn};
 use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::AdmissionArgs;
 use crate::progress::Progress;
-use kq::node::admission::cluster_preemption;
 use kq_admission::preemption::view::{table, wide};
 use kq_admission::preemption::{NodeAnswer, PodPreemption, PreemptionResult, Trace, cluster_view};
 use kq_answer::Basis;
 use kq_core::question::admission::{Detail, Planned, plan, random_order, sort};
 use kq_facts::pod_selector::is_file;
+use kq_node::admission::cluster_preemption;
 use std::collections::BTreeMap;
 
 /// Show which pods this node's kubelet would preempt to admit a pod, and why

@@ -5,11 +5,11 @@ use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::NamespaceArgs;
 use crate::progress::waiting;
 use crate::source_args::{GATHERING, SourceArgs};
-use kq::node::{TraceFiles, gather_traces};
 use kq_admission::preemption::why::view::{table, wide};
 use kq_answer::Certainty;
 use kq_core::question::preemption::preemption_cause;
 use kq_facts::pod_selector::PodSelector;
+use kq_node::{TraceFiles, gather_traces};
 
 /// Show which component killed a pod, and for which other pod
 ///

@@ -3,12 +3,12 @@
 use crate::exit::Failure;
 use crate::node_args::{KubeletNode, KubeletNodeArgs};
 use crate::pod_args::{LabelArgs, NamespaceArgs};
-use kq::action::probes::{FactSource, PodChoice, ProbeNode};
 use kq_core::question::pod_selectors::PodSelectors;
 use kq_core::question::probes::{ProbeChanges, ProbedPods, Purpose};
 use kq_facts::needs::Needs;
 use kq_facts::pod_selector::Selection;
 use kq_k8s::pod::ProbeType;
+use kq_node::action::probes::{FactSource, PodChoice, ProbeNode};
 use std::net::IpAddr;
 
 /// The flags that describe the node and its kubelet.

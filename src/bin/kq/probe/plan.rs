@@ -4,9 +4,9 @@ use super::args::{ProbeNodeArgs, TypeArg, WhatIf};
 use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::PodArgs;
-use kq::action::probes::PodChoice;
 use kq_core::question::probes::{ProbeSelection, Purpose, Targets};
 use kq_k8s::pod::ProbeType;
+use kq_node::action::probes::PodChoice;
 use kq_probe::plan;
 
 /// Show the requests that the kubelet will send, and when they have consequences

@@ -5,9 +5,9 @@ use crate::exit::{Code, Failure, note, tell};
 use crate::output_format::OutputFormat;
 use crate::write;
 use anyhow::anyhow;
-use kq::action::probes::{Event, Repetition, RoundResult, repeat};
 use kq_core::question::probes::Targets;
 use kq_k8s::duration::GoDuration;
+use kq_node::action::probes::{Event, Repetition, RoundResult, repeat};
 use kq_probe::view::round_line;
 
 /// The flags that repeat probes.

@@ -7,8 +7,6 @@ use crate::node_args::NodeArgs;
 use crate::source_args::{SourceArgs, parse_interval};
 use crate::write;
 use anyhow::anyhow;
-use kq::action::top::{LiveSource, Next, Source, rest_after};
-use kq::node::{self, NodeSpec};
 use kq_core::question::top::{
     PlannedShares, TopOptions, derivation, explanation, frame, panel_needs,
 };
@@ -17,6 +15,8 @@ use kq_edge::clock::{now, pause, steady};
 use kq_edge::recording_file::RecordingWriter;
 use kq_edge::snapshot_file::write_snapshot;
 use kq_facts::needs::Needs;
+use kq_node::NodeSpec;
+use kq_node::action::top::{LiveSource, Next, Source, rest_after};
 use kq_output::value::json_line;
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -142,7 +142,7 @@ impl Args {
         let given = given.map(|given| given.config.value);
         let has_node_file = self.node.node_file.is_some();
         if self.sources.snapshot.is_some() {
-            let snapshot = node::gather(&spec, given.as_ref(), Needs::ALL)?;
+            let snapshot = kq_node::gather(&spec, given.as_ref(), Needs::ALL)?;
             self.sources.show(&snapshot);
             return Ok(Source::Stored(Box::new(snapshot)));
         }
@@ -150,7 +150,7 @@ impl Args {
         let recorder = recorder.transpose().map_err(Failure::missing)?;
         let gather = move |needs: Needs, known: Option<&serde_json::Value>| {
             let needs = Needs { has_node_file, ..needs };
-            node::gather(&spec, given.as_ref().or(known), needs)
+            kq_node::gather(&spec, given.as_ref().or(known), needs)
         };
         Ok(Source::Live {
             node: Box::new(LiveSource::new(Box::new(gather), root)),

@@ -3,7 +3,7 @@
 //! Each question gets the facts that its command needs, and no others, so its answer is that of the command. A question
 //! that fails is a reason on the page, and not the end of the report.
 
-use crate::node::admission::AdmissionOptions;
+use crate::admission::AdmissionOptions;
 use anyhow::anyhow;
 use kq_admission::preemption::{PodPreemption, Trace};
 use kq_answer::{Answer, Document, Failure};

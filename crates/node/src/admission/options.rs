@@ -1,7 +1,7 @@
 //! The options of a question about admission: the pod, the node, and the sources of facts.
 
 use super::target_pod::{bind_static, pod_of_node};
-use crate::node::{NamedFiles, NodeSpec};
+use crate::{NamedFiles, NodeSpec};
 use anyhow::anyhow;
 use kq_answer::{Basis, Failure};
 use kq_core::question::admission::AdmissionNode;

@@ -2,7 +2,7 @@
 //!
 //! The kubelet is checked before the question, after it, right before the file is replaced, and after that.
 
-use crate::node::check_live;
+use crate::check_live;
 use anyhow::anyhow;
 use kq_answer::{Failure, Warning, WarningCode};
 use kq_edge::checkpoint_file::{CheckpointFile, CheckpointFileError, identity};

@@ -6,7 +6,7 @@
 
 use super::MAX_ANSWER_BYTES;
 use super::snapshots::{gathered, no_answer};
-use crate::node::NodeSpec;
+use crate::NodeSpec;
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_core::fleet::{ChangedNode, NoAnswer, Packed, Reply, error_of_kq};

@@ -2,7 +2,7 @@
 
 use super::member::{Member, Permits, Reading, Source, Wanted};
 use super::run::{ANSWERS, each};
-use crate::node::gather_from;
+use crate::gather_from;
 use kq_answer::Failure;
 use kq_core::fleet::{NoAnswer, NodeOutcome, Packed, Reply};
 use kq_edge::api_server::ApiServer;

@@ -5,7 +5,7 @@
 //! the run. The process uses the credentials of the run and no other rights, and ends after a bounded number of attempts.
 
 use super::run::each;
-use crate::node::NodeSpec;
+use crate::NodeSpec;
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_core::fleet::{

@@ -1,7 +1,7 @@
 //! The nodes of a cluster and their pods, read from files or else from the API server.
 
 use super::AdmissionOptions;
-use crate::node::{of_file, of_files};
+use crate::{of_file, of_files};
 use anyhow::anyhow;
 use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode};
 use kq_edge::api_server::ApiServer;

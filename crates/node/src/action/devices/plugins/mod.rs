@@ -5,7 +5,7 @@
 mod connections;
 mod resources;
 
-use crate::node::check_live;
+use crate::check_live;
 use anyhow::anyhow;
 use connections::SocketTable;
 use kq_answer::{Failure, Warning, WarningCode};

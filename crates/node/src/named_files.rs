@@ -57,7 +57,7 @@ impl NamedFiles {
         let mut notes = Vec::new();
         let node_file = NodeFile::read(self.node.as_deref(), &mut notes)?;
         let object = node_file.put_into(&mut needs, spec)?;
-        let mut node = crate::node::gather_node_with(spec, options, needs, |snapshot| {
+        let mut node = crate::gather_node_with(spec, options, needs, |snapshot| {
             observe(snapshot);
             devices.put(snapshot);
             if let Some(object) = object {

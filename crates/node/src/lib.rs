@@ -4,6 +4,7 @@
 //! [`Snapshot`](kq_facts::snapshot::Snapshot). Other facts are neither queried nor in the result, so the answer is the
 //! same from a node and from a snapshot with more facts.
 
+pub mod action;
 pub mod admission;
 mod config;
 mod devices;

@@ -1,7 +1,7 @@
 //! Evicts the pods that the kubelet would kill for a critical pod, one after the other, until that pod fits.
 
-use crate::node::admission::{AdmissionOptions, replan};
-use crate::node::api_server;
+use crate::admission::{AdmissionOptions, replan};
+use crate::api_server;
 use anyhow::anyhow;
 use kq_admission::preemption::Trace;
 use kq_admission::preemption::apply::{

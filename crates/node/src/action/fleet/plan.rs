@@ -2,7 +2,7 @@
 
 use super::guard::{GuardOptions, outlived};
 use super::run::{FleetEvent, FleetRun};
-use crate::node::NodeSpec;
+use crate::NodeSpec;
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_core::fleet::{NodeCommand, PodSettings};
