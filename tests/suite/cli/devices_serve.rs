@@ -29,7 +29,9 @@ pub(super) struct Served {
 impl Served {
     /// Starts one, and waits until plugins can register.
     pub(super) fn start(folder: &Path, more: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_kq"))
+        // Where the tests were started by nohup, the signal of a closed terminal would be ignored.
+        let mut child = Command::new("env")
+            .args(["--default-signal=HUP", env!("CARGO_BIN_EXE_kq")])
             .args(["devices", "serve", "--dir"])
             .arg(folder)
             .args(if more.contains(&"--call-timeout") {

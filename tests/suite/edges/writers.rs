@@ -12,50 +12,49 @@ const WRITERS: [(&str, &[&str], &str); 14] = [
         "a benchmark reads cgroups and files of its own",
     ),
     ("build.rs", &["fs::write"], "the schemas are packed into the folder that cargo names"),
-    ("examples/device_plugin.rs", &["remove_file"], "its own socket, before it listens again"),
     (
-        "src/edge/cgroup_files.rs",
+        "crates/edge/src/cgroup_files.rs",
         &["OFlags::TRUNC", "OFlags::WRONLY"],
         "a file of the kernel, beneath an open folder of cgroups",
     ),
     (
-        "src/edge/checkpoint_file.rs",
+        "crates/edge/src/checkpoint_file.rs",
         &["unlinkat"],
         "in the held folder: the checkpoint that was read, and temporary files of killed runs",
     ),
     (
-        "src/edge/device_plugin/folder.rs",
+        "crates/edge/src/device_plugin/folder.rs",
         &["DirBuilder", "hard_link", "remove_file"],
         "a new folder for devices serve, before it is held; in the held folder, another name for the checkpoint",
     ),
     (
-        "src/edge/device_plugin/registration_server.rs",
+        "crates/edge/src/device_plugin/registration_server.rs",
         &["fchmod", "remove_file", "use bind"],
         "its own sockets, in the held folder",
     ),
     (
-        "src/edge/device_plugin/socket_registry.rs",
+        "crates/edge/src/device_plugin/socket_registry.rs",
         &["remove_file"],
         "stale sockets and temporary files, in the held folder",
     ),
     (
-        "src/edge/elsewhere/replace.rs",
+        "crates/edge/src/elsewhere/replace.rs",
         &["OpenOptions", "fs::rename", "hard_link", "remove_file"],
         "the one way on macOS and Windows",
     ),
     (
-        "src/edge/image_records.rs",
+        "crates/edge/src/image_records.rs",
         &["mkdirat", "unlinkat"],
         "the last folder of the path, and temporary files of killed runs, each in an open folder",
     ),
     (
-        "src/edge/lock_file.rs",
+        "crates/edge/src/lock_file.rs",
         &["OFlags::CREATE", "OFlags::RDWR"],
         "a lock in an open folder: new, or of a trusted owner with one name",
     ),
-    ("src/edge/open.rs", &["OpenOptions"], "reads without waiting for a writer"),
+    ("crates/edge/src/open.rs", &["OpenOptions"], "reads without waiting for a writer"),
     (
-        "src/edge/replace.rs",
+        "crates/edge/src/replace.rs",
         &[
             "OFlags::APPEND",
             "OFlags::CREATE",
@@ -70,6 +69,7 @@ const WRITERS: [(&str, &[&str], &str); 14] = [
         ],
         "the one way",
     ),
+    ("examples/device_plugin.rs", &["remove_file"], "its own socket, before it listens again"),
 ];
 
 /// What writes, as it is written in a program: the end of a path, or a name that means nothing else.
