@@ -16,6 +16,8 @@ mod cli;
 mod closed_port;
 /// No file of this suite is left out.
 mod complete;
+/// Which crate uses which.
+mod crates;
 /// kq agrees with what a recorded kubelet did with devices.
 mod devices;
 /// kq meets the world: sockets, files and programs, also those that fail.

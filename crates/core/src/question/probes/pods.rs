@@ -13,7 +13,6 @@ use kq_k8s::manifest::{Note, NoteKind};
 use kq_k8s::pod::Pod;
 use kq_probe::lint::ProbeLint;
 use kq_probe::subject::display_name;
-use std::path::Path;
 
 /// The reason for an IP that the answer does not need.
 pub const NOT_QUERIED: &str = "not queried";
@@ -155,11 +154,12 @@ pub fn fill_in(pod: &mut Pod) {
     }
 }
 
-/// Returns the pod of a name; `unknown` is the reason why not all pods are known.
+/// Returns the pod of a name; `unknown` is the reason why not all pods are known. `is_path`: a file has that name too.
 pub fn named(
     name: &str,
     found: Vec<(Pod, String)>,
     unknown: Option<&str>,
+    is_path: bool,
 ) -> Result<Vec<(Pod, String)>, Failure> {
     let selector = PodSelector::new(name);
     let all = found.len();
@@ -182,7 +182,7 @@ pub fn named(
                 Some(_) => format!("whether pod {name} is on this node is unknown"),
             };
             let failure = Failure::not_found(anyhow!(text), unknown);
-            Err(match Path::new(name).exists() {
+            Err(match is_path {
                 true => failure.hint(format!("use ./{name} for the file")),
                 false if unknown.is_some() => {
                     failure.hint("run as root on the node, or give its pods with --pods FILE")

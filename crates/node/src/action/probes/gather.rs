@@ -104,7 +104,8 @@ impl ProbeNode<'_> {
         let mut unlabelled = None;
         match choice {
             PodChoice::One(name) => {
-                pods = named(name, pods, node.unknown_pods().map(|it| it.text).as_deref())?
+                let unknown = node.unknown_pods().map(|it| it.text);
+                pods = named(name, pods, unknown.as_deref(), Path::new(name).exists())?
             }
             PodChoice::All { namespace, labelled } => {
                 pods.retain(|(pod, _)| namespace.is_none_or(|it| it == pod.metadata.namespace));
