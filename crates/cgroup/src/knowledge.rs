@@ -208,9 +208,8 @@ const PLACE: [Premise; 3] = [
 
 /// Returns true if the known versions of the kubelet differ in the default of a gate.
 fn differs_by_version(gate: Gate) -> bool {
-    let default = |minor| FeatureGates::for_version(KubeletVersion::new(1, minor)).enabled(gate);
-    let known = KubeletVersion::OLDEST.minor..=KubeletVersion::NEWEST.minor;
-    let defaults: BTreeSet<bool> = known.map(default).collect();
+    let default = |version| FeatureGates::for_version(version).enabled(gate);
+    let defaults: BTreeSet<bool> = KubeletVersion::supported().map(default).collect();
     defaults.len() > 1
 }
 

@@ -95,7 +95,7 @@ impl Live<'_> {
             (*driver, Some(Origin::Source(source.clone())))
         };
         match (&sources.runtime_driver, origin, &sources.tree_driver) {
-            (Some(runtime), ..) if version.at_least(31) => sourced(runtime),
+            (Some(runtime), ..) if version.asks_runtime_for_driver() => sourced(runtime),
             (_, None, Some(tree)) => sourced(tree),
             _ => (configured, None),
         }

@@ -4,7 +4,7 @@
 //! difference, so that no computation compares versions.
 
 use crate::feature_gates::{FeatureGates, Gate};
-use crate::version::KubeletVersion;
+use crate::version::{KubeletVersion, VersionSupport};
 
 #[derive(Clone, Copy, Debug)]
 pub struct KubeletRules {
@@ -118,6 +118,138 @@ impl KubeletRules {
 
     fn since(&self, minor: u32) -> bool {
         self.gates.version().known().used().at_least(minor)
+    }
+}
+
+/// How far an option of the CPU manager's static policy is in a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OptionStage {
+    /// It needs `CPUManagerPolicyAlphaOptions`.
+    Alpha,
+    /// It needs `CPUManagerPolicyBetaOptions`.
+    Beta,
+    /// It needs no gate.
+    Stable,
+}
+
+/// The options of the CPU manager's static policy, and the minor versions from which each is beta and stable
+/// (`pkg/kubelet/cm/cpumanager/policy_options.go`).
+const CPU_OPTIONS: [(&str, u32, u32); 6] = [
+    ("align-by-socket", u32::MAX, u32::MAX),
+    ("distribute-cpus-across-cores", u32::MAX, u32::MAX),
+    ("distribute-cpus-across-numa", 33, u32::MAX),
+    ("full-pcpus-only", 0, 33),
+    ("prefer-align-cpus-by-uncorecache", 34, 36),
+    ("strict-cpu-reservation", 33, 35),
+];
+
+/// Rules that depend on the version alone, also on one that kq does not know.
+impl KubeletVersion {
+    /// Returns true if the kubelet asks the runtime for its cgroup driver (since 1.31).
+    pub fn asks_runtime_for_driver(self) -> bool {
+        self.at_least(31)
+    }
+
+    /// Returns true if the kubelet starts on cgroup v1 only with `failCgroupV1: false` (since 1.35).
+    pub fn refuses_cgroup_v1(self) -> bool {
+        self.at_least(35)
+    }
+
+    /// Returns true if the start checks `imagePullCredentialsVerificationPolicy` (since 1.33).
+    pub fn checks_pull_credentials(self) -> bool {
+        self.at_least(33)
+    }
+
+    /// Returns true if the start checks `userNamespaces.idsPerPod` (since 1.33).
+    pub fn checks_ids_per_pod(self) -> bool {
+        self.at_least(33)
+    }
+
+    /// Returns true if the start checks `containerLogMaxFiles` (since 1.33).
+    pub fn checks_log_files(self) -> bool {
+        self.at_least(33)
+    }
+
+    /// Returns true if `tracing` needs its gate (before 1.34).
+    pub fn needs_gate_for_tracing(self) -> bool {
+        !self.at_least(34)
+    }
+
+    /// Returns true if the start checks `memoryReservationPolicy` (since 1.36).
+    pub fn checks_memory_reservation_policy(self) -> bool {
+        self.at_least(36)
+    }
+
+    /// Returns true if `mergeDefaultEvictionSettings` counts (since 1.33).
+    pub fn merges_default_eviction_settings(self) -> bool {
+        self.at_least(33)
+    }
+
+    /// Returns true if the kubelet stores the allocated and the actuated resources of pods in a file each (since 1.33).
+    pub fn has_two_files_of_pods(self) -> bool {
+        self.at_least(33)
+    }
+
+    /// Returns true if the kubelet stores the resources of pods whatever the gate for resizing says, and a damaged file is an error of
+    /// its start (since 1.35); before, it panicked.
+    pub fn always_stores_pods(self) -> bool {
+        self.at_least(35)
+    }
+
+    /// Returns true if static pods can be resized in place (since 1.36).
+    pub fn resizes_static_pods(self) -> bool {
+        self.at_least(36)
+    }
+
+    /// Returns true if a resize above what is allocatable is infeasible (before 1.36); later kubelets defer it.
+    pub fn refuses_too_large_resizes(self) -> bool {
+        !self.at_least(36)
+    }
+
+    /// Returns true if a container that was already running keeps its readiness over a restart of the kubelet (since 1.35).
+    pub fn keeps_readiness(self) -> bool {
+        self.at_least(35)
+    }
+
+    /// Returns true if the runtimes that were released with the kubelet turn CPU shares into weights by a curve (since 1.35).
+    pub fn is_of_runtimes_with_curve(self) -> bool {
+        self.at_least(35)
+    }
+
+    /// Returns true if a later version acts in a way that began with a minor version, and this one does not.
+    pub fn is_before(self, minor: u32, later: Self) -> bool {
+        !self.at_least(minor) && later.at_least(minor)
+    }
+
+    /// Returns the version of grpc-go in the kubelet's `go.mod`.
+    pub fn grpc_go(self) -> &'static str {
+        match self.known().used().minor {
+            ..=32 => "1.65.0",
+            33 => "1.68.1",
+            34 => "1.72.1",
+            35 => "1.72.2",
+            36.. => "1.79.3",
+        }
+    }
+
+    /// Returns true if kq knows the rules of exactly this version.
+    pub fn is_known(self) -> bool {
+        matches!(self.known(), VersionSupport::Inside(_))
+    }
+
+    /// Returns the supported versions.
+    pub fn supported() -> impl Iterator<Item = Self> {
+        (Self::OLDEST.minor..=Self::NEWEST.minor).map(|minor| Self::new(1, minor))
+    }
+
+    /// Returns how far an option of the CPU manager's static policy is; `None`: there is none of this name.
+    pub fn cpu_policy_option(self, name: &str) -> Option<OptionStage> {
+        let (_, beta, stable) = CPU_OPTIONS.iter().find(|(known, ..)| *known == name)?;
+        Some(match (self.at_least(*stable), self.at_least(*beta)) {
+            (true, _) => OptionStage::Stable,
+            (false, true) => OptionStage::Beta,
+            (false, false) => OptionStage::Alpha,
+        })
     }
 }
 

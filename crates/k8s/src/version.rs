@@ -2,13 +2,13 @@
 //!
 //! Rules change with minor versions; the patch is kept for showing only.
 
-use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
 /// The version of a kubelet.
 ///
-/// Two versions are equal, and ordered, by major and minor: patches do not change rules.
+/// Two versions are equal by major and minor: patches do not change rules. They have no order that others could compare by:
+/// what depends on it has a name in [`kubelet_rules`](crate::kubelet_rules).
 #[derive(Clone, Copy, Debug)]
 pub struct KubeletVersion {
     /// 1.
@@ -50,9 +50,10 @@ impl KubeletVersion {
 
     /// Returns whether kq has the rules of this version, or which version it uses instead.
     pub fn known(self) -> VersionSupport {
-        if self < Self::OLDEST {
+        let number = |version: Self| (version.major, version.minor);
+        if number(self) < number(Self::OLDEST) {
             VersionSupport::Older(Self::OLDEST)
-        } else if self > Self::NEWEST {
+        } else if number(self) > number(Self::NEWEST) {
             VersionSupport::Newer(Self::NEWEST)
         } else {
             VersionSupport::Inside(self)
@@ -64,9 +65,10 @@ impl KubeletVersion {
         (self.known().used().minor - Self::OLDEST.minor) as usize
     }
 
-    /// Returns true if this is the given 1.x version or a later one.
-    pub fn at_least(self, minor: u32) -> bool {
-        self >= Self::new(1, minor)
+    /// Returns true if this is the given 1.x version or a later one. What depends on it has a name in
+    /// [`kubelet_rules`](crate::kubelet_rules).
+    pub(crate) fn at_least(self, minor: u32) -> bool {
+        (self.major, self.minor) >= (1, minor)
     }
 }
 
@@ -81,23 +83,11 @@ impl VersionSupport {
 
 impl PartialEq for KubeletVersion {
     fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
+        (self.major, self.minor) == (other.major, other.minor)
     }
 }
 
 impl Eq for KubeletVersion {}
-
-impl Ord for KubeletVersion {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (self.major, self.minor).cmp(&(other.major, other.minor))
-    }
-}
-
-impl PartialOrd for KubeletVersion {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
 
 impl fmt::Display for KubeletVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,4 +1,4 @@
-//! The gRPC clients in `src/edge` match the .proto next to each, and so do the servers of fakes in `services`.
+//! The gRPC clients in `crates/edge/src` match the .proto next to each, and so do the servers of fakes in `services`.
 //!
 //! `SNAPSHOTS=overwrite cargo test` rewrites them, as `scripts/generate.sh` does.
 

@@ -193,7 +193,10 @@ fn every_place_that_writes_is_known() {
             ((*path).to_owned(), writes.iter().map(ToString::to_string).collect())
         })
         .collect();
-    assert_eq!(found, known, "a place that writes goes through src/edge/replace.rs, or is listed");
+    assert_eq!(
+        found, known,
+        "a place that writes goes through crates/edge/src/replace.rs, or is listed"
+    );
     assert!(WRITERS.iter().all(|(_, _, why)| !why.is_empty()));
 }
 

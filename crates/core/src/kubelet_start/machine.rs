@@ -12,6 +12,7 @@ use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::kubelet_config::{EvictionSettings, possible_eviction_errors};
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::go_text::{atoi, parse_bool, quote};
+use kq_k8s::kubelet_rules::OptionStage;
 use kq_k8s::pod::{ResourceList, ResourceName};
 use kq_k8s::quantity::{Format, Quantity};
 use kq_k8s::version::KubeletVersion;
@@ -271,16 +272,6 @@ fn cpu_manager(
     Ok(())
 }
 
-/// The options of the static policy, from which minor version each is beta and stable.
-const CPU_OPTIONS: [(&str, u32, u32); 6] = [
-    ("align-by-socket", u32::MAX, u32::MAX),
-    ("distribute-cpus-across-cores", u32::MAX, u32::MAX),
-    ("distribute-cpus-across-numa", 33, u32::MAX),
-    ("full-pcpus-only", 0, 33),
-    ("prefer-align-cpus-by-uncorecache", 34, 36),
-    ("strict-cpu-reservation", 33, 35),
-];
-
 /// Reads the options of the static policy (`NewStaticPolicyOptions`).
 fn cpu_options(
     version: KubeletVersion,
@@ -289,13 +280,13 @@ fn cpu_options(
 ) -> Result<(), String> {
     let mut on = Vec::new();
     for (name, value) in options {
-        let Some((_, beta, stable)) = CPU_OPTIONS.iter().find(|(known, ..)| known == name) else {
+        let Some(stage) = version.cpu_policy_option(name) else {
             return Err(format!("unknown CPU Manager Policy option: {}", quote(name)));
         };
-        let (gate, level) = match (version.at_least(*stable), version.at_least(*beta)) {
-            (true, _) => (None, ""),
-            (false, true) => (Some(Gate::CpuManagerPolicyBetaOptions), "Beta"),
-            (false, false) => (Some(Gate::CpuManagerPolicyAlphaOptions), "Alpha"),
+        let (gate, level) = match stage {
+            OptionStage::Stable => (None, ""),
+            OptionStage::Beta => (Some(Gate::CpuManagerPolicyBetaOptions), "Beta"),
+            OptionStage::Alpha => (Some(Gate::CpuManagerPolicyAlphaOptions), "Alpha"),
         };
         if gate.is_some_and(|gate| !read.gates.enabled(gate)) {
             return Err(format!(

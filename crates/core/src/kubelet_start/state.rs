@@ -61,7 +61,7 @@ pub(super) fn dra(start: &mut Start<'_>, read: &Read, folder: &str) {
 /// Checks the allocated and the actuated resources of the pods, when the kubelet is created.
 pub(super) fn pods(start: &mut Start<'_>, read: &Read, folder: &str) {
     // 1.32 has one file for both, and reads it only with the gate.
-    if !start.version.at_least(33) {
+    if !start.version.has_two_files_of_pods() {
         if read.gates.enabled(Gate::InPlacePodVerticalScaling)
             && let Some(text) = text(start, StateFile::PodStatus)
             && let Err(refusal) = pod_allocation::load_v1_32(text.as_bytes()).outcome
@@ -70,7 +70,8 @@ pub(super) fn pods(start: &mut Start<'_>, read: &Read, folder: &str) {
         }
         return;
     }
-    let is_on = start.version.at_least(35) || read.gates.enabled(Gate::InPlacePodVerticalScaling);
+    let is_on =
+        start.version.always_stores_pods() || read.gates.enabled(Gate::InPlacePodVerticalScaling);
     if !is_on {
         return;
     }
@@ -79,7 +80,7 @@ pub(super) fn pods(start: &mut Start<'_>, read: &Read, folder: &str) {
         && let Err(refusal) = pod_allocation::load(text.as_bytes()).outcome
     {
         let refusal = file.refusal(&refusal.to_string(), folder);
-        match start.version.at_least(35) {
+        match start.version.always_stores_pods() {
             true => {
                 let error = format!("failed to initialize actuated state checkpoint: {refusal}");
                 let path = path(folder, file);

@@ -111,7 +111,8 @@ pub fn effective(config: &KubeletConfiguration, version: KubeletVersion) -> Effe
     let duration = |field: Option<GoDuration>, default: Option<GoDuration>| {
         field.filter(|given| given.0 != 0).or(default).unwrap_or_default()
     };
-    let merge = version.at_least(33) && config.merge_default_eviction_settings.unwrap_or(false);
+    let merge = version.merges_default_eviction_settings()
+        && config.merge_default_eviction_settings.unwrap_or(false);
     let eviction_hard = match &config.eviction_hard {
         None => default_eviction_hard(),
         Some(given) if merge => {

@@ -136,7 +136,7 @@ pub fn validate(
     let hairpin = given.hairpin_mode.as_deref().unwrap_or_default();
     let known = matches!(hairpin, "" | "none" | "hairpin-veth" | "promiscuous-bridge");
     broken.check(!known, ValidationError::HairpinMode(hairpin.to_owned()));
-    if version.at_least(33) {
+    if version.checks_pull_credentials() {
         pull_credentials(given, gates, &mut broken);
     }
     let cpus = &config.reserved_system_cpus;
@@ -160,7 +160,7 @@ pub fn validate(
     tracing(given, version, gates, &mut broken);
     let factor = config.memory_throttling_factor;
     broken.check(!(factor > 0.0 && factor <= 1.0), ValidationError::ThrottlingFactor(factor));
-    if version.at_least(36) {
+    if version.checks_memory_reservation_policy() {
         let policy = config.memory_reservation_policy;
         let tiered = policy == "TieredReservation";
         broken.check(
@@ -334,7 +334,7 @@ fn of_the_system(
     fail_cgroup_v1: bool,
 ) -> Option<ValidationError> {
     if cgroups == CgroupMode::V1 && fail_cgroup_v1 {
-        return Some(match version.at_least(35) {
+        return Some(match version.refuses_cgroup_v1() {
             true => ValidationError::CgroupV1Unsupported,
             false => ValidationError::CgroupV1Maintenance,
         });
@@ -342,7 +342,8 @@ fn of_the_system(
     if cgroups == CgroupMode::V1 && given.single_process_oom_kill == Some(false) {
         return Some(ValidationError::SingleProcessOomKill);
     }
-    let ids = given.user_namespaces.as_ref().filter(|_| version.at_least(33))?.ids_per_pod?;
+    let ids =
+        given.user_namespaces.as_ref().filter(|_| version.checks_ids_per_pod())?.ids_per_pod?;
     let problem = match ids {
         ..65536 => "not be less than 65536",
         _ if ids % 65536 != 0 => "be a multiple of 65536",
@@ -359,7 +360,7 @@ fn tracing(
     broken: &mut Broken,
 ) {
     let Some(tracing) = &given.tracing else { return };
-    if !version.at_least(34) && !gates.enabled(Gate::KubeletTracing) {
+    if version.needs_gate_for_tracing() && !gates.enabled(Gate::KubeletTracing) {
         return broken.check(true, ValidationError::TracingNeedsGate);
     }
     if let Some(rate) = tracing.sampling_rate_per_million {
@@ -396,7 +397,7 @@ fn logs(
     let is_short = interval.is_some_and(|interval| interval.0 < 3 * GoDuration::SECOND.0);
     broken.check(is_short, ValidationError::LogInterval);
     let files = given.container_log_max_files.or(absent.container_log_max_files);
-    let is_checked = version.at_least(33);
+    let is_checked = version.checks_log_files();
     broken.check(is_checked && files.is_some_and(|count| count <= 1), ValidationError::LogFiles);
     let given_folder = given.pod_logs_dir.as_deref().unwrap_or_default();
     let Some(folder) = Some(given_folder).filter(|folder| !folder.is_empty()) else { return };

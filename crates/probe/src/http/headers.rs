@@ -128,14 +128,7 @@ pub fn user_agent(version: KubeletVersion, build: Option<&str>) -> String {
 
 /// Returns the User-Agent over gRPC, to which grpc-go adds its own name and version: that of the kubelet's `go.mod`.
 pub fn grpc_user_agent(user_agent: &str, version: KubeletVersion) -> String {
-    let grpc_go = match version.known().used().minor {
-        ..=32 => "1.65.0",
-        33 => "1.68.1",
-        34 => "1.72.1",
-        35 => "1.72.2",
-        36.. => "1.79.3",
-    };
-    format!("{user_agent} grpc-go/{grpc_go}")
+    format!("{user_agent} grpc-go/{}", version.grpc_go())
 }
 
 #[cfg(test)]

@@ -13,12 +13,6 @@ use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::lookup::Sourced;
 use serde_json::json;
 
-/// The first kubelets that start on cgroup v1 only with a setting.
-const REFUSES_V1: u32 = 35;
-
-/// The first kubelets that ask the runtime for the driver.
-const ASKS_RUNTIME: u32 = 31;
-
 /// Checks that the kubelet starts on the kernel's cgroup interface.
 ///
 /// | mounted     | kubelet                              |         |
@@ -65,7 +59,7 @@ pub fn version(examined: CheckInput<'_>) -> Check {
         .from(source);
     };
     let source = format!("{source}, {kubelet}");
-    let refuses = node.kubelet_version.at_least(REFUSES_V1);
+    let refuses = node.kubelet_version.refuses_cgroup_v1();
     if !refuses || !node.config.fail_cgroup_v1 {
         return warn(NAME, format!("{shown}, which kubelets give up"), MOVE)
             .with(json!({ "state": "deprecated", "cgroupVersion": 1 }))
@@ -118,7 +112,7 @@ pub fn driver(examined: CheckInput<'_>) -> Check {
         Err(_) => None,
     };
     let follows = !by_hand
-        && examined.node.kubelet_version.at_least(ASKS_RUNTIME)
+        && examined.node.kubelet_version.asks_runtime_for_driver()
         && runtime.as_ref().is_ok_and(|(_, source)| source.ends_with("RuntimeConfig"));
     let used = if follows { runtime.as_ref().ok().cloned() } else { configured.clone().ok() };
 

@@ -169,8 +169,10 @@ impl NodeOptions {
         if let Some(formula) = found {
             return Ok(formula);
         }
-        let formula =
-            if version.at_least(35) { WeightFormula::Quadratic } else { WeightFormula::Linear };
+        let formula = match version.is_of_runtimes_with_curve() {
+            true => WeightFormula::Quadratic,
+            false => WeightFormula::Linear,
+        };
         Ok(RuntimeFormula::new(formula, true))
     }
 }

@@ -105,7 +105,7 @@ fn stored_devices(snapshot: &Snapshot) -> Content<'_> {
 }
 
 fn is_1_32(node: &KubeletNode) -> bool {
-    (node.kubelet.version.major, node.kubelet.version.minor) <= (1, 32)
+    !node.kubelet.version.has_two_files_of_pods()
 }
 
 /// Collects the facts other than the files.

@@ -192,15 +192,14 @@ pub fn behaviours(transition: &Transition<'_>) -> Vec<Finding> {
     };
     let (from, to) = (before.kubelet.version, after.kubelet.version);
     let mut findings = Vec::new();
-    if to.known().used().minor != to.minor {
+    if !to.is_known() {
         let rule = WhatIfRule::VersionUnknown {
             version: to.to_string(),
             used: to.known().used().to_string(),
         };
         findings.push(Finding::of(Subject::Node, &rule));
     }
-    let crosses = |minor: u32| !from.at_least(minor) && to.at_least(minor);
-    for behaviour in BEHAVIOURS.iter().filter(|it| crosses(it.since)) {
+    for behaviour in BEHAVIOURS.iter().filter(|it| from.is_before(it.since, to)) {
         let named = match (behaviour.concerns)(after) {
             Concern::Nothing => continue,
             Concern::Node => String::new(),

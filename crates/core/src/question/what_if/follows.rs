@@ -151,7 +151,7 @@ impl Transition<'_> {
     /// 1.35, a container that was already running keeps its readiness).
     fn readiness(&self, pods: &[PodOutcome]) -> Option<Finding> {
         let rules = &self.after.kubelet().ok()?.kubelet;
-        let is_kept = rules.version.at_least(35)
+        let is_kept = rules.version.keeps_readiness()
             && !rules.rules.gates.enabled(Gate::ChangeContainerStatusOnKubeletRestart);
         let kept: BTreeSet<&str> = pods
             .iter()

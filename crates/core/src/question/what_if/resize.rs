@@ -137,7 +137,7 @@ pub fn waiting_resizes(
 fn infeasible(about: &AdmissionNode, pod: &Pod) -> Result<Option<(String, String)>, Failure> {
     let kubelet = &about.node.kubelet;
     let never = |message: String| Ok(Some(("Infeasible".to_owned(), message)));
-    if !kubelet.version.at_least(36) && is_static_pod(pod) {
+    if !kubelet.version.resizes_static_pods() && is_static_pod(pod) {
         return never("In-place resize of static-pods is not supported".to_owned());
     }
     let is_guaranteed = effective_qos_class(pod, kubelet.rules.gates) == QosClass::Guaranteed;
@@ -151,7 +151,7 @@ fn infeasible(about: &AdmissionNode, pod: &Pod) -> Result<Option<(String, String
     let planned = plan(about, pod, others, Detail::BRIEF)?;
     let Some(refusal) = planned.admission.refusals.first() else { return Ok(None) };
     let is_too_large = planned.admission.resources.iter().any(|it| it.requested > it.allocatable);
-    let reason = match is_too_large && !kubelet.version.at_least(36) {
+    let reason = match is_too_large && kubelet.version.refuses_too_large_resizes() {
         true => "Infeasible",
         false => "Deferred",
     };

@@ -67,15 +67,15 @@ impl Transition<'_> {
     /// static pods before 1.36 (`IsInPlacePodVerticalScalingAllowed`).
     fn resizes_unrecorded(&self, pod: &Pod, about: &AdmissionNode) -> bool {
         let kubelet = &about.node.kubelet;
-        kubelet.version.at_least(33)
+        kubelet.version.has_two_files_of_pods()
             && kubelet.rules.gates.enabled(Gate::InPlacePodVerticalScaling)
-            && (kubelet.version.at_least(36) || !is_static_pod(pod))
+            && (kubelet.version.resizes_static_pods() || !is_static_pod(pod))
     }
 
     /// Returns true if the kubelet finds a record of the resources of a container. Kubelet 1.32 writes none; a
     /// file that was not read counts as complete.
     fn is_recorded(&self, pod: &Pod, container: &Container) -> bool {
-        if self.before.kubelet().is_ok_and(|node| !node.kubelet.version.at_least(33)) {
+        if self.before.kubelet().is_ok_and(|node| !node.kubelet.version.has_two_files_of_pods()) {
             return false;
         }
         let files = self.after.state.snapshot.state_files.as_ref();
