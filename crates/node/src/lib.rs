@@ -1,6 +1,6 @@
 //! One node, gathered: from this machine, from a copy of its files, through the API server, or from a snapshot.
 //!
-//! [`NodeSpec`] names the sources, [`Needs`] the facts that a question needs, and [`gather`] returns them as a
+//! [`NodeSpec`] names the sources, [`Needs`](kq_facts::needs::Needs) the facts that a question needs, and [`gather`] returns them as a
 //! [`Snapshot`](kq_facts::snapshot::Snapshot). Other facts are neither queried nor in the result, so the answer is the
 //! same from a node and from a snapshot with more facts.
 

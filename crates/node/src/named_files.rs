@@ -33,7 +33,7 @@ impl NamedFiles {
     ///
     /// # Errors
     ///
-    /// Fails as [`KubeletNode::gather`] does, for files that cannot be read, and for the Node object of another node.
+    /// Fails as [`gather_node`](crate::gather_node) does, for files that cannot be read, and for the Node object of another node.
     pub fn gather(
         &self,
         spec: &NodeSpec,

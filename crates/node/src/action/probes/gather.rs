@@ -35,7 +35,7 @@ pub trait FactSource {
     ///
     /// # Errors
     ///
-    /// Fails as [`KubeletNode::gather`] does.
+    /// Fails as [`gather_node`](crate::gather_node) does.
     fn gather(&self, needs: Needs) -> Result<KubeletNode, Failure>;
 
     /// Describes the kubelet from its options alone, without querying the node.
