@@ -50,6 +50,8 @@ mod report;
 /// The servers of gRPC services that kq is a client of, for fakes.
 #[cfg(feature = "cri")]
 mod services;
+/// What did nothing here.
+pub mod skipped;
 /// What the sources of the whole repository contain.
 mod source_files;
 /// An unprivileged user of the node does not lead kq astray: the claims of `docs/security.md`.

@@ -128,7 +128,7 @@ fn is_skipped(name: &str) -> bool {
     let must_be_there = std::env::var("KQ_REAL_NODE").is_ok_and(|it| it == "required");
     assert!(is_there || !must_be_there, "{name} is not installed: apt-get install {name}");
     if !is_there {
-        println!("SKIPPED: {name} is not installed (apt-get install {name})");
+        crate::skipped::skip(&format!("{name} is not installed (apt-get install {name})"));
     }
     !is_there
 }

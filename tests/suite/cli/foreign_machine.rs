@@ -9,7 +9,6 @@ use super::folder_with;
 use super::generate::visible_commands;
 use super::made_up_node::{self as made_up, Kernel, Node};
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -257,7 +256,7 @@ struct Said {
 /// Runs a command on the machine; `None`, after printing why, where the machine cannot be made.
 fn ask(lines: &[&str]) -> Option<Vec<Said>> {
     if !rustix::process::geteuid().is_root() {
-        let _ = writeln!(std::io::stderr(), "skipped: a machine can only be made up by root");
+        crate::skipped::skip("a machine can only be made up by root");
         return None;
     }
     let machine = machine();
@@ -272,7 +271,7 @@ fn ask(lines: &[&str]) -> Option<Vec<Said>> {
         .expect("unshare can be run");
     let complaint = String::from_utf8_lossy(&ran.stderr).into_owned();
     if complaint.contains("Operation not permitted") {
-        let _ = writeln!(std::io::stderr(), "skipped: no namespaces can be made: {complaint}");
+        crate::skipped::skip(&format!("no namespaces can be made: {complaint}"));
         return None;
     }
     let read = |at: usize, what: &str| {

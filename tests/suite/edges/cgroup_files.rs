@@ -2,6 +2,7 @@
 
 use super::fake_tree::{FakeTree, cgroup_tree};
 use super::own_cgroups::OwnCgroups;
+use crate::skipped::skip;
 use kq_edge::cgroup_files::KernelFiles;
 use kq_edge::cgroup_tree::{TreeNeeds, read_tree};
 use kq_edge::host::read_host;
@@ -53,10 +54,6 @@ impl Node {
             assert_eq!(outside.expect("it is there"), OUTSIDE, "{cgroup}/{file}");
         }
     }
-}
-
-fn skip(reason: &str) {
-    eprintln!("skipped: {reason}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! a kernel puts there.
 
 use super::fake_tree::{Class, FakeTree, cgroup_tree};
+use crate::skipped::skip;
 use kq_edge::cgroup_tree::{TreeNeeds, read_tree};
 use kq_edge::host::read_host;
 use kq_facts::cgroup_file::CgroupFile;
@@ -65,10 +66,6 @@ fn problems(tree: &CgroupTree) -> Vec<String> {
 
 fn text<'t>(tree: &'t CgroupTree, path: &str, file: &str) -> Option<&'t str> {
     tree.get(&CgroupPath::new(path))?.text(file)
-}
-
-fn skip(reason: &str) {
-    eprintln!("skipped: {reason}");
 }
 
 fn is_root() -> bool {

@@ -31,7 +31,7 @@ impl Mounted {
     /// Mounts; `None`: this machine does not permit it, which is printed.
     fn new(arguments: &[&str], point: &Path) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
-            eprintln!("skipped: mounting wants root");
+            crate::skipped::skip("mounting wants root");
             return None;
         }
         let output = Command::new("mount").args(arguments).arg(point).output();
@@ -39,7 +39,7 @@ impl Mounted {
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(said.contains("permi"), "mount: {said}");
-            eprintln!("skipped: {said}");
+            crate::skipped::skip(&said.to_string());
             return None;
         }
         Some(Self(point.to_owned()))

@@ -155,7 +155,7 @@ fn what_is_no_file_is_refused_unopened() {
                 }
             };
             let Some(found) = found else {
-                eprintln!("skipped: no {kind} can be made here");
+                crate::skipped::skip(&format!("no {kind} can be made here"));
                 continue;
             };
             let error = detect(root.path(), "/r", 1, 1).expect_err(kind);
@@ -199,7 +199,7 @@ fn a_write_that_fails_leaves_the_old_file() {
         output.is_ok_and(|output| output.status.success())
     };
     if !mount("size=256k") {
-        eprintln!("skipped: nothing can be mounted here");
+        crate::skipped::skip("nothing can be mounted here");
         return;
     }
     let _mounted = Mounted(&disk);
@@ -268,7 +268,7 @@ fn without_the_right_to_write_nothing_changes() {
         command.uid(65534).gid(65534);
     }
     let Ok(output) = command.output() else {
-        eprintln!("skipped: another user cannot run this program");
+        crate::skipped::skip("another user cannot run this program");
         return;
     };
     let said = String::from_utf8_lossy(&output.stdout).into_owned();

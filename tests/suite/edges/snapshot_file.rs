@@ -1,6 +1,7 @@
 //! Snapshots in files: what is written comes back, what is broken is refused, and nobody ever sees a
 //! half of one.
 
+use crate::skipped::skip;
 use kq_edge::snapshot_file::{
     SnapshotFileError, read_snapshot, read_snapshot_within, write_snapshot,
 };
@@ -45,10 +46,6 @@ fn entries(folder: &Path) -> Vec<String> {
         entries.map(|entry| entry.file_name().into_string().expect("text")).collect();
     names.sort();
     names
-}
-
-fn skip(reason: &str) {
-    eprintln!("skipped: {reason}");
 }
 
 /// Packs with the `zstd` program; `None` where it is not installed.

@@ -24,7 +24,7 @@ const SECRET: &[u8] = b"{\"what\": \"root's snapshot\"}";
 /// A world-writable folder, as `/tmp`; `None`: this is not root.
 fn shared() -> Option<tempfile::TempDir> {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: only root is attacked");
+        crate::skipped::skip("only root is attacked");
         return None;
     }
     let folder = tempfile::tempdir().expect("a temporary folder can be made");

@@ -10,7 +10,6 @@
 
 use crate::cli::repository;
 use std::fs::File;
-use std::io::Write;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub use node::Node;
@@ -92,15 +91,7 @@ fn exclusively() -> Result<(), String> {
 /// Says why a test did nothing; fails where it must not.
 pub fn skip(reason: &str) {
     assert!(!is_required(), "there must be a node: {reason}");
-    leave_out(reason);
-}
-
-/// Says why a test did nothing, also where there must be a node.
-fn leave_out(reason: &str) {
-    // Not the macro: what that prints is only seen of tests that fail.
-    let thread = std::thread::current();
-    let test = thread.name().unwrap_or("a test");
-    let _ = writeln!(std::io::stderr(), "{test} is skipped: {reason}");
+    crate::skipped::skip(reason);
 }
 
 fn is_required() -> bool {

@@ -3,8 +3,9 @@
 //! `$KQ_RELEASE` names a folder that `scripts/release` filled. Without it, the packages are made of the binary under test,
 //! and the image, which needs a static one, is left out.
 
-use super::{is_guest, leave_out, must_be_root, node, skip};
+use super::{is_guest, must_be_root, node, skip};
 use crate::cli::repository;
+use crate::skipped::skip as leave_out;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;

@@ -42,7 +42,7 @@ pub fn browser() -> Option<Browser> {
         let why =
             format!("no browser: none of {PROGRAMS:?} is installed (apt-get install chromium)");
         assert!(std::env::var(VARIABLE).as_deref() != Ok("required"), "{why}");
-        println!("skipped: {why}");
+        crate::skipped::skip(&why.to_string());
         return None;
     };
     Some(Browser::start(program))

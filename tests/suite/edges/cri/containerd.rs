@@ -25,11 +25,11 @@ impl Containerd {
     /// Starts one and waits until it listens; `None`: this machine cannot.
     pub fn start(disabled: &str, systemd_cgroup: bool) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
-            eprintln!("skipped: containerd wants root");
+            crate::skipped::skip("containerd wants root");
             return None;
         }
         if said_version("containerd").is_none() || said_version("runc").is_none() {
-            eprintln!("skipped: no containerd and runc on this machine");
+            crate::skipped::skip("no containerd and runc on this machine");
             return None;
         }
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
