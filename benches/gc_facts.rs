@@ -19,10 +19,10 @@ mod world;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use fake::{Answers, Server};
-use kq_edge::cri::v1::image_service_client::ImageServiceClient;
-use kq_edge::cri::v1::runtime_service_client::RuntimeServiceClient;
-use kq_edge::cri::{MAX_MESSAGE_BYTES, RuntimeNeeds, StatusNeeds, connect, read_runtime, v1};
-use kq_edge::trust::NamedBy;
+use kq_io::trust::NamedBy;
+use kq_linux::cri::v1::image_service_client::ImageServiceClient;
+use kq_linux::cri::v1::runtime_service_client::RuntimeServiceClient;
+use kq_linux::cri::{MAX_MESSAGE_BYTES, RuntimeNeeds, StatusNeeds, connect, read_runtime, v1};
 use std::hint::black_box;
 use std::io::{BufRead, BufReader};
 use std::path::Path;

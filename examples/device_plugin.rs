@@ -11,7 +11,7 @@ mod background;
 #[path = "../tests/support/sample_plugin.rs"]
 mod sample_plugin;
 
-use kq_edge::device_plugin::v1beta1::{Device, DevicePluginOptions};
+use kq_linux::device_plugin::v1beta1::{Device, DevicePluginOptions};
 use sample_plugin::{Behaviour, Plugin, device};
 use std::io::BufRead;
 use std::os::unix::fs::MetadataExt;

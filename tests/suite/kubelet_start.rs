@@ -6,12 +6,12 @@ use kq_core::kubelet_start::{
     ConfigContent, ConfigText, Exit, Machine, Stage, StartExamination, StartFacts, StartWarning,
     examine,
 };
-use kq_edge::kubelet_files::read_config_on_disk;
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::config_on_disk::ConfigOnDisk;
 use kq_facts::host::Text;
 use kq_facts::kubelet_process::{KubeletProcess, as_started};
 use kq_facts::state_files::{STATE_FILES, StateFiles};
+use kq_io::kubelet_files::read_config_on_disk;
 use kq_k8s::pod::{ResourceList, ResourceName};
 use kq_k8s::quantity::{Format, Quantity};
 use kq_k8s::version::KubeletVersion;

@@ -32,7 +32,7 @@ pub fn rust_files() -> Vec<(String, String)> {
 /// The places that start processes, and what they start.
 const STARTERS: [(&str, &str); 2] = [
     ("benches/gc_facts.rs", "itself, as a server"),
-    ("crates/edge/src/own_program.rs", "kq's own file"),
+    ("crates/io/src/own_program.rs", "kq's own file"),
 ];
 
 #[test]

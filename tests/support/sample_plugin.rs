@@ -3,9 +3,9 @@
 
 use super::background::Background;
 use hyper_util::rt::TokioIo;
-use kq_edge::device_plugin::v1beta1::device_plugin_server::{DevicePlugin, DevicePluginServer};
-use kq_edge::device_plugin::v1beta1::registration_client::RegistrationClient;
-use kq_edge::device_plugin::v1beta1::{
+use kq_linux::device_plugin::v1beta1::device_plugin_server::{DevicePlugin, DevicePluginServer};
+use kq_linux::device_plugin::v1beta1::registration_client::RegistrationClient;
+use kq_linux::device_plugin::v1beta1::{
     AllocateRequest, AllocateResponse, CdiDevice, ContainerAllocateResponse,
     ContainerPreferredAllocationResponse, Device, DevicePluginOptions, DeviceSpec, Empty,
     ListAndWatchResponse, Mount, NumaNode, PreStartContainerRequest, PreStartContainerResponse,

@@ -41,6 +41,7 @@ pub mod node;
 pub mod node_list;
 pub mod node_object;
 pub mod node_pods;
+pub mod pod_removal;
 pub mod pod_resources;
 pub mod pod_selector;
 pub mod pod_traces;

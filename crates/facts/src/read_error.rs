@@ -16,7 +16,7 @@ pub enum ReadError {
     /// It exceeds the limit.
     #[error("larger than {limit} bytes, which kq does not read")]
     TooLarge { limit: u64 },
-    /// An untrusted user can change it; see `kq_edge::trust`.
+    /// An untrusted user can change it; see `kq_io::trust`.
     #[error("not trusted: {0}")]
     Untrusted(String),
     /// The system call failed.

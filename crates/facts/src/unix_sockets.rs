@@ -4,6 +4,8 @@
 //! it has one, the path to which it was bound. The socket that `accept` returns has the path of the one
 //! that listens, so connections to a plugin can be counted without opening one.
 
+use serde::Serialize;
+
 /// A line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnixSocket {
@@ -47,6 +49,18 @@ fn line(line: &str) -> Option<UnixSocket> {
         inode: inode.parse().ok()?,
         path: path.map(str::to_owned),
     })
+}
+
+/// A process.
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "camelCase")]
+pub struct Process {
+    /// Its number.
+    pub pid: i32,
+    /// Its name.
+    pub command: String,
 }
 
 #[cfg(test)]

@@ -3,14 +3,10 @@
 use super::source_order::{self, NodeInQuestion, config_sources};
 use super::spec::NodeSpec;
 use kq_answer::origin::Origin;
-use kq_edge::host::LIMIT;
-use kq_edge::kubelet_api::{
+use kq_api::kubelet_api::{
     Credentials, HttpError, KubeletApi, RunningKubelet, ServerTrust, hint, is_other_certificate,
     own_certificates,
 };
-use kq_edge::kubelet_files::read_kubelet_config_beneath;
-use kq_edge::kubelet_process::StoppedKubelet;
-use kq_edge::trust::read_trusted;
 use kq_facts::describe::ConfigSource;
 use kq_facts::kubelet_config::Source;
 use kq_facts::kubelet_endpoint::{
@@ -22,6 +18,10 @@ use kq_facts::lookup::{FailedSource, Lookup, Sourced};
 use kq_facts::redaction::forget_secrets;
 use kq_facts::settings::{assign, assign_gates, assign_list};
 use kq_facts::snapshot::RecordedConfig;
+use kq_io::host::LIMIT;
+use kq_io::kubelet_files::read_kubelet_config_beneath;
+use kq_io::kubelet_process::StoppedKubelet;
+use kq_io::trust::read_trusted;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

@@ -1,14 +1,14 @@
 //! The devices of plugins: the kubelet's checkpoint, and its pod-resources API.
 
 use super::readers::Below;
-use kq_edge::host::ReadError;
-use kq_edge::input::{InputError, read_input_within};
-use kq_edge::pod_resources::{BELOW_ROOT, read_pod_resources};
-use kq_edge::trust::{NamedBy, list_trusted, read_trusted};
 use kq_facts::checkpoint::LARGEST;
 use kq_facts::devices::{CHECKPOINT_NAME, CheckpointFact, PLUGIN_FOLDER, no_folder};
 use kq_facts::lookup::Lookup;
 use kq_facts::pod_resources::PodResources;
+use kq_io::host::ReadError;
+use kq_io::input::{InputError, read_input_within};
+use kq_io::trust::{NamedBy, list_trusted, read_trusted};
+use kq_linux::pod_resources::{BELOW_ROOT, read_pod_resources};
 
 /// Reads a checkpoint that is named.
 ///

@@ -1,11 +1,11 @@
 //! The events about the pods of the node, from the API server that also listed the pods.
 
-use kq_edge::api_server::ApiServer;
-use kq_edge::clock::steady;
+use kq_api::api_server::ApiServer;
 use kq_facts::events::{PodEvent, read_events};
 use kq_facts::kept_events::{is_of_node, kept};
 use kq_facts::lookup::{FailedSource, Lookup};
 use kq_facts::snapshot::RecordedPods;
+use kq_io::clock::steady;
 use std::collections::BTreeSet;
 use std::time::Duration;
 

@@ -1,7 +1,6 @@
 //! The folders that the kubelet and its runtime fill: their paths, file systems and usage.
 
 use super::config::KubeletConfig;
-use kq_edge::host::{read_filesystem, read_usage};
 use kq_facts::fact_key::FactKey;
 use kq_facts::filesystems::{Filesystem, FolderRole, NodeFolder};
 use kq_facts::host::HostFacts;
@@ -9,6 +8,7 @@ use kq_facts::lookup::{FailedSource, Lookup};
 use kq_facts::mounts::Mounts;
 use kq_facts::needs::Needs;
 use kq_facts::runtime::RuntimeFacts;
+use kq_io::host::{read_filesystem, read_usage};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;

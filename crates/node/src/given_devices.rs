@@ -2,8 +2,8 @@
 
 use anyhow::anyhow;
 use kq_answer::Failure;
-use kq_edge::input::read_input;
 use kq_facts::input_name::shown;
+use kq_io::input::read_input;
 use kq_k8s::yaml;
 use kq_managers::reconstruct::DeviceOverride;
 use std::collections::BTreeMap;

@@ -6,7 +6,6 @@ use super::node_file::NodeFile;
 use super::stats::of_stats_file;
 use anyhow::anyhow;
 use kq_answer::Failure;
-use kq_edge::input::read_input;
 use kq_facts::devices::DeviceFacts;
 use kq_facts::fact_key::FactKey;
 use kq_facts::input_name::shown;
@@ -15,6 +14,7 @@ use kq_facts::lookup::Lookup;
 use kq_facts::needs::Needs;
 use kq_facts::pod_resources::read_answers;
 use kq_facts::snapshot::Snapshot;
+use kq_io::input::read_input;
 
 /// Files that replace single facts of a node; `None`: the node is queried.
 #[derive(Clone, Debug, Default)]

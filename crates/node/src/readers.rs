@@ -4,11 +4,6 @@ use super::config::KubeletConfig;
 use super::devices;
 use super::gather::tree;
 use super::spec::NodeSpec;
-use kq_edge::certificates::{CertificateSources, read_certificates};
-use kq_edge::drop_ins::read_drop_ins;
-use kq_edge::image_records::read_records;
-use kq_edge::kubelet_files::read_config_on_disk;
-use kq_edge::trust::NamedBy;
 use kq_facts::config_on_disk::{ConfigContent, ConfigOnDisk};
 use kq_facts::fact_key::FactKey;
 use kq_facts::host::HostFacts;
@@ -17,6 +12,11 @@ use kq_facts::lookup::Lookup;
 use kq_facts::needs::Needs;
 use kq_facts::redaction::forget_secrets;
 use kq_facts::snapshot::Snapshot;
+use kq_io::certificates::{CertificateSources, read_certificates};
+use kq_io::drop_ins::read_drop_ins;
+use kq_io::image_records::read_records;
+use kq_io::kubelet_files::read_config_on_disk;
+use kq_io::trust::NamedBy;
 use std::path::Path;
 
 /// The root of a node, and the facts gathered so far.

@@ -4,12 +4,12 @@ use super::config::KubeletConfig;
 use super::source_order::NodeInQuestion;
 use super::spec::NodeSpec;
 use kq_answer::Failure;
-use kq_edge::cri::{CriError, RuntimeNeeds, read_runtime};
-use kq_edge::host::{LIMIT, ReadError, read_beneath};
-use kq_edge::trust::{NamedBy, read_trusted};
 use kq_facts::lookup::{FailedSource, Lookup, Sourced};
 use kq_facts::runtime::RuntimeFacts;
 use kq_facts::runtime_endpoint::{CRICTL_CONFIG, CrictlConfig, EndpointHints, endpoints};
+use kq_io::host::{LIMIT, ReadError, read_beneath};
+use kq_io::trust::{NamedBy, read_trusted};
+use kq_linux::cri::{CriError, RuntimeNeeds, read_runtime};
 use std::path::{Path, PathBuf};
 
 /// Queries the runtime. Only a named endpoint that is invalid is a failure.

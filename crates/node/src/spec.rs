@@ -3,13 +3,13 @@
 use super::source_order::{NodeFlags, NodeInQuestion, RootFolder, SourceFlags};
 use anyhow::anyhow;
 use kq_answer::Failure;
+use kq_api::api_server::{ApiError, ApiServer, KubeconfigPlace, connect};
 use kq_cgroup::live::place::kubelet_roots;
-use kq_edge::api_server::{ApiError, ApiServer, KubeconfigPlace, connect};
-use kq_edge::host::is_running;
 use kq_facts::cgroup_tree::CgroupPath;
 use kq_facts::input_name::shown;
 use kq_facts::live::kubelet_root;
 use kq_facts::snapshot::{PodSource, Snapshot};
+use kq_io::host::is_running;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;

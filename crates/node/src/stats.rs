@@ -5,11 +5,11 @@ use super::source_order::NodeInQuestion;
 use super::spec::NodeSpec;
 use anyhow::anyhow;
 use kq_answer::Failure;
-use kq_edge::input::read_input;
 use kq_facts::input_name::shown;
 use kq_facts::kubelet_process::KubeletProcess;
 use kq_facts::lookup::{FailedSource, Lookup, Sourced};
 use kq_facts::stats_summary::StatsSummary;
+use kq_io::input::read_input;
 use serde_json::Value;
 use std::path::Path;
 

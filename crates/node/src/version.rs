@@ -5,12 +5,12 @@
 //! takes precedence over them, is another fact.
 
 use super::config::KubeletServer;
-use kq_edge::host::LIMIT;
-use kq_edge::package_version::package_version;
-use kq_edge::program_version::program_version;
-use kq_edge::trust::{TrustedProgram, read_trusted};
 use kq_facts::kubelet_process::{KubeletProcess, Program};
 use kq_facts::lookup::{FailedSource, Lookup, Sourced};
+use kq_io::host::LIMIT;
+use kq_io::package_version::package_version;
+use kq_io::program_version::program_version;
+use kq_io::trust::{TrustedProgram, read_trusted};
 use kq_k8s::version::KubeletVersion;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Probes of containers: requests of the kubelet, verdicts, and their consequences.
 //!
 //! The rules are those of `pkg/kubelet/prober` and `pkg/probe`, read in 1.36.2 and pinned by the vectors
-//! `probe_*.jsonl`. Pure: bytes go in and out, the wire is in `kq_edge::probe`.
+//! `probe_*.jsonl`. Pure: bytes go in and out, the wire is in `kq_linux::probe`.
 
 pub mod ad_hoc;
 mod address;

@@ -5,7 +5,7 @@ use crate::exit::{Code, Failure};
 use About::{Arguments, Every};
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
-use kq_edge::replace::replace_public;
+use kq_io::replace::replace_public;
 use std::fmt::Write as _;
 use std::io;
 use std::io::Write;

@@ -10,10 +10,10 @@ use crate::write;
 use anyhow::anyhow;
 use kq_core::fleet::error_of_kq;
 use kq_core::what_if::parse;
-use kq_edge::memory::received;
-use kq_edge::own_program::{OwnProgramError, run_own};
-use kq_edge::replace::store;
-use kq_edge::snapshot_file::{self, node_files, pack};
+use kq_io::memory::received;
+use kq_io::own_program::{OwnProgramError, run_own};
+use kq_io::replace::store;
+use kq_io::snapshot_file::{self, node_files, pack};
 use kq_node::NodeFile;
 use kq_node::action::report::{
     CriticalPod, ReportChange, ReportOptions, flags, no_node, node_answers, report_needs,

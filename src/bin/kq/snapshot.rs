@@ -7,12 +7,12 @@ use crate::source_args::{SourceArgs, gather};
 use crate::version_args::VersionArgs;
 use crate::write;
 use anyhow::anyhow;
-use kq_edge::snapshot_file::write_snapshot;
 use kq_facts::kubelet_node::GivenConfig;
 use kq_facts::live::{has_node, missing_of_snapshot};
 use kq_facts::lookup::Lookup;
 use kq_facts::needs::Needs;
 use kq_facts::snapshot::Snapshot;
+use kq_io::snapshot_file::write_snapshot;
 use kq_output::value::json_line;
 
 /// Store all data that kq can read about this node

@@ -5,9 +5,9 @@ use crate::output_format::{OutputFormat, formats};
 use crate::source_args::SourceArgs;
 use crate::version_args::VersionArgs;
 use kq_core::question::version::{client_version, table, versions, versions_needs};
-use kq_edge::no_live_node;
 use kq_facts::kubelet_node::KubeletOptions;
 use kq_facts::snapshot::Snapshot;
+use kq_io::no_live_node;
 
 /// Show the versions of kq, the kubelet and the runtime, and the rules in use
 ///

@@ -9,9 +9,9 @@ use kq_answer::finding_view;
 use kq_core::question::what_if::{ChangeFiles, NodeState, what_if, what_if_needs};
 use kq_core::what_if::change::Change;
 use kq_core::what_if::{ChangeList, changes_table, parse, script, table, wide};
-use kq_edge::input::read_input;
-use kq_edge::kubelet_files::config_content;
 use kq_facts::input_name::shown;
+use kq_io::input::read_input;
+use kq_io::kubelet_files::config_content;
 use kq_k8s::manifest::load;
 use kq_node::NodeFile;
 

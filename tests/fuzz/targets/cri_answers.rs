@@ -2,7 +2,7 @@
 //! says can be stored and comes back as it was.
 #![no_main]
 
-use kq_edge::cri::{Answered, decode_answer};
+use kq_linux::cri::{Answered, decode_answer};
 use kq_facts::runtime::RuntimeFacts;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

@@ -257,7 +257,7 @@ fn the_timeout_covers_reading_what_was_received() {
 fn a_runtime_may_have_very_many_images() {
     use super::made_up_node::{Kernel, Node};
     use crate::edges::cri::fake::{Answers, Server};
-    use kq_edge::cri::v1;
+    use kq_linux::cri::v1;
     // More than 30 MB of them: more than the memory that is taken without having received anything.
     let image = |number: usize| v1::Image {
         id: format!("sha256:{number:064}"),

@@ -3,8 +3,8 @@
 use super::devices_serve::{RESOURCE, Served, able, allocate, four, json, pod};
 use super::kq;
 use crate::edges::device_plugin::sample_plugin::{Behaviour, Plugin, register};
-use kq_edge::device_plugin::v1beta1::RegisterRequest;
-use kq_edge::listener::connect_within;
+use kq_io::listener::connect_within;
+use kq_linux::device_plugin::v1beta1::RegisterRequest;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};

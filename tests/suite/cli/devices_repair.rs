@@ -1,8 +1,8 @@
 //! `kq devices repair`: on real files, with a kubelet that is stopped and one that is not.
 
 use crate::edges::cri::fake::{Answers, Server};
-use kq_edge::cri::v1;
 use kq_facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry};
+use kq_linux::cri::v1;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -4,8 +4,8 @@ use super::{folder_with, kq};
 use crate::edges::device_plugin::sample_plugin::{
     Behaviour, Plugin, device, register, registration,
 };
-use kq_edge::device_plugin::v1beta1::{Device, DevicePluginOptions, RegisterRequest};
 use kq_facts::checkpoint::device::DeviceCheckpoint;
+use kq_linux::device_plugin::v1beta1::{Device, DevicePluginOptions, RegisterRequest};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};

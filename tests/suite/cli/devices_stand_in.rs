@@ -3,7 +3,7 @@
 use super::devices_serve::{RESOURCE, Served, able, allocate, four, pod};
 use super::{folder_with, kq};
 use crate::edges::device_plugin::sample_plugin::{Behaviour, Plugin};
-use kq_edge::device_plugin::send_request;
+use kq_linux::device_plugin::send_request;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
 use std::path::Path;

@@ -128,7 +128,7 @@ fn snapshots() -> tempfile::TempDir {
     let config =
         large.pointer_mut("/kubeletConfig/found/value/value").expect("it has a configuration");
     config["unknown"] = serde_json::json!(vec![[0]; 3 << 20]);
-    let large = kq_edge::snapshot_file::pack(large.to_string().as_bytes());
+    let large = kq_io::snapshot_file::pack(large.to_string().as_bytes());
     folder_with(&[("bad.json.zst", large), ("good.json", node.into_bytes())])
 }
 

@@ -7,7 +7,7 @@ use super::interactive::telling;
 use super::{Ran, Run, folder_with, kq};
 use crate::edges::cri::fake::{Answers, Server};
 use crate::edges::cri::world::{Changing, World};
-use kq_edge::cri::v1;
+use kq_linux::cri::v1;
 use std::time::{Duration, Instant};
 use tonic::Status;
 

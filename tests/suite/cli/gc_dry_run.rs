@@ -239,7 +239,7 @@ fn a_runtime_is_answered_like_its_snapshot() {
     use super::made_up_node::{Kernel, Node};
     use super::sources::SOCKET;
     use crate::edges::cri::fake::{Answers, Server};
-    use kq_edge::cri::v1;
+    use kq_linux::cri::v1;
     let image = |id: &str, size: u64, pinned: bool| v1::Image {
         id: id.to_owned(),
         size,

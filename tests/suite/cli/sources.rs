@@ -121,7 +121,7 @@ impl Sources {
     /// Starts a runtime whose labels and annotations hold something.
     pub fn secretive_runtime(node: &Node, secret: &str) -> crate::edges::cri::fake::Server {
         use crate::edges::cri::fake::{Answers, Server};
-        use kq_edge::cri::v1;
+        use kq_linux::cri::v1;
         use made_up::{PROXY, PROXY_APP, WEB, WEB_APP, WEB_SANDBOX};
         let driver = match node.driver() {
             "systemd" => v1::CgroupDriver::Systemd,

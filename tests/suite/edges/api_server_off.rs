@@ -1,6 +1,6 @@
 //! A kq without the API server says so.
 
-use kq_edge::api_server::{ApiError, KubeconfigPlace, connect};
+use kq_api::api_server::{ApiError, KubeconfigPlace, connect};
 use std::time::Duration;
 
 #[test]

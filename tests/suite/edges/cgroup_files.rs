@@ -3,11 +3,11 @@
 use super::fake_tree::{FakeTree, cgroup_tree};
 use super::own_cgroups::OwnCgroups;
 use crate::skipped::skip;
-use kq_edge::cgroup_files::KernelFiles;
-use kq_edge::cgroup_tree::{TreeNeeds, read_tree};
-use kq_edge::host::read_host;
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::cgroup_tree::CgroupPath;
+use kq_io::cgroup_files::KernelFiles;
+use kq_io::cgroup_tree::{TreeNeeds, read_tree};
+use kq_io::host::read_host;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

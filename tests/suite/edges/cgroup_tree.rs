@@ -3,12 +3,12 @@
 
 use super::fake_tree::{Class, FakeTree, cgroup_tree};
 use crate::skipped::skip;
-use kq_edge::cgroup_tree::{TreeNeeds, read_tree};
-use kq_edge::host::read_host;
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_layout::CgroupLayout;
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
+use kq_io::cgroup_tree::{TreeNeeds, read_tree};
+use kq_io::host::read_host;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;

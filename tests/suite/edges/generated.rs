@@ -1,4 +1,4 @@
-//! The gRPC clients in `crates/edge/src` match the .proto next to each, and so do the servers of fakes in `services`.
+//! The gRPC clients in `crates/linux/src` match the .proto next to each, and so do the servers of fakes in `services`.
 //!
 //! `SNAPSHOTS=overwrite cargo test` rewrites them, as `scripts/generate.sh` does.
 
@@ -8,14 +8,14 @@ use tonic_prost_build::Builder;
 
 /// The services of which kq is a client, with the module of their messages.
 const ASKED: [(&str, &str, &str); 8] = [
-    ("crates/edge/src/cri", "v1", "runtime.v1"),
-    ("crates/edge/src/cri/storage/v1", "content", "containerd.services.content.v1"),
-    ("crates/edge/src/cri/storage/v1", "images", "containerd.services.images.v1"),
-    ("crates/edge/src/cri/storage/v1", "leases", "containerd.services.leases.v1"),
-    ("crates/edge/src/cri/storage/v1", "namespaces", "containerd.services.namespaces.v1"),
-    ("crates/edge/src/cri/storage/v1", "snapshots", "containerd.services.snapshots.v1"),
-    ("crates/edge/src/device_plugin", "pluginregistration", "pluginregistration"),
-    ("crates/edge/src/pod_resources", "v1", "v1"),
+    ("crates/linux/src/cri", "v1", "runtime.v1"),
+    ("crates/linux/src/cri/storage/v1", "content", "containerd.services.content.v1"),
+    ("crates/linux/src/cri/storage/v1", "images", "containerd.services.images.v1"),
+    ("crates/linux/src/cri/storage/v1", "leases", "containerd.services.leases.v1"),
+    ("crates/linux/src/cri/storage/v1", "namespaces", "containerd.services.namespaces.v1"),
+    ("crates/linux/src/cri/storage/v1", "snapshots", "containerd.services.snapshots.v1"),
+    ("crates/linux/src/device_plugin", "pluginregistration", "pluginregistration"),
+    ("crates/linux/src/pod_resources", "v1", "v1"),
 ];
 
 #[test]
@@ -31,11 +31,11 @@ fn generated_clients_are_fresh() {
 fn generated_servers_of_fakes_are_fresh() {
     for (folder, name, package) in ASKED {
         let path = format!("{folder}/{name}");
-        let module = path.trim_start_matches("crates/edge/src/").replace('/', "::");
+        let module = path.trim_start_matches("crates/linux/src/").replace('/', "::");
         let servers = generated(&path, package, |builder| {
             builder
                 .build_client(false)
-                .extern_path(format!(".{package}"), format!("::kq_edge::{module}"))
+                .extern_path(format!(".{package}"), format!("::kq_linux::{module}"))
         });
         let name = if name == "v1" { folder.rsplit('/').next().expect("a folder") } else { name };
         is_fresh(&servers, &format!("tests/suite/services/{name}.rs"));
@@ -45,7 +45,7 @@ fn generated_servers_of_fakes_are_fresh() {
 /// kq is a server of `Registration`, and a client of plugins.
 #[test]
 fn generated_code_for_device_plugins_is_fresh() {
-    let path = "crates/edge/src/device_plugin/v1beta1";
+    let path = "crates/linux/src/device_plugin/v1beta1";
     is_fresh(&generated(path, "v1beta1", |builder| builder), &format!("{path}.rs"));
 }
 

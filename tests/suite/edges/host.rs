@@ -1,11 +1,11 @@
 //! The host's files and processes: this machine's, and those of nodes that are made up and broken.
 
-use kq_edge::host::{
+use kq_facts::host::{FILES, HostFacts, Text};
+use kq_io::host::{
     LIMIT, ReadError, list_beneath, read_beneath, read_host, read_state_files,
     read_static_manifests,
 };
-use kq_edge::kubelet_process::find_kubelet;
-use kq_facts::host::{FILES, HostFacts, Text};
+use kq_io::kubelet_process::find_kubelet;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! Folders of the host are counted as du and statfs count them, with what mounts hide.
 
-use kq_edge::host::{read_filesystem, read_usage};
 use kq_facts::filesystems::HiddenFolder;
 use kq_facts::mounts::Mounts;
+use kq_io::host::{read_filesystem, read_usage};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};

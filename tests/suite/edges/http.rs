@@ -3,7 +3,7 @@
 use super::http_server::pki::{Authority, Certified};
 use super::http_server::{AMPLE, SHORT, Server, Wire, answer, timed};
 use crate::closed_port::ClosedPort;
-use kq_edge::kubelet_api::{Credentials, HttpError, KubeletApi, Phase, ServerTrust};
+use kq_api::kubelet_api::{Credentials, HttpError, KubeletApi, Phase, ServerTrust};
 use std::io::Write;
 use std::thread::sleep;
 use std::time::Duration;

@@ -1,13 +1,13 @@
 //! The file of records of images: whole at every instant, never two writers at once, and nothing that
 //! kq did not write is overwritten.
 
-use kq_edge::image_records::{RecordFile, RecordFileError, read_records};
-use kq_edge::trust::NamedBy;
 use kq_facts::image_records::ImageRecords;
 use kq_facts::runtime::Image;
 use kq_facts::timestamp::Timestamp;
 use kq_image_gc::cycle::Keys;
 use kq_image_gc::record::{RecordError, record};
+use kq_io::image_records::{RecordFile, RecordFileError, read_records};
+use kq_io::trust::NamedBy;
 use rustix::fs::{CWD, FileType, Mode};
 use std::fs;
 use std::io::{BufRead, BufReader};

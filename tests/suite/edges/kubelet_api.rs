@@ -2,7 +2,7 @@
 
 use super::http_server::pki::{Authority, Certified};
 use super::http_server::{AMPLE, Server, Wire, answer, failure, json};
-use kq_edge::kubelet_api::{Credentials, HttpError, KubeletApi, ServerTrust, hint};
+use kq_api::kubelet_api::{Credentials, HttpError, KubeletApi, ServerTrust, hint};
 use rustls::version::{TLS12, TLS13};
 use std::path::PathBuf;
 

@@ -2,7 +2,7 @@
 //! words of grpc-go.
 
 use crate::closed_port::ClosedPort;
-use kq_edge::probe::grpc::probe_grpc;
+use kq_linux::probe::grpc::probe_grpc;
 use kq_probe::{Attempt, GrpcTarget, ProbeResult};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};

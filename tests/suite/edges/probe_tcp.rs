@@ -1,7 +1,7 @@
 //! TCP probes of hosts that do not answer, and of names.
 
 use crate::closed_port::ClosedPort;
-use kq_edge::probe::dial::probe_tcp;
+use kq_linux::probe::dial::probe_tcp;
 use kq_probe::{Attempt, Cause, Phase, ProbeResult, ProbeTimeout, TcpTarget};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};

@@ -2,11 +2,11 @@
 //! half of one.
 
 use crate::skipped::skip;
-use kq_edge::snapshot_file::{
-    SnapshotFileError, read_snapshot, read_snapshot_within, write_snapshot,
-};
 use kq_facts::lookup::Lookup;
 use kq_facts::snapshot::{API_VERSION, HostRoot, KIND, Snapshot};
+use kq_io::snapshot_file::{
+    SnapshotFileError, read_snapshot, read_snapshot_within, write_snapshot,
+};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;

@@ -13,48 +13,48 @@ const WRITERS: [(&str, &[&str], &str); 14] = [
     ),
     ("build.rs", &["fs::write"], "the schemas are packed into the folder that cargo names"),
     (
-        "crates/edge/src/cgroup_files.rs",
+        "crates/io/src/cgroup_files.rs",
         &["OFlags::TRUNC", "OFlags::WRONLY"],
         "a file of the kernel, beneath an open folder of cgroups",
     ),
     (
-        "crates/edge/src/checkpoint_file.rs",
+        "crates/io/src/checkpoint_file.rs",
         &["unlinkat"],
         "in the held folder: the checkpoint that was read, and temporary files of killed runs",
     ),
     (
-        "crates/edge/src/device_plugin/folder.rs",
+        "crates/linux/src/device_plugin/folder.rs",
         &["DirBuilder", "hard_link", "remove_file"],
         "a new folder for devices serve, before it is held; in the held folder, another name for the checkpoint",
     ),
     (
-        "crates/edge/src/device_plugin/registration_server.rs",
+        "crates/linux/src/device_plugin/registration_server.rs",
         &["fchmod", "remove_file", "use bind"],
         "its own sockets, in the held folder",
     ),
     (
-        "crates/edge/src/device_plugin/socket_registry.rs",
+        "crates/linux/src/device_plugin/socket_registry.rs",
         &["remove_file"],
         "stale sockets and temporary files, in the held folder",
     ),
     (
-        "crates/edge/src/elsewhere/replace.rs",
+        "crates/io/src/elsewhere/replace.rs",
         &["OpenOptions", "fs::rename", "hard_link", "remove_file"],
         "the one way on macOS and Windows",
     ),
     (
-        "crates/edge/src/image_records.rs",
+        "crates/io/src/image_records.rs",
         &["mkdirat", "unlinkat"],
         "the last folder of the path, and temporary files of killed runs, each in an open folder",
     ),
     (
-        "crates/edge/src/lock_file.rs",
+        "crates/io/src/lock_file.rs",
         &["OFlags::CREATE", "OFlags::RDWR"],
         "a lock in an open folder: new, or of a trusted owner with one name",
     ),
-    ("crates/edge/src/open.rs", &["OpenOptions"], "reads without waiting for a writer"),
+    ("crates/io/src/open.rs", &["OpenOptions"], "reads without waiting for a writer"),
     (
-        "crates/edge/src/replace.rs",
+        "crates/io/src/replace.rs",
         &[
             "OFlags::APPEND",
             "OFlags::CREATE",
@@ -195,7 +195,7 @@ fn every_place_that_writes_is_known() {
         .collect();
     assert_eq!(
         found, known,
-        "a place that writes goes through crates/edge/src/replace.rs, or is listed"
+        "a place that writes goes through crates/io/src/replace.rs, or is listed"
     );
     assert!(WRITERS.iter().all(|(_, _, why)| !why.is_empty()));
 }

@@ -1,15 +1,15 @@
 //! Files that kq writes as root, where another user plants what should lead it elsewhere. The other user is a real
 //! process with the uid 65534, and does not depend on `fs.protected_symlinks` and its like.
 
-use kq_edge::image_records::{RecordFile, RecordFileError};
-use kq_edge::line_file::LineFile;
-use kq_edge::recording_file::RecordingWriter;
-use kq_edge::replace::{create, replace};
-use kq_edge::snapshot_file::write_snapshot;
 use kq_facts::snapshot::Snapshot;
 use kq_facts::timestamp::Timestamp;
 use kq_image_gc::cycle::Keys;
 use kq_image_gc::record::{RecordError, record};
+use kq_io::image_records::{RecordFile, RecordFileError};
+use kq_io::line_file::LineFile;
+use kq_io::recording_file::RecordingWriter;
+use kq_io::replace::{create, replace};
+use kq_io::snapshot_file::write_snapshot;
 use rustix::fs::{CWD, Mode, mkfifoat};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};

@@ -429,7 +429,7 @@ impl Corpus {
             let folder = tempfile::tempdir().expect("a folder can be made");
             let path = folder.path().join("packed.zst");
             let path = path.to_str().expect("text");
-            kq_edge::snapshot_file::write_snapshot(path, &bytes).expect("it can be written");
+            kq_io::snapshot_file::write_snapshot(path, &bytes).expect("it can be written");
             let packed = fs::read(path).expect("it is there");
             let name = format!("{name}.zst");
             case.files.push((name.clone(), packed));

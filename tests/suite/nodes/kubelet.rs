@@ -3,10 +3,10 @@
 use super::{json, recorded};
 use kq_cgroup::container::{RuntimeResources, container_cgroups, sandbox_resources};
 use kq_cgroup::settings::CgroupSettings;
-use kq_edge::kubelet_files::{read_kubelet_config, read_node_object};
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::describe::{NodeSources, describe};
 use kq_facts::node::Node;
+use kq_io::kubelet_files::{read_kubelet_config, read_node_object};
 use kq_k8s::defaults::apply_api_defaults;
 use kq_k8s::manifest::{LoadedPod, load};
 use kq_k8s::quantity::Quantity;

@@ -1,9 +1,9 @@
 //! The runtime's answers about running pods: their containers, and the requests for them.
 
 use super::Running;
-use kq_edge::cri::{RuntimeNeeds, read_runtime};
-use kq_edge::trust::NamedBy;
 use kq_facts::cgroup_mode::CgroupDriver;
+use kq_io::trust::NamedBy;
+use kq_linux::cri::{RuntimeNeeds, read_runtime};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;

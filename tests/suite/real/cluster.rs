@@ -8,7 +8,7 @@ use super::{is_guest, node};
 use crate::cli::{Ran, kq, repository};
 use crate::edges::device_plugin::sample_plugin::{Behaviour, Plugin, device};
 use crate::skipped::skip as leave_out;
-use kq_edge::device_plugin::v1beta1::DevicePluginOptions;
+use kq_linux::device_plugin::v1beta1::DevicePluginOptions;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -3,11 +3,11 @@
 use super::node::Node;
 use kq_cgroup::container::{ContainerKind, RuntimeResources, container_cgroups};
 use kq_cgroup::plan::{Owner, Plan, plan};
-use kq_edge::cri::v1;
 use kq_k8s::defaults::{apply_api_defaults, apply_priority};
 use kq_k8s::manifest::{LoadedPod, load};
 use kq_k8s::pod::Pod;
 use kq_k8s::yaml::{documents, read};
+use kq_linux::cri::v1;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -6,7 +6,7 @@ use super::{Node, Runc, node};
 use crate::cli::cluster::{Cluster, State, node as node_object};
 use crate::cli::kq;
 use crate::cli::made_up_node::NAME;
-use kq_edge::cri::v1;
+use kq_linux::cri::v1;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::{Arc, Mutex};

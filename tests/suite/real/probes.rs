@@ -2,11 +2,11 @@
 
 use super::{Running, is_guest, node, skip};
 use crate::cli::{Ran, kq};
-use kq_edge::cri::v1;
-use kq_edge::cri::{CriSession, ExecRuntime};
-use kq_edge::probe::dial::probe_tcp;
-use kq_edge::probe::run::{self, probe_exec};
 use kq_facts::runtime::ContainerState;
+use kq_linux::cri::v1;
+use kq_linux::cri::{CriSession, ExecRuntime};
+use kq_linux::probe::dial::probe_tcp;
+use kq_linux::probe::run::{self, probe_exec};
 use kq_probe::{Attempt, Cause, ExecRequest, ProbeResult, ProbeTimeout, TcpTarget};
 use serde_json::{Value, json};
 use std::net::TcpListener;

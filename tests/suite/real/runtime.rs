@@ -1,8 +1,8 @@
 //! The runtime over its socket. The tests are not asynchronous: each call is waited for.
 
-use kq_edge::cri::connect;
-use kq_edge::cri::v1::image_service_client::ImageServiceClient;
-use kq_edge::cri::v1::runtime_service_client::RuntimeServiceClient;
+use kq_linux::cri::connect;
+use kq_linux::cri::v1::image_service_client::ImageServiceClient;
+use kq_linux::cri::v1::runtime_service_client::RuntimeServiceClient;
 use std::future::Future;
 use std::path::Path;
 use std::time::Duration;

@@ -6,7 +6,7 @@ use super::{Node, Runc, Running, is_guest, node, skip};
 use kq_cgroup::cpu::WeightFormula;
 use kq_cgroup::files::CgroupVersion;
 use kq_cgroup::plan::{Owner, PlannedCgroup};
-use kq_edge::cri::v1::ListPodSandboxRequest;
+use kq_linux::cri::v1::ListPodSandboxRequest;
 use std::collections::BTreeSet;
 
 /// A pod of each class, with values that are all different, and a request of one CPU: 1024 shares.

@@ -15,11 +15,11 @@ pub mod content_server {
         async fn list(
             &self,
             request: tonic::Request<
-                ::kq_edge::cri::storage::v1::content::ListContentRequest,
+                ::kq_linux::cri::storage::v1::content::ListContentRequest,
             >,
         ) -> std::result::Result<
             tonic::Response<
-                BoxStream<::kq_edge::cri::storage::v1::content::ListContentResponse>,
+                BoxStream<::kq_linux::cri::storage::v1::content::ListContentResponse>,
             >,
             tonic::Status,
         > {
@@ -108,11 +108,11 @@ pub mod content_server {
                     impl<
                         T: Content,
                     > tonic::server::ServerStreamingService<
-                        ::kq_edge::cri::storage::v1::content::ListContentRequest,
+                        ::kq_linux::cri::storage::v1::content::ListContentRequest,
                     > for ListSvc<T> {
-                        type Response = ::kq_edge::cri::storage::v1::content::ListContentResponse;
+                        type Response = ::kq_linux::cri::storage::v1::content::ListContentResponse;
                         type ResponseStream = BoxStream<
-                            ::kq_edge::cri::storage::v1::content::ListContentResponse,
+                            ::kq_linux::cri::storage::v1::content::ListContentResponse,
                         >;
                         type Future = BoxFuture<
                             tonic::Response<Self::ResponseStream>,
@@ -121,7 +121,7 @@ pub mod content_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::storage::v1::content::ListContentRequest,
+                                ::kq_linux::cri::storage::v1::content::ListContentRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);

@@ -14,153 +14,153 @@ pub mod runtime_service_server {
     pub trait RuntimeService: std::marker::Send + std::marker::Sync + 'static {
         async fn version(
             &self,
-            request: tonic::Request<::kq_edge::cri::v1::VersionRequest>,
+            request: tonic::Request<::kq_linux::cri::v1::VersionRequest>,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::v1::VersionResponse>,
+            tonic::Response<::kq_linux::cri::v1::VersionResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
         }
         async fn status(
             &self,
-            request: tonic::Request<::kq_edge::cri::v1::StatusRequest>,
+            request: tonic::Request<::kq_linux::cri::v1::StatusRequest>,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::v1::StatusResponse>,
+            tonic::Response<::kq_linux::cri::v1::StatusResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
         }
         async fn runtime_config(
             &self,
-            request: tonic::Request<::kq_edge::cri::v1::RuntimeConfigRequest>,
+            request: tonic::Request<::kq_linux::cri::v1::RuntimeConfigRequest>,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::v1::RuntimeConfigResponse>,
+            tonic::Response<::kq_linux::cri::v1::RuntimeConfigResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
         }
         async fn run_pod_sandbox(
             &self,
-            request: tonic::Request<::kq_edge::cri::v1::RunPodSandboxRequest>,
+            request: tonic::Request<::kq_linux::cri::v1::RunPodSandboxRequest>,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::v1::RunPodSandboxResponse>,
+            tonic::Response<::kq_linux::cri::v1::RunPodSandboxResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
         }
         async fn stop_pod_sandbox(
             &self,
-            request: tonic::Request<::kq_edge::cri::v1::StopPodSandboxRequest>,
+            request: tonic::Request<::kq_linux::cri::v1::StopPodSandboxRequest>,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::v1::StopPodSandboxResponse>,
+            tonic::Response<::kq_linux::cri::v1::StopPodSandboxResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
         }
         async fn remove_pod_sandbox(
             &self,
-            request: tonic::Request<::kq_edge::cri::v1::RemovePodSandboxRequest>,
+            request: tonic::Request<::kq_linux::cri::v1::RemovePodSandboxRequest>,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::v1::RemovePodSandboxResponse>,
+            tonic::Response<::kq_linux::cri::v1::RemovePodSandboxResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
         }
         async fn pod_sandbox_status(
             &self,
-            request: tonic::Request<::kq_edge::cri::v1::PodSandboxStatusRequest>,
+            request: tonic::Request<::kq_linux::cri::v1::PodSandboxStatusRequest>,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::v1::PodSandboxStatusResponse>,
+            tonic::Response<::kq_linux::cri::v1::PodSandboxStatusResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
         }
         async fn list_pod_sandbox(
             &self,
-            request: tonic::Request<::kq_edge::cri::v1::ListPodSandboxRequest>,
+            request: tonic::Request<::kq_linux::cri::v1::ListPodSandboxRequest>,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::v1::ListPodSandboxResponse>,
+            tonic::Response<::kq_linux::cri::v1::ListPodSandboxResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
         }
         async fn create_container(
             &self,
-            request: tonic::Request<::kq_edge::cri::v1::CreateContainerRequest>,
+            request: tonic::Request<::kq_linux::cri::v1::CreateContainerRequest>,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::v1::CreateContainerResponse>,
+            tonic::Response<::kq_linux::cri::v1::CreateContainerResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
         }
         async fn start_container(
             &self,
-            request: tonic::Request<::kq_edge::cri::v1::StartContainerRequest>,
+            request: tonic::Request<::kq_linux::cri::v1::StartContainerRequest>,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::v1::StartContainerResponse>,
+            tonic::Response<::kq_linux::cri::v1::StartContainerResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
         }
         async fn stop_container(
             &self,
-            request: tonic::Request<::kq_edge::cri::v1::StopContainerRequest>,
+            request: tonic::Request<::kq_linux::cri::v1::StopContainerRequest>,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::v1::StopContainerResponse>,
+            tonic::Response<::kq_linux::cri::v1::StopContainerResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
         }
         async fn remove_container(
             &self,
-            request: tonic::Request<::kq_edge::cri::v1::RemoveContainerRequest>,
+            request: tonic::Request<::kq_linux::cri::v1::RemoveContainerRequest>,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::v1::RemoveContainerResponse>,
+            tonic::Response<::kq_linux::cri::v1::RemoveContainerResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
         }
         async fn list_containers(
             &self,
-            request: tonic::Request<::kq_edge::cri::v1::ListContainersRequest>,
+            request: tonic::Request<::kq_linux::cri::v1::ListContainersRequest>,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::v1::ListContainersResponse>,
+            tonic::Response<::kq_linux::cri::v1::ListContainersResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
         }
         async fn container_status(
             &self,
-            request: tonic::Request<::kq_edge::cri::v1::ContainerStatusRequest>,
+            request: tonic::Request<::kq_linux::cri::v1::ContainerStatusRequest>,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::v1::ContainerStatusResponse>,
+            tonic::Response<::kq_linux::cri::v1::ContainerStatusResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
         }
         async fn list_container_stats(
             &self,
-            request: tonic::Request<::kq_edge::cri::v1::ListContainerStatsRequest>,
+            request: tonic::Request<::kq_linux::cri::v1::ListContainerStatsRequest>,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::v1::ListContainerStatsResponse>,
+            tonic::Response<::kq_linux::cri::v1::ListContainerStatsResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
         }
         async fn update_container_resources(
             &self,
-            request: tonic::Request<::kq_edge::cri::v1::UpdateContainerResourcesRequest>,
+            request: tonic::Request<::kq_linux::cri::v1::UpdateContainerResourcesRequest>,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::v1::UpdateContainerResourcesResponse>,
+            tonic::Response<::kq_linux::cri::v1::UpdateContainerResourcesResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
         }
         async fn exec_sync(
             &self,
-            request: tonic::Request<::kq_edge::cri::v1::ExecSyncRequest>,
+            request: tonic::Request<::kq_linux::cri::v1::ExecSyncRequest>,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::v1::ExecSyncResponse>,
+            tonic::Response<::kq_linux::cri::v1::ExecSyncResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
@@ -247,16 +247,16 @@ pub mod runtime_service_server {
                     struct VersionSvc<T: RuntimeService>(pub Arc<T>);
                     impl<
                         T: RuntimeService,
-                    > tonic::server::UnaryService<::kq_edge::cri::v1::VersionRequest>
+                    > tonic::server::UnaryService<::kq_linux::cri::v1::VersionRequest>
                     for VersionSvc<T> {
-                        type Response = ::kq_edge::cri::v1::VersionResponse;
+                        type Response = ::kq_linux::cri::v1::VersionResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
                         >;
                         fn call(
                             &mut self,
-                            request: tonic::Request<::kq_edge::cri::v1::VersionRequest>,
+                            request: tonic::Request<::kq_linux::cri::v1::VersionRequest>,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
                             let fut = async move {
@@ -292,16 +292,16 @@ pub mod runtime_service_server {
                     struct StatusSvc<T: RuntimeService>(pub Arc<T>);
                     impl<
                         T: RuntimeService,
-                    > tonic::server::UnaryService<::kq_edge::cri::v1::StatusRequest>
+                    > tonic::server::UnaryService<::kq_linux::cri::v1::StatusRequest>
                     for StatusSvc<T> {
-                        type Response = ::kq_edge::cri::v1::StatusResponse;
+                        type Response = ::kq_linux::cri::v1::StatusResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
                         >;
                         fn call(
                             &mut self,
-                            request: tonic::Request<::kq_edge::cri::v1::StatusRequest>,
+                            request: tonic::Request<::kq_linux::cri::v1::StatusRequest>,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
                             let fut = async move {
@@ -338,9 +338,9 @@ pub mod runtime_service_server {
                     impl<
                         T: RuntimeService,
                     > tonic::server::UnaryService<
-                        ::kq_edge::cri::v1::RuntimeConfigRequest,
+                        ::kq_linux::cri::v1::RuntimeConfigRequest,
                     > for RuntimeConfigSvc<T> {
-                        type Response = ::kq_edge::cri::v1::RuntimeConfigResponse;
+                        type Response = ::kq_linux::cri::v1::RuntimeConfigResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -348,7 +348,7 @@ pub mod runtime_service_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::v1::RuntimeConfigRequest,
+                                ::kq_linux::cri::v1::RuntimeConfigRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
@@ -386,9 +386,9 @@ pub mod runtime_service_server {
                     impl<
                         T: RuntimeService,
                     > tonic::server::UnaryService<
-                        ::kq_edge::cri::v1::RunPodSandboxRequest,
+                        ::kq_linux::cri::v1::RunPodSandboxRequest,
                     > for RunPodSandboxSvc<T> {
-                        type Response = ::kq_edge::cri::v1::RunPodSandboxResponse;
+                        type Response = ::kq_linux::cri::v1::RunPodSandboxResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -396,7 +396,7 @@ pub mod runtime_service_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::v1::RunPodSandboxRequest,
+                                ::kq_linux::cri::v1::RunPodSandboxRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
@@ -435,9 +435,9 @@ pub mod runtime_service_server {
                     impl<
                         T: RuntimeService,
                     > tonic::server::UnaryService<
-                        ::kq_edge::cri::v1::StopPodSandboxRequest,
+                        ::kq_linux::cri::v1::StopPodSandboxRequest,
                     > for StopPodSandboxSvc<T> {
-                        type Response = ::kq_edge::cri::v1::StopPodSandboxResponse;
+                        type Response = ::kq_linux::cri::v1::StopPodSandboxResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -445,7 +445,7 @@ pub mod runtime_service_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::v1::StopPodSandboxRequest,
+                                ::kq_linux::cri::v1::StopPodSandboxRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
@@ -484,9 +484,9 @@ pub mod runtime_service_server {
                     impl<
                         T: RuntimeService,
                     > tonic::server::UnaryService<
-                        ::kq_edge::cri::v1::RemovePodSandboxRequest,
+                        ::kq_linux::cri::v1::RemovePodSandboxRequest,
                     > for RemovePodSandboxSvc<T> {
-                        type Response = ::kq_edge::cri::v1::RemovePodSandboxResponse;
+                        type Response = ::kq_linux::cri::v1::RemovePodSandboxResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -494,7 +494,7 @@ pub mod runtime_service_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::v1::RemovePodSandboxRequest,
+                                ::kq_linux::cri::v1::RemovePodSandboxRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
@@ -533,9 +533,9 @@ pub mod runtime_service_server {
                     impl<
                         T: RuntimeService,
                     > tonic::server::UnaryService<
-                        ::kq_edge::cri::v1::PodSandboxStatusRequest,
+                        ::kq_linux::cri::v1::PodSandboxStatusRequest,
                     > for PodSandboxStatusSvc<T> {
-                        type Response = ::kq_edge::cri::v1::PodSandboxStatusResponse;
+                        type Response = ::kq_linux::cri::v1::PodSandboxStatusResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -543,7 +543,7 @@ pub mod runtime_service_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::v1::PodSandboxStatusRequest,
+                                ::kq_linux::cri::v1::PodSandboxStatusRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
@@ -582,9 +582,9 @@ pub mod runtime_service_server {
                     impl<
                         T: RuntimeService,
                     > tonic::server::UnaryService<
-                        ::kq_edge::cri::v1::ListPodSandboxRequest,
+                        ::kq_linux::cri::v1::ListPodSandboxRequest,
                     > for ListPodSandboxSvc<T> {
-                        type Response = ::kq_edge::cri::v1::ListPodSandboxResponse;
+                        type Response = ::kq_linux::cri::v1::ListPodSandboxResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -592,7 +592,7 @@ pub mod runtime_service_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::v1::ListPodSandboxRequest,
+                                ::kq_linux::cri::v1::ListPodSandboxRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
@@ -631,9 +631,9 @@ pub mod runtime_service_server {
                     impl<
                         T: RuntimeService,
                     > tonic::server::UnaryService<
-                        ::kq_edge::cri::v1::CreateContainerRequest,
+                        ::kq_linux::cri::v1::CreateContainerRequest,
                     > for CreateContainerSvc<T> {
-                        type Response = ::kq_edge::cri::v1::CreateContainerResponse;
+                        type Response = ::kq_linux::cri::v1::CreateContainerResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -641,7 +641,7 @@ pub mod runtime_service_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::v1::CreateContainerRequest,
+                                ::kq_linux::cri::v1::CreateContainerRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
@@ -680,9 +680,9 @@ pub mod runtime_service_server {
                     impl<
                         T: RuntimeService,
                     > tonic::server::UnaryService<
-                        ::kq_edge::cri::v1::StartContainerRequest,
+                        ::kq_linux::cri::v1::StartContainerRequest,
                     > for StartContainerSvc<T> {
-                        type Response = ::kq_edge::cri::v1::StartContainerResponse;
+                        type Response = ::kq_linux::cri::v1::StartContainerResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -690,7 +690,7 @@ pub mod runtime_service_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::v1::StartContainerRequest,
+                                ::kq_linux::cri::v1::StartContainerRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
@@ -729,9 +729,9 @@ pub mod runtime_service_server {
                     impl<
                         T: RuntimeService,
                     > tonic::server::UnaryService<
-                        ::kq_edge::cri::v1::StopContainerRequest,
+                        ::kq_linux::cri::v1::StopContainerRequest,
                     > for StopContainerSvc<T> {
-                        type Response = ::kq_edge::cri::v1::StopContainerResponse;
+                        type Response = ::kq_linux::cri::v1::StopContainerResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -739,7 +739,7 @@ pub mod runtime_service_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::v1::StopContainerRequest,
+                                ::kq_linux::cri::v1::StopContainerRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
@@ -777,9 +777,9 @@ pub mod runtime_service_server {
                     impl<
                         T: RuntimeService,
                     > tonic::server::UnaryService<
-                        ::kq_edge::cri::v1::RemoveContainerRequest,
+                        ::kq_linux::cri::v1::RemoveContainerRequest,
                     > for RemoveContainerSvc<T> {
-                        type Response = ::kq_edge::cri::v1::RemoveContainerResponse;
+                        type Response = ::kq_linux::cri::v1::RemoveContainerResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -787,7 +787,7 @@ pub mod runtime_service_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::v1::RemoveContainerRequest,
+                                ::kq_linux::cri::v1::RemoveContainerRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
@@ -826,9 +826,9 @@ pub mod runtime_service_server {
                     impl<
                         T: RuntimeService,
                     > tonic::server::UnaryService<
-                        ::kq_edge::cri::v1::ListContainersRequest,
+                        ::kq_linux::cri::v1::ListContainersRequest,
                     > for ListContainersSvc<T> {
-                        type Response = ::kq_edge::cri::v1::ListContainersResponse;
+                        type Response = ::kq_linux::cri::v1::ListContainersResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -836,7 +836,7 @@ pub mod runtime_service_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::v1::ListContainersRequest,
+                                ::kq_linux::cri::v1::ListContainersRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
@@ -875,9 +875,9 @@ pub mod runtime_service_server {
                     impl<
                         T: RuntimeService,
                     > tonic::server::UnaryService<
-                        ::kq_edge::cri::v1::ContainerStatusRequest,
+                        ::kq_linux::cri::v1::ContainerStatusRequest,
                     > for ContainerStatusSvc<T> {
-                        type Response = ::kq_edge::cri::v1::ContainerStatusResponse;
+                        type Response = ::kq_linux::cri::v1::ContainerStatusResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -885,7 +885,7 @@ pub mod runtime_service_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::v1::ContainerStatusRequest,
+                                ::kq_linux::cri::v1::ContainerStatusRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
@@ -924,9 +924,9 @@ pub mod runtime_service_server {
                     impl<
                         T: RuntimeService,
                     > tonic::server::UnaryService<
-                        ::kq_edge::cri::v1::ListContainerStatsRequest,
+                        ::kq_linux::cri::v1::ListContainerStatsRequest,
                     > for ListContainerStatsSvc<T> {
-                        type Response = ::kq_edge::cri::v1::ListContainerStatsResponse;
+                        type Response = ::kq_linux::cri::v1::ListContainerStatsResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -934,7 +934,7 @@ pub mod runtime_service_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::v1::ListContainerStatsRequest,
+                                ::kq_linux::cri::v1::ListContainerStatsRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
@@ -973,9 +973,9 @@ pub mod runtime_service_server {
                     impl<
                         T: RuntimeService,
                     > tonic::server::UnaryService<
-                        ::kq_edge::cri::v1::UpdateContainerResourcesRequest,
+                        ::kq_linux::cri::v1::UpdateContainerResourcesRequest,
                     > for UpdateContainerResourcesSvc<T> {
-                        type Response = ::kq_edge::cri::v1::UpdateContainerResourcesResponse;
+                        type Response = ::kq_linux::cri::v1::UpdateContainerResourcesResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -983,7 +983,7 @@ pub mod runtime_service_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::v1::UpdateContainerResourcesRequest,
+                                ::kq_linux::cri::v1::UpdateContainerResourcesRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
@@ -1024,16 +1024,16 @@ pub mod runtime_service_server {
                     struct ExecSyncSvc<T: RuntimeService>(pub Arc<T>);
                     impl<
                         T: RuntimeService,
-                    > tonic::server::UnaryService<::kq_edge::cri::v1::ExecSyncRequest>
+                    > tonic::server::UnaryService<::kq_linux::cri::v1::ExecSyncRequest>
                     for ExecSyncSvc<T> {
-                        type Response = ::kq_edge::cri::v1::ExecSyncResponse;
+                        type Response = ::kq_linux::cri::v1::ExecSyncResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
                         >;
                         fn call(
                             &mut self,
-                            request: tonic::Request<::kq_edge::cri::v1::ExecSyncRequest>,
+                            request: tonic::Request<::kq_linux::cri::v1::ExecSyncRequest>,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
                             let fut = async move {
@@ -1119,36 +1119,36 @@ pub mod image_service_server {
     pub trait ImageService: std::marker::Send + std::marker::Sync + 'static {
         async fn list_images(
             &self,
-            request: tonic::Request<::kq_edge::cri::v1::ListImagesRequest>,
+            request: tonic::Request<::kq_linux::cri::v1::ListImagesRequest>,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::v1::ListImagesResponse>,
+            tonic::Response<::kq_linux::cri::v1::ListImagesResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
         }
         async fn image_status(
             &self,
-            request: tonic::Request<::kq_edge::cri::v1::ImageStatusRequest>,
+            request: tonic::Request<::kq_linux::cri::v1::ImageStatusRequest>,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::v1::ImageStatusResponse>,
+            tonic::Response<::kq_linux::cri::v1::ImageStatusResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
         }
         async fn remove_image(
             &self,
-            request: tonic::Request<::kq_edge::cri::v1::RemoveImageRequest>,
+            request: tonic::Request<::kq_linux::cri::v1::RemoveImageRequest>,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::v1::RemoveImageResponse>,
+            tonic::Response<::kq_linux::cri::v1::RemoveImageResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
         }
         async fn image_fs_info(
             &self,
-            request: tonic::Request<::kq_edge::cri::v1::ImageFsInfoRequest>,
+            request: tonic::Request<::kq_linux::cri::v1::ImageFsInfoRequest>,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::v1::ImageFsInfoResponse>,
+            tonic::Response<::kq_linux::cri::v1::ImageFsInfoResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
@@ -1235,9 +1235,9 @@ pub mod image_service_server {
                     struct ListImagesSvc<T: ImageService>(pub Arc<T>);
                     impl<
                         T: ImageService,
-                    > tonic::server::UnaryService<::kq_edge::cri::v1::ListImagesRequest>
+                    > tonic::server::UnaryService<::kq_linux::cri::v1::ListImagesRequest>
                     for ListImagesSvc<T> {
-                        type Response = ::kq_edge::cri::v1::ListImagesResponse;
+                        type Response = ::kq_linux::cri::v1::ListImagesResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -1245,7 +1245,7 @@ pub mod image_service_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::v1::ListImagesRequest,
+                                ::kq_linux::cri::v1::ListImagesRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
@@ -1283,9 +1283,9 @@ pub mod image_service_server {
                     impl<
                         T: ImageService,
                     > tonic::server::UnaryService<
-                        ::kq_edge::cri::v1::ImageStatusRequest,
+                        ::kq_linux::cri::v1::ImageStatusRequest,
                     > for ImageStatusSvc<T> {
-                        type Response = ::kq_edge::cri::v1::ImageStatusResponse;
+                        type Response = ::kq_linux::cri::v1::ImageStatusResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -1293,7 +1293,7 @@ pub mod image_service_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::v1::ImageStatusRequest,
+                                ::kq_linux::cri::v1::ImageStatusRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
@@ -1331,9 +1331,9 @@ pub mod image_service_server {
                     impl<
                         T: ImageService,
                     > tonic::server::UnaryService<
-                        ::kq_edge::cri::v1::RemoveImageRequest,
+                        ::kq_linux::cri::v1::RemoveImageRequest,
                     > for RemoveImageSvc<T> {
-                        type Response = ::kq_edge::cri::v1::RemoveImageResponse;
+                        type Response = ::kq_linux::cri::v1::RemoveImageResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -1341,7 +1341,7 @@ pub mod image_service_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::v1::RemoveImageRequest,
+                                ::kq_linux::cri::v1::RemoveImageRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
@@ -1379,9 +1379,9 @@ pub mod image_service_server {
                     impl<
                         T: ImageService,
                     > tonic::server::UnaryService<
-                        ::kq_edge::cri::v1::ImageFsInfoRequest,
+                        ::kq_linux::cri::v1::ImageFsInfoRequest,
                     > for ImageFsInfoSvc<T> {
-                        type Response = ::kq_edge::cri::v1::ImageFsInfoResponse;
+                        type Response = ::kq_linux::cri::v1::ImageFsInfoResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -1389,7 +1389,7 @@ pub mod image_service_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::v1::ImageFsInfoRequest,
+                                ::kq_linux::cri::v1::ImageFsInfoRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);

@@ -15,10 +15,10 @@ pub mod images_server {
         async fn list(
             &self,
             request: tonic::Request<
-                ::kq_edge::cri::storage::v1::images::ListImagesRequest,
+                ::kq_linux::cri::storage::v1::images::ListImagesRequest,
             >,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::storage::v1::images::ListImagesResponse>,
+            tonic::Response<::kq_linux::cri::storage::v1::images::ListImagesResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
@@ -106,9 +106,9 @@ pub mod images_server {
                     impl<
                         T: Images,
                     > tonic::server::UnaryService<
-                        ::kq_edge::cri::storage::v1::images::ListImagesRequest,
+                        ::kq_linux::cri::storage::v1::images::ListImagesRequest,
                     > for ListSvc<T> {
-                        type Response = ::kq_edge::cri::storage::v1::images::ListImagesResponse;
+                        type Response = ::kq_linux::cri::storage::v1::images::ListImagesResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -116,7 +116,7 @@ pub mod images_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::storage::v1::images::ListImagesRequest,
+                                ::kq_linux::cri::storage::v1::images::ListImagesRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);

@@ -14,9 +14,9 @@ pub mod leases_server {
     pub trait Leases: std::marker::Send + std::marker::Sync + 'static {
         async fn list(
             &self,
-            request: tonic::Request<::kq_edge::cri::storage::v1::leases::ListRequest>,
+            request: tonic::Request<::kq_linux::cri::storage::v1::leases::ListRequest>,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::storage::v1::leases::ListResponse>,
+            tonic::Response<::kq_linux::cri::storage::v1::leases::ListResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
@@ -24,10 +24,10 @@ pub mod leases_server {
         async fn list_resources(
             &self,
             request: tonic::Request<
-                ::kq_edge::cri::storage::v1::leases::ListResourcesRequest,
+                ::kq_linux::cri::storage::v1::leases::ListResourcesRequest,
             >,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::storage::v1::leases::ListResourcesResponse>,
+            tonic::Response<::kq_linux::cri::storage::v1::leases::ListResourcesResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
@@ -115,9 +115,9 @@ pub mod leases_server {
                     impl<
                         T: Leases,
                     > tonic::server::UnaryService<
-                        ::kq_edge::cri::storage::v1::leases::ListRequest,
+                        ::kq_linux::cri::storage::v1::leases::ListRequest,
                     > for ListSvc<T> {
-                        type Response = ::kq_edge::cri::storage::v1::leases::ListResponse;
+                        type Response = ::kq_linux::cri::storage::v1::leases::ListResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -125,7 +125,7 @@ pub mod leases_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::storage::v1::leases::ListRequest,
+                                ::kq_linux::cri::storage::v1::leases::ListRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
@@ -163,9 +163,9 @@ pub mod leases_server {
                     impl<
                         T: Leases,
                     > tonic::server::UnaryService<
-                        ::kq_edge::cri::storage::v1::leases::ListResourcesRequest,
+                        ::kq_linux::cri::storage::v1::leases::ListResourcesRequest,
                     > for ListResourcesSvc<T> {
-                        type Response = ::kq_edge::cri::storage::v1::leases::ListResourcesResponse;
+                        type Response = ::kq_linux::cri::storage::v1::leases::ListResourcesResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -173,7 +173,7 @@ pub mod leases_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::storage::v1::leases::ListResourcesRequest,
+                                ::kq_linux::cri::storage::v1::leases::ListResourcesRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);

@@ -15,11 +15,11 @@ pub mod namespaces_server {
         async fn list(
             &self,
             request: tonic::Request<
-                ::kq_edge::cri::storage::v1::namespaces::ListNamespacesRequest,
+                ::kq_linux::cri::storage::v1::namespaces::ListNamespacesRequest,
             >,
         ) -> std::result::Result<
             tonic::Response<
-                ::kq_edge::cri::storage::v1::namespaces::ListNamespacesResponse,
+                ::kq_linux::cri::storage::v1::namespaces::ListNamespacesResponse,
             >,
             tonic::Status,
         > {
@@ -108,9 +108,9 @@ pub mod namespaces_server {
                     impl<
                         T: Namespaces,
                     > tonic::server::UnaryService<
-                        ::kq_edge::cri::storage::v1::namespaces::ListNamespacesRequest,
+                        ::kq_linux::cri::storage::v1::namespaces::ListNamespacesRequest,
                     > for ListSvc<T> {
-                        type Response = ::kq_edge::cri::storage::v1::namespaces::ListNamespacesResponse;
+                        type Response = ::kq_linux::cri::storage::v1::namespaces::ListNamespacesResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -118,7 +118,7 @@ pub mod namespaces_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::storage::v1::namespaces::ListNamespacesRequest,
+                                ::kq_linux::cri::storage::v1::namespaces::ListNamespacesRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);

@@ -15,10 +15,10 @@ pub mod registration_server {
         async fn get_info(
             &self,
             request: tonic::Request<
-                ::kq_edge::device_plugin::pluginregistration::InfoRequest,
+                ::kq_linux::device_plugin::pluginregistration::InfoRequest,
             >,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::device_plugin::pluginregistration::PluginInfo>,
+            tonic::Response<::kq_linux::device_plugin::pluginregistration::PluginInfo>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
@@ -106,9 +106,9 @@ pub mod registration_server {
                     impl<
                         T: Registration,
                     > tonic::server::UnaryService<
-                        ::kq_edge::device_plugin::pluginregistration::InfoRequest,
+                        ::kq_linux::device_plugin::pluginregistration::InfoRequest,
                     > for GetInfoSvc<T> {
-                        type Response = ::kq_edge::device_plugin::pluginregistration::PluginInfo;
+                        type Response = ::kq_linux::device_plugin::pluginregistration::PluginInfo;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -116,7 +116,7 @@ pub mod registration_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::device_plugin::pluginregistration::InfoRequest,
+                                ::kq_linux::device_plugin::pluginregistration::InfoRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);

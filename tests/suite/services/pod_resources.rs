@@ -15,10 +15,10 @@ pub mod pod_resources_lister_server {
         async fn list(
             &self,
             request: tonic::Request<
-                ::kq_edge::pod_resources::v1::ListPodResourcesRequest,
+                ::kq_linux::pod_resources::v1::ListPodResourcesRequest,
             >,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::pod_resources::v1::ListPodResourcesResponse>,
+            tonic::Response<::kq_linux::pod_resources::v1::ListPodResourcesResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
@@ -26,10 +26,10 @@ pub mod pod_resources_lister_server {
         async fn get_allocatable_resources(
             &self,
             request: tonic::Request<
-                ::kq_edge::pod_resources::v1::AllocatableResourcesRequest,
+                ::kq_linux::pod_resources::v1::AllocatableResourcesRequest,
             >,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::pod_resources::v1::AllocatableResourcesResponse>,
+            tonic::Response<::kq_linux::pod_resources::v1::AllocatableResourcesResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
@@ -37,10 +37,10 @@ pub mod pod_resources_lister_server {
         async fn get(
             &self,
             request: tonic::Request<
-                ::kq_edge::pod_resources::v1::GetPodResourcesRequest,
+                ::kq_linux::pod_resources::v1::GetPodResourcesRequest,
             >,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::pod_resources::v1::GetPodResourcesResponse>,
+            tonic::Response<::kq_linux::pod_resources::v1::GetPodResourcesResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
@@ -128,9 +128,9 @@ pub mod pod_resources_lister_server {
                     impl<
                         T: PodResourcesLister,
                     > tonic::server::UnaryService<
-                        ::kq_edge::pod_resources::v1::ListPodResourcesRequest,
+                        ::kq_linux::pod_resources::v1::ListPodResourcesRequest,
                     > for ListSvc<T> {
-                        type Response = ::kq_edge::pod_resources::v1::ListPodResourcesResponse;
+                        type Response = ::kq_linux::pod_resources::v1::ListPodResourcesResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -138,7 +138,7 @@ pub mod pod_resources_lister_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::pod_resources::v1::ListPodResourcesRequest,
+                                ::kq_linux::pod_resources::v1::ListPodResourcesRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
@@ -176,9 +176,9 @@ pub mod pod_resources_lister_server {
                     impl<
                         T: PodResourcesLister,
                     > tonic::server::UnaryService<
-                        ::kq_edge::pod_resources::v1::AllocatableResourcesRequest,
+                        ::kq_linux::pod_resources::v1::AllocatableResourcesRequest,
                     > for GetAllocatableResourcesSvc<T> {
-                        type Response = ::kq_edge::pod_resources::v1::AllocatableResourcesResponse;
+                        type Response = ::kq_linux::pod_resources::v1::AllocatableResourcesResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -186,7 +186,7 @@ pub mod pod_resources_lister_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::pod_resources::v1::AllocatableResourcesRequest,
+                                ::kq_linux::pod_resources::v1::AllocatableResourcesRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
@@ -228,9 +228,9 @@ pub mod pod_resources_lister_server {
                     impl<
                         T: PodResourcesLister,
                     > tonic::server::UnaryService<
-                        ::kq_edge::pod_resources::v1::GetPodResourcesRequest,
+                        ::kq_linux::pod_resources::v1::GetPodResourcesRequest,
                     > for GetSvc<T> {
-                        type Response = ::kq_edge::pod_resources::v1::GetPodResourcesResponse;
+                        type Response = ::kq_linux::pod_resources::v1::GetPodResourcesResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -238,7 +238,7 @@ pub mod pod_resources_lister_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::pod_resources::v1::GetPodResourcesRequest,
+                                ::kq_linux::pod_resources::v1::GetPodResourcesRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);

@@ -15,11 +15,11 @@ pub mod snapshots_server {
         async fn list(
             &self,
             request: tonic::Request<
-                ::kq_edge::cri::storage::v1::snapshots::ListSnapshotsRequest,
+                ::kq_linux::cri::storage::v1::snapshots::ListSnapshotsRequest,
             >,
         ) -> std::result::Result<
             tonic::Response<
-                BoxStream<::kq_edge::cri::storage::v1::snapshots::ListSnapshotsResponse>,
+                BoxStream<::kq_linux::cri::storage::v1::snapshots::ListSnapshotsResponse>,
             >,
             tonic::Status,
         > {
@@ -28,10 +28,10 @@ pub mod snapshots_server {
         async fn usage(
             &self,
             request: tonic::Request<
-                ::kq_edge::cri::storage::v1::snapshots::UsageRequest,
+                ::kq_linux::cri::storage::v1::snapshots::UsageRequest,
             >,
         ) -> std::result::Result<
-            tonic::Response<::kq_edge::cri::storage::v1::snapshots::UsageResponse>,
+            tonic::Response<::kq_linux::cri::storage::v1::snapshots::UsageResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
@@ -119,11 +119,11 @@ pub mod snapshots_server {
                     impl<
                         T: Snapshots,
                     > tonic::server::ServerStreamingService<
-                        ::kq_edge::cri::storage::v1::snapshots::ListSnapshotsRequest,
+                        ::kq_linux::cri::storage::v1::snapshots::ListSnapshotsRequest,
                     > for ListSvc<T> {
-                        type Response = ::kq_edge::cri::storage::v1::snapshots::ListSnapshotsResponse;
+                        type Response = ::kq_linux::cri::storage::v1::snapshots::ListSnapshotsResponse;
                         type ResponseStream = BoxStream<
-                            ::kq_edge::cri::storage::v1::snapshots::ListSnapshotsResponse,
+                            ::kq_linux::cri::storage::v1::snapshots::ListSnapshotsResponse,
                         >;
                         type Future = BoxFuture<
                             tonic::Response<Self::ResponseStream>,
@@ -132,7 +132,7 @@ pub mod snapshots_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::storage::v1::snapshots::ListSnapshotsRequest,
+                                ::kq_linux::cri::storage::v1::snapshots::ListSnapshotsRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
@@ -170,9 +170,9 @@ pub mod snapshots_server {
                     impl<
                         T: Snapshots,
                     > tonic::server::UnaryService<
-                        ::kq_edge::cri::storage::v1::snapshots::UsageRequest,
+                        ::kq_linux::cri::storage::v1::snapshots::UsageRequest,
                     > for UsageSvc<T> {
-                        type Response = ::kq_edge::cri::storage::v1::snapshots::UsageResponse;
+                        type Response = ::kq_linux::cri::storage::v1::snapshots::UsageResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
@@ -180,7 +180,7 @@ pub mod snapshots_server {
                         fn call(
                             &mut self,
                             request: tonic::Request<
-                                ::kq_edge::cri::storage::v1::snapshots::UsageRequest,
+                                ::kq_linux::cri::storage::v1::snapshots::UsageRequest,
                             >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);

@@ -6,7 +6,7 @@ use crate::cli::kq;
 use crate::edges::device_plugin::background::Background;
 use crate::edges::device_plugin::sample_plugin::Plugin;
 use crate::services::pluginregistration::registration_server::{Registration, RegistrationServer};
-use kq_edge::device_plugin::pluginregistration::{InfoRequest, PluginInfo};
+use kq_linux::device_plugin::pluginregistration::{InfoRequest, PluginInfo};
 use rustix::fs::{CWD, Mode, mkfifoat};
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -2,9 +2,9 @@
 
 use super::{EVE, install, is_root};
 use crate::program_file::runc;
-use kq_edge::host::ReadError;
-use kq_edge::program_version::program_version;
-use kq_edge::trust::{TrustedProgram, files_trusted, list_trusted, read_trusted};
+use kq_io::host::ReadError;
+use kq_io::program_version::program_version;
+use kq_io::trust::{TrustedProgram, files_trusted, list_trusted, read_trusted};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Files that never answer, and links out of a container.
 
 use super::{EVE, Node, in_own_namespaces, is_untouched, says};
-use kq_edge::kubelet_process::suspects;
+use kq_io::kubelet_process::suspects;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::ffi::CString;
 use std::fs;

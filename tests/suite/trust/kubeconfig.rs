@@ -3,7 +3,7 @@
 use super::{EVE, is_root, never_asked};
 use crate::edges::http_server::pki::Authority;
 use crate::edges::http_server::{AMPLE, Server, Wire, json};
-use kq_edge::api_server::{KubeconfigPlace, connect};
+use kq_api::api_server::{KubeconfigPlace, connect};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};

@@ -119,7 +119,7 @@ fn a_kubelet_of_another_user_counts_where_none_may_run() {
                 UnixListener::bind(folder.join("kubelet.sock")).expect("it is the attacker's home")
             });
             let kubelet = node.kubelet_of_eve(&["--root-dir=/home/eve/root"]);
-            let found = kq_edge::kubelet_process::suspects(&node.root()).expect("processes");
+            let found = kq_io::kubelet_process::suspects(&node.root()).expect("processes");
             let [suspect] = found.as_slice() else { panic!("{found:?}") };
             assert_eq!(i64::from(suspect.pid), i64::from(kubelet.pid()));
             let doubt = format!("it runs as user {EVE}, expected root");

@@ -2,7 +2,7 @@
 
 use super::{EVE, Node, as_eve, in_own_namespaces, lacks, says};
 use crate::edges::cri::fake::{Answers, Server};
-use kq_edge::cri::v1;
+use kq_linux::cri::v1;
 use std::fs;
 use std::os::unix::fs::chown;
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! gRPC health checks of servers of every kind on loopback.
 
 use super::probe_server::{Listener, fill_in, leave_out, whole_time};
-use kq_edge::probe::grpc::probe_grpc;
 use kq_k8s::pod::GrpcAction;
 use kq_k8s::version::KubeletVersion;
+use kq_linux::probe::grpc::probe_grpc;
 use kq_probe::{grpc_target, grpc_user_agent};
 use serde_json::{Value, json};
 use std::time::Instant;

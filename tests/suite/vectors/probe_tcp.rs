@@ -1,8 +1,8 @@
 //! TCP connections to listeners of every kind on loopback.
 
 use super::probe_server::{Listener, fill_in, leave_out, whole_time};
-use kq_edge::probe::dial::probe_tcp;
 use kq_k8s::pod::{ContainerPort, TcpSocketAction};
+use kq_linux::probe::dial::probe_tcp;
 use kq_probe::{Attempt, Cause, ProbeTimeout, tcp_target};
 use serde_json::{Value, json};
 use std::time::Instant;

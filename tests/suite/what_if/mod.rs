@@ -9,13 +9,13 @@ use kq_answer::Finding;
 use kq_core::question::what_if::{ChangeFiles, NodeState, what_if};
 use kq_core::what_if::change::Change;
 use kq_core::what_if::{PodOutcome, PodResult, WhatIf, Written, parse};
-use kq_edge::kubelet_files::config_content;
 use kq_facts::config_on_disk::ConfigText;
 use kq_facts::host::Text;
 use kq_facts::kubelet_process::Flag;
 use kq_facts::lookup::Lookup;
 use kq_facts::runtime::ContainerState;
 use kq_facts::stats_summary::{MemoryStats, NodeStats, StatsSummary};
+use kq_io::kubelet_files::config_content;
 use recording::{Recording, scenarios};
 use serde_json::Value;
 

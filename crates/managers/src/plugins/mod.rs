@@ -7,8 +7,9 @@ mod view;
 mod wait;
 
 pub use guess::assign_resources;
+pub use kq_facts::unix_sockets::Process;
 pub use report::{
-    Connections, DevicePlugins, Place, PluginInfo, PluginSocket, Process, ResourceState, SocketKind,
+    Connections, DevicePlugins, Place, PluginInfo, PluginSocket, ResourceState, SocketKind,
 };
 pub use view::{table, wide};
 pub use wait::{Missing, missing_for};

@@ -2,6 +2,7 @@
 
 use crate::manager::PluginOptions;
 use kq_answer::{Basis, answer};
+use kq_facts::unix_sockets::Process;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
@@ -95,18 +96,6 @@ pub struct Connections {
     pub peers: Vec<Process>,
     /// Who listens, as far as it can be seen.
     pub listeners: Vec<Process>,
-}
-
-/// A process.
-#[derive(
-    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "camelCase")]
-pub struct Process {
-    /// Its number.
-    pub pid: i32,
-    /// Its name.
-    pub command: String,
 }
 
 /// Who a plugin of `plugins_registry` says that it is.

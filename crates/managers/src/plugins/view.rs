@@ -1,6 +1,7 @@
 //! The tables of the plugins.
 
-use super::report::{DevicePlugins, PluginSocket, Process, ResourceState, SocketKind};
+use super::report::{DevicePlugins, PluginSocket, ResourceState, SocketKind};
+use kq_facts::unix_sockets::Process;
 use kq_output::table::{Column, Rows, or_dash};
 
 /// A socket, or a resource of which none is known.

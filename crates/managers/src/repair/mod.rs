@@ -1,5 +1,5 @@
 //! A checkpoint without stale or damaged entries, with the reason why each entry stays or goes. Pure;
-//! `crates/edge/src/checkpoint_file.rs` writes it.
+//! `crates/io/src/checkpoint_file.rs` writes it.
 //!
 //! * `plan`: the entries that stay and go, and the report of the repair.
 //! * `view`: the plan and its result as tables.

@@ -9,12 +9,12 @@ use kq_admission::preemption::apply::{
     RemovalOptions, Target, result_line,
 };
 use kq_answer::{Failure, Missing, MissingFact};
+use kq_api::api_server::ApiServer;
 use kq_core::question::admission::{Detail, PreemptionPlan, plan_removals};
-use kq_edge::api_server::ApiServer;
-use kq_edge::clock::steady;
-use kq_edge::interrupt::Interrupts;
 use kq_facts::pod_selector::is_file;
 use kq_facts::snapshot::Snapshot;
+use kq_io::clock::steady;
+use kq_io::interrupt::Interrupts;
 use kq_k8s::pod::Pod;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

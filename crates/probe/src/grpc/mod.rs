@@ -1,6 +1,6 @@
 //! gRPC probes: requests and verdicts (`pkg/probe/grpc/grpc.go` and grpc-go 1.79).
 //!
-//! Pure: frames of HTTP/2 are read in `kq_edge::probe`.
+//! Pure: frames of HTTP/2 are read in `kq_linux::probe`.
 
 mod call;
 mod frames;

@@ -9,9 +9,9 @@ use crate::write;
 use anyhow::anyhow;
 use kq_cgroup::live::which::{WhichError, WhichSubject, lines, which};
 use kq_core::question::cgroup::LiveTree;
-use kq_edge::host::{has_process, host_root};
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
+use kq_io::host::{has_process, host_root};
 
 /// Find the pod and container of a process, a cgroup or a container ID
 ///

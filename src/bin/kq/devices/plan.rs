@@ -10,9 +10,9 @@ use kq_core::question::devices::manifest_pods;
 use kq_core::question::devices::plan::{
     DevicePlanOptions, Subject, device_plan, device_plan_needs,
 };
-use kq_edge::input::read_input;
 use kq_facts::input_name::shown;
 use kq_facts::pod_selector::is_file;
+use kq_io::input::read_input;
 use kq_managers::plan::{table, wide};
 use kq_node::action::devices::{PluginSearch, QueriedPlugins, QueriedSocket};
 use std::collections::BTreeSet;

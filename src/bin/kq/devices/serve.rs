@@ -110,7 +110,7 @@ impl Args {
 #[cfg(not(cri))]
 pub fn not_built(folder: &std::path::Path) -> Failure {
     let folder = folder.display();
-    if let Some(reason) = kq_edge::no_live_node() {
+    if let Some(reason) = kq_io::no_live_node() {
         return Failure::missing(anyhow::anyhow!("cannot talk to plugins in {folder}: {reason}"));
     }
     Failure::missing(anyhow::anyhow!(

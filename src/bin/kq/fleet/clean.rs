@@ -5,7 +5,7 @@ use crate::exit::{Code, Failure, changes_begin, note, warn};
 use crate::progress::waiting;
 use crate::source_args::parse_interval;
 use crate::write;
-use kq_edge::own_program::READY;
+use kq_io::own_program::READY;
 use kq_node::action::fleet::{CleanOptions, CleanPlan, GuardOptions, PodGuard};
 use std::time::Duration;
 

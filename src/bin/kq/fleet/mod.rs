@@ -15,7 +15,7 @@ use crate::write;
 use anyhow::anyhow;
 use clap::Subcommand;
 use kq_core::fleet::Packed;
-use kq_edge::own_program::run_own;
+use kq_io::own_program::run_own;
 use kq_node::action::fleet::{MAX_ANSWER_BYTES, Member};
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -11,10 +11,10 @@ use kq_core::question::top::{
     PlannedShares, TopOptions, derivation, explanation, frame, panel_needs,
 };
 use kq_core::top::{Body, Frame, Page, Panel, Trends, plain_lines};
-use kq_edge::clock::{now, pause, steady};
-use kq_edge::recording_file::RecordingWriter;
-use kq_edge::snapshot_file::write_snapshot;
 use kq_facts::needs::Needs;
+use kq_io::clock::{now, pause, steady};
+use kq_io::recording_file::RecordingWriter;
+use kq_io::snapshot_file::write_snapshot;
 use kq_node::NodeSpec;
 use kq_node::action::top::{LiveSource, Next, Source, rest_after};
 use kq_output::value::json_line;

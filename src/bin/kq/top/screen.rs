@@ -12,8 +12,8 @@ use crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use kq_core::top::{Action, Frame, Key, Page, Panel, State, Trends, draw};
-use kq_edge::clock::steady;
-use kq_edge::interrupt::Interrupts;
+use kq_io::clock::steady;
+use kq_io::interrupt::Interrupts;
 use kq_output::terminal::brief;
 use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::CrosstermBackend;

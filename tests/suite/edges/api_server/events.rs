@@ -3,7 +3,7 @@
 use super::super::http_server::{AMPLE, SHORT, Seen, answer, failure, json};
 use super::{ApiError, Cluster, HttpError};
 use crate::cli::{Ran, kq};
-use kq_edge::http::Phase;
+use kq_api::http::Phase;
 use std::thread::sleep;
 
 const BY_NAME: &str =

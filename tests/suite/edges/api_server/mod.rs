@@ -2,8 +2,8 @@
 
 use super::http_server::pki::Authority;
 use super::http_server::{AMPLE, SHORT, Seen, Server, Wire, answer, failure, json, timed};
-use kq_edge::api_server::{ApiError, ApiServer, KubeconfigPlace, connect};
-use kq_edge::http::{HttpError, Phase};
+use kq_api::api_server::{ApiError, ApiServer, KubeconfigPlace, connect};
+use kq_api::http::{HttpError, Phase};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;

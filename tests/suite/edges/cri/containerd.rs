@@ -4,9 +4,9 @@
 //! ends it, also when the test fails. On a machine without containerd, or for an ordinary user, they
 //! say so and test nothing.
 
-use kq_edge::cri::{CriError, CriSession, RuntimeNeeds, StatusNeeds, read_runtime};
-use kq_edge::trust::NamedBy;
 use kq_facts::cgroup_mode::CgroupDriver;
+use kq_io::trust::NamedBy;
+use kq_linux::cri::{CriError, CriSession, RuntimeNeeds, StatusNeeds, read_runtime};
 use std::fs::File;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

@@ -1,7 +1,7 @@
 //! Without the feature `cri` there is an error that says so.
 
-use kq_edge::cri::{CriSession, RuntimeNeeds, read_runtime};
-use kq_edge::trust::NamedBy;
+use kq_io::trust::NamedBy;
+use kq_linux::cri::{CriSession, RuntimeNeeds, read_runtime};
 use std::path::Path;
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! Commands of probes over a fake runtime: requests, oversized output, commands that never end.
 
 use super::fake::{Answers, Server};
-use kq_edge::cri::{CriSession, ExecRuntime, v1};
-use kq_edge::probe::run::probe_exec;
+use kq_linux::cri::{CriSession, ExecRuntime, v1};
+use kq_linux::probe::run::probe_exec;
 use kq_probe::{Attempt, Cause, ExecRequest, Phase, ProbeResult};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -7,7 +7,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use kq_edge::cri::v1::{
+use kq_linux::cri::v1::{
     ContainerStatusRequest, ContainerStatusResponse, ExecSyncRequest, ExecSyncResponse,
     ImageFsInfoRequest, ImageFsInfoResponse, ImageStatusRequest, ImageStatusResponse,
     ListContainerStatsRequest, ListContainerStatsResponse, ListContainersRequest,

@@ -1,9 +1,9 @@
 //! Whatever goes wrong between kq and a runtime ends in time and has a reason.
 
 use super::fake::{Answers, Server};
-use kq_edge::cri::{CriError, RuntimeNeeds, read_runtime, v1};
-use kq_edge::trust::NamedBy;
 use kq_facts::runtime::RuntimeFacts;
+use kq_io::trust::NamedBy;
+use kq_linux::cri::{CriError, RuntimeNeeds, read_runtime, v1};
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};

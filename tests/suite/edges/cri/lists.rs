@@ -1,12 +1,12 @@
 //! What a runtime answers is understood and put in order.
 
 use super::fake::{Answers, Server};
-use kq_edge::cri::v1::{self, CgroupDriver as Driver};
-use kq_edge::cri::{RuntimeNeeds, read_runtime};
-use kq_edge::trust::NamedBy;
 use kq_facts::cgroup_mode::CgroupDriver;
 use kq_facts::lookup::Lookup;
 use kq_facts::runtime::{ContainerState, RuntimeFacts};
+use kq_io::trust::NamedBy;
+use kq_linux::cri::v1::{self, CgroupDriver as Driver};
+use kq_linux::cri::{RuntimeNeeds, read_runtime};
 use std::path::Path;
 use std::time::Duration;
 

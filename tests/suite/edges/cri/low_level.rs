@@ -2,10 +2,10 @@
 
 use super::fake::{Answers, Server};
 use crate::program_file::{crun, elf, runc};
-use kq_edge::cri::{RuntimeNeeds, read_runtime, v1};
-use kq_edge::trust::NamedBy;
 use kq_facts::lookup::Lookup;
 use kq_facts::runtime::LowLevelRuntime;
+use kq_io::trust::NamedBy;
+use kq_linux::cri::{RuntimeNeeds, read_runtime, v1};
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! A session removes images through a runtime, and outlives one that dies.
 
 use super::fake::{Answers, Server};
-use kq_edge::cri::{CriError, CriSession, RuntimeNeeds, v1};
 use kq_facts::runtime::ContainerState;
+use kq_linux::cri::{CriError, CriSession, RuntimeNeeds, v1};
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::net::Shutdown;

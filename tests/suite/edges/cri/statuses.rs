@@ -1,9 +1,9 @@
 //! Statuses of containers are queried where they are needed, and each may fail alone.
 
 use super::fake::{Answers, Server};
-use kq_edge::cri::{RuntimeNeeds, StatusNeeds, read_runtime, v1};
-use kq_edge::trust::NamedBy;
 use kq_facts::runtime::{ContainerStatus, RuntimeFacts, WritableLayer};
+use kq_io::trust::NamedBy;
+use kq_linux::cri::{RuntimeNeeds, StatusNeeds, read_runtime, v1};
 use std::path::Path;
 use std::time::Duration;
 use tonic::Status;

@@ -10,21 +10,21 @@ use hyper::body::Incoming;
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use kq_edge::cri::connect;
-use kq_edge::cri::storage::image_storage;
-use kq_edge::cri::storage::v1::content::{Info, ListContentRequest, ListContentResponse};
-use kq_edge::cri::storage::v1::images::{self, ListImagesRequest, ListImagesResponse, Target};
-use kq_edge::cri::storage::v1::leases::{
-    Lease, ListRequest, ListResourcesRequest, ListResourcesResponse, ListResponse, Resource,
-};
-use kq_edge::cri::storage::v1::namespaces::{
-    ListNamespacesRequest, ListNamespacesResponse, Namespace,
-};
-use kq_edge::cri::storage::v1::snapshots::{
-    self, Kind, ListSnapshotsRequest, ListSnapshotsResponse, UsageRequest, UsageResponse,
-};
 use kq_facts::lookup::Lookup;
 use kq_facts::runtime::{Image, ImageStorage, RuntimeVersion};
+use kq_linux::cri::connect;
+use kq_linux::cri::storage::image_storage;
+use kq_linux::cri::storage::v1::content::{Info, ListContentRequest, ListContentResponse};
+use kq_linux::cri::storage::v1::images::{self, ListImagesRequest, ListImagesResponse, Target};
+use kq_linux::cri::storage::v1::leases::{
+    Lease, ListRequest, ListResourcesRequest, ListResourcesResponse, ListResponse, Resource,
+};
+use kq_linux::cri::storage::v1::namespaces::{
+    ListNamespacesRequest, ListNamespacesResponse, Namespace,
+};
+use kq_linux::cri::storage::v1::snapshots::{
+    self, Kind, ListSnapshotsRequest, ListSnapshotsResponse, UsageRequest, UsageResponse,
+};
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::path::Path;

@@ -1,13 +1,13 @@
 //! What the removal of an image frees, as kq says before, and as a real containerd does.
 
 use super::containerd::Containerd;
-use kq_edge::cri::storage::image_storage;
-use kq_edge::cri::v1::image_service_client::ImageServiceClient;
-use kq_edge::cri::v1::{ImageSpec, RemoveImageRequest};
-use kq_edge::cri::{RuntimeNeeds, connect, read_runtime};
-use kq_edge::trust::NamedBy;
 use kq_facts::runtime::{Image, ImageStorage, RuntimeFacts, StoragePiece};
 use kq_image_gc::storage::freed;
+use kq_io::trust::NamedBy;
+use kq_linux::cri::storage::image_storage;
+use kq_linux::cri::v1::image_service_client::ImageServiceClient;
+use kq_linux::cri::v1::{ImageSpec, RemoveImageRequest};
+use kq_linux::cri::{RuntimeNeeds, connect, read_runtime};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;

@@ -3,7 +3,7 @@
 //! It does as real ones do: it refuses no removal, and takes note of those that should never have been
 //! asked for.
 
-use kq_edge::cri::v1;
+use kq_linux::cri::v1;
 use std::sync::{Arc, Mutex, MutexGuard};
 use tonic::Status;
 

@@ -1,8 +1,8 @@
 //! The client of plugins: those that lie, hang and die.
 
 use super::sample_plugin::{Behaviour, Plugin};
-use kq_edge::device_plugin::v1beta1::DevicePluginOptions;
-use kq_edge::device_plugin::{ask_info, ask_options, ask_preferred};
+use kq_linux::device_plugin::v1beta1::DevicePluginOptions;
+use kq_linux::device_plugin::{ask_info, ask_options, ask_preferred};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 use std::time::{Duration, Instant};

@@ -4,13 +4,13 @@ use super::background::Background;
 use crate::services::pod_resources::pod_resources_lister_server::{
     PodResourcesLister, PodResourcesListerServer,
 };
-use kq_edge::pod_resources::read_pod_resources;
-use kq_edge::pod_resources::v1::{
+use kq_io::trust::NamedBy;
+use kq_linux::pod_resources::read_pod_resources;
+use kq_linux::pod_resources::v1::{
     AllocatableResourcesRequest, AllocatableResourcesResponse, ContainerDevices, ContainerMemory,
     ContainerResources, ListPodResourcesRequest, ListPodResourcesResponse, NumaNode, PodResources,
     TopologyInfo,
 };
-use kq_edge::trust::NamedBy;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tonic::{Request, Response, Status, async_trait};

@@ -1,9 +1,9 @@
 //! The sockets of a stand-in: callers that go before they are answered, and those that wait.
 
 use super::sample_plugin::{Behaviour, Plugin, device, registration};
-use kq_edge::device_plugin::socket_registry::Held;
-use kq_edge::device_plugin::v1beta1::RegisterRequest;
-use kq_edge::device_plugin::{Incoming, RegistrationServer, Timeouts, send_request};
+use kq_linux::device_plugin::socket_registry::Held;
+use kq_linux::device_plugin::v1beta1::RegisterRequest;
+use kq_linux::device_plugin::{Incoming, RegistrationServer, Timeouts, send_request};
 use std::future::pending;
 use std::io::{Read, Write};
 use std::net::Shutdown;

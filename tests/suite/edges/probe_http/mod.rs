@@ -1,8 +1,8 @@
 //! HTTP probes against servers that mean no good: every probe ends in its time, keeps little, and says what
 //! the kubelet says.
 
-use kq_edge::probe::http::probe_http;
 use kq_k8s::pod::{HttpGetAction, IntOrString};
+use kq_linux::probe::http::probe_http;
 use kq_probe::http::build_request;
 use kq_probe::{Attempt, Cause, MAX_OUTPUT_BYTES, Phase, ProbeResult, ProbeTimeout};
 use std::io::{Read, Write};

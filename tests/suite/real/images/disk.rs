@@ -1,7 +1,7 @@
 //! The file system of the images: how full it is, and how full it shall be.
 
 use super::ImageNode;
-use kq_edge::cri::v1;
+use kq_linux::cri::v1;
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use std::fs::File;
 use std::path::PathBuf;

@@ -3,7 +3,7 @@
 use super::node::text;
 use super::{ImageNode, UserState, on_each};
 use crate::cli::{Ran, kq};
-use kq_edge::cri::v1;
+use kq_linux::cri::v1;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,8 +2,8 @@
 
 use super::node::sorted;
 use super::{ImageNode, PINNED, UserState, on_each};
-use kq_edge::cri::{RuntimeNeeds, read_runtime, v1};
-use kq_edge::trust::NamedBy;
+use kq_io::trust::NamedBy;
+use kq_linux::cri::{RuntimeNeeds, read_runtime, v1};
 use rustix::fs::statvfs;
 use std::path::Path;
 use std::time::Duration;

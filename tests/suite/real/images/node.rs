@@ -4,7 +4,7 @@ use super::catalogue::{Catalogue, MOVED, Made, PINNED};
 use crate::cli::repository;
 use crate::real::node::script;
 use crate::real::runtime::Runtime;
-use kq_edge::cri::v1;
+use kq_linux::cri::v1;
 use rustix::process::Pid;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

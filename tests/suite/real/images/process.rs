@@ -3,7 +3,7 @@
 use super::ImageNode;
 use super::node::{PATIENCE, text};
 use crate::real::runtime::Runtime;
-use kq_edge::cri::v1;
+use kq_linux::cri::v1;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
 use std::os::unix::net::UnixStream;

@@ -3,7 +3,7 @@
 
 use super::volumes::a_volume_does_not_keep_its_image;
 use super::{ImageNode, User, UserState, on_each};
-use kq_edge::cri::v1;
+use kq_linux::cri::v1;
 
 /// More than the database of a runtime grows by, and less than any layer.
 const NEXT_TO_NOTHING: u64 = 64 << 10;

@@ -4,7 +4,7 @@
 
 use super::node::ImageNode;
 use crate::real::pods::host_network;
-use kq_edge::cri::v1;
+use kq_linux::cri::v1;
 use std::path::PathBuf;
 
 /// Where the program is in each container.

@@ -2,7 +2,7 @@
 
 use super::ImageNode;
 use super::users::container_config;
-use kq_edge::cri::v1;
+use kq_linux::cri::v1;
 use prost::Message;
 use tonic::codegen::http::uri::PathAndQuery;
 

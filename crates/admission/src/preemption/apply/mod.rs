@@ -17,12 +17,12 @@ mod target;
 #[cfg(test)]
 mod tests;
 
+pub use kq_facts::pod_removal::{EvictionResponse, PodPresence, Removal, Target};
 pub use protocol::{
-    Action, EvictionResponse, Observation, PodPresence, Refreshed, Removal, RemovalOptions,
-    ReplanResult, StepResult, why_not,
+    Action, Observation, Refreshed, RemovalOptions, ReplanResult, StepResult, why_not,
 };
 pub use report::{
     ApplyResult, Check, CheckResult, PreemptionApply, StepReport, result_line, table,
 };
 pub use steps::{Apply, Step};
-pub use target::{Target, planned_last, successors, unfit};
+pub use target::{planned_last, successors, target_of, unfit};

@@ -81,7 +81,7 @@ proptest! {
         let at_first = pods.clone();
         let others: Vec<&Pod> = pods.iter().collect();
         let Some(Ok(planned)) = victims(&new, &others, &node) else { return Ok(()) };
-        let targets: Vec<Target> = planned.into_iter().map(Target::of).collect();
+        let targets: Vec<Target> = planned.into_iter().map(target_of).collect();
         let shown: BTreeSet<String> = targets.iter().map(|target| target.uid.clone()).collect();
         let mut apply = Apply::new(targets.clone(), options());
         let mut looked = None;

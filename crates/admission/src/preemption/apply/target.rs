@@ -2,24 +2,10 @@
 
 use crate::preemption::explain::grace;
 use crate::qualified;
+use kq_facts::pod_removal::Target;
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::{is_mirror_pod, is_static_pod};
 use kq_k8s::validation::{is_namespace_name, is_pod_name};
-
-/// A victim of a plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
-    /// NAMESPACE/NAME.
-    pub pod: String,
-    /// Its namespace.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-    /// Its UID: another pod of the same name is another pod.
-    pub uid: String,
-    /// Its own grace period.
-    pub grace_period_seconds: i64,
-}
 
 /// What makes a new pod for one that is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,16 +66,14 @@ pub fn successors(victims: &[&Pod], node: &str) -> Vec<String> {
     some.map(|(pods, what)| pods + &what).collect()
 }
 
-impl Target {
-    /// Takes a pod for a victim.
-    pub fn of(pod: &Pod) -> Self {
-        Self {
-            pod: qualified(pod),
-            namespace: pod.metadata.namespace.clone(),
-            name: pod.metadata.name.clone(),
-            uid: pod.metadata.uid.clone(),
-            grace_period_seconds: grace(pod),
-        }
+/// Takes a pod for a victim.
+pub fn target_of(pod: &Pod) -> Target {
+    Target {
+        pod: qualified(pod),
+        namespace: pod.metadata.namespace.clone(),
+        name: pod.metadata.name.clone(),
+        uid: pod.metadata.uid.clone(),
+        grace_period_seconds: grace(pod),
     }
 }
 

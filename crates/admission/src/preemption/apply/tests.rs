@@ -412,7 +412,7 @@ fn nobody_is_ended_by_force() {
     {
         let mut pod = Pod::default();
         pod.spec.termination_grace_period_seconds = asked;
-        assert_eq!(Target::of(&pod).grace_period_seconds, expected, "{asked:?}");
+        assert_eq!(target_of(&pod).grace_period_seconds, expected, "{asked:?}");
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{AdmissionNode, Detail, Settled, has_ended, plan, random_order, settled, sort};
 use kq_admission::preemption::apply::{
     ApplyResult, Check, PreemptionApply, Removal, RemovalOptions, StepReport, Target, successors,
-    unfit, why_not,
+    target_of, unfit, why_not,
 };
 use kq_admission::preemption::{PodPreemption, PreemptionResult};
 use kq_answer::Failure;
@@ -35,9 +35,9 @@ pub fn plan_removals(
     options: &RemovalOptions,
 ) -> Result<PreemptionPlan, Failure> {
     let mut planned = plan(about, pod, |others| sort(others, order), detail)?;
-    let targets: Vec<Target> = planned.victims.iter().map(|pod| Target::of(pod)).collect();
+    let targets: Vec<Target> = planned.victims.iter().map(|pod| target_of(pod)).collect();
     planned.basis.lack_all(planned.doubts(&targets));
-    let victims: Vec<_> = planned.victims.iter().map(|pod| (Target::of(pod), unfit(pod))).collect();
+    let victims: Vec<_> = planned.victims.iter().map(|pod| (target_of(pod), unfit(pod))).collect();
     let successors = successors(&planned.victims, &planned.admission.node);
     let answer = PodPreemption::new(planned.preemption, planned.admission, planned.basis);
     let settled = settled(about, pod);

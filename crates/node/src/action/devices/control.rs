@@ -44,11 +44,11 @@ mod client {
     use anyhow::anyhow;
     use kq_answer::Failure;
     use kq_core::question::devices::topology::refuse_twice;
-    use kq_edge::device_plugin::folder::{check_length, resolve};
-    use kq_edge::device_plugin::{ControlError, MAX_CONTROL_BYTES, send_request};
-    use kq_edge::input::read_input;
     use kq_facts::input_name::shown;
+    use kq_io::input::read_input;
     use kq_k8s::manifest::load;
+    use kq_linux::device_plugin::folder::{check_length, resolve};
+    use kq_linux::device_plugin::{ControlError, MAX_CONTROL_BYTES, send_request};
     use kq_managers::fake_kubelet::{DeviceAllocation, TopologyConfig};
     use std::io::ErrorKind::PermissionDenied;
     use std::path::Path;

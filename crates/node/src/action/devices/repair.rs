@@ -5,11 +5,6 @@
 use crate::check_live;
 use anyhow::anyhow;
 use kq_answer::{Failure, Warning, WarningCode};
-use kq_edge::checkpoint_file::{CheckpointFile, CheckpointFileError, identity};
-use kq_edge::clock::now;
-use kq_edge::device_plugin::folder::KUBELET_SOCKET;
-use kq_edge::host::{ReadError, host_root};
-use kq_edge::kubelet_process::{FindKubeletError, Suspect, suspects};
 use kq_facts::checkpoint::device::DeviceCheckpoint;
 use kq_facts::devices::PLUGIN_FOLDER;
 use kq_facts::distribution::{Place, rows};
@@ -18,6 +13,11 @@ use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::needs::Needs;
 use kq_facts::node_pods::NodePods;
 use kq_facts::snapshot::Snapshot;
+use kq_io::checkpoint_file::{CheckpointFile, CheckpointFileError, identity};
+use kq_io::clock::now;
+use kq_io::host::{ReadError, host_root};
+use kq_io::kubelet_process::{FindKubeletError, Suspect, suspects};
+use kq_linux::device_plugin::folder::KUBELET_SOCKET;
 use kq_managers::repair::{DeviceRepair, Done, RepairPlan, Request, entries, plan};
 use std::path::{Path, PathBuf};
 

@@ -8,7 +8,7 @@ use kq_answer::Failure;
 use kq_core::fleet::{
     ApplyEvent, ApplyRecord, ChangeState, ChangedNode, FleetApply, NoAnswer, NodeCommand,
 };
-use kq_edge::line_file::LineFile;
+use kq_io::line_file::LineFile;
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::path::Path;

@@ -8,15 +8,15 @@ use super::run::each;
 use crate::NodeSpec;
 use anyhow::anyhow;
 use kq_answer::Failure;
+use kq_api::api_server::ApiServer;
 use kq_core::fleet::{
     FleetPod, MANAGED_BY, MANAGED_BY_LABEL, NoAnswer, OpenPod, OpenPods, PodStep, fleet_pods,
     uid_with_secret,
 };
-use kq_edge::api_server::ApiServer;
-use kq_edge::clock::{moment, pause};
-use kq_edge::interrupt::Interrupts;
-use kq_edge::own_program::{GuardProcess, own_session};
 use kq_facts::timestamp::Timestamp;
+use kq_io::clock::{moment, pause};
+use kq_io::interrupt::Interrupts;
+use kq_io::own_program::{GuardProcess, own_session};
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::io::{BufRead, Read};

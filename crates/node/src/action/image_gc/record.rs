@@ -1,9 +1,6 @@
 //! Records the times at which images were found and used, as the kubelet does in its memory.
 
 use kq_answer::Failure;
-use kq_edge::clock::{now, pause};
-use kq_edge::cri::{CriSession, RuntimeNeeds, StatusNeeds};
-use kq_edge::image_records::{RecordFile, RecordFileError};
 use kq_facts::image_records::{DEFAULT_PATH, ImageRecords};
 use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::runtime::{Image, RuntimeFacts};
@@ -11,7 +8,10 @@ use kq_facts::timestamp::Timestamp;
 use kq_image_gc::cycle::Keys;
 use kq_image_gc::record::{RecordError, record};
 use kq_image_gc::uses::{Uses, listed};
+use kq_io::clock::{now, pause};
+use kq_io::image_records::{RecordFile, RecordFileError};
 use kq_k8s::feature_gates::Gate;
+use kq_linux::cri::{CriSession, RuntimeNeeds, StatusNeeds};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,8 +1,6 @@
 //! Removes images, containers and sandboxes through the container runtime of the node.
 
 use kq_answer::Failure;
-use kq_edge::cri::{CriSession, RuntimeNeeds, StatusNeeds};
-use kq_edge::host::read_filesystem;
 use kq_facts::filesystems::FolderRole;
 use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::runtime::{ContainerState, ContainerStatus};
@@ -11,6 +9,8 @@ use kq_image_gc::apply_report::ContainerResult;
 use kq_image_gc::containers::{ContainerGcPlan, ContainerStep, SandboxStep, Step};
 use kq_image_gc::cycle::{ImageFs, Usage};
 use kq_image_gc::uses::state_text;
+use kq_io::host::read_filesystem;
+use kq_linux::cri::{CriSession, RuntimeNeeds, StatusNeeds};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;

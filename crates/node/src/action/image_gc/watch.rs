@@ -4,12 +4,12 @@ use super::apply::{self, RemovalOptions, UNKNOWN_USAGE, USAGE_HINT, prepare};
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_core::question::image_gc::ImageGcOptions;
-use kq_edge::clock::{now, pause};
 use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::timestamp::Timestamp;
 use kq_image_gc::loops::{GcLoop, Outcome, Pass};
 use kq_image_gc::plan::ImageGcPlan;
 use kq_image_gc::policy::ImageGcPolicy;
+use kq_io::clock::{now, pause};
 use std::time::Duration;
 
 /// Options of the loop.

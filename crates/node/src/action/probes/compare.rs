@@ -3,8 +3,8 @@
 use super::gather::sending;
 use kq_answer::{Failure, Worded};
 use kq_core::question::probes::{Place, Targets};
-use kq_edge::cri::CriSession;
-use kq_edge::probe::run::{Network, run_probes};
+use kq_linux::cri::CriSession;
+use kq_linux::probe::run::{Network, run_probes};
 use kq_probe::compare::{Compared, Trial, Way, differences};
 use kq_probe::report::{Comparison, ProbeRun};
 use kq_probe::subject::HandlerKind;

@@ -1,8 +1,8 @@
 //! The state of the probed containers, polled from the runtime during repeated probes.
 
-use kq_edge::clock::steady;
-use kq_edge::cri::{CriSession, RuntimeNeeds};
 use kq_facts::runtime::{Container, ContainerState, Sandbox};
+use kq_io::clock::steady;
+use kq_linux::cri::{CriSession, RuntimeNeeds};
 use kq_probe::Status;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

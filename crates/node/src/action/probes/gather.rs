@@ -7,17 +7,17 @@ use kq_core::question::probes::{
     NOT_QUERIED, ProbeSelection, ProbedPod, ProbedPods, Purpose, RecordedProbes, Targets, fill_in,
     named, pod_of_container, prepare, recorded_probes,
 };
-use kq_edge::clock::moment;
-use kq_edge::cri::CriSession;
-use kq_edge::input::read_input;
-use kq_edge::probe::run::run_probes;
 use kq_facts::input_name::shown;
 use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::needs::Needs;
 use kq_facts::pod_selector::{Selection, is_file};
 use kq_facts::workloads::effective_uid;
+use kq_io::clock::moment;
+use kq_io::input::read_input;
 use kq_k8s::manifest::{Note, NoteKind, load};
 use kq_k8s::pod::{Pod, PodStatus, Probe};
+use kq_linux::cri::CriSession;
+use kq_linux::probe::run::run_probes;
 use kq_probe::report::{ProbeReport, ProbeRun, ProbeVerdict};
 use kq_probe::subject::subjects;
 use kq_probe::wire::Sending;

@@ -7,14 +7,14 @@ use kq_answer::Failure;
 use kq_cgroup::live::place::{LiveOwner, Part, kubelet_roots, live_cgroups};
 use kq_core::question::top::{counter_needs, page_needs, panel_needs, recording_needs};
 use kq_core::top::Panel;
-use kq_edge::clock::steady;
-use kq_edge::recording_file::{RecordingReader, RecordingWriter};
 use kq_facts::fact_key::FactSet;
 use kq_facts::live::kubelet_root;
 use kq_facts::needs::Needs;
 use kq_facts::snapshot::Snapshot;
 use kq_facts::timestamp::Timestamp;
 use kq_facts::workloads::Workloads;
+use kq_io::clock::steady;
+use kq_io::recording_file::{RecordingReader, RecordingWriter};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 

@@ -1,12 +1,12 @@
 //! The kernel's view of plugin sockets: listeners and connected processes.
 
 use kq_answer::{Basis, Warning, WarningCode};
-use kq_edge::device_plugin::address::{SocketAddress, SocketFolder};
-use kq_edge::device_plugin::folder::{CONTROL_SOCKET, Entry, KUBELET_SOCKET};
-use kq_edge::device_plugin::unix_sockets::{Diagnosis, FileId, diagnose, holders, table};
-use kq_edge::host::ReadError;
-use kq_edge::listener::listens;
 use kq_facts::unix_sockets::UnixSocket;
+use kq_io::host::ReadError;
+use kq_io::listener::listens;
+use kq_linux::device_plugin::address::{SocketAddress, SocketFolder};
+use kq_linux::device_plugin::folder::{CONTROL_SOCKET, Entry, KUBELET_SOCKET};
+use kq_linux::device_plugin::unix_sockets::{Diagnosis, FileId, diagnose, holders, table};
 use kq_managers::plugins::{Connections, Place, PluginSocket, Process, SocketKind};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -9,15 +9,15 @@ use crate::check_live;
 use anyhow::anyhow;
 use connections::SocketTable;
 use kq_answer::{Failure, Warning, WarningCode};
-use kq_edge::clock::{pause, steady};
-use kq_edge::device_plugin::address::{EndpointFolders, REGISTRY, SocketAddress, SocketFolder};
-use kq_edge::device_plugin::folder::{CHECKPOINT, Entry};
-use kq_edge::device_plugin::{PluginAnswer, PluginQuery, ask_all};
-use kq_edge::host::{ReadError, host_root, is_running};
-use kq_edge::kubelet_process::find_kubelet;
 use kq_facts::devices::PLUGIN_FOLDER;
 use kq_facts::kubelet_process::DEFAULT_ROOT_DIR;
 use kq_facts::lookup::Lookup;
+use kq_io::clock::{pause, steady};
+use kq_io::host::{ReadError, host_root, is_running};
+use kq_io::kubelet_process::find_kubelet;
+use kq_linux::device_plugin::address::{EndpointFolders, REGISTRY, SocketAddress, SocketFolder};
+use kq_linux::device_plugin::folder::{CHECKPOINT, Entry};
+use kq_linux::device_plugin::{PluginAnswer, PluginQuery, ask_all};
 use kq_managers::plugins::{
     DevicePlugins, Missing, Place, PluginSocket, SocketKind, assign_resources, missing_for,
 };

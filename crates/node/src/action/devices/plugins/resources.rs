@@ -1,12 +1,12 @@
 //! Registered resources and their healthy devices, from the fake kubelet, the checkpoint and the pod-resources API.
 
 use kq_answer::{Warning, WarningCode};
-use kq_edge::device_plugin::address::SocketFolder;
-use kq_edge::device_plugin::folder::{BELOW_ROOT, CHECKPOINT};
-use kq_edge::host::ReadError;
-use kq_edge::pod_resources::{self, read_pod_resources};
-use kq_edge::trust::NamedBy;
 use kq_facts::checkpoint::device::DeviceCheckpoint;
+use kq_io::host::ReadError;
+use kq_io::trust::NamedBy;
+use kq_linux::device_plugin::address::SocketFolder;
+use kq_linux::device_plugin::folder::{BELOW_ROOT, CHECKPOINT};
+use kq_linux::pod_resources::{self, read_pod_resources};
 use kq_managers::plugins::{DevicePlugins, ResourceState};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

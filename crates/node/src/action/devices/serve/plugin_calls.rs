@@ -4,14 +4,14 @@
 use super::ServeLoop;
 use anyhow::Context;
 use kq_answer::Failure;
-use kq_edge::clock::{moment, steady};
-use kq_edge::device_plugin::folder::{CHECKPOINT, keep_beside, read_checkpoint};
-use kq_edge::device_plugin::socket_registry::Held;
-use kq_edge::device_plugin::{PluginClient, in_time};
-use kq_edge::host::ReadError;
 use kq_facts::checkpoint::device::{
     ContainerAllocateResponse, DeviceCheckpoint, DeviceSet, Loaded, PodDevices,
 };
+use kq_io::clock::{moment, steady};
+use kq_io::host::ReadError;
+use kq_linux::device_plugin::folder::{CHECKPOINT, keep_beside, read_checkpoint};
+use kq_linux::device_plugin::socket_registry::Held;
+use kq_linux::device_plugin::{PluginClient, in_time};
 use kq_managers::fake_kubelet::{Call, Event, gets};
 use kq_managers::manager::{Allocated, ManagerState, Plugins};
 use std::collections::BTreeSet;

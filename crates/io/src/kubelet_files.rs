@@ -1,0 +1,404 @@
+//! Reads the kubelet's configuration, its drop-ins, Node objects and lists of them from files, and the input of the
+//! kubelet's next start.
+
+use super::kubelet_process::stopped_kubelet;
+use crate::host::{LIMIT, ReadError};
+use crate::input::{InputError, plain, read_input};
+use crate::trust::{files_trusted, read_trusted};
+use kq_answer::origin::Origin;
+use kq_answer::warning::{Warning, WarningCode};
+use kq_facts::config_on_disk::{ConfigContent, ConfigOnDisk, ConfigText};
+use kq_facts::describe::ConfigSource;
+use kq_facts::input_name::shown;
+use kq_facts::kubelet_config::{MergeError, Source, drop_in_order, merge};
+use kq_facts::kubelet_process::KubeletProcess;
+use kq_facts::lookup::{FailedSource, Lookup, Sourced};
+use kq_facts::node_list::{ListedNode, read_node_list};
+use kq_facts::node_object::NodeObject;
+use kq_k8s::yaml::{self, YamlError};
+use serde_json::Value;
+use serde_path_to_error::Segment;
+use std::path::Path;
+use std::{fs, io};
+
+/// Why a file of the kubelet cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum KubeletFileError {
+    /// It could not be read.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// It could not be read on the node.
+    #[error("cannot read {path}: {reason}")]
+    Host {
+        /// The file.
+        path: String,
+        /// The reason.
+        reason: String,
+    },
+    /// A folder could not be read.
+    #[error("cannot read folder {path}: {}", plain(error))]
+    Folder {
+        /// The folder.
+        path: String,
+        /// The system's error.
+        error: io::Error,
+    },
+    #[error("{path}: not text in UTF-8, which a YAML or JSON file is")]
+    NotText {
+        /// The file.
+        path: String,
+    },
+    /// It is neither YAML nor JSON.
+    #[error("{path}: {message}")]
+    Syntax {
+        /// The file.
+        path: String,
+        /// The error, with line and column.
+        message: String,
+    },
+    /// It does not contain exactly one object.
+    #[error("{path}: holds {count} documents, expected one")]
+    Documents {
+        /// The file.
+        path: String,
+        /// The number of documents.
+        count: usize,
+    },
+    /// A drop-in cannot be merged.
+    #[error("{folder}")]
+    Merge {
+        folder: String,
+        /// The error.
+        #[source]
+        error: MergeError,
+    },
+    #[error("{path}: {message}")]
+    NoNode {
+        /// The file.
+        path: String,
+        /// The error.
+        message: String,
+    },
+}
+
+/// Reads a kubelet's configuration and its drop-ins; irregularities become notes.
+///
+/// # Errors
+///
+/// Fails if it cannot be read; the fields are validated later, when the version is known.
+pub fn read_kubelet_config(
+    file: Option<&str>,
+    folder: Option<&str>,
+    notes: &mut Vec<String>,
+) -> Result<ConfigSource, KubeletFileError> {
+    read_files(&Files::Named, file, folder, notes)
+}
+
+/// Reads a kubelet's configuration like [`read_kubelet_config`], from the node whose root folder is at
+/// `root`; the paths are those on the node. A process named them, so the files must be trusted.
+///
+/// # Errors
+///
+/// Fails if it cannot be read.
+pub fn read_kubelet_config_beneath(
+    root: &Path,
+    file: Option<&str>,
+    folder: Option<&str>,
+    notes: &mut Vec<String>,
+) -> Result<ConfigSource, KubeletFileError> {
+    read_files(&Files::Beneath(root), file, folder, notes)
+}
+
+/// Where files are.
+enum Files<'a> {
+    /// The operator named the path.
+    Named,
+    /// On a node.
+    Beneath(&'a Path),
+}
+
+impl Files<'_> {
+    fn read(&self, path: &str) -> Result<Vec<u8>, KubeletFileError> {
+        match self {
+            Self::Named => Ok(read_input(path)?),
+            Self::Beneath(root) => read_trusted(root, path, LIMIT).map_err(|error| {
+                KubeletFileError::Host { path: path.to_owned(), reason: error.to_string() }
+            }),
+        }
+    }
+
+    /// Returns the files in a folder and its subfolders.
+    fn list(&self, folder: &str) -> Result<Vec<String>, KubeletFileError> {
+        match self {
+            Self::Named => {
+                let mut paths = Vec::new();
+                collect_files(Path::new(folder), &mut paths)
+                    .map_err(|error| KubeletFileError::Folder { path: folder.to_owned(), error })?;
+                Ok(paths)
+            }
+            Self::Beneath(root) => files_trusted(root, folder).map_err(|error| {
+                KubeletFileError::Host { path: folder.to_owned(), reason: error.to_string() }
+            }),
+        }
+    }
+}
+
+fn read_files(
+    files: &Files<'_>,
+    file: Option<&str>,
+    folder: Option<&str>,
+    notes: &mut Vec<String>,
+) -> Result<ConfigSource, KubeletFileError> {
+    let mut config = ConfigSource::default();
+    if let Some(file) = file {
+        let mut value = document(file, files.read(file)?, notes)?;
+        config.source = Some(Source::File);
+        if value.get("kubeletconfig").is_some_and(Value::is_object) {
+            // The answer of `/configz`.
+            value = value["kubeletconfig"].take();
+            config.source = Some(Source::Configz);
+        }
+        set_origins(&mut config, &value, file);
+        config.value = value;
+    }
+    if let Some(folder) = folder {
+        add_drop_ins(files, &mut config, folder, notes)?;
+    }
+    Ok(config)
+}
+
+fn add_drop_ins(
+    files: &Files<'_>,
+    config: &mut ConfigSource,
+    folder: &str,
+    notes: &mut Vec<String>,
+) -> Result<(), KubeletFileError> {
+    let paths = files.list(folder)?;
+    let found = drop_in_order(paths.iter().map(String::as_str));
+    for path in &found.skipped {
+        notes.push(format!("{path}: ignored, drop-ins end in .conf"));
+    }
+    let mut drop_ins = Vec::new();
+    for path in found.read {
+        let value = document(&path, files.read(&path)?, notes)?;
+        set_origins(config, &value, &path);
+        drop_ins.push((path, value));
+    }
+    let base = match config.value.take() {
+        Value::Null => Value::Object(serde_json::Map::new()),
+        value => value,
+    };
+    config.value = merge(base, drop_ins)
+        .map_err(|error| KubeletFileError::Merge { folder: folder.to_owned(), error })?;
+    Ok(())
+}
+
+/// Records which file last set each field.
+fn set_origins(config: &mut ConfigSource, value: &Value, path: &str) {
+    for (field, value) in value.as_object().into_iter().flatten() {
+        if value.is_null() {
+            config.origins.remove(field);
+        } else {
+            config.origins.insert(field.clone(), Origin::Source(shown(path).to_owned()));
+        }
+    }
+}
+
+fn collect_files(folder: &Path, paths: &mut Vec<String>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = entry.path();
+        // A linked folder is not entered, as the kubelet does not either: links can lead in circles.
+        if entry.file_type()?.is_dir() {
+            collect_files(&path, paths)?;
+        } else if !path.is_dir() {
+            paths.push(path.to_string_lossy().into_owned());
+        }
+    }
+    Ok(())
+}
+
+/// Reads a Node object: `kubectl get node NAME -o json`, or a list of one.
+///
+/// # Errors
+///
+/// Fails if it cannot be read or is not a Node.
+pub fn read_node_object(
+    path: &str,
+    warnings: &mut Vec<Warning>,
+) -> Result<NodeObject, KubeletFileError> {
+    let mut value = node_document(path, read_input(path)?, warnings)?;
+    let no_node =
+        |message: String| KubeletFileError::NoNode { path: shown(path).to_owned(), message };
+    let list_of = value.get("kind").and_then(Value::as_str).and_then(|it| it.strip_suffix("List"));
+    let list_of = list_of.unwrap_or_default().to_owned();
+    if let Some(items) = value.get_mut("items").and_then(Value::as_array_mut) {
+        let kind = items.first().and_then(|item| item.get("kind")).and_then(Value::as_str);
+        let kind = kind.unwrap_or(&list_of).to_owned();
+        let expected = "expected one Node, as from kubectl get node NAME -o json";
+        if !matches!(&*kind, "" | "Node") {
+            let count = items.len();
+            return Err(no_node(format!("a list of {count} of kind {kind:?}, {expected}")));
+        }
+        if items.len() != 1 {
+            return Err(no_node(format!("a list of {} nodes, {expected}", items.len())));
+        }
+        value = items.remove(0);
+    }
+    match value.get("kind").and_then(Value::as_str) {
+        Some("Node") => {}
+        Some(kind) => return Err(no_node(format!("kind {kind:?}, expected Node"))),
+        None => return Err(no_node("kind is not set, expected Node".to_owned())),
+    }
+    serde_path_to_error::deserialize(&value).map_err(|error| {
+        let at = error.path().iter().try_fold(&value, |value, segment| match segment {
+            Segment::Map { key } => value.get(key),
+            Segment::Seq { index } => value.get(index),
+            _ => None,
+        });
+        let (path, inner) = (error.path(), error.inner());
+        // A quantity's error does not repeat the quantity.
+        no_node(match at {
+            Some(Value::String(text)) if !inner.to_string().contains(text.as_str()) => {
+                format!("{path}: {text:?}: {inner}")
+            }
+            _ => format!("{path}: {inner}"),
+        })
+    })
+}
+
+/// Returns the one document of a file.
+pub fn document(
+    path: &str,
+    content: Vec<u8>,
+    notes: &mut Vec<String>,
+) -> Result<Value, KubeletFileError> {
+    let (value, duplicate) = one_document(path, content)?;
+    notes.extend(duplicate.map(|duplicate| duplicate.text));
+    Ok(value)
+}
+
+/// Returns the one document of a file with nodes.
+fn node_document(
+    path: &str,
+    content: Vec<u8>,
+    warnings: &mut Vec<Warning>,
+) -> Result<Value, KubeletFileError> {
+    let (value, duplicate) = one_document(path, content)?;
+    warnings.extend(duplicate);
+    Ok(value)
+}
+
+/// Returns the one document of a file, and the key that it has twice.
+fn one_document(
+    path: &str,
+    content: Vec<u8>,
+) -> Result<(Value, Option<Warning>), KubeletFileError> {
+    let name = || shown(path).to_owned();
+    let text =
+        String::from_utf8(content).map_err(|_| KubeletFileError::NotText { path: name() })?;
+    let documents: Vec<_> =
+        yaml::documents(&text).into_iter().filter(|document| !document.is_empty()).collect();
+    let [document] = documents.as_slice() else {
+        return Err(KubeletFileError::Documents { path: name(), count: documents.len() });
+    };
+    let read = yaml::read(document.body()).map_err(|error| KubeletFileError::Syntax {
+        path: name(),
+        message: located(error, document.lines_before),
+    })?;
+    let warning = read.duplicate.map(|duplicate| {
+        let key = duplicate.key.unwrap_or_default();
+        let text = format!(
+            "{}: line {}: key {key:?} came before; the last one counts",
+            name(),
+            duplicate.line + document.lines_before
+        );
+        Warning::new(WarningCode::DuplicateKey, text).about(key)
+    });
+    Ok((read.value, warning))
+}
+
+/// Returns the words of an error with the line in the file.
+fn located(error: YamlError, lines_before: u64) -> String {
+    match error {
+        YamlError::Syntax { line, column, message } => {
+            format!("line {}, column {column}: {message}", line + lines_before)
+        }
+        too_large @ YamlError::TooLarge { .. } => too_large.to_string(),
+    }
+}
+
+/// Reads a list of nodes, or a single one.
+///
+/// # Errors
+///
+/// Fails if it cannot be read or is not a list of nodes. A single unreadable node of the list
+/// is not a failure.
+pub fn read_node_list_file(
+    path: &str,
+    warnings: &mut Vec<Warning>,
+) -> Result<Vec<ListedNode>, KubeletFileError> {
+    let content = read_input(path)?;
+    let no_nodes =
+        |message: String| KubeletFileError::NoNode { path: shown(path).to_owned(), message };
+    let is_json = content.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+    let json = match is_json {
+        true => content,
+        false => {
+            let value = node_document(path, content, warnings)?;
+            serde_json::to_vec(&value).map_err(|error| no_nodes(error.to_string()))?
+        }
+    };
+    read_node_list(&json).map_err(no_nodes)
+}
+
+/// Reads the command line of the kubelet's unit, or else of the running kubelet, and the files that
+/// it names. A file that could not be read is recorded with the reason.
+pub fn read_config_on_disk(root: &Path, running: Option<&KubeletProcess>) -> Lookup<ConfigOnDisk> {
+    let (source, process) = match (stopped_kubelet(root), running) {
+        (Some(unit), _) => (unit.source, unit.process),
+        (None, Some(process)) => (format!("/proc/{}/cmdline", process.pid), process.clone()),
+        (None, None) => {
+            return Lookup::failed("the kubelet's unit", "not found, and no kubelet runs");
+        }
+    };
+    let flags = process.interpreted();
+    let mut tried = Vec::new();
+    let folder = flags.config_dir.as_deref();
+    let paths = match folder.map(|folder| files_trusted(root, folder)) {
+        Some(Err(error)) => {
+            let source = folder.unwrap_or_default().to_owned();
+            tried.push(FailedSource { source, reason: error.to_string() });
+            Vec::new()
+        }
+        Some(Ok(paths)) => drop_in_order(paths.iter().map(String::as_str)).read,
+        None => Vec::new(),
+    };
+    let value = ConfigOnDisk {
+        process: Some(process),
+        file: flags.config.map(|path| read(root, path)),
+        drop_ins: paths.into_iter().map(|path| read(root, path)).collect(),
+    };
+    Lookup { found: Some(Sourced { source, value }), tried }
+}
+
+fn read(root: &Path, path: String) -> ConfigText {
+    let content = match read_trusted(root, &path, LIMIT) {
+        Err(ReadError::Absent) => ConfigContent::Absent,
+        Err(error) => ConfigContent::Unreadable(error.to_string()),
+        Ok(bytes) => config_content(&path, bytes),
+    };
+    ConfigText { path, content }
+}
+
+/// Reads a configuration file.
+pub fn config_content(path: &str, bytes: Vec<u8>) -> ConfigContent {
+    if bytes.is_empty() {
+        return ConfigContent::Empty;
+    }
+    let text = String::from_utf8(bytes.clone()).ok();
+    match document(path, bytes, &mut Vec::new()) {
+        Ok(value) => ConfigContent::Document { value, text },
+        Err(error) => ConfigContent::Unreadable(error.to_string()),
+    }
+}

@@ -1,0 +1,18 @@
+//! What a Linux node has beside files: the container runtime, device plugins and the pod-resources API on their sockets, and
+//! probes that are sent.
+
+#![expect(clippy::disallowed_methods, reason = "sockets are used and deadlines are counted here")]
+
+pub mod cri;
+pub mod device_plugin;
+pub mod pod_resources;
+
+#[cfg(target_os = "linux")]
+mod http2;
+#[cfg(target_os = "linux")]
+pub mod probe;
+
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::probe;
