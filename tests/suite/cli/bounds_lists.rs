@@ -93,6 +93,15 @@ fn devices(snapshot: &mut Value, count: usize) {
 }
 
 #[test]
+fn a_probe_may_have_very_many_headers() {
+    bounded("headers", 200_000, &["doctor", "doctor ml/train-0", "probe lint"], |snapshot| {
+        let container = &mut train(snapshot)["spec"]["containers"][0];
+        let headers = vec![json!({}); 70_000];
+        container["livenessProbe"] = json!({"httpGet": {"port": 80, "httpHeaders": headers}});
+    });
+}
+
+#[test]
 fn a_configuration_may_have_very_many_warnings() {
     bounded("warnings", 600_000, LINES, |snapshot| {
         snapshot["kubeletConfig"]["found"]["value"]["notes"] = json!(vec!["a"; 150_000]);

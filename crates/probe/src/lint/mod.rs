@@ -113,6 +113,9 @@ impl ProbeLint {
     }
 }
 
+/// The most fields of a pod that are named where the API server refuses them. A pod that it took has none.
+const MOST_REFUSED: usize = 200;
+
 /// Checks the containers and sidecars of a pod, in the order of the spec.
 fn findings(pod: &Pod, fails_on_timeout: bool) -> Vec<Finding> {
     let spec = &pod.spec;
@@ -120,7 +123,13 @@ fn findings(pod: &Pod, fails_on_timeout: bool) -> Vec<Finding> {
     let sidecars = spec.init_containers.iter().enumerate();
     let sidecars = sidecars.map(|(at, container)| ("initContainers", at, container));
     let sidecars = sidecars.filter(|(.., container)| container.restarts_always());
-    let mut all: Vec<Finding> = validate_probes(pod).iter().map(|it| refused(pod, it)).collect();
+    let errors = validate_probes(pod);
+    let (told, others) = errors.split_at(errors.len().min(MOST_REFUSED));
+    let mut all: Vec<Finding> = told.iter().map(|it| refused(pod, it)).collect();
+    if !others.is_empty() {
+        let error = format!("{} more fields of the pod are refused", others.len());
+        all.push(about(pod, "", ("spec".to_owned(), ProbeRule::Refused { error })));
+    }
     for (list, at, container) in containers.chain(sidecars) {
         let path = format!("spec.{list}[{at}]");
         let [startup, readiness, liveness] =
