@@ -33,10 +33,7 @@ pub fn config_source(snapshot: &Snapshot) -> ConfigSource {
 /// under either driver.
 pub fn live_sources(snapshot: &Snapshot, roots: &[(CgroupDriver, CgroupPath)]) -> LiveSources {
     let version = snapshot.kubelet_version.found.as_ref();
-    let reported =
-        snapshot.runtime.value().and_then(|runtime| runtime.cgroup_driver.found.as_ref());
-    // A driver that the runtime reports by other means does not reach the kubelet.
-    let reported = reported.filter(|reported| reported.source.ends_with("RuntimeConfig"));
+    let reported = snapshot.runtime.value().and_then(RuntimeFacts::driver_for_kubelet);
     let tree = snapshot.cgroups.value();
     let made: Vec<_> = roots
         .iter()

@@ -1,7 +1,7 @@
 //! The answers of a container runtime over the CRI.
 
 use crate::cgroup_mode::CgroupDriver;
-use crate::lookup::Lookup;
+use crate::lookup::{Lookup, Sourced};
 use serde::{Deserialize, Serialize};
 
 /// The answers of a runtime to all queries. Lists have an order of their own, so that two readings of
@@ -42,6 +42,14 @@ pub struct RuntimeFacts {
     /// The name of the image of sandboxes, which no container uses.
     #[serde(default, skip_serializing_if = "Lookup::was_not_queried")]
     pub sandbox_image: Lookup<String>,
+}
+
+impl RuntimeFacts {
+    /// Returns the cgroup driver as the kubelet gets it: by `RuntimeConfig`, which is asked first. What kq finds in the
+    /// runtime's configuration, after that failed, does not reach the kubelet.
+    pub fn driver_for_kubelet(&self) -> Option<&Sourced<CgroupDriver>> {
+        self.cgroup_driver.found.as_ref().filter(|_| self.cgroup_driver.tried.is_empty())
+    }
 }
 
 /// `VersionResponse`

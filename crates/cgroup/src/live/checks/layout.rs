@@ -113,7 +113,7 @@ pub fn driver(examined: CheckInput<'_>) -> Check {
     };
     let follows = !by_hand
         && examined.node.kubelet_version.asks_runtime_for_driver()
-        && runtime.as_ref().is_ok_and(|(_, source)| source.ends_with("RuntimeConfig"));
+        && examined.snapshot.runtime.value().is_some_and(|it| it.driver_for_kubelet().is_some());
     let used = if follows { runtime.as_ref().ok().cloned() } else { configured.clone().ok() };
 
     let voices = [

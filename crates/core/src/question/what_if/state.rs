@@ -13,6 +13,7 @@ use kq_facts::kubelet_config::{Source, other_defaults};
 use kq_facts::kubelet_node::{KubeletFlags, KubeletNode, KubeletOptions};
 use kq_facts::live::config_source;
 use kq_facts::lookup::Lookup;
+use kq_facts::runtime::RuntimeFacts;
 use kq_facts::snapshot::{RecordedConfig, Snapshot};
 use kq_k8s::manifest::Loaded;
 use kq_k8s::pod::ResourceName;
@@ -133,16 +134,14 @@ impl NodeState {
         let version = version.or_else(|| self.snapshot.host.cgroup_layout().ok()?.version());
         let missing = |cgroup: &str| missing_paths(tree?, version?, cgroup);
         let runtime = self.snapshot.runtime.value();
-        let driver = runtime.and_then(|it| it.cgroup_driver.found.as_ref());
+        let driver = runtime.and_then(RuntimeFacts::driver_for_kubelet);
         let examination = examine(&StartFacts {
             version: self.options.kubelet.version.or(said),
             process: self.on_disk.process.as_ref(),
             config_file: self.on_disk.file.clone(),
             drop_ins: self.on_disk.drop_ins.clone(),
             cgroup_version: version,
-            runtime_driver: driver
-                .filter(|it| it.source.ends_with("RuntimeConfig"))
-                .map(|it| it.value),
+            runtime_driver: driver.map(|it| it.value),
             swap_bytes: self.snapshot.host.swap_bytes().ok(),
             machine: Some(machine),
             state_files: self.snapshot.state_files.as_ref(),
