@@ -1,5 +1,5 @@
 //! Files and processes of this machine or of a node's root: with their trust, their bounds and their deadlines; snapshots and
-//! recordings; the clock. On other systems than Linux [`elsewhere`] answers in place of the readers of a live node.
+//! recordings; the clock. On other systems than Linux `elsewhere` answers in place of the readers of a live node.
 
 #![expect(clippy::disallowed_methods, reason = "this is where the world is read")]
 

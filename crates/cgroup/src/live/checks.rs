@@ -71,6 +71,8 @@ pub struct CheckInput<'a> {
     pub compared: &'a Result<BTreeMap<String, usize>, String>,
     /// The UIDs of the pods that come or go.
     pub changing: &'a BTreeSet<String>,
+    /// Each value that drifts is a finding of its own: none counts them.
+    pub lists_drift: bool,
 }
 
 /// The result of a check. Its facts have a `state`; the meaning of the others depends on it.
@@ -96,7 +98,7 @@ fn unknown(id: &'static str, reason: impl Into<String>, advice: impl Into<String
 
 /// Makes all checks, in the order in which they are shown.
 pub fn checks(examined: CheckInput<'_>) -> Vec<Check> {
-    vec![
+    let mut all = vec![
         sources::kubelet(examined),
         sources::configuration(examined),
         sources::node_object(examined),
@@ -109,9 +111,12 @@ pub fn checks(examined: CheckInput<'_>) -> Vec<Check> {
         cpu::limits(examined),
         cpu::weight(examined),
         state::swap(examined),
-        state::values(examined),
-        state::files(examined),
-    ]
+    ];
+    if !examined.lists_drift {
+        all.push(state::values(examined));
+    }
+    all.push(state::files(examined));
+    all
 }
 
 impl<'a> CheckInput<'a> {

@@ -274,6 +274,7 @@ impl Given {
             incomplete: incomplete.as_ref().map(|it| it.text.as_str()),
             compared: &self.compared,
             changing: &BTreeSet::new(),
+            lists_drift: false,
         })
     }
 }

@@ -6,8 +6,13 @@ use kq_cgroup::live::checks::{CheckInput, checks};
 use kq_cgroup::live::difference::{Verdict, summary};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Checks the sources and the cgroups of a node. `node_file` is the file with the Node object, where one is named.
-pub fn cgroup_checks(compared: &Compared, node_file: Option<&str>) -> Vec<Finding> {
+/// Checks the sources and the cgroups of a node. `node_file` is the file with the Node object, where one is named;
+/// `lists_drift`: each value that drifts is a finding of its own, so that no check counts them.
+pub fn cgroup_checks(
+    compared: &Compared,
+    node_file: Option<&str>,
+    lists_drift: bool,
+) -> Vec<Finding> {
     let (counted, changing) = match count(compared) {
         Ok((summary, changing)) => (Ok(summary), changing),
         Err(reason) => (Err(reason), BTreeSet::new()),
@@ -24,6 +29,7 @@ pub fn cgroup_checks(compared: &Compared, node_file: Option<&str>) -> Vec<Findin
         incomplete: live.incomplete.as_deref(),
         compared: &counted,
         changing: &changing,
+        lists_drift,
     })
 }
 

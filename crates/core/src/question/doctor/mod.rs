@@ -48,13 +48,9 @@ pub fn node_checks(
 ) -> Result<NodeChecks, Failure> {
     let live = &compared.live;
     let node = KubeletNode::describe(live.snapshot.clone(), kubelet, true)?;
-    let mut found = cgroup_checks(compared, node_file);
     let drifts = drifts(compared);
-    if !drifts.is_empty() {
-        // Each drift is reported by itself, so the total is redundant.
-        found.retain(|finding| finding.id != "cgroup-values");
-        found.extend(drifts);
-    }
+    let mut found = cgroup_checks(compared, node_file, !drifts.is_empty());
+    found.extend(drifts);
     found.extend(findings(compared, &node, is_stored));
     // Stable: within a severity the checks stay in their order.
     found.sort_by_key(|finding| finding.severity);
@@ -86,12 +82,16 @@ fn findings(compared: &Compared, node: &KubeletNode, is_stored: bool) -> Vec<Fin
     let mut all: Vec<Finding> = node::kubelet_start(node).into_iter().collect();
     all.extend(node::conditions(snapshot, node.now));
     all.extend(node::certificates(snapshot, node.now));
-    all.push(disk::image_gc(node));
+    let runtime = snapshot.runtime.value().map(|runtime| runtime.endpoint.as_str());
+    all.extend(told_by(runtime, vec![disk::image_gc(node)]));
     all.extend(disk::settings(node));
-    all.extend(disk::eviction(node, name, is_stored));
-    all.extend(devices::devices(node));
+    let summary = snapshot.stats_summary.found.as_ref().map(|found| found.source.as_str());
+    all.extend(told_by(summary, disk::eviction(node, name, is_stored)));
+    all.extend(told_by(devices_source(snapshot), devices::devices(node)));
     all.extend(devices::state_files(node));
-    all.extend(pods::counters(snapshot, &live.roots, &live.workloads));
+    let cgroups = snapshot.cgroups.found.as_ref().map(|found| found.source.as_str());
+    let counters = pods::counters(snapshot, &live.roots, &live.workloads);
+    all.extend(told_by(cgroups, counters));
     if let Some(pods) = &snapshot.pods.found {
         let loaded = || pods.value.pods.iter().map(|loaded| &loaded.pod);
         all.extend(pods::statuses(loaded(), &pods.source));
@@ -99,38 +99,28 @@ fn findings(compared: &Compared, node: &KubeletNode, is_stored: bool) -> Vec<Fin
         all.extend(pods::probes(loaded(), &node.kubelet.rules, &pods.source));
     }
     let about = AdmissionNode::with_flags(node.clone(), Vec::new(), None);
-    all.extend(restart::restart(&about));
-    all.push(restart::headroom(&about));
-    for finding in &mut all {
-        // The reason of an unknown result names the source that failed.
-        if finding.source.is_none() && finding.severity != Severity::Unknown {
-            finding.source = source_of(&finding.id, snapshot);
-        }
-    }
+    let object = snapshot.node.found.as_ref().map(|found| found.source.as_str());
+    all.extend(told_by(object, restart::restart(&about)));
+    all.extend(told_by(object, vec![restart::headroom(&about)]));
     all
 }
 
-/// Returns the source of the fact behind a check that names no source; `None`: unknown.
-fn source_of(check: &str, snapshot: &Snapshot) -> Option<String> {
-    let devices = snapshot.devices.as_ref();
-    match check {
-        "eviction" => snapshot.stats_summary.found.as_ref().map(|found| found.source.clone()),
-        "devices" => {
-            let checkpoint =
-                devices.and_then(|it| it.checkpoint.found.as_ref()).map(|it| &it.source);
-            let pod_resources =
-                devices.and_then(|it| it.pod_resources.found.as_ref()).map(|it| &it.source);
-            checkpoint.or(pod_resources).cloned()
+/// Adds the source of the fact behind a check to findings that name none. The reason of an unknown result names the source that
+/// failed.
+fn told_by(source: Option<&str>, mut findings: Vec<Finding>) -> Vec<Finding> {
+    for finding in &mut findings {
+        if finding.source.is_none() && finding.severity != Severity::Unknown {
+            finding.source = source.map(str::to_owned);
         }
-        "cpu-throttling" | "memory-limit" => {
-            snapshot.cgroups.found.as_ref().map(|found| found.source.clone())
-        }
-        "image-gc" => snapshot.runtime.value().map(|runtime| runtime.endpoint.clone()),
-        "kubelet-restart" | "preemption-headroom" => {
-            snapshot.node.found.as_ref().map(|found| found.source.clone())
-        }
-        _ => None,
     }
+    findings
+}
+
+/// Returns where the devices are known from.
+fn devices_source(snapshot: &Snapshot) -> Option<&str> {
+    let devices = snapshot.devices.as_ref()?;
+    let checkpoint = devices.checkpoint.found.as_ref().map(|it| it.source.as_str());
+    checkpoint.or(devices.pod_resources.found.as_ref().map(|it| it.source.as_str()))
 }
 
 /// The most differences that are shown; `kq cgroup diff` lists all.
