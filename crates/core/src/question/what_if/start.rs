@@ -10,7 +10,7 @@ use kq_facts::kubelet_config::Source;
 pub fn start(after: &mut NodeState, basis: &mut Basis) -> (Option<bool>, Vec<Finding>) {
     let finding = |rule| Finding::of(Subject::Node, &WhatIfRule::KubeletStart(rule));
     if !after.knows_files() && !after.has_assumed_config {
-        basis.assume(match after.config().source {
+        basis.assume(match after.read_as() {
             Some(Source::Configz) => {
                 "the kubelet starts with the configuration that it runs with".to_owned()
             }

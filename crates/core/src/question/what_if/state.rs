@@ -59,7 +59,8 @@ impl NodeState {
             Self { snapshot, options: NodeOptions::default(), on_disk, has_assumed_config: false };
         let mut config = state.config();
         options.set_fields(&mut config)?;
-        if config.value != state.config().value {
+        let recorded = state.snapshot.kubelet_config.value();
+        if recorded.map_or(&Value::Null, |recorded| &recorded.value) != &config.value {
             state.put_config(config);
             state.on_disk = as_it_runs(&state.snapshot);
         }
@@ -73,6 +74,11 @@ impl NodeState {
             ..options
         };
         Ok(state)
+    }
+
+    /// Returns the way to read the kubelet's configuration; `None`: it is unknown.
+    pub fn read_as(&self) -> Option<Source> {
+        self.snapshot.kubelet_config.value()?.read_as
     }
 
     /// Returns the kubelet's configuration before defaulting.
@@ -222,7 +228,7 @@ impl NodeState {
     /// Removes from `/configz` the defaults of its version, where those of another
     /// version differ. Returns the fields.
     pub fn forget_defaults(&mut self, from: KubeletVersion, to: KubeletVersion) -> Vec<String> {
-        if self.knows_files() || self.config().source != Some(Source::Configz) {
+        if self.knows_files() || self.read_as() != Some(Source::Configz) {
             return Vec::new();
         }
         let file = self.on_disk.file.as_mut().map(|file| &mut file.content);
