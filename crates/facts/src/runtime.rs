@@ -45,10 +45,10 @@ pub struct RuntimeFacts {
 }
 
 impl RuntimeFacts {
-    /// Returns the cgroup driver as the kubelet gets it: by `RuntimeConfig`, which is asked first. What kq finds in the
-    /// runtime's configuration, after that failed, does not reach the kubelet.
+    /// Returns the cgroup driver as the kubelet gets it, by `RuntimeConfig`. What kq finds in the runtime's configuration
+    /// where that failed does not reach the kubelet. A snapshot has nothing but the source to tell the two by.
     pub fn driver_for_kubelet(&self) -> Option<&Sourced<CgroupDriver>> {
-        self.cgroup_driver.found.as_ref().filter(|_| self.cgroup_driver.tried.is_empty())
+        self.cgroup_driver.found.as_ref().filter(|found| found.source.ends_with("RuntimeConfig"))
     }
 }
 
