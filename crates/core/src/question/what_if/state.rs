@@ -116,7 +116,8 @@ impl NodeState {
         text.content = ConfigContent::Document { value: config.value, text: None };
     }
 
-    /// Simulates the start of the kubelet. The resulting configuration becomes the running one.
+    /// Simulates the start of the kubelet. The resulting configuration becomes the running one, and is left out of what is
+    /// returned.
     pub fn start(&mut self) -> StartExamination {
         let object = self.snapshot.node.value();
         let said = self.snapshot.kubelet_build().and_then(|version| version.parse().ok());
@@ -141,7 +142,7 @@ impl NodeState {
         let missing = |cgroup: &str| missing_paths(tree?, version?, cgroup);
         let runtime = self.snapshot.runtime.value();
         let driver = runtime.and_then(RuntimeFacts::driver_for_kubelet);
-        let examination = examine(&StartFacts {
+        let mut examination = examine(&StartFacts {
             version: self.options.kubelet.version.or(said),
             process: self.on_disk.process.as_ref(),
             config_file: self.on_disk.file.clone(),
@@ -155,7 +156,7 @@ impl NodeState {
         });
         if examination.problems.is_empty() && examination.config.is_object() {
             self.put_config(ConfigSource {
-                value: examination.config.clone(),
+                value: std::mem::take(&mut examination.config),
                 source: Some(Source::Configz),
                 ..ConfigSource::default()
             });
