@@ -14,7 +14,7 @@
 //! A structure declares its fields in a table:
 //!
 //! ```
-//! use kq::k8s::go_json::{Field, GoStruct, GoValue, decode};
+//! use kq_k8s::go_json::{Field, GoStruct, GoValue, decode};
 //!
 //! #[derive(Default)]
 //! struct Block { size: u64, kind: String }
