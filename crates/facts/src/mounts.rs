@@ -73,6 +73,52 @@ impl Mounts {
     }
 }
 
+/// The file systems of the kernel itself.
+const KERNELS: [&str; 28] = [
+    "autofs",
+    "binfmt_misc",
+    "bpf",
+    "cgroup",
+    "cgroup2",
+    "configfs",
+    "cpuset",
+    "debugfs",
+    "devpts",
+    "devtmpfs",
+    "efivarfs",
+    "fusectl",
+    "hugetlbfs",
+    "mqueue",
+    "nfsd",
+    "nsfs",
+    "proc",
+    "pstore",
+    "ramfs",
+    "resctrl",
+    "rootfs",
+    "rpc_pipefs",
+    "securityfs",
+    "selinuxfs",
+    "smackfs",
+    "sysfs",
+    "tmpfs",
+    "tracefs",
+];
+
+/// The file systems on devices of this machine.
+const DEVICES: [&str; 22] = [
+    "bcachefs", "btrfs", "cramfs", "erofs", "exfat", "ext2", "ext3", "ext4", "f2fs", "hfsplus",
+    "iso9660", "jfs", "msdos", "nilfs2", "ntfs3", "overlay", "reiserfs", "squashfs", "udf", "vfat",
+    "xfs", "zfs",
+];
+
+/// Returns true for the line of a mount whose file system is none of the kernel or of a device: another program or machine
+/// answers there. A type that is not known is taken for one of those.
+pub fn needs_server(line: &str) -> bool {
+    let kind = line.split_once(" - ").and_then(|(_, rest)| rest.split(' ').next());
+    kind.is_some_and(|kind| !KERNELS.contains(&kind) && !DEVICES.contains(&kind))
+}
+
 /// Returns true if a path is beneath a folder, and not the folder.
 fn is_beneath(path: &str, folder: &str) -> bool {
     let folder = folder.trim_end_matches('/');
@@ -133,6 +179,18 @@ nonsense
             assert_eq!(found, expected, "{name}");
         }
         assert_eq!(Mounts::default().of("/", "8:1"), None);
+    }
+
+    #[test]
+    fn only_local_file_systems_need_no_server() {
+        let of = |kind: &str| format!("36 22 0:3 / /mnt rw,relatime shared:1 - {kind} source rw");
+        for kind in ["ext4", "xfs", "overlay", "tmpfs", "proc", "cgroup2", "autofs"] {
+            assert!(!needs_server(&of(kind)), "{kind}");
+        }
+        for kind in ["fuse", "fuse.lxcfs", "fuseblk", "nfs4", "cifs", "9p", "virtiofs", "newfs"] {
+            assert!(needs_server(&of(kind)), "{kind}");
+        }
+        assert!(!needs_server("nonsense"));
     }
 
     #[test]

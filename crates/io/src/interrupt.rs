@@ -1,5 +1,7 @@
 //! SIGINT and SIGTERM, handled between two steps and never in the middle of one.
 
+#[cfg(target_os = "linux")]
+use crate::supervisor::is_supervised;
 use std::future::poll_fn;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -7,6 +9,10 @@ use std::task::{Context, Poll};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::runtime::Builder;
+
+/// A second signal within this time is the first one, which a terminal sent to this process and the one that waits for it
+/// passed on.
+const ECHO: Duration = Duration::from_millis(250);
 
 /// Whether a signal was caught, from [`Interrupts::watch`] until the process ends.
 #[derive(Clone, Debug)]
@@ -45,36 +51,25 @@ impl Interrupts {
         first: impl Fn(&'static str) + Send + 'static,
         again: impl Fn() + Send + 'static,
     ) -> io::Result<Self> {
-        let runtime = Builder::new_current_thread().enable_io().build()?;
-        let mut signals = {
-            let _inside = runtime.enter();
-            signals()?
-        };
         let caught = Arc::new((Mutex::new(None), Condvar::new()));
         let watched = Self { caught: Arc::clone(&caught) };
-        let watch = move || {
-            runtime.block_on(async {
-                loop {
-                    let name = poll_fn(|context| {
-                        for signal in &mut signals {
-                            if let Poll::Ready(Some(())) = (signal.poll)(context) {
-                                return Poll::Ready(signal.name);
-                            }
-                        }
-                        Poll::Pending
-                    })
-                    .await;
-                    let (known, wake) = &*caught;
-                    let before = known.lock().unwrap_or_else(PoisonError::into_inner).replace(name);
-                    match before {
-                        None => first(name),
-                        Some(_) => again(),
-                    }
-                    wake.notify_all();
-                }
-            });
+        let echo = match is_supervised() {
+            true => ECHO,
+            false => Duration::ZERO,
         };
-        thread::Builder::new().name("signals".to_owned()).spawn(watch)?;
+        let mut last = None;
+        watch_each(signals, move |name| {
+            let is_echo = last.is_some_and(|last: Instant| last.elapsed() < echo);
+            last = Some(Instant::now());
+            let (known, wake) = &*caught;
+            let before = known.lock().unwrap_or_else(PoisonError::into_inner).replace(name);
+            match before {
+                None => first(name),
+                Some(_) if is_echo => {}
+                Some(_) => again(),
+            }
+            wake.notify_all();
+        })?;
         Ok(watched)
     }
 
@@ -98,6 +93,43 @@ impl Interrupts {
     }
 }
 
+/// Passes each signal that ends a full-screen program to `caught`, by its name, until the process ends.
+///
+/// # Errors
+///
+/// Fails where signals cannot be watched.
+pub(crate) fn pass_each(caught: impl FnMut(&'static str) + Send + 'static) -> io::Result<()> {
+    watch_each(ending_at_terminal, caught)
+}
+
+fn watch_each(
+    signals: impl FnOnce() -> io::Result<Vec<Signal>>,
+    mut caught: impl FnMut(&'static str) + Send + 'static,
+) -> io::Result<()> {
+    let runtime = Builder::new_current_thread().enable_io().build()?;
+    let mut signals = {
+        let _inside = runtime.enter();
+        signals()?
+    };
+    let watch = move || {
+        runtime.block_on(async {
+            loop {
+                let name = poll_fn(|context| {
+                    for signal in &mut signals {
+                        if let Poll::Ready(Some(())) = (signal.poll)(context) {
+                            return Poll::Ready(signal.name);
+                        }
+                    }
+                    Poll::Pending
+                });
+                caught(name.await);
+            }
+        });
+    };
+    thread::Builder::new().name("signals".to_owned()).spawn(watch)?;
+    Ok(())
+}
+
 /// Polls for the next occurrence of a signal.
 type PollSignal = dyn FnMut(&mut Context<'_>) -> Poll<Option<()>> + Send;
 
@@ -114,6 +146,12 @@ impl Signal {
     ) -> Self {
         Self { name, poll: Box::new(poll) }
     }
+}
+
+/// Elsewhere no process waits for this one.
+#[cfg(not(target_os = "linux"))]
+fn is_supervised() -> bool {
+    false
 }
 
 /// Returns the signals that end a program.

@@ -46,6 +46,8 @@ pub mod program_version;
 #[cfg(target_os = "linux")]
 pub mod replace;
 #[cfg(target_os = "linux")]
+pub mod supervisor;
+#[cfg(target_os = "linux")]
 pub mod trust;
 
 #[cfg(not(target_os = "linux"))]

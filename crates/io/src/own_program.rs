@@ -278,6 +278,133 @@ impl Drop for GuardProcess {
     }
 }
 
+/// How a child process learns what it reports its exit code through: `PID:DESCRIPTOR` of its parent.
+#[cfg(target_os = "linux")]
+const REPORT_VARIABLE: &str = "KQ_REPORT";
+
+/// A child process that does the work of this one, with its arguments, input and output.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+pub(crate) struct Supervised {
+    pid: rustix::process::Pid,
+    child: Mutex<Child>,
+    report: Mutex<File>,
+}
+
+#[cfg(target_os = "linux")]
+impl Supervised {
+    /// Starts kq once more, with the arguments of this process.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be started.
+    pub(crate) fn start() -> io::Result<Self> {
+        use rustix::pipe::{PipeFlags, pipe_with};
+        use std::os::fd::AsRawFd;
+        use std::os::unix::process::CommandExt;
+
+        let own = program()?;
+        // The child opens its end anew, so nothing that it starts can hold it open in its place.
+        let (report, to_report) = pipe_with(PipeFlags::empty())?;
+        rustix::io::fcntl_setfd(&report, rustix::io::FdFlags::CLOEXEC)?;
+        let mut arguments = std::env::args_os();
+        let mut command = Command::new(&own.path);
+        if let Some(name) = arguments.next() {
+            command.arg0(name);
+        }
+        let value = format!("{}:{}", std::process::id(), to_report.as_raw_fd());
+        let child = command.args(arguments).env(REPORT_VARIABLE, value).spawn()?;
+        let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+        let pid = pid.ok_or_else(|| io::Error::other("it has no process ID"))?;
+        let (child, report) = (Mutex::new(child), Mutex::new(File::from(report)));
+        Ok(Self { pid, child, report })
+    }
+
+    /// Waits for the exit code that the child reports; `None`: it ended without a report.
+    pub(crate) fn reported(&self) -> Option<u8> {
+        let mut code = [0];
+        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        report.read_exact(&mut code).ok().map(|()| code[0])
+    }
+
+    /// Returns how the child ended; `None`: it has not.
+    ///
+    /// # Errors
+    ///
+    /// Fails as the system does.
+    pub(crate) fn ended(&self) -> io::Result<Option<ExitStatus>> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner).try_wait()
+    }
+
+    /// Waits for the end of the child.
+    ///
+    /// # Errors
+    ///
+    /// Fails as the system does.
+    pub(crate) fn wait(&self) -> io::Result<ExitStatus> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner).wait()
+    }
+
+    /// Passes a signal on, unless the child has ended.
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(child.try_wait(), Ok(None)) {
+            let _ = rustix::process::kill_process(self.pid, signal);
+        }
+    }
+
+    /// Returns true if the child is ending, and a thread of it does not: its first thread is gone, or has a SIGKILL that it
+    /// does not take.
+    pub(crate) fn is_stuck(&self) -> bool {
+        let status = format!("/proc/{}/status", self.pid.as_raw_nonzero());
+        let status = std::fs::read_to_string(status).unwrap_or_default();
+        let value =
+            |key: &str| status.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
+        let kill = 1 << (rustix::process::Signal::KILL.as_raw() - 1);
+        let pending = value("SigPnd:").and_then(|mask| u64::from_str_radix(mask, 16).ok());
+        value("State:").is_some_and(|state| state.starts_with('Z'))
+            || pending.is_some_and(|pending| pending & kill != 0)
+    }
+}
+
+/// The way to the process that waits for this one.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+pub(crate) struct Reporter(File);
+
+#[cfg(target_os = "linux")]
+impl Reporter {
+    /// Returns the way to the parent, if that started this process to do its work. This process ends with it.
+    pub(crate) fn of_this_process() -> Option<Self> {
+        use rustix::fs::{FileType, fstat};
+        use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+
+        let value = std::env::var(REPORT_VARIABLE).ok()?;
+        let (parent, descriptor) = value.split_once(':')?;
+        let (parent, descriptor): (i32, u32) = (parent.parse().ok()?, descriptor.parse().ok()?);
+        let is_parent = || getppid().map(Pid::as_raw_pid) == Some(parent);
+        // What this process starts has the variable too, and other parents.
+        if !is_parent() {
+            return None;
+        }
+        set_parent_process_death_signal(Some(Signal::KILL)).ok()?;
+        // The kernel calls it by the number of a descriptor.
+        let _ = rustix::thread::set_name(c"kq");
+        let file = File::options().write(true).open(format!("/proc/self/fd/{descriptor}")).ok()?;
+        let is_pipe = FileType::from_raw_mode(fstat(&file).ok()?.st_mode) == FileType::Fifo;
+        (is_pipe && is_parent()).then_some(Self(file))
+    }
+
+    /// Reports the exit code.
+    ///
+    /// # Errors
+    ///
+    /// Fails if nobody waits.
+    pub(crate) fn report(&mut self, code: u8) -> io::Result<()> {
+        self.0.write_all(&[code])
+    }
+}
+
 /// Moves this process into a session of its own, where it gets no signals of a terminal.
 ///
 /// # Errors

@@ -26,9 +26,9 @@ use kq_io::kubelet_process::stopped_kubelet;
 use kq_io::kubelet_process::{NONE_RUNS, find_kubelet};
 use kq_io::no_live_node;
 use kq_io::snapshot_file::{SnapshotFileError, read_snapshot};
-use kq_io::watchdog;
+use kq_io::watchdog::{self, reading};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Gathers the needed facts, from a stored snapshot or from the node. `config` is the kubelet's
 /// configuration, if given.
@@ -90,7 +90,11 @@ fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapsho
     watchdog::begin(spec.timeout.saturating_mul(3));
     let (root, because) = host_root(spec.host_root.as_deref());
     let root = std::path::absolute(&root).unwrap_or(root);
-    if !root.is_dir() {
+    let is_folder = {
+        let _reading = reading(&root.to_string_lossy());
+        root.is_dir()
+    };
+    if !is_folder {
         let failure = anyhow::anyhow!("--host-root {}: folder not found", root.display());
         return Err(Failure::usage(failure));
     }
@@ -241,7 +245,11 @@ fn check_named(spec: &NodeSpec) -> Result<(), Failure> {
         ("--kubelet-client-key", &spec.kubelet_client_key),
         ("--kubelet-certificate-authority", &spec.kubelet_certificate_authority),
     ] {
-        if let Some(file) = file.as_ref().filter(|file| !file.exists()) {
+        let is_missing = |file: &&PathBuf| {
+            let _reading = reading(&file.to_string_lossy());
+            !file.exists()
+        };
+        if let Some(file) = file.as_ref().filter(is_missing) {
             let missing = anyhow::anyhow!("{flag} {}: no such file", file.display());
             return Err(Failure::missing(missing));
         }

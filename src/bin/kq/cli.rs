@@ -111,6 +111,18 @@ impl Cli {
         matches!(self.command, Command::Snapshot(_))
     }
 
+    /// It may read files of a node, or of whoever names them. A server of devices runs for days, and a run on a fleet starts
+    /// kq for what it reads.
+    pub fn reads_node(&self) -> bool {
+        match &self.command {
+            Command::Devices(args) => !args.serves(),
+            Command::Fleet(_) | Command::Schema(_) | Command::Completion(_) | Command::Man(_) => {
+                false
+            }
+            _ => true,
+        }
+    }
+
     pub fn run(self) -> Result<Code, Failure> {
         if self.common.no_headers {
             hide_headings();

@@ -84,15 +84,30 @@ pub fn is_closed_pipe(failure: &Failure) -> bool {
 }
 
 /// Writes the error, its causes and the hints, and returns the exit code. A closed pipe is not an error.
-pub fn report(failure: &Failure) -> ExitCode {
+pub fn report(failure: &Failure) -> Code {
     if is_closed_pipe(failure) {
-        return Code::Answered.into();
+        return Code::Answered;
     }
     to_stderr("kq", &brief(&failure.reason()));
     for hint in failure.hints() {
         to_stderr("hint", hint);
     }
-    Code::from(failure.kind()).into()
+    Code::from(failure.kind())
+}
+
+/// Leaves the work to a child process where a read could outlast every signal, and returns its exit code.
+pub fn supervised() -> Option<ExitCode> {
+    #[cfg(target_os = "linux")]
+    return kq_io::supervisor::run().map(ExitCode::from);
+    #[cfg(not(target_os = "linux"))]
+    None
+}
+
+/// Says with which code this process is about to end, to the one that waits for it: a thread may be held in the kernel.
+pub fn ending(code: Code) -> Code {
+    #[cfg(target_os = "linux")]
+    kq_io::supervisor::ending(code as u8);
+    code
 }
 
 /// Ends kq where what it reads takes more memory than it may. Where the kernel does not say how much that is, only
@@ -153,7 +168,7 @@ fn end_at_once(text: &str, hint: &str) {
             Code::Stopped
         }
     };
-    std::process::exit(code as i32);
+    std::process::exit(ending(code) as i32);
 }
 
 /// Records that a change of a number of steps begins; `None`: the number is not known.

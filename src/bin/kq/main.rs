@@ -29,6 +29,7 @@ mod version_args;
 mod what_if;
 mod write;
 
+use exit::{Code, Failure};
 use std::process::ExitCode;
 
 #[cfg(target_env = "musl")]
@@ -41,17 +42,22 @@ fn main() -> ExitCode {
     if complete::run() {
         return ExitCode::SUCCESS;
     }
+    let line = usage::parse();
+    if line.cli.reads_node()
+        && let Some(code) = exit::supervised()
+    {
+        return code;
+    }
     exit::watch_memory();
     exit::watch_reads();
-    let line = usage::parse();
-    if let Err(failure) = line.check() {
-        return exit::report(&failure);
-    }
+    let code = answer(line).unwrap_or_else(|failure| exit::report(&failure));
+    exit::ending(code).into()
+}
+
+fn answer(line: usage::CommandLine) -> Result<Code, Failure> {
+    line.check()?;
     if let Some(origin) = line.snapshot_origin() {
         exit::note("snapshot", &origin);
     }
-    match line.cli.run() {
-        Ok(code) => code.into(),
-        Err(failure) => exit::report(&failure),
-    }
+    line.cli.run()
 }

@@ -2,23 +2,63 @@
 
 use super::{EVE, Node, in_own_namespaces, is_untouched, says};
 use kq_io::kubelet_process::suspects;
+use rustix::fs::OFlags;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::CString;
 use std::fs;
+use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// A FUSE file system whose server never answers, mounted by a user.
 struct Silent {
     folder: PathBuf,
-    _connection: fs::File,
+    connection: fs::File,
+    /// Ends the server that takes requests, and waits for it.
+    server: Option<(Arc<AtomicBool>, JoinHandle<()>)>,
 }
 
 impl Silent {
+    /// Mounts it, with a server that takes what it is asked and keeps it: no signal ends a process that waits for that.
+    fn mount_holding(folder: PathBuf) -> Option<Self> {
+        let mut mounted = Self::mount(folder, 0)?;
+        let is_over = Arc::new(AtomicBool::new(false));
+        let (until, connection) = (Arc::clone(&is_over), mounted.connection.try_clone());
+        let mut connection = connection.expect("a second descriptor");
+        let flags = rustix::fs::fcntl_getfl(&connection).expect("flags") | OFlags::NONBLOCK;
+        rustix::fs::fcntl_setfl(&connection, flags).expect("it does not wait");
+        let server = thread::spawn(move || {
+            let mut request = vec![0; 1 << 20];
+            while !until.load(Ordering::Relaxed) {
+                match connection.read(&mut request) {
+                    // FUSE_INIT: its answer has a header, the version and limits.
+                    Ok(length) if length > 40 && request[4..8] == 26_u32.to_ne_bytes() => {
+                        let mut answer = Vec::new();
+                        answer.extend(80_u32.to_ne_bytes());
+                        answer.extend(0_u32.to_ne_bytes());
+                        answer.extend(&request[8..16]);
+                        answer.extend([7_u32, 31].map(u32::to_ne_bytes).concat());
+                        answer.resize(80, 0);
+                        // The largest write.
+                        answer[36..40].copy_from_slice(&4096_u32.to_ne_bytes());
+                        connection.write_all(&answer).expect("it is taken");
+                    }
+                    _ => thread::sleep(Duration::from_millis(1)),
+                }
+            }
+        });
+        mounted.server = Some((is_over, server));
+        Some(mounted)
+    }
+
     /// Mounts it; `None`: this machine has no FUSE.
     fn mount(folder: PathBuf, user: u32) -> Option<Self> {
         let connection = fs::File::options().read(true).write(true).open("/dev/fuse").ok()?;
@@ -28,13 +68,17 @@ impl Silent {
             format!("fd={number},rootmode=40000,user_id={user},group_id={user},allow_other");
         let options = CString::new(options).expect("text");
         mount("silent", &folder, "fuse", MountFlags::empty(), options.as_c_str()).ok()?;
-        Some(Self { folder, _connection: connection })
+        Some(Self { folder, connection, server: None })
     }
 }
 
 impl Drop for Silent {
     fn drop(&mut self) {
         let _ = unmount(&self.folder, UnmountFlags::DETACH);
+        if let Some((is_over, server)) = self.server.take() {
+            is_over.store(true, Ordering::Relaxed);
+            let _ = server.join();
+        }
     }
 }
 
@@ -73,6 +117,86 @@ fn a_file_system_that_does_not_answer_ends_kq() {
                 assert!(!command.contains("snapshot"), "{command}: {}", ran.text());
             }
         }
+    });
+}
+
+/// Runs kq with its output in files: a process that the kernel holds would keep pipes open.
+fn started(line: &str, folder: &Path) -> Child {
+    let file = |name: &str| fs::File::create(folder.join(name)).expect("a file");
+    // A shell that starts the tests in the background lets them ignore SIGINT.
+    let mut command = Command::new("env");
+    command.arg("--default-signal=INT").arg(env!("CARGO_BIN_EXE_kq"));
+    command.args(line.split(' ')).stdin(Stdio::null());
+    command.stdout(file("stdout")).stderr(file("stderr")).spawn().expect("kq runs")
+}
+
+/// Waits for kq, and returns its exit code with its standard error.
+fn ended(mut child: Child, folder: &Path, line: &str) -> (Option<i32>, String) {
+    let begin = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().expect("a child") {
+            let said = fs::read_to_string(folder.join("stderr")).expect("text");
+            return (status.code(), said);
+        }
+        assert!(begin.elapsed() < Duration::from_secs(30), "{line} does not end");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A server that has taken a request keeps the reader in the kernel, where SIGKILL does not end it.
+#[test]
+fn a_server_that_keeps_a_request_ends_kq() {
+    in_own_namespaces("trust::hang::a_server_that_keeps_a_request_ends_kq", || {
+        let node = Node::new();
+        let copy = node.path("copy");
+        let Some(_of_copy) = Silent::mount_holding(copy.clone()) else { return leave_out() };
+        let files = tempfile::tempdir().expect("a folder");
+        let limit = "--timeout 300ms";
+        for line in [
+            format!("snapshot --host-root {} {limit}", copy.display()),
+            format!("doctor --host-root {} {limit}", copy.display()),
+            format!("gc dry-run --host-root {} {limit}", copy.display()),
+        ] {
+            let (code, said) = ended(started(&line, files.path()), files.path(), &line);
+            assert_eq!(code, Some(3), "{line}: {said}");
+            assert!(said.contains("no answer within 900ms"), "{line}: {said}");
+        }
+        // Below a root that answers.
+        let _below = Silent::mount_holding(node.path("etc/kubernetes/manifests"));
+        node.write("var/lib/kubelet/config.yaml", "staticPodPath: /etc/kubernetes/manifests\n");
+        let _kubelet = node.kubelet(&["--config=/var/lib/kubelet/config.yaml"]);
+        let line = format!("snapshot --host-root {} {limit}", node.root().display());
+        let (code, said) = ended(started(&line, files.path()), files.path(), &line);
+        assert_eq!(code, Some(3), "{said}");
+        assert!(said.contains("/etc/kubernetes/manifests: no answer"), "{said}");
+        // A signal ends it before the time is over.
+        let line = format!("snapshot --host-root {} --timeout 60s", copy.display());
+        for (signal, expected) in [(Signal::TERM, 143), (Signal::INT, 130)] {
+            let child = started(&line, files.path());
+            thread::sleep(Duration::from_millis(500));
+            let pid = Pid::from_raw(i32::try_from(child.id()).expect("a number"));
+            kill_process(pid.expect("a process"), signal).expect("a signal");
+            let (code, said) = ended(child, files.path(), &line);
+            assert_eq!(code, Some(expected), "{said}");
+        }
+    });
+}
+
+/// What the process in between passes on: the input, the output, the exit code.
+#[test]
+fn beside_such_file_systems_kq_answers_as_elsewhere() {
+    in_own_namespaces("trust::hang::beside_such_file_systems_kq_answers_as_elsewhere", || {
+        let node = Node::new();
+        let pod =
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c}]}\n";
+        let lines = ["cgroup plan -f -", "admit explain -f - --snapshot missing", "doctor --no"];
+        let ask = |line: &str| {
+            let ran = crate::cli::kq(line).stdin(pod).run();
+            (ran.code, ran.stdout, ran.stderr)
+        };
+        let elsewhere = lines.map(ask);
+        let Some(_silent) = Silent::mount_holding(node.path("silent")) else { return leave_out() };
+        assert_eq!(lines.map(ask), elsewhere);
     });
 }
 
@@ -120,7 +244,7 @@ fn the_command_line_of_another_user_is_not_read() {
                 break child;
             }
             assert!(begin.elapsed() < Duration::from_secs(20), "it is never called kubelet");
-            std::thread::sleep(Duration::from_millis(10));
+            thread::sleep(Duration::from_millis(10));
         };
         let log = node.secret("");
         for command in [
@@ -192,7 +316,7 @@ impl Container {
         let comm = format!("/proc/{}/comm", process.id());
         while !fs::read_to_string(&comm).is_ok_and(|name| name == "kubelet\n") {
             assert!(begin.elapsed() < Duration::from_secs(20), "it is never called kubelet");
-            std::thread::sleep(Duration::from_millis(10));
+            thread::sleep(Duration::from_millis(10));
         }
         Self { root, process }
     }

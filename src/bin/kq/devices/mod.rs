@@ -46,6 +46,11 @@ enum Command {
 }
 
 impl Args {
+    /// It is the server of devices.
+    pub fn serves(&self) -> bool {
+        matches!(self.command, Command::Serve(_))
+    }
+
     /// Runs the command.
     pub fn run(self) -> Result<Code, Failure> {
         match self.command {
