@@ -50,7 +50,7 @@ fn json_of(text: &str) -> Value {
 
 fn document(path: &str, text: &str) -> ConfigText {
     let value = yaml::read(text).expect("YAML").value;
-    let content = ConfigContent::Document { value, text: Some(text.to_owned()) };
+    let content = ConfigContent::Document { value: value.into(), text: Some(text.to_owned()) };
     ConfigText { path: path.to_owned(), content }
 }
 
@@ -212,7 +212,7 @@ fn with(version: u32, line: &[&str], config: Option<Value>) -> StartExamination 
         value["kind"] = json!("KubeletConfiguration");
         ConfigText {
             path: CONFIG.to_owned(),
-            content: ConfigContent::Document { value, text: None },
+            content: ConfigContent::Document { value: value.into(), text: None },
         }
     });
     examine(&StartFacts {

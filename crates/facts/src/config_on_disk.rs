@@ -4,6 +4,7 @@
 use crate::kubelet_process::KubeletProcess;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// The input of the next start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,7 +38,7 @@ pub enum ConfigContent {
     /// It could not be read, or is not a document; with the reason.
     Unreadable(String),
     Document {
-        value: Value,
+        value: Arc<Value>,
         /// Its text, which the kubelet quotes where the kind is missing; `None`: not known. It may hold secrets.
         #[serde(skip)]
         text: Option<String>,

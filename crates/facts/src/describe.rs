@@ -25,6 +25,7 @@ use kq_k8s::pod::{ResourceList, ResourceName};
 use kq_k8s::version::KubeletVersion;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 pub use crate::found_node::LiveSources;
 
@@ -55,7 +56,7 @@ pub struct NodeSources {
 #[derive(Clone, Debug, Default)]
 pub struct ConfigSource {
     /// The object; null when there is none.
-    pub value: Value,
+    pub value: Arc<Value>,
     /// Whether it came from a file or from a running kubelet.
     pub source: Option<Source>,
     /// The last setter of a field.
@@ -414,7 +415,7 @@ mod tests {
     #[test]
     fn flags_win_over_files_and_files_over_defaults() {
         let mut sources = NodeSources { object: object(), ..NodeSources::default() };
-        sources.config.value = json!({ "podPidsLimit": 7, "cgroupDriver": "systemd" });
+        sources.config.value = json!({ "podPidsLimit": 7, "cgroupDriver": "systemd" }).into();
         for field in ["podPidsLimit", "cgroupDriver"] {
             let file = Origin::Source("kubelet.yaml".to_owned());
             sources.config.origins.insert(field.to_owned(), file);

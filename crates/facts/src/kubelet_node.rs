@@ -22,6 +22,7 @@ use kq_k8s::feature_gates::parse_flag;
 use kq_k8s::pod::Pod;
 use kq_k8s::version::KubeletVersion;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Options that override the facts about the kubelet.
 #[derive(Clone, Debug, Default)]
@@ -65,7 +66,7 @@ impl GivenConfig {
     /// Returns the configuration as a snapshot has it, without secrets.
     pub fn to_recorded(&self) -> RecordedConfig {
         let mut value = self.config.value.clone();
-        forget_secrets(&mut value);
+        forget_secrets(Arc::make_mut(&mut value));
         let origins = self.config.origins.iter();
         RecordedConfig {
             value,

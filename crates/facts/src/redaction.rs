@@ -14,6 +14,7 @@ use kq_output::whole_words::{SHORTEST, replace_words};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What stands in the place of a secret.
 const MARK: &str = "[withheld]";
@@ -36,7 +37,7 @@ impl Snapshot {
             redact_text(&mut event.message, words.get(&pod).map_or(&[], Vec::as_slice));
         }
         if let Some(config) = &mut self.kubelet_config.found {
-            forget_secrets(&mut config.value.value);
+            forget_secrets(Arc::make_mut(&mut config.value.value));
         }
         if let Some(config) = &mut self.kubelet_config_on_disk.found {
             config.value.redact();
@@ -56,7 +57,7 @@ impl ConfigContent {
     /// Removes possible secrets, as [`Snapshot::redact`] does from the configuration of a node.
     pub fn redact(&mut self) {
         if let Self::Document { value, text } = self {
-            forget_secrets(value);
+            forget_secrets(Arc::make_mut(value));
             *text = None;
         }
     }
@@ -267,10 +268,15 @@ mod tests {
     #[test]
     fn configuration_has_no_source_of_static_pods() {
         let mut content = ConfigContent::Document {
-            value: json!({"staticPodURL": "http://me:pw@h", "StaticPodURLHeader": {}, "maxPods": 1}),
+            value:
+                json!({"staticPodURL": "http://me:pw@h", "StaticPodURLHeader": {}, "maxPods": 1})
+                    .into(),
             text: Some("staticPodURL: http://me:pw@h".to_owned()),
         };
         content.redact();
-        assert_eq!(content, ConfigContent::Document { value: json!({"maxPods": 1}), text: None });
+        assert_eq!(
+            content,
+            ConfigContent::Document { value: json!({"maxPods": 1}).into(), text: None }
+        );
     }
 }

@@ -6,6 +6,7 @@ use kq_answer::origin::Origin;
 use kq_k8s::yaml::{self, YamlError};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Sets a field by its path, such as `memorySwap.swapBehavior` or `evictionHard.memory.available`, from
 /// text. A value of another type is read as YAML.
@@ -54,7 +55,7 @@ pub fn assign_gates(config: &mut ConfigSource, gates: BTreeMap<String, bool>, or
 }
 
 fn set(config: &mut ConfigSource, parts: &[&str], value: Value, origin: Origin) {
-    let mut place = &mut config.value;
+    let mut place = Arc::make_mut(&mut config.value);
     for part in parts {
         if !place.is_object() {
             *place = Value::Object(Map::new());
@@ -98,7 +99,7 @@ mod tests {
         ] {
             let mut config = ConfigSource::default();
             assign(&mut config, path, text, Origin::Flag("--set")).expect("a value");
-            assert_eq!(config.value, expected, "{name}");
+            assert_eq!(*config.value, expected, "{name}");
         }
     }
 }

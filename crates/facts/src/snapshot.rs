@@ -27,6 +27,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// The version of the format.
 pub const API_VERSION: &str = "kq/v1";
@@ -111,7 +112,7 @@ pub struct HostRoot {
 #[serde(default, rename_all = "camelCase")]
 pub struct RecordedConfig {
     /// The object, with drop-ins merged and the fields that the command line sets.
-    pub value: Value,
+    pub value: Arc<Value>,
     /// The way to read it.
     pub read_as: Option<Source>,
     /// The last setter of a field, if other than the source as a whole.

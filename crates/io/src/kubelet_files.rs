@@ -19,6 +19,7 @@ use kq_k8s::yaml::{self, YamlError};
 use serde_json::Value;
 use serde_path_to_error::Segment;
 use std::path::Path;
+use std::sync::Arc;
 use std::{fs, io};
 
 /// Why a file of the kubelet cannot be used.
@@ -159,7 +160,7 @@ fn read_files(
             config.source = Some(Source::Configz);
         }
         set_origins(&mut config, &value, file);
-        config.value = value;
+        config.value = value.into();
     }
     if let Some(folder) = folder {
         add_drop_ins(files, &mut config, folder, notes)?;
@@ -184,12 +185,13 @@ fn add_drop_ins(
         set_origins(config, &value, &path);
         drop_ins.push((path, value));
     }
-    let base = match config.value.take() {
+    let base = match Arc::unwrap_or_clone(std::mem::take(&mut config.value)) {
         Value::Null => Value::Object(serde_json::Map::new()),
         value => value,
     };
-    config.value = merge(base, drop_ins)
+    let merged = merge(base, drop_ins)
         .map_err(|error| KubeletFileError::Merge { folder: folder.to_owned(), error })?;
+    config.value = merged.into();
     Ok(())
 }
 
@@ -398,7 +400,7 @@ pub fn config_content(path: &str, bytes: Vec<u8>) -> ConfigContent {
     }
     let text = String::from_utf8(bytes.clone()).ok();
     match document(path, bytes, &mut Vec::new()) {
-        Ok(value) => ConfigContent::Document { value, text },
+        Ok(value) => ConfigContent::Document { value: value.into(), text },
         Err(error) => ConfigContent::Unreadable(error.to_string()),
     }
 }

@@ -24,6 +24,7 @@ use kq_io::kubelet_process::StoppedKubelet;
 use kq_io::trust::read_trusted;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The settings that locate other facts.
 #[derive(Clone, Debug, Default)]
@@ -109,7 +110,7 @@ pub fn gather(
             source_order::ConfigSource::File => {}
             source_order::ConfigSource::Configz => {
                 let value = on_disk.as_ref().and_then(|read| read.as_ref().ok());
-                let config = value.map(|(_, config)| &config.value);
+                let config = value.map(|(_, config)| &*config.value);
                 let process = processes.running();
                 let server = KubeletServer { spec, node, root, process, config };
                 for endpoint in server.endpoints(&mut tried) {
@@ -361,7 +362,12 @@ fn configz(
             ));
         }
     }
-    Ok(RecordedConfig { value, read_as: Some(Source::Configz), notes, ..RecordedConfig::default() })
+    Ok(RecordedConfig {
+        value: value.into(),
+        read_as: Some(Source::Configz),
+        notes,
+        ..RecordedConfig::default()
+    })
 }
 
 /// Reads the files that the process was started with, and applies its flags.
@@ -397,9 +403,9 @@ fn of_process(
     }
     let gates = Origin::Source("--feature-gates of the kubelet".to_owned());
     assign_gates(&mut config, flags.feature_gates, &gates);
-    forget_secrets(&mut config.value);
+    forget_secrets(Arc::make_mut(&mut config.value));
     if config.value.is_null() {
-        config.value = Value::Object(serde_json::Map::new());
+        config.value = Value::Object(serde_json::Map::new()).into();
     }
     let origins = config.origins.iter().map(|(field, origin)| (field.clone(), origin.to_string()));
     let recorded = RecordedConfig {

@@ -48,7 +48,7 @@ pub fn gather(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<S
         }
         None => live(spec, config, needs)?,
     };
-    let found = snapshot.kubelet_config.value().map(|config| &config.value);
+    let found = snapshot.kubelet_config.value().map(|config| &*config.value);
     let roots = spec.kubelet_roots(config.or(found));
     needs.restrict(&mut snapshot, &roots);
     Ok(snapshot)
@@ -135,7 +135,7 @@ fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapsho
             }
             false => Lookup::default(),
         };
-    let found = kubelet_config.value().map(|config| &config.value);
+    let found = kubelet_config.value().map(|config| &*config.value);
     let settings = KubeletConfig::of(config.or(found), process);
     let node_name = match node.has_root() {
         true => node_name(spec, &root, process),
@@ -367,7 +367,7 @@ pub fn gather_node_with(
     needs: Needs,
     put: impl FnOnce(&mut Snapshot),
 ) -> Result<KubeletNode, Failure> {
-    let config = options.config.as_ref().map(|given| &given.config.value);
+    let config = options.config.as_ref().map(|given| &*given.config.value);
     let mut snapshot = gather(spec, config, needs)?;
     put(&mut snapshot);
     let runs_here = spec.snapshot.is_none()

@@ -18,6 +18,7 @@ use kq_io::image_records::read_records;
 use kq_io::kubelet_files::read_config_on_disk;
 use kq_io::trust::NamedBy;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The root of a node, and the facts gathered so far.
 pub(super) struct Below<'a> {
@@ -82,7 +83,7 @@ fn config_on_disk(below: &Below<'_>, _: Needs, snapshot: &mut Snapshot) {
         let ConfigOnDisk { file, drop_ins, .. } = &mut found.value;
         for text in file.iter_mut().chain(drop_ins) {
             if let ConfigContent::Document { value, .. } = &mut text.content {
-                forget_secrets(value);
+                forget_secrets(Arc::make_mut(value));
             }
         }
     }

@@ -61,7 +61,7 @@ impl Args {
     pub fn run(self) -> Result<Code, Failure> {
         refuse_form(self.output.as_deref(), "a snapshot is JSON; without -o it is printed")?;
         let given = self.root.config.given_config()?;
-        let config = given.as_ref().map(|given| &given.config.value);
+        let config = given.as_ref().map(|given| &*given.config.value);
         let mut snapshot = gather(&self.sources, &self.root, config, Needs::ALL)?;
         self.versions.put(&mut snapshot);
         let snapshot = as_stored(snapshot, given.as_ref());

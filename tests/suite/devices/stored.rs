@@ -47,7 +47,7 @@ pub fn stored(moment: &str) -> String {
 /// Returns a moment as the text of a snapshot that has the kubelet's configuration, which was not recorded: here the
 /// defaults.
 pub fn configured(moment: &str) -> String {
-    let config = RecordedConfig { value: json!({}), ..RecordedConfig::default() };
+    let config = RecordedConfig { value: json!({}).into(), ..RecordedConfig::default() };
     let kubelet_config = Lookup::found("/var/lib/kubelet/config.yaml", config);
     let snapshot = Snapshot { kubelet_config, ..snapshot(moment) };
     serde_json::to_string(&snapshot).expect("it can be written")

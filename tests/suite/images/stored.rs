@@ -106,7 +106,7 @@ pub fn snapshot(name: &str, records: Option<ImageRecords>) -> String {
         kubelet_config: Lookup::found(
             "/var/lib/kubelet/config.yaml",
             RecordedConfig {
-                value: config,
+                value: config.into(),
                 read_as: Some(Source::File),
                 ..RecordedConfig::default()
             },

@@ -116,7 +116,7 @@ pub fn snapshot(folder: &Path) -> Snapshot {
     let server = "the API server https://node-a:6443";
     let name = object.metadata.name.clone();
     let config = RecordedConfig {
-        value: json(folder, "configz.json")["kubeletconfig"].take(),
+        value: json(folder, "configz.json")["kubeletconfig"].take().into(),
         read_as: Some(Source::Configz),
         ..RecordedConfig::default()
     };

@@ -81,7 +81,7 @@ impl Recording {
             serde_json::from_value(kubelet["cmdline"].clone()).expect("a command line");
         let process = as_started(&line).expect("the command line starts a kubelet");
         let config = RecordedConfig {
-            value: self.json("before-config.yaml"),
+            value: self.json("before-config.yaml").into(),
             read_as: Some(Source::File),
             ..RecordedConfig::default()
         };

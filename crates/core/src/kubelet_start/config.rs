@@ -68,7 +68,7 @@ pub(super) fn examine(start: &mut Start<'_>, said: &Said) -> Read {
         in_flight(start, &mut merged, &flag_gates, "--config-dir");
     }
     without_strangers(&mut merged, start.version);
-    let mut source = ConfigSource { value: merged, ..ConfigSource::default() };
+    let mut source = ConfigSource { value: merged.into(), ..ConfigSource::default() };
     for setting in &said.flags.settings {
         let origin = Origin::Flag("the command line");
         // Invalid values were already reported with the flags.
@@ -129,7 +129,7 @@ fn document(start: &mut Start<'_>, file: &ConfigText, is_drop_in: bool) -> Optio
         }
         ConfigContent::Document { value, text } => (value, text),
     };
-    let Value::Object(fields) = value else {
+    let Value::Object(fields) = &**value else {
         let error = "json: cannot unmarshal into Go value".to_owned();
         let rule = StartRule::NotAnObject { place: place(), error };
         start.stop_perhaps(stage, rule, Certainty::Likely);
@@ -151,7 +151,7 @@ fn document(start: &mut Start<'_>, file: &ConfigText, is_drop_in: bool) -> Optio
         start.stop_perhaps(stage, rule, certainty);
         return None;
     }
-    let mut value = value.clone();
+    let mut value = Value::clone(value);
     if is_drop_in {
         for field in unknown_fields(&value, start.version) {
             start.warn(StartWarning::UnknownField { path: file.path.clone(), field });

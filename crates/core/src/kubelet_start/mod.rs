@@ -34,6 +34,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// Returns the missing paths of a cgroup such as `/kubelet`: none, if it exists; `None`: unknown.
 pub type MissingPaths<'a> = &'a dyn Fn(&str) -> Option<Vec<String>>;
@@ -107,7 +108,7 @@ pub struct StartExamination {
     /// The warnings that it logs.
     pub warnings: Vec<StartWarning>,
     /// The configuration that results of file, drop-ins and flags; absent fields are absent.
-    pub config: Value,
+    pub config: Arc<Value>,
     /// The same with its defaults.
     pub effective: Option<EffectiveConfiguration>,
     /// The resulting gates, without the invalid ones.

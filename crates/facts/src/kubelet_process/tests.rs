@@ -243,7 +243,7 @@ fn flags_become_fields() {
                 }
             }
         }
-        assert_eq!(config.value, expected, "{name}");
+        assert_eq!(*config.value, expected, "{name}");
     }
 }
 

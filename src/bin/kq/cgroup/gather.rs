@@ -19,7 +19,7 @@ pub fn gather_tree(
     needs: Needs,
 ) -> Result<GatheredTree, Failure> {
     let given = args.config.given_config()?;
-    let config = given.as_ref().map(|given| &given.config.value);
+    let config = given.as_ref().map(|given| &*given.config.value);
     let snapshot = gather(sources, args, config, needs)?;
     Ok(GatheredTree::of(snapshot, given, args.cgroup_root.as_deref()))
 }

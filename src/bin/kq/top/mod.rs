@@ -142,7 +142,7 @@ impl Args {
         let given = given.map(|given| given.config.value);
         let has_node_file = self.node.node_file.is_some();
         if self.sources.snapshot.is_some() {
-            let snapshot = kq_node::gather(&spec, given.as_ref(), Needs::ALL)?;
+            let snapshot = kq_node::gather(&spec, given.as_deref(), Needs::ALL)?;
             self.sources.show(&snapshot);
             return Ok(Source::Stored(Box::new(snapshot)));
         }
@@ -150,7 +150,7 @@ impl Args {
         let recorder = recorder.transpose().map_err(Failure::missing)?;
         let gather = move |needs: Needs, known: Option<&serde_json::Value>| {
             let needs = Needs { has_node_file, ..needs };
-            kq_node::gather(&spec, given.as_ref().or(known), needs)
+            kq_node::gather(&spec, given.as_deref().or(known), needs)
         };
         Ok(Source::Live {
             node: Box::new(LiveSource::new(Box::new(gather), root)),

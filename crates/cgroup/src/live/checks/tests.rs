@@ -167,7 +167,7 @@ impl Given {
 
     fn config(&mut self, value: Value) {
         let read_as = Some(Source::Configz);
-        let config = RecordedConfig { value, read_as, ..RecordedConfig::default() };
+        let config = RecordedConfig { value: value.into(), read_as, ..RecordedConfig::default() };
         self.snapshot.kubelet_config = Lookup::found("https://127.0.0.1:10250/configz", config);
     }
 

@@ -12,6 +12,7 @@ use kq_facts::live::{cgroup_tree, kubelet_root};
 use kq_facts::redaction::forget_secrets;
 use kq_facts::snapshot::Snapshot;
 use kq_facts::workloads::Workloads;
+use std::sync::Arc;
 
 /// A gathered node with the possible cgroups of all pods.
 pub struct GatheredTree {
@@ -30,7 +31,7 @@ impl GatheredTree {
     pub fn of(snapshot: Snapshot, given: Option<GivenConfig>, cgroup_root: Option<&str>) -> Self {
         let found = snapshot.kubelet_config.value().map(|found| &found.value);
         let config = given.as_ref().map(|given| &given.config.value).or(found);
-        let (root, per_qos) = kubelet_root(cgroup_root, config);
+        let (root, per_qos) = kubelet_root(cgroup_root, config.map(|config| &**config));
         let roots = kubelet_roots(&root, per_qos);
         let notes = unknown_facts(&snapshot, given.is_some());
         Self { snapshot, given, roots, notes }
@@ -40,7 +41,7 @@ impl GatheredTree {
     pub fn redact(&mut self) {
         self.snapshot.redact();
         if let Some(given) = &mut self.given {
-            forget_secrets(&mut given.config.value);
+            forget_secrets(Arc::make_mut(&mut given.config.value));
         }
     }
 }

@@ -20,6 +20,7 @@ use kq_k8s::pod::ResourceName;
 use kq_k8s::quantity::{Format, Quantity};
 use kq_k8s::version::KubeletVersion;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// The facts of a node, and the options that override them.
 #[derive(Clone, Debug)]
@@ -60,7 +61,7 @@ impl NodeState {
         let mut config = state.config();
         options.set_fields(&mut config)?;
         let recorded = state.snapshot.kubelet_config.value();
-        if recorded.map_or(&Value::Null, |recorded| &recorded.value) != &config.value {
+        if recorded.map_or(&Value::Null, |recorded| &recorded.value) != &*config.value {
             state.put_config(config);
             state.on_disk = as_it_runs(&state.snapshot);
         }
@@ -109,6 +110,7 @@ impl NodeState {
             ConfigContent::Document { value, .. } => value,
             _ => {
                 json!({"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"})
+                    .into()
             }
         };
         let mut config = ConfigSource { value, ..ConfigSource::default() };
@@ -233,9 +235,8 @@ impl NodeState {
             return Vec::new();
         }
         let file = self.on_disk.file.as_mut().map(|file| &mut file.content);
-        let Some(ConfigContent::Document { value: Value::Object(fields), .. }) = file else {
-            return Vec::new();
-        };
+        let Some(ConfigContent::Document { value, .. }) = file else { return Vec::new() };
+        let Value::Object(fields) = Arc::make_mut(value) else { return Vec::new() };
         let is_default = |field: &str, default: &str| {
             let default = serde_json::from_str::<Value>(default).ok();
             fields.get(field).is_some_and(|value| Some(value) == default.as_ref())
@@ -258,8 +259,9 @@ fn as_it_runs(snapshot: &Snapshot) -> ConfigOnDisk {
     let named = process.as_ref().and_then(|process| process.interpreted().config);
     let file = snapshot.kubelet_config.value().map(|config| {
         let mut value = config.value.clone();
-        if let Some(fields) = value.as_object_mut() {
-            // /configz reports neither field.
+        // /configz reports neither field.
+        let has_type = value.get("apiVersion").is_some() && value.get("kind").is_some();
+        if !has_type && let Some(fields) = Arc::make_mut(&mut value).as_object_mut() {
             let kind = json!("KubeletConfiguration");
             fields.entry("apiVersion").or_insert_with(|| json!("kubelet.config.k8s.io/v1beta1"));
             fields.entry("kind").or_insert(kind);

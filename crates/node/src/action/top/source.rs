@@ -194,7 +194,7 @@ impl LiveSource {
         let began = steady();
         let config = self.base.as_ref().and_then(|it| it.snapshot.kubelet_config.value());
         let config = config.map(|config| config.value.clone());
-        let counters = (self.gather)(counter_needs(), config.as_ref())?;
+        let counters = (self.gather)(counter_needs(), config.as_deref())?;
         let took = began.elapsed();
         let Some(base) = &mut self.base else { return self.whole(needs) };
         base.snapshot.cgroups = counters.cgroups;
@@ -226,7 +226,7 @@ impl LiveSource {
 /// Returns true if a pod or a container with a cgroup has no name in the facts.
 fn has_unnamed(snapshot: &Snapshot, cgroup_root: Option<&str>) -> bool {
     let Some(tree) = snapshot.cgroups.value() else { return false };
-    let config = snapshot.kubelet_config.value().map(|found| &found.value);
+    let config = snapshot.kubelet_config.value().map(|found| &*found.value);
     let (root, per_qos) = kubelet_root(cgroup_root, config);
     let pods = snapshot.pods.value().into_iter().flat_map(|recorded| &recorded.pods);
     let workloads = Workloads::of(pods.map(|loaded| &loaded.pod), snapshot.runtime.value());
