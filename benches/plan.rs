@@ -2,12 +2,12 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use kq_answer::Basis;
-use kq_cgroup::cpu::WeightFormula;
 use kq_cgroup::plan::{RuntimeFormula, plan};
 use kq_cgroup::report::CgroupPlan;
 use kq_cgroup::view;
 use kq_facts::describe::{NodeSources, describe};
 use kq_facts::node::Node;
+use kq_facts::weight_formula::WeightFormula;
 use kq_k8s::defaults::apply_api_defaults;
 use kq_k8s::manifest::{LoadedPod, load};
 use std::hint::black_box;

@@ -2,9 +2,9 @@
 //!
 //! A step is data; its words are made for display.
 
-use crate::cpu::WeightFormula;
 use crate::rule::Rule;
 use crate::total::Total;
+use kq_facts::weight_formula::WeightFormula;
 use kq_k8s::qos::QosClass;
 use kq_k8s::quantity::Quantity;
 use serde::ser::{SerializeSeq, Serializer};

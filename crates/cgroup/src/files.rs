@@ -7,9 +7,10 @@
 pub use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 pub use kq_facts::cgroup_value::page_size_bytes;
 
-use crate::cpu::{DEFAULT_PERIOD_US, WeightFormula, systemd_quota};
+use crate::cpu::{DEFAULT_PERIOD_US, systemd_quota};
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_value::PAGE_SIZE_UNITS;
+use kq_facts::weight_formula::WeightFormula;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt;

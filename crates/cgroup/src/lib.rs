@@ -3,7 +3,7 @@
 //! * [`plan`]: the whole tree for a described node; [`report`] and [`view`] show it.
 //! * [`node`], [`qos`], [`pod`], [`container`]: one level each, with [`memory_qos`], [`swap`],
 //!   [`oom_score`] as parts of the last.
-//! * [`name`], [`cpu`], [`files`], [`resource_config`]: from names and amounts to paths and texts.
+//! * [`cpu`], [`files`], [`resource_config`]: from names and amounts to paths and texts.
 //! * [`cpu_share`], [`shares`]: the CPU time of each container when all are busy.
 //! * [`explain`]: from a text back to what it can mean.
 //! * [`derivation`], [`rule`], [`total`]: the steps to a value; [`knowledge`]: the facts that it rests on.
@@ -17,7 +17,6 @@ pub mod files;
 pub mod knowledge;
 pub mod live;
 pub mod memory_qos;
-pub mod name;
 pub mod node;
 pub mod oom_score;
 mod parallel;

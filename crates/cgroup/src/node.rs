@@ -6,13 +6,13 @@
 
 use crate::cpu::milli_cpu_to_shares;
 use crate::derivation::{AllocatableStep, Derived, Stated, Step};
-use crate::name::CgroupName;
 use crate::pod::hugepage_size_bytes;
 use crate::resource_config::ResourceConfig;
 use crate::rule::Rule;
 use crate::settings::CgroupSettings;
 use kq_facts::allocatable::{NodeAllocatable, Reservations};
 use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::cgroup_name::CgroupName;
 use kq_facts::kubelet_config::EffectiveConfiguration;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::feature_gates::Gate;

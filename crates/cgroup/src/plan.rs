@@ -1,10 +1,8 @@
 //! Every cgroup value of a node for a set of pods: the tree of cgroups, top down.
 
 use crate::container::ContainerKind;
-use crate::cpu::{WeightFormula, limits_reservations};
 use crate::files::{CgroupDriver, FileValue};
 use crate::knowledge::{Knowledge, Unknown};
-use crate::name::CgroupNameError;
 use crate::node::EnforceError;
 use crate::planner::Planner;
 use crate::pod::pinned_containers;
@@ -14,9 +12,11 @@ use crate::settings::CgroupSettings;
 use kq_answer::cgroup_fact::CgroupFact;
 use kq_answer::warning::Warning;
 use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::cgroup_name::CgroupNameError;
 use kq_facts::checkpoint::cpu_manager::CpuState;
 use kq_facts::node::Node;
 use kq_facts::pod_selector::Selection;
+use kq_facts::weight_formula::{WeightFormula, limits_reservations};
 use kq_facts::workloads::effective_uid;
 use kq_k8s::manifest::LoadedPod;
 use kq_k8s::pod::{Container, ContainerStatus, Pod};

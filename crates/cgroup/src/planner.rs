@@ -2,7 +2,6 @@
 
 use crate::container::{ContainerCgroup, container_cgroups, container_files};
 use crate::files::{CgroupDriver, CgroupVersion, FileValue};
-use crate::name::{CgroupName, container_path, systemd_units};
 use crate::node::{NodeResources, ReservedCgroup, kubepods_config, reserved_cgroups};
 use crate::parallel::in_parallel;
 use crate::plan::{Owner, PlanError, PlannedCgroup, RuntimeFormula, SystemdUnit};
@@ -14,6 +13,7 @@ use crate::settings::CgroupSettings;
 use kq_answer::cgroup_fact::CgroupFact;
 use kq_answer::warning::{Warning, WarningCode};
 use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::cgroup_name::{CgroupName, container_path, systemd_units};
 use kq_facts::node::Node;
 use kq_k8s::pod::{ByName, ContainerStatus, Pod, ResourceName};
 use kq_k8s::qos::{QosClass, effective_qos_class};

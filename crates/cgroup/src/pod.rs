@@ -7,12 +7,12 @@
 use crate::cpu::{milli_cpu_to_quota, milli_cpu_to_shares};
 use crate::derivation::{Derived, Stated, Step};
 use crate::files::CgroupVersion;
-use crate::name::{CgroupName, CgroupNameError};
 use crate::resource_config::ResourceConfig;
 use crate::rule::Rule;
 use crate::settings::{CgroupSettings, MemoryReservationPolicy};
 use crate::total::explain_total;
 use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::cgroup_name::{CgroupName, CgroupNameError};
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::pod::{Container, Pod, ResourceList, ResourceName};
 use kq_k8s::qos::{QosClass, effective_qos_class};

@@ -4,7 +4,6 @@
 //! `fs`, `fs2` and `systemd` managers of `opencontainers/cgroups` v0.0.6, read in 1.36.2; pinned by
 //! the vectors `pod_cgroup.jsonl`, `qos_cgroup.jsonl` and `node_allocatable.jsonl`.
 
-use crate::cpu::WeightFormula;
 use crate::derivation::{Derived, Stated, Step};
 use crate::files::{
     self, CgroupDriver, CgroupVersion, FileValue, hugetlb_files, page_size_text, pids_file,
@@ -12,6 +11,7 @@ use crate::files::{
 use crate::rule::Rule;
 use crate::settings::CgroupSettings;
 use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::weight_formula::WeightFormula;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 

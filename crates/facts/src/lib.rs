@@ -5,6 +5,7 @@ pub mod certificates;
 pub mod cgroup_file;
 pub mod cgroup_layout;
 pub mod cgroup_mode;
+pub mod cgroup_name;
 pub mod cgroup_tree;
 pub mod cgroup_value;
 pub mod checkpoint;
@@ -62,6 +63,7 @@ pub mod stats_summary;
 pub mod tcp_table;
 pub mod timestamp;
 pub mod unix_sockets;
+pub mod weight_formula;
 pub mod workloads;
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::source_order::{NodeFlags, NodeInQuestion, RootFolder, SourceFlags};
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_api::api_server::{ApiError, ApiServer, KubeconfigPlace, connect};
-use kq_cgroup::live::place::kubelet_roots;
+use kq_facts::cgroup_name::kubelet_roots;
 use kq_facts::cgroup_tree::CgroupPath;
 use kq_facts::input_name::shown;
 use kq_facts::live::kubelet_root;

@@ -2,7 +2,7 @@
 //! read comes back from what is written.
 #![no_main]
 
-use kq_cgroup::cpu::WeightFormula;
+use kq_facts::weight_formula::WeightFormula;
 use kq_cgroup::live::compare::Rounding;
 use kq_cgroup::knowledge::Knowledge;
 use kq_cgroup::live::diff::{Context, diff};

@@ -3,9 +3,9 @@
 
 use super::asked::{the_reader_finds_every_container, the_runtime_was_asked_what_is_planned};
 use super::{Node, Runc, Running, is_guest, node, skip};
-use kq_cgroup::cpu::WeightFormula;
 use kq_cgroup::files::CgroupVersion;
 use kq_cgroup::plan::{Owner, PlannedCgroup};
+use kq_facts::weight_formula::WeightFormula;
 use kq_linux::cri::v1::ListPodSandboxRequest;
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Cgroup names and literal paths.
 
 use kq_cgroup::files::CgroupDriver;
-use kq_cgroup::name::{CgroupName, CgroupNameError, pod_uid_of_path};
+use kq_facts::cgroup_name::{CgroupName, CgroupNameError, pod_uid_of_path};
 use serde_json::{Value, json};
 
 pub fn answer(case: &Value) -> Value {

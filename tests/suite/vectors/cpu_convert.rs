@@ -1,10 +1,11 @@
 //! Milli-CPU, shares, weight, quota and file texts.
 
 use kq_cgroup::cpu::{
-    WeightFormula, milli_cpu_to_quota, milli_cpu_to_shares, quota_to_milli_cpu,
-    shares_to_milli_cpu, weight_to_shares,
+    milli_cpu_to_quota, milli_cpu_to_shares, quota_to_milli_cpu, shares_to_milli_cpu,
+    weight_to_shares,
 };
 use kq_cgroup::files::{CgroupDriver, CgroupVersion, FileValue, cpu_files, memory_files};
+use kq_facts::weight_formula::WeightFormula;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

@@ -3,9 +3,9 @@
 use super::input;
 use kq_cgroup::derivation::Derived;
 use kq_cgroup::files::{CgroupDriver, CgroupVersion};
-use kq_cgroup::name::{CgroupName, systemd_units};
 use kq_cgroup::resource_config::ResourceConfig;
 use kq_cgroup::settings::{CgroupSettings, MemoryReservationPolicy, SwapBehavior};
+use kq_facts::cgroup_name::{CgroupName, systemd_units};
 use kq_k8s::pod::ResourceList;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

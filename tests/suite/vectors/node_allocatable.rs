@@ -2,10 +2,10 @@
 
 use super::{input, kubelet_cgroup};
 use kq_cgroup::files::CgroupVersion;
-use kq_cgroup::name::CgroupName;
 use kq_cgroup::node::{NodeResources, kubepods_config, reserved_cgroups};
 use kq_cgroup::settings::CgroupSettings;
 use kq_facts::allocatable::{node_allocatable, reservations};
+use kq_facts::cgroup_name::CgroupName;
 use kq_facts::kubelet_config::{
     CgroupMode, EffectiveConfiguration, KubeletConfiguration, aggregate, effective, validate,
 };

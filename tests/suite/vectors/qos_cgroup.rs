@@ -1,9 +1,9 @@
 //! The cgroups of the QoS classes.
 
 use super::{input, kubelet_cgroup};
-use kq_cgroup::name::CgroupName;
 use kq_cgroup::qos::{QosSums, qos_cgroups};
 use kq_cgroup::settings::CgroupSettings;
+use kq_facts::cgroup_name::CgroupName;
 use kq_facts::kubelet_config::parse_qos_reserved;
 use kq_k8s::qos::QosClass;
 use serde_json::{Value, json};

@@ -3,10 +3,10 @@
 
 use super::{Candidate, ExplainError, Explanation, Level, Origin, Question, Source};
 use crate::cpu::{
-    DEFAULT_PERIOD_US, MAX_SHARES, MAX_WEIGHT, MIN_QUOTA_US, MIN_SHARES, WeightFormula,
-    milli_cpu_to_quota, milli_cpu_to_shares, systemd_quota,
+    DEFAULT_PERIOD_US, MIN_QUOTA_US, milli_cpu_to_quota, milli_cpu_to_shares, systemd_quota,
 };
 use crate::files::CgroupDriver;
+use kq_facts::weight_formula::{MAX_SHARES, MAX_WEIGHT, MIN_SHARES, WeightFormula};
 use kq_k8s::qos::QosClass;
 
 const BY_HAND: &str = "this was written by systemd (CPUWeight=), by another program or by hand";

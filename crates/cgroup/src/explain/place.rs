@@ -3,10 +3,10 @@
 //! Pure. Paths as [`CgroupName`] makes them and as [`container_path`] continues them; other
 //! paths show no writer.
 //!
-//! [`container_path`]: crate::name::container_path
+//! [`container_path`]: kq_facts::cgroup_name::container_path
 
 use crate::files::CgroupDriver;
-use crate::name::{CgroupName, id_in_scope, pod_uid_of_path};
+use kq_facts::cgroup_name::{CgroupName, id_in_scope, pod_uid_of_path};
 use kq_k8s::qos::QosClass;
 use serde::Serialize;
 use std::fmt;

@@ -1,7 +1,8 @@
 //! One line per kind of value, what is refused, and the inverses against the conversions.
 
 use super::*;
-use crate::cpu::{WeightFormula, milli_cpu_to_quota, milli_cpu_to_shares, systemd_quota};
+use crate::cpu::{milli_cpu_to_quota, milli_cpu_to_shares, systemd_quota};
+use kq_facts::weight_formula::WeightFormula;
 use proptest::prelude::*;
 
 #[test]

@@ -1,11 +1,11 @@
 //! One fact after the other is changed: a value that changes with it has to name it.
 
 use super::*;
-use crate::cpu::WeightFormula;
 use crate::plan::{Plan, plan, qualified_name};
 use kq_facts::cgroup_file::FileUse;
 use kq_facts::describe::{NodeSources, describe};
 use kq_facts::settings::assign;
+use kq_facts::weight_formula::WeightFormula;
 use kq_k8s::defaults::apply_api_defaults;
 use kq_k8s::manifest::{LoadedPod, load};
 

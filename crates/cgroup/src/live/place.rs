@@ -1,7 +1,7 @@
 //! The class, the pod and the container of a path in the cgroup tree.
 
 use crate::files::CgroupDriver;
-use crate::name::{CgroupName, id_in_scope};
+use kq_facts::cgroup_name::{CgroupName, id_in_scope};
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use kq_facts::runtime::ContainerState;
 use kq_facts::workloads::{PodName, Workloads};
@@ -67,27 +67,6 @@ pub enum Part<'t> {
     Monitor,
     /// No container with this ID is known.
     Unknown,
-}
-
-/// Returns where the cgroup of all pods is under either driver, as far as the root has a path there.
-pub fn kubelet_roots(cgroup_root: &str, per_qos: bool) -> Vec<(CgroupDriver, CgroupPath)> {
-    let name = CgroupName::node_allocatable_root(cgroup_root, per_qos);
-    let drivers = [CgroupDriver::Cgroupfs, CgroupDriver::Systemd];
-    let paths = drivers.into_iter().filter_map(|driver| {
-        let path = name.to_path(driver).ok()?;
-        Some((driver, CgroupPath::new(&path)))
-    });
-    paths.collect()
-}
-
-/// Returns where a cgroup that a configuration names may be under either driver.
-pub fn named_cgroup(path: &str) -> Vec<CgroupPath> {
-    let drivers = [CgroupDriver::Cgroupfs, CgroupDriver::Systemd];
-    let paths = drivers.into_iter().filter_map(|driver| {
-        let path = CgroupName::from_path(path, driver).to_path(driver).ok()?;
-        Some(CgroupPath::new(&path))
-    });
-    paths.collect()
 }
 
 /// Walks over the cgroups of the kubelet below a root, parents first.
@@ -273,6 +252,7 @@ pub fn short(id: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kq_facts::cgroup_name::kubelet_roots;
     use kq_facts::lookup::Lookup;
     use kq_facts::runtime::{Container, RuntimeFacts, Sandbox};
 

@@ -4,12 +4,12 @@ use super::kubelet_pods::{apply_allocations, as_of_kubelet};
 use super::pod_selectors::PodSelectors;
 use anyhow::anyhow;
 use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode, Worded};
-use kq_cgroup::live::place::kubelet_roots;
 use kq_cgroup::live::pod_stats::pod_stats;
 use kq_eviction::{
     self, DiskFacts, DistanceReason, EvictionRank, NodeIdentity, PodName, RankInput, UsageFrom,
     UsageSource, is_active, node_disks,
 };
+use kq_facts::cgroup_name::kubelet_roots;
 use kq_facts::fact_key::FactKey;
 use kq_facts::input_name::shown;
 use kq_facts::kubelet_config::{PressureCondition, Signal};

@@ -2,11 +2,11 @@
 
 use super::{Check, CheckInput, GIVE_CONFIG, GIVE_PODS, count, first_of};
 use super::{fail, ok, unknown, warn};
-use crate::cpu::WeightFormula;
 use crate::plan::{RuntimeFormula, plan};
 use kq_facts::kubelet_process::Program;
 use kq_facts::lookup::Sourced;
 use kq_facts::start_warnings::{start_warnings, status_warnings};
+use kq_facts::weight_formula::WeightFormula;
 use serde_json::json;
 use std::error::Error;
 

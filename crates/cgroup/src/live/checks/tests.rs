@@ -6,10 +6,10 @@ mod sources;
 mod state;
 
 use super::{Check, CheckInput, NodeChecks, checks};
-use crate::live::place::kubelet_roots;
 use kq_answer::Severity::{self, Error as Fail, Ok as Fine, Unknown, Warning as Warn};
 use kq_facts::cgroup_layout::CgroupLayout;
 use kq_facts::cgroup_mode::CgroupDriver;
+use kq_facts::cgroup_name::kubelet_roots;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use kq_facts::describe::{NodeSources, describe};
 use kq_facts::host::{CPUS_ONLINE, HostFacts, INIT_MOUNTINFO, MEMINFO, Text};

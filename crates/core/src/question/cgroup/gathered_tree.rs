@@ -3,8 +3,8 @@
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_answer::warning::Warning;
-use kq_cgroup::live::place::kubelet_roots;
 use kq_facts::cgroup_mode::CgroupDriver;
+use kq_facts::cgroup_name::kubelet_roots;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::kubelet_node::GivenConfig;
 use kq_facts::live::unknown_facts;

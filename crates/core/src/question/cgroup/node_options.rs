@@ -4,7 +4,6 @@ use anyhow::{Context, anyhow};
 use kq_answer::Failure;
 use kq_answer::origin::Origin;
 use kq_answer::warning::Warning;
-use kq_cgroup::cpu::WeightFormula;
 use kq_cgroup::plan::RuntimeFormula;
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::describe::{ConfigSource, LiveSources, NodeSources, describe};
@@ -13,6 +12,7 @@ use kq_facts::node::Node;
 use kq_facts::node_object::NodeObject;
 use kq_facts::runtime::LowLevelRuntime;
 use kq_facts::settings::{assign, assign_list};
+use kq_facts::weight_formula::WeightFormula;
 use kq_k8s::pod::ResourceList;
 use kq_k8s::version::KubeletVersion;
 

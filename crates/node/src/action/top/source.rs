@@ -4,9 +4,10 @@
 //! programs must be asked for, every ten seconds, for another panel, and when a cgroup without a name appears.
 
 use kq_answer::Failure;
-use kq_cgroup::live::place::{LiveOwner, Part, kubelet_roots, live_cgroups};
+use kq_cgroup::live::place::{LiveOwner, Part, live_cgroups};
 use kq_core::question::top::{counter_needs, page_needs, panel_needs, recording_needs};
 use kq_core::top::Panel;
+use kq_facts::cgroup_name::kubelet_roots;
 use kq_facts::fact_key::FactSet;
 use kq_facts::live::kubelet_root;
 use kq_facts::needs::Needs;

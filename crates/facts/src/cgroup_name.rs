@@ -5,7 +5,8 @@
 //! `opencontainers/cgroups` (`systemd/common.go`), read in 1.36.2; pinned by `cgroup_path.jsonl`.
 //! Where the kubelet panics, the error carries its words. Below a pod, names are the runtime's.
 
-use crate::files::CgroupDriver;
+use crate::cgroup_mode::CgroupDriver;
+use crate::cgroup_tree::CgroupPath;
 use kq_k8s::pod::ContainerStatus;
 use kq_k8s::qos::QosClass;
 
@@ -87,7 +88,7 @@ impl CgroupName {
     /// # Errors
     ///
     /// Fails for a part that is empty or has `/` or `_`.
-    pub(super) fn child_path(
+    pub fn child_path(
         parent: &str,
         component: &str,
         driver: CgroupDriver,
@@ -159,6 +160,27 @@ impl CgroupName {
             }
         }
     }
+}
+
+/// Returns where the cgroup of all pods is under either driver, as far as the root has a path there.
+pub fn kubelet_roots(cgroup_root: &str, per_qos: bool) -> Vec<(CgroupDriver, CgroupPath)> {
+    let name = CgroupName::node_allocatable_root(cgroup_root, per_qos);
+    let drivers = [CgroupDriver::Cgroupfs, CgroupDriver::Systemd];
+    let paths = drivers.into_iter().filter_map(|driver| {
+        let path = name.to_path(driver).ok()?;
+        Some((driver, CgroupPath::new(&path)))
+    });
+    paths.collect()
+}
+
+/// Returns where a cgroup that a configuration names may be under either driver.
+pub fn named_cgroup(path: &str) -> Vec<CgroupPath> {
+    let drivers = [CgroupDriver::Cgroupfs, CgroupDriver::Systemd];
+    let paths = drivers.into_iter().filter_map(|driver| {
+        let path = CgroupName::from_path(path, driver).to_path(driver).ok()?;
+        Some(CgroupPath::new(&path))
+    });
+    paths.collect()
 }
 
 /// Returns the UID if the path is that of a pod, as the kubelet judges: by the number of parts and
@@ -233,7 +255,7 @@ pub fn container_path(
 }
 
 /// Returns what follows the name of a runtime in the name of a cgroup: the id of a container, or of a helper.
-pub(crate) fn id_in_scope(name: &str) -> Option<&str> {
+pub fn id_in_scope(name: &str) -> Option<&str> {
     ["cri-containerd-", "crio-", "docker-"].iter().find_map(|prefix| name.strip_prefix(prefix))
 }
 
