@@ -6,7 +6,7 @@ use kq_cgroup::plan::{RuntimeFormula, plan};
 use kq_cgroup::report::CgroupPlan;
 use kq_cgroup::view;
 use kq_facts::describe::{NodeSources, describe};
-use kq_facts::node::Node;
+use kq_facts::node_config::NodeConfig;
 use kq_facts::weight_formula::WeightFormula;
 use kq_k8s::defaults::apply_api_defaults;
 use kq_k8s::manifest::{LoadedPod, load};
@@ -17,7 +17,7 @@ mod pod_list;
 
 const FORMULA: RuntimeFormula = RuntimeFormula::new(WeightFormula::Quadratic, false);
 
-fn node() -> Node {
+fn node() -> NodeConfig {
     let mut sources = NodeSources::default();
     for (name, amount) in [("cpu", "64"), ("memory", "256Gi"), ("pid", "4194304")] {
         sources.capacity.insert(name.into(), amount.parse().expect("a quantity"));
@@ -25,7 +25,7 @@ fn node() -> Node {
     describe(&sources).expect("a node")
 }
 
-fn pods(count: usize, node: &Node) -> Vec<LoadedPod> {
+fn pods(count: usize, node: &NodeConfig) -> Vec<LoadedPod> {
     let mut pods = load("list.json", pod_list::pod_list(count).as_bytes()).pods;
     for loaded in &mut pods {
         apply_api_defaults(&mut loaded.pod, &node.rules);

@@ -16,7 +16,7 @@ use kq_answer::cgroup_fact::CgroupFact;
 use kq_answer::origin::Origin;
 use kq_answer::{Missing, MissingFact};
 use kq_facts::cgroup_file::{CgroupFile, Premise};
-use kq_facts::node::Node;
+use kq_facts::node_config::NodeConfig;
 use kq_k8s::feature_gates::{FeatureGates, Gate};
 use kq_k8s::pod::Pod;
 use kq_k8s::qos::QosClass;
@@ -56,7 +56,7 @@ impl Knowledge {
     /// were given by flags are known; `unknown_pods` says why the pods may not be all that request
     /// something.
     pub fn of(
-        node: &Node,
+        node: &NodeConfig,
         formula: RuntimeFormula,
         has_configuration: bool,
         unknown_pods: Option<String>,

@@ -14,7 +14,7 @@ use kq_answer::warning::Warning;
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_name::CgroupNameError;
 use kq_facts::checkpoint::cpu_manager::CpuState;
-use kq_facts::node::Node;
+use kq_facts::node_config::NodeConfig;
 use kq_facts::pod_selector::Selection;
 use kq_facts::weight_formula::{WeightFormula, limits_reservations};
 use kq_facts::workloads::effective_uid;
@@ -146,7 +146,7 @@ pub enum PlanError {
 /// Fails where the kubelet stops or panics because of the node's configuration.
 pub fn plan<'p>(
     pods: &'p [LoadedPod],
-    node: &Node,
+    node: &NodeConfig,
     formula: RuntimeFormula,
 ) -> Result<Plan<'p>, PlanError> {
     let (active, ended): (Vec<&Pod>, Vec<&Pod>) =

@@ -14,7 +14,7 @@ use kq_answer::cgroup_fact::CgroupFact;
 use kq_answer::warning::{Warning, WarningCode};
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_name::{CgroupName, container_path, systemd_units};
-use kq_facts::node::Node;
+use kq_facts::node_config::NodeConfig;
 use kq_k8s::pod::{ByName, ContainerStatus, Pod, ResourceName};
 use kq_k8s::qos::{QosClass, effective_qos_class};
 use std::borrow::Cow;
@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const OOM_SCORE_ADJ: &str = CgroupFile::OomScoreAdj.v2_name();
 
 pub(super) struct Planner<'n> {
-    pub(super) node: &'n Node,
+    pub(super) node: &'n NodeConfig,
     pub(super) settings: CgroupSettings,
     pub(super) formula: RuntimeFormula,
 }

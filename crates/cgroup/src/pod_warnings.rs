@@ -6,7 +6,7 @@ use crate::qos::QosSums;
 use crate::resource_config::ResourceConfig;
 use crate::settings::CgroupSettings;
 use kq_answer::warning::{Warning, WarningCode};
-use kq_facts::node::Node;
+use kq_facts::node_config::NodeConfig;
 use kq_facts::resize::{Allocation, RecordedResources, is_resizing, put_allocated};
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::pod::{OsRefusal, Pod, ResourceName};
@@ -19,7 +19,7 @@ pub fn pod_warnings(
     pod: &Pod,
     class: QosClass,
     config: &ResourceConfig,
-    node: &Node,
+    node: &NodeConfig,
     settings: &CgroupSettings,
 ) -> Vec<Warning> {
     let mut warnings = Vec::new();

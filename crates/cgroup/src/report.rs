@@ -10,7 +10,7 @@ use crate::plan::{
 use kq_answer::cgroup_fact::CgroupFact;
 use kq_answer::origin::Origin;
 use kq_answer::{Assumption, Basis, Warning, WarningCode, answer};
-use kq_facts::node::Node;
+use kq_facts::node_config::NodeConfig;
 use kq_k8s::manifest::LoadedPod;
 use kq_k8s::pod::Pod;
 use kq_k8s::qos::QosClass;
@@ -198,7 +198,7 @@ impl<'p> Sandbox<'p> {
 
 /// Collects the basis of a plan; `notes` are those of the files that were read.
 pub fn basis_of(
-    node: &Node,
+    node: &NodeConfig,
     plan: &Plan<'_>,
     pods: &[LoadedPod],
     RuntimeFormula { formula, assumed, .. }: RuntimeFormula,

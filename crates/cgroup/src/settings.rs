@@ -2,7 +2,7 @@
 
 use crate::files::{CgroupDriver, CgroupVersion, page_size_text};
 use crate::pod::hugepage_size_bytes;
-use kq_facts::node::Node;
+use kq_facts::node_config::NodeConfig;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{ResourceList, ResourceName};
 use kq_k8s::quantity::Quantity;
@@ -72,7 +72,7 @@ pub enum SwapBehavior {
 
 impl CgroupSettings {
     /// Returns what the arithmetic needs of a described node.
-    pub fn of(node: &Node) -> Self {
+    pub fn of(node: &NodeConfig) -> Self {
         let config = &node.config;
         let sizes = node.capacity.iter().filter_map(|(name, _)| name.hugepage_size());
         let policy = match config.memory_reservation_policy.as_str() {

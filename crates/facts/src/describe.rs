@@ -13,7 +13,7 @@ use crate::kubelet_config::{
     CgroupMode, ConfigError, EffectiveConfiguration, KubeletConfiguration, Source, ValidationError,
     aggregate, effective, validate,
 };
-use crate::node::{Node, NodeFact, NodeFacts};
+use crate::node_config::{NodeConfig, NodeFact, NodeFacts};
 use crate::node_object::NodeObject;
 use crate::start_warnings::{effect_warnings, no_start_on_v1, start_warnings, status_warnings};
 use kq_answer::origin::Origin;
@@ -125,7 +125,7 @@ fn said_by(origin: Option<&Origin>) -> String {
 /// # Errors
 ///
 /// Fails where a kubelet with this configuration would not start, and on what cannot be read.
-pub fn describe(sources: &NodeSources) -> Result<Node, DescribeError> {
+pub fn describe(sources: &NodeSources) -> Result<NodeConfig, DescribeError> {
     let mut facts = Facts::default();
     let mut warnings = Vec::new();
     let version = kubelet_version(sources, &mut facts)?;
@@ -204,7 +204,7 @@ pub fn describe(sources: &NodeSources) -> Result<Node, DescribeError> {
         page_size.or_else(|| of_host.map(|bytes| (bytes, Origin::Source("the host".to_owned()))));
     let page_size = facts.add("pageSize", page_size, || Some(4096), "--page-size");
     warnings.extend(live.warnings);
-    Ok(Node {
+    Ok(NodeConfig {
         name: object
             .map(|(_, object)| object.metadata.name.clone())
             .filter(|name| !name.is_empty()),
@@ -407,7 +407,7 @@ mod tests {
         Some(("n1.json".to_owned(), serde_json::from_value(node).expect("a node")))
     }
 
-    fn origin_of(node: &Node, name: &str) -> String {
+    fn origin_of(node: &NodeConfig, name: &str) -> String {
         let fact = node.facts.0.iter().find(|fact| fact.name == name).expect("a fact");
         format!("{} from {}", fact.text(), fact.origin)
     }

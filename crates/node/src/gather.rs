@@ -13,10 +13,10 @@ use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::fact_key::FactKey;
 use kq_facts::host::HostFacts;
 use kq_facts::input_name::shown;
-use kq_facts::kubelet_node::{KubeletNode, KubeletOptions};
 use kq_facts::kubelet_process::KubeletProcess;
 use kq_facts::lookup::{FailedSource, Lookup, Sourced};
 use kq_facts::needs::Needs;
+use kq_facts::node::{KubeletOptions, Node};
 use kq_facts::node_object::NodeObject;
 use kq_facts::snapshot::{API_VERSION, HostRoot, KIND, Snapshot};
 use kq_io::cgroup_tree::{TreeNeeds, read_tree};
@@ -347,12 +347,12 @@ fn gather_tree(
 ///
 /// # Errors
 ///
-/// Fails as [`gather`] and [`KubeletNode::describe`] do.
+/// Fails as [`gather`] and [`Node::describe`] do.
 pub fn gather_node(
     spec: &NodeSpec,
     options: &KubeletOptions,
     needs: Needs,
-) -> Result<KubeletNode, Failure> {
+) -> Result<Node, Failure> {
     gather_node_with(spec, options, needs, |_| {})
 }
 
@@ -360,20 +360,17 @@ pub fn gather_node(
 ///
 /// # Errors
 ///
-/// Fails as [`gather`] and [`KubeletNode::describe`] do.
+/// Fails as [`gather`] and [`Node::describe`] do.
 pub fn gather_node_with(
     spec: &NodeSpec,
     options: &KubeletOptions,
     needs: Needs,
     put: impl FnOnce(&mut Snapshot),
-) -> Result<KubeletNode, Failure> {
+) -> Result<Node, Failure> {
     let config = options.config.as_ref().map(|given| &*given.config.value);
     let mut snapshot = gather(spec, config, needs)?;
     put(&mut snapshot);
     let runs_here = spec.snapshot.is_none()
         && spec.node_in_question(needs.files, needs.only_on_node).runs_here();
-    Ok(KubeletNode {
-        runs_here,
-        ..KubeletNode::describe(snapshot, options, needs.has(FactKey::KubeletConfig))?
-    })
+    Ok(Node { runs_here, ..Node::describe(snapshot, options, needs.has(FactKey::KubeletConfig))? })
 }

@@ -9,9 +9,9 @@ use kq_answer::Failure;
 use kq_facts::devices::DeviceFacts;
 use kq_facts::fact_key::FactKey;
 use kq_facts::input_name::shown;
-use kq_facts::kubelet_node::{KubeletNode, KubeletOptions};
 use kq_facts::lookup::Lookup;
 use kq_facts::needs::Needs;
+use kq_facts::node::{KubeletOptions, Node};
 use kq_facts::pod_resources::read_answers;
 use kq_facts::snapshot::Snapshot;
 use kq_io::input::read_input;
@@ -40,7 +40,7 @@ impl NamedFiles {
         options: &KubeletOptions,
         mut needs: Needs,
         observe: impl FnOnce(&Snapshot),
-    ) -> Result<KubeletNode, Failure> {
+    ) -> Result<Node, Failure> {
         let stats = self.stats.as_deref().map(of_stats_file).transpose()?;
         if stats.is_some() {
             needs = needs.without(&[

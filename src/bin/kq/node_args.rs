@@ -7,8 +7,8 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kq_core::question::cgroup::{NodeDescription, NodeInputs, NodeOptions};
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
-use kq_facts::kubelet_node::{GivenConfig, KubeletFlags, KubeletOptions, KubeletStartOption};
 use kq_facts::needs::Needs;
+use kq_facts::node::{GivenConfig, KubeletFlags, KubeletOptions, KubeletStartOption};
 use kq_facts::snapshot::Snapshot;
 use kq_facts::weight_formula::WeightFormula;
 use kq_io::clock::now;
@@ -24,7 +24,7 @@ use std::error::Error;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
-pub use kq_facts::kubelet_node::KubeletNode;
+pub use kq_facts::node::Node;
 
 /// The flags that name the files of a kubelet's configuration.
 #[derive(Clone, Debug, Default, Args)]
@@ -339,21 +339,21 @@ pub struct KubeletNodeArgs {
 impl KubeletNodeArgs {
     /// Gathers the facts and describes the kubelet. A kubelet that would not start with its configuration is described as
     /// well.
-    pub fn gather(&self, needs: Needs) -> Result<KubeletNode, Failure> {
+    pub fn gather(&self, needs: Needs) -> Result<Node, Failure> {
         self.gather_files(NamedFiles::default(), needs)
     }
 
     /// Gathers the facts, those of files first, and describes the kubelet.
-    pub fn gather_files(&self, files: NamedFiles, needs: Needs) -> Result<KubeletNode, Failure> {
+    pub fn gather_files(&self, files: NamedFiles, needs: Needs) -> Result<Node, Failure> {
         let tell = |snapshot: &Snapshot| self.sources.show(snapshot);
         let (spec, options) = (self.sources.spec(), self.options()?);
         waiting(GATHERING, || files.gather(&spec, &options, needs, tell))
     }
 
     /// Describes the kubelet by the flags alone, without the node.
-    pub fn of_flags(&self) -> Result<KubeletNode, Failure> {
+    pub fn of_flags(&self) -> Result<Node, Failure> {
         let snapshot = Snapshot { taken_at: now(), ..Snapshot::default() };
-        KubeletNode::describe(snapshot, &self.options()?, true)
+        Node::describe(snapshot, &self.options()?, true)
     }
 
     /// Returns true if the kubelet's configuration is given.

@@ -5,7 +5,7 @@ use crate::output_format::{OutputFormat, formats};
 use crate::source_args::SourceArgs;
 use crate::version_args::VersionArgs;
 use kq_core::question::version::{client_version, table, versions, versions_needs};
-use kq_facts::kubelet_node::KubeletOptions;
+use kq_facts::node::KubeletOptions;
 use kq_facts::snapshot::Snapshot;
 use kq_io::no_live_node;
 

@@ -17,7 +17,7 @@ use kq_cgroup::plan::{Plan, RuntimeFormula, plan};
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::describe::{NodeSources, describe};
 use kq_facts::live::{adopt_uid, config_source, incomplete, live_sources, unknown_facts};
-use kq_facts::node::Node;
+use kq_facts::node_config::NodeConfig;
 use kq_facts::resize::{RecordedResources, put_effective};
 use kq_facts::snapshot::Snapshot;
 use kq_facts::workloads::{Workloads, add_container_ids};
@@ -84,7 +84,7 @@ fn look(tree: &CgroupTree, roots: &Roots, workloads: &Workloads) {
 
 fn compare(
     snapshot: &Snapshot,
-    node: &Node,
+    node: &NodeConfig,
     mut pods: Vec<LoadedPod>,
     known: &Workloads,
     roots: &Roots,

@@ -5,7 +5,7 @@ use kq_cgroup::container::{RuntimeResources, container_cgroups, sandbox_resource
 use kq_cgroup::settings::CgroupSettings;
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::describe::{NodeSources, describe};
-use kq_facts::node::Node;
+use kq_facts::node_config::NodeConfig;
 use kq_io::kubelet_files::{read_kubelet_config, read_node_object};
 use kq_k8s::defaults::apply_api_defaults;
 use kq_k8s::manifest::{LoadedPod, load};
@@ -77,7 +77,7 @@ fn pods_are_left_what_the_kubelet_left_them() {
     }
 }
 
-fn described(folder: &Path) -> Node {
+fn described(folder: &Path) -> NodeConfig {
     let path = |file: &str| folder.join(file).display().to_string();
     let (mut notes, mut warnings) = (Vec::new(), Vec::new());
     let config = read_kubelet_config(Some(&path("configz.json")), None, &mut notes)
@@ -93,7 +93,7 @@ fn described(folder: &Path) -> Node {
     describe(&sources).expect("a kubelet runs with this configuration")
 }
 
-fn pods(folder: &Path, node: &Node) -> Vec<LoadedPod> {
+fn pods(folder: &Path, node: &NodeConfig) -> Vec<LoadedPod> {
     let mut loaded = load("pods.json", super::text(folder, "pods.json").as_bytes());
     assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
     for loaded in &mut loaded.pods {

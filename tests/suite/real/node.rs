@@ -7,7 +7,7 @@ use crate::cli::{Run, kq, repository};
 use kq_cgroup::files::CgroupVersion;
 use kq_cgroup::plan::RuntimeFormula;
 use kq_facts::describe::{NodeSources, describe};
-use kq_facts::node::Node as DescribedNode;
+use kq_facts::node_config::NodeConfig as DescribedNode;
 use kq_io::kubelet_files::read_kubelet_config;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -18,7 +18,7 @@ use crate::files::CgroupDriver;
 use kq_answer::{Basis, Finding, Severity, Subject, Warning, answer};
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::describe::ConfigSource;
-use kq_facts::node::{Node, NodeFact, NodeFacts};
+use kq_facts::node_config::{NodeConfig, NodeFact, NodeFacts};
 use kq_facts::snapshot::Snapshot;
 use kq_facts::workloads::Workloads;
 use kq_k8s::manifest::LoadedPod;
@@ -55,7 +55,7 @@ pub struct CheckInput<'a> {
     /// What was gathered.
     pub snapshot: &'a Snapshot,
     /// The node, described.
-    pub node: &'a Node,
+    pub node: &'a NodeConfig,
     /// The kubelet's configuration, without the flags of kq that speak of single fields.
     pub config: &'a ConfigSource,
     /// A file with the Node object that was named, which goes before the one that was found.

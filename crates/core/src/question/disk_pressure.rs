@@ -6,8 +6,8 @@ use kq_eviction::{
     pressure,
 };
 use kq_facts::kubelet_config::EvictionThreshold;
-use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::live::incomplete;
+use kq_facts::node::Node;
 use kq_image_gc::containers::{ContainerGcPlan, Step};
 use kq_image_gc::cycle::ImageFs;
 use kq_image_gc::plan::ImageGcPlan;
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 /// The facts that decide about disk pressure.
 pub struct PressureFacts<'a> {
-    node: &'a KubeletNode,
+    node: &'a Node,
     thresholds: Vec<EvictionThreshold>,
     disks: NodeDisks,
     pods: Vec<&'a Pod>,
@@ -29,7 +29,7 @@ impl<'a> PressureFacts<'a> {
     /// # Errors
     ///
     /// Fails on thresholds with which the kubelet would not start.
-    pub fn of(node: &'a KubeletNode, assumed: Option<ImageFs>) -> Result<Self, Failure> {
+    pub fn of(node: &'a Node, assumed: Option<ImageFs>) -> Result<Self, Failure> {
         let config = &node.kubelet.config;
         let thresholds = node.eviction_thresholds()?;
         let runtime = node.snapshot.runtime.value();

@@ -13,10 +13,10 @@ use kq_facts::cgroup_name::kubelet_roots;
 use kq_facts::fact_key::FactKey;
 use kq_facts::input_name::shown;
 use kq_facts::kubelet_config::{PressureCondition, Signal};
-use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::live::cgroup_tree;
 use kq_facts::live::incomplete;
 use kq_facts::needs::Needs;
+use kq_facts::node::Node;
 use kq_facts::node_pods::{NodePods, Standing};
 use kq_facts::snapshot::PodSource;
 use kq_facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
@@ -50,13 +50,13 @@ pub fn eviction_needs(signal: Signal) -> Needs {
 
 /// A node with its pods as the kubelet ranks them.
 pub struct RankedNode {
-    node: KubeletNode,
+    node: Node,
     basis: Basis,
 }
 
 impl RankedNode {
     /// Sets the pods' resources and origin as the kubelet has them.
-    pub fn of(mut node: KubeletNode) -> Self {
+    pub fn of(mut node: Node) -> Self {
         if let Some(pods) = &mut node.snapshot.pods.found {
             node.notes.extend(pods.value.keep_one_of_a_uid());
             let source = pods.value.source;
@@ -84,10 +84,7 @@ impl RankedNode {
 /// # Errors
 ///
 /// Fails as [`RankedNode::rank`] does.
-pub fn eviction_rank(
-    node: KubeletNode,
-    options: &EvictionOptions,
-) -> Result<EvictionRank, Failure> {
+pub fn eviction_rank(node: Node, options: &EvictionOptions) -> Result<EvictionRank, Failure> {
     RankedNode::of(node).rank(options)
 }
 
@@ -97,7 +94,7 @@ pub fn eviction_rank(
 ///
 /// Fails as [`RankedNode::rank`] does, and for labels that no pod has.
 pub fn eviction_rank_of(
-    node: KubeletNode,
+    node: Node,
     options: &EvictionOptions,
     pods: &PodSelectors,
 ) -> Result<EvictionRank, Failure> {
@@ -121,11 +118,7 @@ pub fn eviction_rank_of(
 
 impl EvictionOptions {
     /// Returns the node whose pods count. The stats of another node's kubelet do not apply to this one.
-    fn own_node(
-        &self,
-        node: &KubeletNode,
-        summary: &StatsSummary,
-    ) -> Result<NodeIdentity, Failure> {
+    fn own_node(&self, node: &Node, summary: &StatsSummary) -> Result<NodeIdentity, Failure> {
         let snapshot = &node.snapshot;
         let named = self.node_name.as_deref();
         let named = named.or(snapshot.node.value().map(|object| &*object.metadata.name));
@@ -153,7 +146,7 @@ impl EvictionOptions {
         Ok(NodeIdentity::of(said, &node.pods(), &StatsByPod::new(&summary.pods)))
     }
 
-    fn rank(&self, node: &KubeletNode, of_pods: Basis) -> Result<EvictionRank, Failure> {
+    fn rank(&self, node: &Node, of_pods: Basis) -> Result<EvictionRank, Failure> {
         if let Some(error) = node.kubelet.errors.first() {
             return Err(Failure::usage(anyhow!(
                 "the kubelet would not start with this configuration: {error}"
@@ -222,7 +215,7 @@ impl EvictionOptions {
     /// Returns the stats with their source.
     fn measured(
         &self,
-        node: &KubeletNode,
+        node: &Node,
         basis: &mut Basis,
     ) -> Result<(StatsSummary, UsageSource), Failure> {
         let lookup = &node.snapshot.stats_summary;
@@ -285,7 +278,7 @@ impl EvictionOptions {
 }
 
 /// Returns the basis of every answer about this node.
-fn basis_of(node: &KubeletNode) -> Basis {
+fn basis_of(node: &Node) -> Basis {
     let mut basis = Basis::default();
     basis.warn_all(node.warnings());
     basis.lack_all(node.missing_config());
@@ -306,7 +299,7 @@ fn basis_of(node: &KubeletNode) -> Basis {
 }
 
 /// Returns the pressure that the node reports, which outlasts the crossing.
-fn reported(node: &KubeletNode, condition: PressureCondition) -> Option<Worded<DistanceReason>> {
+fn reported(node: &Node, condition: PressureCondition) -> Option<Worded<DistanceReason>> {
     let (short, _) = node.snapshot.node.value()?.status.pressure();
     let transition_period = node.kubelet.config.eviction_pressure_transition_period;
     let is_reported = short.contains(&condition);
@@ -314,14 +307,14 @@ fn reported(node: &KubeletNode, condition: PressureCondition) -> Option<Worded<D
 }
 
 /// Returns true if there are unknown pods, which may rank before all known ones.
-fn lacks_pods(node: &KubeletNode, summary: &StatsSummary) -> bool {
+fn lacks_pods(node: &Node, summary: &StatsSummary) -> bool {
     let snapshot = &node.snapshot;
     incomplete(&snapshot.pods, &node.pods(), snapshot.runtime.value()).is_some()
         || unread(node, summary).is_some()
 }
 
 /// Returns a note about measured pods that are not in the files of pods.
-fn unread(node: &KubeletNode, summary: &StatsSummary) -> Option<Missing> {
+fn unread(node: &Node, summary: &StatsSummary) -> Option<Missing> {
     let recorded = node.snapshot.pods.value()?;
     if recorded.source != PodSource::Files || !recorded.left_out.is_empty() {
         return None;
@@ -346,7 +339,7 @@ fn unread(node: &KubeletNode, summary: &StatsSummary) -> Option<Missing> {
 }
 
 /// Fails if the pods of the node are unknown.
-fn has_pods(node: &KubeletNode) -> Result<(), Failure> {
+fn has_pods(node: &Node) -> Result<(), Failure> {
     let pods = &node.snapshot.pods;
     if pods.found.is_some() {
         return Ok(());
@@ -358,7 +351,7 @@ fn has_pods(node: &KubeletNode) -> Result<(), Failure> {
 
 /// Returns the pods that may be evicted.
 fn active_pods<'n>(
-    node: &'n KubeletNode,
+    node: &'n Node,
     own_node: &NodeIdentity,
     summary: &StatsSummary,
     basis: &mut Basis,

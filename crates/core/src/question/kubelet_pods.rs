@@ -2,7 +2,7 @@
 
 use kq_admission::qualified;
 use kq_answer::Basis;
-use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::node::Node;
 use kq_facts::resize::{Allocation, RecordedResources, put_allocated};
 use kq_facts::snapshot::PodSource;
 use kq_k8s::defaults::{apply_api_defaults, apply_placement_defaults, apply_priority};
@@ -12,7 +12,7 @@ use kq_k8s::pod::Pod;
 use kq_k8s::priority::{is_mirror_pod, is_static_pod, mark_static};
 
 /// Sets the pods' resources to the ones that the kubelet allocated, where it counts with those.
-pub fn apply_allocations(node: &mut KubeletNode, basis: &mut Basis) {
+pub fn apply_allocations(node: &mut Node, basis: &mut Basis) {
     const NAME: &str = "allocated_pods_state";
     let rules = node.kubelet.rules;
     if !rules.gates.enabled(Gate::InPlacePodVerticalScaling) || !rules.counts_by_allocations() {

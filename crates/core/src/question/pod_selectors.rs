@@ -3,7 +3,7 @@
 use super::cgroup::LiveNode;
 use anyhow::anyhow;
 use kq_answer::Failure;
-use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::node::Node;
 use kq_facts::pod_selector::{PodSelector, Selection, is_file, nearest_pod_name};
 use kq_facts::workloads::{Workloads, effective_uid};
 use kq_k8s::label_selector::LabelSelector;
@@ -76,7 +76,7 @@ impl PodSelectors {
     /// Fails as [`PodSelectors::selection`] does.
     pub fn selection_on(
         &self,
-        node: &KubeletNode,
+        node: &Node,
         others: impl IntoIterator<Item = Identity>,
     ) -> Result<Selection, Failure> {
         let pods = node.snapshot.pods.value().map_or(&[][..], |recorded| &recorded.pods);

@@ -4,8 +4,8 @@ use kq_admission::preemption::lint::PreemptionLint;
 use kq_admission::preemption::why::{NoTraces, Traces, why_killed};
 use kq_answer::Failure;
 use kq_facts::fact_key::FactKey;
-use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::needs::Needs;
+use kq_facts::node::Node;
 use kq_facts::pod_selector::{PodSelector, Selection};
 use kq_facts::pod_traces::PodTraces;
 use kq_facts::workloads::effective_uid;
@@ -47,7 +47,7 @@ pub fn preemption_lint_needs() -> Needs {
 }
 
 /// Checks the selected pods of a node.
-pub fn preemption_lint(node: &KubeletNode, selection: &Selection) -> PreemptionLint {
+pub fn preemption_lint(node: &Node, selection: &Selection) -> PreemptionLint {
     let is_selected = |pod: &&Pod| {
         let metadata = &pod.metadata;
         selection.has(&metadata.namespace, &metadata.name, effective_uid(pod))

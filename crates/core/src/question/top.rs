@@ -18,8 +18,8 @@ use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::cgroup_value::Value;
 use kq_facts::fact_key::FactKey;
 use kq_facts::kubelet_config::Signal;
-use kq_facts::kubelet_node::{KubeletNode, KubeletOptions};
 use kq_facts::needs::Needs;
+use kq_facts::node::{KubeletOptions, Node};
 use kq_facts::pod_selector::{PodSelector, Selection};
 use kq_facts::snapshot::Snapshot;
 use kq_facts::workloads::effective_uid;
@@ -335,7 +335,7 @@ fn add_planned(shares: &Shares, rows: &mut [Row]) {
 
 /// Returns the text of a panel, as the command of its question has it.
 fn text(snapshot: &Snapshot, panel: Panel, options: &TopOptions) -> Result<String, Failure> {
-    let node = KubeletNode::describe(snapshot.clone(), &options.kubelet, true)?;
+    let node = Node::describe(snapshot.clone(), &options.kubelet, true)?;
     Ok(match panel {
         Panel::Pods => String::new(),
         Panel::Eviction => {

@@ -3,8 +3,8 @@
 use kq_answer::origin::Origin;
 use kq_answer::{Basis, Missing, MissingFact, Warning, WarningCode, answer};
 use kq_facts::fact_key::FactKey;
-use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::needs::Needs;
+use kq_facts::node::Node;
 use kq_facts::runtime::{LowLevelRuntime, RuntimeVersion};
 use kq_facts::snapshot::Snapshot;
 use kq_k8s::version::KubeletVersion;
@@ -111,7 +111,7 @@ pub fn client_version() -> Versions {
 }
 
 /// Returns the versions of this program and of a node.
-pub fn versions(node: &KubeletNode) -> Versions {
+pub fn versions(node: &Node) -> Versions {
     let snapshot = &node.snapshot;
     let mut versions = Versions {
         kubelet: kubelet(node),
@@ -153,7 +153,7 @@ pub fn versions(node: &KubeletNode) -> Versions {
 }
 
 /// Returns the kubelet's version in its own words, from the source that took precedence.
-fn kubelet(node: &KubeletNode) -> Option<ComponentVersion> {
+fn kubelet(node: &Node) -> Option<ComponentVersion> {
     let Origin::Source(source) = &node.kubelet.version_origin else { return None };
     let version = node.snapshot.kubelet_build()?;
     Some(ComponentVersion::new("kubelet", version, source))
@@ -210,8 +210,8 @@ pub fn table(versions: &Versions) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kq_facts::kubelet_node::KubeletOptions;
     use kq_facts::lookup::Lookup;
+    use kq_facts::node::KubeletOptions;
 
     fn versions_of(version: Option<&str>) -> Versions {
         let kubelet_version = match version {
@@ -220,7 +220,7 @@ mod tests {
         };
         let taken_at = "2026-11-20T11:25:06Z".to_owned();
         let snapshot = Snapshot { kubelet_version, taken_at, ..Snapshot::default() };
-        let node = KubeletNode::describe(snapshot, &KubeletOptions::default(), false);
+        let node = Node::describe(snapshot, &KubeletOptions::default(), false);
         versions(&node.expect("a node"))
     }
 

@@ -32,10 +32,10 @@ use kq_facts::cgroup_tree::CgroupPath;
 use kq_facts::fact_key::FactKey;
 use kq_facts::fact_table::summary;
 use kq_facts::kubelet_config::Signal;
-use kq_facts::kubelet_node::{KubeletNode, KubeletOptions};
 use kq_facts::live::cgroup_tree;
 use kq_facts::live::unknown_facts;
 use kq_facts::needs::Needs;
+use kq_facts::node::{KubeletOptions, Node};
 use kq_facts::pod_selector::Selection;
 use kq_facts::snapshot::Snapshot;
 use kq_facts::workloads::Workloads;
@@ -242,12 +242,8 @@ impl Report<'_> {
         )
     }
 
-    fn kubelet(&self, needs: Needs) -> Result<KubeletNode, Failure> {
-        KubeletNode::describe(
-            self.facts(needs),
-            &self.options.kubelet,
-            needs.has(FactKey::KubeletConfig),
-        )
+    fn kubelet(&self, needs: Needs) -> Result<Node, Failure> {
+        Node::describe(self.facts(needs), &self.options.kubelet, needs.has(FactKey::KubeletConfig))
     }
 
     fn doctor(&self) -> Asking {

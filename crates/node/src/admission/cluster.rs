@@ -8,8 +8,8 @@ use kq_answer::{Assumption, Basis, Failure, WarningCode};
 use kq_api::api_server::{ApiError, ApiServer};
 use kq_core::question::admission::{AdmissionNode, Detail, Planned, plan, sort};
 use kq_core::question::kubelet_pods::as_of_kubelet;
-use kq_facts::kubelet_node::{KubeletNode, KubeletOptions};
 use kq_facts::lookup::{Lookup, Sourced};
+use kq_facts::node::{KubeletOptions, Node};
 use kq_facts::node_list::ListedNode;
 use kq_facts::node_object::NodeObject;
 use kq_facts::pod_selector::is_file;
@@ -149,7 +149,7 @@ impl ClusterQuery<'_> {
         basis.warn_all(WarningCode::PodManifest.each(notes));
         // The kubelet's version decides about defaults, so it is described first.
         let loaded = std::mem::take(&mut snapshot.pods);
-        let mut node = KubeletNode::describe(snapshot, self.kubelet, false)?;
+        let mut node = Node::describe(snapshot, self.kubelet, false)?;
         node.snapshot.pods = loaded;
         let rules = node.kubelet.rules;
         if let Some(found) = &mut node.snapshot.pods.found {

@@ -6,7 +6,7 @@ use kq_admission::qualified;
 use kq_answer::{Assumption, Basis, Failure, Warning, WarningCode};
 use kq_core::question::admission::AdmissionNode;
 use kq_facts::input_name::shown;
-use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::node::Node;
 use kq_facts::pod_selector::{PodSelector, nearest_pod};
 use kq_facts::workloads::effective_uid;
 use kq_io::input::read_input;
@@ -138,7 +138,7 @@ pub(super) fn bind_static(pod: &mut Pod, about: &AdmissionNode) {
 }
 
 /// Returns the pod of a name.
-pub(super) fn pod_of_node(node: &KubeletNode, name: &str) -> Result<Pod, Failure> {
+pub(super) fn pod_of_node(node: &Node, name: &str) -> Result<Pod, Failure> {
     if node.snapshot.pods.found.is_none() {
         let reason = node.snapshot.pods.reason();
         let error = anyhow!("the pods of the node are unknown: {reason}");

@@ -2,7 +2,7 @@
 
 use super::node_args::DeviceNodeArgs;
 use crate::exit::{Code, Failure, note, tell, warn};
-use crate::node_args::KubeletNode;
+use crate::node_args::Node;
 use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::{LabelArgs, NamespaceArgs};
 use crate::source_args::WatchArgs;
@@ -126,7 +126,7 @@ impl Args {
     }
 
     /// Keeps the pods with the labels.
-    fn select_labels(&self, node: &KubeletNode, list: &mut DeviceList<'_>) -> Result<(), Failure> {
+    fn select_labels(&self, node: &Node, list: &mut DeviceList<'_>) -> Result<(), Failure> {
         if self.labels.selector.is_none() {
             return Ok(());
         }

@@ -1,7 +1,7 @@
 //! Flags that several commands share: the node and its sources, and the topology manager.
 
 use crate::exit::Failure;
-use crate::node_args::{KubeletNode, KubeletNodeArgs};
+use crate::node_args::{KubeletNodeArgs, Node};
 use crate::source_args::DeviceFileArgs;
 use kq_core::question::devices::topology::TopologyOptions;
 use kq_facts::fact_key::FactKey;
@@ -46,7 +46,7 @@ impl DeviceNodeArgs {
     /// # Errors
     ///
     /// Fails for a named file that cannot be read.
-    pub fn gather(&self, needs: Needs) -> Result<KubeletNode, Failure> {
+    pub fn gather(&self, needs: Needs) -> Result<Node, Failure> {
         let devices = self.files.files();
         self.kubelet
             .gather_files(NamedFiles { node: self.node_file.clone(), devices, stats: None }, needs)

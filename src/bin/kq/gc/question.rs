@@ -1,7 +1,7 @@
 //! The flags that commands of `kq gc` share: the node with its image records, the collection, and the usage.
 
 use crate::exit::{Failure, note, tell};
-use crate::node_args::{KubeletNode, KubeletNodeArgs};
+use crate::node_args::{KubeletNodeArgs, Node};
 use anyhow::anyhow;
 use clap::ValueEnum;
 use kq_answer::Basis;
@@ -65,7 +65,7 @@ impl From<TriggerArg> for Trigger {
 
 impl Question {
     /// Gathers the facts that a plan needs.
-    pub fn gather(&self) -> Result<KubeletNode, Failure> {
+    pub fn gather(&self) -> Result<Node, Failure> {
         self.node.gather(image_gc_needs(self.trigger.into()))
     }
 
@@ -121,7 +121,7 @@ pub struct GcNodeArgs {
 
 impl GcNodeArgs {
     /// Gathers the facts and describes the kubelet.
-    pub fn gather(&self, needs: Needs) -> Result<KubeletNode, Failure> {
+    pub fn gather(&self, needs: Needs) -> Result<Node, Failure> {
         let mut node = self.kubelet.gather(needs)?;
         if needs.has(FactKey::ImageRecords) {
             self.put_records(&mut node.snapshot)?;

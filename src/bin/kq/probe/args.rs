@@ -1,7 +1,7 @@
 //! The flags that the commands share: the node, the selected probes, and their changed fields.
 
 use crate::exit::Failure;
-use crate::node_args::{KubeletNode, KubeletNodeArgs};
+use crate::node_args::{KubeletNodeArgs, Node};
 use crate::pod_args::{LabelArgs, NamespaceArgs};
 use kq_core::question::pod_selectors::PodSelectors;
 use kq_core::question::probes::{ProbeChanges, ProbedPods, Purpose};
@@ -23,11 +23,11 @@ pub struct ProbeNodeArgs {
 }
 
 impl FactSource for KubeletNodeArgs {
-    fn gather(&self, needs: Needs) -> Result<KubeletNode, Failure> {
+    fn gather(&self, needs: Needs) -> Result<Node, Failure> {
         Self::gather(self, needs)
     }
 
-    fn describe(&self) -> Result<KubeletNode, Failure> {
+    fn describe(&self) -> Result<Node, Failure> {
         self.of_flags()
     }
 }
@@ -50,7 +50,7 @@ impl ProbeNodeArgs {
         (namespace, labels): (&NamespaceArgs, &LabelArgs),
         purpose: Purpose,
     ) -> Result<ProbedPods, Failure> {
-        let labelled = |node: &KubeletNode| labelled(node, namespace, labels);
+        let labelled = |node: &Node| labelled(node, namespace, labels);
         let all = PodChoice::All { namespace: namespace.name(), labelled: &labelled };
         self.node().pods(name.map_or(all, PodChoice::One), purpose)
     }
@@ -58,7 +58,7 @@ impl ProbeNodeArgs {
 
 /// Returns the pods with the labels; `None`: no labels are given.
 pub fn labelled(
-    node: &KubeletNode,
+    node: &Node,
     namespace: &NamespaceArgs,
     labels: &LabelArgs,
 ) -> Result<Option<Selection>, Failure> {

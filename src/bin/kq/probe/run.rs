@@ -3,7 +3,7 @@
 use super::args::{ProbeNodeArgs, TypeArg, WhatIf, labelled};
 use super::repeat::{self, RepeatArgs};
 use crate::exit::{Code, Failure, tell, warn};
-use crate::node_args::KubeletNode;
+use crate::node_args::Node;
 use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::{LabelArgs, PodArgs};
 use crate::write;
@@ -150,7 +150,7 @@ impl Args {
     /// Returns the probes to send.
     fn targets(&self) -> Result<Targets, Failure> {
         let container = self.container.as_deref();
-        let labelled = |node: &KubeletNode| labelled(node, &self.named.namespace, &self.labels);
+        let labelled = |node: &Node| labelled(node, &self.named.namespace, &self.labels);
         let choice = if let Some(url) = &self.http {
             let probe = ad_hoc::http_get(url, &self.header).map_err(usage)?;
             ProbeChoice::AdHoc { probe, host: String::new() }

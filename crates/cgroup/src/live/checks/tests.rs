@@ -307,7 +307,7 @@ fn all_is_well_on_a_healthy_node() {
         assert_eq!(check.severity, Fine, "{check:?}");
         assert!(check.source.is_some() && !check.found.is_empty(), "{check:?}");
     }
-    let facts = kq_facts::node::NodeFacts::default();
+    let facts = kq_facts::node_config::NodeFacts::default();
     let report = NodeChecks::new(&facts, checks, Vec::new());
     assert!(!report.has_failed() && !report.is_incomplete());
     assert_eq!(report.summary["OK"], 14);
@@ -324,6 +324,6 @@ fn nothing_is_taken_for_good_where_nothing_is_known() {
         assert_eq!(check.severity, Unknown, "{check:?}");
         assert!(check.advice.is_some(), "{check:?}");
     }
-    let facts = kq_facts::node::NodeFacts::default();
+    let facts = kq_facts::node_config::NodeFacts::default();
     assert!(NodeChecks::new(&facts, checks, Vec::new()).is_incomplete());
 }

@@ -22,7 +22,7 @@ use kq_admission::{CheckReason, EarlierCheck, NodePod, PressureException, Refusa
 use kq_answer::{Basis, Failure, Missing, MissingFact, WarningCode};
 use kq_eviction::{Admission, admit_under_pressure};
 use kq_facts::kubelet_config::PressureCondition;
-use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::node::Node;
 use kq_facts::node_object::NodeObject;
 use kq_facts::snapshot::RecordedPods;
 use kq_k8s::pod::{OS_LABEL, Pod, ResourceName};
@@ -31,7 +31,7 @@ use std::collections::BTreeSet;
 /// The node of the question.
 pub struct AdmissionNode {
     /// The node.
-    pub node: KubeletNode,
+    pub node: Node,
     /// The pods that do not count.
     pub(super) without: Vec<String>,
     /// The flags with the sources of devices; `None`: the question has none.
@@ -43,7 +43,7 @@ pub struct AdmissionNode {
 impl AdmissionNode {
     /// Wraps a gathered node. `without`: pods that do not count; `device_flags`: the flags with the sources of devices.
     pub fn with_flags(
-        mut node: KubeletNode,
+        mut node: Node,
         without: Vec<String>,
         device_flags: Option<&'static str>,
     ) -> Self {
@@ -62,7 +62,7 @@ impl AdmissionNode {
     }
 
     /// Wraps a node that was gathered elsewhere, with all of its pods, and without its own files.
-    pub fn of(mut node: KubeletNode, mut basis: Basis) -> Self {
+    pub fn of(mut node: Node, mut basis: Basis) -> Self {
         apply_allocations(&mut node, &mut basis);
         Self { node, without: Vec::new(), device_flags: None, basis }
     }

@@ -10,11 +10,11 @@ use kq_cgroup::plan::RuntimeFormula;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::describe::ConfigSource;
 use kq_facts::kubelet_config::Source;
-use kq_facts::kubelet_node::config_of;
 use kq_facts::kubelet_process::KubeletProcess;
 use kq_facts::live::cgroup_tree;
 use kq_facts::live::{adopt_uid, incomplete, live_sources};
-use kq_facts::node::Node;
+use kq_facts::node::config_of;
+use kq_facts::node_config::NodeConfig;
 use kq_facts::runtime::RuntimeFacts;
 use kq_facts::snapshot::Snapshot;
 use kq_facts::workloads::{Workloads, add_container_ids, effective_uid};
@@ -33,7 +33,7 @@ pub struct LiveNode {
     /// The configuration is that of the files and flags of the kubelet's process.
     pub is_config_of_process: bool,
     /// The node, described.
-    pub node: Node,
+    pub node: NodeConfig,
     /// The runtime's formula.
     pub formula: RuntimeFormula,
     /// The pods, with those of files in place of their namesakes.
@@ -180,7 +180,7 @@ impl LiveNode {
 }
 
 /// Puts into a pod what an API server and a kubelet would, and what the runtime knows of it.
-fn prepare(pod: &mut Pod, node: &Node, known: &Workloads, runtime: Option<&RuntimeFacts>) {
+fn prepare(pod: &mut Pod, node: &NodeConfig, known: &Workloads, runtime: Option<&RuntimeFacts>) {
     apply_api_defaults(pod, &node.rules);
     apply_priority(pod);
     adopt_uid(pod, known);

@@ -7,8 +7,8 @@ use kq_answer::warning::Warning;
 use kq_cgroup::plan::RuntimeFormula;
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::describe::{ConfigSource, LiveSources, NodeSources, describe};
-use kq_facts::kubelet_node::{KubeletFlags, of_description};
-use kq_facts::node::Node;
+use kq_facts::node::{KubeletFlags, of_description};
+use kq_facts::node_config::NodeConfig;
 use kq_facts::node_object::NodeObject;
 use kq_facts::runtime::LowLevelRuntime;
 use kq_facts::settings::{assign, assign_list};
@@ -80,7 +80,7 @@ pub struct NodeInputs {
 /// A node, and how its runtime computes weights.
 pub struct NodeDescription {
     /// The node.
-    pub node: Node,
+    pub node: NodeConfig,
     /// The runtime's formula.
     pub formula: RuntimeFormula,
     /// Irregularities in the files.

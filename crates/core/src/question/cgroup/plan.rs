@@ -10,7 +10,7 @@ use kq_cgroup::view::unknown_facts;
 use kq_facts::cgroup_tree::CgroupTree;
 use kq_facts::live::tree_failure;
 use kq_facts::lookup::{Lookup, Sourced};
-use kq_facts::node::Node;
+use kq_facts::node_config::NodeConfig;
 use kq_facts::pod_selector::Selection;
 use kq_facts::workloads::effective_uid;
 use kq_k8s::defaults::{apply_api_defaults, apply_priority};
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub struct PlanInput {
     /// The node.
-    pub node: Node,
+    pub node: NodeConfig,
     /// Pods that could not be read, with the reasons.
     pub left_out: Vec<String>,
     formula: RuntimeFormula,
@@ -168,7 +168,7 @@ impl PlanInput {
 }
 
 /// Keeps the pods of the node.
-fn choose(on_node: Option<&str>, loaded: &mut Loaded, node: &Node, notes: &mut Vec<Warning>) {
+fn choose(on_node: Option<&str>, loaded: &mut Loaded, node: &NodeConfig, notes: &mut Vec<Warning>) {
     let bound_to = |loaded: &Loaded| {
         let names = loaded.pods.iter().map(|loaded| loaded.pod.spec.node_name.clone());
         let mut names: Vec<String> = names.filter(|name| !name.is_empty()).collect();

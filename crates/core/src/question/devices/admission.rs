@@ -9,7 +9,7 @@ use kq_admission::{
 use kq_answer::{Basis, Failure, Missing, MissingFact};
 use kq_facts::checkpoint::device::PodDevices;
 use kq_facts::devices::CheckpointFact;
-use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::node::Node;
 use kq_facts::node_object::NodeObject;
 use kq_facts::node_pods::NodePods;
 use kq_facts::runtime::ContainerState;
@@ -48,7 +48,7 @@ pub enum PluginStart {
 /// What is asked of the device manager.
 pub struct DeviceQuestion<'q> {
     /// The node, which is described.
-    pub node: &'q KubeletNode,
+    pub node: &'q Node,
     /// The Node object.
     pub object: &'q NodeObject,
     /// The other pods of the node.
@@ -446,7 +446,7 @@ fn zeroed<'o>(before: &'o NodeObject, after: &NodeObject) -> Vec<&'o str> {
 /// Returns under which circumstances pods are admitted; `running`: a kubelet starts, and these containers run,
 /// each with the UID of its pod.
 pub fn circumstances(
-    node: &KubeletNode,
+    node: &Node,
     active_pods: BTreeSet<String>,
     running: Option<BTreeSet<(String, String)>>,
     unknown_options: BTreeSet<String>,

@@ -2,8 +2,8 @@
 
 use kq_answer::{Basis, Failure, Missing, MissingFact};
 use kq_facts::fact_key::FactKey;
-use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::needs::Needs;
+use kq_facts::node::Node;
 use kq_facts::node_pods::NodePods;
 use kq_managers::capacity::{Around, CapacityReport, capacity};
 use kq_managers::reconstruct::{DeviceOverride, assemble};
@@ -18,10 +18,7 @@ pub fn device_capacity_needs() -> Needs {
 /// # Errors
 ///
 /// Fails if no source reports devices.
-pub fn device_capacity(
-    node: &KubeletNode,
-    given: &[DeviceOverride],
-) -> Result<CapacityReport, Failure> {
+pub fn device_capacity(node: &Node, given: &[DeviceOverride]) -> Result<CapacityReport, Failure> {
     let pods = NodePods::of(&node.snapshot);
     let mut basis = Basis::default();
     let assembled =

@@ -4,8 +4,8 @@ use super::unknown_pod;
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_facts::fact_key::FactKey;
-use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::needs::Needs;
+use kq_facts::node::Node;
 use kq_facts::node_pods::NodePods;
 use kq_facts::pod_selector::Selection;
 use kq_managers::list::{Asked, DeviceList};
@@ -23,7 +23,7 @@ pub fn device_list_needs(asked: Asked) -> Needs {
 ///
 /// Fails where no source answered, and for a pod that the node does not have.
 pub fn device_list<'n>(
-    node: &'n KubeletNode,
+    node: &'n Node,
     asked: Asked,
     selection: &Selection,
 ) -> Result<DeviceList<'n>, Failure> {
@@ -38,7 +38,7 @@ pub fn device_list<'n>(
     Ok(list)
 }
 
-fn has_source(node: &KubeletNode, asked: Asked) -> bool {
+fn has_source(node: &Node, asked: Asked) -> bool {
     node.snapshot.devices.as_ref().is_some_and(|facts| {
         (asked.checkpoint() && facts.checkpoint.found.is_some())
             || (asked.pod_resources() && facts.pod_resources.found.is_some())
@@ -53,11 +53,7 @@ fn no_source(list: &DeviceList<'_>) -> Failure {
 }
 
 /// Refuses an unknown pod.
-fn check_known(
-    node: &KubeletNode,
-    list: &DeviceList<'_>,
-    selection: &Selection,
-) -> Result<(), Failure> {
+fn check_known(node: &Node, list: &DeviceList<'_>, selection: &Selection) -> Result<(), Failure> {
     let pods = NodePods::of(&node.snapshot);
     let listed = pods.iter().map(|(uid, pod)| {
         let metadata = &pod.metadata;

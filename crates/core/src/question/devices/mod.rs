@@ -19,13 +19,13 @@ pub use manifest::manifest_pods;
 
 use anyhow::anyhow;
 use kq_answer::Failure;
-use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::node::Node;
 use kq_facts::pod_selector::PodSelector;
 use kq_k8s::nearest::nearest;
 
 /// Refuses a pod that is not among those that are known: namespace, name and UID each. One that was left
 /// out because it could not be read is reported with its reason.
-fn unknown_pod(node: &KubeletNode, pod: &PodSelector, known: &[(&str, &str, &str)]) -> Failure {
+fn unknown_pod(node: &Node, pod: &PodSelector, known: &[(&str, &str, &str)]) -> Failure {
     let shown = pod.to_string();
     let name = shown.rsplit('/').next().unwrap_or_default();
     let left_out = node.snapshot.pods.value().map(|pods| &pods.left_out[..]).unwrap_or_default();

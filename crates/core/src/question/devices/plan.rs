@@ -10,9 +10,9 @@ use kq_admission::qualified;
 use kq_answer::{Assumption, Basis, Failure, Missing, MissingFact, Warning, WarningCode};
 use kq_facts::devices::DeviceFacts;
 use kq_facts::fact_key::FactKey;
-use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::live::incomplete;
 use kq_facts::needs::Needs;
+use kq_facts::node::Node;
 use kq_facts::node_pods::{NodePods, Standing};
 use kq_facts::pod_selector::PodSelector;
 use kq_k8s::pod::{OsRefusal, Pod};
@@ -84,7 +84,7 @@ pub fn device_plan_needs() -> Needs {
 ///
 /// Fails where a fact is missing without which there is no plan, and for what the node does not have.
 pub fn device_plan<P: PlanPlugins>(
-    node: &KubeletNode,
+    node: &Node,
     options: DevicePlanOptions,
     mut basis: Basis,
     ask: impl FnOnce(&BTreeSet<&str>, &mut Basis) -> Result<P, Failure>,
@@ -214,7 +214,7 @@ pub fn device_plan<P: PlanPlugins>(
 
 /// Returns the pods of the node that are meant.
 fn pods_of_node(
-    node: &KubeletNode,
+    node: &Node,
     pods: &NodePods<'_>,
     (name, kubelet_restart): (Option<&str>, bool),
     (before, state): (&ManagerState, &ManagerState),
@@ -270,7 +270,7 @@ fn pods_of_node(
 }
 
 fn circumstances_of(
-    node: &KubeletNode,
+    node: &Node,
     running_at_start: Option<BTreeSet<(String, String)>>,
     pods: &NodePods<'_>,
     to_plan: &[PodToPlan],
@@ -301,7 +301,7 @@ fn warn_of_namesakes(to_plan: &[PodToPlan], pods: &NodePods<'_>, basis: &mut Bas
 
 /// Makes sure that the pods of the node are known: that none has devices is an answer only where all are.
 fn know_pods(
-    node: &KubeletNode,
+    node: &Node,
     to_plan: &[PodToPlan],
     unhealthy: &[UnhealthyDevice],
     basis: &mut Basis,
@@ -321,7 +321,7 @@ fn know_pods(
 
 /// Makes sure that it is known what a kubelet that starts finds in its checkpoint.
 fn know_checkpoint(
-    node: &KubeletNode,
+    node: &Node,
     given: &[DeviceOverride],
     assembled: &mut ReconstructedManager,
     basis: &mut Basis,

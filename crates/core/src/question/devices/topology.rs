@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use kq_answer::origin::Origin;
 use kq_answer::{Assumption, Basis};
 use kq_answer::{Failure, Warning, WarningCode};
-use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::node::Node;
 use kq_facts::snapshot::Snapshot;
 use kq_k8s::cpuset::CpuSet;
 use kq_managers::manager::hints::HintNodes;
@@ -51,7 +51,7 @@ impl TopologyOptions {
     /// Returns the topology manager of the node, and what is not sure about it.
     pub fn manager(
         &self,
-        node: &KubeletNode,
+        node: &Node,
         state: &ManagerState,
         basis: &mut Basis,
     ) -> Result<(TopologyManager, UnknownFacts), Failure> {

@@ -6,8 +6,8 @@ use kq_facts::checkpoint::StateFile;
 use kq_facts::checkpoint::cpu_manager::KnownContainers;
 use kq_facts::devices::{CHECKPOINT_NAME, PLUGIN_FOLDER};
 use kq_facts::host::Text;
-use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::kubelet_process::DEFAULT_ROOT_DIR;
+use kq_facts::node::Node;
 use kq_facts::node_pods::NodePods;
 use kq_facts::read_error::ReadError;
 use kq_facts::snapshot::Snapshot;
@@ -19,11 +19,7 @@ use std::borrow::Cow;
 pub const KUBELET_FOLDER: &str = DEFAULT_ROOT_DIR;
 
 /// Verifies files of a kubelet against each other and against the node. `is_of_node`: the files are the node's own.
-pub fn verify_files(
-    node: &KubeletNode,
-    files: &[StateFileContent<'_>],
-    is_of_node: bool,
-) -> Verification {
+pub fn verify_files(node: &Node, files: &[StateFileContent<'_>], is_of_node: bool) -> Verification {
     let pods = NodePods::of(&node.snapshot);
     let mut answer = Verification::of(files, &known(node, &pods, is_of_node));
     if is_of_node {
@@ -42,7 +38,7 @@ pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, ReadError>;
 ///
 /// Fails for a snapshot without files of the kubelet.
 pub fn state_files<'n>(
-    node: &'n KubeletNode,
+    node: &'n Node,
     read: Option<ReadFile<'_>>,
 ) -> Result<Vec<StateFileContent<'n>>, Failure> {
     let snapshot = &node.snapshot;
@@ -104,12 +100,12 @@ fn stored_devices(snapshot: &Snapshot) -> Content<'_> {
     }
 }
 
-fn is_1_32(node: &KubeletNode) -> bool {
+fn is_1_32(node: &Node) -> bool {
     !node.kubelet.version.has_two_files_of_pods()
 }
 
 /// Collects the facts other than the files.
-fn known<'n>(node: &'n KubeletNode, pods: &'n NodePods<'n>, is_of_node: bool) -> VerifyContext<'n> {
+fn known<'n>(node: &'n Node, pods: &'n NodePods<'n>, is_of_node: bool) -> VerifyContext<'n> {
     let config = &node.kubelet.config;
     let says = |field: &str| node.knows_config || node.kubelet.origins.contains_key(field);
     // With the option, reserved CPUs are in no set.

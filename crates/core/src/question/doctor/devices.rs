@@ -4,11 +4,11 @@ use super::rule::{Devices, NodeRule};
 use crate::question::devices::list::device_list;
 use crate::question::devices::verify::{state_files as collect, verify_files};
 use kq_answer::{Finding, Severity, Subject};
-use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::node::Node;
 use kq_facts::pod_selector::Selection;
 use kq_managers::list::{Asked, DeviceRow, State};
 
-pub(super) fn devices(node: &KubeletNode) -> Vec<Finding> {
+pub(super) fn devices(node: &Node) -> Vec<Finding> {
     let of_node = |state| Finding::of(Subject::Node, &NodeRule::Devices(state));
     let list = match device_list(node, Asked::Both, &Selection::default()) {
         Ok(list) => list,
@@ -54,7 +54,7 @@ fn of_device(row: &DeviceRow<'_>) -> Option<Finding> {
 }
 
 /// Returns the problems in the kubelet's state files.
-pub(super) fn state_files(node: &KubeletNode) -> Vec<Finding> {
+pub(super) fn state_files(node: &Node) -> Vec<Finding> {
     let Ok(files) = collect(node, None) else { return Vec::new() };
     let problems = verify_files(node, &files, true).findings.into_iter();
     let problems = problems.filter(|finding| finding.severity < Severity::Info);

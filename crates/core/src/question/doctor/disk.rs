@@ -6,7 +6,7 @@ use crate::question::image_gc::lint::gc_lint;
 use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
 use kq_answer::{Finding, Severity, Subject};
 use kq_facts::kubelet_config::Signal;
-use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::node::Node;
 use kq_image_gc::plan::Trigger;
 use kq_image_gc::plan::names;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 /// An eviction is near where less than this share of the capacity is left above the threshold.
 const NEAR_PERCENT: i64 = 5;
 
-pub(super) fn image_gc(node: &KubeletNode) -> Finding {
+pub(super) fn image_gc(node: &Node) -> Finding {
     let finding = |state| Finding::of(Subject::Node, &NodeRule::ImageGc(state));
     let plan = match image_gc_plan(node, &ImageGcOptions::new(Trigger::Periodic)) {
         Ok(answer) => answer.plan,
@@ -54,16 +54,12 @@ pub(super) fn image_gc(node: &KubeletNode) -> Finding {
 }
 
 /// Returns the problems of the settings and of the pinned images.
-pub(super) fn settings(node: &KubeletNode) -> Vec<Finding> {
+pub(super) fn settings(node: &Node) -> Vec<Finding> {
     let problems = gc_lint(node).items.into_iter();
     problems.filter(|finding| finding.severity < Severity::Info).collect()
 }
 
-pub(super) fn eviction(
-    node: &KubeletNode,
-    node_name: Option<&str>,
-    is_stored: bool,
-) -> Vec<Finding> {
+pub(super) fn eviction(node: &Node, node_name: Option<&str>, is_stored: bool) -> Vec<Finding> {
     let finding = |state| Finding::of(Subject::Node, &NodeRule::Eviction(state));
     let thresholds = match node.eviction_thresholds() {
         Ok(thresholds) => thresholds,

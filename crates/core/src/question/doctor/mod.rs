@@ -20,8 +20,8 @@ use kq_answer::{Failure, Finding, Severity, Subject};
 use kq_cgroup::live::checks::NodeChecks;
 use kq_cgroup::live::difference::Difference;
 use kq_facts::fact_key::FactKey;
-use kq_facts::kubelet_node::{KubeletNode, KubeletOptions};
 use kq_facts::needs::Needs;
+use kq_facts::node::{KubeletOptions, Node};
 use kq_facts::snapshot::Snapshot;
 
 /// Returns the facts that the checks need.
@@ -47,7 +47,7 @@ pub fn node_checks(
     is_stored: bool,
 ) -> Result<NodeChecks, Failure> {
     let live = &compared.live;
-    let node = KubeletNode::describe(live.snapshot.clone(), kubelet, true)?;
+    let node = Node::describe(live.snapshot.clone(), kubelet, true)?;
     let drifts = drifts(compared);
     let mut found = cgroup_checks(compared, node_file, !drifts.is_empty());
     found.extend(drifts);
@@ -70,12 +70,12 @@ pub fn pod_report(
     node_file: Option<&str>,
     is_stored: bool,
 ) -> Result<PodReport, Failure> {
-    let node = KubeletNode::describe(compared.live.snapshot.clone(), kubelet, true)?;
+    let node = Node::describe(compared.live.snapshot.clone(), kubelet, true)?;
     let checks = node_checks(compared, kubelet, node_file, is_stored)?;
     pod::report(compared, &node, pod, &checks.items, is_stored)
 }
 
-fn findings(compared: &Compared, node: &KubeletNode, is_stored: bool) -> Vec<Finding> {
+fn findings(compared: &Compared, node: &Node, is_stored: bool) -> Vec<Finding> {
     let live = &compared.live;
     let snapshot = &live.snapshot;
     let name = snapshot.node_name.value().map(String::as_str);

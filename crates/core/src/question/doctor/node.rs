@@ -3,7 +3,7 @@
 use super::rule::{Certificates, Conditions, NodeRule};
 use kq_answer::{Finding, Subject};
 use kq_facts::certificates::Certificate;
-use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::node::Node;
 use kq_facts::snapshot::Snapshot;
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
@@ -23,7 +23,7 @@ const SECONDS_OF_DAY: i64 = 86_400;
 const YOUNG_SECONDS: i64 = 120;
 
 /// Returns a finding about a kubelet that started a moment ago.
-pub(super) fn kubelet_start(node: &KubeletNode) -> Option<Finding> {
+pub(super) fn kubelet_start(node: &Node) -> Option<Finding> {
     let start = node.kubelet_start.as_ref()?;
     let age_seconds = now_to(start.at, node.now);
     (age_seconds < YOUNG_SECONDS).then(|| {

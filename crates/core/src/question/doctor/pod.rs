@@ -16,7 +16,7 @@ use kq_cgroup::live::place::{LiveOwner, Part, live_cgroups};
 use kq_cgroup::live::show::Usage;
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::kubelet_config::Signal;
-use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::node::Node;
 use kq_facts::pod_selector::{PodSelector, Selection, nearest_pod};
 use kq_facts::workloads::effective_uid;
 use kq_image_gc::plan::Trigger;
@@ -83,7 +83,7 @@ pub fn page(report: &PodReport, is_wide: bool) -> Table {
 /// Builds the report of a pod. `findings`: those of the node.
 pub(super) fn report(
     compared: &Compared,
-    node: &KubeletNode,
+    node: &Node,
     named: &str,
     findings: &[Finding],
     is_stored: bool,
@@ -148,7 +148,7 @@ struct Page<'n> {
 const EVENTS: usize = 5;
 
 impl Page<'_> {
-    fn events(&mut self, node: &KubeletNode, pod: &Pod) {
+    fn events(&mut self, node: &Node, pod: &Pod) {
         let (namespace, name) = (&pod.metadata.namespace, &pod.metadata.name);
         let events = node.snapshot.events.value().into_iter().flatten();
         let own = events.filter(|it| (&it.pod.namespace, &it.pod.name) == (namespace, name));
@@ -256,7 +256,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn eviction(&mut self, node: &KubeletNode, compared: &Compared, pod: &Pod, is_stored: bool) {
+    fn eviction(&mut self, node: &Node, compared: &Compared, pod: &Pod, is_stored: bool) {
         let ranked = RankedNode::of(node.clone());
         for signal in [Signal::MemoryAvailable, Signal::NodeFsAvailable] {
             let options = EvictionOptions {
@@ -286,7 +286,7 @@ impl Page<'_> {
         }
     }
 
-    fn devices(&mut self, node: &KubeletNode, pod: &Pod) {
+    fn devices(&mut self, node: &Node, pod: &Pod) {
         let asks = |pod: &Pod| {
             let containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
             containers
@@ -309,7 +309,7 @@ impl Page<'_> {
         }
     }
 
-    fn images(&mut self, node: &KubeletNode, pod: &Pod) {
+    fn images(&mut self, node: &Node, pod: &Pod) {
         let containers =
             node.snapshot.runtime.value().and_then(|runtime| runtime.containers.value());
         let plan = match image_gc_plan(node, &ImageGcOptions::new(Trigger::Periodic)) {
@@ -342,7 +342,7 @@ impl Page<'_> {
         }
     }
 
-    fn probes(&mut self, pod: &Pod, node: &KubeletNode) {
+    fn probes(&mut self, pod: &Pod, node: &Node) {
         let mut pod = pod.clone();
         fill_in(&mut pod);
         for container in pod.spec.containers.iter().chain(&pod.spec.init_containers) {
@@ -364,7 +364,7 @@ impl Page<'_> {
         }
     }
 
-    fn preemption(&mut self, node: &KubeletNode, pod: &Pod) {
+    fn preemption(&mut self, node: &Node, pod: &Pod) {
         let about = AdmissionNode::with_flags(node.clone(), Vec::new(), None);
         match victims_of_next(&about) {
             Ok((needs_milli_cpu, victims)) => {

@@ -4,8 +4,8 @@ use super::{ImageFsUsage, collected_containers, container_policy, plan_collectio
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_facts::fact_key::FactKey;
-use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::needs::Needs;
+use kq_facts::node::Node;
 use kq_image_gc::containers::GcTrigger;
 use kq_image_gc::cycle::ImageFs;
 use kq_image_gc::disk::{DiskFacts, ImageDisk};
@@ -28,7 +28,7 @@ pub fn image_disk_needs() -> Needs {
 }
 
 /// Explains the disk that holds the images of a node.
-pub fn image_disk(node: &KubeletNode) -> ImageDisk {
+pub fn image_disk(node: &Node) -> ImageDisk {
     let mut disk = ImageDisk::of(DiskFacts {
         now: node.now,
         folders: &node.snapshot.folders,
@@ -48,7 +48,7 @@ pub fn image_disk(node: &KubeletNode) -> ImageDisk {
 ///
 /// Fails for an image that the node does not have, and where the images or the runtime are unknown.
 pub fn image_story(
-    node: &KubeletNode,
+    node: &Node,
     name: &str,
     usage: &ImageFsUsage,
 ) -> Result<ImageExplanation, Failure> {
@@ -93,10 +93,7 @@ pub fn image_story(
 
 /// Plans the collection as it would be if just as much space was used as sets it off; `None`: it is set
 /// off, or the usage of the disk is unknown.
-fn at_threshold(
-    node: &KubeletNode,
-    periodic: &ImageGcPlan,
-) -> Result<Option<ImageGcPlan>, Failure> {
+fn at_threshold(node: &Node, periodic: &ImageGcPlan) -> Result<Option<ImageGcPlan>, Failure> {
     let Some(usage) = periodic.run.usage.filter(|_| periodic.run.wants_space == Some(false)) else {
         return Ok(None);
     };

@@ -3,8 +3,8 @@
 use kq_answer::{Warning, WarningCode};
 use kq_facts::filesystems::FolderRole;
 use kq_facts::kubelet_config::{EvictionSettings, EvictionThreshold, parse_eviction_thresholds};
-use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::needs::Needs;
+use kq_facts::node::Node;
 use kq_facts::runtime::Image;
 use kq_image_gc::cycle::Keys;
 use kq_image_gc::lint::{Disks, GcLint, LintInput};
@@ -17,7 +17,7 @@ pub fn gc_lint_needs() -> Needs {
 }
 
 /// Checks the settings and the images of a node.
-pub fn gc_lint(node: &KubeletNode) -> GcLint {
+pub fn gc_lint(node: &Node) -> GcLint {
     let (thresholds, problem) = thresholds(node);
     let images = node.images().ok();
     let in_use = images.and_then(|images| in_use(node, images));
@@ -47,7 +47,7 @@ pub fn gc_lint(node: &KubeletNode) -> GcLint {
 }
 
 /// Returns the eviction thresholds, or why the kubelet refuses them.
-fn thresholds(node: &KubeletNode) -> (Vec<EvictionThreshold>, Option<Warning>) {
+fn thresholds(node: &Node) -> (Vec<EvictionThreshold>, Option<Warning>) {
     let config = &node.kubelet.config;
     let parsed = parse_eviction_thresholds(EvictionSettings {
         hard: &config.eviction_hard,
@@ -65,7 +65,7 @@ fn thresholds(node: &KubeletNode) -> (Vec<EvictionThreshold>, Option<Warning>) {
 }
 
 /// Returns the ids of the images in use, where that is known.
-fn in_use(node: &KubeletNode, images: &[Image]) -> Option<Keys> {
+fn in_use(node: &Node, images: &[Image]) -> Option<Keys> {
     node.containers().ok()?;
     let rules = node.kubelet.rules;
     let runtime = node.runtime().ok()?;
@@ -73,7 +73,7 @@ fn in_use(node: &KubeletNode, images: &[Image]) -> Option<Keys> {
     uses.in_use(&listed(images), rules).ok()
 }
 
-fn disks(node: &KubeletNode) -> Disks {
+fn disks(node: &Node) -> Disks {
     let of = |role: FolderRole| node.snapshot.folders.get(&role)?.filesystem.value();
     let (images, kubelet) = (of(FolderRole::Images), of(FolderRole::Kubelet));
     Disks {

@@ -14,9 +14,9 @@ use kq_answer::{Answer, Basis, Failure, Missing, MissingFact};
 use kq_eviction::Pressure;
 use kq_eviction::pressure_view::follows;
 use kq_facts::filesystems::FolderRole;
-use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::live::incomplete;
 use kq_facts::needs::Needs;
+use kq_facts::node::Node;
 use kq_facts::snapshot::PodSource;
 use kq_image_gc::containers::{
     self, ContainerGcPlan, ContainerGcPolicy, Failures, GcState, GcTrigger, Step, pod_states,
@@ -100,7 +100,7 @@ pub fn image_list_needs() -> Needs {
 /// # Errors
 ///
 /// Fails where the images or the runtime are unknown.
-pub fn image_list(node: &KubeletNode) -> Result<ImageList, Failure> {
+pub fn image_list(node: &Node) -> Result<ImageList, Failure> {
     let images = node.images()?;
     let runtime = node.runtime()?;
     let rules = node.kubelet.rules;
@@ -120,7 +120,7 @@ pub fn gc_policy_needs() -> Needs {
 }
 
 /// Returns the policy of a node's kubelet.
-pub fn gc_policy(node: &KubeletNode) -> GcPolicy {
+pub fn gc_policy(node: &Node) -> GcPolicy {
     let flags = node.snapshot.kubelet.value().map(|process| process.interpreted().container_gc);
     let mut policy = GcPolicy::of(PolicySources {
         config: &node.kubelet.config,
@@ -147,10 +147,7 @@ pub fn image_gc_needs(trigger: Trigger) -> Needs {
 ///
 /// Fails where the kubelet would not start with its configuration, and where the runtime does not list images or
 /// containers.
-pub fn image_gc_plan(
-    node: &KubeletNode,
-    options: &ImageGcOptions,
-) -> Result<ImageGcAnswer, Failure> {
+pub fn image_gc_plan(node: &Node, options: &ImageGcOptions) -> Result<ImageGcAnswer, Failure> {
     let image_fs = options.usage.image_fs(node);
     let facts = match options.trigger {
         Trigger::Eviction => {
@@ -165,7 +162,7 @@ pub fn image_gc_plan(
 /// Plans a collection on a node whose image file system is so full, as if images with these ids
 /// could not go.
 pub fn plan_collection(
-    node: &KubeletNode,
+    node: &Node,
     trigger: Trigger,
     image_fs: Result<(ImageFs, String), String>,
     kept: &BTreeSet<String>,
@@ -175,7 +172,7 @@ pub fn plan_collection(
 
 /// Plans a collection, under the pressure that there is where that is looked at, and else under any.
 fn plan_under(
-    node: &KubeletNode,
+    node: &Node,
     trigger: Trigger,
     image_fs: Result<(ImageFs, String), String>,
     facts: Option<PressureFacts<'_>>,
@@ -242,7 +239,7 @@ fn plan_under(
 
 impl ImageFsUsage {
     /// Returns the image file system: as assumed by a flag, else as it is.
-    pub fn image_fs(&self, node: &KubeletNode) -> Result<(ImageFs, String), String> {
+    pub fn image_fs(&self, node: &Node) -> Result<(ImageFs, String), String> {
         let folder = node.snapshot.folders.get(&FolderRole::Images);
         let found = folder.and_then(|folder| {
             let filesystem = folder.filesystem.value()?;
@@ -275,7 +272,7 @@ impl ImageFsUsage {
 }
 
 /// Returns the policy, unless the kubelet would not start with it.
-fn checked(node: &KubeletNode) -> Result<ImageGcPolicy, Failure> {
+fn checked(node: &Node) -> Result<ImageGcPolicy, Failure> {
     let policy = ImageGcPolicy::of(&node.kubelet.config);
     if let Some(error) = node.kubelet.errors.first() {
         return Err(Failure::usage(anyhow!(
@@ -288,21 +285,18 @@ fn checked(node: &KubeletNode) -> Result<ImageGcPolicy, Failure> {
 }
 
 /// Plans what goes before images under disk pressure.
-pub fn dead_containers(node: &KubeletNode) -> Result<ContainerGcPlan, Failure> {
+pub fn dead_containers(node: &Node) -> Result<ContainerGcPlan, Failure> {
     collected_containers(node, GcTrigger::Eviction)
 }
 
 /// Returns the limits of dead containers.
-pub fn container_policy(node: &KubeletNode) -> ContainerGcPolicy {
+pub fn container_policy(node: &Node) -> ContainerGcPolicy {
     let flags = node.snapshot.kubelet.value().map(|process| process.interpreted().container_gc);
     flags.as_ref().map_or_else(ContainerGcPolicy::default, Into::into)
 }
 
 /// Plans a collection of dead containers.
-pub fn collected_containers(
-    node: &KubeletNode,
-    trigger: GcTrigger,
-) -> Result<ContainerGcPlan, Failure> {
+pub fn collected_containers(node: &Node, trigger: GcTrigger) -> Result<ContainerGcPlan, Failure> {
     let runtime = node.runtime()?;
     let containers = node.containers()?;
     let sandboxes = runtime.sandboxes.value().map(Vec::as_slice).ok_or_else(|| {
@@ -333,7 +327,7 @@ pub fn collected_containers(
 
 /// Returns true if a pod that is not known is gone. An incomplete list does not show that: after
 /// a reboot nothing runs yet, and the pods that are about to start again look like those that are gone.
-fn has_all_pods(node: &KubeletNode, pods: &[&Pod]) -> bool {
+fn has_all_pods(node: &Node, pods: &[&Pod]) -> bool {
     let found = node.snapshot.pods.value();
     // A kubelet that has just started lists static pods only, until the API server sends it the others.
     let tells = |source| matches!(source, PodSource::ApiServer | PodSource::Files);

@@ -3,7 +3,7 @@
 use super::pods::{NOT_QUERIED, ProbedPod, fill_in};
 use anyhow::anyhow;
 use kq_answer::Failure;
-use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::node::Node;
 use kq_facts::runtime::{Container as Running, ContainerState};
 use kq_facts::workloads::effective_uid;
 use kq_k8s::nearest::nearest;
@@ -28,7 +28,7 @@ pub fn put(pod: &mut Pod, container: &str, kind: Option<ProbeType>, probe: Probe
 
 /// Returns the pod of a container that the runtime knows by its ID, by the start of its ID, or by a unique name of a
 /// running container.
-pub fn pod_of_container(node: &KubeletNode, named: &str) -> Result<(ProbedPod, String), Failure> {
+pub fn pod_of_container(node: &Node, named: &str) -> Result<(ProbedPod, String), Failure> {
     let containers = node.containers()?;
     let exactly = |it: &&Running| it.id == named;
     let by_name = |it: &&Running| it.name == named && it.state == ContainerState::Running;
@@ -85,7 +85,7 @@ pub fn pod_of_container(node: &KubeletNode, named: &str) -> Result<(ProbedPod, S
 }
 
 /// Returns the runtime's ID of a container.
-pub fn container_id(node: &KubeletNode, pod: &Pod, name: &str) -> Result<String, String> {
+pub fn container_id(node: &Node, pod: &Pod, name: &str) -> Result<String, String> {
     let status = &pod.status;
     let mut all = status.container_statuses.iter().chain(&status.init_container_statuses);
     let found = all.find(|it| it.name == name).and_then(|it| it.container_id.split_once("://"));
@@ -99,7 +99,7 @@ pub fn container_id(node: &KubeletNode, pod: &Pod, name: &str) -> Result<String,
 }
 
 /// Returns true if a container runs according to the runtime, else to its status; `None`: unknown.
-pub fn running(node: &KubeletNode, pod: &Pod, name: &str) -> Option<bool> {
+pub fn running(node: &Node, pod: &Pod, name: &str) -> Option<bool> {
     let Some(containers) = node.snapshot.runtime.value().and_then(|it| it.containers.value())
     else {
         let facts = PodFacts::from(&pod.status);

@@ -2,8 +2,8 @@
 
 use anyhow::anyhow;
 use kq_answer::{Failure, Missing, MissingFact};
-use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::live::adopt_uid;
+use kq_facts::node::Node;
 use kq_facts::pod_selector::{PodSelector, nearest_pod};
 use kq_facts::runtime::{RuntimeFacts, Sandbox};
 use kq_facts::workloads::{add_container_ids, effective_uid};
@@ -45,7 +45,7 @@ pub enum Purpose {
 /// Pods with the node that they are on.
 pub struct ProbedPods {
     /// The node.
-    pub node: KubeletNode,
+    pub node: Node,
     /// The pods.
     pub pods: Vec<ProbedPod>,
     /// Pods that could not be read, with the reasons.
@@ -60,12 +60,7 @@ pub struct ProbedPods {
 
 impl ProbedPods {
     /// Returns pods whose labels and fields are all known.
-    pub fn new(
-        node: KubeletNode,
-        pods: Vec<ProbedPod>,
-        left_out: Vec<String>,
-        purpose: Purpose,
-    ) -> Self {
+    pub fn new(node: Node, pods: Vec<ProbedPod>, left_out: Vec<String>, purpose: Purpose) -> Self {
         Self { node, pods, left_out, unlabelled: None, unknown_fields: Vec::new(), purpose }
     }
 
@@ -109,7 +104,7 @@ pub struct RecordedProbes {
 /// # Errors
 ///
 /// Fails where the pods are unknown, and for a snapshot without probes.
-pub fn recorded_probes(node: &KubeletNode) -> Result<RecordedProbes, Failure> {
+pub fn recorded_probes(node: &Node) -> Result<RecordedProbes, Failure> {
     let Some(found) = &node.snapshot.pods.found else {
         let reason = node.snapshot.pods.reason();
         return Err(Failure::missing(anyhow!("the pods of the node are unknown: {reason}"))
@@ -126,7 +121,7 @@ pub fn recorded_probes(node: &KubeletNode) -> Result<RecordedProbes, Failure> {
 
 /// Prepares pods: defaults of the API server, containers and sandboxes of the runtime, and the IP that `ip_of` returns.
 pub fn prepare(
-    node: &KubeletNode,
+    node: &Node,
     found: Vec<(Pod, String)>,
     mut ip_of: impl FnMut(&ProbedPod) -> Result<(String, String), String>,
 ) -> Vec<ProbedPod> {

@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use kq_answer::origin::Origin;
 use kq_answer::{Assumption, Basis, Failure, Missing, Warning, WarningCode, Worded};
 use kq_facts::events::PodEvent;
-use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::node::Node;
 use kq_facts::runtime::Sandbox;
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
@@ -88,7 +88,7 @@ impl Targets {
     ///
     /// Fails if the kubelet would not run the probe.
     pub fn ad_hoc(
-        node: &KubeletNode,
+        node: &Node,
         timeout: Duration,
         probe: Probe,
         host: &str,
@@ -118,7 +118,7 @@ impl Targets {
     ///
     /// Fails for a container that the pod does not have.
     pub fn command(
-        node: &KubeletNode,
+        node: &Node,
         timeout: Duration,
         probe: Probe,
         (mut probed, container): (ProbedPod, &str),
@@ -189,7 +189,7 @@ impl Targets {
         plan(&self.targets, self.events.as_deref(), self.runtime_request_timeout, self.basis)
     }
 
-    fn new(node: &KubeletNode, timeout: Duration, purpose: Purpose) -> Self {
+    fn new(node: &Node, timeout: Duration, purpose: Purpose) -> Self {
         let kubelet = &node.kubelet;
         let mut basis = Basis::default();
         let version = kubelet.version.to_string();
@@ -241,7 +241,7 @@ impl Targets {
     /// Adds the selected probes of a pod.
     fn add(
         &mut self,
-        node: &KubeletNode,
+        node: &Node,
         mut probed: ProbedPod,
         selection: &ProbeSelection<'_>,
         is_ad_hoc: bool,
@@ -257,7 +257,7 @@ impl Targets {
     /// Adds the selected probes of a pod whose containers run; returns the number of the others.
     fn add_running(
         &mut self,
-        node: &KubeletNode,
+        node: &Node,
         mut probed: ProbedPod,
         selection: &ProbeSelection<'_>,
     ) -> usize {
@@ -282,7 +282,7 @@ impl Targets {
 
     fn add_one(
         &mut self,
-        node: &KubeletNode,
+        node: &Node,
         probed: &ProbedPod,
         pod: &Arc<Pod>,
         subject: &Subject<'_>,

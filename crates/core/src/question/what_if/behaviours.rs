@@ -8,7 +8,7 @@ use crate::what_if::WhatIfRule;
 use kq_admission::qualified;
 use kq_answer::{Finding, Subject};
 use kq_facts::cgroup_mode::CgroupVersion;
-use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::node::Node;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::is_static_pod;
@@ -26,7 +26,7 @@ struct Behaviour {
     about: &'static str,
     advice: Option<&'static str>,
     /// It concerns the node or pods of it; these are named.
-    concerns: fn(&KubeletNode) -> Concern,
+    concerns: fn(&Node) -> Concern,
 }
 
 /// The subject of a behaviour.
@@ -36,7 +36,7 @@ enum Concern {
     Pods(Vec<String>),
 }
 
-fn pods(node: &KubeletNode, is_meant: impl Fn(&Pod) -> bool) -> Concern {
+fn pods(node: &Node, is_meant: impl Fn(&Pod) -> bool) -> Concern {
     let active = node
         .pods()
         .into_iter()

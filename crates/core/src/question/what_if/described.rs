@@ -4,8 +4,8 @@ use super::state::NodeState;
 use crate::question::cgroup::plan::PlanInput;
 use kq_admission::qualified;
 use kq_answer::Failure;
-use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::node::Node;
+use kq_facts::node_config::NodeConfig;
 use kq_facts::pod_selector::Selection;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 pub struct Described<'s> {
     /// The node.
     pub state: &'s NodeState,
-    kubelet: OnceCell<KubeletNode>,
+    kubelet: OnceCell<Node>,
     cgroups: OnceCell<PlanInput>,
 }
 
@@ -41,7 +41,7 @@ impl<'s> Described<'s> {
     /// # Errors
     ///
     /// Fails on a configuration that the kubelet would not read.
-    pub fn kubelet(&self) -> Result<&KubeletNode, Failure> {
+    pub fn kubelet(&self) -> Result<&Node, Failure> {
         match self.kubelet.get() {
             Some(known) => Ok(known),
             None => {
@@ -71,7 +71,7 @@ impl<'s> Described<'s> {
     /// # Errors
     ///
     /// Fails for invalid facts.
-    pub fn node(&self) -> Result<&Node, Failure> {
+    pub fn node(&self) -> Result<&NodeConfig, Failure> {
         Ok(&self.cgroups()?.node)
     }
 }

@@ -7,7 +7,7 @@ use crate::what_if::{OpenCause, PodResult};
 use kq_answer::{Basis, Failure};
 use kq_eviction::{compare, observe};
 use kq_facts::kubelet_config::Signal;
-use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::node::Node;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Transition<'_> {
@@ -84,7 +84,7 @@ impl Transition<'_> {
 }
 
 /// Returns the signals whose hard threshold is crossed, and the missing amount.
-fn shortages(node: &KubeletNode) -> Vec<(Signal, i64)> {
+fn shortages(node: &Node) -> Vec<(Signal, i64)> {
     let (Ok(thresholds), Some(summary)) =
         (node.eviction_thresholds(), node.snapshot.stats_summary.value())
     else {

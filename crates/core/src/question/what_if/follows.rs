@@ -12,7 +12,7 @@ use kq_admission::qualified;
 use kq_answer::{Finding, Subject};
 use kq_eviction::{compare, observe};
 use kq_facts::kubelet_config::Signal;
-use kq_facts::node::Node;
+use kq_facts::node_config::NodeConfig;
 use kq_facts::node_object::NodeObject;
 use kq_image_gc::plan::{Trigger, names};
 use kq_k8s::feature_gates::Gate;
@@ -63,7 +63,7 @@ pub fn with_allocatable(before: &Described<'_>, after: &Described<'_>) -> Option
 }
 
 /// Returns the most pods that the kubelet admits.
-fn most_pods(node: &Node) -> i64 {
+fn most_pods(node: &NodeConfig) -> i64 {
     let most = i64::from(node.config.max_pods);
     let cpus = node.capacity.get(&ResourceName::Cpu).map(Quantity::value);
     match (i64::from(node.config.pods_per_core), cpus) {

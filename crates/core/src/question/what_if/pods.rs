@@ -10,7 +10,7 @@ use kq_admission::preemption::{ReadmissionResult, Readmitted};
 use kq_admission::{qualified, untolerated_taint};
 use kq_answer::{Basis, Failure, Finding, Subject};
 use kq_facts::checkpoint::pod_allocation::PodAllocations;
-use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::node::Node;
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::is_static_pod;
 use std::cell::OnceCell;
@@ -273,7 +273,7 @@ fn outcome(pod: &str, is_static: bool, result: PodResult) -> PodOutcome {
 }
 
 /// Returns the node for questions about admission.
-pub(super) fn admission_node(node: &KubeletNode) -> AdmissionNode {
+pub(super) fn admission_node(node: &Node) -> AdmissionNode {
     AdmissionNode::with_flags(node.clone(), Vec::new(), None)
 }
 

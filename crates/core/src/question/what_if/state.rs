@@ -10,9 +10,9 @@ use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::config_on_disk::{ConfigContent, ConfigOnDisk, ConfigText};
 use kq_facts::describe::ConfigSource;
 use kq_facts::kubelet_config::{Source, other_defaults};
-use kq_facts::kubelet_node::{KubeletFlags, KubeletNode, KubeletOptions};
 use kq_facts::live::config_source;
 use kq_facts::lookup::Lookup;
+use kq_facts::node::{KubeletFlags, KubeletOptions, Node};
 use kq_facts::runtime::RuntimeFacts;
 use kq_facts::snapshot::{RecordedConfig, Snapshot};
 use kq_k8s::manifest::Loaded;
@@ -199,13 +199,13 @@ impl NodeState {
     /// # Errors
     ///
     /// Fails on a configuration that the kubelet would not read.
-    pub fn kubelet_node(&self) -> Result<KubeletNode, Failure> {
+    pub fn kubelet_node(&self) -> Result<Node, Failure> {
         let options = KubeletOptions {
             config_file: self.options.config_file.clone(),
             flags: self.options.kubelet.clone(),
             ..KubeletOptions::default()
         };
-        KubeletNode::describe(self.snapshot.clone(), &options, true)
+        Node::describe(self.snapshot.clone(), &options, true)
     }
 
     /// Describes the node with its cgroups.

@@ -9,8 +9,8 @@ use kq_facts::checkpoint::device::DeviceCheckpoint;
 use kq_facts::devices::PLUGIN_FOLDER;
 use kq_facts::distribution::{Place, rows};
 use kq_facts::fact_key::FactKey;
-use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::needs::Needs;
+use kq_facts::node::Node;
 use kq_facts::node_pods::NodePods;
 use kq_facts::snapshot::Snapshot;
 use kq_io::checkpoint_file::{CheckpointFile, CheckpointFileError, identity};
@@ -55,7 +55,7 @@ impl PreparedRepair {
     pub fn prepare(
         options: RepairOptions,
         root: Option<&Path>,
-        gather: impl FnOnce(Needs) -> Result<KubeletNode, Failure>,
+        gather: impl FnOnce(Needs) -> Result<Node, Failure>,
     ) -> Result<Self, Failure> {
         check_live()?;
         let RepairOptions { request, checkpoint, backup, dry_run } = options;

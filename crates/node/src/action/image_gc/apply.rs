@@ -4,7 +4,7 @@ use super::runtime::{NodeRuntime, usage_now};
 use anyhow::anyhow;
 use kq_answer::{Failure, plan_digest};
 use kq_core::question::image_gc::{ImageGcAnswer, ImageGcOptions, image_gc_plan};
-use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::node::Node;
 use kq_image_gc::apply::{Removal, Removals, Removed, apply, removals, unsure};
 use kq_image_gc::apply_report::{ContainerResult, ImageGcApply, container_line, result_line};
 use kq_image_gc::containers::Step;
@@ -29,7 +29,7 @@ pub struct RemovalOptions {
 impl RemovalOptions {
     /// Returns the IDs of the images to keep: those that match, and those that the runtime lists more than once and
     /// not always as pinned, of which the kubelet uses the last entry.
-    fn kept(&self, node: &KubeletNode) -> Result<BTreeSet<String>, Failure> {
+    fn kept(&self, node: &Node) -> Result<BTreeSet<String>, Failure> {
         let images = node.images()?;
         let matches = |text: &String| self.keep.iter().any(|regex| regex.is_match(text));
         let of = |is_pinned: bool| -> BTreeSet<&String> {
@@ -76,7 +76,7 @@ pub struct Prepared<'a> {
     pub planned: ImageGcAnswer,
     /// The number of images of the plan that stay because of [`RemovalOptions::max`].
     pub cut: usize,
-    node: KubeletNode,
+    node: Node,
     options: &'a RemovalOptions,
     is_usage_measured: bool,
     images: Vec<Removal>,
@@ -88,7 +88,7 @@ pub struct Prepared<'a> {
 ///
 /// Fails as [`image_gc_plan`] does.
 pub fn prepare<'a>(
-    node: KubeletNode,
+    node: Node,
     question: &ImageGcOptions,
     options: &'a RemovalOptions,
 ) -> Result<Prepared<'a>, Failure> {
@@ -102,7 +102,7 @@ pub fn prepare<'a>(
 }
 
 impl Prepared<'_> {
-    pub(super) fn node(&self) -> &KubeletNode {
+    pub(super) fn node(&self) -> &Node {
         &self.node
     }
 

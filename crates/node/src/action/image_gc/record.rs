@@ -2,7 +2,7 @@
 
 use kq_answer::Failure;
 use kq_facts::image_records::{DEFAULT_PATH, ImageRecords};
-use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::node::Node;
 use kq_facts::runtime::{Image, RuntimeFacts};
 use kq_facts::timestamp::Timestamp;
 use kq_image_gc::cycle::Keys;
@@ -38,7 +38,7 @@ pub struct RecordOptions {
 /// Fails if the first refresh does.
 pub fn record_images(
     options: &RecordOptions,
-    gather: &mut dyn FnMut() -> Result<KubeletNode, Failure>,
+    gather: &mut dyn FnMut() -> Result<Node, Failure>,
     recorded: &mut dyn FnMut(&ImageRecords) -> Result<(), Failure>,
     failed: &mut dyn FnMut(&Failure),
 ) -> Result<(), Failure> {
@@ -71,7 +71,7 @@ enum RefreshError {
 }
 
 impl Recorder {
-    fn connect(node: &KubeletNode, options: &RecordOptions) -> Result<Self, Failure> {
+    fn connect(node: &Node, options: &RecordOptions) -> Result<Self, Failure> {
         let root = Path::new(&node.snapshot.host_root.path);
         let file = match &options.file {
             None => RecordFile::new(root, DEFAULT_PATH),
@@ -85,7 +85,7 @@ impl Recorder {
     }
 
     /// Reads the runtime and stores the new records.
-    fn refresh(&self, node: &KubeletNode) -> Result<ImageRecords, Failure> {
+    fn refresh(&self, node: &Node) -> Result<ImageRecords, Failure> {
         let stored = self.file.update(LOCK_TIMEOUT, |before| {
             // Under the lock: data from before it may be older than the records of another process.
             let (images, in_use) = self.read(node).map_err(RefreshError::Runtime)?;
@@ -107,7 +107,7 @@ impl Recorder {
     }
 
     /// Returns the images, without handlers where the kubelet ignores them, and the keys in use.
-    fn read(&self, node: &KubeletNode) -> Result<(Vec<Image>, Keys), String> {
+    fn read(&self, node: &Node) -> Result<(Vec<Image>, Keys), String> {
         let needs = RuntimeNeeds {
             images: true,
             containers: true,

@@ -2,7 +2,7 @@
 
 use kq_answer::Failure;
 use kq_facts::filesystems::FolderRole;
-use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::node::Node;
 use kq_facts::runtime::{ContainerState, ContainerStatus};
 use kq_image_gc::apply::{ImagePresence, ImageRuntime, Removed, UNREADABLE_AT_MOST};
 use kq_image_gc::apply_report::ContainerResult;
@@ -21,7 +21,7 @@ pub(super) struct NodeRuntime {
 
 impl NodeRuntime {
     /// Talks to the runtime that the facts are from.
-    pub(super) fn connect(node: &KubeletNode, timeout: Duration) -> Result<Self, Failure> {
+    pub(super) fn connect(node: &Node, timeout: Duration) -> Result<Self, Failure> {
         let root = Path::new(&node.snapshot.host_root.path);
         let session = CriSession::connect(&node.runtime()?.endpoint, root, timeout)
             .map_err(Failure::missing)?;
@@ -177,7 +177,7 @@ impl NodeRuntime {
 }
 
 /// Returns how full the image file system of a node is now.
-pub(super) fn usage_now(node: &KubeletNode) -> Option<Usage> {
+pub(super) fn usage_now(node: &Node) -> Option<Usage> {
     let folder = node.snapshot.folders.get(&FolderRole::Images)?;
     let mounts = node.snapshot.host.mounts().unwrap_or_default();
     let root = Path::new(&node.snapshot.host_root.path);

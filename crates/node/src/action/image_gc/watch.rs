@@ -4,7 +4,7 @@ use super::apply::{self, RemovalOptions, UNKNOWN_USAGE, USAGE_HINT, prepare};
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_core::question::image_gc::ImageGcOptions;
-use kq_facts::kubelet_node::KubeletNode;
+use kq_facts::node::Node;
 use kq_facts::timestamp::Timestamp;
 use kq_image_gc::loops::{GcLoop, Outcome, Pass};
 use kq_image_gc::plan::ImageGcPlan;
@@ -51,7 +51,7 @@ pub enum Event<'a> {
 /// Fails if the first pass lacks data, and as `observe` does.
 pub fn watch(
     options: &WatchOptions,
-    gather: &mut dyn FnMut() -> Result<KubeletNode, Failure>,
+    gather: &mut dyn FnMut() -> Result<Node, Failure>,
     observe: &mut dyn FnMut(Event<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut gc_loop = None;
@@ -71,7 +71,7 @@ fn pass(
     options: &WatchOptions,
     number: u64,
     gc_loop: &mut Option<GcLoop>,
-    gather: &mut dyn FnMut() -> Result<KubeletNode, Failure>,
+    gather: &mut dyn FnMut() -> Result<Node, Failure>,
     observe: &mut dyn FnMut(Event<'_>) -> Result<(), Failure>,
 ) -> Result<bool, Failure> {
     let prepared = gather().and_then(|node| prepare(node, &options.question, &options.removal));

@@ -8,8 +8,8 @@ use kq_core::question::probes::{
     named, pod_of_container, prepare, recorded_probes,
 };
 use kq_facts::input_name::shown;
-use kq_facts::kubelet_node::KubeletNode;
 use kq_facts::needs::Needs;
+use kq_facts::node::Node;
 use kq_facts::pod_selector::{Selection, is_file};
 use kq_facts::workloads::effective_uid;
 use kq_io::clock::moment;
@@ -36,14 +36,14 @@ pub trait FactSource {
     /// # Errors
     ///
     /// Fails as [`gather_node`](crate::gather_node) does.
-    fn gather(&self, needs: Needs) -> Result<KubeletNode, Failure>;
+    fn gather(&self, needs: Needs) -> Result<Node, Failure>;
 
     /// Describes the kubelet from its options alone, without querying the node.
     ///
     /// # Errors
     ///
-    /// Fails as [`KubeletNode::describe`] does.
-    fn describe(&self) -> Result<KubeletNode, Failure>;
+    /// Fails as [`Node::describe`] does.
+    fn describe(&self) -> Result<Node, Failure>;
 }
 
 /// The node whose pods are probed.
@@ -69,7 +69,7 @@ pub enum PodChoice<'a> {
         /// Only pods of this namespace.
         namespace: Option<&'a str>,
         /// Returns the pods with the labels; `None`: labels do not matter.
-        labelled: &'a dyn Fn(&KubeletNode) -> Result<Option<Selection>, Failure>,
+        labelled: &'a dyn Fn(&Node) -> Result<Option<Selection>, Failure>,
     },
 }
 
@@ -167,11 +167,7 @@ impl ProbeNode<'_> {
     }
 
     /// Adds the containers, sandboxes and IPs of pods.
-    fn with_ips(
-        &self,
-        node: &KubeletNode,
-        pods: Vec<(Pod, String)>,
-    ) -> Result<Vec<ProbedPod>, Failure> {
+    fn with_ips(&self, node: &Node, pods: Vec<(Pod, String)>) -> Result<Vec<ProbedPod>, Failure> {
         if self.pod_ip.is_some() && pods.len() != 1 {
             return Err(Failure::usage(anyhow!("--pod-ip needs one pod, found {}", pods.len())));
         }
@@ -185,7 +181,7 @@ impl ProbeNode<'_> {
     /// Returns the IP of a pod from its status, else from the runtime, with its source.
     fn ip(
         &self,
-        node: &KubeletNode,
+        node: &Node,
         probed: &ProbedPod,
         session: &mut Option<Result<CriSession, String>>,
     ) -> Result<(String, String), String> {
