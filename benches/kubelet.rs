@@ -6,7 +6,8 @@ use kq_cgroup::container::container_cgroups;
 use kq_cgroup::pod::pod_resource_config;
 use kq_cgroup::qos::{QosSums, qos_cgroups};
 use kq_cgroup::settings::CgroupSettings;
-use kq_facts::describe::{NodeSources, describe};
+use kq_facts::node::Node;
+use kq_facts::overrides::Overrides;
 use kq_k8s::manifest::load;
 use kq_k8s::pod::{HttpGetAction, Pod};
 use kq_probe::http::build_request;
@@ -17,12 +18,12 @@ use std::hint::black_box;
 const PODS: usize = 110;
 
 fn settings() -> CgroupSettings {
-    let mut sources = NodeSources::default();
+    let mut overrides = Overrides::default();
     for (name, amount) in [("cpu", "64"), ("memory", "256Gi"), ("pid", "4194304")] {
-        sources.capacity.insert(name.into(), amount.parse().expect("a quantity"));
+        overrides.capacity.insert(name.into(), amount.parse().expect("a quantity"));
     }
-    let node = describe(&sources).expect("a node");
-    CgroupSettings::of(&node)
+    let node = Node::of_files(overrides).expect("a node");
+    CgroupSettings::of(node.settings().expect("its settings"))
 }
 
 /// Burstable pods of two containers with requests and limits.

@@ -5,8 +5,9 @@ use kq_answer::Basis;
 use kq_cgroup::plan::{RuntimeFormula, plan};
 use kq_cgroup::report::CgroupPlan;
 use kq_cgroup::view;
-use kq_facts::describe::{NodeSources, describe};
+use kq_facts::node::Node;
 use kq_facts::node_config::NodeConfig;
+use kq_facts::overrides::Overrides;
 use kq_facts::weight_formula::WeightFormula;
 use kq_k8s::defaults::apply_api_defaults;
 use kq_k8s::manifest::{LoadedPod, load};
@@ -18,11 +19,12 @@ mod pod_list;
 const FORMULA: RuntimeFormula = RuntimeFormula::new(WeightFormula::Quadratic, false);
 
 fn node() -> NodeConfig {
-    let mut sources = NodeSources::default();
+    let mut overrides = Overrides::default();
     for (name, amount) in [("cpu", "64"), ("memory", "256Gi"), ("pid", "4194304")] {
-        sources.capacity.insert(name.into(), amount.parse().expect("a quantity"));
+        overrides.capacity.insert(name.into(), amount.parse().expect("a quantity"));
     }
-    describe(&sources).expect("a node")
+    let node = Node::of_files(overrides).expect("a node");
+    node.settings().expect("its settings").clone()
 }
 
 fn pods(count: usize, node: &NodeConfig) -> Vec<LoadedPod> {

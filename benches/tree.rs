@@ -23,7 +23,8 @@ use kq_facts::cgroup_layout::CgroupLayout;
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::cgroup_name::kubelet_roots;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
-use kq_facts::describe::{LiveSources, NodeSources, describe};
+use kq_facts::describe::{ConfigSource, LiveSources, NodeSources, describe};
+use kq_facts::overrides::Overrides;
 use kq_facts::pod_selector::Selection;
 use kq_facts::weight_formula::WeightFormula;
 use kq_facts::workloads::Workloads;
@@ -236,7 +237,10 @@ fn answers(criterion: &mut Criterion) {
             runtime_driver: Some((driver, "said".to_owned())),
             ..LiveSources::default()
         };
-        let node = describe(&NodeSources { live: Some(live), ..NodeSources::default() });
+        let (config, overrides) = (ConfigSource::default(), Overrides::default());
+        let sources =
+            NodeSources { config: &config, object: None, overrides: &overrides, live: Some(&live) };
+        let node = describe(sources);
         let node = node.expect("a node");
         let mut pods = pods_of(&made);
         assert_eq!(pods.len(), PODS);

@@ -3,10 +3,9 @@
 #![expect(clippy::disallowed_methods, reason = "the example is a file")]
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use kq_core::question::cgroup::GatheredTree;
-use kq_core::question::cgroup::NodeOptions;
 use kq_core::question::what_if::{ChangeFiles, NodeState, what_if};
 use kq_core::what_if::parse;
+use kq_facts::overrides::Overrides;
 use kq_facts::snapshot::Snapshot;
 use serde_json::{Map, Value};
 use std::hint::black_box;
@@ -87,9 +86,7 @@ fn snapshot(is_full: bool, same_second: bool) -> Snapshot {
 }
 
 fn state(is_full: bool, same_second: bool) -> NodeState {
-    let snapshot = snapshot(is_full, same_second);
-    let gathered = GatheredTree { snapshot, given: None, roots: Vec::new(), notes: Vec::new() };
-    NodeState::of(gathered, NodeOptions::default()).expect("a node")
+    NodeState::of(snapshot(is_full, same_second), Overrides::default()).expect("a node")
 }
 
 fn changes(criterion: &mut Criterion) {

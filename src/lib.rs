@@ -18,13 +18,13 @@
 //! into options and answers into output. Another program asks the same questions:
 //!
 //! ```
-//! use kq::node::{KubeletOptions, NodeSpec, gather_node};
+//! use kq::node::{Overrides, NodeSpec, gather_node};
 //! use kq::question::image_gc::{ImageGcOptions, Trigger, image_gc_needs, image_gc_plan};
 //!
 //! let snapshot = Some("examples/images/snapshot.json".to_owned());
 //! let spec = NodeSpec { snapshot, ..NodeSpec::default() };
 //! let needs = image_gc_needs(Trigger::Periodic);
-//! let node = gather_node(&spec, &KubeletOptions::default(), needs)?;
+//! let node = gather_node(&spec, &Overrides::default(), needs)?;
 //! let answer = image_gc_plan(&node, &ImageGcOptions::new(Trigger::Periodic))?;
 //! let removed = answer.plan.items.iter().filter(|image| image.verdict.is_removal());
 //! assert_eq!(removed.count(), 6);

@@ -9,11 +9,13 @@ use crate::pod::pinned_containers;
 use crate::resource_config::{ExplainedFile, Property};
 use crate::rule::Rule;
 use crate::settings::CgroupSettings;
+use kq_answer::Failure;
 use kq_answer::cgroup_fact::CgroupFact;
 use kq_answer::warning::Warning;
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_name::CgroupNameError;
 use kq_facts::checkpoint::cpu_manager::CpuState;
+use kq_facts::node::Node;
 use kq_facts::node_config::NodeConfig;
 use kq_facts::pod_selector::Selection;
 use kq_facts::weight_formula::{WeightFormula, limits_reservations};
@@ -47,7 +49,42 @@ impl RuntimeFormula {
         let limits_reservations = limits_reservations(name, version);
         Some(Self { formula, assumed: false, limits_reservations })
     }
+
+    /// Returns what the runtime of a node does. Where nothing says so, it is what the runtimes do that were released with
+    /// the kubelet: runc has the curve since 1.3.2, which was released between kubelet 1.34 and 1.35.
+    ///
+    /// # Errors
+    ///
+    /// Fails for an override that names no runtime.
+    pub fn of_node(node: &Node) -> Result<Self, Failure> {
+        if let Some(formula) = node.overrides.runtime_weight_formula {
+            return Ok(Self::new(formula, false));
+        }
+        if let Some(runtime) = &node.overrides.runtime {
+            let named = runtime.split_once('=');
+            let formula = named.and_then(|(name, version)| Self::of_runtime(name, version));
+            return formula.ok_or_else(|| {
+                Failure::usage(UnknownRuntime(runtime.clone()))
+                    .hint("for another runtime, pass --runtime-weight-formula linear or quadratic")
+            });
+        }
+        let runtime = node.snapshot.runtime.value();
+        let found = runtime.and_then(|runtime| runtime.low_level.value());
+        let found = found.and_then(|found| Self::of_runtime(&found.name, &found.version));
+        Ok(found.unwrap_or_else(|| {
+            let formula = match node.kubelet.version.is_of_runtimes_with_curve() {
+                true => WeightFormula::Quadratic,
+                false => WeightFormula::Linear,
+            };
+            Self::new(formula, true)
+        }))
+    }
 }
+
+/// A text that names no low-level runtime with its version.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("--runtime {0}: expected runc=VERSION or crun=VERSION")]
+pub struct UnknownRuntime(pub String);
 
 /// The planned cgroups of one node.
 #[derive(Clone, Debug)]

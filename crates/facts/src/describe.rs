@@ -15,6 +15,7 @@ use crate::kubelet_config::{
 };
 use crate::node_config::{NodeConfig, NodeFact, NodeFacts};
 use crate::node_object::NodeObject;
+use crate::overrides::Overrides;
 use crate::start_warnings::{effect_warnings, no_start_on_v1, start_warnings, status_warnings};
 use kq_answer::origin::Origin;
 use kq_answer::warning::Warning;
@@ -30,26 +31,16 @@ use std::sync::Arc;
 pub use crate::found_node::LiveSources;
 
 /// The sources of facts about a node.
-#[derive(Clone, Debug, Default)]
-pub struct NodeSources {
+#[derive(Clone, Copy, Debug)]
+pub struct NodeSources<'a> {
     /// The kubelet's configuration with its drop-ins and the flags that set its fields.
-    pub config: ConfigSource,
-    /// A Node object and the file that it came from.
-    pub object: Option<(String, NodeObject)>,
-    /// `--kubelet-version`
-    pub kubelet_version: Option<KubeletVersion>,
-    /// `--cgroup-version`
-    pub cgroup_version: Option<CgroupVersion>,
-    /// `--capacity`
-    pub capacity: ResourceList,
-    /// `--swap-capacity` in bytes.
-    pub swap_capacity: Option<i64>,
-    /// `--swap-controller`
-    pub swap_controller: Option<bool>,
-    /// `--page-size` in bytes.
-    pub page_size: Option<i64>,
+    pub config: &'a ConfigSource,
+    /// A Node object, and where it is from.
+    pub object: Option<(&'a str, &'a NodeObject)>,
+    /// What replaces facts.
+    pub overrides: &'a Overrides,
     /// The facts of a live node, or of a snapshot of it.
-    pub live: Option<LiveSources>,
+    pub live: Option<&'a LiveSources>,
 }
 
 /// The kubelet's configuration as one object, and the setter of each of its fields.
@@ -125,20 +116,21 @@ fn said_by(origin: Option<&Origin>) -> String {
 /// # Errors
 ///
 /// Fails where a kubelet with this configuration would not start, and on what cannot be read.
-pub fn describe(sources: &NodeSources) -> Result<NodeConfig, DescribeError> {
+pub fn describe(sources: NodeSources<'_>) -> Result<NodeConfig, DescribeError> {
     let mut facts = Facts::default();
     let mut warnings = Vec::new();
+    let overrides = sources.overrides;
     let version = kubelet_version(sources, &mut facts)?;
     warn_of_version(version, &mut warnings);
-    if sources.kubelet_version.is_none() {
-        let running = sources.live.as_ref().and_then(|live| live.kubelet_version.as_ref());
-        warn_of_versions(sources.object.as_ref(), running, &mut warnings);
+    if overrides.kubelet.version.is_none() {
+        let running = sources.live.and_then(|live| live.kubelet_version.as_ref());
+        warn_of_versions(sources.object, running, &mut warnings);
     }
-    let given = configuration(&sources.config, version, &mut warnings)?;
-    let gates = gates(&given, version, &sources.config)?;
-    let mut live = Live { sources: sources.live.as_ref(), warnings: Vec::new() };
+    let given = configuration(sources.config, version, &mut warnings)?;
+    let gates = gates(&given, version, sources.config)?;
+    let mut live = Live { sources: sources.live, warnings: Vec::new() };
     let configured =
-        sources.cgroup_version.map(|version| (version, Origin::Flag("--cgroup-version")));
+        overrides.cgroup_version.map(|version| (version, Origin::Flag("--cgroup-version")));
     let configured = configured.or_else(|| {
         let layout = live.host("the mounted cgroup hierarchies", HostFacts::cgroup_layout)?;
         Some((layout.0.version()?, layout.1))
@@ -146,12 +138,12 @@ pub fn describe(sources: &NodeSources) -> Result<NodeConfig, DescribeError> {
     let cgroup_version =
         facts.add("cgroupVersion", configured, || Some(CgroupVersion::V2), "--cgroup-version");
     let cgroup_version = cgroup_version.unwrap_or(CgroupVersion::V2);
-    check(&given, &gates, cgroup_version, &sources.config, &mut warnings)?;
+    check(&given, &gates, cgroup_version, sources.config, &mut warnings)?;
     let mut config = effective(&given, version);
     let cgroup_driver: CgroupDriver = config.cgroup_driver.parse().map_err(|error| {
         DescribeError::Driver { error, origin: sources.config.origins.get("cgroupDriver").cloned() }
     })?;
-    let (cgroup_driver, driver_origin) = live.driver(cgroup_driver, &sources.config, version);
+    let (cgroup_driver, driver_origin) = live.driver(cgroup_driver, sources.config, version);
     config.cgroup_driver = cgroup_driver.to_string();
     let capacity = capacity(sources, &mut live, &mut facts);
     let cpus = capacity
@@ -176,11 +168,11 @@ pub fn describe(sources: &NodeSources) -> Result<NodeConfig, DescribeError> {
     origins.extend(driver_origin.map(|origin| ("cgroupDriver".to_owned(), origin)));
     add_configuration(&mut facts, &config, cgroup_version, &origins);
     let flag = |name| Origin::Flag(name);
-    let object = sources.object.as_ref();
+    let object = sources.object;
     let swap_capacity =
-        sources.swap_capacity.map(|bytes| (bytes, flag("--swap-capacity"))).or_else(|| {
+        overrides.swap_capacity.map(|bytes| (bytes, flag("--swap-capacity"))).or_else(|| {
             let (file, object) = object?;
-            Some((object.status.node_info.swap.capacity?, Origin::Source(file.clone())))
+            Some((object.status.node_info.swap.capacity?, Origin::Source(file.to_owned())))
         });
     let swap_capacity = swap_capacity.or_else(|| live.host("/proc/meminfo", HostFacts::swap_bytes));
     let swap_capacity = facts.add("swapCapacity", swap_capacity, || None, "--swap-capacity");
@@ -188,18 +180,18 @@ pub fn describe(sources: &NodeSources) -> Result<NodeConfig, DescribeError> {
     if let Some((file, object)) = object {
         warnings.extend(status_warnings(file, object, &allocatable));
     }
-    let swap_controller = sources
+    let swap_controller = overrides
         .swap_controller
         .map(|on| (on, flag("--swap-controller")))
         .or_else(|| {
-            let (limits, source) = sources.live.as_ref()?.tree_swap.clone()?;
+            let (limits, source) = sources.live?.tree_swap.clone()?;
             Some((limits, Origin::Source(source)))
         })
         .or_else(|| live.host("the cgroup hierarchies", HostFacts::swap_controller));
     let swap_controller =
         facts.add("swapController", swap_controller, || Some(true), "--swap-controller");
-    let page_size = sources.page_size.map(|bytes| (bytes, flag("--page-size")));
-    let of_host = sources.live.as_ref().and_then(|live| live.host.page_size);
+    let page_size = overrides.page_size.map(|bytes| (bytes, flag("--page-size")));
+    let of_host = sources.live.and_then(|live| live.host.page_size);
     let page_size =
         page_size.or_else(|| of_host.map(|bytes| (bytes, Origin::Source("the host".to_owned()))));
     let page_size = facts.add("pageSize", page_size, || Some(4096), "--page-size");
@@ -248,11 +240,11 @@ impl Facts {
 }
 
 fn kubelet_version(
-    sources: &NodeSources,
+    sources: NodeSources<'_>,
     facts: &mut Facts,
 ) -> Result<KubeletVersion, DescribeError> {
-    let live = sources.live.as_ref().and_then(|live| live.kubelet_version.as_ref());
-    let given = given_version(sources.kubelet_version, sources.object.as_ref(), live)?;
+    let live = sources.live.and_then(|live| live.kubelet_version.as_ref());
+    let given = given_version(sources.overrides.kubelet.version, sources.object, live)?;
     let version = given.as_ref().map_or(KubeletVersion::NEWEST, |(version, _)| *version);
     let shown = given.map(|(version, origin)| (version.to_string(), origin));
     facts.add(
@@ -295,20 +287,20 @@ fn check(
 }
 
 /// Returns the capacity: flags over the Node object, resource by resource.
-fn capacity(sources: &NodeSources, live: &mut Live<'_>, facts: &mut Facts) -> ResourceList {
+fn capacity(sources: NodeSources<'_>, live: &mut Live<'_>, facts: &mut Facts) -> ResourceList {
     let mut capacity = ResourceList::default();
     let mut origins = BTreeMap::new();
     for (name, amount, source) in live.capacity() {
         capacity.insert(name.clone(), amount);
         origins.insert(name, source);
     }
-    if let Some((file, object)) = &sources.object {
+    if let Some((file, object)) = sources.object {
         for (name, amount) in object.status.capacity.iter().filter(|(name, _)| is_machine(name)) {
             capacity.insert(name.clone(), amount.clone());
-            origins.insert(name.clone(), Origin::Source(file.clone()));
+            origins.insert(name.clone(), Origin::Source(file.to_owned()));
         }
     }
-    for (name, amount) in sources.capacity.iter() {
+    for (name, amount) in sources.overrides.capacity.iter() {
         capacity.insert(name.clone(), amount.clone());
         origins.insert(name.clone(), Origin::Flag("--capacity"));
     }
@@ -327,8 +319,8 @@ fn capacity(sources: &NodeSources, live: &mut Live<'_>, facts: &mut Facts) -> Re
     let given = origin.map(|(_, origin)| (json!(hugepages), origin.clone()));
     let given = given.or_else(|| {
         // A Node object that names none has none, and so has a machine.
-        if let Some((file, _)) = &sources.object {
-            return Some((json!({}), Origin::Source(file.clone())));
+        if let Some((file, _)) = sources.object {
+            return Some((json!({}), Origin::Source(file.to_owned())));
         }
         live.host(HUGEPAGES, HostFacts::hugepages).map(|(_, origin)| (json!({}), origin))
     });
@@ -395,7 +387,7 @@ mod tests {
     use super::*;
     use crate::settings::assign;
 
-    fn object() -> Option<(String, NodeObject)> {
+    fn object() -> (String, NodeObject) {
         let node = json!({
             "kind": "Node",
             "metadata": { "name": "n1" },
@@ -404,7 +396,7 @@ mod tests {
                 "nodeInfo": { "kubeletVersion": "v1.34.1" },
             },
         });
-        Some(("n1.json".to_owned(), serde_json::from_value(node).expect("a node")))
+        ("n1.json".to_owned(), serde_json::from_value(node).expect("a node"))
     }
 
     fn origin_of(node: &NodeConfig, name: &str) -> String {
@@ -412,18 +404,28 @@ mod tests {
         format!("{} from {}", fact.text(), fact.origin)
     }
 
+    fn described(
+        config: &ConfigSource,
+        object: Option<&(String, NodeObject)>,
+        overrides: &Overrides,
+    ) -> Result<NodeConfig, DescribeError> {
+        let object = object.map(|(file, object)| (file.as_str(), object));
+        describe(NodeSources { config, object, overrides, live: None })
+    }
+
     #[test]
     fn flags_win_over_files_and_files_over_defaults() {
-        let mut sources = NodeSources { object: object(), ..NodeSources::default() };
-        sources.config.value = json!({ "podPidsLimit": 7, "cgroupDriver": "systemd" }).into();
+        let value = json!({ "podPidsLimit": 7, "cgroupDriver": "systemd" }).into();
+        let mut config = ConfigSource { value, ..ConfigSource::default() };
         for field in ["podPidsLimit", "cgroupDriver"] {
             let file = Origin::Source("kubelet.yaml".to_owned());
-            sources.config.origins.insert(field.to_owned(), file);
+            config.origins.insert(field.to_owned(), file);
         }
         let flag = Origin::Flag("--cgroup-driver");
-        assign(&mut sources.config, "cgroupDriver", "cgroupfs", flag).expect("text");
-        sources.capacity.insert(ResourceName::Cpu, "3".parse().expect("a quantity"));
-        let node = describe(&sources).expect("a node");
+        assign(&mut config, "cgroupDriver", "cgroupfs", flag).expect("text");
+        let mut overrides = Overrides::default();
+        overrides.capacity.insert(ResourceName::Cpu, "3".parse().expect("a quantity"));
+        let node = described(&config, Some(&object()), &overrides).expect("a node");
         for (name, expected) in [
             ("cgroupDriver", "cgroupfs from --cgroup-driver"),
             ("podPidsLimit", "7 from kubelet.yaml"),
@@ -442,8 +444,8 @@ mod tests {
 
     #[test]
     fn what_is_given_or_unknown_is_no_assumption() {
-        let node = describe(&NodeSources { object: object(), ..NodeSources::default() });
-        let node = node.expect("a node");
+        let (config, overrides) = (ConfigSource::default(), Overrides::default());
+        let node = described(&config, Some(&object()), &overrides).expect("a node");
         let assumed: Vec<&str> = node.facts.assumptions().map(|fact| fact.name).collect();
         assert!(assumed.contains(&"cgroupVersion") && assumed.contains(&"cgroupDriver"));
         for given in ["kubeletVersion", "capacity.cpu", "capacity.pid", "swapCapacity"] {
@@ -460,9 +462,10 @@ mod tests {
             ("list", "kubeReserved", "{gpu: '1'}", "cannot reserve"),
             ("unknown", "podPidLimit", "1", "unknown field podPidLimit"),
         ] {
-            let mut sources = NodeSources::default();
-            assign(&mut sources.config, field, text, Origin::Flag("--set")).expect("YAML");
-            let error = with_causes(&describe(&sources).expect_err(name));
+            let mut config = ConfigSource::default();
+            assign(&mut config, field, text, Origin::Flag("--set")).expect("YAML");
+            let refused = described(&config, None, &Overrides::default()).expect_err(name);
+            let error = with_causes(&refused);
             assert!(error.contains(expected), "{name}: {error}");
         }
     }

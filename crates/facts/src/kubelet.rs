@@ -29,6 +29,8 @@ pub struct Kubelet {
     pub config: EffectiveConfiguration,
     /// The setter of a field.
     pub origins: BTreeMap<String, Origin>,
+    /// Why its version or its configuration could not be read, so that it is described with the defaults.
+    pub problem: Option<DescribeError>,
     /// Why it would not start with this configuration, in the kubelet's words.
     pub errors: Vec<ValidationError>,
     /// Warnings.
@@ -43,7 +45,7 @@ pub struct KubeletSources<'a> {
     /// `--kubelet-version`
     pub version: Option<KubeletVersion>,
     /// A Node object, and where it is from.
-    pub object: Option<&'a (String, NodeObject)>,
+    pub object: Option<(&'a str, &'a NodeObject)>,
     /// The version of the running kubelet, and its source.
     pub program: Option<&'a (String, String)>,
 }
@@ -73,39 +75,47 @@ impl Kubelet {
     }
 }
 
-/// Describes a kubelet. A configuration with which it would not start is described as well.
-///
-/// # Errors
-///
-/// Fails on what cannot be read.
-pub fn describe_kubelet(sources: KubeletSources<'_>) -> Result<Kubelet, DescribeError> {
-    let mut warnings = Vec::new();
-    let given = given_version(sources.version, sources.object, sources.program)?;
+/// Describes a kubelet. A configuration with which it would not start is described as well; where its sources cannot be
+/// read, the kubelet has the defaults, and the reason.
+pub fn describe_kubelet(sources: KubeletSources<'_>) -> Kubelet {
+    let (given, problem) = match given_version(sources.version, sources.object, sources.program) {
+        Ok(given) => (given, None),
+        Err(error) => (None, Some(error)),
+    };
     let (version, version_origin) = given.unwrap_or((KubeletVersion::NEWEST, Origin::Assumed));
+    let mut warnings = Vec::new();
     warn_of_version(version, &mut warnings);
     if sources.version.is_none() {
         warn_of_versions(sources.object, sources.program, &mut warnings);
     }
-    let given = configuration(sources.config, version, &mut warnings)?;
-    let gates = gates(&given, version, sources.config)?;
+    let read = configuration(sources.config, version, &mut warnings)
+        .and_then(|given| Ok((gates(&given, version, sources.config)?, given)));
+    let ((gates, given), problem) = match (read, problem) {
+        (Ok(read), problem) => (read, problem),
+        (Err(error), problem) => {
+            let defaults = (FeatureGates::for_version(version), KubeletConfiguration::default());
+            (defaults, Some(problem.unwrap_or(error)))
+        }
+    };
     // Rejecting cgroup v1 matters only for questions about cgroups.
     let errors = validate(&given, &gates, CgroupMode::V2);
-    Ok(Kubelet {
+    Kubelet {
         version,
         version_origin,
         rules: KubeletRules { gates },
         config: effective(&given, version),
         given,
         origins: sources.config.origins.clone(),
+        problem,
         errors,
         warnings,
-    })
+    }
 }
 
 /// Returns the version and its source: a flag, the Node object, the running kubelet.
 pub(super) fn given_version(
     flag: Option<KubeletVersion>,
-    object: Option<&(String, NodeObject)>,
+    object: Option<(&str, &NodeObject)>,
     program: Option<&(String, String)>,
 ) -> Result<Option<(KubeletVersion, Origin)>, DescribeError> {
     if let Some(version) = flag {
@@ -114,8 +124,8 @@ pub(super) fn given_version(
     if let Some((file, object)) = object {
         let text = &object.status.node_info.kubelet_version;
         if !text.is_empty() {
-            let refuse = |error| DescribeError::NodeVersion { file: file.clone(), error };
-            return Ok(Some((text.parse().map_err(refuse)?, Origin::Source(file.clone()))));
+            let refuse = |error| DescribeError::NodeVersion { file: file.to_owned(), error };
+            return Ok(Some((text.parse().map_err(refuse)?, Origin::Source(file.to_owned()))));
         }
     }
     let from_program = program
@@ -136,7 +146,7 @@ pub(super) fn warn_of_version(version: KubeletVersion, warnings: &mut Vec<Warnin
 
 /// Warns where the Node object and the running kubelet have different versions, as during an upgrade.
 pub(super) fn warn_of_versions(
-    object: Option<&(String, NodeObject)>,
+    object: Option<(&str, &NodeObject)>,
     program: Option<&(String, String)>,
     warnings: &mut Vec<Warning>,
 ) {

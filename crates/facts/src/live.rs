@@ -8,7 +8,7 @@ use crate::devices::DeviceFacts;
 use crate::lookup::{Lookup, Sourced};
 use crate::runtime::RuntimeFacts;
 use crate::snapshot::{PodSource, RecordedPods, Snapshot};
-use crate::workloads::{Workloads, effective_uid};
+use crate::workloads::effective_uid;
 use kq_answer::Failure;
 use kq_answer::missing::{Missing, MissingFact};
 use kq_answer::origin::Origin;
@@ -204,20 +204,6 @@ pub fn incomplete(
         "the specifications of {}/{}{others} are not known: {why}",
         first.namespace, first.name
     ))
-}
-
-/// Sets the UID of a pod without one to that of the pod of its name on the node.
-pub fn adopt_uid(pod: &mut Pod, workloads: &Workloads) {
-    if !effective_uid(pod).is_empty() {
-        return;
-    }
-    let metadata = &pod.metadata;
-    let same = workloads
-        .pods()
-        .filter(|(_, name)| name.namespace == metadata.namespace && name.name == metadata.name);
-    if let Some((uid, _)) = same.max_by_key(|(_, name)| name.alive) {
-        pod.metadata.uid = uid.to_owned();
-    }
 }
 
 /// Returns the cgroup tree of a node.

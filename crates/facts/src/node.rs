@@ -1,125 +1,48 @@
-//! The kubelet of a gathered node: its configuration, its rules, its start, and the names of its pods.
+//! A node as its kubelet has it: gathered facts, with what an operator says over them.
 
-use crate::describe::{ConfigSource, DescribeError};
+use crate::cgroup_mode::CgroupDriver;
+use crate::cgroup_tree::{CgroupPath, CgroupTree};
+use crate::describe::{ConfigSource, DescribeError, NodeSources, describe};
 use crate::input_name::shown;
 use crate::kubelet::{Kubelet, KubeletSources, KubeletStart, describe_kubelet};
 use crate::kubelet_config::{
-    A_MAP, ConfigError, EvictionThreshold, RefusedEntry, eviction_thresholds,
+    A_MAP, ConfigError, EvictionThreshold, RefusedEntry, Source, eviction_thresholds,
 };
-use crate::live::{adopt_uid, config_source, incomplete, missing_config, unknown_facts};
-use crate::redaction::forget_secrets;
+use crate::kubelet_pods::{AllocatedPods, KubeletPods};
+use crate::kubelet_process::KubeletProcess;
+use crate::live::{
+    cgroup_tree, config_source, incomplete, live_sources, missing_config, unknown_facts,
+};
+use crate::lookup::Lookup;
+use crate::node_config::NodeConfig;
+use crate::node_object::NodeObject;
+use crate::overrides::{FiledNode, GivenConfig, KubeletStartOption, Overrides};
 use crate::runtime::{Container, Image, RuntimeFacts};
-use crate::settings::{assign, assign_gates};
-use crate::snapshot::{RecordedConfig, Snapshot};
+use crate::snapshot::Snapshot;
 use crate::timestamp::Timestamp;
 use crate::workloads::Workloads;
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use kq_answer::origin::Origin;
 use kq_answer::warning::{Warning, WarningCode};
 use kq_answer::{Failure, Missing};
 use kq_k8s::duration::GoDuration;
-use kq_k8s::feature_gates::parse_flag;
-use kq_k8s::pod::Pod;
-use kq_k8s::version::KubeletVersion;
+use kq_k8s::manifest::LoadedPod;
 use serde_json::Value;
-use std::sync::Arc;
+use std::sync::OnceLock;
 
-/// Options that override the facts about the kubelet.
-#[derive(Clone, Debug, Default)]
-pub struct KubeletOptions {
-    /// Its configuration, from files.
-    pub config: Option<GivenConfig>,
-    /// The file of it, for messages.
-    pub config_file: Option<String>,
-    /// Single facts.
-    pub flags: KubeletFlags,
-    /// When it started; `None`: as its process says.
-    pub start: Option<KubeletStartOption>,
-}
-
-/// Single facts about the kubelet. They win over its configuration.
-#[derive(Clone, Debug, Default)]
-pub struct KubeletFlags {
-    /// Its version.
-    pub version: Option<KubeletVersion>,
-    /// Feature gates: `A=true,B=false`.
-    pub feature_gates: Option<String>,
-    /// Fields of the configuration: `FIELD=VALUE`.
-    pub set: Vec<String>,
-}
-
-/// The kubelet's configuration from files that were named.
-#[derive(Clone, Debug, Default)]
-pub struct GivenConfig {
-    /// The configuration.
-    pub config: ConfigSource,
-    /// Irregularities in it.
-    pub notes: Vec<String>,
-}
-
-impl GivenConfig {
-    /// Returns the irregularities as warnings.
-    pub fn warnings(&self) -> impl Iterator<Item = Warning> {
-        WarningCode::KubeletConfig.each(&self.notes)
-    }
-
-    /// Returns the configuration as a snapshot has it, without secrets.
-    pub fn to_recorded(&self) -> RecordedConfig {
-        let mut value = self.config.value.clone();
-        forget_secrets(Arc::make_mut(&mut value));
-        let origins = self.config.origins.iter();
-        RecordedConfig {
-            value,
-            read_as: self.config.source,
-            origins: origins.map(|(field, origin)| (field.clone(), origin.to_string())).collect(),
-            notes: self.notes.clone(),
-        }
-    }
-}
-
-/// The most warnings of a recorded configuration that answers repeat. A configuration has some 300 fields.
-const MOST_NOTES: usize = 1_000;
-
-/// Returns the configuration from the options, else the recorded one, and notes irregularities.
-pub fn config_of(
-    given: Option<GivenConfig>,
-    snapshot: &Snapshot,
-    notes: &mut Vec<Warning>,
-) -> ConfigSource {
-    if let Some(given) = given {
-        notes.extend(given.warnings());
-        return given.config;
-    }
-    let recorded = snapshot.kubelet_config.value().map_or(&[][..], |recorded| &recorded.notes);
-    let (told, others) = recorded.split_at(recorded.len().min(MOST_NOTES));
-    notes.extend(WarningCode::KubeletConfig.each(told));
-    if !others.is_empty() {
-        let text = format!("{} more warnings about the configuration", others.len());
-        notes.push(Warning::new(WarningCode::KubeletConfig, text));
-    }
-    config_source(snapshot)
-}
-
-/// A time, or how long ago.
-#[derive(Clone, Copy, Debug)]
-pub enum KubeletStartOption {
-    /// A time.
-    At(Timestamp),
-    /// How long ago.
-    Ago(GoDuration),
-}
-
-/// The default of `runtimeRequestTimeout`
-/// (`SetDefaults_KubeletConfiguration`).
-const TWO_MINUTES: GoDuration = GoDuration(120 * GoDuration::SECOND.0);
-
-/// The facts of a node and its kubelet.
+/// A node and its kubelet. It is made once of facts and overrides; a change makes another one.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// As it was gathered.
+    /// The facts, with the overrides that have a place there, and with the pods as the kubelet has them.
     pub snapshot: Snapshot,
+    /// The other overrides.
+    pub overrides: Overrides,
     /// It is this machine, or the one that this is a container of.
     pub runs_here: bool,
+    /// The kubelet's configuration, without the flags for single fields.
+    pub config: ConfigSource,
+    /// The configuration with these flags.
+    set: ConfigSource,
     /// The kubelet.
     pub kubelet: Kubelet,
     /// The moment of everything.
@@ -132,112 +55,176 @@ pub struct Node {
     pub workloads: Workloads,
     /// The configuration of the kubelet is known; otherwise it is the default.
     pub knows_config: bool,
+    /// Where the cgroup of all pods may be.
+    pub roots: Vec<(CgroupDriver, CgroupPath)>,
+    /// Pods of files, where the pods of the node are unknown.
+    pub(crate) added: Vec<LoadedPod>,
+    /// What the kubelet allocated to the pods.
+    pub(crate) allocated: AllocatedPods,
     /// Unknown facts and irregularities.
     pub notes: Vec<Warning>,
-}
-
-impl KubeletFlags {
-    /// Applies the flags to the configuration.
-    pub fn set_fields(&self, config: &mut ConfigSource) -> Result<(), Failure> {
-        for assignment in &self.set {
-            let named = assignment.split_once('=').filter(|(field, _)| !field.is_empty());
-            let (field, value) = named.ok_or_else(|| {
-                Failure::usage(anyhow!("--set {assignment}: expected FIELD=VALUE"))
-            })?;
-            assign(config, field, value, Origin::Flag("--set"))
-                .with_context(|| format!("--set {assignment}: the value is not YAML"))
-                .map_err(Failure::usage)?;
-        }
-        if let Some(text) = &self.feature_gates {
-            let gates = parse_flag(text)
-                .with_context(|| format!("--feature-gates {text}"))
-                .map_err(Failure::usage)?;
-            assign_gates(config, gates, &Origin::Flag("--feature-gates"));
-        }
-        Ok(())
-    }
-}
-
-impl KubeletOptions {
-    /// Returns true if the options set anything besides the start of the kubelet.
-    pub fn is_any_given(&self) -> bool {
-        let KubeletFlags { version, feature_gates, set } = &self.flags;
-        self.config.is_some() || version.is_some() || feature_gates.is_some() || !set.is_empty()
-    }
-
-    /// Returns the start time of the kubelet, and its source.
-    fn start(&self, snapshot: &Snapshot, now: Timestamp) -> Result<Option<KubeletStart>, Failure> {
-        let said = self.start.map(|start| KubeletStart {
-            at: match start {
-                KubeletStartOption::At(at) => at,
-                KubeletStartOption::Ago(length) => now.plus(-length.0),
-            },
-            source: "--kubelet-start".to_owned(),
-        });
-        if let Some(start) = said.as_ref().filter(|start| start.at > now) {
-            let refuse = anyhow!("--kubelet-start {}: later than now, {now}", start.at);
-            return Err(Failure::usage(refuse));
-        }
-        let of_process = || {
-            let found = snapshot.kubelet.found.as_ref()?;
-            let at = Timestamp::from_seconds(found.value.started_at?);
-            // A machine whose clock was set back has processes from the future.
-            (at <= now).then(|| KubeletStart { at, source: found.source.clone() })
-        };
-        Ok(said.or_else(of_process))
-    }
+    /// Those of the facts alone, without the kubelet's.
+    fact_notes: Vec<Warning>,
+    /// Irregularities in the lists of pods.
+    pub pod_notes: Vec<Warning>,
+    /// Pods that were listed more than once.
+    twice: Vec<Warning>,
+    /// Pods that could not be read, with the reasons.
+    pub left_out: Vec<String>,
+    /// There is a machine, or a snapshot of one.
+    is_live: bool,
+    /// What the container manager works with, once it was asked for.
+    settings: OnceLock<Result<NodeConfig, DescribeError>>,
 }
 
 impl Node {
-    /// Describes the kubelet from gathered facts. A configuration that the answer does not depend on is not missing.
+    /// Makes a node of its facts and of what an operator says over them.
     ///
     /// # Errors
     ///
-    /// Fails on a configuration that the kubelet would not read, and on a time that is not one.
-    pub fn describe(
-        mut snapshot: Snapshot,
-        options: &KubeletOptions,
-        needs_config: bool,
-    ) -> Result<Self, Failure> {
-        let given = options.config.clone();
-        let knows_config = given.is_some() || snapshot.kubelet_config.found.is_some();
-        let mut notes = unknown_facts(&snapshot, given.is_some() || !needs_config);
-        let mut config = config_of(given, &snapshot, &mut notes);
-        options.flags.set_fields(&mut config)?;
-        let patience = config.value.get("runtimeRequestTimeout").and_then(Value::as_str);
-        let patience = patience.and_then(|text| text.parse::<GoDuration>().ok());
-        let object = snapshot.node.found.clone().map(|found| (found.source, found.value));
-        let program = snapshot.kubelet_version.found.clone();
-        let program = program.map(|found| (found.value, found.source));
-        let kubelet = describe_kubelet(KubeletSources {
-            config: &config,
-            version: options.flags.version,
-            object: object.as_ref(),
-            program: program.as_ref(),
-        })
-        .map_err(|error| of_description(options.config_file.as_deref(), error))?;
-        notes.extend(kubelet.warnings.iter().cloned());
+    /// Fails on a time that is not one, and on overrides that nothing accepts. A configuration that the kubelet would not
+    /// read is a problem of the kubelet ([`Node::checked`]).
+    pub fn of(snapshot: Snapshot, overrides: Overrides) -> Result<Self, Failure> {
         let now: Timestamp = snapshot.taken_at.parse().map_err(|error| {
             Failure::usage(error).hint("takenAt of the snapshot is the time of all its facts")
         })?;
-        let pods = snapshot.pods.value().into_iter().flat_map(|recorded| &recorded.pods);
-        let workloads = Workloads::of(pods.map(|loaded| &loaded.pod), snapshot.runtime.value());
-        // A manifest of the kubelet's folder has no UID; the runtime's containers with its name have one.
-        for loaded in snapshot.pods.found.iter_mut().flat_map(|found| &mut found.value.pods) {
-            adopt_uid(&mut loaded.pod, &workloads);
+        Self::at(now, snapshot, overrides, true)
+    }
+
+    /// Makes a node of what an operator says alone.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Node::of`] does.
+    pub fn of_files(overrides: Overrides) -> Result<Self, Failure> {
+        Self::at(Timestamp::default(), Snapshot::default(), overrides, false)
+    }
+
+    fn at(
+        now: Timestamp,
+        mut snapshot: Snapshot,
+        mut overrides: Overrides,
+        is_live: bool,
+    ) -> Result<Self, Failure> {
+        let roots = overrides.roots(&snapshot);
+        let given = overrides.config.take();
+        let is_given = given.is_some();
+        let knows_config = is_given || snapshot.kubelet_config.found.is_some();
+        let mut fact_notes = unknown_facts(&snapshot, is_given || overrides.ignores_config);
+        let config = config_of(given, &snapshot, &mut fact_notes);
+        if let Some(FiledNode { file, object, notes }) = &overrides.node_file {
+            fact_notes.extend(notes.iter().cloned());
+            snapshot.node = Lookup::found(file.clone(), object.clone());
         }
-        let kubelet_start = options.start(&snapshot, now)?;
-        Ok(Node {
-            kubelet_start,
+        let mut set = config.clone();
+        overrides.set_fields(&mut set)?;
+        let patience = set.value.get("runtimeRequestTimeout").and_then(Value::as_str);
+        let patience = patience.and_then(|text| text.parse::<GoDuration>().ok());
+        let program = snapshot.kubelet_version.found.clone();
+        let program = program.map(|found| (found.value, found.source));
+        let kubelet = describe_kubelet(KubeletSources {
+            config: &set,
+            version: overrides.kubelet.version,
+            object: object_of(&snapshot),
+            program: program.as_ref(),
+        });
+        let kubelet_start = start_of(overrides.kubelet_start, &snapshot, now)?;
+        let given = std::mem::take(&mut overrides.pods);
+        let pods = KubeletPods::of(&mut snapshot, given, &kubelet.rules);
+        let notes = fact_notes.iter().chain(&kubelet.warnings).chain(&pods.twice);
+        let notes = notes.cloned().collect();
+        Ok(Self {
             snapshot,
+            overrides,
             runs_here: false,
+            config,
+            set,
             kubelet,
             now,
+            kubelet_start,
             runtime_request_timeout: patience.filter(|it| it.0 > 0).unwrap_or(TWO_MINUTES),
-            workloads,
+            workloads: pods.workloads,
+            roots,
             knows_config,
+            added: pods.added,
+            allocated: pods.allocated,
             notes,
+            fact_notes,
+            pod_notes: pods.notes,
+            twice: pods.twice,
+            left_out: pods.left_out,
+            is_live,
+            settings: OnceLock::new(),
         })
+    }
+
+    /// Refuses a kubelet that could not be described from its own sources.
+    ///
+    /// # Errors
+    ///
+    /// Fails on a configuration that the kubelet would not read, and on a Node object without a readable version.
+    pub fn checked(self) -> Result<Self, Failure> {
+        match &self.kubelet.problem {
+            Some(error) => {
+                Err(of_description(self.overrides.config_file.as_deref(), error.clone()))
+            }
+            None => Ok(self),
+        }
+    }
+
+    /// Returns what the container manager works with.
+    ///
+    /// # Errors
+    ///
+    /// Fails where a kubelet with this configuration would not start.
+    pub fn settings(&self) -> Result<&NodeConfig, Failure> {
+        self.described()
+            .as_ref()
+            .map_err(|error| of_description(self.overrides.config_file.as_deref(), error.clone()))
+    }
+
+    /// The same, with the error itself.
+    pub fn described(&self) -> &Result<NodeConfig, DescribeError> {
+        self.settings.get_or_init(|| {
+            let live = self.is_live.then(|| live_sources(&self.snapshot, &self.roots));
+            describe(NodeSources {
+                config: &self.set,
+                object: object_of(&self.snapshot),
+                overrides: &self.overrides,
+                live: live.as_ref(),
+            })
+        })
+    }
+
+    /// Returns the cgroup tree.
+    ///
+    /// # Errors
+    ///
+    /// Fails when it could not be read: then there is no answer.
+    pub fn tree(&self) -> Result<&CgroupTree, Failure> {
+        cgroup_tree(&self.snapshot)
+    }
+
+    /// The configuration is that of the files and flags of the kubelet's process.
+    pub fn is_config_of_process(&self) -> bool {
+        let recorded = self.snapshot.kubelet_config.value();
+        recorded.is_some_and(|recorded| recorded.read_as != Some(Source::Configz))
+    }
+
+    /// Returns true if the kubelet's whole configuration is known. A kubelet inside another program can have settings that
+    /// nothing shows.
+    pub fn has_configuration(&self) -> bool {
+        let hides = self.snapshot.kubelet.value().is_some_and(KubeletProcess::hides_flags);
+        !self.config.value.is_null() && !(self.is_config_of_process() && hides)
+    }
+
+    /// Returns the unknown facts and irregularities of everything that a plan rests on, without those of
+    /// [`Node::settings`].
+    pub fn notes_of_plan(&self) -> Vec<Warning> {
+        let left_out = self.left_out.iter().map(|problem| format!("left out: {problem}"));
+        let left_out = WarningCode::PodLeftOut.each(left_out);
+        let known = self.fact_notes.iter().chain(&self.pod_notes).chain(&self.twice);
+        known.cloned().chain(left_out).collect()
     }
 
     /// Returns irregularities other than unknown facts, for answers that report those themselves.
@@ -351,12 +338,65 @@ impl Node {
         })?;
         Ok(listed)
     }
+}
 
-    /// Returns the pods.
-    pub fn pods(&self) -> Vec<&Pod> {
-        let recorded = self.snapshot.pods.value().into_iter();
-        recorded.flat_map(|recorded| &recorded.pods).map(|loaded| &loaded.pod).collect()
+/// The most warnings of a recorded configuration that answers repeat. A configuration has some 300 fields.
+const MOST_NOTES: usize = 1_000;
+
+/// Returns the configuration from the options, else the recorded one, and notes irregularities.
+fn config_of(
+    given: Option<GivenConfig>,
+    snapshot: &Snapshot,
+    notes: &mut Vec<Warning>,
+) -> ConfigSource {
+    if let Some(given) = given {
+        notes.extend(given.warnings());
+        return given.config;
     }
+    let recorded = snapshot.kubelet_config.value().map_or(&[][..], |recorded| &recorded.notes);
+    let (told, others) = recorded.split_at(recorded.len().min(MOST_NOTES));
+    notes.extend(WarningCode::KubeletConfig.each(told));
+    if !others.is_empty() {
+        let text = format!("{} more warnings about the configuration", others.len());
+        notes.push(Warning::new(WarningCode::KubeletConfig, text));
+    }
+    config_source(snapshot)
+}
+
+/// The default of `runtimeRequestTimeout`
+/// (`SetDefaults_KubeletConfiguration`).
+const TWO_MINUTES: GoDuration = GoDuration(120 * GoDuration::SECOND.0);
+
+/// Returns the Node object, and where it is from.
+fn object_of(snapshot: &Snapshot) -> Option<(&str, &NodeObject)> {
+    let found = snapshot.node.found.as_ref()?;
+    Some((found.source.as_str(), &found.value))
+}
+
+/// Returns the start time of the kubelet, and its source.
+fn start_of(
+    said: Option<KubeletStartOption>,
+    snapshot: &Snapshot,
+    now: Timestamp,
+) -> Result<Option<KubeletStart>, Failure> {
+    let said = said.map(|start| KubeletStart {
+        at: match start {
+            KubeletStartOption::At(at) => at,
+            KubeletStartOption::Ago(length) => now.plus(-length.0),
+        },
+        source: "--kubelet-start".to_owned(),
+    });
+    if let Some(start) = said.as_ref().filter(|start| start.at > now) {
+        let refuse = anyhow!("--kubelet-start {}: later than now, {now}", start.at);
+        return Err(Failure::usage(refuse));
+    }
+    let of_process = || {
+        let found = snapshot.kubelet.found.as_ref()?;
+        let at = Timestamp::from_seconds(found.value.started_at?);
+        // A machine whose clock was set back has processes from the future.
+        (at <= now).then(|| KubeletStart { at, source: found.source.clone() })
+    };
+    Ok(said.or_else(of_process))
 }
 
 /// Adds the file and a hint to an error.

@@ -70,6 +70,17 @@ pub enum Allocation {
     Unknown,
 }
 
+/// Returns true if the kubelet may have allocated something else to a pod than its spec asks for.
+pub fn may_be_allocated(pod: &Pod, recorded: &RecordedResources) -> bool {
+    recorded.knows(pod) || is_allocation_reported(pod) || waits_for_resize(pod)
+}
+
+fn is_allocation_reported(pod: &Pod) -> bool {
+    let statuses = pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
+    pod.status.allocated_resources.is_some()
+        || statuses.into_iter().any(|it| it.allocated_resources.is_some())
+}
+
 /// Puts into a pod what the kubelet allocated to it, as the kubelet itself does before it counts
 /// (`getAllocatedPods`, 1.33 and later): from its file, else from the status.
 pub fn put_allocated(

@@ -130,6 +130,20 @@ impl Workloads {
     }
 }
 
+/// Sets the UID of a pod without one to that of the pod of its name on the node.
+pub fn adopt_uid(pod: &mut Pod, workloads: &Workloads) {
+    if !effective_uid(pod).is_empty() {
+        return;
+    }
+    let metadata = &pod.metadata;
+    let same = workloads
+        .pods()
+        .filter(|(_, name)| name.namespace == metadata.namespace && name.name == metadata.name);
+    if let Some((uid, _)) = same.max_by_key(|(_, name)| name.alive) {
+        pod.metadata.uid = uid.to_owned();
+    }
+}
+
 /// Puts into a pod's status the containers that the runtime has for it: the newest of each name, a
 /// running one first. The runtime's data is newer than any list of pods.
 pub fn add_container_ids(pod: &mut Pod, runtime: &RuntimeFacts) {

@@ -16,8 +16,9 @@ use kq_facts::input_name::shown;
 use kq_facts::kubelet_process::KubeletProcess;
 use kq_facts::lookup::{FailedSource, Lookup, Sourced};
 use kq_facts::needs::Needs;
-use kq_facts::node::{KubeletOptions, Node};
+use kq_facts::node::Node;
 use kq_facts::node_object::NodeObject;
+use kq_facts::overrides::Overrides;
 use kq_facts::snapshot::{API_VERSION, HostRoot, KIND, Snapshot};
 use kq_io::cgroup_tree::{TreeNeeds, read_tree};
 use kq_io::clock::after_now;
@@ -347,30 +348,29 @@ fn gather_tree(
 ///
 /// # Errors
 ///
-/// Fails as [`gather`] and [`Node::describe`] do.
-pub fn gather_node(
-    spec: &NodeSpec,
-    options: &KubeletOptions,
-    needs: Needs,
-) -> Result<Node, Failure> {
-    gather_node_with(spec, options, needs, |_| {})
+/// Fails as [`gather`] and [`Node::of`] do.
+pub fn gather_node(spec: &NodeSpec, overrides: Overrides, needs: Needs) -> Result<Node, Failure> {
+    gather_node_with(spec, overrides, needs, |_| {})
 }
 
 /// Gathers a node, replaces gathered facts with those from elsewhere, and describes the kubelet.
 ///
 /// # Errors
 ///
-/// Fails as [`gather`] and [`Node::describe`] do.
+/// Fails as [`gather`] and [`Node::of`] do.
 pub fn gather_node_with(
     spec: &NodeSpec,
-    options: &KubeletOptions,
+    overrides: Overrides,
     needs: Needs,
     put: impl FnOnce(&mut Snapshot),
 ) -> Result<Node, Failure> {
-    let config = options.config.as_ref().map(|given| &*given.config.value);
+    let config = overrides.config.as_ref().map(|given| &*given.config.value);
     let mut snapshot = gather(spec, config, needs)?;
     put(&mut snapshot);
     let runs_here = spec.snapshot.is_none()
         && spec.node_in_question(needs.files, needs.only_on_node).runs_here();
-    Ok(Node { runs_here, ..Node::describe(snapshot, options, needs.has(FactKey::KubeletConfig))? })
+    let ignores_config = !needs.has(FactKey::KubeletConfig);
+    let mut node = Node::of(snapshot, Overrides { ignores_config, ..overrides })?.checked()?;
+    node.runs_here = runs_here;
+    Ok(node)
 }

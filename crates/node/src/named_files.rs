@@ -11,7 +11,8 @@ use kq_facts::fact_key::FactKey;
 use kq_facts::input_name::shown;
 use kq_facts::lookup::Lookup;
 use kq_facts::needs::Needs;
-use kq_facts::node::{KubeletOptions, Node};
+use kq_facts::node::Node;
+use kq_facts::overrides::Overrides;
 use kq_facts::pod_resources::read_answers;
 use kq_facts::snapshot::Snapshot;
 use kq_io::input::read_input;
@@ -37,7 +38,7 @@ impl NamedFiles {
     pub fn gather(
         &self,
         spec: &NodeSpec,
-        options: &KubeletOptions,
+        overrides: Overrides,
         mut needs: Needs,
         observe: impl FnOnce(&Snapshot),
     ) -> Result<Node, Failure> {
@@ -57,7 +58,7 @@ impl NamedFiles {
         let mut notes = Vec::new();
         let node_file = NodeFile::read(self.node.as_deref(), &mut notes)?;
         let object = node_file.put_into(&mut needs, spec)?;
-        let mut node = crate::gather_node_with(spec, options, needs, |snapshot| {
+        let mut node = crate::gather_node_with(spec, overrides, needs, |snapshot| {
             observe(snapshot);
             devices.put(snapshot);
             if let Some(object) = object {

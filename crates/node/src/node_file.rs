@@ -4,11 +4,11 @@ use super::{NodeSpec, is_of_this_machine};
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_answer::warning::Warning;
-use kq_core::question::cgroup::FiledNode;
 use kq_facts::input_name::shown;
 use kq_facts::lookup::Lookup;
 use kq_facts::needs::Needs;
 use kq_facts::node_object::NodeObject;
+use kq_facts::overrides::FiledNode;
 use kq_facts::snapshot::Snapshot;
 use kq_io::kubelet_files::{KubeletFileError, read_node_object};
 

@@ -87,7 +87,7 @@ impl Args {
         let needs = if self.pod.is_some() { pod_report_needs() } else { node_checks_needs() };
         let compare = |sources: &SourceArgs| {
             let live = gather_node(sources, &self.node, needs, &[])?;
-            Ok(Compared::of(live, Selection::default()))
+            Compared::of(live, Selection::default())
         };
         let mut named = self.node.files().chain(&self.sources.pods);
         let compared = compare_until_settled(&self.sources, &mut named, compare)?;
@@ -96,7 +96,6 @@ impl Args {
         }
         let report = node_checks(
             &compared,
-            &self.node.kubelet_options()?,
             self.node.node_file.as_deref(),
             self.sources.snapshot.is_some(),
         )?;
@@ -126,7 +125,6 @@ impl Args {
     fn pod(&self, compared: &Compared, pod: &str) -> Result<Code, Failure> {
         let report = pod_report(
             compared,
-            &self.node.kubelet_options()?,
             pod,
             self.node.node_file.as_deref(),
             self.sources.snapshot.is_some(),

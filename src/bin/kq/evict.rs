@@ -144,7 +144,7 @@ impl RankArgs {
         };
         let pods =
             PodSelectors::default().within(self.namespace.name(), self.labels.selector.as_ref())?;
-        let rank = eviction_rank_of(node, &options, &pods)?;
+        let rank = eviction_rank_of(&node, &options, &pods)?;
         let names = |rank: &EvictionRank| {
             rank.items.iter().map(|item| format!("pod/{}", item.pod.name)).collect()
         };

@@ -5,10 +5,9 @@ use crate::progress::waiting;
 use crate::source_args::{GATHERING, SourceArgs};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use kq_core::question::cgroup::{NodeDescription, NodeInputs, NodeOptions};
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::needs::Needs;
-use kq_facts::node::{GivenConfig, KubeletFlags, KubeletOptions, KubeletStartOption};
+use kq_facts::overrides::{GivenConfig, KubeletFlags, KubeletStartOption, Overrides};
 use kq_facts::snapshot::Snapshot;
 use kq_facts::weight_formula::WeightFormula;
 use kq_io::clock::now;
@@ -24,7 +23,7 @@ use std::error::Error;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
-pub use kq_facts::node::Node;
+use kq_facts::node::Node;
 
 /// The flags that name the files of a kubelet's configuration.
 #[derive(Clone, Debug, Default, Args)]
@@ -176,6 +175,18 @@ impl RulesArgs {
     }
 }
 
+impl RootArgs {
+    /// Returns what the flags say, with the files that they name.
+    pub fn overrides(&self) -> Result<Overrides, Failure> {
+        Ok(Overrides {
+            config: self.config.given_config()?,
+            config_file: self.config.file().map(str::to_owned),
+            cgroup_root: self.cgroup_root.clone(),
+            ..Overrides::default()
+        })
+    }
+}
+
 impl From<ConfigArgs> for RootArgs {
     fn from(config: ConfigArgs) -> Self {
         Self { config, cgroup_root: None }
@@ -206,33 +217,14 @@ impl NodeArgs {
             || self.page_size.is_some()
     }
 
-    /// Reads the files that are named and describes the node.
-    pub fn gather(&self) -> Result<NodeDescription, Failure> {
-        let given = self.root.config.given_config()?.unwrap_or_default();
-        let (notes, config) = (given.warnings().collect(), given.config);
-        self.describe(NodeInputs { config, notes, ..NodeInputs::default() })
+    /// Reads the files that are named, and makes the node of the flags alone.
+    pub fn of_files(&self) -> Result<Node, Failure> {
+        Node::of_files(self.overrides()?)
     }
 
-    /// Describes a node that was found; flags for single facts win over it.
-    pub fn describe(&self, found: NodeInputs) -> Result<NodeDescription, Failure> {
-        self.options()?.describe(found)
-    }
-
-    /// Returns what the flags say of the kubelet.
-    pub fn kubelet_options(&self) -> Result<KubeletOptions, Failure> {
-        Ok(KubeletOptions {
-            config: self.root.config.given_config()?,
-            config_file: self.root.config.file().map(str::to_owned),
-            flags: self.rules.flags(),
-            start: None,
-        })
-    }
-
-    /// Returns what the flags say, with the Node object of the file.
-    pub fn options(&self) -> Result<NodeOptions, Failure> {
-        Ok(NodeOptions {
-            config_file: self.root.config.file().map(str::to_owned),
-            cgroup_root: self.root.cgroup_root.clone(),
+    /// Returns what the flags say, with the files that they name.
+    pub fn overrides(&self) -> Result<Overrides, Failure> {
+        Ok(Overrides {
             kubelet: self.rules.flags(),
             node_file: self.node_file.as_deref().map(filed_node).transpose()?,
             capacity: self.capacity.clone().unwrap_or_default(),
@@ -246,6 +238,7 @@ impl NodeArgs {
             swap_capacity: self.swap_capacity,
             swap_controller: self.swap_controller,
             page_size: self.page_size,
+            ..self.root.overrides()?
         })
     }
 }
@@ -346,14 +339,14 @@ impl KubeletNodeArgs {
     /// Gathers the facts, those of files first, and describes the kubelet.
     pub fn gather_files(&self, files: NamedFiles, needs: Needs) -> Result<Node, Failure> {
         let tell = |snapshot: &Snapshot| self.sources.show(snapshot);
-        let (spec, options) = (self.sources.spec(), self.options()?);
-        waiting(GATHERING, || files.gather(&spec, &options, needs, tell))
+        let (spec, overrides) = (self.sources.spec(), self.overrides()?);
+        waiting(GATHERING, || files.gather(&spec, overrides, needs, tell))
     }
 
     /// Describes the kubelet by the flags alone, without the node.
     pub fn of_flags(&self) -> Result<Node, Failure> {
         let snapshot = Snapshot { taken_at: now(), ..Snapshot::default() };
-        Node::describe(snapshot, &self.options()?, true)
+        Node::of(snapshot, self.overrides()?)?.checked()
     }
 
     /// Returns true if the kubelet's configuration is given.
@@ -362,12 +355,13 @@ impl KubeletNodeArgs {
     }
 
     /// Returns what the flags say of the kubelet.
-    pub fn options(&self) -> Result<KubeletOptions, Failure> {
-        Ok(KubeletOptions {
+    pub fn overrides(&self) -> Result<Overrides, Failure> {
+        Ok(Overrides {
             config: self.config.given_config()?,
             config_file: self.config.file().map(str::to_owned),
-            flags: self.rules.flags(),
-            start: self.kubelet_start,
+            kubelet: self.rules.flags(),
+            kubelet_start: self.kubelet_start,
+            ..Overrides::default()
         })
     }
 }

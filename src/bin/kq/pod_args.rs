@@ -217,7 +217,7 @@ impl AdmissionArgs {
     pub fn options(&self) -> Result<AdmissionOptions, Failure> {
         Ok(AdmissionOptions {
             node: self.kubelet.sources.spec(),
-            kubelet: self.kubelet.options()?,
+            overrides: self.kubelet.overrides()?,
             files: NamedFiles {
                 node: self.node_file.clone(),
                 devices: self.devices.files(),

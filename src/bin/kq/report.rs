@@ -1,6 +1,6 @@
 //! `kq report`
 
-use crate::cgroup::gather::gather_tree;
+use crate::cgroup::gather::gather_facts;
 use crate::exit::{Code, Failure, note};
 use crate::node_args::NodeArgs;
 use crate::snapshot::{as_stored, refuse_form};
@@ -209,14 +209,14 @@ impl Args {
         let (mut needs, spec) = (report_needs(), sources.spec());
         let node_file = NodeFile::read(self.node.node_file.as_deref(), &mut Vec::new())?;
         let object = node_file.put_into(&mut needs, &spec)?;
-        let mut gathered = gather_tree(sources, &self.node.root, needs)?;
-        node_file.check(&gathered.snapshot, &spec)?;
+        let overrides = self.node.overrides()?;
+        let mut snapshot = gather_facts(sources, &self.node.root, &overrides, needs)?;
+        node_file.check(&snapshot, &spec)?;
         if let Some(object) = object {
-            gathered.snapshot.node = object;
+            snapshot.node = object;
         }
-        let options = ReportOptions {
-            node: self.node.options()?,
-            kubelet: self.node.kubelet_options()?,
+        let mut options = ReportOptions {
+            overrides,
             node_name: sources.node_name.clone(),
             is_stored: sources.snapshot.is_some(),
             flags: flags(sources.snapshot.as_deref().map(|path| ("--snapshot", path))),
@@ -226,9 +226,9 @@ impl Args {
                 .clone()
                 .map(|file| CriticalPod { file, is_static: self.is_static }),
         };
-        let mut node = node_answers(&mut gathered, &options);
+        let mut node = node_answers(&mut snapshot, &mut options);
         if self.with_snapshot {
-            let stored = as_stored(gathered.snapshot, gathered.given.as_ref());
+            let stored = as_stored(snapshot, options.overrides.config.as_ref());
             let json = json_line(&stored).map_err(Failure::missing)?;
             node.snapshot = Some(pack(&json));
         }

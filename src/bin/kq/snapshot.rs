@@ -10,7 +10,7 @@ use anyhow::anyhow;
 use kq_facts::live::{has_node, missing_of_snapshot};
 use kq_facts::lookup::Lookup;
 use kq_facts::needs::Needs;
-use kq_facts::node::GivenConfig;
+use kq_facts::overrides::GivenConfig;
 use kq_facts::snapshot::Snapshot;
 use kq_io::snapshot_file::write_snapshot;
 use kq_output::value::json_line;

@@ -5,7 +5,7 @@ use crate::output_format::{OutputFormat, formats};
 use crate::source_args::SourceArgs;
 use crate::version_args::VersionArgs;
 use kq_core::question::version::{client_version, table, versions, versions_needs};
-use kq_facts::node::KubeletOptions;
+use kq_facts::overrides::Overrides;
 use kq_facts::snapshot::Snapshot;
 use kq_io::no_live_node;
 
@@ -47,10 +47,10 @@ impl Args {
             self.output.write(&client_version(), table, table)?;
             return Ok(Code::Answered);
         }
-        let options = KubeletOptions::default();
+        let options = Overrides::default();
         let put = |snapshot: &mut Snapshot| self.given.put(snapshot);
         let spec = self.sources.spec();
-        let node = match kq_node::gather_node_with(&spec, &options, versions_needs(), put) {
+        let node = match kq_node::gather_node_with(&spec, options, versions_needs(), put) {
             Ok(node) => node,
             // The version of kq itself is known on every system.
             Err(failure) if no_live_node().is_some_and(|reason| reason == failure.reason()) => {

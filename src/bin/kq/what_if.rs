@@ -1,6 +1,6 @@
 //! `kq what-if`
 
-use crate::cgroup::gather::gather_tree;
+use crate::cgroup::gather::gather_facts;
 use crate::exit::{Code, Failure, note, tell, warn};
 use crate::node_args::NodeArgs;
 use crate::output_format::{OutputFormat, formats_with_script};
@@ -86,9 +86,10 @@ impl Args {
         let (mut needs, spec) = (what_if_needs(), self.sources.spec());
         let node_file = NodeFile::read(self.node.node_file.as_deref(), &mut Vec::new())?;
         node_file.put_into(&mut needs, &spec)?;
-        let gathered = gather_tree(&self.sources, &self.node.root, needs)?;
-        node_file.check(&gathered.snapshot, &spec)?;
-        let before = NodeState::of(gathered, self.node.options()?)?;
+        let overrides = self.node.overrides()?;
+        let facts = gather_facts(&self.sources, &self.node.root, &overrides, needs)?;
+        node_file.check(&facts, &spec)?;
+        let before = NodeState::of(facts, overrides)?;
         let answer = what_if(&before, &changes, &files)?;
         let lines = |it: &_| script(it).lines().map(str::to_owned).collect();
         self.output.write_or_names(&answer, table, wide, lines)?;

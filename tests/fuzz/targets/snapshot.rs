@@ -21,6 +21,8 @@ use kq_facts::node_config::NodeConfig;
 use kq_facts::resize::{RecordedResources, put_effective};
 use kq_facts::snapshot::Snapshot;
 use kq_facts::workloads::{Workloads, add_container_ids};
+use kq_facts::node::Node;
+use kq_facts::overrides::Overrides;
 use kq_k8s::defaults::{apply_api_defaults, apply_priority};
 use kq_k8s::manifest::LoadedPod;
 
@@ -40,15 +42,17 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Some(tree) = snapshot.cgroups.value() {
         look(tree, &roots, &workloads);
     }
+    let object = snapshot.node.found.as_ref();
     let sources = NodeSources {
-        config: config_source(&snapshot),
-        object: snapshot.node.found.clone().map(|found| (found.source, found.value)),
-        live: Some(live_sources(&snapshot, &roots)),
-        ..NodeSources::default()
+        config: &config_source(&snapshot),
+        object: object.map(|found| (found.source.as_str(), &found.value)),
+        live: Some(&live_sources(&snapshot, &roots)),
+        overrides: &Overrides::default(),
     };
-    if let Ok(node) = describe(&sources) {
+    if let Ok(node) = describe(sources) {
         compare(&snapshot, &node, pods, &workloads, &roots);
     }
+    let _ = Node::of(snapshot, Overrides::default());
 });
 
 type Roots = [(kq_cgroup::files::CgroupDriver, CgroupPath)];

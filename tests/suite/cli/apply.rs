@@ -334,6 +334,6 @@ fn a_pod_that_is_given_twice_is_one() {
     let node = drifting();
     let ran = node.described("cgroup apply --yes").arg("--pods").arg("pods.json").run();
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
-    assert!(ran.stderr.contains("was given more than once"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("listed more than once: the last one counts"), "{}", ran.stderr);
     assert_eq!(node.differences(), Vec::<String>::new());
 }

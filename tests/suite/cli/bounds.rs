@@ -205,8 +205,9 @@ fn tiny_values_end_where_the_memory_does() {
         let Some(packed) = packed(&with(place, one, count)) else { return };
         assert!(packed.len() < 100_000, "{name}");
         let ran = bounded("snapshot.zst", line, &packed);
-        assert!(matches!(ran.status.code(), Some(2 | 3)), "{name}: {}", said(&ran));
-        assert!(ran.stdout.is_empty(), "{name}");
+        // The memory of an answer is bounded as well.
+        assert!(matches!(ran.status.code(), Some(0 | 2 | 3)), "{name}: {}", said(&ran));
+        assert_eq!(ran.stdout.is_empty(), ran.status.code() != Some(0), "{name}");
     }
 }
 

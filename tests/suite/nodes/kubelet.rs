@@ -6,6 +6,7 @@ use kq_cgroup::settings::CgroupSettings;
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::describe::{NodeSources, describe};
 use kq_facts::node_config::NodeConfig;
+use kq_facts::overrides::Overrides;
 use kq_io::kubelet_files::{read_kubelet_config, read_node_object};
 use kq_k8s::defaults::apply_api_defaults;
 use kq_k8s::manifest::{LoadedPod, load};
@@ -83,14 +84,14 @@ fn described(folder: &Path) -> NodeConfig {
     let config = read_kubelet_config(Some(&path("configz.json")), None, &mut notes)
         .expect("the configuration can be read");
     let object = read_node_object(&path("node.json"), &mut warnings).expect("a Node");
-    let sources = NodeSources {
-        config,
-        object: Some((path("node.json"), object)),
-        cgroup_version: Some(CgroupVersion::V1),
-        ..NodeSources::default()
-    };
     assert!(notes.is_empty() && warnings.is_empty(), "{notes:?} {warnings:?}");
-    describe(&sources).expect("a kubelet runs with this configuration")
+    let node = describe(NodeSources {
+        config: &config,
+        object: Some((&path("node.json"), &object)),
+        overrides: &Overrides { cgroup_version: Some(CgroupVersion::V1), ..Overrides::default() },
+        live: None,
+    });
+    node.expect("a kubelet runs with this configuration")
 }
 
 fn pods(folder: &Path, node: &NodeConfig) -> Vec<LoadedPod> {

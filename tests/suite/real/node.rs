@@ -8,6 +8,7 @@ use kq_cgroup::files::CgroupVersion;
 use kq_cgroup::plan::RuntimeFormula;
 use kq_facts::describe::{NodeSources, describe};
 use kq_facts::node_config::NodeConfig as DescribedNode;
+use kq_facts::overrides::Overrides;
 use kq_io::kubelet_files::read_kubelet_config;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -235,14 +236,14 @@ fn described(
     let config = config.map_err(|error| error.to_string())?;
     assert_eq!(notes, [""; 0], "of the kubelet's configuration");
     let capacity = serde_json::to_value(capacity).and_then(serde_json::from_value);
-    let sources = NodeSources {
-        config,
+    let overrides = Overrides {
         cgroup_version: Some(cgroups.version),
         capacity: capacity.map_err(|error| error.to_string())?,
         swap_controller: Some(swap_controller),
-        ..NodeSources::default()
+        ..Overrides::default()
     };
-    describe(&sources).map_err(|error| error.to_string())
+    let sources = NodeSources { config: &config, object: None, overrides: &overrides, live: None };
+    describe(sources).map_err(|error| error.to_string())
 }
 
 /// Tries on another process whether a score may be lowered.

@@ -1,7 +1,5 @@
 //! A recorded restart of a kubelet: the node before it, and what came of it.
 
-use kq_core::question::cgroup::GatheredTree;
-use kq_core::question::cgroup::NodeOptions;
 use kq_core::question::what_if::NodeState;
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
@@ -10,6 +8,7 @@ use kq_facts::host::Text;
 use kq_facts::kubelet_config::Source;
 use kq_facts::kubelet_process::as_started;
 use kq_facts::lookup::Lookup;
+use kq_facts::overrides::Overrides;
 use kq_facts::runtime::{Container, ContainerState, RuntimeFacts, Sandbox};
 use kq_facts::snapshot::{PodSource, RecordedConfig, RecordedPods, Snapshot};
 use kq_facts::state_files::StateFiles;
@@ -121,10 +120,9 @@ impl Recording {
             cgroups: Lookup::found("before-cgroups.jsonl", self.cgroups()),
             ..Snapshot::default()
         };
-        let options =
-            NodeOptions { cgroup_version: Some(CgroupVersion::V1), ..NodeOptions::default() };
-        let gathered = GatheredTree { snapshot, given: None, roots: Vec::new(), notes: Vec::new() };
-        NodeState::of(gathered, options).expect("a node")
+        let overrides =
+            Overrides { cgroup_version: Some(CgroupVersion::V1), ..Overrides::default() };
+        NodeState::of(snapshot, overrides).expect("a node")
     }
 
     fn pods(&self) -> RecordedPods {

@@ -194,7 +194,7 @@ fn pod<'n>(node: &'n mut NodeState, name: &str) -> &'n mut kq_k8s::pod::Pod {
 #[test]
 fn a_container_with_the_policy_restarts_where_the_kubelet_has_no_record_of_it() {
     let restart = |node: &mut NodeState| {
-        node.options.kubelet.version = Some("1.32".parse().expect("a version"));
+        node.overrides.kubelet.version = Some("1.32".parse().expect("a version"));
         let policy = kq_k8s::pod::ContainerResizePolicy {
             resource_name: "cpu".to_owned(),
             restart_policy: "RestartContainer".to_owned(),
@@ -218,7 +218,7 @@ fn a_container_with_the_policy_restarts_where_the_kubelet_has_no_record_of_it() 
     assert_eq!(restarted(&answer), [], "the gate is off");
     let answer = edited("state-file missing actuated_pods_state", |node| {
         restart(node);
-        node.options.kubelet.version = None;
+        node.overrides.kubelet.version = None;
     });
     assert!(restarted(&answer).contains(&guar()), "{:#?}", answer.items);
 }
@@ -228,7 +228,7 @@ fn a_static_pod_that_names_objects_of_the_api_is_lost_with_1_34() {
     let references = |node: &mut NodeState| {
         pod(node, "static-web-vm").spec.service_account_name = "web".to_owned();
         pod(node, "guar").spec.service_account_name = "web".to_owned();
-        node.options.kubelet.version = Some("1.33".parse().expect("a version"));
+        node.overrides.kubelet.version = Some("1.33".parse().expect("a version"));
     };
     let told = |answer: &WhatIf| {
         let mut found = answer.items.iter().filter(|it| {

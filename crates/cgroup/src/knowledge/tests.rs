@@ -3,7 +3,8 @@
 use super::*;
 use crate::plan::{Plan, plan, qualified_name};
 use kq_facts::cgroup_file::FileUse;
-use kq_facts::describe::{NodeSources, describe};
+use kq_facts::describe::{ConfigSource, NodeSources, describe};
+use kq_facts::overrides::{KubeletFlags, Overrides};
 use kq_facts::settings::assign;
 use kq_facts::weight_formula::WeightFormula;
 use kq_k8s::defaults::apply_api_defaults;
@@ -32,7 +33,7 @@ const PODS: &str = r#"{"apiVersion":"v1","kind":"List","items":[
 #[derive(Clone)]
 struct Setup {
     settings: Vec<(String, String)>,
-    sources: NodeSources,
+    overrides: Overrides,
     formula: WeightFormula,
     pods: Vec<LoadedPod>,
 }
@@ -50,14 +51,17 @@ impl Setup {
         given.extend(settings.iter().map(owned));
         Self {
             settings: given,
-            sources: NodeSources {
-                kubelet_version: Some(version.parse().expect("a version")),
+            overrides: Overrides {
+                kubelet: KubeletFlags {
+                    version: Some(version.parse().expect("a version")),
+                    ..KubeletFlags::default()
+                },
                 cgroup_version: Some(cgroups),
                 capacity: list("cpu=4,memory=8Gi,pid=32768,hugepages-2Mi=64Mi"),
                 swap_capacity: Some(1 << 30),
                 swap_controller: Some(true),
                 page_size: Some(4096),
-                ..NodeSources::default()
+                ..Overrides::default()
             },
             formula: WeightFormula::Linear,
             pods: load("pods.json", PODS.as_bytes()).pods,
@@ -72,11 +76,13 @@ impl Setup {
 
     /// Plans, and hands the plan over; `None`: the kubelet refuses this.
     fn plan<T>(&self, show: impl FnOnce(&Plan<'_>) -> T) -> Option<T> {
-        let mut sources = self.sources.clone();
+        let mut config = ConfigSource::default();
         for (field, text) in &self.settings {
-            assign(&mut sources.config, field, text, Origin::Flag("--set")).expect("YAML");
+            assign(&mut config, field, text, Origin::Flag("--set")).expect("YAML");
         }
-        let node = describe(&sources).ok()?;
+        let overrides = &self.overrides;
+        let sources = NodeSources { config: &config, object: None, overrides, live: None };
+        let node = describe(sources).ok()?;
         let mut pods = self.pods.clone();
         for loaded in &mut pods {
             apply_api_defaults(&mut loaded.pod, &node.rules);
@@ -226,7 +232,7 @@ fn a_value_names_each_gate_and_version_that_it_rests_on() {
         }
         for minor in 32..=36 {
             let mut changed = base.clone();
-            changed.sources.kubelet_version = Some(KubeletVersion::new(1, minor));
+            changed.overrides.kubelet.version = Some(KubeletVersion::new(1, minor));
             let names = |premise: &Premise| match premise {
                 Premise::Gate(gate) => differs_by_version(*gate),
                 Premise::Since(_) => true,
@@ -242,10 +248,10 @@ fn a_value_names_each_gate_and_version_that_it_rests_on() {
 fn a_value_names_each_fact_about_the_machine_that_it_rests_on() {
     for (fact, change) in [
         (CgroupFact::Pods, (|it| it.pods.truncate(2)) as fn(&mut Setup)),
-        (CgroupFact::SwapController, |it| it.sources.swap_controller = Some(false)),
-        (CgroupFact::PageSize, |it| it.sources.page_size = Some(65536)),
+        (CgroupFact::SwapController, |it| it.overrides.swap_controller = Some(false)),
+        (CgroupFact::PageSize, |it| it.overrides.page_size = Some(65536)),
         (CgroupFact::HugepageCapacity, |it| {
-            it.sources.capacity.remove(&"hugepages-2Mi".into());
+            it.overrides.capacity.remove(&"hugepages-2Mi".into());
         }),
         (CgroupFact::RuntimeFormula, |it| it.formula = WeightFormula::Quadratic),
     ] {

@@ -1,6 +1,5 @@
 //! The order in which the kubelet of a node would evict pods.
 
-use super::kubelet_pods::{apply_allocations, as_of_kubelet};
 use super::pod_selectors::PodSelectors;
 use anyhow::anyhow;
 use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode, Worded};
@@ -48,58 +47,29 @@ pub fn eviction_needs(signal: Signal) -> Needs {
     Needs::EVICTION.with_if(!of_disk, &[FactKey::CgroupTree, FactKey::CgroupUsage, detail])
 }
 
-/// A node with its pods as the kubelet ranks them.
-pub struct RankedNode {
-    node: Node,
-    basis: Basis,
-}
-
-impl RankedNode {
-    /// Sets the pods' resources and origin as the kubelet has them.
-    pub fn of(mut node: Node) -> Self {
-        if let Some(pods) = &mut node.snapshot.pods.found {
-            node.notes.extend(pods.value.keep_one_of_a_uid());
-            let source = pods.value.source;
-            for loaded in &mut pods.value.pods {
-                as_of_kubelet(&mut loaded.pod, source, &node.kubelet.rules);
-            }
-        }
-        let mut basis = Basis::default();
-        apply_allocations(&mut node, &mut basis);
-        Self { node, basis }
-    }
-
-    /// Ranks the pods for eviction.
-    ///
-    /// # Errors
-    ///
-    /// Fails where the pods or their usage are unknown, and where the kubelet would not start with its configuration.
-    pub fn rank(&self, options: &EvictionOptions) -> Result<EvictionRank, Failure> {
-        options.rank(&self.node, self.basis.clone())
-    }
-}
-
 /// Ranks the pods of a node for eviction.
 ///
 /// # Errors
 ///
-/// Fails as [`RankedNode::rank`] does.
-pub fn eviction_rank(node: Node, options: &EvictionOptions) -> Result<EvictionRank, Failure> {
-    RankedNode::of(node).rank(options)
+/// Fails where the pods or their usage are unknown, and where the kubelet would not start with its configuration.
+pub fn eviction_rank(node: &Node, options: &EvictionOptions) -> Result<EvictionRank, Failure> {
+    let mut basis = Basis::default();
+    basis.assume_all(node.assumed_allocations());
+    basis
+        .warn_all(node.pod_notes.iter().filter(|it| it.code == WarningCode::DuplicatePod).cloned());
+    options.rank(node, basis)
 }
 
 /// Ranks all pods of a node for eviction, and keeps the selected ones.
 ///
 /// # Errors
 ///
-/// Fails as [`RankedNode::rank`] does, and for labels that no pod has.
+/// Fails as [`eviction_rank`] does, and for labels that no pod has.
 pub fn eviction_rank_of(
-    node: Node,
+    node: &Node,
     options: &EvictionOptions,
     pods: &PodSelectors,
 ) -> Result<EvictionRank, Failure> {
-    let recorded = node.snapshot.pods.value().filter(|_| pods.labels.is_some());
-    let known = recorded.map(|recorded| recorded.pods.clone()).unwrap_or_default();
     let unknown = node.unknown_pods().map(|it| it.text);
     let mut rank = eviction_rank(node, options)?;
     let namespace = pods.namespace.as_deref();
@@ -108,7 +78,7 @@ pub fn eviction_rank_of(
         let ranked = rank.items.iter().map(|item| &item.pod);
         let ranked: Vec<_> =
             ranked.map(|it| (it.namespace.clone(), it.name.clone(), it.uid.clone())).collect();
-        let selection = pods.selection(&known, &ranked, unknown.as_deref())?;
+        let selection = pods.selection(node.loaded_pods(), &ranked, unknown.as_deref())?;
         let is_selected = |it: &PodName| selection.has(&it.namespace, &it.name, &it.uid);
         rank.items.retain(|item| is_selected(&item.pod));
         rank.basis.lack_all(selection.missing());
@@ -143,7 +113,7 @@ impl EvictionOptions {
                  --node-name names the node"
             )));
         }
-        Ok(NodeIdentity::of(said, &node.pods(), &StatsByPod::new(&summary.pods)))
+        Ok(NodeIdentity::of(said, &node.allocated_pods(), &StatsByPod::new(&summary.pods)))
     }
 
     fn rank(&self, node: &Node, of_pods: Basis) -> Result<EvictionRank, Failure> {
@@ -159,12 +129,13 @@ impl EvictionOptions {
         let (summary, usage) = self.measured(node, &mut basis)?;
         let own_node = self.own_node(node, &summary)?;
         let nothing = || {
-            let none =
-                self.stats_file.is_some() && summary.pods.is_empty() && !node.pods().is_empty();
+            let none = self.stats_file.is_some()
+                && summary.pods.is_empty()
+                && !node.allocated_pods().is_empty();
             let text = "the pods' usage: the stats have no pods (--stats)";
             none.then(|| Missing::new(MissingFact::PodStats, text))
         };
-        let mismatch = own_node.mismatch(&node.pods(), &summary.pods).or_else(nothing);
+        let mismatch = own_node.mismatch(&node.allocated_pods(), &summary.pods).or_else(nothing);
         if mismatch.is_none() {
             basis.lack_all(unread(node, &summary));
         }
@@ -292,7 +263,7 @@ fn basis_of(node: &Node) -> Basis {
         basis.warn(Warning::new(WarningCode::KubeletFlag, text).about(flag));
     }
     basis.assume_all(node.assumed());
-    let known = node.pods();
+    let known = node.allocated_pods();
     let snapshot = &node.snapshot;
     basis.lack_all(incomplete(&snapshot.pods, &known, snapshot.runtime.value()));
     basis
@@ -309,7 +280,7 @@ fn reported(node: &Node, condition: PressureCondition) -> Option<Worded<Distance
 /// Returns true if there are unknown pods, which may rank before all known ones.
 fn lacks_pods(node: &Node, summary: &StatsSummary) -> bool {
     let snapshot = &node.snapshot;
-    incomplete(&snapshot.pods, &node.pods(), snapshot.runtime.value()).is_some()
+    incomplete(&snapshot.pods, &node.allocated_pods(), snapshot.runtime.value()).is_some()
         || unread(node, summary).is_some()
 }
 
@@ -319,7 +290,7 @@ fn unread(node: &Node, summary: &StatsSummary) -> Option<Missing> {
     if recorded.source != PodSource::Files || !recorded.left_out.is_empty() {
         return None;
     }
-    let pods = node.pods();
+    let pods = node.allocated_pods();
     let uids: BTreeSet<&str> = pods.iter().map(|pod| effective_uid(pod)).collect();
     let name = |pod: &&Pod| (pod.metadata.namespace.clone(), pod.metadata.name.clone());
     let names: BTreeSet<(String, String)> = pods.iter().map(name).collect();
@@ -362,7 +333,7 @@ fn active_pods<'n>(
     let standings = NodePods::of(snapshot);
     let mut pods = Vec::new();
     let (mut elsewhere, mut nowhere, mut without_priority, mut by_name) = (0, 0, 0, 0);
-    for pod in node.pods() {
+    for pod in node.allocated_pods() {
         let bound_to = &pod.spec.node_name;
         let uid = effective_uid(pod);
         let is_active = match uid {

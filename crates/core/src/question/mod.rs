@@ -18,7 +18,6 @@ pub mod image_gc;
 /// The kinds of answers and their JSON Schemas.
 pub mod kinds;
 /// The pods of a node as its kubelet counts them.
-pub mod kubelet_pods;
 /// The pods of a question: names, labels, a namespace, and files with pods.
 pub mod pod_selectors;
 /// Preemption.

@@ -1,6 +1,5 @@
 //! The pods of a question: names, labels, a namespace, and files with pods.
 
-use super::cgroup::LiveNode;
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_facts::node::Node;
@@ -60,13 +59,14 @@ impl PodSelectors {
     /// # Errors
     ///
     /// Fails as [`PodSelectors::selection`] does.
-    pub fn selection_of(&self, live: &LiveNode) -> Result<Selection, Failure> {
+    pub fn selection_of(&self, live: &Node) -> Result<Selection, Failure> {
         // A name matches a pod with a known specification; labels are matched for every pod.
         let others = match self.labels.is_some() {
             true => identities(&live.workloads),
             false => Vec::new(),
         };
-        self.selection(&live.pods, &others, live.incomplete.as_deref())
+        let incomplete = live.unknown_pods().map(|it| it.text);
+        self.selection(live.loaded_pods(), &others, incomplete.as_deref())
     }
 
     /// Selects among the pods of a node; `others` are more pods that the sources name.
@@ -79,10 +79,9 @@ impl PodSelectors {
         node: &Node,
         others: impl IntoIterator<Item = Identity>,
     ) -> Result<Selection, Failure> {
-        let pods = node.snapshot.pods.value().map_or(&[][..], |recorded| &recorded.pods);
         let mut named = identities(&node.workloads);
         named.extend(others);
-        self.selection(pods, &named, node.unknown_pods().map(|it| it.text).as_deref())
+        self.selection(node.loaded_pods(), &named, node.unknown_pods().map(|it| it.text).as_deref())
     }
 
     /// Returns the pods with the labels.

@@ -1,13 +1,12 @@
 //! The content of one refresh of the live view, made of the answers of other questions.
 
 use super::cgroup::plan::PlanInput;
-use super::cgroup::{Compared, GatheredTree, LiveNode, SharesOptions, check_kubepods};
+use super::cgroup::{Compared, SharesOptions, check_kubepods};
 use super::devices::list::{device_list, device_list_needs};
 use super::doctor::{page, pod_report, pod_report_needs};
-use super::eviction::{EvictionOptions, RankedNode, eviction_needs};
+use super::eviction::{EvictionOptions, eviction_needs, eviction_rank};
 use super::image_gc::{ImageGcOptions, Trigger, image_gc_needs, image_gc_plan};
 use super::probes::{ProbeSelection, ProbedPods, Purpose, Targets, prepare, recorded_probes};
-use crate::question::cgroup::NodeOptions;
 use crate::top::{Body, Counters, Frame, Panel, Row, Totals};
 use kq_answer::{Failure, finding_view};
 use kq_cgroup::live::show::{UsedCgroup, show};
@@ -19,12 +18,12 @@ use kq_facts::cgroup_value::Value;
 use kq_facts::fact_key::FactKey;
 use kq_facts::kubelet_config::Signal;
 use kq_facts::needs::Needs;
-use kq_facts::node::{KubeletOptions, Node};
+use kq_facts::node::Node;
+use kq_facts::overrides::Overrides;
 use kq_facts::pod_selector::{PodSelector, Selection};
 use kq_facts::snapshot::Snapshot;
 use kq_facts::workloads::effective_uid;
 use kq_image_gc::plan::{summary, table};
-use kq_k8s::manifest::Loaded;
 use kq_k8s::pod::ResourceName;
 use kq_k8s::quantity::Quantity;
 use kq_managers;
@@ -37,10 +36,8 @@ use std::time::Duration;
 /// The options of the view that describe its node.
 #[derive(Clone, Debug, Default)]
 pub struct TopOptions {
-    /// Facts that override those of the node.
-    pub node: NodeOptions,
-    /// Facts that override those of its kubelet.
-    pub kubelet: KubeletOptions,
+    /// What overrides the facts of the node.
+    pub overrides: Overrides,
     /// The facts are stored.
     pub is_stored: bool,
 }
@@ -97,10 +94,11 @@ pub fn frame(
     let live = live(snapshot, options)?;
     let tree = live.tree()?;
     check_kubepods(tree, &live.roots)?;
+    let config = live.settings()?;
     let shown = show(tree, &live.roots, &live.workloads, &Selection::default(), Vec::new());
     let restarts = restarts(&live);
     let kubepods = shown.items.iter().find(|item| item.place.level == "node");
-    let amount = |name: &ResourceName| live.node.capacity.get(name).and_then(Quantity::as_units);
+    let amount = |name: &ResourceName| config.capacity.get(name).and_then(Quantity::as_units);
     let amount = |name: ResourceName| amount(&name).and_then(|it| u64::try_from(it).ok());
     let pods = shown.items.iter().filter(|item| item.place.level == "pod").count();
     let totals = Totals {
@@ -120,8 +118,8 @@ pub fn frame(
     let mut notes = tree.problems.iter().map(ToString::to_string).collect::<Vec<_>>();
     let body = match panel {
         Panel::Pods => {
-            notes.extend(live.notes.iter().map(|it| it.text.clone()));
-            notes.extend(live.incomplete.clone());
+            notes.extend(live.notes_of_plan().into_iter().map(|it| it.text));
+            notes.extend(live.unknown_pods().map(|it| it.text));
             let settings = settings(&shown.items);
             drop(shown);
             match planned.of(snapshot, settings, live) {
@@ -148,12 +146,11 @@ pub fn explanation(
     pod: &str,
     options: &TopOptions,
 ) -> Result<Vec<String>, Failure> {
-    let compared = Compared::of(live(snapshot, options)?, Selection::default());
+    let compared = Compared::of(live(snapshot, options)?, Selection::default())?;
     let report = pod_report(
         &compared,
-        &options.kubelet,
         pod,
-        options.node.node_file.as_ref().map(|it| it.file.as_str()),
+        options.overrides.node_file.as_ref().map(|it| it.file.as_str()),
         options.is_stored,
     )?;
     let mut text = page(&report, false).to_string();
@@ -174,22 +171,19 @@ pub fn derivation(
     options: &TopOptions,
 ) -> Result<Vec<String>, Failure> {
     let selection = Selection::of(vec![PodSelector::new(pod)]);
-    let input = PlanInput::of_live(live(snapshot, options)?, selection, false);
+    let input = PlanInput::of_live(live(snapshot, options)?, selection, false)?;
     let (plan, _) = input.answer()?;
     Ok(view::wide(&plan).to_string().lines().map(str::to_owned).collect())
 }
 
-fn live(snapshot: &Snapshot, options: &TopOptions) -> Result<LiveNode, Failure> {
-    let given = options.kubelet.config.clone();
-    let root = options.node.cgroup_root.as_deref();
-    let gathered = GatheredTree::of(snapshot.clone(), given, root);
-    LiveNode::of(gathered, &options.node, Loaded::default())
+fn live(snapshot: &Snapshot, options: &TopOptions) -> Result<Node, Failure> {
+    Node::of(snapshot.clone(), options.overrides.clone())?.checked()
 }
 
 /// Returns the restarts of each container by pod UID and name.
-fn restarts(live: &LiveNode) -> BTreeMap<(String, String), i64> {
+fn restarts(live: &Node) -> BTreeMap<(String, String), i64> {
     let mut found = BTreeMap::new();
-    for pod in live.pods.iter().map(|loaded| &loaded.pod) {
+    for pod in live.pods() {
         let status = &pod.status;
         let all = status.container_statuses.iter().chain(&status.init_container_statuses);
         for container in all {
@@ -291,7 +285,7 @@ impl PlannedShares {
         &mut self,
         snapshot: &Snapshot,
         settings: Settings,
-        live: LiveNode,
+        live: Node,
     ) -> &Result<Shares, String> {
         let mut others = snapshot.clone();
         others.taken_at.clear();
@@ -305,8 +299,8 @@ impl PlannedShares {
     }
 }
 
-fn divide(live: LiveNode) -> Result<Shares, Failure> {
-    let input = PlanInput::of_live(live, Selection::default(), false);
+fn divide(live: Node) -> Result<Shares, Failure> {
+    let input = PlanInput::of_live(live, Selection::default(), false)?;
     let options = SharesOptions { cpus: None, siblings: Vec::new(), are_planned: false };
     let cpus = options.cpus(&input)?;
     let plan = input.plan()?;
@@ -335,11 +329,10 @@ fn add_planned(shares: &Shares, rows: &mut [Row]) {
 
 /// Returns the text of a panel, as the command of its question has it.
 fn text(snapshot: &Snapshot, panel: Panel, options: &TopOptions) -> Result<String, Failure> {
-    let node = Node::describe(snapshot.clone(), &options.kubelet, true)?;
+    let node = live(snapshot, options)?;
     Ok(match panel {
         Panel::Pods => String::new(),
         Panel::Eviction => {
-            let node = RankedNode::of(node);
             let rank = |signal: Signal| {
                 let question = EvictionOptions {
                     signal,
@@ -347,7 +340,7 @@ fn text(snapshot: &Snapshot, panel: Panel, options: &TopOptions) -> Result<Strin
                     stats_file: None,
                     is_stored: options.is_stored,
                 };
-                match node.rank(&question) {
+                match eviction_rank(&node, &question) {
                     Ok(rank) => rank_view::table(&rank),
                     Err(failure) => format!("{}: {}\n", signal.as_str(), failure.reason()),
                 }

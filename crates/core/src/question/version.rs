@@ -211,7 +211,7 @@ pub fn table(versions: &Versions) -> Table {
 mod tests {
     use super::*;
     use kq_facts::lookup::Lookup;
-    use kq_facts::node::KubeletOptions;
+    use kq_facts::overrides::Overrides;
 
     fn versions_of(version: Option<&str>) -> Versions {
         let kubelet_version = match version {
@@ -220,7 +220,7 @@ mod tests {
         };
         let taken_at = "2026-11-20T11:25:06Z".to_owned();
         let snapshot = Snapshot { kubelet_version, taken_at, ..Snapshot::default() };
-        let node = Node::describe(snapshot, &KubeletOptions::default(), false);
+        let node = Node::of(snapshot, Overrides::default());
         versions(&node.expect("a node"))
     }
 

@@ -10,8 +10,9 @@ use kq_cgroup::live::apply::{
 use kq_cgroup::live::compare::Rounding;
 use kq_cgroup::live::difference::is_incomplete;
 use kq_cgroup::live::repair::{Ground, Repair, Step, check, repair};
-use kq_core::question::cgroup::{Compared, LiveTree};
+use kq_core::question::cgroup::Compared;
 use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::node::Node;
 use kq_io::cgroup_files::KernelFiles;
 use kq_io::clock::{now, pause};
 use kq_io::input::read_input;
@@ -87,7 +88,7 @@ impl<'a> CgroupApply<'a> {
         }
         let (found, basis) = compared.answer()?;
         let root = compared.root()?;
-        let ground = Ground { version: live.node.cgroup_version, root, allow_oom };
+        let ground = Ground { version: compared.settings.cgroup_version, root, allow_oom };
         let tree = live.tree()?;
         Ok(Self {
             compared,
@@ -187,7 +188,7 @@ impl CgroupRollback {
     pub fn prepare(
         file: &str,
         rollback: Rollback,
-        live: &LiveTree,
+        live: &Node,
         allow_oom: bool,
     ) -> Result<Self, Failure> {
         let tree = live.tree()?;

@@ -13,9 +13,8 @@ use kq_cgroup::shares::{CpuShares, Values, shares};
 use kq_core::question::admission::{
     AdmissionNode, Detail, Planned, plan, random_order, readmit_all, sort,
 };
-use kq_core::question::cgroup::NodeOptions;
 use kq_core::question::cgroup::plan::PlanInput;
-use kq_core::question::cgroup::{Compared, GatheredTree, LiveNode, check_kubepods};
+use kq_core::question::cgroup::{Compared, tree_of_pods, tree_warnings};
 use kq_core::question::devices::list::{device_list, device_list_needs};
 use kq_core::question::doctor::{node_checks, node_checks_needs};
 use kq_core::question::eviction::{EvictionOptions, eviction_needs, eviction_rank};
@@ -32,14 +31,11 @@ use kq_facts::cgroup_tree::CgroupPath;
 use kq_facts::fact_key::FactKey;
 use kq_facts::fact_table::summary;
 use kq_facts::kubelet_config::Signal;
-use kq_facts::live::cgroup_tree;
-use kq_facts::live::unknown_facts;
 use kq_facts::needs::Needs;
-use kq_facts::node::{KubeletOptions, Node};
+use kq_facts::node::Node;
+use kq_facts::overrides::Overrides;
 use kq_facts::pod_selector::Selection;
 use kq_facts::snapshot::Snapshot;
-use kq_facts::workloads::Workloads;
-use kq_k8s::manifest::Loaded;
 use kq_k8s::pod::ResourceName;
 use kq_k8s::quantity::Quantity;
 use kq_managers::list::Asked;
@@ -56,10 +52,8 @@ const TIMEOUT: Duration = Duration::from_secs(3);
 /// What is said of the node over its facts, and what is asked besides.
 #[derive(Clone, Debug, Default)]
 pub struct ReportOptions {
-    /// The node, for the questions about cgroups.
-    pub node: NodeOptions,
-    /// The kubelet.
-    pub kubelet: KubeletOptions,
+    /// What overrides the facts of the node.
+    pub overrides: Overrides,
     /// The name of the node, where one is given.
     pub node_name: Option<String>,
     /// The facts are those of a snapshot.
@@ -99,10 +93,12 @@ pub fn report_needs() -> Needs {
 
 /// Asks all questions about a node. Possible secrets are removed from its facts first: a page is passed on, and says what
 /// the page of a stored snapshot says.
-pub fn node_answers(gathered: &mut GatheredTree, options: &ReportOptions) -> NodeAnswers {
-    gathered.redact();
-    let gathered = &*gathered;
-    let report = Report { gathered, options };
+pub fn node_answers(snapshot: &mut Snapshot, options: &mut ReportOptions) -> NodeAnswers {
+    snapshot.redact();
+    options.overrides.redact();
+    let (snapshot, options) = (&*snapshot, &*options);
+    let roots = options.overrides.roots(snapshot).into_iter().map(|(_, root)| root).collect();
+    let report = Report { snapshot, roots, options };
     let mut answers = BTreeMap::new();
     let mut add = |name: &str, answered: Answered| answers.insert(name.to_owned(), answered);
     add(names::DOCTOR, report.answered("doctor", report.doctor()));
@@ -128,7 +124,6 @@ pub fn node_answers(gathered: &mut GatheredTree, options: &ReportOptions) -> Nod
         let answered = report.answered(&format!("what-if {}", change.text), report.what_if(change));
         add(&format!("{}-{at}", names::WHAT_IF), answered);
     }
-    let snapshot = &gathered.snapshot;
     let object = snapshot.node.value().map(|object| object.metadata.name.clone());
     let name =
         object.filter(|name| !name.is_empty()).or_else(|| snapshot.node_name.value().cloned());
@@ -195,7 +190,9 @@ pub fn flags<'f>(flags: impl IntoIterator<Item = (&'f str, &'f str)>) -> String 
 }
 
 struct Report<'a> {
-    gathered: &'a GatheredTree,
+    snapshot: &'a Snapshot,
+    /// Where the cgroup of all pods may be.
+    roots: Vec<CgroupPath>,
     options: &'a ReportOptions,
 }
 
@@ -219,51 +216,36 @@ impl Report<'_> {
 
     /// Returns the facts that a question needs.
     fn facts(&self, needs: Needs) -> Snapshot {
-        let roots: Vec<CgroupPath> =
-            self.gathered.roots.iter().map(|(_, root)| root.clone()).collect();
-        let mut snapshot = self.gathered.snapshot.clone();
-        needs.restrict(&mut snapshot, &roots);
+        let mut snapshot = self.snapshot.clone();
+        needs.restrict(&mut snapshot, &self.roots);
         snapshot
     }
 
-    fn tree(&self, needs: Needs) -> GatheredTree {
-        let snapshot = self.facts(needs);
-        let given = self.gathered.given.clone();
-        let notes = unknown_facts(&snapshot, given.is_some());
-        GatheredTree { snapshot, given, roots: self.gathered.roots.clone(), notes }
+    /// Returns the node with the facts that a question needs.
+    fn node(&self, needs: Needs) -> Result<Node, Failure> {
+        let overrides = self.options.overrides.clone();
+        let needs = Needs { has_node_file: overrides.node_file.is_some(), ..needs };
+        let ignores_config = !needs.has(FactKey::KubeletConfig);
+        Node::of(self.facts(needs), Overrides { ignores_config, ..overrides })
     }
 
-    fn live(&self, needs: Needs) -> Result<LiveNode, Failure> {
-        let has_node_file = self.options.node.node_file.is_some();
-        LiveNode::of(
-            self.tree(Needs { has_node_file, ..needs }),
-            &self.options.node,
-            Loaded::default(),
-        )
-    }
-
+    /// The same, for questions that need the kubelet's configuration.
     fn kubelet(&self, needs: Needs) -> Result<Node, Failure> {
-        Node::describe(self.facts(needs), &self.options.kubelet, needs.has(FactKey::KubeletConfig))
+        self.node(needs)?.checked()
     }
 
     fn doctor(&self) -> Asking {
-        let compared = Compared::of(self.live(node_checks_needs())?, Selection::default());
-        let options = self.options;
-        let node_file = options.node.node_file.as_ref().map(|it| it.file.as_str());
-        document(&node_checks(&compared, &options.kubelet, node_file, options.is_stored)?)
+        let compared = Compared::of(self.kubelet(node_checks_needs())?, Selection::default())?;
+        let node_file = self.options.overrides.node_file.as_ref().map(|it| it.file.as_str());
+        document(&node_checks(&compared, node_file, self.options.is_stored)?)
     }
 
     fn usage(&self) -> Asking {
-        let snapshot = self.facts(Needs::NAMES.with(&[FactKey::CgroupTree, FactKey::CgroupUsage]));
-        let tree = cgroup_tree(&snapshot)?;
-        let roots = &self.gathered.roots;
-        check_kubepods(tree, roots)?;
-        let is_found = roots.iter().any(|(_, root)| tree.get(root).is_some());
-        let mut warnings = unknown_facts(&snapshot, is_found);
-        warnings.extend(tree.warnings());
-        let pods = snapshot.pods.value().into_iter().flat_map(|recorded| &recorded.pods);
-        let workloads = Workloads::of(pods.map(|loaded| &loaded.pod), snapshot.runtime.value());
-        document(&show(tree, roots, &workloads, &Selection::default(), warnings))
+        let facts = [FactKey::CgroupTree, FactKey::CgroupUsage];
+        let node = self.node(Needs::NAMES.with(&facts))?;
+        let tree = tree_of_pods(&node)?;
+        let warnings = tree_warnings(&node, tree);
+        document(&show(tree, &node.roots, &node.workloads, &Selection::default(), warnings))
     }
 
     /// Divides the CPU time by the kernel's values, else by the planned ones.
@@ -273,8 +255,10 @@ impl Report<'_> {
             answer: Err(no_answer(failure)),
             ..self.answered(COMMAND, Ok(Value::Null))
         };
-        let input = match self.live(Needs::PLAN) {
-            Ok(live) => PlanInput::of_live(live, Selection::default(), false),
+        let input = self.kubelet(Needs::PLAN);
+        let input = input.and_then(|node| PlanInput::of_live(node, Selection::default(), false));
+        let input = match input {
+            Ok(input) => input,
             Err(failure) => return failed(&failure),
         };
         let plan = match input.plan() {
@@ -346,7 +330,7 @@ impl Report<'_> {
             stats_file: None,
             is_stored: self.options.is_stored,
         };
-        document(&eviction_rank(self.kubelet(eviction_needs(signal))?, &options)?)
+        document(&eviction_rank(&self.kubelet(eviction_needs(signal))?, &options)?)
     }
 
     fn about(&self) -> Result<AdmissionNode, Failure> {
@@ -370,7 +354,7 @@ impl Report<'_> {
     }
 
     fn what_if(&self, change: &ReportChange) -> Asking {
-        let before = NodeState::of(self.tree(what_if_needs()), self.options.node.clone())?;
+        let before = NodeState::of(self.facts(what_if_needs()), self.options.overrides.clone())?;
         document(&what_if(&before, &change.changes, &change.files)?)
     }
 }

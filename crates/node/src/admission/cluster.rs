@@ -4,14 +4,15 @@ use super::AdmissionOptions;
 use super::cluster_nodes::Cluster;
 use anyhow::anyhow;
 use kq_admission::preemption::{ClusterPreemption, NodeAnswer, NodeStanding, why_critical};
-use kq_answer::{Assumption, Basis, Failure, WarningCode};
+use kq_answer::{Assumption, Basis, Failure};
 use kq_api::api_server::{ApiError, ApiServer};
 use kq_core::question::admission::{AdmissionNode, Detail, Planned, plan, sort};
-use kq_core::question::kubelet_pods::as_of_kubelet;
+use kq_facts::kubelet_pods::as_of_kubelet;
 use kq_facts::lookup::{Lookup, Sourced};
-use kq_facts::node::{KubeletOptions, Node};
+use kq_facts::node::Node;
 use kq_facts::node_list::ListedNode;
 use kq_facts::node_object::NodeObject;
+use kq_facts::overrides::Overrides;
 use kq_facts::pod_selector::is_file;
 use kq_facts::snapshot::{PodSource, RecordedPods, Snapshot};
 use kq_io::clock::now;
@@ -24,7 +25,7 @@ struct ClusterQuery<'a> {
     /// The pod, bound to no node.
     pod: Pod,
     /// The options of each node's kubelet.
-    kubelet: &'a KubeletOptions,
+    overrides: &'a Overrides,
     /// When the facts were read.
     now: String,
 }
@@ -57,7 +58,7 @@ pub fn cluster_preemption(
             "the pod counts as bound to each node in turn: its spec.nodeName {own} is ignored"
         ),
     });
-    basis.assume(match options.kubelet.is_any_given() {
+    basis.assume(match options.overrides.is_any_of_kubelet() {
         true => "every kubelet has the version, gates and configuration of the flags; the rest is \
                  the default of its version"
             .to_owned(),
@@ -66,7 +67,7 @@ pub fn cluster_preemption(
             .to_owned(),
     });
     basis.assume("no container runtime is queried: pods are as the API server has them".to_owned());
-    let query = ClusterQuery { pod, kubelet: &options.kubelet, now: now() };
+    let query = ClusterQuery { pod, overrides: &options.overrides, now: now() };
     let answers = match &mut pods {
         Some(found) => {
             let mut by_node = found.by_node(&nodes, &mut basis);
@@ -120,7 +121,7 @@ impl ClusterQuery<'_> {
             Err(reason) => return NodeAnswer::missing(&standing, reason.clone(), basis),
         };
         standing.kubelet_version.clone_from(&object.status.node_info.kubelet_version);
-        if standing.kubelet_version.is_empty() && self.kubelet.flags.version.is_none() {
+        if standing.kubelet_version.is_empty() && self.overrides.kubelet.version.is_none() {
             basis.assume(Assumption::new(
                 "the newest kubelet that kq knows: the Node object has no version".to_owned(),
                 ["--kubelet-version"],
@@ -139,24 +140,16 @@ impl ClusterQuery<'_> {
         pods: Sourced<RecordedPods>,
         basis: &mut Basis,
     ) -> Result<NodeAnswer, Failure> {
-        let mut snapshot = Snapshot {
+        let snapshot = Snapshot {
             taken_at: self.now.clone(),
             node: Lookup::found(format!("node {}", standing.name), object),
             pods: Lookup { found: Some(pods), tried: Vec::new() },
             ..Snapshot::default()
         };
-        let notes = snapshot.pods.value().into_iter().flat_map(|it| &it.notes);
-        basis.warn_all(WarningCode::PodManifest.each(notes));
-        // The kubelet's version decides about defaults, so it is described first.
-        let loaded = std::mem::take(&mut snapshot.pods);
-        let mut node = Node::describe(snapshot, self.kubelet, false)?;
-        node.snapshot.pods = loaded;
+        let overrides = Overrides { ignores_config: true, ..self.overrides.clone() };
+        let node = Node::of(snapshot, overrides)?.checked()?;
         let rules = node.kubelet.rules;
-        if let Some(found) = &mut node.snapshot.pods.found {
-            let source = found.value.source;
-            let pods = found.value.pods.iter_mut().map(|loaded| &mut loaded.pod);
-            pods.for_each(|pod| as_of_kubelet(pod, source, &rules));
-        }
+        basis.warn_all(node.pod_notes.iter().cloned());
         basis.warn_all(node.notes.iter().cloned());
         let mut pod = self.pod.clone();
         as_of_kubelet(&mut pod, PodSource::Files, &rules);

@@ -5,9 +5,9 @@ use crate::{NamedFiles, NodeSpec};
 use anyhow::anyhow;
 use kq_answer::{Basis, Failure};
 use kq_core::question::admission::AdmissionNode;
-use kq_core::question::kubelet_pods::as_of_kubelet;
+use kq_facts::kubelet_pods::as_of_kubelet;
 use kq_facts::needs::Needs;
-use kq_facts::node::KubeletOptions;
+use kq_facts::overrides::Overrides;
 use kq_facts::pod_selector::is_file;
 use kq_facts::snapshot::{PodSource, Snapshot};
 use kq_facts::workloads::effective_uid;
@@ -18,8 +18,8 @@ use kq_k8s::pod::Pod;
 pub struct AdmissionOptions {
     /// The node.
     pub node: NodeSpec,
-    /// Its kubelet.
-    pub kubelet: KubeletOptions,
+    /// What overrides the facts of its kubelet.
+    pub overrides: Overrides,
     /// Files that replace facts of the node.
     pub files: NamedFiles,
     /// The pod of the manifest is a static pod.
@@ -110,7 +110,7 @@ impl AdmissionOptions {
             return Ok((about, Some(pod.clone())));
         }
         let is_meant = |it: &&Pod| effective_uid(it) == effective_uid(pod);
-        let found = about.node.pods().into_iter().find(is_meant).cloned();
+        let found = about.node.allocated_pods().into_iter().find(is_meant).cloned();
         let found = found.map(|mut pod| {
             self.set_priority(&mut pod, &mut about.basis);
             pod
@@ -124,7 +124,8 @@ impl AdmissionOptions {
     ///
     /// Fails for files that cannot be read, and for a Node object of another node.
     pub fn gather_node(&self, observe: impl FnOnce(&Snapshot)) -> Result<AdmissionNode, Failure> {
-        let node = self.files.gather(&self.node, &self.kubelet, Needs::DEVICES, observe)?;
+        let node =
+            self.files.gather(&self.node, self.overrides.clone(), Needs::DEVICES, observe)?;
         let device_flags = Some("--checkpoint, --pod-resources");
         Ok(AdmissionNode::with_flags(node, self.without.clone(), device_flags))
     }

@@ -150,7 +150,7 @@ pub(super) fn pod_of_node(node: &Node, name: &str) -> Result<Pod, Failure> {
         let metadata = &pod.metadata;
         selector.matches(&metadata.namespace, &metadata.name, effective_uid(pod))
     };
-    let pods = node.pods();
+    let pods = node.allocated_pods();
     let mut meant = pods.iter().copied().filter(is_meant);
     match (meant.next(), meant.next()) {
         (Some(pod), None) => Ok(pod.clone()),

@@ -9,7 +9,7 @@ use crate::source_args::SourceArgs;
 use crate::write;
 use kq_cgroup::live::diff_report::CgroupDiff;
 use kq_cgroup::live::diff_view;
-use kq_core::question::cgroup::Compared;
+use kq_core::question::cgroup::{Compared, check_comparable};
 use kq_core::question::pod_selectors::PodSelectors;
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
@@ -115,9 +115,9 @@ impl ComparisonArgs {
             .with_if(usage, &[FactKey::CgroupUsage]);
         let compare = |sources: &SourceArgs| {
             let live = gather_node(sources, &self.node, needs, &subjects.files)?;
-            live.check_kubepods()?;
+            check_comparable(&live)?;
             let selection = subjects.selection_of(&live)?;
-            Ok(Compared::of(live, selection))
+            Compared::of(live, selection)
         };
         let mut named = self.node.files().chain(&self.sources.pods).chain(&subjects.files);
         compare_until_settled(&self.sources, &mut named, compare)

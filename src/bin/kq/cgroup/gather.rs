@@ -5,40 +5,52 @@ use crate::node_args::{NodeArgs, RootArgs};
 use crate::pod_args::{LabelArgs, NamespaceArgs};
 use crate::source_args::{SourceArgs, gather};
 use anyhow::anyhow;
-use kq_core::question::cgroup::{GatheredTree, LiveNode, LiveTree};
+use kq_core::question::cgroup::tree_of_pods;
 use kq_core::question::pod_selectors::{PodSelectors, identities};
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
+use kq_facts::node::Node;
+use kq_facts::overrides::Overrides;
 use kq_facts::pod_selector::Selection;
+use kq_facts::snapshot::Snapshot;
 use kq_node::read_pods;
 
-/// Gathers the needed facts with the cgroup tree.
-pub fn gather_tree(
-    sources: &SourceArgs,
-    args: &RootArgs,
-    needs: Needs,
-) -> Result<GatheredTree, Failure> {
-    let given = args.config.given_config()?;
-    let config = given.as_ref().map(|given| &*given.config.value);
-    let snapshot = gather(sources, args, config, needs)?;
-    Ok(GatheredTree::of(snapshot, given, args.cgroup_root.as_deref()))
+/// Gathers the needed facts, and makes the node of an answer that needs no configuration.
+pub fn gather_tree(sources: &SourceArgs, args: &RootArgs, needs: Needs) -> Result<Node, Failure> {
+    let overrides = args.overrides()?;
+    Node::of(gather_facts(sources, args, &overrides, needs)?, overrides)
 }
 
-/// Gathers the needed facts and describes the node. Pods in `files` take the place of those of the same name.
+/// Gathers the needed facts.
+pub fn gather_facts(
+    sources: &SourceArgs,
+    args: &RootArgs,
+    overrides: &Overrides,
+    needs: Needs,
+) -> Result<Snapshot, Failure> {
+    let config = overrides.config.as_ref().map(|given| &*given.config.value);
+    gather(sources, args, config, needs)
+}
+
+/// Gathers the needed facts and makes the node. Pods in `files` take the place of those of the same name.
 pub fn gather_node(
     sources: &SourceArgs,
     args: &NodeArgs,
     needs: Needs,
     files: &[String],
-) -> Result<LiveNode, Failure> {
+) -> Result<Node, Failure> {
     let needs = Needs { has_node_file: args.node_file.is_some(), ..needs };
-    let gathered = gather_tree(sources, &args.root, needs)?;
+    let given = args.root.overrides()?;
+    let snapshot = gather_facts(sources, &args.root, &given, needs)?;
     let loaded = read_pods(files)?;
     // Without pods, the selection would be all pods of the node.
     if loaded.pods.is_empty() && !files.is_empty() {
         return Err(Failure::usage(anyhow!("{}: no pods", files.join(", "))));
     }
-    LiveNode::of(gathered, &args.options()?, loaded)
+    let overrides = Overrides { pods: loaded.into(), ..args.overrides()? };
+    let node = Node::of(snapshot, overrides)?.checked()?;
+    node.settings()?;
+    Ok(node)
 }
 
 /// The pods of a question about the cgroup tree.
@@ -61,18 +73,18 @@ impl TreePodArgs {
         &self,
         sources: &SourceArgs,
         root: &RootArgs,
-    ) -> Result<(LiveTree, Selection), Failure> {
+    ) -> Result<(Node, Selection), Failure> {
         let names = match self.labels.selector {
             Some(_) => Needs::NAMES.without(&[FactKey::PodNames]).with(&[FactKey::Pods]),
             None => Needs::NAMES,
         };
         let needs = names.with(&[FactKey::CgroupTree, FactKey::CgroupUsage]);
-        let live = LiveTree::from(gather_tree(sources, root, needs)?);
-        live.tree_of_pods()?;
+        let live = gather_tree(sources, root, needs)?;
+        tree_of_pods(&live)?;
         let pods = self.namespace.qualify_all(&self.names)?;
         let subjects = PodSelectors { pods, ..PodSelectors::default() };
         let subjects = subjects.within(self.namespace.name(), self.labels.selector.as_ref())?;
-        let pods = live.snapshot.pods.value().map_or(&[][..], |recorded| &recorded.pods);
+        let pods = live.loaded_pods();
         let selection = subjects.selection(pods, &identities(&live.workloads), None)?;
         Ok((live, selection))
     }

@@ -64,7 +64,8 @@ impl PlanArgs {
             return Err(Failure::usage(anyhow!("{flag} has no effect without --live")));
         }
         self.sources.choose_notes();
-        let described = self.node.gather()?;
+        let node = self.node.of_files()?.checked()?;
+        node.settings()?;
         let loaded = self.load()?;
         let selection = match self.pods.labels.selector {
             Some(_) => self.subjects()?.selection(&loaded.pods, &[], None)?,
@@ -76,7 +77,7 @@ impl PlanArgs {
             has_files: !self.files.is_empty(),
             selection,
         };
-        Ok(PlanInput::of_pods(described, loaded, &options))
+        PlanInput::of_pods(&node, loaded, &options)
     }
 
     fn subjects(&self) -> Result<PodSelectors, Failure> {
@@ -88,7 +89,7 @@ impl PlanArgs {
         self.is_of_node = subjects.files.is_empty();
         let live = gather_node(&self.sources, &self.node, Needs::PLAN, &subjects.files)?;
         let selection = subjects.selection_of(&live)?;
-        Ok(PlanInput::of_live(live, selection, self.are_static))
+        PlanInput::of_live(live, selection, self.are_static)
     }
 
     /// Reads the pods of the files.

@@ -7,6 +7,7 @@ use crate::output_format::{OutputFormat, formats_with};
 use crate::source_args::{SourceArgs, WatchArgs};
 use kq_cgroup::live::show::show;
 use kq_cgroup::live::show_view;
+use kq_core::question::cgroup::tree_warnings;
 
 /// Show the cgroups of this node with the names of pods and containers
 ///
@@ -51,7 +52,8 @@ impl Args {
     fn once(&self) -> Result<Code, Failure> {
         let (live, selection) = self.pods.gather(&self.sources, &self.root)?;
         let tree = live.tree()?;
-        let mut shown = show(tree, &live.roots, &live.workloads, &selection, live.warnings(tree));
+        let mut shown =
+            show(tree, &live.roots, &live.workloads, &selection, tree_warnings(&live, tree));
         shown.basis.lack_all(selection.missing());
         let code = Code::Answered.unless(!shown.basis.missing.is_empty());
         self.output.write_or_names(&shown, show_view::table, show_view::wide, |it| {

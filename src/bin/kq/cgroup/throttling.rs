@@ -6,6 +6,7 @@ use crate::node_args::RootArgs;
 use crate::output_format::{OutputFormat, formats_with};
 use crate::source_args::SourceArgs;
 use kq_cgroup::live::throttling::{ThrottlingRanking, table, throttling};
+use kq_core::question::cgroup::tree_warnings;
 
 /// Rank the containers of this node by CPU throttling
 ///
@@ -42,7 +43,7 @@ impl Args {
         let (live, selection) = self.pods.gather(&self.sources, &self.root)?;
         let tree = live.tree()?;
         let mut ranking =
-            throttling(tree, &live.roots, &live.workloads, &selection, live.warnings(tree));
+            throttling(tree, &live.roots, &live.workloads, &selection, tree_warnings(&live, tree));
         ranking.basis.lack_all(selection.missing());
         let code = Code::Answered.unless(!ranking.basis.is_complete());
         let shown = |is_wide| move |it: &ThrottlingRanking<'_>| table(it, is_wide);

@@ -8,7 +8,7 @@ use crate::source_args::SourceArgs;
 use crate::write;
 use anyhow::anyhow;
 use kq_cgroup::live::which::{WhichError, WhichSubject, lines, which};
-use kq_core::question::cgroup::LiveTree;
+use kq_core::question::cgroup::{tree_of_pods, unknown_names};
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
 use kq_io::host::{has_process, host_root};
@@ -63,8 +63,8 @@ impl Args {
     pub fn run(self) -> Result<Code, Failure> {
         self.check_process()?;
         let needs = Needs::NAMES.with(&[FactKey::CgroupTree, FactKey::Processes]);
-        let live = LiveTree::from(gather_tree(&self.sources, &self.root, needs)?);
-        let tree = live.tree_of_pods()?;
+        let live = gather_tree(&self.sources, &self.root, needs)?;
+        let tree = tree_of_pods(&live)?;
         let subject = match (&self.subject.pid, &self.subject.path, &self.subject.container) {
             (Some(pid), ..) => WhichSubject::Pid(*pid),
             (_, Some(path), _) => WhichSubject::path(path, tree),
@@ -82,7 +82,7 @@ impl Args {
             OutputFormat::Name => write::names([owner.place.cgroup.to_owned()])?,
             structured => write::answer(structured, &owner)?,
         }
-        for note in &live.notes {
+        for note in unknown_names(&live) {
             warn(&note.text);
         }
         Ok(Code::Answered)

@@ -2,7 +2,6 @@
 
 use super::node_args::DeviceNodeArgs;
 use crate::exit::{Code, Failure, note, tell, warn};
-use crate::node_args::Node;
 use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::{LabelArgs, NamespaceArgs};
 use crate::source_args::WatchArgs;
@@ -11,6 +10,7 @@ use anyhow::anyhow;
 use clap::ValueEnum;
 use kq_core::question::devices::list::{device_list, device_list_needs};
 use kq_core::question::pod_selectors::PodSelectors;
+use kq_facts::node::Node;
 use kq_facts::pod_selector::{PodSelector, Selection};
 use kq_managers::list::{
     Asked, DeviceList, FreeDevices, dropped, free, given, resources, table, wide,

@@ -1,11 +1,12 @@
 //! Flags that several commands share: the node and its sources, and the topology manager.
 
 use crate::exit::Failure;
-use crate::node_args::{KubeletNodeArgs, Node};
+use crate::node_args::KubeletNodeArgs;
 use crate::source_args::DeviceFileArgs;
 use kq_core::question::devices::topology::TopologyOptions;
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
+use kq_facts::node::Node;
 use kq_k8s::cpuset::CpuSet;
 use kq_node::NamedFiles;
 

@@ -1,13 +1,14 @@
 //! The flags that commands of `kq gc` share: the node with its image records, the collection, and the usage.
 
 use crate::exit::{Failure, note, tell};
-use crate::node_args::{KubeletNodeArgs, Node};
+use crate::node_args::KubeletNodeArgs;
 use anyhow::anyhow;
 use clap::ValueEnum;
 use kq_answer::Basis;
 use kq_core::question::image_gc::{ImageFsUsage, ImageGcOptions, image_gc_needs};
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
+use kq_facts::node::Node;
 use kq_facts::snapshot::Snapshot;
 use kq_image_gc::plan::{ImageGcPlan, Trigger};
 use kq_io::image_records::read_records;

@@ -1,11 +1,12 @@
 //! The flags that the commands share: the node, the selected probes, and their changed fields.
 
 use crate::exit::Failure;
-use crate::node_args::{KubeletNodeArgs, Node};
+use crate::node_args::KubeletNodeArgs;
 use crate::pod_args::{LabelArgs, NamespaceArgs};
 use kq_core::question::pod_selectors::PodSelectors;
 use kq_core::question::probes::{ProbeChanges, ProbedPods, Purpose};
 use kq_facts::needs::Needs;
+use kq_facts::node::Node;
 use kq_facts::pod_selector::Selection;
 use kq_k8s::pod::ProbeType;
 use kq_node::action::probes::{FactSource, PodChoice, ProbeNode};

@@ -3,12 +3,12 @@
 use super::args::{ProbeNodeArgs, TypeArg, WhatIf, labelled};
 use super::repeat::{self, RepeatArgs};
 use crate::exit::{Code, Failure, tell, warn};
-use crate::node_args::Node;
 use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::{LabelArgs, PodArgs};
 use crate::write;
 use anyhow::anyhow;
 use kq_core::question::probes::{ProbeSelection, Targets};
+use kq_facts::node::Node;
 use kq_k8s::pod::ProbeType;
 use kq_node::action::probes::{PodChoice, ProbeChoice, compare, run_once};
 use kq_probe::ad_hoc::{self, AdHocError};

@@ -120,11 +120,7 @@ impl Args {
         }
         let panel = self.panel.into();
         let is_live = self.replay.is_none() && self.sources.snapshot.is_none();
-        let options = TopOptions {
-            node: self.node.options()?,
-            kubelet: self.node.kubelet_options()?,
-            is_stored: !is_live,
-        };
+        let options = TopOptions { overrides: self.node.overrides()?, is_stored: !is_live };
         let worker = Worker::new(self.source()?, options);
         match self.plain {
             true => write_frames(worker, panel, self.count, is_live),

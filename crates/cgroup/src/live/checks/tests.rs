@@ -17,6 +17,7 @@ use kq_facts::kubelet_config::Source;
 use kq_facts::kubelet_process::{KubeletProcess, Program};
 use kq_facts::live::{config_source, incomplete, live_sources};
 use kq_facts::lookup::{FailedSource, Lookup};
+use kq_facts::overrides::Overrides;
 use kq_facts::runtime::{
     Container, ContainerState, LowLevelRuntime, RuntimeFacts, RuntimeVersion, Sandbox,
 };
@@ -252,11 +253,12 @@ impl Given {
         let root = config.value.get("cgroupRoot").and_then(Value::as_str).unwrap_or("/");
         let per_qos = config.value.get("cgroupsPerQOS").and_then(Value::as_bool).unwrap_or(true);
         let roots = kubelet_roots(root, per_qos);
-        let node = describe(&NodeSources {
-            config: config.clone(),
-            object: snapshot.node.found.clone().map(|found| (found.source, found.value)),
-            live: Some(live_sources(snapshot, &roots)),
-            ..NodeSources::default()
+        let object = snapshot.node.found.as_ref();
+        let node = describe(NodeSources {
+            config: &config,
+            object: object.map(|found| (found.source.as_str(), &found.value)),
+            live: Some(&live_sources(snapshot, &roots)),
+            overrides: &Overrides::default(),
         })
         .expect("a node");
         let pods = snapshot.pods.value().map(|found| found.pods.clone()).unwrap_or_default();

@@ -66,10 +66,10 @@ impl AdmissionNode {
             node: &self.object()?.metadata.name,
             now: self.node.now,
             standings: NodePods::of(snapshot),
-            without: self.without(&recorded.pods)?,
+            without: self.without(self.node.loaded_pods())?,
         };
         let mut skipped = Skipped::default();
-        let judged = recorded.pods.iter().map(|loaded| &loaded.pod).map(|pod| {
+        let judged = self.node.allocated_pods().into_iter().map(|pod| {
             let (counts, why) = policy.counts(pod, &mut skipped);
             NodePod { pod, counts, why }
         });
@@ -84,7 +84,7 @@ impl AdmissionNode {
         skipped.tell(basis);
         basis.lack_all(not_all(recorded));
         if recorded.source == PodSource::Files && recorded.left_out.is_empty() {
-            let known = self.node.pods();
+            let known = self.node.allocated_pods();
             basis.lack_all(incomplete(&snapshot.pods, &known, snapshot.runtime.value()));
         }
         Ok(ExistingPods { pods, doubtful: skipped.doubtful })

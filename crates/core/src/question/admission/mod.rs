@@ -16,15 +16,13 @@ pub use settled::{Settled, has_ended, settled};
 pub use start_pressure::start_pressure;
 
 use super::devices::admission::DeviceQuestion;
-use super::kubelet_pods::{apply_allocations, as_of_kubelet};
 use anyhow::anyhow;
 use kq_admission::{CheckReason, EarlierCheck, NodePod, PressureException, Refusal};
-use kq_answer::{Basis, Failure, Missing, MissingFact, WarningCode};
+use kq_answer::{Basis, Failure, Missing, MissingFact};
 use kq_eviction::{Admission, admit_under_pressure};
 use kq_facts::kubelet_config::PressureCondition;
 use kq_facts::node::Node;
 use kq_facts::node_object::NodeObject;
-use kq_facts::snapshot::RecordedPods;
 use kq_k8s::pod::{OS_LABEL, Pod, ResourceName};
 use std::collections::BTreeSet;
 
@@ -43,27 +41,21 @@ pub struct AdmissionNode {
 impl AdmissionNode {
     /// Wraps a gathered node. `without`: pods that do not count; `device_flags`: the flags with the sources of devices.
     pub fn with_flags(
-        mut node: Node,
+        node: Node,
         without: Vec<String>,
         device_flags: Option<&'static str>,
     ) -> Self {
         let mut basis = Basis::default();
-        if let Some(found) = &mut node.snapshot.pods.found {
-            basis.warn_all(WarningCode::PodManifest.each(&found.value.notes));
-            basis.warn_all(found.value.keep_one_of_a_uid());
-            let RecordedPods { source, pods, .. } = &mut found.value;
-            let pods = pods.iter_mut().map(|loaded| &mut loaded.pod);
-            pods.for_each(|pod| as_of_kubelet(pod, *source, &node.kubelet.rules));
-        }
+        basis.warn_all(node.pod_notes.iter().cloned());
         basis.assume_all(node.assumed());
-        apply_allocations(&mut node, &mut basis);
+        basis.assume_all(node.assumed_allocations());
         basis.warn_all(node.notes.iter().cloned());
         Self { node, without, device_flags, basis }
     }
 
     /// Wraps a node that was gathered elsewhere, with all of its pods, and without its own files.
-    pub fn of(mut node: Node, mut basis: Basis) -> Self {
-        apply_allocations(&mut node, &mut basis);
+    pub fn of(node: Node, mut basis: Basis) -> Self {
+        basis.assume_all(node.assumed_allocations());
         Self { node, without: Vec::new(), device_flags: None, basis }
     }
 

@@ -12,7 +12,7 @@ pub fn settled(about: &AdmissionNode, pod: &Pod) -> Option<Settled> {
     let is_same = |it: &&Pod| {
         effective_uid(it) == uid && (!uid.is_empty() || qualified(it) == qualified(pod))
     };
-    let now = about.node.pods().into_iter().find(is_same)?;
+    let now = about.node.allocated_pods().into_iter().find(is_same)?;
     let status = &now.status;
     if now.metadata.deletion_timestamp.is_some() {
         return Some(Settled::Deleted);

@@ -18,15 +18,16 @@ pub fn cgroup_checks(
         Err(reason) => (Err(reason), BTreeSet::new()),
     };
     let live = &compared.live;
+    let incomplete = live.unknown_pods().map(|it| it.text);
     checks(CheckInput {
         snapshot: &live.snapshot,
-        node: &live.node,
+        node: &compared.settings,
         config: &live.config,
         node_file,
         roots: &live.roots,
-        pods: &live.pods,
+        pods: live.loaded_pods(),
         workloads: &live.workloads,
-        incomplete: live.incomplete.as_deref(),
+        incomplete: incomplete.as_deref(),
         compared: &counted,
         changing: &changing,
         lists_drift,

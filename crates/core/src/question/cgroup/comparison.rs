@@ -1,6 +1,6 @@
 //! The plan of a live node, compared with its kernel, for `diff` and `apply`.
 
-use super::live_node::LiveNode;
+use super::kubepods::knowledge;
 use anyhow::anyhow;
 use kq_answer::origin::Origin;
 use kq_answer::{Basis, Failure, Warning, WarningCode};
@@ -10,13 +10,15 @@ use kq_cgroup::live::difference::Difference;
 use kq_cgroup::live::motion::{Census, Confirmed, DriftSet, Motion};
 use kq_cgroup::live::place::live_cgroups;
 use kq_cgroup::live::set_by::Writers;
-use kq_cgroup::plan::{Plan, plan};
+use kq_cgroup::plan::{Plan, RuntimeFormula, plan};
 use kq_cgroup::report::basis_of;
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::cgroup_tree::CgroupPath;
 use kq_facts::checkpoint::StateFile;
 use kq_facts::checkpoint::cpu_manager::{CpuState, load};
 use kq_facts::host::Text;
+use kq_facts::node::Node;
+use kq_facts::node_config::NodeConfig;
 use kq_facts::pod_selector::Selection;
 use kq_facts::resize::{RecordedResizes, RecordedResources, put_effective};
 use kq_facts::timestamp::Timestamp;
@@ -28,7 +30,10 @@ use std::cell::OnceCell;
 /// A live node, and the pods to compare.
 pub struct Compared {
     /// The node.
-    pub live: LiveNode,
+    pub live: Node,
+    /// What its container manager works with.
+    pub settings: NodeConfig,
+    formula: RuntimeFormula,
     selection: Selection,
     earlier: Vec<(&'static str, Vec<LoadedPod>)>,
     notes: Vec<Warning>,
@@ -48,7 +53,7 @@ pub struct Comparison {
 }
 
 /// Returns the pods with what was allocated, and with what is in effect, where they are being resized.
-fn earlier(live: &LiveNode, notes: &mut Vec<Warning>) -> Vec<(&'static str, Vec<LoadedPod>)> {
+fn earlier(live: &Node, notes: &mut Vec<Warning>) -> Vec<(&'static str, Vec<LoadedPod>)> {
     let files = live.snapshot.state_files.as_ref();
     let mut read = |file: &str| {
         let recorded = RecordedResources::parse(files.and_then(|files| files.get(file)));
@@ -63,10 +68,10 @@ fn earlier(live: &LiveNode, notes: &mut Vec<Warning>) -> Vec<(&'static str, Vec<
         allocated: read("allocated_pods_state"),
         actuated: read("actuated_pods_state"),
     };
-    let rules = &live.node.rules;
+    let rules = &live.kubelet.rules;
     let mut earlier = Vec::new();
     let mut add = |name, put: &dyn Fn(&mut Pod) -> bool| {
-        let mut pods = live.pods.clone();
+        let mut pods = live.loaded_pods().to_vec();
         let resizing = pods.iter_mut().filter(|it| recorded.is_resizing(&it.pod, rules));
         if resizing.map(|loaded| put(&mut loaded.pod)).filter(|changed| *changed).count() > 0 {
             earlier.push((name, pods));
@@ -79,12 +84,12 @@ fn earlier(live: &LiveNode, notes: &mut Vec<Warning>) -> Vec<(&'static str, Vec<
 }
 
 /// Returns the CPU manager's assignments, if its file can be read.
-fn assigned_cpus(live: &LiveNode) -> Option<CpuState> {
+fn assigned_cpus(live: &Node) -> Option<CpuState> {
     let Some(Text::Read(text)) = live.snapshot.state_files.as_ref()?.get(StateFile::Cpu.name())
     else {
         return None;
     };
-    let by_pod = live.node.rules.gates.enabled(Gate::PodLevelResourceManagers);
+    let by_pod = live.kubelet.rules.gates.enabled(Gate::PodLevelResourceManagers);
     load(text.as_bytes(), by_pod, None, None).shown
 }
 
@@ -94,11 +99,16 @@ const ONE_LOOK: &str = "the node was read once: a pod that started, ended or was
 
 impl Compared {
     /// Returns what a comparison of these pods needs.
-    pub fn of(live: LiveNode, selection: Selection) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Node::settings`] does, and for an override that names no runtime.
+    pub fn of(live: Node, selection: Selection) -> Result<Self, Failure> {
+        let (settings, formula) = (live.settings()?.clone(), RuntimeFormula::of_node(&live)?);
         let mut notes = Vec::new();
         let earlier = earlier(&live, &mut notes);
         let comparison = OnceCell::new();
-        Self { live, selection, earlier, notes, confirmed: None, comparison }
+        Ok(Self { live, settings, formula, selection, earlier, notes, confirmed: None, comparison })
     }
 
     /// Returns true if every pod could be read, and none was left out because its labels are unknown.
@@ -130,7 +140,7 @@ impl Compared {
     ///
     /// Refuses where pods have none: nothing there is only the kubelet's.
     pub fn root(&self) -> Result<&CgroupPath, Failure> {
-        let driver = self.live.node.cgroup_driver;
+        let driver = self.settings.cgroup_driver;
         let root = self.live.roots.iter().find(|(own, root)| *own == driver && root.depth() > 0);
         root.map(|(_, root)| root).ok_or_else(|| {
             Failure::refused(anyhow!(
@@ -158,12 +168,12 @@ impl Compared {
             ("cgroupDriver", "the cgroup driver", "--cgroup-driver DRIVER"),
             ("cgroupVersion", "the cgroup version", "--cgroup-version VERSION"),
         ] {
-            let assumed = live.node.facts.0.iter().find(|known| known.name == name);
+            let assumed = self.settings.facts.0.iter().find(|known| known.name == name);
             if assumed.is_some_and(|known| known.origin == Origin::Assumed) {
                 return guessed(fact, flag);
             }
         }
-        if weights && live.formula.assumed && live.node.cgroup_version == CgroupVersion::V2 {
+        if weights && self.formula.assumed && self.settings.cgroup_version == CgroupVersion::V2 {
             return guessed("how the runtime computes weights", "--runtime NAME=VERSION");
         }
         Ok(())
@@ -171,7 +181,7 @@ impl Compared {
 
     /// Returns how the kernel and systemd round here.
     pub fn rounding(&self) -> Rounding {
-        let node = &self.live.node;
+        let node = &self.settings;
         Rounding {
             version: node.cgroup_version,
             driver: node.cgroup_driver,
@@ -209,8 +219,8 @@ impl Compared {
     /// Plans and compares.
     fn compare(&self) -> Result<Comparison, Failure> {
         let live = &self.live;
-        let (node, formula) = (&live.node, live.formula);
-        let knowledge = live.knowledge();
+        let (node, formula) = (&self.settings, self.formula);
+        let knowledge = knowledge(live, node, formula);
         let cpus = assigned_cpus(live);
         let known = |pods| -> Result<Plan<'_>, Failure> {
             let mut planned = plan(pods, node, formula).map_err(Failure::usage)?;
@@ -220,7 +230,7 @@ impl Compared {
             planned.withhold(knowledge.clone());
             Ok(planned)
         };
-        let desired = known(&live.pods)?;
+        let desired = known(live.loaded_pods())?;
         let mut others: Vec<(&'static str, Plan<'_>)> = Vec::new();
         for (name, pods) in &self.earlier {
             others.push((*name, known(pods)?));
@@ -232,11 +242,11 @@ impl Compared {
         let cgroups: Vec<_> = present
             .flat_map(|(driver, root)| live_cgroups(tree, root, *driver, &live.workloads))
             .collect();
-        let runtime = live.runtime();
+        let runtime = live.snapshot.runtime.value();
         let sandboxes = runtime.and_then(|runtime| runtime.sandboxes.value());
         let handlers = sandboxes.into_iter().flatten().filter(|s| !s.runtime_handler.is_empty());
         let handlers = handlers.map(|s| (s.uid.clone(), s.runtime_handler.clone())).collect();
-        let pods = || live.pods.iter().map(|loaded| &loaded.pod);
+        let pods = || live.loaded_pods().iter().map(|loaded| &loaded.pod);
         let taken_at = live.snapshot.taken_at.parse().ok();
         let started_at = live.snapshot.kubelet.value().and_then(|process| process.started_at);
         let started_at = started_at.map(Timestamp::from_seconds);
@@ -247,15 +257,16 @@ impl Compared {
             are_complete: drop_ins.tried.is_empty()
                 && live.snapshot.state_files.is_some()
                 && self.notes.is_empty(),
-            is_formula_assumed: live.formula.assumed,
+            is_formula_assumed: formula.assumed,
         };
+        let incomplete = live.unknown_pods().map(|it| it.text);
         let context = Context {
             writers,
             handlers: &handlers,
             motion: &Motion::of(pods(), runtime, started_at, taken_at),
             workloads: &live.workloads,
             rounding: self.rounding(),
-            incomplete: live.incomplete.as_deref(),
+            incomplete: incomplete.as_deref(),
             runtime_known: runtime.is_some_and(|runtime| runtime.containers.found.is_some()),
             restricts_oom_score: runtime.and_then(|runtime| runtime.restricts_oom_score),
             selection: &self.selection,
@@ -265,7 +276,7 @@ impl Compared {
         if let Some(confirmed) = &self.confirmed {
             confirmed.demote(&mut found);
         }
-        let mut notes = live.notes.clone();
+        let mut notes = live.notes_of_plan();
         notes.extend(self.notes.iter().cloned());
         notes.extend(tree.warnings());
         notes.extend(absent_controllers(&desired, tree).iter().map(|controller| {
@@ -274,7 +285,7 @@ impl Compared {
             );
             Warning::new(WarningCode::NoController, text).about(controller)
         }));
-        let mut basis = basis_of(node, &desired, &live.pods, formula, notes);
+        let mut basis = basis_of(node, &desired, live.loaded_pods(), formula, notes);
         basis.lack_all(self.selection.missing());
         let differences = found.into_iter().map(Difference::into_owned).collect();
         Ok(Comparison { differences, basis, census: Census::of(pods(), runtime, &cgroups) })

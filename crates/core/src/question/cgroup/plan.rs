@@ -1,7 +1,6 @@
 //! The cgroups that the kubelet would set, for pods in files and for those of a node.
 
-use super::LiveNode;
-use crate::question::cgroup::NodeDescription;
+use super::kubepods::knowledge;
 use kq_answer::{Basis, Failure, Warning, WarningCode};
 use kq_cgroup::knowledge::Knowledge;
 use kq_cgroup::plan::{Plan, RuntimeFormula, plan, select};
@@ -10,6 +9,7 @@ use kq_cgroup::view::unknown_facts;
 use kq_facts::cgroup_tree::CgroupTree;
 use kq_facts::live::tree_failure;
 use kq_facts::lookup::{Lookup, Sourced};
+use kq_facts::node::Node;
 use kq_facts::node_config::NodeConfig;
 use kq_facts::pod_selector::Selection;
 use kq_facts::workloads::effective_uid;
@@ -50,13 +50,18 @@ pub struct PlanPodOptions {
 }
 
 impl PlanInput {
-    /// Puts pods from files on a described node.
+    /// Puts pods from files on a node.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Node::settings`] does, and for an override that names no runtime.
     pub fn of_pods(
-        described: NodeDescription,
+        node: &Node,
         mut loaded: Loaded,
         options: &PlanPodOptions,
-    ) -> Self {
-        let (node, formula, mut notes) = (described.node, described.formula, described.notes);
+    ) -> Result<Self, Failure> {
+        let (mut notes, formula) = (node.notes_of_plan(), RuntimeFormula::of_node(node)?);
+        let node = node.settings()?.clone();
         if !options.has_files {
             let text = "no FILE is given: planned without pods (- reads standard input)";
             notes.push(Warning::new(WarningCode::NoPods, text));
@@ -77,7 +82,7 @@ impl PlanInput {
             let sums = "the node and QoS levels are computed without the pods left out";
             notes.push(Warning::new(WarningCode::IncompleteSums, sums));
         }
-        Self {
+        Ok(Self {
             node,
             left_out: loaded.problems.iter().map(ToString::to_string).collect(),
             formula,
@@ -87,21 +92,37 @@ impl PlanInput {
             selection: options.selection.clone(),
             notes,
             knowledge: Knowledge::default(),
-        }
+        })
     }
 
     /// Takes the pods of a live node.
-    pub fn of_live(live: LiveNode, selection: Selection, are_static: bool) -> Self {
-        let knowledge = live.knowledge();
-        let LiveNode { snapshot, config, node, formula, mut pods, mut notes, .. } = live;
-        let (left_out, incomplete, cgroups) = (live.left_out, live.incomplete, snapshot.cgroups);
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`PlanInput::of_pods`] does.
+    pub fn of_live(live: Node, selection: Selection, are_static: bool) -> Result<Self, Failure> {
+        let (settings, formula) = (live.settings()?.clone(), RuntimeFormula::of_node(&live)?);
+        let knowledge = knowledge(&live, &settings, formula);
+        let incomplete = live.unknown_pods();
+        let is_incomplete = incomplete.is_some() || live.config.value.is_null();
+        let mut notes = live.notes_of_plan();
+        let texts = incomplete.map(|it| format!("totals may be incomplete: {}", it.text));
+        notes.extend(WarningCode::IncompleteSums.each(texts));
+        let mut pods = live.loaded_pods().to_vec();
         for loaded in pods.iter_mut().filter(|_| are_static) {
             mark_static(&mut loaded.pod);
         }
-        let is_incomplete = incomplete.is_some() || config.value.is_null();
-        let texts = incomplete.map(|reason| format!("totals may be incomplete: {reason}"));
-        notes.extend(WarningCode::IncompleteSums.each(texts));
-        Self { node, left_out, formula, pods, is_incomplete, cgroups, selection, notes, knowledge }
+        Ok(Self {
+            node: settings,
+            left_out: live.left_out,
+            formula,
+            pods,
+            is_incomplete,
+            cgroups: live.snapshot.cgroups,
+            selection,
+            notes,
+            knowledge,
+        })
     }
 
     /// Plans the cgroups of the selected pods, with the basis of the plan.

@@ -1,7 +1,7 @@
 //! Checks of image garbage collection and of the distance to eviction.
 
 use super::rule::{Eviction, ImageGc, NodeRule};
-use crate::question::eviction::{EvictionOptions, RankedNode};
+use crate::question::eviction::{EvictionOptions, eviction_rank};
 use crate::question::image_gc::lint::gc_lint;
 use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
 use kq_answer::{Finding, Severity, Subject};
@@ -68,7 +68,6 @@ pub(super) fn eviction(node: &Node, node_name: Option<&str>, is_stored: bool) ->
         }
     };
     let signals: BTreeSet<Signal> = thresholds.iter().map(|it| it.signal).collect();
-    let ranked = RankedNode::of(node.clone());
     let (mut findings, mut seen, mut reasons) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
     for signal in signals {
         let options = EvictionOptions {
@@ -77,7 +76,7 @@ pub(super) fn eviction(node: &Node, node_name: Option<&str>, is_stored: bool) ->
             stats_file: None,
             is_stored,
         };
-        let rank = match ranked.rank(&options) {
+        let rank = match eviction_rank(node, &options) {
             Ok(rank) => rank,
             Err(failure) => {
                 if reasons.insert(failure.reason()) {

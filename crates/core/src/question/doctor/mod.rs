@@ -21,7 +21,7 @@ use kq_cgroup::live::checks::NodeChecks;
 use kq_cgroup::live::difference::Difference;
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
-use kq_facts::node::{KubeletOptions, Node};
+use kq_facts::node::Node;
 use kq_facts::snapshot::Snapshot;
 
 /// Returns the facts that the checks need.
@@ -34,7 +34,7 @@ pub fn pod_report_needs() -> Needs {
     node_checks_needs().with(&[FactKey::Events])
 }
 
-/// Checks a node. `kubelet`: options that override the facts about its kubelet; `node_file`: the file with the Node
+/// Checks a node. `node_file`: the file with the Node
 /// object, if one is named; `is_stored`: the facts are from a snapshot.
 ///
 /// # Errors
@@ -42,20 +42,19 @@ pub fn pod_report_needs() -> Needs {
 /// Fails where the kubelet would not read its configuration.
 pub fn node_checks(
     compared: &Compared,
-    kubelet: &KubeletOptions,
     node_file: Option<&str>,
     is_stored: bool,
 ) -> Result<NodeChecks, Failure> {
     let live = &compared.live;
-    let node = Node::describe(live.snapshot.clone(), kubelet, true)?;
     let drifts = drifts(compared);
     let mut found = cgroup_checks(compared, node_file, !drifts.is_empty());
     found.extend(drifts);
-    found.extend(findings(compared, &node, is_stored));
+    found.extend(findings(compared, live, is_stored));
     // Stable: within a severity the checks stay in their order.
     found.sort_by_key(|finding| finding.severity);
-    let warnings = live.notes.iter().chain(&live.node.warnings).cloned().collect();
-    Ok(NodeChecks::new(&live.node.facts, found, warnings))
+    let mut warnings = live.notes_of_plan();
+    warnings.extend(compared.settings.warnings.iter().cloned());
+    Ok(NodeChecks::new(&compared.settings.facts, found, warnings))
 }
 
 /// Returns the report of one pod, across all domains. The other arguments are those of [`node_checks`].
@@ -65,14 +64,12 @@ pub fn node_checks(
 /// Fails as [`node_checks`] does, and for a pod that the node does not have.
 pub fn pod_report(
     compared: &Compared,
-    kubelet: &KubeletOptions,
     pod: &str,
     node_file: Option<&str>,
     is_stored: bool,
 ) -> Result<PodReport, Failure> {
-    let node = Node::describe(compared.live.snapshot.clone(), kubelet, true)?;
-    let checks = node_checks(compared, kubelet, node_file, is_stored)?;
-    pod::report(compared, &node, pod, &checks.items, is_stored)
+    let checks = node_checks(compared, node_file, is_stored)?;
+    pod::report(compared, &compared.live, pod, &checks.items, is_stored)
 }
 
 fn findings(compared: &Compared, node: &Node, is_stored: bool) -> Vec<Finding> {

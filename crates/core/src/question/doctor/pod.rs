@@ -5,7 +5,7 @@ use super::restart::victims_of_next;
 use crate::question::admission::{AdmissionNode, Detail, plan, sort};
 use crate::question::cgroup::Compared;
 use crate::question::devices::list::device_list;
-use crate::question::eviction::{EvictionOptions, RankedNode};
+use crate::question::eviction::{EvictionOptions, eviction_rank};
 use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
 use crate::question::probes::fill_in;
 use anyhow::anyhow;
@@ -115,7 +115,7 @@ pub(super) fn report(
 fn find<'c>(compared: &'c Compared, named: &str) -> Result<&'c Pod, Failure> {
     let live = &compared.live;
     let selector = PodSelector::new(named);
-    let pods = || live.pods.iter().map(|loaded| &loaded.pod);
+    let pods = || live.pods().into_iter();
     let is_meant = |pod: &&Pod| {
         selector.matches(&pod.metadata.namespace, &pod.metadata.name, effective_uid(pod))
     };
@@ -128,7 +128,7 @@ fn find<'c>(compared: &'c Compared, named: &str) -> Result<&'c Pod, Failure> {
             let unknown = live.snapshot.pods.found.is_none().then(|| live.snapshot.pods.reason());
             let failure = Failure::not_found(
                 anyhow!("no pod {named} on this node"),
-                unknown.as_deref().or(live.incomplete.as_deref()),
+                unknown.or(live.unknown_pods().map(|it| it.text)).as_deref(),
             );
             Err(match nearest_pod(named, pods()) {
                 Some(near) => failure.hint(format!("did you mean {near}?")),
@@ -257,7 +257,6 @@ impl Page<'_> {
     }
 
     fn eviction(&mut self, node: &Node, compared: &Compared, pod: &Pod, is_stored: bool) {
-        let ranked = RankedNode::of(node.clone());
         for signal in [Signal::MemoryAvailable, Signal::NodeFsAvailable] {
             let options = EvictionOptions {
                 signal,
@@ -265,7 +264,7 @@ impl Page<'_> {
                 stats_file: None,
                 is_stored,
             };
-            let rank = match ranked.rank(&options) {
+            let rank = match eviction_rank(node, &options) {
                 Ok(rank) => rank,
                 Err(failure) => {
                     self.lack(

@@ -2,11 +2,10 @@
 
 use anyhow::anyhow;
 use kq_answer::{Failure, Missing, MissingFact};
-use kq_facts::live::adopt_uid;
 use kq_facts::node::Node;
 use kq_facts::pod_selector::{PodSelector, nearest_pod};
 use kq_facts::runtime::{RuntimeFacts, Sandbox};
-use kq_facts::workloads::{add_container_ids, effective_uid};
+use kq_facts::workloads::{add_container_ids, adopt_uid, effective_uid};
 use kq_k8s::defaults::apply_probe_defaults;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::manifest::{Note, NoteKind};

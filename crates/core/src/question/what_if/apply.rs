@@ -71,7 +71,7 @@ pub fn apply(
         Change::KubeletRestart { .. } | Change::RuntimeRestart => {}
         Change::Reboot => stop_containers(state),
         Change::KubeletVersion(version) => {
-            if let Ok(before) = state.kubelet_node() {
+            if let Ok(before) = state.node() {
                 let before = before.kubelet.version;
                 for field in state.forget_defaults(before, *version) {
                     basis.assume(format!(
@@ -80,7 +80,7 @@ pub fn apply(
                     ));
                 }
             }
-            state.options.kubelet.version = Some(*version);
+            state.overrides.kubelet.version = Some(*version);
         }
         Change::Runtime { name, version } if name == "containerd" => {
             if let Some(runtime) = &mut state.snapshot.runtime.found {
@@ -88,8 +88,8 @@ pub fn apply(
             }
         }
         Change::Runtime { name, version } => {
-            state.options.runtime_weight_formula = None;
-            state.options.runtime = Some(format!("{name}={version}"));
+            state.overrides.runtime_weight_formula = None;
+            state.overrides.runtime = Some(format!("{name}={version}"));
             if let Some(runtime) = &mut state.snapshot.runtime.found {
                 let low_level = LowLevelRuntime {
                     name: name.clone(),
@@ -101,7 +101,7 @@ pub fn apply(
         }
         Change::Kernel(version) => {
             stop_containers(state);
-            state.options.cgroup_version = Some(*version);
+            state.overrides.cgroup_version = Some(*version);
         }
         Change::Config { file } => {
             let path =
@@ -259,7 +259,7 @@ pub(super) fn pod_of(state: &NodeState, change: &Change, name: &str) -> Result<S
             Err(failure.hint("name it NAMESPACE/NAME"))
         }
         (None, _) => {
-            let unknown = state.kubelet_node().ok().and_then(|node| node.unknown_pods());
+            let unknown = state.node().ok().and_then(|node| node.unknown_pods());
             let unknown = unknown.map(|it| it.text);
             let error = anyhow!("{change}: no pod {name} on this node");
             let failure = Failure::not_found(error, unknown.as_deref());

@@ -1,4 +1,4 @@
-//! A node as described to the questions of each domain; each description is made once.
+//! A node before or after changes, made once for the questions of every domain.
 
 use super::state::NodeState;
 use crate::question::cgroup::plan::PlanInput;
@@ -10,11 +10,11 @@ use kq_facts::pod_selector::Selection;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-/// A node before or after changes, with its descriptions.
+/// A node before or after changes.
 pub struct Described<'s> {
-    /// The node.
+    /// Its facts.
     pub state: &'s NodeState,
-    kubelet: OnceCell<Node>,
+    node: OnceCell<Node>,
     cgroups: OnceCell<PlanInput>,
 }
 
@@ -25,15 +25,18 @@ impl NodeState {
     ///
     /// Fails for invalid facts.
     pub fn cgroups_without(&self, lost: &BTreeSet<&str>) -> Result<PlanInput, Failure> {
-        let mut live = self.live()?;
-        live.pods.retain(|loaded| !lost.contains(qualified(&loaded.pod).as_str()));
-        Ok(PlanInput::of_live(live, Selection::default(), false))
+        let mut facts = self.snapshot.clone();
+        for found in facts.pods.found.iter_mut() {
+            found.value.pods.retain(|it| !lost.contains(qualified(&it.pod).as_str()));
+        }
+        let node = Node::of(facts, self.overrides.clone())?.checked()?;
+        PlanInput::of_live(node, Selection::default(), false)
     }
 }
 
 impl<'s> Described<'s> {
     pub fn new(state: &'s NodeState) -> Self {
-        Self { state, kubelet: OnceCell::new(), cgroups: OnceCell::new() }
+        Self { state, node: OnceCell::new(), cgroups: OnceCell::new() }
     }
 
     /// Returns the kubelet with its facts.
@@ -42,11 +45,11 @@ impl<'s> Described<'s> {
     ///
     /// Fails on a configuration that the kubelet would not read.
     pub fn kubelet(&self) -> Result<&Node, Failure> {
-        match self.kubelet.get() {
+        match self.node.get() {
             Some(known) => Ok(known),
             None => {
-                let described = self.state.kubelet_node()?;
-                Ok(self.kubelet.get_or_init(|| described))
+                let made = self.state.node()?;
+                Ok(self.node.get_or_init(|| made))
             }
         }
     }
@@ -60,18 +63,19 @@ impl<'s> Described<'s> {
         match self.cgroups.get() {
             Some(known) => Ok(known),
             None => {
-                let input = self.state.cgroups_without(&BTreeSet::new())?;
+                let node = self.kubelet()?.clone();
+                let input = PlanInput::of_live(node, Selection::default(), false)?;
                 Ok(self.cgroups.get_or_init(|| input))
             }
         }
     }
 
-    /// Returns the node with its capacity and reservations.
+    /// Returns what the container manager works with.
     ///
     /// # Errors
     ///
     /// Fails for invalid facts.
     pub fn node(&self) -> Result<&NodeConfig, Failure> {
-        Ok(&self.cgroups()?.node)
+        self.kubelet()?.settings()
     }
 }

@@ -46,7 +46,7 @@ impl Transition<'_> {
     ) -> Result<(), Failure> {
         let refused = |it: &&mut PodOutcome| it.result == PodResult::Refused;
         let pods: BTreeMap<String, &Pod> =
-            about.node.pods().into_iter().map(|pod| (qualified(pod), pod)).collect();
+            about.node.allocated_pods().into_iter().map(|pod| (qualified(pod), pod)).collect();
         let of_plugin = |name: &str| {
             let asked = asked_devices([*pods.get(name)?]);
             let is_offered = |name: &&String| {

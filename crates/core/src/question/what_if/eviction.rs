@@ -2,7 +2,7 @@
 
 use super::pods::{PodEffects, Transition};
 use crate::question::admission::{AdmissionNode, start_pressure};
-use crate::question::eviction::{EvictionOptions, RankedNode};
+use crate::question::eviction::{EvictionOptions, eviction_rank};
 use crate::what_if::{OpenCause, PodResult};
 use kq_answer::{Basis, Failure};
 use kq_eviction::{compare, observe};
@@ -40,7 +40,7 @@ impl Transition<'_> {
                 stats_file: None,
                 is_stored: true,
             };
-            let Ok(rank) = RankedNode::of(about.node.clone()).rank(&options) else { continue };
+            let Ok(rank) = eviction_rank(&about.node, &options) else { continue };
             // Freed disk space helps both signals of a file system.
             if under.replace(rank.condition) != Some(rank.condition) {
                 freed = Some(0);

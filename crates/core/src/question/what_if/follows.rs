@@ -3,7 +3,7 @@
 use super::described::Described;
 use super::pods::Transition;
 use super::state::NodeState;
-use crate::question::eviction::{EvictionOptions, RankedNode};
+use crate::question::eviction::{EvictionOptions, eviction_rank};
 use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
 use crate::what_if::{
     AllocatableChange, EvictionChange, ImageGcChange, PodOutcome, PodResult, WhatIfRule,
@@ -222,7 +222,7 @@ impl Transition<'_> {
             stats_file: None,
             is_stored: true,
         };
-        let rank = RankedNode::of(node.clone()).rank(&options);
+        let rank = eviction_rank(node, &options);
         let first = rank.map(|rank| rank.first.one_of).unwrap_or_default();
         first.iter().map(|pod| format!("{}/{}", pod.namespace, pod.name)).collect()
     }

@@ -75,7 +75,7 @@ impl Transition<'_> {
         let answer = readmit_all(about)?;
         take(basis, answer.basis);
         let pods: BTreeMap<String, &Pod> =
-            about.node.pods().into_iter().map(|pod| (qualified(pod), pod)).collect();
+            about.node.allocated_pods().into_iter().map(|pod| (qualified(pod), pod)).collect();
         let added = self.added();
         let one = |item: &Readmitted| {
             let pod = pods.get(&item.pod).copied();
@@ -134,7 +134,7 @@ impl Transition<'_> {
         let object = about.object()?;
         let mut victims = BTreeSet::new();
         let old_taints = self.before.state.snapshot.node.value().map(|node| &node.spec.taints);
-        for pod in about.node.pods() {
+        for pod in about.node.allocated_pods() {
             if matches!(pod.status.phase.as_str(), "Succeeded" | "Failed") {
                 continue;
             }

@@ -21,7 +21,7 @@ pub(super) fn resize(
     resize: &Resize,
 ) -> Result<(), Failure> {
     let uid = pod_of(state, change, &resize.pod)?;
-    let gates = state.kubelet_node()?.kubelet.rules.gates;
+    let gates = state.node()?.kubelet.rules.gates;
     let all = &mut pods(state, change)?.pods;
     let pod = all.iter_mut().map(|it| &mut it.pod).find(|pod| id(pod) == uid);
     let Some(pod) = pod else { return Ok(()) };
@@ -114,13 +114,13 @@ pub fn waiting_resizes(
         pods.map(|loaded| loaded.pod.clone()).collect()
     };
     let old = loaded(before);
-    let about = admission_node(&after.kubelet_node()?);
+    let about = admission_node(&after.node()?);
     for pod in loaded(after) {
         let is_same = |it: &&Pod| qualified(it) == qualified(&pod);
         let Some(was) = old.iter().find(is_same).filter(|was| was.spec != pod.spec) else {
             continue;
         };
-        let known = about.node.pods().into_iter().find(is_same);
+        let known = about.node.allocated_pods().into_iter().find(is_same);
         if let Some(reason) = known.map(|pod| infeasible(&about, pod)).transpose()?.flatten() {
             waiting.insert(qualified(&pod), reason);
             let pods = after.snapshot.pods.found.iter_mut().flat_map(|it| &mut it.value.pods);

@@ -1,21 +1,18 @@
 //! A node before and after changes: its facts, and the options that override them.
 
 use crate::kubelet_start::{Machine, StartExamination, StartFacts, examine};
-use crate::question::cgroup::NodeOptions;
-use crate::question::cgroup::{GatheredTree, LiveNode};
 use kq_answer::{Basis, Failure};
 use kq_facts::cgroup_mode::CgroupVersion;
-use kq_facts::cgroup_name::kubelet_roots;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::config_on_disk::{ConfigContent, ConfigOnDisk, ConfigText};
 use kq_facts::describe::ConfigSource;
 use kq_facts::kubelet_config::{Source, other_defaults};
 use kq_facts::live::config_source;
 use kq_facts::lookup::Lookup;
-use kq_facts::node::{KubeletFlags, KubeletOptions, Node};
+use kq_facts::node::Node;
+use kq_facts::overrides::{KubeletFlags, Overrides};
 use kq_facts::runtime::RuntimeFacts;
 use kq_facts::snapshot::{RecordedConfig, Snapshot};
-use kq_k8s::manifest::Loaded;
 use kq_k8s::pod::ResourceName;
 use kq_k8s::quantity::{Format, Quantity};
 use kq_k8s::version::KubeletVersion;
@@ -27,8 +24,8 @@ use std::sync::Arc;
 pub struct NodeState {
     /// Its facts.
     pub snapshot: Snapshot,
-    /// The options that override the facts.
-    pub options: NodeOptions,
+    /// What overrides the facts.
+    pub overrides: Overrides,
     /// The input of the kubelet's next start.
     pub on_disk: ConfigOnDisk,
     /// No configuration was found, so the defaults apply.
@@ -42,37 +39,37 @@ impl NodeState {
     /// # Errors
     ///
     /// Fails for options that no field accepts, and for an invalid Node object.
-    pub fn of(gathered: GatheredTree, mut options: NodeOptions) -> Result<Self, Failure> {
-        let GatheredTree { mut snapshot, given, .. } = gathered;
+    pub fn of(mut snapshot: Snapshot, mut overrides: Overrides) -> Result<Self, Failure> {
+        let given = overrides.config.take();
         let is_given = given.is_some();
         if let Some(given) = given {
             let source =
-                options.config_file.clone().unwrap_or_else(|| "--kubelet-config".to_owned());
+                overrides.config_file.clone().unwrap_or_else(|| "--kubelet-config".to_owned());
             let recorded = recorded(given.config, given.notes);
             snapshot.kubelet_config = Lookup::found(source, recorded);
         }
         let on_disk = snapshot.kubelet_config_on_disk.value().filter(|_| !is_given).cloned();
         let on_disk = on_disk.unwrap_or_else(|| as_it_runs(&snapshot));
-        if let Some(file) = options.node_file.take() {
+        if let Some(file) = overrides.node_file.take() {
             snapshot.node = Lookup::found(file.file, file.object);
         }
         let mut state =
-            Self { snapshot, options: NodeOptions::default(), on_disk, has_assumed_config: false };
+            Self { snapshot, overrides: Overrides::default(), on_disk, has_assumed_config: false };
         let mut config = state.config();
-        options.set_fields(&mut config)?;
+        overrides.set_fields(&mut config)?;
         let recorded = state.snapshot.kubelet_config.value();
         if recorded.map_or(&Value::Null, |recorded| &recorded.value) != &*config.value {
             state.put_config(config);
             state.on_disk = as_it_runs(&state.snapshot);
         }
-        state.options = NodeOptions {
+        state.overrides = Overrides {
             cgroup_root: None,
             cgroup_driver: None,
             qos_reserved: None,
             kube_reserved: None,
             system_reserved: None,
-            kubelet: KubeletFlags { version: options.kubelet.version, ..KubeletFlags::default() },
-            ..options
+            kubelet: KubeletFlags { version: overrides.kubelet.version, ..KubeletFlags::default() },
+            ..overrides
         };
         Ok(state)
     }
@@ -139,13 +136,13 @@ impl NodeState {
             }
         }
         let tree = self.snapshot.cgroups.value();
-        let version = self.options.cgroup_version.or_else(|| tree?.layout.version());
+        let version = self.overrides.cgroup_version.or_else(|| tree?.layout.version());
         let version = version.or_else(|| self.snapshot.host.cgroup_layout().ok()?.version());
         let missing = |cgroup: &str| missing_paths(tree?, version?, cgroup);
         let runtime = self.snapshot.runtime.value();
         let driver = runtime.and_then(RuntimeFacts::driver_for_kubelet);
         let mut examination = examine(&StartFacts {
-            version: self.options.kubelet.version.or(said),
+            version: self.overrides.kubelet.version.or(said),
             process: self.on_disk.process.as_ref(),
             config_file: self.on_disk.file.clone(),
             drop_ins: self.on_disk.drop_ins.clone(),
@@ -194,38 +191,13 @@ impl NodeState {
         state
     }
 
-    /// Describes the kubelet.
+    /// Makes the node.
     ///
     /// # Errors
     ///
     /// Fails on a configuration that the kubelet would not read.
-    pub fn kubelet_node(&self) -> Result<Node, Failure> {
-        let options = KubeletOptions {
-            config_file: self.options.config_file.clone(),
-            flags: self.options.kubelet.clone(),
-            ..KubeletOptions::default()
-        };
-        Node::describe(self.snapshot.clone(), &options, true)
-    }
-
-    /// Describes the node with its cgroups.
-    ///
-    /// # Errors
-    ///
-    /// Fails for invalid facts.
-    pub fn live(&self) -> Result<LiveNode, Failure> {
-        let field = |name: &str| {
-            self.snapshot.kubelet_config.value().and_then(|config| config.value.get(name))
-        };
-        let root = field("cgroupRoot").and_then(Value::as_str).unwrap_or("/");
-        let per_qos = field("cgroupsPerQOS").and_then(Value::as_bool).unwrap_or(true);
-        let gathered = GatheredTree {
-            snapshot: self.snapshot.clone(),
-            given: None,
-            roots: kubelet_roots(root, per_qos),
-            notes: Vec::new(),
-        };
-        LiveNode::of(gathered, &self.options, Loaded::default())
+    pub fn node(&self) -> Result<Node, Failure> {
+        Node::of(self.snapshot.clone(), self.overrides.clone())?.checked()
     }
 
     /// Removes from `/configz` the defaults of its version, where those of another

@@ -42,7 +42,7 @@ pub trait FactSource {
     ///
     /// # Errors
     ///
-    /// Fails as [`Node::describe`] does.
+    /// Fails as [`Node::of_files`] does.
     fn describe(&self) -> Result<Node, Failure>;
 }
 

@@ -1,0 +1,223 @@
+//! What an operator says of a node over the facts of it, from flags or from a program.
+
+use crate::cgroup_mode::{CgroupDriver, CgroupVersion};
+use crate::cgroup_name::kubelet_roots;
+use crate::cgroup_tree::CgroupPath;
+use crate::describe::ConfigSource;
+use crate::live::kubelet_root;
+use crate::node_object::NodeObject;
+use crate::redaction::forget_secrets;
+use crate::settings::{assign, assign_gates, assign_list};
+use crate::snapshot::{RecordedConfig, Snapshot};
+use crate::timestamp::Timestamp;
+use crate::weight_formula::WeightFormula;
+use anyhow::{Context, anyhow};
+use kq_answer::Failure;
+use kq_answer::origin::Origin;
+use kq_answer::warning::{Warning, WarningCode};
+use kq_k8s::duration::GoDuration;
+use kq_k8s::feature_gates::parse_flag;
+use kq_k8s::manifest::{Loaded, LoadedPod};
+use kq_k8s::pod::ResourceList;
+use kq_k8s::version::KubeletVersion;
+use std::sync::Arc;
+
+/// What replaces facts of a node. It wins over the kubelet's configuration, which wins over the Node object.
+#[derive(Clone, Debug, Default)]
+pub struct Overrides {
+    /// The kubelet's configuration, from files.
+    pub config: Option<GivenConfig>,
+    /// The file of the configuration, for messages.
+    pub config_file: Option<String>,
+    /// The answer does not depend on the configuration: one that is unknown is not missing.
+    pub ignores_config: bool,
+    /// Single facts about the kubelet.
+    pub kubelet: KubeletFlags,
+    /// When the kubelet started; `None`: as its process says.
+    pub kubelet_start: Option<KubeletStartOption>,
+    /// The Node object of a file.
+    pub node_file: Option<FiledNode>,
+    /// The pods of files, in place of those of the same name.
+    pub pods: GivenPods,
+    /// `cgroupRoot`
+    pub cgroup_root: Option<String>,
+    /// The cgroup driver.
+    pub cgroup_driver: Option<CgroupDriver>,
+    /// The kernel's cgroup interface.
+    pub cgroup_version: Option<CgroupVersion>,
+    /// `qosReserved`: `memory=50%`.
+    pub qos_reserved: Option<String>,
+    /// `kubeReserved`: `cpu=100m,memory=256Mi`.
+    pub kube_reserved: Option<String>,
+    /// `systemReserved`, in the same form.
+    pub system_reserved: Option<String>,
+    /// The runtime's formula for cgroup v2 weights.
+    pub runtime_weight_formula: Option<WeightFormula>,
+    /// The low-level runtime, from which the formula follows: `runc=1.3.1`.
+    pub runtime: Option<String>,
+    /// The capacity of the machine; resources that are not in it are the machine's own.
+    pub capacity: ResourceList,
+    /// The machine's swap in bytes.
+    pub swap_capacity: Option<i64>,
+    /// The kernel can limit swap per cgroup.
+    pub swap_controller: Option<bool>,
+    /// The size of a page of memory in bytes.
+    pub page_size: Option<i64>,
+}
+
+/// Single facts about the kubelet. They win over its configuration.
+#[derive(Clone, Debug, Default)]
+pub struct KubeletFlags {
+    /// Its version.
+    pub version: Option<KubeletVersion>,
+    /// Feature gates: `A=true,B=false`.
+    pub feature_gates: Option<String>,
+    /// Fields of the configuration: `FIELD=VALUE`.
+    pub set: Vec<String>,
+}
+
+/// The kubelet's configuration from files that were named.
+#[derive(Clone, Debug, Default)]
+pub struct GivenConfig {
+    /// The configuration.
+    pub config: ConfigSource,
+    /// Irregularities in it.
+    pub notes: Vec<String>,
+}
+
+/// A Node object from a file.
+#[derive(Clone, Debug)]
+pub struct FiledNode {
+    /// The file.
+    pub file: String,
+    /// The object.
+    pub object: NodeObject,
+    /// Irregularities in it.
+    pub notes: Vec<Warning>,
+}
+
+/// The pods of files.
+#[derive(Clone, Debug, Default)]
+pub struct GivenPods {
+    /// The pods, in the order of the files.
+    pub pods: Vec<LoadedPod>,
+    /// Those that could not be read, with the reasons.
+    pub left_out: Vec<String>,
+    /// Irregularities in the files.
+    pub notes: Vec<Warning>,
+}
+
+impl From<Loaded> for GivenPods {
+    fn from(loaded: Loaded) -> Self {
+        Self {
+            left_out: loaded.problems.iter().map(ToString::to_string).collect(),
+            notes: WarningCode::PodManifest.each(&loaded.notes).collect(),
+            pods: loaded.pods,
+        }
+    }
+}
+
+/// A time, or how long ago.
+#[derive(Clone, Copy, Debug)]
+pub enum KubeletStartOption {
+    /// A time.
+    At(Timestamp),
+    /// How long ago.
+    Ago(GoDuration),
+}
+
+impl Overrides {
+    /// Returns true if something is said of the kubelet besides its start.
+    pub fn is_any_of_kubelet(&self) -> bool {
+        let KubeletFlags { version, feature_gates, set } = &self.kubelet;
+        self.config.is_some() || version.is_some() || feature_gates.is_some() || !set.is_empty()
+    }
+
+    /// Returns where the cgroup of all pods of a node may be.
+    pub fn roots(&self, snapshot: &Snapshot) -> Vec<(CgroupDriver, CgroupPath)> {
+        let found = snapshot.kubelet_config.value().map(|found| &*found.value);
+        let config = self.config.as_ref().map(|given| &*given.config.value).or(found);
+        let (root, per_qos) = kubelet_root(self.cgroup_root.as_deref(), config);
+        kubelet_roots(&root, per_qos)
+    }
+
+    /// Removes possible secrets from the configuration ([`Snapshot::redact`]).
+    pub fn redact(&mut self) {
+        if let Some(given) = &mut self.config {
+            forget_secrets(Arc::make_mut(&mut given.config.value));
+        }
+    }
+
+    /// Puts the values of single fields into the configuration.
+    ///
+    /// # Errors
+    ///
+    /// Fails for a value that cannot be read.
+    pub fn set_fields(&self, config: &mut ConfigSource) -> Result<(), Failure> {
+        let driver = self.cgroup_driver.map(|driver| driver.to_string());
+        let not_yaml = |flag: &str, text: &str| format!("{flag} {text}: the value is not YAML");
+        for (flag, field, value) in [
+            ("--cgroup-driver", "cgroupDriver", driver.as_ref()),
+            ("--cgroup-root", "cgroupRoot", self.cgroup_root.as_ref()),
+        ] {
+            if let Some(value) = value {
+                assign(config, field, value, Origin::Flag(flag))
+                    .with_context(|| not_yaml(flag, value))
+                    .map_err(Failure::usage)?;
+            }
+        }
+        for (flag, field, value) in [
+            ("--qos-reserved", "qosReserved", &self.qos_reserved),
+            ("--kube-reserved", "kubeReserved", &self.kube_reserved),
+            ("--system-reserved", "systemReserved", &self.system_reserved),
+        ] {
+            if let Some(value) = value {
+                assign_list(config, field, value, Origin::Flag(flag))
+                    .map_err(|problem| Failure::usage(anyhow!("{flag} {value}: {problem}")))?;
+            }
+        }
+        self.kubelet.set_fields(config)
+    }
+}
+
+impl KubeletFlags {
+    /// Applies the flags to the configuration.
+    fn set_fields(&self, config: &mut ConfigSource) -> Result<(), Failure> {
+        for assignment in &self.set {
+            let named = assignment.split_once('=').filter(|(field, _)| !field.is_empty());
+            let (field, value) = named.ok_or_else(|| {
+                Failure::usage(anyhow!("--set {assignment}: expected FIELD=VALUE"))
+            })?;
+            assign(config, field, value, Origin::Flag("--set"))
+                .with_context(|| format!("--set {assignment}: the value is not YAML"))
+                .map_err(Failure::usage)?;
+        }
+        if let Some(text) = &self.feature_gates {
+            let gates = parse_flag(text)
+                .with_context(|| format!("--feature-gates {text}"))
+                .map_err(Failure::usage)?;
+            assign_gates(config, gates, &Origin::Flag("--feature-gates"));
+        }
+        Ok(())
+    }
+}
+
+impl GivenConfig {
+    /// Returns the irregularities as warnings.
+    pub fn warnings(&self) -> impl Iterator<Item = Warning> {
+        WarningCode::KubeletConfig.each(&self.notes)
+    }
+
+    /// Returns the configuration as a snapshot has it, without secrets.
+    pub fn to_recorded(&self) -> RecordedConfig {
+        let mut value = self.config.value.clone();
+        forget_secrets(Arc::make_mut(&mut value));
+        let origins = self.config.origins.iter();
+        RecordedConfig {
+            value,
+            read_as: self.config.source,
+            origins: origins.map(|(field, origin)| (field.clone(), origin.to_string())).collect(),
+            notes: self.notes.clone(),
+        }
+    }
+}
