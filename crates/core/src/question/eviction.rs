@@ -55,8 +55,6 @@ pub fn eviction_needs(signal: Signal) -> Needs {
 pub fn eviction_rank(node: &Node, options: &EvictionOptions) -> Result<EvictionRank, Failure> {
     let mut basis = Basis::default();
     basis.assume_all(node.assumed_allocations());
-    basis
-        .warn_all(node.pod_notes.iter().filter(|it| it.code == WarningCode::DuplicatePod).cloned());
     options.rank(node, basis)
 }
 
