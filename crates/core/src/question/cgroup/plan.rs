@@ -15,6 +15,7 @@ use kq_facts::pod_selector::Selection;
 use kq_facts::workloads::effective_uid;
 use kq_k8s::defaults::{apply_api_defaults, apply_priority};
 use kq_k8s::manifest::{Loaded, LoadedPod};
+use kq_k8s::pod::Pod;
 use kq_k8s::priority::mark_static;
 use std::collections::BTreeMap;
 
@@ -123,6 +124,12 @@ impl PlanInput {
             notes,
             knowledge,
         })
+    }
+
+    /// Keeps some of the pods. The others are known, and gone.
+    pub fn with_pods(mut self, is_kept: impl Fn(&Pod) -> bool) -> Self {
+        self.pods.retain(|loaded| is_kept(&loaded.pod));
+        self
     }
 
     /// Plans the cgroups of the selected pods, with the basis of the plan.

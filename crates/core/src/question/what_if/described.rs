@@ -25,12 +25,8 @@ impl NodeState {
     ///
     /// Fails for invalid facts.
     pub fn cgroups_without(&self, lost: &BTreeSet<&str>) -> Result<PlanInput, Failure> {
-        let mut facts = self.snapshot.clone();
-        for found in facts.pods.found.iter_mut() {
-            found.value.pods.retain(|it| !lost.contains(qualified(&it.pod).as_str()));
-        }
-        let node = Node::of(facts, self.overrides.clone())?.checked()?;
-        PlanInput::of_live(node, Selection::default(), false)
+        let all = PlanInput::of_live(self.node()?, Selection::default(), false)?;
+        Ok(all.with_pods(|it| !lost.contains(qualified(it).as_str())))
     }
 }
 
