@@ -92,6 +92,13 @@ impl CgroupPath {
 
 impl Ord for CgroupPath {
     fn cmp(&self, other: &Self) -> Ordering {
+        // Of two in the same cgroup, the names decide: they have no `/`.
+        if let (Some((parent, name)), Some((other_parent, other_name))) =
+            (self.0.rsplit_once('/'), other.0.rsplit_once('/'))
+            && parent == other_parent
+        {
+            return name.cmp(other_name);
+        }
         // Between two different bytes of equal parts, `/` ends a part and so comes first.
         let end_first = |byte: &u8| if *byte == b'/' { 0 } else { *byte };
         self.0.bytes().map(|b| end_first(&b)).cmp(other.0.bytes().map(|b| end_first(&b)))
