@@ -3,27 +3,28 @@
 //! It takes longer than any other test, and stands where the tests begin.
 
 use crate::cli::repository;
-use crate::real::{must_be_root, skip};
+use crate::real::{must_be_root, output_of, script, skip};
 use std::io::Write;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 #[test]
 fn the_same_holds_on_the_unified_hierarchy() {
     if let Err(reason) = must_be_root() {
         return skip(&reason);
     }
-    let scripts = repository().join("scripts/real-node");
-    let install = Command::new(scripts.join("install")).arg("v2").output();
-    let install = install.expect("the script can be run");
-    if !install.status.success() {
-        return skip(&String::from_utf8_lossy(&install.stderr));
+    if let Err(reason) = script("install", &["v2"]) {
+        return skip(&reason);
     }
-    let output = Command::new(scripts.join("boot-v2"))
+    let machine = Command::new(repository().join("scripts/real-node/boot-v2"))
         .args(["--file", env!("CARGO_BIN_EXE_kq"), "--"])
         .arg(std::env::current_exe().expect("the tests have a program"))
         .args(["real::", "--test-threads=1", "--nocapture"])
-        .output()
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
         .expect("the script can be run");
+    let output = output_of(machine).expect("the script can be waited for");
     let said = String::from_utf8_lossy(&output.stdout);
     let printed = format!("{said}\n{}", String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{printed}");

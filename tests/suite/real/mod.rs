@@ -10,9 +10,12 @@
 
 use crate::cli::repository;
 use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStderr, Output};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
 
-pub use node::Node;
+pub use node::{Node, script};
 pub use pods::{Runc, Running};
 
 /// Admission and preemption among running pods.
@@ -86,6 +89,29 @@ fn exclusively() -> Result<(), String> {
         Ok(file)
     });
     lock.as_ref().map(|_| ()).map_err(Clone::clone)
+}
+
+/// Waits for a script, and shows at once what it is doing, since an installation or a boot may take minutes.
+pub fn output_of(mut script: Child) -> std::io::Result<Output> {
+    let stderr = script.stderr.take();
+    thread::scope(|scope| {
+        let shown = scope.spawn(|| stderr.map(shown).unwrap_or_default());
+        let output = script.wait_with_output()?;
+        Ok(Output { stderr: shown.join().unwrap_or_default(), ..output })
+    })
+}
+
+/// Reads the lines of a script, and shows its own: the output of tests that pass is not shown.
+fn shown(stderr: ChildStderr) -> Vec<u8> {
+    let mut all = Vec::new();
+    for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
+        if line.starts_with(b"real-node: ") {
+            let _ = writeln!(std::io::stderr(), "{}", String::from_utf8_lossy(&line));
+        }
+        all.extend(line);
+        all.push(b'\n');
+    }
+    all
 }
 
 /// Says why a test did nothing; fails where it must not.

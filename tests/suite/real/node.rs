@@ -83,7 +83,7 @@ impl Node {
             .spawn()
             .map_err(|error| format!("scripts/real-node/start: {error}"))?;
         let lifeline = child.stdin.take().ok_or("the script has no standard input")?;
-        let output = child.wait_with_output().map_err(|error| error.to_string())?;
+        let output = super::output_of(child).map_err(|error| error.to_string())?;
         if !output.status.success() {
             return Err(String::from_utf8_lossy(&output.stderr).into_owned());
         }
@@ -175,7 +175,11 @@ pub fn script(name: &str, arguments: &[&str]) -> Result<(), String> {
     let path = repository().join("scripts/real-node").join(name);
     let output = Command::new(&path)
         .args(arguments)
-        .output()
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .and_then(super::output_of)
         .map_err(|error| format!("{}: {error}", path.display()))?;
     if output.status.success() {
         return Ok(());

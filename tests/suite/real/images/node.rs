@@ -3,6 +3,7 @@
 use super::catalogue::{Catalogue, MOVED, Made, PINNED};
 use crate::cli::repository;
 use crate::real::node::script;
+use crate::real::output_of;
 use crate::real::runtime::Runtime;
 use kq_linux::cri::v1;
 use rustix::process::Pid;
@@ -91,7 +92,7 @@ impl ImageNode {
             .spawn()
             .expect("the script can be run");
         let lifeline = child.stdin.take();
-        let output = child.wait_with_output().expect("the script can be waited for");
+        let output = output_of(child).expect("the script can be waited for");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let socket = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end());
         let runtime = Runtime::connect(&socket).expect("the runtime can be connected to");
