@@ -3,7 +3,7 @@
 use super::doctor::{FakeNode, UID, container, examine, found};
 use super::kq;
 use kq_facts::timestamp::Timestamp;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// A name, what is changed, the severity and the check that tell of it, a part of what they say, the command for more.
 type Broken = (&'static str, fn(&mut Value), &'static str, &'static str, &'static str);
@@ -18,6 +18,9 @@ fn each_finding_of_another_domain_is_told() {
     }
     fn web(node: &mut Value) -> &mut Value {
         &mut node["pods"]["found"]["value"]["pods"][0]["pod"]["status"]["containerStatuses"][0]
+    }
+    fn cgroups(node: &mut Value) -> &mut Map<String, Value> {
+        node["cgroups"]["found"]["value"]["cgroups"].as_object_mut().expect("cgroups")
     }
     fn valid(node: &mut Value, from: &str, until: &str) {
         let certificate = &mut node["certificates"]["found"]["value"][0];
@@ -178,14 +181,34 @@ fn each_finding_of_another_domain_is_told() {
             "raise the CPU limit",
         ),
         (
-            "no cgroup of all pods",
+            "a container without a cgroup",
+            |node| cgroups(node).retain(|path, _| !path.contains("c0ffee")),
+            "ERROR cgroup-values",
+            "the cgroup is missing",
+            "kq cgroup apply leaves it: the kubelet and the runtime create cgroups",
+        ),
+        (
+            "a cgroup of no pod",
             |node| {
-                let cgroups = &mut node["cgroups"]["found"]["value"]["cgroups"];
-                cgroups
-                    .as_object_mut()
-                    .expect("cgroups")
-                    .retain(|path, _| !path.contains("kubepods"));
+                let path = "/kubepods.slice/kubepods-poda_b_c.slice".to_owned();
+                cgroups(node).insert(path, json!({ "cgroup.procs": "7\n" }));
             },
+            "ERROR cgroup-values",
+            "the cgroup is not planned",
+            "kq cgroup apply leaves it: cgroups are removed by the kubelet",
+        ),
+        (
+            "a file that the kernel lacks",
+            |node| {
+                container(node).as_object_mut().expect("texts").remove("cpu.weight");
+            },
+            "ERROR cgroup-values",
+            "cpu.weight is missing, planned ",
+            "kq cgroup apply leaves it: the kernel has no such file here",
+        ),
+        (
+            "no cgroup of all pods",
+            |node| cgroups(node).retain(|path, _| !path.contains("kubepods")),
             "UNKNOWN cpu-throttling",
             "there is no cgroup of all pods",
             "take a new snapshot",

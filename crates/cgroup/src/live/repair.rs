@@ -168,6 +168,11 @@ fn in_order(steps: Vec<Step>, tree: &CgroupTree) -> Vec<Step> {
     groups.into_iter().flat_map(|(_, steps)| steps).collect()
 }
 
+/// Returns why a difference is left as it is; `None`: a step ends it, or there is none.
+pub fn left(found: &Difference<'_>, version: CgroupVersion) -> Option<String> {
+    step(found, version).err().map(|left| left.reason)
+}
+
 /// Returns what has to be written, if anything; or why it is left.
 fn step(found: &Difference<'_>, version: CgroupVersion) -> Result<Option<Step>, Left> {
     let left = |reason: &str| {

@@ -19,6 +19,7 @@ use super::cgroup::checks::cgroup_checks;
 use kq_answer::{Failure, Finding, Severity, Subject};
 use kq_cgroup::live::checks::NodeChecks;
 use kq_cgroup::live::difference::Difference;
+use kq_cgroup::live::repair::left;
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
 use kq_facts::node::Node;
@@ -128,6 +129,8 @@ fn drifts(compared: &Compared) -> Vec<Finding> {
     // `cgroup-values` reports why there is no comparison.
     let Ok(comparison) = compared.comparison() else { return Vec::new() };
     let drifting = comparison.differences.iter().filter(|it| it.verdict.is_drift()).take(SHOWN);
+    let cgroups = compared.live.snapshot.cgroups.value();
+    let version = cgroups.and_then(|tree| tree.layout.version());
     let finding = |it: &Difference<'_>| {
         let rule = NodeRule::CgroupValues {
             cgroup: it.cgroup.clone(),
@@ -136,6 +139,8 @@ fn drifts(compared: &Compared) -> Vec<Finding> {
             actual: it.actual.clone(),
             reason: it.reason.clone(),
             set_by: it.set_by.clone(),
+            verdict: it.verdict,
+            left: version.and_then(|version| left(it, version)),
         };
         let subject = match (&it.namespace, &it.pod) {
             (Some(namespace), Some(pod)) => {

@@ -1,6 +1,7 @@
 //! The findings of node checks other than the cgroup checks; `wording` has the sentences.
 
 use kq_answer::{Rule, Severity, Wording};
+use kq_cgroup::live::difference::Verdict;
 use kq_cgroup::live::set_by::SetBy;
 use kq_facts::certificates::CertificateUsage;
 use kq_facts::timestamp::Timestamp;
@@ -24,6 +25,12 @@ pub enum NodeRule {
         reason: Option<String>,
         /// Who wrote the value in the kernel, if evident.
         set_by: Option<SetBy>,
+        /// What the comparison came to.
+        #[serde(skip)]
+        verdict: Verdict,
+        /// Why `kq cgroup apply` leaves it; `None`: it writes the planned value.
+        #[serde(skip)]
+        left: Option<String>,
     },
     /// A kubelet that started a moment ago.
     KubeletStart {
@@ -253,15 +260,24 @@ impl Rule for NodeRule {
 
     fn wording(&self) -> Wording {
         match self {
-            Self::CgroupValues { file, planned, actual, reason, .. } => {
-                let or_none =
-                    |text: &Option<String>| text.clone().unwrap_or_else(|| "none".to_owned());
-                let file = file.as_deref().unwrap_or("cgroup");
-                let (planned, actual) = (or_none(planned), or_none(actual));
-                let wording = Wording::new(format!("{file} is {actual}, planned {planned}"));
+            Self::CgroupValues { file, planned, actual, reason, verdict, left, .. } => {
+                let planned = planned.as_deref().unwrap_or("none");
+                let actual = actual.as_deref().unwrap_or("none");
+                let wording = Wording::new(match (file, verdict) {
+                    (None, Verdict::Extra) => "the cgroup is not planned".to_owned(),
+                    (None, _) => "the cgroup is missing".to_owned(),
+                    (Some(file), Verdict::Missing) => {
+                        format!("{file} is missing, planned {planned}")
+                    }
+                    (Some(file), _) => format!("{file} is {actual}, planned {planned}"),
+                });
                 let wording =
                     reason.iter().fold(wording, |wording, reason| wording.because(reason));
-                wording.advise("kq cgroup apply writes the planned value").see("kq cgroup diff")
+                let wording = match left {
+                    None => wording.advise("kq cgroup apply writes the planned value"),
+                    Some(why) => wording.advise(format!("kq cgroup apply leaves it: {why}")),
+                };
+                wording.see("kq cgroup diff")
             }
             Self::KubeletStart { age_seconds } => {
                 Wording::new(format!("the kubelet started {age_seconds} s ago"))
