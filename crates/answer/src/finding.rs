@@ -87,6 +87,33 @@ pub trait Rule: Serialize {
     fn wording(&self) -> Wording;
 }
 
+/// A finding before it is written: what is decided about it reads its rule, not the ID and the facts made of that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleFinding<R> {
+    /// The subject of the finding.
+    pub subject: Subject,
+    /// What was found, as data.
+    pub rule: R,
+    /// The source of the facts; `None`: the sources of the answer.
+    pub source: Option<String>,
+}
+
+impl<R: Rule> RuleFinding<R> {
+    /// Returns what a rule found about a subject.
+    pub fn new(subject: Subject, rule: R) -> Self {
+        Self { subject, rule, source: None }
+    }
+
+    /// Adds the source of the facts.
+    pub fn from(self, source: impl Into<String>) -> Self {
+        Self { source: Some(source.into()), ..self }
+    }
+    /// Writes the rule down.
+    pub fn written(self) -> Finding {
+        Finding { source: self.source, ..Finding::of(self.subject, &self.rule) }
+    }
+}
+
 /// The sentences of a finding.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wording {

@@ -1,6 +1,6 @@
 //! Devices of containers, and the kubelet's state files.
 
-use super::rule::{Devices, NodeRule};
+use super::rule::{Devices, NodeFinding, NodeRule};
 use crate::question::devices::list::device_list;
 use crate::question::devices::verify::{state_files as collect, verify_files};
 use kq_answer::{Finding, Severity, Subject};
@@ -8,8 +8,8 @@ use kq_facts::node::Node;
 use kq_facts::pod_selector::Selection;
 use kq_managers::list::{Asked, DeviceRow, State};
 
-pub(super) fn devices(node: &Node) -> Vec<Finding> {
-    let of_node = |state| Finding::of(Subject::Node, &NodeRule::Devices(state));
+pub(super) fn devices(node: &Node) -> Vec<NodeFinding> {
+    let of_node = |state| NodeRule::Devices(state).of_node();
     let list = match device_list(node, Asked::Both, &Selection::default()) {
         Ok(list) => list,
         Err(failure) => {
@@ -18,7 +18,7 @@ pub(super) fn devices(node: &Node) -> Vec<Finding> {
             return vec![of_node(Devices::Unknown { reason })];
         }
     };
-    let mut findings: Vec<Finding> = list.items.iter().filter_map(of_device).collect();
+    let mut findings: Vec<NodeFinding> = list.items.iter().filter_map(of_device).collect();
     for summary in &list.resources {
         if let (Some(capacity @ 1..), Some(0)) = (summary.capacity, summary.healthy) {
             let resource = summary.resource.clone();
@@ -35,7 +35,7 @@ pub(super) fn devices(node: &Node) -> Vec<Finding> {
     findings
 }
 
-fn of_device(row: &DeviceRow<'_>) -> Option<Finding> {
+fn of_device(row: &DeviceRow<'_>) -> Option<NodeFinding> {
     let (resource, device) = (row.resource.to_owned(), row.device.to_owned());
     let reason = row.findings.first().map(|it| it.reason.to_string()).unwrap_or_default();
     let state = match row.state {
@@ -50,7 +50,7 @@ fn of_device(row: &DeviceRow<'_>) -> Option<Finding> {
         pod: row.pod.shown().into_owned(),
         container: Some(row.container.to_owned()),
     };
-    Some(Finding::of(subject, &NodeRule::Devices(state)))
+    Some(NodeFinding::new(subject, NodeRule::Devices(state)))
 }
 
 /// Returns the problems in the kubelet's state files.

@@ -1,10 +1,10 @@
 //! Checks of image garbage collection and of the distance to eviction.
 
-use super::rule::{Eviction, ImageGc, NodeRule};
+use super::rule::{Eviction, ImageGc, NodeFinding, NodeRule};
 use crate::question::eviction::{EvictionOptions, eviction_rank};
 use crate::question::image_gc::lint::gc_lint;
 use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
-use kq_answer::{Finding, Severity, Subject};
+use kq_answer::{Finding, Severity};
 use kq_facts::kubelet_config::Signal;
 use kq_facts::node::Node;
 use kq_image_gc::plan::Trigger;
@@ -14,8 +14,8 @@ use std::collections::BTreeSet;
 /// An eviction is near where less than this share of the capacity is left above the threshold.
 const NEAR_PERCENT: i64 = 5;
 
-pub(super) fn image_gc(node: &Node) -> Finding {
-    let finding = |state| Finding::of(Subject::Node, &NodeRule::ImageGc(state));
+pub(super) fn image_gc(node: &Node) -> NodeFinding {
+    let finding = |state| NodeRule::ImageGc(state).of_node();
     let plan = match image_gc_plan(node, &ImageGcOptions::new(Trigger::Periodic)) {
         Ok(answer) => answer.plan,
         Err(failure) => return finding(ImageGc::Unknown { reason: failure.reason() }),
@@ -50,7 +50,7 @@ pub(super) fn image_gc(node: &Node) -> Finding {
         }
     };
     let finding = finding(found);
-    run.image_filesystem.iter().fold(finding, Finding::from)
+    run.image_filesystem.iter().fold(finding, NodeFinding::from)
 }
 
 /// Returns the problems of the settings and of the pinned images.
@@ -59,8 +59,8 @@ pub(super) fn settings(node: &Node) -> Vec<Finding> {
     problems.filter(|finding| finding.severity < Severity::Info).collect()
 }
 
-pub(super) fn eviction(node: &Node, node_name: Option<&str>, is_stored: bool) -> Vec<Finding> {
-    let finding = |state| Finding::of(Subject::Node, &NodeRule::Eviction(state));
+pub(super) fn eviction(node: &Node, node_name: Option<&str>, is_stored: bool) -> Vec<NodeFinding> {
+    let finding = |state| NodeRule::Eviction(state).of_node();
     let thresholds = match node.eviction_thresholds() {
         Ok(thresholds) => thresholds,
         Err(failure) => {

@@ -10,13 +10,13 @@ mod restart;
 mod rule;
 mod wording;
 
-use self::rule::NodeRule;
+use self::rule::{NodeFinding, NodeRule};
 pub use pod::{PodReport, page};
 
 use super::admission::AdmissionNode;
 use super::cgroup::Compared;
 use super::cgroup::checks::cgroup_checks;
-use kq_answer::{Failure, Finding, Severity, Subject};
+use kq_answer::{Failure, Finding, Rule, Severity, Subject};
 use kq_cgroup::live::checks::NodeChecks;
 use kq_cgroup::live::difference::Difference;
 use kq_cgroup::live::repair::left;
@@ -49,7 +49,7 @@ pub fn node_checks(
     let live = &compared.live;
     let drifts = drifts(compared);
     let mut found = cgroup_checks(compared, node_file, !drifts.is_empty());
-    found.extend(drifts);
+    found.extend(written(drifts));
     found.extend(findings(compared, live, is_stored));
     // Stable: within a severity the checks stay in their order.
     found.sort_by_key(|finding| finding.severity);
@@ -77,37 +77,44 @@ fn findings(compared: &Compared, node: &Node, is_stored: bool) -> Vec<Finding> {
     let live = &compared.live;
     let snapshot = &live.snapshot;
     let name = snapshot.node_name.value().map(String::as_str);
-    let mut all: Vec<Finding> = node::kubelet_start(node).into_iter().collect();
-    all.extend(node::conditions(snapshot, node.now));
-    all.extend(node::certificates(snapshot, node.now));
+    let mut all: Vec<Finding> = written(node::kubelet_start(node)).collect();
+    all.extend(written(node::conditions(snapshot, node.now)));
+    all.extend(written(node::certificates(snapshot, node.now)));
     let runtime = snapshot.runtime.value().map(|runtime| runtime.endpoint.as_str());
-    all.extend(told_by(runtime, vec![disk::image_gc(node)]));
+    all.extend(written(told_by(runtime, vec![disk::image_gc(node)])));
     all.extend(disk::settings(node));
     let summary = snapshot.stats_summary.found.as_ref().map(|found| found.source.as_str());
-    all.extend(told_by(summary, disk::eviction(node, name, is_stored)));
-    all.extend(told_by(devices_source(snapshot), devices::devices(node)));
+    all.extend(written(told_by(summary, disk::eviction(node, name, is_stored))));
+    all.extend(written(told_by(devices_source(snapshot), devices::devices(node))));
     all.extend(devices::state_files(node));
     let cgroups = snapshot.cgroups.found.as_ref().map(|found| found.source.as_str());
-    let counters = pods::counters(snapshot, &live.roots, &live.workloads);
-    all.extend(told_by(cgroups, counters));
+    let mut containers = told_by(cgroups, pods::counters(snapshot, &live.roots, &live.workloads));
+    let mut probes = Vec::new();
     if let Some(pods) = &snapshot.pods.found {
         let loaded = || pods.value.pods.iter().map(|loaded| &loaded.pod);
-        all.extend(pods::statuses(loaded(), &pods.source));
-        all.extend(pods::passes(&all, &pods.source));
-        all.extend(pods::probes(loaded(), &node.kubelet.rules, &pods.source));
+        containers.extend(pods::statuses(loaded(), &pods.source));
+        containers.extend(pods::passes(&containers, &pods.source));
+        probes = pods::probes(loaded(), &node.kubelet.rules, &pods.source);
     }
+    all.extend(written(containers));
+    all.extend(probes);
     let about = AdmissionNode::with_flags(node.clone(), Vec::new(), None);
     let object = snapshot.node.found.as_ref().map(|found| found.source.as_str());
-    all.extend(told_by(object, restart::restart(&about)));
-    all.extend(told_by(object, vec![restart::headroom(&about)]));
+    all.extend(written(told_by(object, restart::restart(&about))));
+    all.extend(written(told_by(object, vec![restart::headroom(&about)])));
     all
+}
+
+/// Writes the rules down, once all that is decided by them is.
+fn written(found: impl IntoIterator<Item = NodeFinding>) -> impl Iterator<Item = Finding> {
+    found.into_iter().map(NodeFinding::written)
 }
 
 /// Adds the source of the fact behind a check to findings that name none. The reason of an unknown result names the source that
 /// failed.
-fn told_by(source: Option<&str>, mut findings: Vec<Finding>) -> Vec<Finding> {
+fn told_by(source: Option<&str>, mut findings: Vec<NodeFinding>) -> Vec<NodeFinding> {
     for finding in &mut findings {
-        if finding.source.is_none() && finding.severity != Severity::Unknown {
+        if finding.source.is_none() && finding.rule.severity() != Severity::Unknown {
             finding.source = source.map(str::to_owned);
         }
     }
@@ -125,7 +132,7 @@ fn devices_source(snapshot: &Snapshot) -> Option<&str> {
 const SHOWN: usize = 10;
 
 /// Returns the values that differ from the plan.
-fn drifts(compared: &Compared) -> Vec<Finding> {
+fn drifts(compared: &Compared) -> Vec<NodeFinding> {
     // `cgroup-values` reports why there is no comparison.
     let Ok(comparison) = compared.comparison() else { return Vec::new() };
     let drifting = comparison.differences.iter().filter(|it| it.verdict.is_drift()).take(SHOWN);
@@ -151,7 +158,7 @@ fn drifts(compared: &Compared) -> Vec<Finding> {
                 place: it.file.clone().unwrap_or_default(),
             },
         };
-        Finding::of(subject, &rule)
+        NodeFinding::new(subject, rule)
     };
     drifting.map(finding).collect()
 }

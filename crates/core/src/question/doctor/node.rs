@@ -1,7 +1,6 @@
 //! The Node object's conditions and the kubelet's certificates.
 
-use super::rule::{Certificates, Conditions, NodeRule};
-use kq_answer::{Finding, Subject};
+use super::rule::{Certificates, Conditions, NodeFinding, NodeRule};
 use kq_facts::certificates::Certificate;
 use kq_facts::node::Node;
 use kq_facts::snapshot::Snapshot;
@@ -23,15 +22,14 @@ const SECONDS_OF_DAY: i64 = 86_400;
 const YOUNG_SECONDS: i64 = 120;
 
 /// Returns a finding about a kubelet that started a moment ago.
-pub(super) fn kubelet_start(node: &Node) -> Option<Finding> {
+pub(super) fn kubelet_start(node: &Node) -> Option<NodeFinding> {
     let start = node.kubelet_start.as_ref()?;
     let age_seconds = now_to(start.at, node.now);
-    (age_seconds < YOUNG_SECONDS).then(|| {
-        Finding::of(Subject::Node, &NodeRule::KubeletStart { age_seconds }).from(&start.source)
-    })
+    (age_seconds < YOUNG_SECONDS)
+        .then(|| NodeRule::KubeletStart { age_seconds }.of_node().from(&start.source))
 }
 
-pub(super) fn conditions(snapshot: &Snapshot, now: Timestamp) -> Vec<Finding> {
+pub(super) fn conditions(snapshot: &Snapshot, now: Timestamp) -> Vec<NodeFinding> {
     let Some(found) = &snapshot.node.found else {
         let reason = match snapshot.node.was_not_queried() {
             true => "the Node object was not queried".to_owned(),
@@ -68,15 +66,15 @@ pub(super) fn conditions(snapshot: &Snapshot, now: Timestamp) -> Vec<Finding> {
     findings
 }
 
-fn finding(state: Conditions, source: Option<&str>) -> Finding {
-    let found = Finding::of(Subject::Node, &NodeRule::NodeConditions(state));
-    source.into_iter().fold(found, Finding::from)
+fn finding(state: Conditions, source: Option<&str>) -> NodeFinding {
+    let found = NodeRule::NodeConditions(state).of_node();
+    source.into_iter().fold(found, NodeFinding::from)
 }
 
-pub(super) fn certificates(snapshot: &Snapshot, now: Timestamp) -> Vec<Finding> {
+pub(super) fn certificates(snapshot: &Snapshot, now: Timestamp) -> Vec<NodeFinding> {
     let certificates = &snapshot.certificates;
-    let finding = |state| Finding::of(Subject::Node, &NodeRule::Certificates(state));
-    let mut findings: Vec<Finding> = certificates
+    let finding = |state| NodeRule::Certificates(state).of_node();
+    let mut findings: Vec<NodeFinding> = certificates
         .tried
         .iter()
         .map(|failed| finding(Certificates::Unknown { reason: failed.to_string() }))

@@ -1,6 +1,6 @@
 //! Containers that are throttled, OOM-killed, near their memory limit, or started again.
 
-use super::rule::{MemoryLimit, NodeRule, OomKills, Restarts, Throttling};
+use super::rule::{MemoryLimit, NodeFinding, NodeRule, OomKills, Restarts, Throttling};
 use kq_answer::{Finding, Severity, Subject};
 use kq_cgroup::files::CgroupDriver;
 use kq_cgroup::live::place::{LiveOwner, Part, live_cgroups};
@@ -34,12 +34,12 @@ pub(super) fn counters(
     snapshot: &Snapshot,
     roots: &[(CgroupDriver, CgroupPath)],
     workloads: &Workloads,
-) -> Vec<Finding> {
+) -> Vec<NodeFinding> {
     let unknown = |reason: &str| {
         let reason = reason.to_owned();
         let throttling = NodeRule::CpuThrottling(Throttling::Unknown { reason: reason.clone() });
         let memory = NodeRule::MemoryLimit(MemoryLimit::Unknown { reason });
-        [throttling, memory].iter().map(|rule| Finding::of(Subject::Node, rule)).collect()
+        [throttling, memory].map(NodeRule::of_node).into()
     };
     let Some(tree) = &snapshot.cgroups.found else {
         return unknown(&format!("the cgroups are unknown: {}", snapshot.cgroups.reason()));
@@ -74,7 +74,7 @@ pub(super) fn counters(
                 is_throttled = true;
                 let state = Throttling::Throttled { periods, throttled_periods, percent };
                 findings.push(
-                    Finding::of(subject(), &NodeRule::CpuThrottling(state)).from(&tree.source),
+                    NodeFinding::new(subject(), NodeRule::CpuThrottling(state)).from(&tree.source),
                 );
             }
         }
@@ -85,30 +85,32 @@ pub(super) fn counters(
             if percent >= NEAR_LIMIT_PERCENT {
                 is_near = true;
                 let state = MemoryLimit::Near { working_set_bytes, limit_bytes, percent };
-                findings
-                    .push(Finding::of(subject(), &NodeRule::MemoryLimit(state)).from(&tree.source));
+                findings.push(
+                    NodeFinding::new(subject(), NodeRule::MemoryLimit(state)).from(&tree.source),
+                );
             }
         }
         if let Some(times @ 1..) = usage.oom_kills {
             let state = OomKills::Killed { times, last: None };
-            findings.push(Finding::of(subject(), &NodeRule::OomKills(state)).from(&tree.source));
+            findings
+                .push(NodeFinding::new(subject(), NodeRule::OomKills(state)).from(&tree.source));
         }
     }
     if uncounted > 0 {
         let reason = format!("the CPU time of {uncounted} of {containers} containers is unknown");
         let unknown = NodeRule::CpuThrottling(Throttling::Unknown { reason });
-        findings.push(Finding::of(Subject::Node, &unknown));
+        findings.push(unknown.of_node());
     } else if !is_throttled {
         let state = Throttling::Ok { containers };
-        findings.push(Finding::of(Subject::Node, &NodeRule::CpuThrottling(state)));
+        findings.push(NodeRule::CpuThrottling(state).of_node());
     }
     if unmeasured > 0 {
         let reason = format!("the memory of {unmeasured} of {containers} containers is unknown");
         let unknown = NodeRule::MemoryLimit(MemoryLimit::Unknown { reason });
-        findings.push(Finding::of(Subject::Node, &unknown));
+        findings.push(unknown.of_node());
     } else if !is_near {
         let state = MemoryLimit::Ok { containers };
-        findings.push(Finding::of(Subject::Node, &NodeRule::MemoryLimit(state)));
+        findings.push(NodeRule::MemoryLimit(state).of_node());
     }
     findings
 }
@@ -124,7 +126,7 @@ fn working_set(texts: &CgroupTexts) -> Option<(u64, u64)> {
 }
 
 /// Returns the findings in the statuses of the pods.
-pub(super) fn statuses<'p>(pods: impl Iterator<Item = &'p Pod>, source: &str) -> Vec<Finding> {
+pub(super) fn statuses<'p>(pods: impl Iterator<Item = &'p Pod>, source: &str) -> Vec<NodeFinding> {
     let (mut findings, mut all, mut unreported) = (Vec::new(), 0, 0);
     for pod in pods {
         all += 1;
@@ -141,27 +143,34 @@ pub(super) fn statuses<'p>(pods: impl Iterator<Item = &'p Pod>, source: &str) ->
                 pod: format!("{}/{}", pod.metadata.namespace, pod.metadata.name),
                 container: Some(container.name.clone()),
             };
-            findings.extend(rules.iter().map(|rule| Finding::of(subject(), rule).from(source)));
+            let found =
+                rules.into_iter().map(|rule| NodeFinding::new(subject(), rule).from(source));
+            findings.extend(found);
         }
     }
     if unreported > 0 {
         let reason = format!("the statuses of {unreported} of {all} pods are unknown");
         let unknown = NodeRule::Restarts(Restarts::Unknown { reason });
-        findings.push(Finding::of(Subject::Node, &unknown));
+        findings.push(unknown.of_node());
     }
     findings
 }
 
 /// Returns that no container was OOM-killed or started again, where everything that would say otherwise is known.
-pub(super) fn passes(findings: &[Finding], source: &str) -> Vec<Finding> {
-    let rules = [NodeRule::OomKills(OomKills::Ok), NodeRule::Restarts(Restarts::Ok)];
-    let ok = rules.iter().map(|rule| Finding::of(Subject::Node, rule).from(source));
-    let contradicts = |finding: &Finding, check: &str| {
-        let is_of_kills = matches!(&*finding.id, "restarts" | "memory-limit");
-        finding.id == check
-            || (check == "oom-kills" && is_of_kills && finding.severity == Severity::Unknown)
-    };
-    ok.filter(|ok| !findings.iter().any(|finding| contradicts(finding, &ok.id))).collect()
+pub(super) fn passes(findings: &[NodeFinding], source: &str) -> Vec<NodeFinding> {
+    let found = |is_it: fn(&NodeRule) -> bool| findings.iter().any(|it| is_it(&it.rule));
+    let has_restarts = found(|rule| matches!(rule, NodeRule::Restarts(_)));
+    let may_have_kills = found(|rule| {
+        matches!(
+            rule,
+            NodeRule::OomKills(_)
+                | NodeRule::MemoryLimit(MemoryLimit::Unknown { .. })
+                | NodeRule::Restarts(Restarts::Unknown { .. })
+        )
+    });
+    let kills = (!may_have_kills).then_some(NodeRule::OomKills(OomKills::Ok));
+    let restarts = (!has_restarts).then_some(NodeRule::Restarts(Restarts::Ok));
+    kills.into_iter().chain(restarts).map(|rule| rule.of_node().from(source)).collect()
 }
 
 /// Returns the problems of probes: those that do not do what is expected of them.

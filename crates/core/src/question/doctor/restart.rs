@@ -1,15 +1,15 @@
 //! The effect of a kubelet restart on the pods, and the pods that another critical pod would preempt.
 
-use super::rule::{Headroom, NodeRule, Restart};
+use super::rule::{Headroom, NodeFinding, NodeRule, Restart};
 use crate::question::admission::{AdmissionNode, Detail, Planned, plan, readmit_all, sort};
 use kq_admission::preemption::ReadmissionResult;
 use kq_admission::qualified;
-use kq_answer::{Failure, Finding, Subject};
+use kq_answer::{Failure, Subject};
 use kq_k8s::pod::{Container, Pod, ResourceName};
 use kq_k8s::quantity::{Format, Quantity};
 
-pub(super) fn restart(about: &AdmissionNode) -> Vec<Finding> {
-    let of_node = |state| Finding::of(Subject::Node, &NodeRule::KubeletRestart(state));
+pub(super) fn restart(about: &AdmissionNode) -> Vec<NodeFinding> {
+    let of_node = |state| NodeRule::KubeletRestart(state).of_node();
     let answer = match readmit_all(about) {
         Ok(answer) => answer,
         Err(failure) => return vec![of_node(Restart::Unknown { reason: failure.reason() })],
@@ -29,9 +29,9 @@ pub(super) fn restart(about: &AdmissionNode) -> Vec<Finding> {
             }
         };
         let subject = Subject::Pod { pod: item.pod.clone(), container: None };
-        Some(Finding::of(subject, &NodeRule::KubeletRestart(state)))
+        Some(NodeFinding::new(subject, NodeRule::KubeletRestart(state)))
     });
-    let mut findings: Vec<Finding> = findings.collect();
+    let mut findings: Vec<NodeFinding> = findings.collect();
     if !answer.basis.missing.is_empty() {
         let missing: Vec<String> = answer.basis.missing.iter().map(ToString::to_string).collect();
         findings.push(of_node(Restart::Unknown { reason: missing.join("; ") }));
@@ -47,8 +47,8 @@ const FULL_PERCENT: i64 = 10;
 
 /// Returns the amounts that are not requested, and the pods that the kubelet kills for a critical pod that requests a
 /// little more.
-pub(super) fn headroom(about: &AdmissionNode) -> Finding {
-    let finding = |state| Finding::of(Subject::Node, &NodeRule::PreemptionHeadroom(state));
+pub(super) fn headroom(about: &AdmissionNode) -> NodeFinding {
+    let finding = |state| NodeRule::PreemptionHeadroom(state).of_node();
     let free = |planned: &Planned<'_>, name: &str| {
         planned.admission.resources.iter().find(|it| it.resource == name).map(|it| it.free)
     };

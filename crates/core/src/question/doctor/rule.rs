@@ -1,11 +1,14 @@
 //! The findings of node checks other than the cgroup checks; `wording` has the sentences.
 
-use kq_answer::{Rule, Severity, Wording};
+use kq_answer::{Rule, RuleFinding, Severity, Subject, Wording};
 use kq_cgroup::live::difference::Verdict;
 use kq_cgroup::live::set_by::SetBy;
 use kq_facts::certificates::CertificateUsage;
 use kq_facts::timestamp::Timestamp;
 use serde::Serialize;
+
+/// A finding about a node.
+pub(super) type NodeFinding = RuleFinding<NodeRule>;
 
 /// The rules of a node. A rule has the same ID whether the check passes or fails.
 #[derive(Clone, Debug, Serialize)]
@@ -194,6 +197,13 @@ pub enum Headroom {
         needs_milli_cpu: i64,
         victims: Vec<String>,
     },
+}
+
+impl NodeRule {
+    /// Returns a finding about the node as a whole.
+    pub(super) fn of_node(self) -> NodeFinding {
+        RuleFinding::new(Subject::Node, self)
+    }
 }
 
 impl Rule for NodeRule {
