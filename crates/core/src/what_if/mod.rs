@@ -8,7 +8,7 @@ mod wording;
 
 pub use parse::{ChangeError, parse};
 pub use rule::{
-    AllocatableChange, EvictionChange, ImageGcChange, OpenCause, PodFate, RestartCause,
+    AllocatableChange, Effect, EvictionChange, ImageGcChange, OpenCause, PodFate, RestartCause,
     StartFinding, WhatIfRule,
 };
 pub use view::{changes_table, script, table, wide};

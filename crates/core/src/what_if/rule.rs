@@ -1,8 +1,11 @@
 //! The effects of a change, as data; `wording` has the sentences.
 
 use super::PodResult;
-use kq_answer::{Certainty, Rule, Severity, Wording};
+use kq_answer::{Certainty, Rule, RuleFinding, Severity, Wording};
 use serde::Serialize;
+
+/// An effect of a change.
+pub type Effect = RuleFinding<WhatIfRule>;
 
 /// The rules of `kq what-if`.
 #[derive(Clone, Debug, PartialEq, Serialize)]

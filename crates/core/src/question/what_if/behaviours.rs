@@ -4,9 +4,9 @@
 //! `kubelet_start`.
 
 use super::pods::Transition;
-use crate::what_if::WhatIfRule;
+use crate::what_if::{Effect, WhatIfRule};
 use kq_admission::qualified;
-use kq_answer::{Finding, Subject};
+use kq_answer::Subject;
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::node::Node;
 use kq_k8s::feature_gates::Gate;
@@ -186,7 +186,7 @@ pub fn reported() -> impl Iterator<Item = (&'static str, u32)> {
 const NAMED: usize = 5;
 
 /// Returns the differences of the other kubelet version.
-pub fn behaviours(transition: &Transition<'_>) -> Vec<Finding> {
+pub fn behaviours(transition: &Transition<'_>) -> Vec<Effect> {
     let (Ok(before), Ok(after)) = (transition.before.kubelet(), transition.after.kubelet()) else {
         return Vec::new();
     };
@@ -197,7 +197,7 @@ pub fn behaviours(transition: &Transition<'_>) -> Vec<Finding> {
             version: to.to_string(),
             used: to.known().used().to_string(),
         };
-        findings.push(Finding::of(Subject::Node, &rule));
+        findings.push(Effect::new(Subject::Node, rule));
     }
     for behaviour in BEHAVIOURS.iter().filter(|it| from.is_before(it.since, to)) {
         let named = match (behaviour.concerns)(after) {
@@ -222,7 +222,7 @@ pub fn behaviours(transition: &Transition<'_>) -> Vec<Finding> {
             about: format!("{}{named}", behaviour.about),
             advice: behaviour.advice.map(str::to_owned),
         };
-        findings.push(Finding::of(Subject::Node, &rule));
+        findings.push(Effect::new(Subject::Node, rule));
     }
     if let (Ok(before), Ok(after)) = (transition.before.node(), transition.after.node())
         && before.cgroup_version != after.cgroup_version
@@ -236,7 +236,7 @@ pub fn behaviours(transition: &Transition<'_>) -> Vec<Finding> {
             effect: "every container restarts; programs on the node must support the files of this version"
                 .to_owned(),
         };
-        findings.push(Finding::of(Subject::Node, &rule));
+        findings.push(Effect::new(Subject::Node, rule));
     }
     findings
 }

@@ -6,10 +6,10 @@ use super::state::NodeState;
 use crate::question::eviction::{EvictionOptions, eviction_rank};
 use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
 use crate::what_if::{
-    AllocatableChange, EvictionChange, ImageGcChange, PodOutcome, PodResult, WhatIfRule,
+    AllocatableChange, Effect, EvictionChange, ImageGcChange, PodOutcome, PodResult, WhatIfRule,
 };
 use kq_admission::qualified;
-use kq_answer::{Finding, Subject};
+use kq_answer::Subject;
 use kq_eviction::{compare, observe};
 use kq_facts::kubelet_config::Signal;
 use kq_facts::node_config::NodeConfig;
@@ -74,7 +74,7 @@ fn most_pods(node: &NodeConfig) -> i64 {
 
 impl Transition<'_> {
     /// Returns the consequences for new pods, images and eviction.
-    pub fn follows(&self, pods: &[PodOutcome]) -> Vec<Finding> {
+    pub fn follows(&self, pods: &[PodOutcome]) -> Vec<Effect> {
         let mut findings = self.allocatable(pods);
         findings.extend(self.other_name());
         findings.extend(self.readiness(pods));
@@ -83,7 +83,7 @@ impl Transition<'_> {
         findings
     }
 
-    fn allocatable(&self, pods: &[PodOutcome]) -> Vec<Finding> {
+    fn allocatable(&self, pods: &[PodOutcome]) -> Vec<Effect> {
         let object = |state: &NodeState| state.snapshot.node.value().cloned().unwrap_or_default();
         let (before, after): (NodeObject, NodeObject) =
             (object(self.before.state), object(self.after.state));
@@ -103,7 +103,7 @@ impl Transition<'_> {
                 requested: requested.to_string(),
                 is_exceeded: requested.compare(new).is_gt(),
             });
-            findings.push(Finding::of(Subject::Node, &rule));
+            findings.push(Effect::new(Subject::Node, rule));
         }
         findings
     }
@@ -132,7 +132,7 @@ impl Transition<'_> {
     }
 
     /// Reports a kubelet that starts under another name than that of its Node object.
-    fn other_name(&self) -> Option<Finding> {
+    fn other_name(&self) -> Option<Effect> {
         let said = self.after.state.on_disk.process.as_ref()?.interpreted().hostname_override?;
         let before = self.before.state.on_disk.process.as_ref();
         let is_new = before.and_then(|it| it.interpreted().hostname_override) != Some(said.clone());
@@ -144,12 +144,12 @@ impl Transition<'_> {
         let pods = pods.into_iter().flat_map(|it| &it.pods);
         let static_pods = pods.filter(|loaded| is_static_pod(&loaded.pod)).count();
         let rule = WhatIfRule::OtherNodeName { name: said, node: node.clone(), static_pods };
-        Some(Finding::of(Subject::Node, &rule))
+        Some(Effect::new(Subject::Node, rule))
     }
 
     /// Reports the readiness of probed containers that keep running (`newWorker`, `pkg/kubelet/prober/worker.go`: since
     /// 1.35, a container that was already running keeps its readiness).
-    fn readiness(&self, pods: &[PodOutcome]) -> Option<Finding> {
+    fn readiness(&self, pods: &[PodOutcome]) -> Option<Effect> {
         let rules = &self.after.kubelet().ok()?.kubelet;
         let is_kept = rules.version.keeps_readiness()
             && !rules.rules.gates.enabled(Gate::ChangeContainerStatusOnKubeletRestart);
@@ -165,10 +165,10 @@ impl Transition<'_> {
             |it: &&Container| it.readiness_probe.is_some() || it.startup_probe.is_some();
         let containers = containers.filter(is_probed).count();
         (self.restarts && containers > 0)
-            .then(|| Finding::of(Subject::Node, &WhatIfRule::Readiness { containers, is_kept }))
+            .then(|| Effect::new(Subject::Node, WhatIfRule::Readiness { containers, is_kept }))
     }
 
-    fn image_gc(&self) -> Option<Finding> {
+    fn image_gc(&self) -> Option<Effect> {
         let plan = |node: &Described<'_>| {
             let node = node.kubelet().ok()?;
             Some(image_gc_plan(node, &ImageGcOptions::new(Trigger::Periodic)).ok()?.plan)
@@ -189,11 +189,11 @@ impl Transition<'_> {
             _ if self.restarts && after.freed.images > 0 => ImageGcChange::ForgetsAges {},
             _ => return None,
         };
-        Some(Finding::of(Subject::Node, &WhatIfRule::ImageGc(rule)))
+        Some(Effect::new(Subject::Node, WhatIfRule::ImageGc(rule)))
     }
 
-    fn thresholds(&self) -> Vec<Finding> {
-        let finding = |rule| Finding::of(Subject::Node, &WhatIfRule::Eviction(rule));
+    fn thresholds(&self) -> Vec<Effect> {
+        let finding = |rule| Effect::new(Subject::Node, WhatIfRule::Eviction(rule));
         let (before, after) = (crossed(&self.before), crossed(&self.after));
         let mut findings = Vec::new();
         for (signal, (available, threshold)) in &after {

@@ -23,12 +23,12 @@ use self::described::Described;
 use self::follows::with_allocatable;
 use self::pods::{PodEffects, Transition};
 use crate::what_if::change::Change;
-use crate::what_if::{PodResult, StartFinding, Step, WhatIf, WhatIfRule};
-use kq_answer::{Basis, Failure, Finding, Severity, Subject};
+use crate::what_if::{Effect, PodResult, StartFinding, Step, WhatIf, WhatIfRule};
+use kq_answer::{Basis, Failure, Finding, Rule, Severity, Subject};
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Returns the facts that the question needs.
 pub fn what_if_needs() -> Needs {
@@ -87,11 +87,11 @@ pub fn what_if(
     };
     let panic = transition.topology_panic().filter(|_| starts != Some(false));
     let starts = if panic.is_some() { None } else { starts };
-    items.extend(panic.map(|it| Finding::of(Subject::Node, &WhatIfRule::KubeletStart(it))));
+    items.extend(panic.map(|it| Effect::new(Subject::Node, WhatIfRule::KubeletStart(it))));
     if let (Some(true), Ok(node)) = (starts, transition.after.kubelet()) {
         let version = node.kubelet.version.to_string();
         let rule = WhatIfRule::KubeletStart(StartFinding::Starts { version });
-        items.push(Finding::of(Subject::Node, &rule));
+        items.push(Effect::new(Subject::Node, rule));
     }
     let (mut pods, mut values) = (Vec::new(), Vec::new());
     if starts != Some(false) {
@@ -99,7 +99,7 @@ pub fn what_if(
             Ok(PodEffects { outcomes, findings }) => {
                 items.extend(findings);
                 let kept = outcomes.iter().filter(|it| it.result == PodResult::Kept).count();
-                items.push(Finding::of(Subject::Node, &WhatIfRule::Pods { kept }));
+                items.push(Effect::new(Subject::Node, WhatIfRule::Pods { kept }));
                 pods = outcomes;
             }
             Err(failure) => items.push(missing("pods", &failure)),
@@ -114,7 +114,7 @@ pub fn what_if(
         items.extend(transition.follows(&pods));
     }
     items.extend(behaviours::behaviours(&transition));
-    items.sort_by_key(|finding| finding.severity);
+    items.sort_by_key(|effect| effect.rule.severity());
     let steps = steps(&items);
     let facts = &transition.before.state.snapshot;
     let node = facts.node_name.value().cloned();
@@ -124,7 +124,7 @@ pub fn what_if(
         changes: changes.iter().map(ToString::to_string).collect(),
         kubelet_restarts: transition.restarts,
         kubelet_starts: starts,
-        items,
+        items: items.into_iter().map(Effect::written).collect(),
         pods,
         values,
         steps,
@@ -132,37 +132,31 @@ pub fn what_if(
     })
 }
 
-fn missing(about: &str, failure: &Failure) -> Finding {
+fn missing(about: &str, failure: &Failure) -> Effect {
     let rule = WhatIfRule::Missing { about: about.to_owned(), reason: failure.reason() };
-    Finding::of(Subject::Node, &rule)
+    Effect::new(Subject::Node, rule)
 }
 
 /// Returns the steps before the change, one for each danger.
-fn steps(items: &[Finding]) -> Vec<Step> {
+fn steps(items: &[Effect]) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
-    let mut told = BTreeSet::new();
     let mut drained = Vec::new();
-    for item in items.iter().filter(|it| it.severity <= Severity::Warning) {
-        match (&item.subject, item.id.as_str()) {
-            (Subject::Pod { pod, .. }, "pod") => {
+    for item in items.iter().filter(|it| it.rule.severity() <= Severity::Warning) {
+        let command = match (&item.rule, &item.subject) {
+            (WhatIfRule::Pod(_), Subject::Pod { pod, .. }) => {
                 drained.push(pod.clone());
                 continue;
             }
-            (_, "next-start") => {
-                let pods =
-                    item.facts.get("pods").and_then(|it| it.as_array()).into_iter().flatten();
-                drained.extend(pods.filter_map(|it| it.as_str().map(str::to_owned)));
+            (WhatIfRule::NextStart { pods, .. }, _) => {
+                drained.extend_from_slice(pods);
                 continue;
             }
-            _ => {}
-        }
-        if let Some(advice) = &item.advice {
-            let command = item.facts.get("command").and_then(|it| it.as_str()).map(str::to_owned);
-            let step = Step { rule: item.id.clone(), text: advice.clone(), command };
-            if told.insert((step.rule.to_string(), step.text.clone(), step.command.clone())) {
-                steps.push(step);
-            }
-        }
+            (WhatIfRule::KubeletStart(StartFinding::Stops { command, .. }), _) => command.clone(),
+            _ => None,
+        };
+        let Finding { id: rule, advice, .. } = item.clone().written();
+        let step = advice.map(|text| Step { rule, text, command });
+        steps.extend(step.filter(|step| !steps.contains(step)));
     }
     if !drained.is_empty() {
         let text = format!("move these pods before the change: {}", drained.join(" "));

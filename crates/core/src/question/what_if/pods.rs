@@ -5,10 +5,10 @@ use super::state::NodeState;
 use super::ties::leave_ties_open;
 use crate::question::admission::{AdmissionNode, Detail, plan, readmit_all, sort};
 use crate::what_if::change::Change;
-use crate::what_if::{OpenCause, PodFate, PodOutcome, PodResult, RestartCause, WhatIfRule};
+use crate::what_if::{Effect, OpenCause, PodFate, PodOutcome, PodResult, RestartCause, WhatIfRule};
 use kq_admission::preemption::{ReadmissionResult, Readmitted};
 use kq_admission::{qualified, untolerated_taint};
-use kq_answer::{Basis, Failure, Finding, Subject};
+use kq_answer::{Basis, Failure, Subject};
 use kq_facts::checkpoint::pod_allocation::PodAllocations;
 use kq_facts::node::Node;
 use kq_k8s::pod::Pod;
@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct PodEffects {
     /// Each pod.
     pub outcomes: Vec<PodOutcome>,
-    pub findings: Vec<Finding>,
+    pub findings: Vec<Effect>,
 }
 
 /// A node before and after a change, and the transition between the two.
@@ -220,13 +220,13 @@ impl Transition<'_> {
                 _ => Subject::Node,
             };
             let rule = WhatIfRule::NextStart { pods, result, reason, message };
-            effects.findings.push(Finding::of(subject, &rule));
+            effects.findings.push(Effect::new(subject, rule));
         }
         Ok(())
     }
 
     /// Returns the finding about the outcome of a pod.
-    fn finding(&self, outcome: &PodOutcome, added: &BTreeSet<String>) -> Option<Finding> {
+    fn finding(&self, outcome: &PodOutcome, added: &BTreeSet<String>) -> Option<Effect> {
         let reason = || outcome.reason.clone().unwrap_or_default();
         let message = || outcome.message.clone().unwrap_or_default();
         let is_new = added.contains(&outcome.pod);
@@ -253,7 +253,7 @@ impl Transition<'_> {
             PodResult::Starts => PodFate::Starts {},
         };
         let subject = Subject::Pod { pod: outcome.pod.clone(), container: None };
-        Some(Finding::of(subject, &WhatIfRule::Pod(fate)))
+        Some(Effect::new(subject, WhatIfRule::Pod(fate)))
     }
 }
 

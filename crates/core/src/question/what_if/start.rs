@@ -2,13 +2,13 @@
 
 use super::state::NodeState;
 use crate::kubelet_start::{Exit, Fix, StartProblem};
-use crate::what_if::{StartFinding, WhatIfRule};
-use kq_answer::{Basis, Certainty, Finding, Subject};
+use crate::what_if::{Effect, StartFinding, WhatIfRule};
+use kq_answer::{Basis, Certainty, Subject};
 use kq_facts::kubelet_config::Source;
 
 /// Simulates the start of the kubelet, and returns whether it starts and the messages it logs.
-pub fn start(after: &mut NodeState, basis: &mut Basis) -> (Option<bool>, Vec<Finding>) {
-    let finding = |rule| Finding::of(Subject::Node, &WhatIfRule::KubeletStart(rule));
+pub fn start(after: &mut NodeState, basis: &mut Basis) -> (Option<bool>, Vec<Effect>) {
+    let finding = |rule| Effect::new(Subject::Node, WhatIfRule::KubeletStart(rule));
     if !after.knows_files() && !after.has_assumed_config {
         basis.assume(match after.read_as() {
             Some(Source::Configz) => {
@@ -27,9 +27,9 @@ pub fn start(after: &mut NodeState, basis: &mut Basis) -> (Option<bool>, Vec<Fin
             "the configuration is unknown (--kubelet-config FILE); with the defaults, {with_defaults}"
         );
         let rule = WhatIfRule::Missing { about: "the start of the kubelet".to_owned(), reason };
-        return (None, vec![Finding::of(Subject::Node, &rule)]);
+        return (None, vec![Effect::new(Subject::Node, rule)]);
     }
-    let mut findings: Vec<Finding> = examination
+    let mut findings: Vec<Effect> = examination
         .problems
         .iter()
         .map(|problem| finding(stop(problem)).from(problem.source))

@@ -3,9 +3,9 @@
 use super::pods::Transition;
 use crate::question::cgroup::plan::PlanInput;
 use crate::what_if::change::{Change, Resize};
-use crate::what_if::{PodOutcome, ValueChange, WhatIfRule, Written};
+use crate::what_if::{Effect, PodOutcome, ValueChange, WhatIfRule, Written};
 use kq_admission::qualified;
-use kq_answer::{Failure, Finding, Subject};
+use kq_answer::{Failure, Subject};
 use kq_cgroup::plan::{Owner, PlannedCgroup};
 use kq_facts::cgroup_mode::CgroupVersion;
 use std::collections::{BTreeMap, BTreeSet};
@@ -124,8 +124,8 @@ fn planned(input: &PlanInput) -> Result<BTreeMap<Key, Value>, Failure> {
 }
 
 /// Returns the findings about the values.
-pub fn findings(changes: &[ValueChange], transition: &Transition<'_>) -> Vec<Finding> {
-    let finding = |rule| Finding::of(Subject::Node, &rule);
+pub fn findings(changes: &[ValueChange], transition: &Transition<'_>) -> Vec<Effect> {
+    let finding = |rule| Effect::new(Subject::Node, rule);
     let mut findings = Vec::new();
     let is_now = |it: &&ValueChange| {
         matches!(it.written, Written::AtStart | Written::WithinAMinute | Written::AtResize)
