@@ -16,6 +16,9 @@ pub struct RuntimeFacts {
     pub version: RuntimeVersion,
     /// `RuntimeConfig`, else `Status` with its information.
     pub cgroup_driver: Lookup<CgroupDriver>,
+    /// The one of the two that has the driver; `None`: neither has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver_by: Option<DriverBy>,
     /// The program that creates containers, by default: `runc`, `crun`.
     pub low_level: Lookup<LowLevelRuntime>,
     /// It does not lower `oom_score_adj` of a container below its own (containerd's
@@ -46,10 +49,31 @@ pub struct RuntimeFacts {
 
 impl RuntimeFacts {
     /// Returns the cgroup driver as the kubelet gets it, by `RuntimeConfig`. What kq finds in the runtime's configuration
-    /// where that failed does not reach the kubelet. A snapshot has nothing but the source to tell the two by.
+    /// where that failed does not reach the kubelet.
     pub fn driver_for_kubelet(&self) -> Option<&Sourced<CgroupDriver>> {
-        self.cgroup_driver.found.as_ref().filter(|found| found.source.ends_with("RuntimeConfig"))
+        let found = self.cgroup_driver.found.as_ref();
+        found.filter(|_| self.driver_by == Some(DriverBy::RuntimeConfig))
     }
+
+    /// Adds which answer has the driver, which a snapshot of an older kq says in the name of the source alone.
+    pub(crate) fn complete(&mut self) {
+        let by = |source: &str| match source.ends_with("RuntimeConfig") {
+            true => DriverBy::RuntimeConfig,
+            false => DriverBy::Configuration,
+        };
+        let found = self.cgroup_driver.found.as_ref();
+        self.driver_by = self.driver_by.or_else(|| found.map(|found| by(&found.source)));
+    }
+}
+
+/// The answer of a runtime that has its cgroup driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum DriverBy {
+    /// `RuntimeConfig`, which the kubelet calls as well.
+    RuntimeConfig,
+    /// `Status` with the runtime's configuration, which only kq reads.
+    Configuration,
 }
 
 /// `VersionResponse`
@@ -319,6 +343,28 @@ mod tests {
                 (how, _) => panic!("{name} {}: {how:?}", version.runtime_version),
             }
         }
+    }
+
+    #[test]
+    fn an_older_snapshot_has_the_answer_of_the_driver_in_its_source() {
+        let configuration = Some(DriverBy::Configuration);
+        let by_kubelet = Some(DriverBy::RuntimeConfig);
+        for (source, stored, expected) in [
+            ("unix:///s RuntimeConfig", None, by_kubelet),
+            ("unix:///s Status(verbose) config.SystemdCgroup", None, configuration),
+            ("unix:///s RuntimeConfig", configuration, configuration),
+            ("another text", by_kubelet, by_kubelet),
+        ] {
+            let cgroup_driver = Lookup::found(source, CgroupDriver::Systemd);
+            let mut runtime =
+                RuntimeFacts { cgroup_driver, driver_by: stored, ..RuntimeFacts::default() };
+            runtime.complete();
+            assert_eq!(runtime.driver_by, expected, "{source}");
+            assert_eq!(runtime.driver_for_kubelet().is_some(), expected == by_kubelet, "{source}");
+        }
+        let mut none = RuntimeFacts::default();
+        none.complete();
+        assert_eq!(none, RuntimeFacts::default());
     }
 
     #[test]

@@ -238,7 +238,11 @@ impl Serialize for Snapshot {
 
 impl<'de> Deserialize<'de> for Snapshot {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::deserialize(deserializer)
+        let mut snapshot = Self::deserialize(deserializer)?;
+        if let Some(runtime) = &mut snapshot.runtime.found {
+            runtime.value.complete();
+        }
+        Ok(snapshot)
     }
 }
 

@@ -7,7 +7,7 @@ use super::reason::{chain, status_reason};
 use super::{CriError, RuntimeNeeds, convert, info, storage, v1};
 use kq_facts::cgroup_mode::CgroupDriver;
 use kq_facts::lookup::{FailedSource, Lookup, Sourced};
-use kq_facts::runtime::{ContainerStatus, ImageStorage, LowLevelRuntime, RuntimeFacts};
+use kq_facts::runtime::{ContainerStatus, DriverBy, ImageStorage, LowLevelRuntime, RuntimeFacts};
 use kq_io::trust::NamedBy;
 use std::path::Path;
 use std::sync::Arc;
@@ -172,9 +172,10 @@ async fn ask(
     let layers = finish(layers).await;
     facts.writable_layers = sought(named("ListContainerStats"), layers, convert::writable_layers);
     if let Some(driver) = driver {
-        facts.cgroup_driver = driver
-            .await
-            .unwrap_or_else(|error| Lookup::failed(named("RuntimeConfig"), broken_off(&error)));
+        let driver = driver.await.unwrap_or_else(|error| {
+            (Lookup::failed(named("RuntimeConfig"), broken_off(&error)), None)
+        });
+        (facts.cgroup_driver, facts.driver_by) = driver;
     }
     Ok((facts, finish(status).await))
 }
@@ -222,13 +223,17 @@ async fn status(channel: Channel, time: Time) -> Answer<RuntimeInfo> {
 }
 
 /// Returns the cgroup driver: from `RuntimeConfig`, which containerd has since 2.0, else from the runtime's
-/// configuration.
-async fn driver(channel: Channel, endpoint: String, time: Time) -> Lookup<CgroupDriver> {
+/// configuration; and which of them has it.
+async fn driver(
+    channel: Channel,
+    endpoint: String,
+    time: Time,
+) -> (Lookup<CgroupDriver>, Option<DriverBy>) {
     let mut client = runtime_client(&channel);
     let source = format!("{endpoint} RuntimeConfig");
     let answer = time.call(client.runtime_config(v1::RuntimeConfigRequest {})).await;
     let reason = match answer.and_then(convert::cgroup_driver) {
-        Ok(driver) => return Lookup::found(source, driver),
+        Ok(driver) => return (Lookup::found(source, driver), Some(DriverBy::RuntimeConfig)),
         Err(reason) => reason,
     };
     let mut sought = Lookup::failed(source, reason);
@@ -239,7 +244,8 @@ async fn driver(channel: Channel, endpoint: String, time: Time) -> Lookup<Cgroup
         }
         Err(reason) => sought.tried.push(FailedSource { source, reason }),
     }
-    sought
+    let by = sought.found.as_ref().map(|_| DriverBy::Configuration);
+    (sought, by)
 }
 
 /// Returns the low-level runtime: its program from the configuration, its version from the program's file.

@@ -231,6 +231,8 @@ fn the_cgroup_driver_has_two_sources() {
             .as_ref()
             .map(|found| (found.value, found.source.strip_prefix(&endpoint).expect("its source")));
         assert_eq!(found, expected, "{name}");
+        let is_asked = expected.is_some_and(|(_, source)| source == "RuntimeConfig");
+        assert_eq!(facts.driver_for_kubelet().is_some(), is_asked, "{name}");
         let tried = if driver.tried.is_empty() { String::new() } else { driver.reason() };
         assert_eq!(tried.replace(&endpoint, ""), reason, "{name}");
     }

@@ -19,7 +19,7 @@ use kq_facts::live::{config_source, incomplete, live_sources};
 use kq_facts::lookup::{FailedSource, Lookup};
 use kq_facts::overrides::Overrides;
 use kq_facts::runtime::{
-    Container, ContainerState, LowLevelRuntime, RuntimeFacts, RuntimeVersion, Sandbox,
+    Container, ContainerState, DriverBy, LowLevelRuntime, RuntimeFacts, RuntimeVersion, Sandbox,
 };
 use kq_facts::snapshot::{PodSource, RecordedConfig, RecordedPods, Snapshot};
 use kq_facts::state_files::StateFiles;
@@ -102,6 +102,7 @@ fn runtime() -> RuntimeFacts {
             runtime_api_version: "v1".to_owned(),
         },
         cgroup_driver: Lookup::found("containerd.sock RuntimeConfig", CgroupDriver::Systemd),
+        driver_by: Some(DriverBy::RuntimeConfig),
         low_level: Lookup::found(
             "/usr/sbin/runc --version",
             LowLevelRuntime {
@@ -205,7 +206,9 @@ impl Given {
 
     /// The kubelet was configured in a way that it ignores.
     fn told(&mut self, driver: CgroupDriver) {
-        self.runtime().cgroup_driver = Lookup::found("config.SystemdCgroup", driver);
+        let runtime = self.runtime();
+        runtime.cgroup_driver = Lookup::found("config.SystemdCgroup", driver);
+        runtime.driver_by = Some(DriverBy::Configuration);
     }
 
     fn state(&mut self, name: &str, text: Text) {
