@@ -19,6 +19,7 @@ mod own_pod;
 mod packed;
 mod pod;
 mod rbac;
+mod reported;
 #[cfg(test)]
 mod tests;
 mod view;

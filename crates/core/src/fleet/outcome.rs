@@ -1,5 +1,8 @@
 //! The answer of one node, and its results.
 
+use super::reported::{
+    Admission, Eviction, Freed, ImageGc, Known, Outcome, Reported, ReportedFinding,
+};
 use kq_answer::Severity;
 use kq_output::json_path::Template;
 use kq_output::terminal::brief;
@@ -160,7 +163,7 @@ impl Reply {
     /// Returns what counts of an answer.
     pub fn of_answer(exit_code: u8, answer: &Value, value: Option<&Template>) -> Self {
         let result = |severity, result: &str| NodeResult { severity, result: result.to_owned() };
-        let found = findings(answer).unwrap_or_else(|| words(answer, exit_code));
+        let found = counted(answer, exit_code);
         let results = match found.is_empty() {
             true => vec![match exit_code {
                 0 => result(Severity::Ok, "OK"),
@@ -210,68 +213,53 @@ fn short(result: &str) -> String {
     }
 }
 
-/// Returns the rules of problems; `None`: the answer is not about findings.
-fn findings(answer: &Value) -> Option<BTreeSet<NodeResult>> {
-    let lists = ["items", "findings"].map(|field| answer.get(field).and_then(Value::as_array));
-    let list = lists.into_iter().flatten().find(|list| {
-        list.iter().all(|it| it.get("severity").is_some() && it.get("id").is_some())
-    })?;
-    if list.is_empty() && answer.get("summary").is_none() {
-        return None;
-    }
-    let problems = list.iter().filter_map(|finding| {
-        let severity = severity(finding.get("severity")?.as_str()?)?;
-        let result = short(finding.get("id")?.as_str()?);
-        (severity <= Severity::Warning).then_some(NodeResult { severity, result })
-    });
-    Some(problems.collect())
-}
-
-fn severity(text: &str) -> Option<Severity> {
-    Severity::ALL.into_iter().find(|severity| severity.to_string() == text)
-}
-
-/// Returns the results of an answer that says them in words: as its exit code has it.
-fn words(answer: &Value, exit_code: u8) -> BTreeSet<NodeResult> {
+/// Returns what counts of an answer, the worst first. An answer without findings is as bad as its exit code has it.
+fn counted(answer: &Value, exit_code: u8) -> BTreeSet<NodeResult> {
     let severity = match exit_code {
         0 => Severity::Ok,
         3 => Severity::Unknown,
         _ => Severity::Warning,
     };
-    let text = |at: &str| answer.pointer(at).and_then(Value::as_str).map(str::to_owned);
-    let texts = |list: &str, field: &str| -> Vec<String> {
-        let list = answer.get(list).and_then(Value::as_array).into_iter().flatten();
-        list.filter_map(|it| Some(it.get(field)?.as_str()?.to_owned())).collect()
-    };
-    let results: Vec<String> = match answer.get("kind").and_then(Value::as_str) {
-        Some("PodAdmission") => match answer.get("admitted").and_then(Value::as_bool) {
-            Some(true) => vec!["admitted".to_owned()],
-            Some(false) => texts("refusals", "reason"),
-            None => vec!["undecided".to_owned()],
-        },
-        Some("PodPreemption") => text("/result").into_iter().collect(),
-        Some("ImageGcPlan") => match (text("/outcome/error"), answer.pointer("/freed/images")) {
-            (Some(_), _) => vec!["frees too little".to_owned()],
-            (None, Some(images)) if images.as_u64().is_some_and(|it| it > 0) => {
-                vec!["removes images".to_owned()]
-            }
-            _ => vec!["removes nothing".to_owned()],
-        },
-        Some("EvictionRank") => {
-            let now = answer.get("now").and_then(Value::as_array).is_some_and(|it| !it.is_empty());
-            vec![if now { "evicts now" } else { "evicts nothing" }.to_owned()]
+    let result = |result: &str| NodeResult { severity, result: short(result) };
+    let one = |word: &str| [result(word)].into();
+    match Reported::read(answer) {
+        Reported::Findings(found) => found.into_iter().filter_map(problem).collect(),
+        Reported::Admission(Admission { admitted: Some(false), refusals }) => {
+            refusals.iter().map(|it| result(&it.reason)).collect()
         }
-        _ => counted(answer),
-    };
-    results.into_iter().map(|result| NodeResult { severity, result: short(&result) }).collect()
+        Reported::Admission(Admission { admitted: Some(true), .. }) => one("admitted"),
+        Reported::Admission(Admission { admitted: None, .. }) => one("undecided"),
+        Reported::Preemption(it) => one(&it.result),
+        Reported::ImageGc(ImageGc { outcome: Outcome { error: Some(_) }, .. }) => {
+            one("frees too little")
+        }
+        Reported::ImageGc(ImageGc { freed: Freed { images: 1.. }, .. }) => one("removes images"),
+        Reported::ImageGc(_) => one("removes nothing"),
+        Reported::Eviction(it) => one(eviction(&it)),
+        Reported::Counted(counts) => {
+            let counts = counts
+                .iter()
+                .filter(|(name, count)| **count > 0 && !AS_IT_SHOULD_BE.contains(&name.as_str()));
+            counts.map(|(name, _)| result(name)).collect()
+        }
+        Reported::Other => BTreeSet::new(),
+    }
 }
 
-/// Returns the names of what a summary counts at least once.
-fn counted(answer: &Value) -> Vec<String> {
-    let summary = answer.get("summary").and_then(Value::as_object).into_iter().flatten();
-    let counted = summary.filter(|(_, count)| count.as_u64().is_some_and(|count| count > 0));
-    counted
-        .map(|(name, _)| name.clone())
-        .filter(|name| !AS_IT_SHOULD_BE.contains(&&**name))
-        .collect()
+/// Returns the rule of a problem; `None`: the finding is none.
+fn problem(finding: ReportedFinding) -> Option<NodeResult> {
+    match finding.severity {
+        Known::Value(severity) if severity <= Severity::Warning => {
+            Some(NodeResult { severity, result: short(&finding.id) })
+        }
+        Known::Value(_) | Known::Other(_) => None,
+    }
+}
+
+/// Returns what the kubelet does.
+fn eviction(found: &Eviction) -> &'static str {
+    match found.now.is_empty() {
+        true => "evicts nothing",
+        false => "evicts now",
+    }
 }

@@ -1,0 +1,134 @@
+//! The answer of a node, as far as it is counted. A node may have another version of kq, so its JSON is read here, once and
+//! leniently, and what is decided of it is decided by types.
+
+use kq_answer::Severity;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What is counted of an answer.
+#[derive(Debug, Default)]
+pub(super) enum Reported {
+    /// Findings of rules.
+    Findings(Vec<ReportedFinding>),
+    /// `kq admit explain`
+    Admission(Admission),
+    /// `kq preempt explain`
+    Preemption(Preemption),
+    /// `kq gc dry-run`
+    ImageGc(ImageGc),
+    /// `kq evict rank`
+    Eviction(Eviction),
+    /// Another answer with a summary: how often it has each verdict.
+    Counted(BTreeMap<String, u64>),
+    /// No other answer is counted.
+    #[default]
+    Other,
+}
+
+/// A finding.
+#[derive(Debug, Deserialize)]
+pub(super) struct ReportedFinding {
+    pub severity: Known<Severity>,
+    pub id: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Admission {
+    /// `None`: undecided.
+    pub admitted: Option<bool>,
+    #[serde(default)]
+    pub refusals: Vec<Refusal>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Refusal {
+    pub reason: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Preemption {
+    pub result: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ImageGc {
+    pub freed: Freed,
+    pub outcome: Outcome,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Freed {
+    pub images: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Outcome {
+    pub error: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Eviction {
+    pub now: Vec<IgnoredAny>,
+}
+
+/// A value, or one that only another version of kq knows.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Known<T> {
+    Value(T),
+    Other(IgnoredAny),
+}
+
+#[derive(Deserialize)]
+struct Head {
+    kind: String,
+}
+
+#[derive(Deserialize)]
+struct WithItems {
+    items: Vec<ReportedFinding>,
+    summary: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct WithFindings {
+    findings: Vec<ReportedFinding>,
+    summary: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Summarised {
+    summary: BTreeMap<String, Value>,
+}
+
+impl Reported {
+    /// Reads an answer.
+    pub fn read(answer: &Value) -> Self {
+        if let Some(findings) = findings(answer) {
+            return Self::Findings(findings);
+        }
+        let kind = Head::deserialize(answer).map(|head| head.kind).unwrap_or_default();
+        let found = match kind.as_str() {
+            "PodAdmission" => Admission::deserialize(answer).map(Self::Admission),
+            "PodPreemption" => Preemption::deserialize(answer).map(Self::Preemption),
+            "ImageGcPlan" => ImageGc::deserialize(answer).map(Self::ImageGc),
+            "EvictionRank" => Eviction::deserialize(answer).map(Self::Eviction),
+            _ => Summarised::deserialize(answer).map(|it| Self::Counted(counts(it.summary))),
+        };
+        found.unwrap_or_default()
+    }
+}
+
+/// Returns the findings; `None`: the answer is not about findings.
+fn findings(answer: &Value) -> Option<Vec<ReportedFinding>> {
+    let items = WithItems::deserialize(answer).map(|it| (it.items, it.summary));
+    let either = || WithFindings::deserialize(answer).map(|it| (it.findings, it.summary));
+    let (findings, summary) = items.or_else(|_| either()).ok()?;
+    (!findings.is_empty() || summary.is_some()).then_some(findings)
+}
+
+fn counts(summary: BTreeMap<String, Value>) -> BTreeMap<String, u64> {
+    summary.into_iter().filter_map(|(name, count)| Some((name, count.as_u64()?))).collect()
+}
