@@ -1,9 +1,10 @@
 //! The answer of one node, and its results.
 
 use super::reported::{
-    Admission, Eviction, Freed, ImageGc, Known, Outcome, Reported, ReportedFinding,
+    Admission, Distance, Eviction, Freed, ImageGc, Known, Outcome, Reported, ReportedFinding,
 };
 use kq_answer::Severity;
+use kq_k8s::duration::GoDuration;
 use kq_output::json_path::Template;
 use kq_output::terminal::brief;
 use schemars::JsonSchema;
@@ -256,10 +257,15 @@ fn problem(finding: ReportedFinding) -> Option<NodeResult> {
     }
 }
 
-/// Returns what the kubelet does.
+/// Returns what the kubelet does. At a threshold with a grace period, it waits for as long.
 fn eviction(found: &Eviction) -> &'static str {
-    match found.now.is_empty() {
-        true => "evicts nothing",
-        false => "evicts now",
+    let graces = found.now.iter().filter_map(|distance| match distance {
+        Distance::Crossed { threshold } => Some(threshold.grace_period),
+        Distance::NotCrossed => None,
+    });
+    match graces.min() {
+        None => "evicts nothing",
+        Some(GoDuration(..=0)) => "evicts now",
+        Some(_) => "evicts after the grace period",
     }
 }

@@ -2,6 +2,7 @@
 //! leniently, and what is decided of it is decided by types.
 
 use kq_answer::Severity;
+use kq_k8s::duration::GoDuration;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -70,7 +71,24 @@ pub(super) struct Outcome {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Eviction {
-    pub now: Vec<IgnoredAny>,
+    pub now: Vec<Distance>,
+}
+
+/// How near the node is to an eviction (`DistanceReason` of `kq_eviction`).
+#[derive(Debug, Deserialize)]
+#[serde(tag = "code", rename_all = "camelCase")]
+pub(super) enum Distance {
+    Crossed {
+        threshold: Threshold,
+    },
+    #[serde(other)]
+    NotCrossed,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Threshold {
+    pub grace_period: GoDuration,
 }
 
 /// A value, or one that only another version of kq knows.

@@ -25,6 +25,12 @@ fn checks(findings: &[(&str, &str)]) -> Value {
     json!({"kind": "NodeChecks", "summary": {}, "items": items})
 }
 
+fn ranked(thresholds: &[(&str, &str)]) -> Value {
+    let distance = |(code, grace): &(&str, &str)| json!({"code": code, "threshold": {"gracePeriod": grace}, "text": ""});
+    let now: Vec<Value> = thresholds.iter().map(distance).collect();
+    json!({"kind": "EvictionRank", "now": now, "items": []})
+}
+
 fn shown(results: &[NodeResult]) -> Vec<String> {
     results.iter().map(ToString::to_string).collect()
 }
@@ -60,6 +66,20 @@ fn results_of_one_answer() {
             0,
             json!({"kind": "ImageGcPlan", "freed": {"images": 2}, "outcome": {"error": "x"}}),
             &["frees too little"],
+        ),
+        ("far from an eviction", 0, ranked(&[("notCrossed", "0s")]), &["evicts nothing"]),
+        ("pressure that ends", 0, ranked(&[("reported", "0s")]), &["evicts nothing"]),
+        (
+            "a threshold is crossed",
+            0,
+            ranked(&[("crossed", "1m30s"), ("crossed", "0s")]),
+            &["evicts now"],
+        ),
+        (
+            "only a soft one is",
+            0,
+            ranked(&[("crossed", "1m30s"), ("notCrossed", "0s")]),
+            &["evicts after the grace period"],
         ),
         (
             "counted",
