@@ -50,6 +50,23 @@ impl fmt::Display for Severity {
     }
 }
 
+/// The part of a node that a finding is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Topic {
+    Memory,
+    Cpu,
+    Images,
+    Eviction,
+    Devices,
+    Probes,
+    /// The next start of the kubelet.
+    Restart,
+    Preemption,
+    /// The node and its sources.
+    #[default]
+    Node,
+}
+
 /// A rule's result about a subject.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -74,6 +91,9 @@ pub struct Finding {
     pub command: Option<String>,
     /// The source of the facts; null: the sources of the answer.
     pub source: Option<String>,
+    /// The part of the node that it is about.
+    #[serde(skip)]
+    pub topic: Topic,
 }
 
 /// The findings of a domain's rules, as data: an enum in which each variant is a rule with its facts.
@@ -85,6 +105,11 @@ pub trait Rule: Serialize {
 
     /// Returns the sentences.
     fn wording(&self) -> Wording;
+
+    /// The part of the node that it is about.
+    fn topic(&self) -> Topic {
+        Topic::default()
+    }
 }
 
 /// A finding before it is written: what is decided about it reads its rule, not the ID and the facts made of that.
@@ -170,8 +195,8 @@ impl Finding {
             panic!("a rule is written with its id");
         };
         let Wording { found, why, leads_to, advice, command } = rule.wording();
-        let severity = rule.severity();
-        Self { severity, id, subject, facts, found, why, leads_to, advice, command, source: None }
+        let (severity, topic, source) = (rule.severity(), rule.topic(), None);
+        Self { severity, id, subject, facts, found, why, leads_to, advice, command, source, topic }
     }
 
     /// Returns a finding without an explanation.
@@ -183,7 +208,8 @@ impl Finding {
     ) -> Self {
         let (id, facts, found) = (id.to_owned(), Map::new(), found.into());
         let (why, leads_to, advice, command, source) = (None, None, None, None, None);
-        Self { severity, id, subject, facts, found, why, leads_to, advice, command, source }
+        let topic = Topic::default();
+        Self { severity, id, subject, facts, found, why, leads_to, advice, command, source, topic }
     }
 
     /// Adds facts: the fields of an object.
@@ -202,6 +228,11 @@ impl Finding {
     /// Adds what to do.
     pub fn advise(self, advice: impl Into<String>) -> Self {
         Self { advice: Some(advice.into()), ..self }
+    }
+
+    /// Adds the part of the node that it is about.
+    pub fn on(self, topic: Topic) -> Self {
+        Self { topic, ..self }
     }
 
     /// Adds the source of the facts.

@@ -160,6 +160,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Topic;
 
     #[test]
     fn names_of_strangers_are_escaped() {
@@ -175,6 +176,7 @@ mod tests {
             advice: Some("advice".to_owned()),
             command: None,
             source: None,
+            topic: Topic::default(),
         };
         let xml = junit("Suite", std::slice::from_ref(&finding), &Basis::default());
         let escaped = "a&lt;script&gt;&quot;&amp;\\u{202e}&#10;]]&gt;";

@@ -1,11 +1,16 @@
-//! What the page is made of: the answers about a node, each with the command that gives it. A field of their JSON
-//! that is not there is not an error: the page leaves its place empty.
+//! What the page is made of: the answers about a node, each with the command that gives it. Where a section decides, it has
+//! the answer itself. What it only shows, it takes from the JSON, as its marks name their places there; a field that is not
+//! there is not an error, and the page leaves its place empty.
 
 use super::text::whole;
+use kq_answer::{Answer, Document};
+use kq_core::question::kinds::{NodeChecks, PodReadmission, WhatIf};
 use kq_output::terminal::is_unsafe;
+use kq_output::value::to_value;
 use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::io;
 
 /// The answers about a node.
 #[derive(Clone, Debug, Default)]
@@ -18,30 +23,57 @@ pub struct NodeAnswers {
     pub title: Vec<(&'static str, String)>,
     /// Where the facts are from, one line for each.
     pub sources: Vec<String>,
-    /// The answers by name: [`names`].
-    pub answers: BTreeMap<String, Answered>,
+    /// The checks of the node.
+    pub doctor: Option<Answered<NodeChecks>>,
+    /// The start of the kubelet.
+    pub restart: Option<Answered<PodReadmission>>,
     /// The changes that were asked about, as they were typed; their answers are named `what-if-0`, ...
-    pub changes: Vec<String>,
+    pub changes: Vec<(String, Answered<WhatIf>)>,
+    /// The other answers by name: [`names`].
+    pub others: BTreeMap<String, Answered>,
     /// The snapshot, packed; `None`: the page does not hold it.
     pub snapshot: Option<Vec<u8>>,
 }
 
-impl NodeAnswers {
-    /// Returns true if a question has no answer.
-    pub fn lacks_answers(&self) -> bool {
-        self.answers.values().any(|answered| answered.answer.is_err())
-    }
-}
-
 /// A question, and its answer.
 #[derive(Clone, Debug)]
-pub struct Answered {
+pub struct Answered<A = ()> {
     /// The command that gives it.
     pub command: String,
     /// Why it is this question and not another; empty: no reason is needed.
     pub note: String,
-    /// The document that it prints with `-o json`, or why there is none.
-    pub answer: Result<Value, NoAnswer>,
+    /// The answer, or why there is none.
+    pub answer: Result<Reply<A>, NoAnswer>,
+}
+
+/// An answer, and the document of it that is embedded.
+#[derive(Clone, Debug)]
+pub struct Reply<A = ()> {
+    answer: A,
+    document: Value,
+}
+
+impl<A: Answer> Reply<A> {
+    /// Returns an answer with its document.
+    ///
+    /// # Errors
+    ///
+    /// Fails for a value that JSON cannot have.
+    pub fn of(answer: A) -> io::Result<Self> {
+        let document = to_value(&Document::of(&answer))?;
+        Ok(Self { answer, document })
+    }
+}
+
+impl Reply {
+    /// Returns the document of an answer whose type no section needs.
+    ///
+    /// # Errors
+    ///
+    /// Fails for a value that JSON cannot have.
+    pub fn document(answer: &impl Answer) -> io::Result<Self> {
+        Ok(Self { answer: (), document: to_value(&Document::of(answer))? })
+    }
 }
 
 /// Why a question has no answer.
@@ -52,6 +84,8 @@ pub struct NoAnswer {
     /// What to do about it.
     pub hints: Vec<String>,
 }
+
+const NOT_ASKED: &NoAnswer = &NoAnswer { reason: String::new(), hints: Vec::new() };
 
 /// An answer as a section reads it.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +100,27 @@ pub struct Found<'a> {
     pub note: &'a str,
 }
 
+/// A question of a page, whatever the type of its answer.
+#[derive(Clone, Debug)]
+pub struct Question<'a> {
+    /// The identifier of its answer on the page.
+    pub id: String,
+    /// The command.
+    pub command: &'a str,
+    note: &'a str,
+    /// The document, or why there is none.
+    pub document: Result<&'a Value, &'a NoAnswer>,
+}
+
+impl<'a> Question<'a> {
+    fn of<A>(name: &str, prefix: &str, answered: &'a Answered<A>) -> (String, Self) {
+        let Answered { command, note, answer } = answered;
+        let document = answer.as_ref().map(|reply| &reply.document);
+        let question = Self { id: format!("{prefix}{name}"), command, note, document };
+        (name.to_owned(), question)
+    }
+}
+
 /// The answers about a node, with identifiers of their own on the page.
 #[derive(Clone, Debug)]
 pub struct NodePage<'a> {
@@ -73,27 +128,62 @@ pub struct NodePage<'a> {
     pub node: &'a NodeAnswers,
     /// What the identifiers of this node begin with: empty on a page about one node.
     pub prefix: String,
-    ids: BTreeMap<&'a str, String>,
+    /// All questions by name.
+    pub questions: BTreeMap<String, Question<'a>>,
 }
 
 impl<'a> NodePage<'a> {
     /// Returns the answers with identifiers that begin so.
     pub fn new(node: &'a NodeAnswers, prefix: &str) -> Self {
-        let ids = node.answers.keys().map(|name| (name.as_str(), format!("{prefix}{name}")));
-        Self { node, prefix: prefix.to_owned(), ids: ids.collect() }
+        let others = node.others.iter().map(|(name, it)| Question::of(name, prefix, it));
+        let mut questions: BTreeMap<_, _> = others.collect();
+        questions.extend(node.doctor.as_ref().map(|it| Question::of(names::DOCTOR, prefix, it)));
+        questions.extend(node.restart.as_ref().map(|it| Question::of(names::RESTART, prefix, it)));
+        questions.extend(
+            node.changes
+                .iter()
+                .enumerate()
+                .map(|(at, (_, it))| Question::of(&names::what_if(at), prefix, it)),
+        );
+        Self { node, prefix: prefix.to_owned(), questions }
     }
 
     /// Returns an answer, or why there is none.
     pub fn find(&'a self, name: &str) -> Result<Found<'a>, &'a NoAnswer> {
-        const NOT_ASKED: &NoAnswer = &NoAnswer { reason: String::new(), hints: Vec::new() };
-        let Some((name, answered)) = self.node.answers.get_key_value(name) else {
+        let Some(Question { id, command, note, document }) = self.questions.get(name) else {
             return Err(NOT_ASKED);
         };
-        let id = self.ids.get(name.as_str()).map(String::as_str).unwrap_or_default();
-        match &answered.answer {
-            Ok(value) => Ok(Found { id, value, command: &answered.command, note: &answered.note }),
-            Err(reason) => Err(reason),
-        }
+        (*document).map(|value| Found { id, value, command, note })
+    }
+
+    /// Returns the checks of the node.
+    pub fn doctor(&'a self) -> Result<(Found<'a>, &'a NodeChecks), &'a NoAnswer> {
+        self.typed(names::DOCTOR, self.node.doctor.as_ref())
+    }
+
+    /// Returns the start of the kubelet.
+    pub fn restart(&'a self) -> Result<(Found<'a>, &'a PodReadmission), &'a NoAnswer> {
+        self.typed(names::RESTART, self.node.restart.as_ref())
+    }
+
+    /// Returns the effect of a change.
+    pub fn what_if(&'a self, at: usize) -> Result<(Found<'a>, &'a WhatIf), &'a NoAnswer> {
+        self.typed(&names::what_if(at), self.node.changes.get(at).map(|(_, it)| it))
+    }
+
+    fn typed<A>(
+        &'a self,
+        name: &str,
+        answered: Option<&'a Answered<A>>,
+    ) -> Result<(Found<'a>, &'a A), &'a NoAnswer> {
+        let found = self.find(name)?;
+        let answered = answered.ok_or(NOT_ASKED)?;
+        answered.answer.as_ref().map(|reply| (found, &reply.answer))
+    }
+
+    /// Returns true if a question has no answer.
+    pub fn lacks_answers(&self) -> bool {
+        self.questions.values().any(|question| question.document.is_err())
     }
 
     /// Returns the identifier of a section.
@@ -108,13 +198,13 @@ pub fn command(command: &str) -> Markup {
 }
 
 /// Returns why there is no picture.
-pub fn no_answer(answered: Option<&Answered>, why: &NoAnswer) -> Markup {
+pub fn no_answer(question: Option<&Question<'_>>, why: &NoAnswer) -> Markup {
     html! {
         div.none {
             p { strong { "No answer: " } (super::text::shown(&why.reason)) }
             @for hint in &why.hints { p.hint { "Hint: " (super::text::shown(hint)) } }
         }
-        @if let Some(answered) = answered { (command(&answered.command)) }
+        @if let Some(question) = question { (command(question.command)) }
     }
 }
 
@@ -135,21 +225,19 @@ pub fn doubts(found: Found<'_>) -> Markup {
 
 /// Embeds the answers of a node, the smallest first, as far as `budget` bytes go; returns what was left out as well.
 pub fn embed(page: &NodePage<'_>, budget: usize) -> (Markup, Vec<(String, usize)>) {
-    let mut documents: Vec<(&str, String)> = page
-        .node
-        .answers
+    let mut documents: Vec<(&str, &str, String)> = page
+        .questions
         .iter()
-        .filter_map(|(name, answered)| Some((name.as_str(), json(answered.answer.as_ref().ok()?))))
+        .filter_map(|(name, it)| Some((name.as_str(), it.id.as_str(), json(it.document.ok()?))))
         .collect();
-    documents.sort_by_key(|(_, json)| json.len());
+    documents.sort_by_key(|(_, _, json)| json.len());
     let (mut markup, mut left_out, mut room) = (String::new(), Vec::new(), budget);
-    for (name, json) in documents {
+    for (name, id, json) in documents {
         if json.len() > room {
             left_out.push((name.to_owned(), json.len()));
             continue;
         }
         room -= json.len();
-        let id = page.ids.get(name).map(String::as_str).unwrap_or_default();
         let element =
             html! { script type="application/json" id={ "answer-" (id) } { (PreEscaped(json)) } };
         markup.push_str(&element.0);
@@ -267,7 +355,10 @@ pub mod names {
 
     pub const PREEMPT: &str = "preempt";
 
-    pub const WHAT_IF: &str = "what-if";
+    /// The effect of a change, by its number.
+    pub fn what_if(at: usize) -> String {
+        format!("what-if-{at}")
+    }
 
     /// The order of eviction for each signal.
     pub const EVICTION: [(&str, &str); 4] = [
@@ -296,11 +387,11 @@ mod tests {
         let answered = |value: Value| Answered {
             command: "kq".to_owned(),
             note: String::new(),
-            answer: Ok(value),
+            answer: Ok(Reply { answer: (), document: value }),
         };
         let answers = [("small", json!(1)), ("large", json!("x".repeat(100)))];
         let answers = answers.map(|(name, value)| (name.to_owned(), answered(value)));
-        let node = NodeAnswers { answers: answers.into(), ..NodeAnswers::default() };
+        let node = NodeAnswers { others: answers.into(), ..NodeAnswers::default() };
         let (markup, left_out) = embed(&NodePage::new(&node, "n1-"), 50);
         assert_eq!(
             markup.0,

@@ -37,7 +37,7 @@ pub fn cpu(page: &NodePage<'_>) -> Section {
             title,
             state: "no answer".to_owned(),
             lead: html! {},
-            body: html! { (about(page, id)) (no_answer(page.node.answers.get(names::SHARES), why)) },
+            body: html! { (about(page, id)) (no_answer(page.questions.get(names::SHARES), why)) },
         },
     }
 }

@@ -38,7 +38,7 @@ pub fn devices(page: &NodePage<'_>) -> Section {
             title,
             state: "no answer".to_owned(),
             lead: html! {},
-            body: html! { (about(page, id)) (no_answer(page.node.answers.get(names::DEVICES), why)) },
+            body: html! { (about(page, id)) (no_answer(page.questions.get(names::DEVICES), why)) },
         },
     }
 }

@@ -11,10 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Returns the section; `left_out`: the answers that are too large for the page.
 pub fn facts(page: &NodePage<'_>, left_out: &[(String, usize)]) -> Section {
     let answers: Vec<(&str, &Value)> = page
-        .node
-        .answers
+        .questions
         .iter()
-        .filter_map(|(name, answered)| Some((name.as_str(), answered.answer.as_ref().ok()?)))
+        .filter_map(|(name, question)| Some((name.as_str(), question.document.ok()?)))
         .collect();
     let missing = texts(&answers, "missing");
     Section {
@@ -101,24 +100,22 @@ fn sources(sources: &[String]) -> Markup {
 }
 
 fn asked(page: &NodePage<'_>, left_out: &[(String, usize)]) -> Markup {
-    let state = |name: &str| match (
-        left_out.iter().find(|(it, _)| it == name),
-        page.node.answers.get(name),
-    ) {
-        (Some((_, bytes)), _) => {
-            format!("too large for this page ({bytes} bytes): the command prints it")
-        }
-        (None, Some(answered)) if answered.answer.is_err() => "no answer".to_owned(),
-        _ => format!("in this page: #answer-{}", page.id(name)),
-    };
+    let state =
+        |name: &str| match (left_out.iter().find(|(it, _)| it == name), page.questions.get(name)) {
+            (Some((_, bytes)), _) => {
+                format!("too large for this page ({bytes} bytes): the command prints it")
+            }
+            (None, Some(question)) if question.document.is_err() => "no answer".to_owned(),
+            _ => format!("in this page: #answer-{}", page.id(name)),
+        };
     table(
         "Commands of this page",
-        page.node.answers.len(),
+        page.questions.len(),
         "command",
         html! { th scope="col" { "Answer" } th scope="col" { "Command" } th scope="col" { "JSON" } },
-        html! { @for (name, answered) in &page.node.answers { tr {
+        html! { @for (name, question) in &page.questions { tr {
             th scope="row" { (name) }
-            td { code { (whole(&answered.command)) } }
+            td { code { (whole(question.command)) } }
             td.dim { (state(name)) }
         } } },
     )
@@ -127,17 +124,9 @@ fn asked(page: &NodePage<'_>, left_out: &[(String, usize)]) -> Markup {
 /// Returns a short overview for the top of the page: what, its value, and the section that has more.
 pub fn glance(page: &NodePage<'_>) -> Vec<(&'static str, String, &'static str)> {
     let mut glance = Vec::new();
-    let doctor = page.find(names::DOCTOR).ok();
-    let fact = |id: &str, field: &str| {
-        let items = doctor.map(|found| found.value.list("items")).unwrap_or_default();
-        let finding = items.iter().find(|it| it.text("id") == id);
-        finding.and_then(|it| it.field("facts").number(field))
-    };
-    if let Some(cpu) = fact("preemption-headroom", "freeMilliCpu") {
-        glance.push(("CPU not requested", format!("{cpu}m"), "restart"));
-    }
-    if let Some(memory) = fact("preemption-headroom", "freeMemoryBytes") {
-        glance.push(("Memory not requested", super::memory::size(memory), "restart"));
+    if let Some(free) = page.doctor().ok().and_then(|(_, checks)| checks.not_requested) {
+        glance.push(("CPU not requested", format!("{}m", free.milli_cpu), "restart"));
+        glance.push(("Memory not requested", super::memory::size(free.memory_bytes), "restart"));
     }
     for (name, label) in
         [("evict-memory", "Memory to eviction"), ("evict-disk", "Disk to eviction")]

@@ -1,64 +1,61 @@
 //! The findings of `kq doctor`, the worst first, each with a link to the picture that it is about.
 
-use super::answers::{Fields, Found, NodePage, command, doubts, names, no_answer};
+use super::answers::{Found, NodePage, command, doubts, names, no_answer};
 use super::section::{Section, Tone, closed};
 use super::text::{count, shown, whole};
+use kq_answer::{Finding, Severity, Subject, Topic};
 use maud::{Markup, html};
-use serde_json::Value;
 
 /// Returns the section.
 pub fn findings(page: &NodePage<'_>) -> Section {
     let (id, title) = ("findings", "Findings");
-    match page.find(names::DOCTOR) {
-        Ok(found) => Section {
+    match page.doctor() {
+        Ok((found, checks)) => Section {
             id,
             title,
-            state: state(found.value),
-            lead: html! { (sentence(found.value)) },
-            body: body(page, found),
+            state: state(&checks.items),
+            lead: html! { (sentence(&checks.items)) },
+            body: body(page, found, &checks.items),
         },
         Err(why) => Section {
             id,
             title,
             state: "no answer".to_owned(),
             lead: html! {},
-            body: no_answer(page.node.answers.get(names::DOCTOR), why),
+            body: no_answer(page.questions.get(names::DOCTOR), why),
         },
     }
 }
 
 /// Returns the number of findings of each severity that is worse than OK: `2 errors, 5 warnings`.
-pub fn state(doctor: &Value) -> String {
-    let severities = [("ERROR", "error"), ("UNKNOWN", "unknown"), ("WARNING", "warning")];
-    let number = |severity: &str| {
-        let number = doctor.number(&format!("/summary/{severity}")).unwrap_or_default();
-        usize::try_from(number).unwrap_or_default()
-    };
-    let counts = severities.map(|(severity, word)| (number(severity), word));
-    let texts = counts.iter().filter(|(number, _)| *number > 0).map(|(number, word)| match *word {
-        "unknown" => format!("{number} unknown"),
-        word => count(*number, word),
-    });
-    let texts: Vec<String> = texts.collect();
+pub fn state(items: &[Finding]) -> String {
+    let number = |severity| items.iter().filter(|it| it.severity == severity).count();
+    let (errors, unknown, warnings) =
+        (number(Severity::Error), number(Severity::Unknown), number(Severity::Warning));
+    let texts: Vec<String> = [
+        (errors, count(errors, "error")),
+        (unknown, format!("{unknown} unknown")),
+        (warnings, count(warnings, "warning")),
+    ]
+    .into_iter()
+    .filter_map(|(number, text)| (number > 0).then_some(text))
+    .collect();
     if texts.is_empty() { "nothing wrong".to_owned() } else { texts.join(", ") }
 }
 
 /// Returns the worst tone of the findings.
-pub fn worst(doctor: &Value) -> Tone {
-    let tones = doctor.list("items").iter().map(|finding| Tone::of(finding.text("severity")));
-    tones.min().unwrap_or(Tone::Ok)
+pub fn worst(items: &[Finding]) -> Tone {
+    items.iter().map(|finding| Tone::of(finding.severity)).min().unwrap_or(Tone::Ok)
 }
 
-fn sentence(doctor: &Value) -> String {
-    let items = doctor.list("items");
-    let passed = items.iter().filter(|it| it.text("severity") == "OK").count();
-    format!("{} of {} passed: {}.", passed, count(items.len(), "check"), state(doctor))
+fn sentence(items: &[Finding]) -> String {
+    let passed = items.iter().filter(|it| it.severity == Severity::Ok).count();
+    format!("{} of {} passed: {}.", passed, count(items.len(), "check"), state(items))
 }
 
-fn body(page: &NodePage<'_>, found: Found<'_>) -> Markup {
-    let items = found.value.list("items");
+fn body(page: &NodePage<'_>, found: Found<'_>, items: &[Finding]) -> Markup {
     let (passed, open): (Vec<_>, Vec<_>) =
-        items.iter().partition(|finding| finding.text("severity") == "OK");
+        items.iter().partition(|finding| finding.severity == Severity::Ok);
     html! {
         @if !open.is_empty() {
             div.scroll tabindex="0" role="region" aria-label="Findings" {
@@ -72,83 +69,107 @@ fn body(page: &NodePage<'_>, found: Found<'_>) -> Markup {
         (closed("Checks that passed", passed.len(), "check",
             html! { th scope="col" { "Check" } th scope="col" { "Found" } th scope="col" { "Source" } },
             html! { @for finding in passed { tr {
-                th scope="row" { code { (finding.text("id")) } }
-                td { (shown(finding.text("found"))) }
-                td.dim { (shown(finding.text("source"))) }
+                th scope="row" { code { (finding.id) } }
+                td { (shown(&finding.found)) }
+                td.dim { (shown(finding.source.as_deref().unwrap_or_default())) }
             } } }))
         (doubts(found))
         (command(found.command))
     }
 }
 
-fn row(page: &NodePage<'_>, finding: &Value) -> Markup {
-    let tone = Tone::of(finding.text("severity"));
-    let (about, title) = topic(finding);
+fn row(page: &NodePage<'_>, finding: &Finding) -> Markup {
+    let (about, title) = section(finding.topic);
+    let more = html! {
+        p.more {
+            a.to href={ "#" (page.id(about)) } { "See " (title) }
+            @if let Some(command) = &finding.command { " " code { (whole(command)) } }
+        }
+    };
+    line(finding, &more)
+}
+
+/// Returns the row of a finding, with what stands below its sentences.
+pub fn line(finding: &Finding, more: &Markup) -> Markup {
+    let sentences =
+        [("Why: ", &finding.why), ("Leads to: ", &finding.leads_to), ("Fix: ", &finding.advice)];
     html! {
-        tr.(tone.class()) data-pod=[pod(finding)] {
-            td { span.pill { (finding.text("severity")) } }
+        tr.(Tone::of(finding.severity).class()) data-pod=[pod(finding)] {
+            td { span.pill { (finding.severity) } }
             th scope="row" {
                 span.subject { (subject(finding)) }
-                br; code.rule { (finding.text("id")) }
+                br; code.rule { (finding.id) }
             }
             td {
-                p.found { (shown(finding.text("found"))) }
-                @if let Some(why) = finding.some_text("why") { p.more { strong { "Why: " } (shown(why)) } }
-                @if let Some(leads) = finding.some_text("leadsTo") { p.more { strong { "Leads to: " } (shown(leads)) } }
-                @if let Some(advice) = finding.some_text("advice") { p.more { strong { "Fix: " } (shown(advice)) } }
-                p.more {
-                    a.to href={ "#" (page.id(about)) } { "See " (title) }
-                    @if let Some(command) = finding.some_text("command") { " " code { (whole(command)) } }
+                p.found { (shown(&finding.found)) }
+                @for (what, text) in sentences {
+                    @if let Some(text) = text { p.more { strong { (what) } (shown(text)) } }
                 }
+                (more)
             }
         }
     }
 }
 
 /// Returns the pod of a finding, as rows and marks name it.
-pub fn pod(finding: &Value) -> Option<String> {
-    finding.field("subject").some_text("pod").map(shown)
-}
-
-/// Returns what a finding is about, in words.
-pub fn subject(finding: &Value) -> String {
-    let subject = finding.field("subject");
-    let text = |name| subject.some_text(name).map(shown);
-    match (text("pod"), text("container")) {
-        (Some(pod), Some(container)) => format!("{pod} {container}"),
-        (Some(pod), None) => pod,
-        _ => text("name").or_else(|| text("path")).unwrap_or_else(|| "the node".to_owned()),
+fn pod(finding: &Finding) -> Option<String> {
+    match &finding.subject {
+        Subject::Container { pod, .. } | Subject::Pod { pod, .. } => named(pod),
+        Subject::Node | Subject::Setting { .. } | Subject::Image { .. } | Subject::File { .. } => {
+            None
+        }
     }
 }
 
-/// Returns the section with the picture of a finding, and how a link names it.
-pub fn topic(finding: &Value) -> (&'static str, &'static str) {
-    const MEMORY: (&str, &str) = ("memory", "memory");
-    const CPU: (&str, &str) = ("cpu", "CPU");
-    match finding.text("id") {
-        "cgroup-values" if finding.text("/facts/file").starts_with("memory") => MEMORY,
-        "memory-limit" | "oom-kills" | "swap" => MEMORY,
-        "cgroup-values" | "cpu-throttling" | "cpu-weight" | "cpu-limits" | "cgroup-tree" => CPU,
-        id if id.starts_with("image") => ("images", "images and disk"),
-        "eviction" | "node-conditions" => ("eviction", "eviction"),
-        "devices" => ("devices", "devices"),
-        id if id.contains("probe") || id == "restarts" => ("probes", "probes"),
-        "kubelet-restart" => ("restart", "restart of the kubelet"),
-        "preemption-headroom" => ("preemption", "preemption"),
-        _ => ("facts", "facts"),
+/// Returns what a finding is about, in words.
+pub fn subject(finding: &Finding) -> String {
+    let container = match &finding.subject {
+        Subject::Container { container, .. } | Subject::Pod { container: Some(container), .. } => {
+            named(container)
+        }
+        _ => None,
+    };
+    let name = match &finding.subject {
+        Subject::Setting { name } | Subject::Image { name } => named(name),
+        Subject::File { path, .. } => named(path),
+        _ => None,
+    };
+    match (pod(finding), container) {
+        (Some(pod), Some(container)) => format!("{pod} {container}"),
+        (Some(pod), None) => pod,
+        (None, _) => name.unwrap_or_else(|| "the node".to_owned()),
+    }
+}
+
+fn named(name: &str) -> Option<String> {
+    (!name.is_empty()).then(|| shown(name))
+}
+
+/// Returns the section with the picture of a topic, and how a link names it.
+fn section(topic: Topic) -> (&'static str, &'static str) {
+    match topic {
+        Topic::Memory => ("memory", "memory"),
+        Topic::Cpu => ("cpu", "CPU"),
+        Topic::Images => ("images", "images and disk"),
+        Topic::Eviction => ("eviction", "eviction"),
+        Topic::Devices => ("devices", "devices"),
+        Topic::Probes => ("probes", "probes"),
+        Topic::Restart => ("restart", "restart of the kubelet"),
+        Topic::Preemption => ("preemption", "preemption"),
+        Topic::Node => ("facts", "facts"),
     }
 }
 
 /// Returns links back to the findings that are about a section.
-pub fn about(page: &NodePage<'_>, section: &str) -> Markup {
-    let Ok(found) = page.find(names::DOCTOR) else { return html! {} };
-    let items = found.value.list("items").iter();
-    let of = items.filter(|it| it.text("severity") != "OK" && topic(it).0 == section);
+pub fn about(page: &NodePage<'_>, id: &str) -> Markup {
+    let Ok((_, checks)) = page.doctor() else { return html! {} };
+    let items = checks.items.iter();
+    let of = items.filter(|it| it.severity != Severity::Ok && section(it.topic).0 == id);
     html! {
         @for finding in of.take(MOST) {
-            p.chip.(Tone::of(finding.text("severity")).class()) data-pod=[pod(finding)] {
-                span.pill { (finding.text("severity")) } " "
-                strong { (subject(finding)) } ": " (shown(finding.text("found")))
+            p.chip.(Tone::of(finding.severity).class()) data-pod=[pod(finding)] {
+                span.pill { (finding.severity) } " "
+                strong { (subject(finding)) } ": " (shown(&finding.found))
             }
         }
     }

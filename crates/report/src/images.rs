@@ -44,7 +44,7 @@ pub fn images(page: &NodePage<'_>) -> Section {
             title,
             state: "no answer".to_owned(),
             lead: html! {},
-            body: html! { (about(page, id)) (no_answer(page.node.answers.get(names::GC), why)) },
+            body: html! { (about(page, id)) (no_answer(page.questions.get(names::GC), why)) },
         },
     }
 }

@@ -1,8 +1,8 @@
 //! A report: the answers about nodes as one HTML page, for readers who look and for links in incident reviews.
 //!
-//! In: the documents that commands print with `-o json`, each with the command or with the reason why there is none. Out:
-//! one page that loads nothing and runs nothing but its own script. There is no computation but layout: what a picture
-//! shows is read from the documents, which the page embeds. Pure.
+//! In: the answers to questions, each with the command that gives it or with the reason why there is none. Out: one page that
+//! loads nothing and runs nothing but its own script. There is no computation but layout: what a picture shows is in the
+//! documents of the answers, which the page embeds. Pure.
 
 mod answers;
 mod cpu;
@@ -26,5 +26,5 @@ mod tree;
 mod treemap;
 mod what_if;
 
-pub use answers::{Answered, NoAnswer, NodeAnswers, names};
+pub use answers::{Answered, NoAnswer, NodeAnswers, Reply, names};
 pub use page::{Page, PagePart};

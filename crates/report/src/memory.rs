@@ -49,7 +49,7 @@ pub fn memory(page: &NodePage<'_>) -> Section {
             title,
             state: "no answer".to_owned(),
             lead: html! {},
-            body: html! { (about(page, id)) (no_answer(page.node.answers.get(names::USAGE), why)) },
+            body: html! { (about(page, id)) (no_answer(page.questions.get(names::USAGE), why)) },
         },
     }
 }

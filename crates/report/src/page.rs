@@ -1,12 +1,13 @@
 //! The page: head with its security policy, table of contents, sections, embedded answers.
 
-use super::answers::{NodeAnswers, NodePage, embed, names};
+use super::answers::{NodeAnswers, NodePage, embed};
 use super::section::{Section, Tone};
 use super::text::{count, shown};
 use super::{
     cpu, devices, eviction, facts, findings, images, memory, preemption, probes, restart, what_if,
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use kq_answer::Severity;
 use kq_facts::report_page::{BEGINS, SNAPSHOT_BEGINS, SNAPSHOT_ENDS};
 use maud::{Markup, PreEscaped, html};
 use serde::{Deserialize, Serialize};
@@ -80,22 +81,18 @@ impl PagePart {
             body.push_str(SNAPSHOT_ENDS);
             body.push('\n');
         }
-        let doctor = page.find(names::DOCTOR).ok();
-        let first = doctor.and_then(|found| found.value.get("items")?.as_array()?.first());
-        let first = first.filter(|it| it.get("severity").is_some_and(|it| it != "OK"));
-        let first = first.map(|it| {
-            let found = shown(it["found"].as_str().unwrap_or_default());
-            format!("{}: {found}", findings::subject(it))
-        });
+        let doctor = page.doctor().ok().map(|(_, checks)| checks.items.as_slice());
+        let first = doctor.and_then(<[_]>::first).filter(|it| it.severity != Severity::Ok);
+        let first = first.map(|it| format!("{}: {}", findings::subject(it), shown(&it.found)));
         let of_contents = |it: Section| (page.id(it.id), it.title.to_owned(), it.state);
         let entry = Entry {
-            tone: doctor.map_or(Tone::Unknown, |found| findings::worst(found.value)),
+            tone: doctor.map_or(Tone::Unknown, findings::worst),
             state: state(&page),
             first: first.unwrap_or_default(),
             name: node.name.clone(),
             at: node.at.clone(),
             sections: sections.into_iter().map(of_contents).collect(),
-            lacks_answers: node.lacks_answers(),
+            lacks_answers: page.lacks_answers(),
             prefix,
         };
         Self { entry, body }
@@ -224,8 +221,8 @@ fn sections(page: &NodePage<'_>, left_out: &[(String, usize)]) -> Vec<Section> {
 }
 
 fn state(page: &NodePage<'_>) -> String {
-    page.find(names::DOCTOR)
-        .map_or_else(|_| "no answer".to_owned(), |found| findings::state(found.value))
+    page.doctor()
+        .map_or_else(|_| "no answer".to_owned(), |(_, checks)| findings::state(&checks.items))
 }
 
 fn body(page: &NodePage<'_>, section: &Section) -> Markup {
@@ -240,19 +237,14 @@ fn body(page: &NodePage<'_>, section: &Section) -> Markup {
 }
 
 fn header(page: &NodePage<'_>, is_one: bool) -> Markup {
-    let doctor = page.find(names::DOCTOR).ok();
-    let counts = ["ERROR", "UNKNOWN", "WARNING", "INFO", "OK"];
-    let number = |severity: &str| {
-        doctor
-            .and_then(|found| found.value.get("summary")?.get(severity)?.as_i64())
-            .unwrap_or_default()
-    };
+    let items = page.doctor().map(|(_, checks)| checks.items.as_slice()).unwrap_or_default();
+    let number = |severity| items.iter().filter(|it| it.severity == severity).count();
     html! {
         header.node {
             @if is_one { h1 { (shown(&page.node.name)) } }
             p.title { span { "as of " time datetime=(shown(&page.node.at)) { (shown(&page.node.at)) } }
                 @for (what, value) in &page.node.title { span { (what) " " (shown(value)) } } }
-            p.verdict { @for severity in counts.iter().filter(|it| number(it) > 0) {
+            p.verdict { @for severity in Severity::ALL.into_iter().filter(|it| number(*it) > 0) {
                 span.pill.(Tone::of(severity).class()) { (number(severity)) " " (severity) }
             } }
             dl.glance { @for (what, value, section) in facts::glance(page) {

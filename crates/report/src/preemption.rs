@@ -15,7 +15,7 @@ const FIRST: usize = 12;
 /// Returns the section.
 pub fn preemption(page: &NodePage<'_>) -> Section {
     let (id, title) = ("preemption", "Preemption");
-    let is_asked = page.node.answers.contains_key(names::PREEMPT);
+    let is_asked = page.questions.contains_key(names::PREEMPT);
     match page.find(names::PREEMPT) {
         Ok(found) => Section {
             id,
@@ -32,7 +32,7 @@ pub fn preemption(page: &NodePage<'_>) -> Section {
             has the rounds in which the kubelet chooses its victims." } },
             body: html! {
                 (about(page, id))
-                @if is_asked { (no_answer(page.node.answers.get(names::PREEMPT), why)) }
+                @if is_asked { (no_answer(page.questions.get(names::PREEMPT), why)) }
             },
         },
     }

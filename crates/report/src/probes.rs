@@ -53,7 +53,7 @@ fn section_without(
         title,
         state: "no answer".to_owned(),
         lead: html! {},
-        body: html! { (about(page, id)) (no_answer(page.node.answers.get(names::PROBES), why)) },
+        body: html! { (about(page, id)) (no_answer(page.questions.get(names::PROBES), why)) },
     }
 }
 

@@ -8,6 +8,7 @@ use super::scale::part;
 use super::section::{Section, figure, key, table};
 use super::text::{count, moment, short, shown};
 use super::tree::NARROW;
+use kq_admission::preemption::{ComparedAnew, ReadmissionResult, Readmitted};
 use maud::{Markup, html};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -15,10 +16,10 @@ use std::collections::BTreeMap;
 /// Returns the section.
 pub fn restart(page: &NodePage<'_>) -> Section {
     let (id, title) = ("restart", "Kubelet restart");
-    match page.find(names::RESTART) {
-        Ok(found) => {
-            let items = found.value.list("items");
-            let lost = items.iter().filter(|it| it.text("result") != "admitted").count();
+    match page.restart() {
+        Ok((found, answer)) => {
+            let pods = &answer.items;
+            let lost = pods.iter().filter(|it| !is_admitted(it)).count();
             Section {
                 id,
                 title,
@@ -29,9 +30,9 @@ pub fn restart(page: &NodePage<'_>) -> Section {
                 },
                 lead: html! {
                     "A kubelet that starts admits its pods again, by age, each together with those admitted before it: "
-                    (items.len() - lost) " of " (count(items.len(), "pod")) " stay."
+                    (pods.len() - lost) " of " (count(pods.len(), "pod")) " stay."
                 },
-                body: html! { (about(page, id)) (body(found)) },
+                body: html! { (about(page, id)) (body(found, pods)) },
             }
         }
         Err(why) => Section {
@@ -39,7 +40,7 @@ pub fn restart(page: &NodePage<'_>) -> Section {
             title,
             state: "no answer".to_owned(),
             lead: html! {},
-            body: html! { (about(page, id)) (no_answer(page.node.answers.get(names::RESTART), why)) },
+            body: html! { (about(page, id)) (no_answer(page.questions.get(names::RESTART), why)) },
         },
     }
 }
@@ -54,8 +55,13 @@ pub fn quantity(resource: &str, amount: i64) -> String {
     }
 }
 
-fn body(found: Found<'_>) -> Markup {
-    let items = Place::all(found.id, found.value, "/items");
+fn is_admitted(pod: &Readmitted) -> bool {
+    pod.result == ReadmissionResult::Admitted
+}
+
+fn body(found: Found<'_>, pods: &[Readmitted]) -> Markup {
+    let items: Vec<Pod<'_>> =
+        pods.iter().zip(Place::all(found.id, found.value, "/items")).collect();
     html! {
         (figure("What the pods request of the node, in the order of admission", html! {
             div.lanes { @for (resource, parts) in lanes(&items).iter().filter(|it| it.0 != "pods") { (lane(resource, parts)) } }
@@ -65,60 +71,60 @@ fn body(found: Found<'_>) -> Markup {
         }))
         (table("Pods in the order of admission", items.len(), "pod",
             html! { th scope="col" { "Pod" } th scope="col" { "Created" } th scope="col" { "Result" } th scope="col" { "Why" } },
-            html! { @for place in &items { (line(place.value)) } }))
+            html! { @for (pod, place) in &items { (line(pod, place.value)) } }))
         (doubts(found))
         (command(found.command))
     }
 }
 
-/// A pod, and what was compared of a resource at its turn.
-type Part<'a> = (&'a Value, Place<'a>);
+/// A pod, and its place in the embedded answer.
+type Pod<'a> = (&'a Readmitted, Place<'a>);
+
+/// A pod, and what was compared of a resource at its turn, with the place of that.
+type Part<'a> = (&'a Readmitted, &'a ComparedAnew, Place<'a>);
 
 /// Returns the resources that any pod requests, in the order of the answer, each with what was compared of it. A pod
 /// that has one twice is there once.
-fn lanes<'a>(items: &[Place<'a>]) -> Vec<(&'a str, Vec<Part<'a>>)> {
+fn lanes<'a>(items: &[Pod<'a>]) -> Vec<(&'a str, Vec<Part<'a>>)> {
     let mut lanes: Vec<(&str, Vec<Part<'_>>)> = Vec::new();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
-    for place in items {
+    for (pod, place) in items {
         let below = place.below("compared");
-        for (at, compared) in place.value.list("compared").iter().enumerate() {
-            let resource = compared.text("resource");
+        for (at, compared) in pod.compared.iter().enumerate() {
+            let resource = compared.resource.as_str();
             let lane = *places.entry(resource).or_insert_with(|| {
                 lanes.push((resource, Vec::new()));
                 lanes.len() - 1
             });
             let Some((_, parts)) = lanes.get_mut(lane) else { continue };
-            if parts.last().is_some_and(|(last, _)| std::ptr::eq(*last, place.value)) {
+            if parts.last().is_some_and(|(last, _, _)| std::ptr::eq(*last, *pod)) {
                 continue;
             }
             let pointer = format!("{}/{at}", below.pointer);
-            parts.push((place.value, Place { answer: below.answer, pointer, value: compared }));
+            let value = below.value.get(at).unwrap_or(&Value::Null);
+            parts.push((pod, compared, Place { answer: below.answer, pointer, value }));
         }
     }
     lanes
 }
 
 fn lane(resource: &str, parts: &[Part<'_>]) -> Markup {
-    let whole =
-        parts.iter().filter_map(|(_, it)| it.value.number("allocatable")).max().unwrap_or_default();
-    let taken: i64 = parts
-        .iter()
-        .filter(|(pod, _)| pod.text("result") == "admitted")
-        .filter_map(|(_, it)| it.value.number("requested"))
-        .sum();
+    let whole = parts.iter().map(|(_, it, _)| it.allocatable).max().unwrap_or_default();
+    let admitted = parts.iter().filter(|(pod, _, _)| is_admitted(pod));
+    let taken: i64 = admitted.map(|(_, it, _)| it.requested).sum();
     html! {
         div.lane {
             span.what { strong { (shown(resource)) } }
             svg.line {
                 rect.track y="1" width="100%" height="20" {}
-                @for (pod, place) in parts {
-                    @let (used, requested) = (place.value.number("used").unwrap_or_default(), place.value.number("requested").unwrap_or_default());
-                    @let class = if pod.text("result") == "admitted" { "a-admitted" } else { "a-lost" };
+                @for (pod, compared, place) in parts {
+                    @let (used, requested) = (compared.used, compared.requested);
+                    @let class = if is_admitted(pod) { "a-admitted" } else { "a-lost" };
                     (Mark::new("svg", &format!("cell {class}")).across(part(used as f64, whole as f64), part(requested as f64, whole as f64))
                         .class_if((requested as f64) < NARROW * whole as f64, "thin")
-                        .with("y", "1").with("height", "20").with("data-pod", shown(pod.text("pod"))).called("")
+                        .with("y", "1").with("height", "20").with("data-pod", shown(&pod.pod)).called("")
                         .of(place, &["resource", "requested", "missing"])
-                        .holding(html! { rect {} @if requested as f64 >= NARROW * whole as f64 { text x="6" y="14" { (short(pod.text("pod"))) } } }))
+                        .holding(html! { rect {} @if requested as f64 >= NARROW * whole as f64 { text x="6" y="14" { (short(&pod.pod)) } } }))
                 }
             }
             span.when { (quantity(resource, taken)) " of " (quantity(resource, whole)) " requested" }
@@ -126,14 +132,15 @@ fn lane(resource: &str, parts: &[Part<'_>]) -> Markup {
     }
 }
 
-fn line(item: &Value) -> Markup {
-    let is_lost = item.text("result") != "admitted";
-    let why = |refusal: &Value| format!("{}: {}", refusal.text("reason"), refusal.text("message"));
-    let mut reasons: Vec<String> = item.list("refusals").iter().map(why).collect();
-    reasons.extend(item.some_text("killedFor").map(|pod| format!("killed for {pod}")));
+fn line(pod: &Readmitted, item: &Value) -> Markup {
+    let refusals = pod.refusals.iter();
+    let mut reasons: Vec<String> =
+        refusals.map(|it| format!("{}: {}", it.reason, it.message)).collect();
+    let killed_for = pod.killed_for.iter().filter(|it| !it.is_empty());
+    reasons.extend(killed_for.map(|pod| format!("killed for {pod}")));
     html! {
-        tr.(if is_lost { "t-error" } else { "" }) data-pod=(shown(item.text("pod"))) {
-            th scope="row" { (shown(item.text("pod"))) @if item.is("isStatic") { span.dim { " static" } } }
+        tr.(if is_admitted(pod) { "" } else { "t-error" }) data-pod=(shown(&pod.pod)) {
+            th scope="row" { (shown(&pod.pod)) @if pod.is_static { span.dim { " static" } } }
             td.time { (moment(item.text("createdAt"))) }
             td { (item.text("result")) }
             td.dim { (shown(&reasons.join("; "))) }

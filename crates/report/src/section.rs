@@ -1,6 +1,7 @@
 //! What the sections of the page have in common: heading, state, table.
 
 use super::text::count;
+use kq_answer::Severity;
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 
@@ -16,13 +17,13 @@ pub enum Tone {
 
 impl Tone {
     /// Returns the tone of a severity.
-    pub fn of(severity: &str) -> Self {
+    pub fn of(severity: Severity) -> Self {
         match severity {
-            "ERROR" => Self::Error,
-            "UNKNOWN" => Self::Unknown,
-            "WARNING" => Self::Warning,
-            "INFO" => Self::Info,
-            _ => Self::Ok,
+            Severity::Error => Self::Error,
+            Severity::Unknown => Self::Unknown,
+            Severity::Warning => Self::Warning,
+            Severity::Info => Self::Info,
+            Severity::Ok => Self::Ok,
         }
     }
 

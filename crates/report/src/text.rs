@@ -18,7 +18,7 @@ pub fn shown(text: &str) -> String {
 
 /// Returns a whole text that can be shown: of commands, which a reader copies.
 pub fn whole(text: &str) -> String {
-    plain(text.to_owned())
+    plain(redact(text).into_owned())
 }
 
 /// Returns the name of a pod without its namespace: what a label has room for.

@@ -1,11 +1,14 @@
 //! A change before it is made: the pods and values of `kq what-if`, before and after side by side.
 
 use super::answers::{Fields, Found, NodePage, command, doubts, names, no_answer};
-use super::findings::subject;
+use super::findings::line;
 use super::mark::{Mark, Place, percent};
-use super::section::{Section, Tone, figure, key, table};
+use super::section::{Section, figure, key, table};
 use super::text::{count, short, shown, whole, words};
 use super::tree::NARROW;
+use kq_answer::Severity;
+use kq_core::question::kinds::WhatIf;
+use kq_core::what_if::{PodOutcome, PodResult};
 use maud::{Markup, html};
 use serde_json::Value;
 
@@ -14,40 +17,43 @@ pub fn what_if(page: &NodePage<'_>) -> Option<Section> {
     if page.node.changes.is_empty() {
         return None;
     }
-    let answers = page.node.changes.iter().enumerate();
-    let answers: Vec<_> =
-        answers.map(|(at, change)| (change, format!("{}-{at}", names::WHAT_IF))).collect();
     Some(Section {
         id: "what-if",
         title: "What if",
-        state: count(answers.len(), "change"),
+        state: count(page.node.changes.len(), "change"),
         lead: html! { "What a change would do to this node, before it is made." },
-        body: html! { @for (change, name) in &answers {
+        body: html! { @for (at, (change, _)) in page.node.changes.iter().enumerate() {
             h3.change { code { (whole(change)) } }
-            @match page.find(name) {
-                Ok(found) => (body(found)),
-                Err(why) => (no_answer(page.node.answers.get(name), why)),
+            @match page.what_if(at) {
+                Ok((found, answer)) => (body(found, answer)),
+                Err(why) => (no_answer(page.questions.get(&names::what_if(at)), why)),
             }
         } },
     })
 }
 
-fn class(result: &str) -> &'static str {
+fn class(result: PodResult) -> &'static str {
     match result {
-        "kept" | "starts" => "a-admitted",
-        "restarts" | "waits" => "a-restarts",
-        _ => "a-lost",
+        PodResult::Kept | PodResult::Starts => "a-admitted",
+        PodResult::Restarts | PodResult::Waits => "a-restarts",
+        PodResult::Refused | PodResult::Preempted | PodResult::Evicted | PodResult::Deleted => {
+            "a-lost"
+        }
     }
 }
 
-fn body(found: Found<'_>) -> Markup {
-    let pods = Place::all(found.id, found.value, "/pods");
-    let findings = found.value.list("items").iter().filter(|it| it.text("severity") != "OK");
+/// A pod after the change, and its place in the embedded answer.
+type Pod<'a> = (&'a PodOutcome, Place<'a>);
+
+fn body(found: Found<'_>, answer: &WhatIf) -> Markup {
+    let places = Place::all(found.id, found.value, "/pods");
+    let pods: Vec<Pod<'_>> = answer.pods.iter().zip(places).collect();
+    let findings = answer.items.iter().filter(|it| it.severity != Severity::Ok);
     html! {
-        p.note { @match found.value.field("kubeletStarts").as_bool() {
+        p.note { @match answer.kubelet_starts {
             Some(true) => "The kubelet starts.",
             Some(false) => strong.bad { "The kubelet does not start." },
-            None if found.value.is("kubeletRestarts") => "Whether the kubelet starts is unknown.",
+            None if answer.kubelet_restarts => "Whether the kubelet starts is unknown.",
             None => "The kubelet keeps running.",
         } }
         @if !pods.is_empty() { (picture(&pods)) }
@@ -55,75 +61,69 @@ fn body(found: Found<'_>) -> Markup {
             table.findings {
                 caption.vh { "Consequences, the worst first" }
                 thead { tr { th scope="col" { "Severity" } th scope="col" { "About" } th scope="col" { "Found" } } }
-                tbody { @for it in findings { (finding(it)) } }
+                tbody { @for it in findings { (line(it, &html! {})) } }
             }
         }
         (values(found.value))
         (table("Pods after the change", pods.len(), "pod",
             html! { th scope="col" { "Pod" } th scope="col" { "Result" } th scope="col" { "Why" } },
-            html! { @for place in &pods { @let pod = place.value;
-                tr data-pod=(shown(pod.text("pod"))) {
-                    th scope="row" { (shown(pod.text("pod"))) }
-                    td { span.dot.(class(pod.text("result"))) aria-hidden="true" {} (pod.text("result")) }
-                    td.dim { (shown(&[pod.text("reason"), pod.text("message")].iter().filter(|it| !it.is_empty()).copied().collect::<Vec<_>>().join(": "))) }
+            html! { @for (pod, place) in &pods {
+                tr data-pod=(shown(&pod.pod)) {
+                    th scope="row" { (shown(&pod.pod)) }
+                    td { span.dot.(class(pod.result)) aria-hidden="true" {} (place.value.text("result")) }
+                    td.dim { (shown(&[&pod.reason, &pod.message].into_iter().flatten().filter(|it| !it.is_empty()).cloned().collect::<Vec<_>>().join(": "))) }
                 }
             } }))
-        @let steps = found.value.list("steps");
-        @if !steps.is_empty() {
+        @if !answer.steps.is_empty() {
             h4 { "Before the change" }
-            ol.steps { @for step in steps { li { (shown(step.text("text"))) @if let Some(command) = step.some_text("command") { " " code { (whole(command)) } } } } }
+            ol.steps { @for step in &answer.steps { li { (shown(&step.text)) @if let Some(command) = &step.command { " " code { (whole(command)) } } } } }
         }
         (doubts(found))
         (command(found.command))
     }
 }
 
-fn finding(it: &Value) -> Markup {
-    html! {
-        tr.(Tone::of(it.text("severity")).class()) data-pod=[super::findings::pod(it)] {
-            td { span.pill { (it.text("severity")) } }
-            th scope="row" { span.subject { (subject(it)) } br; code.rule { (it.text("id")) } }
-            td {
-                p.found { (shown(it.text("found"))) }
-                @if let Some(why) = it.some_text("why") { p.more { strong { "Why: " } (shown(why)) } }
-                @if let Some(leads) = it.some_text("leadsTo") { p.more { strong { "Leads to: " } (shown(leads)) } }
-                @if let Some(advice) = it.some_text("advice") { p.more { strong { "Fix: " } (shown(advice)) } }
-            }
-        }
-    }
-}
-
 /// Two rows of the same pods: as they are, and as they are after the change.
-fn picture(pods: &[Place<'_>]) -> Markup {
+fn picture(pods: &[Pod<'_>]) -> Markup {
+    const RESULTS: [PodResult; 8] = [
+        PodResult::Kept,
+        PodResult::Starts,
+        PodResult::Restarts,
+        PodResult::Waits,
+        PodResult::Refused,
+        PodResult::Preempted,
+        PodResult::Evicted,
+        PodResult::Deleted,
+    ];
     let width = 1.0 / pods.len() as f64;
-    let results =
-        ["kept", "starts", "restarts", "waits", "refused", "preempted", "evicted", "deleted"];
-    let number = |result: &str| pods.iter().filter(|it| it.value.text("result") == result).count();
-    let lost: Vec<&Place<'_>> =
-        pods.iter().filter(|it| class(it.value.text("result")) == "a-lost").collect();
+    let of = |result: PodResult| pods.iter().filter(move |(pod, _)| pod.result == result);
+    let mut lost = pods.iter().filter(|(pod, _)| pod.result.is_lost());
+    let results = RESULTS.into_iter().filter_map(|result| {
+        let (_, place) = of(result).next()?;
+        Some(format!("{} {}", of(result).count(), words(place.value.text("result"))))
+    });
+    let results: Vec<String> = results.collect();
     html! {
         (figure("Pods before and after the change", html! {
             div.lanes {
                 div.lane { span.what { strong { "before" } } svg.line.tall {
-                    @for (at, place) in pods.iter().enumerate() { @if place.value.text("result") != "starts" {
+                    @for (at, (pod, _)) in pods.iter().enumerate() { @if pod.result != PodResult::Starts {
                         svg.cell.a-admitted x=(percent(at as f64 * width)) width=(percent(width)) y="1" height="26" {
-                            rect {} @if width >= NARROW { text x="6" y="17" { (short(place.value.text("pod"))) } }
+                            rect {} @if width >= NARROW { text x="6" y="17" { (short(&pod.pod)) } }
                         }
                     } }
-                } span.when { (count(pods.len() - number("starts"), "pod")) } }
+                } span.when { (count(pods.len() - of(PodResult::Starts).count(), "pod")) } }
                 div.lane { span.what { strong { "after" } } svg.line.tall {
-                    @for (at, place) in pods.iter().enumerate() {
-                        (Mark::new("svg", &format!("cell {}", class(place.value.text("result")))).class_if(width < NARROW, "thin").across(at as f64 * width, width).with("y", "1").with("height", "26")
-                            .with("data-pod", shown(place.value.text("pod"))).called("").of(place, &["result", "reason", "message"])
-                            .holding(html! { rect {} @if width >= NARROW { text x="6" y="17" { (short(place.value.text("pod"))) } } }))
+                    @for (at, (pod, place)) in pods.iter().enumerate() {
+                        (Mark::new("svg", &format!("cell {}", class(pod.result))).class_if(width < NARROW, "thin").across(at as f64 * width, width).with("y", "1").with("height", "26")
+                            .with("data-pod", shown(&pod.pod)).called("").of(place, &["result", "reason", "message"])
+                            .holding(html! { rect {} @if width >= NARROW { text x="6" y="17" { (short(&pod.pod)) } } }))
                     }
-                } span.when { @for (at, result) in results.iter().filter(|it| number(it) > 0).enumerate() {
-                    @if at > 0 { ", " } (number(result)) " " (words(result))
-                } } }
+                } span.when { (results.join(", ")) } }
             }
         }, html! {
             (key("a-admitted", "runs")) (key("a-restarts", "restarts or waits")) (key("a-lost", "lost"))
-            @if let Some(first) = lost.first() { span.key { strong { "Lost: " } (shown(first.value.text("pod"))) @if lost.len() > 1 { " and " (lost.len() - 1) " more" } } }
+            @if let Some((first, _)) = lost.next() { span.key { strong { "Lost: " } (shown(&first.pod)) @let more = lost.count(); @if more > 0 { " and " (more) " more" } } }
         }))
     }
 }

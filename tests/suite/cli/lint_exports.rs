@@ -2,7 +2,7 @@
 
 use super::{folder_with, kq, repository};
 use kq_answer::finding_export::junit;
-use kq_answer::{Basis, Finding, Missing, MissingFact, Severity, Subject};
+use kq_answer::{Basis, Finding, Missing, MissingFact, Severity, Subject, Topic};
 use kq_output::terminal::plain;
 use serde_json::Value;
 use std::process::Command;
@@ -103,6 +103,7 @@ fn junit_is_xml_whatever_a_text_has() {
         advice: None,
         command: None,
         source: None,
+        topic: Topic::default(),
     };
     let findings: Vec<Finding> = texts.iter().map(finding).collect();
     let mut basis = Basis::default();

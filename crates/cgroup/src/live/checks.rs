@@ -15,7 +15,7 @@ pub mod state;
 mod tests;
 
 use crate::files::CgroupDriver;
-use kq_answer::{Basis, Finding, Severity, Subject, Warning, answer};
+use kq_answer::{Basis, Finding, Severity, Subject, Topic, Warning, answer};
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::describe::ConfigSource;
 use kq_facts::node_config::{NodeConfig, NodeFact, NodeFacts};
@@ -106,14 +106,14 @@ pub fn checks(examined: CheckInput<'_>) -> Vec<Check> {
         sources::runtime(examined),
         layout::version(examined),
         layout::driver(examined),
-        layout::tree(examined),
+        layout::tree(examined).on(Topic::Cpu),
         layout::orphans(examined),
-        cpu::limits(examined),
-        cpu::weight(examined),
-        state::swap(examined),
+        cpu::limits(examined).on(Topic::Cpu),
+        cpu::weight(examined).on(Topic::Cpu),
+        state::swap(examined).on(Topic::Memory),
     ];
     if !examined.lists_drift {
-        all.push(state::values(examined));
+        all.push(state::values(examined).on(Topic::Cpu));
     }
     all.push(state::files(examined));
     all
@@ -195,9 +195,19 @@ pub struct NodeChecks {
     pub summary: BTreeMap<String, usize>,
     /// The checks.
     pub items: Vec<Check>,
+    /// What no pod of the node requests, where it is known.
+    #[serde(skip)]
+    pub not_requested: Option<NotRequested>,
     /// What the answer rests on.
     #[serde(flatten)]
     pub basis: Basis,
+}
+
+/// Allocatable amounts that no pod requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotRequested {
+    pub milli_cpu: i64,
+    pub memory_bytes: i64,
 }
 
 answer!("NodeChecks", NodeChecks, NodeChecks::metrics);
@@ -236,7 +246,7 @@ impl NodeChecks {
     pub fn new(node: &NodeFacts, items: Vec<Check>, warnings: Vec<Warning>) -> Self {
         let mut basis = Basis { facts: node.into(), ..Basis::default() };
         basis.warn_all(warnings);
-        Self { summary: Severity::count(&items), items, basis }
+        Self { summary: Severity::count(&items), items, not_requested: None, basis }
     }
 
     /// Returns true if anything is wrong.

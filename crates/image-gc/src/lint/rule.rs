@@ -1,7 +1,7 @@
 //! What the rules find, as facts, and the sentences made of them.
 
 use crate::loops::Garbage;
-use kq_answer::{Rule, Severity, Wording};
+use kq_answer::{Rule, Severity, Topic, Wording};
 use kq_facts::kubelet_config::ImageGcConfigError;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::quantity::Quantity;
@@ -114,6 +114,16 @@ impl Rule for ImageGcRule {
             | Self::SandboxImageNotPinned { .. }
             | Self::ImageWithoutId { .. } => Severity::Warning,
             _ => Severity::Info,
+        }
+    }
+
+    fn topic(&self) -> Topic {
+        match self {
+            Self::ImageGcOff
+            | Self::ImageGcAtFullDisk
+            | Self::ImageWithoutId { .. }
+            | Self::ImageWithoutTag { .. } => Topic::Images,
+            _ => Topic::default(),
         }
     }
 

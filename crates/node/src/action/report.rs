@@ -6,7 +6,7 @@
 use crate::admission::AdmissionOptions;
 use anyhow::anyhow;
 use kq_admission::preemption::{PodPreemption, Trace};
-use kq_answer::{Answer, Document, Failure};
+use kq_answer::{Answer, Failure};
 use kq_cgroup::live::show::show;
 use kq_cgroup::plan::Plan;
 use kq_cgroup::shares::{CpuShares, Values, shares};
@@ -22,6 +22,7 @@ use kq_core::question::image_gc::explain::{image_disk, image_disk_needs};
 use kq_core::question::image_gc::{
     ImageGcOptions, Trigger, image_gc_needs, image_gc_plan, image_list, image_list_needs,
 };
+use kq_core::question::kinds::{EvictionRank, NodeChecks, PodReadmission, WhatIf};
 use kq_core::question::probes::{
     ProbeSelection, ProbedPod, ProbedPods, Purpose, Targets, prepare, recorded_probes,
 };
@@ -39,10 +40,8 @@ use kq_facts::snapshot::Snapshot;
 use kq_k8s::pod::ResourceName;
 use kq_k8s::quantity::Quantity;
 use kq_managers::list::Asked;
-use kq_output::value::to_value;
 use kq_probe::subject::subjects;
-use kq_report::{Answered, NoAnswer, NodeAnswers, names};
-use serde_json::Value;
+use kq_report::{Answered, NoAnswer, NodeAnswers, Reply, names};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -99,9 +98,8 @@ pub fn node_answers(snapshot: &mut Snapshot, options: &mut ReportOptions) -> Nod
     let (snapshot, options) = (&*snapshot, &*options);
     let roots = options.overrides.roots(snapshot).into_iter().map(|(_, root)| root).collect();
     let report = Report { snapshot, roots, options };
-    let mut answers = BTreeMap::new();
-    let mut add = |name: &str, answered: Answered| answers.insert(name.to_owned(), answered);
-    add(names::DOCTOR, report.answered("doctor", report.doctor()));
+    let mut others = BTreeMap::new();
+    let mut add = |name: &str, answered: Answered| others.insert(name.to_owned(), answered);
     add(names::USAGE, report.answered("cgroup show", report.usage()));
     add(names::SHARES, report.shares());
     add(names::GC, report.answered("gc dry-run", report.gc()));
@@ -109,10 +107,11 @@ pub fn node_answers(snapshot: &mut Snapshot, options: &mut ReportOptions) -> Nod
     add(names::DISK, report.answered("gc explain --disk", report.disk()));
     add(names::DEVICES, report.answered("devices list", report.devices()));
     add(names::PROBES, report.answered("probe plan POD", report.probes()));
-    add(names::RESTART, report.answered("admit explain --kubelet-restart", report.restart()));
+    let mut evictions = BTreeMap::new();
     for (name, text) in names::EVICTION {
         if let Some(signal) = Signal::from_text(text) {
-            add(name, report.answered(&format!("evict rank --signal {text}"), report.rank(signal)));
+            let command = format!("evict rank --signal {text}");
+            evictions.insert(name, report.answered(&command, report.rank(signal)));
         }
     }
     if let Some(pod) = &options.critical_pod {
@@ -120,10 +119,10 @@ pub fn node_answers(snapshot: &mut Snapshot, options: &mut ReportOptions) -> Nod
         let command = format!("preempt explain {}{flag}", quoted(&pod.file));
         add(names::PREEMPT, report.answered(&command, report.preempt(pod)));
     }
-    for (at, change) in options.changes.iter().enumerate() {
+    let changes = options.changes.iter().map(|change| {
         let answered = report.answered(&format!("what-if {}", change.text), report.what_if(change));
-        add(&format!("{}-{at}", names::WHAT_IF), answered);
-    }
+        (change.text.clone(), answered)
+    });
     let object = snapshot.node.value().map(|object| object.metadata.name.clone());
     let name =
         object.filter(|name| !name.is_empty()).or_else(|| snapshot.node_name.value().cloned());
@@ -132,8 +131,11 @@ pub fn node_answers(snapshot: &mut Snapshot, options: &mut ReportOptions) -> Nod
         at: snapshot.taken_at.clone(),
         title: title(snapshot),
         sources: summary(snapshot),
-        answers,
-        changes: options.changes.iter().map(|change| change.text.clone()).collect(),
+        doctor: Some(report.answered("doctor", report.doctor())),
+        restart: Some(report.answered("admit explain --kubelet-restart", report.restart())),
+        evictions,
+        changes: changes.collect(),
+        others,
         snapshot: None,
     }
 }
@@ -145,11 +147,7 @@ pub fn no_node(name: &str, failure: &Failure) -> NodeAnswers {
         note: String::new(),
         answer: Err(no_answer(failure)),
     };
-    NodeAnswers {
-        name: name.to_owned(),
-        answers: [(names::DOCTOR.to_owned(), answered)].into(),
-        ..NodeAnswers::default()
-    }
+    NodeAnswers { name: name.to_owned(), doctor: Some(answered), ..NodeAnswers::default() }
 }
 
 fn no_answer(failure: &Failure) -> NoAnswer {
@@ -196,16 +194,20 @@ struct Report<'a> {
     options: &'a ReportOptions,
 }
 
-/// The document of an answer.
-type Asking = Result<Value, Failure>;
+/// An answer, or its document alone.
+type Asking<A = ()> = Result<Reply<A>, Failure>;
 
-fn document<A: Answer>(answer: &A) -> Asking {
-    to_value(&Document::of(answer)).map_err(Failure::missing)
+fn reply<A: Answer>(answer: A) -> Asking<A> {
+    Reply::of(answer).map_err(Failure::missing)
+}
+
+fn document(answer: &impl Answer) -> Asking {
+    Reply::document(answer).map_err(Failure::missing)
 }
 
 impl Report<'_> {
     /// Returns an answer with its command.
-    fn answered(&self, command: &str, answer: Asking) -> Answered {
+    fn answered<A>(&self, command: &str, answer: Asking<A>) -> Answered<A> {
         let command = format!("kq {command}{}", self.options.flags);
         Answered {
             command,
@@ -234,10 +236,10 @@ impl Report<'_> {
         self.node(needs)?.checked()
     }
 
-    fn doctor(&self) -> Asking {
+    fn doctor(&self) -> Asking<NodeChecks> {
         let compared = Compared::of(self.kubelet(node_checks_needs())?, Selection::default())?;
         let node_file = self.options.overrides.node_file.as_ref().map(|it| it.file.as_str());
-        document(&node_checks(&compared, node_file, self.options.is_stored)?)
+        reply(node_checks(&compared, node_file, self.options.is_stored)?)
     }
 
     fn usage(&self) -> Asking {
@@ -251,19 +253,16 @@ impl Report<'_> {
     /// Divides the CPU time by the kernel's values, else by the planned ones.
     fn shares(&self) -> Answered {
         const COMMAND: &str = "cgroup shares";
-        let failed = |failure: &Failure| Answered {
-            answer: Err(no_answer(failure)),
-            ..self.answered(COMMAND, Ok(Value::Null))
-        };
+        let failed = |failure| self.answered(COMMAND, Err(failure));
         let input = self.kubelet(Needs::PLAN);
         let input = input.and_then(|node| PlanInput::of_live(node, Selection::default(), false));
         let input = match input {
             Ok(input) => input,
-            Err(failure) => return failed(&failure),
+            Err(failure) => return failed(failure),
         };
         let plan = match input.plan() {
             Ok(plan) => plan,
-            Err(failure) => return failed(&failure),
+            Err(failure) => return failed(failure),
         };
         let divided = |values| divided(&input, &plan, values);
         let by_kernel = kernel(&input, &plan).and_then(divided);
@@ -323,14 +322,14 @@ impl Report<'_> {
         document(&targets.plan())
     }
 
-    fn rank(&self, signal: Signal) -> Asking {
+    fn rank(&self, signal: Signal) -> Asking<EvictionRank> {
         let options = EvictionOptions {
             signal,
             node_name: self.options.node_name.clone(),
             stats_file: None,
             is_stored: self.options.is_stored,
         };
-        document(&eviction_rank(&self.kubelet(eviction_needs(signal))?, &options)?)
+        reply(eviction_rank(&self.kubelet(eviction_needs(signal))?, &options)?)
     }
 
     fn about(&self) -> Result<AdmissionNode, Failure> {
@@ -338,8 +337,8 @@ impl Report<'_> {
         Ok(AdmissionNode::with_flags(self.kubelet(Needs::DEVICES)?, Vec::new(), flags))
     }
 
-    fn restart(&self) -> Asking {
-        document(&readmit_all(&self.about()?)?)
+    fn restart(&self) -> Asking<PodReadmission> {
+        reply(readmit_all(&self.about()?)?)
     }
 
     fn preempt(&self, pod: &CriticalPod) -> Asking {
@@ -353,9 +352,9 @@ impl Report<'_> {
         document(&PodPreemption::new(preemption, admission, basis))
     }
 
-    fn what_if(&self, change: &ReportChange) -> Asking {
+    fn what_if(&self, change: &ReportChange) -> Asking<WhatIf> {
         let before = NodeState::of(self.facts(what_if_needs()), self.options.overrides.clone())?;
-        document(&what_if(&before, &change.changes, &change.files)?)
+        reply(what_if(&before, &change.changes, &change.files)?)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The rules with their facts, severities and sentences.
 
-use kq_answer::{Rule, Severity, Wording};
+use kq_answer::{Rule, Severity, Topic, Wording};
 use kq_k8s::pod::ProbeType;
 use serde::Serialize;
 
@@ -135,6 +135,13 @@ pub(super) struct SlowStart {
 }
 
 impl Rule for ProbeRule {
+    fn topic(&self) -> Topic {
+        match self {
+            Self::NoStartupProbe(_) => Topic::Probes,
+            _ => Topic::default(),
+        }
+    }
+
     fn severity(&self) -> Severity {
         let warns = match self {
             Self::Refused { .. } => return Severity::Error,

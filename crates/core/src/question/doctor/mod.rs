@@ -17,7 +17,7 @@ use super::admission::AdmissionNode;
 use super::cgroup::Compared;
 use super::cgroup::checks::cgroup_checks;
 use kq_answer::{Failure, Finding, Rule, Severity, Subject};
-use kq_cgroup::live::checks::NodeChecks;
+use kq_cgroup::live::checks::{NodeChecks, NotRequested};
 use kq_cgroup::live::difference::Difference;
 use kq_cgroup::live::repair::left;
 use kq_facts::fact_key::FactKey;
@@ -50,12 +50,13 @@ pub fn node_checks(
     let drifts = drifts(compared);
     let mut found = cgroup_checks(compared, node_file, !drifts.is_empty());
     found.extend(written(drifts));
-    found.extend(findings(compared, live, is_stored));
+    let (of_domains, not_requested) = findings(compared, live, is_stored);
+    found.extend(of_domains);
     // Stable: within a severity the checks stay in their order.
     found.sort_by_key(|finding| finding.severity);
     let mut warnings = live.notes_of_plan();
     warnings.extend(compared.settings.warnings.iter().cloned());
-    Ok(NodeChecks::new(&compared.settings.facts, found, warnings))
+    Ok(NodeChecks { not_requested, ..NodeChecks::new(&compared.settings.facts, found, warnings) })
 }
 
 /// Returns the report of one pod, across all domains. The other arguments are those of [`node_checks`].
@@ -73,7 +74,11 @@ pub fn pod_report(
     pod::report(compared, &compared.live, pod, &checks.items, is_stored)
 }
 
-fn findings(compared: &Compared, node: &Node, is_stored: bool) -> Vec<Finding> {
+fn findings(
+    compared: &Compared,
+    node: &Node,
+    is_stored: bool,
+) -> (Vec<Finding>, Option<NotRequested>) {
     let live = &compared.live;
     let snapshot = &live.snapshot;
     let name = snapshot.node_name.value().map(String::as_str);
@@ -101,8 +106,10 @@ fn findings(compared: &Compared, node: &Node, is_stored: bool) -> Vec<Finding> {
     let about = AdmissionNode::with_flags(node.clone(), Vec::new(), None);
     let object = snapshot.node.found.as_ref().map(|found| found.source.as_str());
     all.extend(written(told_by(object, restart::restart(&about))));
-    all.extend(written(told_by(object, vec![restart::headroom(&about)])));
-    all
+    let headroom = restart::headroom(&about);
+    let not_requested = headroom.not_requested();
+    all.extend(written(told_by(object, vec![NodeRule::PreemptionHeadroom(headroom).of_node()])));
+    (all, not_requested)
 }
 
 /// Writes the rules down, once all that is decided by them is.

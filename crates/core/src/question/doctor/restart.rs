@@ -47,8 +47,7 @@ const FULL_PERCENT: i64 = 10;
 
 /// Returns the amounts that are not requested, and the pods that the kubelet kills for a critical pod that requests a
 /// little more.
-pub(super) fn headroom(about: &AdmissionNode) -> NodeFinding {
-    let finding = |state| NodeRule::PreemptionHeadroom(state).of_node();
+pub(super) fn headroom(about: &AdmissionNode) -> Headroom {
     let free = |planned: &Planned<'_>, name: &str| {
         planned.admission.resources.iter().find(|it| it.resource == name).map(|it| it.free)
     };
@@ -58,22 +57,22 @@ pub(super) fn headroom(about: &AdmissionNode) -> NodeFinding {
     };
     let planned = match plan(about, &critical(0), order, Detail::BRIEF) {
         Ok(planned) => planned,
-        Err(failure) => return finding(Headroom::Unknown { reason: failure.reason() }),
+        Err(failure) => return Headroom::Unknown { reason: failure.reason() },
     };
     let (Some(free_milli_cpu), Some(free_memory_bytes)) =
         (free(&planned, "cpu"), free(&planned, "memory"))
     else {
         let reason = "the Node object has no allocatable resources".to_owned();
-        return finding(Headroom::Unknown { reason });
+        return Headroom::Unknown { reason };
     };
     let is_full =
         allocatable(&planned).is_some_and(|all| free_milli_cpu < all / 100 * FULL_PERCENT);
-    finding(match victims(about, free_milli_cpu) {
+    match victims(about, free_milli_cpu) {
         Ok((needs_milli_cpu, victims)) if is_full && !victims.is_empty() => {
             Headroom::Preempts { free_milli_cpu, free_memory_bytes, needs_milli_cpu, victims }
         }
         _ => Headroom::Ok { free_milli_cpu, free_memory_bytes },
-    })
+    }
 }
 
 /// Returns the CPU that a critical pod has to request for the first victim, and the victims.

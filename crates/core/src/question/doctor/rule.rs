@@ -1,6 +1,7 @@
 //! The findings of node checks other than the cgroup checks; `wording` has the sentences.
 
-use kq_answer::{Rule, RuleFinding, Severity, Subject, Wording};
+use kq_answer::{Rule, RuleFinding, Severity, Subject, Topic, Wording};
+use kq_cgroup::live::checks::NotRequested;
 use kq_cgroup::live::difference::Verdict;
 use kq_cgroup::live::set_by::SetBy;
 use kq_facts::certificates::CertificateUsage;
@@ -199,6 +200,19 @@ pub enum Headroom {
     },
 }
 
+impl Headroom {
+    /// Returns the amounts that are not requested, where they are known.
+    pub(super) fn not_requested(&self) -> Option<NotRequested> {
+        match *self {
+            Self::Ok { free_milli_cpu, free_memory_bytes }
+            | Self::Preempts { free_milli_cpu, free_memory_bytes, .. } => {
+                Some(NotRequested { milli_cpu: free_milli_cpu, memory_bytes: free_memory_bytes })
+            }
+            Self::Unknown { .. } => None,
+        }
+    }
+}
+
 impl NodeRule {
     /// Returns a finding about the node as a whole.
     pub(super) fn of_node(self) -> NodeFinding {
@@ -207,6 +221,23 @@ impl NodeRule {
 }
 
 impl Rule for NodeRule {
+    fn topic(&self) -> Topic {
+        match self {
+            Self::CgroupValues { file: Some(file), .. } if file.starts_with("memory") => {
+                Topic::Memory
+            }
+            Self::MemoryLimit(_) | Self::OomKills(_) => Topic::Memory,
+            Self::CgroupValues { .. } | Self::CpuThrottling(_) => Topic::Cpu,
+            Self::ImageGc(_) => Topic::Images,
+            Self::Eviction(_) | Self::NodeConditions(_) => Topic::Eviction,
+            Self::Devices(_) => Topic::Devices,
+            Self::Restarts(_) => Topic::Probes,
+            Self::KubeletRestart(_) => Topic::Restart,
+            Self::PreemptionHeadroom(_) => Topic::Preemption,
+            Self::KubeletStart { .. } | Self::Certificates(_) => Topic::Node,
+        }
+    }
+
     fn severity(&self) -> Severity {
         match self {
             Self::CgroupValues { .. } => Severity::Error,
