@@ -34,10 +34,7 @@ type Gates = BTreeMap<String, bool>;
 pub(super) fn examine(start: &mut Start<'_>, said: &Said) -> Read {
     let flag_gates = &said.flags.feature_gates;
     for error in refusals(flag_gates, start.version) {
-        start.stop(
-            Stage::FlagValues,
-            StartRule::Gates { gates: names(&error), error: error.to_string() },
-        );
+        start.stop(Stage::FlagValues, StartRule::Gates { gates: names(&error), error });
     }
     let flag_gates = accepted(flag_gates, start.version);
     let facts = start.facts;
@@ -89,12 +86,14 @@ pub(super) fn examine(start: &mut Start<'_>, said: &Said) -> Read {
     };
     let set = accepted(&given.feature_gates.clone().unwrap_or_default(), start.version);
     if let Some(error) = refused(&set, start.version)
-        && !start.found.problems.iter().any(|problem| problem.text.ends_with(&error.to_string()))
+        && !start.found.problems.iter().any(|problem| match &problem.rule {
+            StartRule::Gates { error: known, .. } | StartRule::GatesInFile { error: known, .. } => {
+                *known == error
+            }
+            _ => false,
+        })
     {
-        start.stop(
-            Stage::FlagValues,
-            StartRule::Gates { gates: names(&error), error: error.to_string() },
-        );
+        start.stop(Stage::FlagValues, StartRule::Gates { gates: names(&error), error });
     }
     let gates = lenient(&set, start.version);
     old_gates(start, &set);
@@ -201,14 +200,12 @@ fn in_flight(start: &mut Start<'_>, value: &mut Value, flags: &Gates, path: &str
     let accepted = accepted(&set, start.version);
     given.retain(|name, _| accepted.contains_key(name));
     for error in errors {
-        let rule = StartRule::GatesInFile {
-            path: path.to_owned(),
-            gates: names(&error),
-            error: error.to_string(),
-        };
-        let is_known = start.found.problems.iter().any(|problem| problem.text == rule.text());
+        let is_known = start.found.problems.iter().any(|problem| {
+            matches!(&problem.rule, StartRule::GatesInFile { error: known, .. } if *known == error)
+        });
         if !is_known {
-            start.stop(Stage::Defaults, rule);
+            let (path, gates) = (path.to_owned(), names(&error));
+            start.stop(Stage::Defaults, StartRule::GatesInFile { path, gates, error });
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::flags::{LABEL_NAMESPACES, LABELS};
 use kq_facts::checkpoint::StateFile;
 use kq_facts::kubelet_config::{ValidationError, aggregate};
+use kq_k8s::feature_gates::FeatureGateError;
 use kq_k8s::go_text::quote;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -134,6 +135,10 @@ impl ConfigPlace {
     }
 }
 
+fn text<S: Serializer>(error: &FeatureGateError, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(error)
+}
+
 fn texts<S: Serializer>(errors: &[ValidationError], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(errors.iter().map(ToString::to_string))
 }
@@ -152,7 +157,12 @@ pub enum StartRule {
     /// A flag with a value of the wrong type.
     FlagValue { flag: String, value: String, reason: String },
     /// Invalid feature gates.
-    Gates { gates: Vec<String>, error: String },
+    Gates {
+        gates: Vec<String>,
+        #[serde(serialize_with = "text")]
+        #[schemars(with = "String")]
+        error: FeatureGateError,
+    },
     /// Labels of `--node-labels` that a kubelet must not set.
     UnknownLabels { labels: Vec<String> },
     /// Labels of `--node-labels` that are none: the key or the value.
@@ -178,7 +188,13 @@ pub enum StartRule {
     /// A drop-in has a value of another type.
     MergedType { field: String, error: String },
     /// Invalid feature gates of a file.
-    GatesInFile { path: String, gates: Vec<String>, error: String },
+    GatesInFile {
+        path: String,
+        gates: Vec<String>,
+        #[serde(serialize_with = "text")]
+        #[schemars(with = "String")]
+        error: FeatureGateError,
+    },
     /// Logging cannot be set up.
     Logging { errors: Vec<String> },
     /// The configuration breaks rules.
