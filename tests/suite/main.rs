@@ -18,6 +18,8 @@ mod closed_port;
 mod complete;
 /// Which crate uses which.
 mod crates;
+/// No decision reads what kq itself wrote.
+mod decisions;
 /// kq agrees with what a recorded kubelet did with devices.
 mod devices;
 /// kq meets the world: sockets, files and programs, also those that fail.
