@@ -4,7 +4,7 @@
 
 use super::text::whole;
 use kq_answer::{Answer, Document};
-use kq_core::question::kinds::{NodeChecks, PodReadmission, WhatIf};
+use kq_core::question::kinds::{EvictionRank, NodeChecks, PodReadmission, WhatIf};
 use kq_output::terminal::is_unsafe;
 use kq_output::value::to_value;
 use maud::{Markup, PreEscaped, html};
@@ -27,6 +27,8 @@ pub struct NodeAnswers {
     pub doctor: Option<Answered<NodeChecks>>,
     /// The start of the kubelet.
     pub restart: Option<Answered<PodReadmission>>,
+    /// The order of eviction, for the signals of [`names::EVICTION`].
+    pub evictions: BTreeMap<&'static str, Answered<EvictionRank>>,
     /// The changes that were asked about, as they were typed; their answers are named `what-if-0`, ...
     pub changes: Vec<(String, Answered<WhatIf>)>,
     /// The other answers by name: [`names`].
@@ -139,6 +141,7 @@ impl<'a> NodePage<'a> {
         let mut questions: BTreeMap<_, _> = others.collect();
         questions.extend(node.doctor.as_ref().map(|it| Question::of(names::DOCTOR, prefix, it)));
         questions.extend(node.restart.as_ref().map(|it| Question::of(names::RESTART, prefix, it)));
+        questions.extend(node.evictions.iter().map(|(name, it)| Question::of(name, prefix, it)));
         questions.extend(
             node.changes
                 .iter()
@@ -164,6 +167,11 @@ impl<'a> NodePage<'a> {
     /// Returns the start of the kubelet.
     pub fn restart(&'a self) -> Result<(Found<'a>, &'a PodReadmission), &'a NoAnswer> {
         self.typed(names::RESTART, self.node.restart.as_ref())
+    }
+
+    /// Returns the order of eviction for a signal, by the name of the answer.
+    pub fn eviction(&'a self, name: &str) -> Result<(Found<'a>, &'a EvictionRank), &'a NoAnswer> {
+        self.typed(name, self.node.evictions.get(name))
     }
 
     /// Returns the effect of a change.

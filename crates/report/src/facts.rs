@@ -131,9 +131,8 @@ pub fn glance(page: &NodePage<'_>) -> Vec<(&'static str, String, &'static str)> 
     for (name, label) in
         [("evict-memory", "Memory to eviction"), ("evict-disk", "Disk to eviction")]
     {
-        let found = page.find(name).ok();
-        let margins = found.map(|found| found.value.list("thresholds")).unwrap_or_default();
-        if let Some(margin) = margins.iter().filter_map(|it| it.number("margin")).min() {
+        let thresholds = page.eviction(name).ok().map(|(_, rank)| &rank.thresholds);
+        if let Some(margin) = thresholds.into_iter().flatten().filter_map(|it| it.margin).min() {
             glance.push((label, super::memory::size(margin), "eviction"));
         }
     }

@@ -7,6 +7,8 @@ use super::scale::{Bullet, Tick, part};
 use super::section::{BARS, Section, figure, key, table};
 use super::text::{pod, shown};
 use super::tree::{Tree, qos_class};
+use kq_core::question::kinds::EvictionRank;
+use kq_facts::kubelet_config::Signal;
 use kq_output::units::bytes;
 use maud::{Markup, html};
 use serde_json::Value;
@@ -15,10 +17,11 @@ use std::collections::BTreeMap;
 /// Returns the section.
 pub fn memory(page: &NodePage<'_>) -> Section {
     let (id, title) = ("memory", "Memory");
-    let rank = page.find(names::EVICTION[0].0).ok();
+    let rank = page.eviction(names::EVICTION[0].0).ok();
     match page.find(names::USAGE) {
         Ok(found) => {
-            let capacity = rank.and_then(|rank| capacity(rank.value));
+            let capacity = rank.and_then(|(_, rank)| capacity(rank));
+            let rank = rank.map(|(found, _)| found);
             let measured = containers(found).into_iter();
             let measured: Vec<i64> =
                 measured.filter_map(|it| it.value.number("/usage/memoryBytes")).collect();
@@ -55,11 +58,9 @@ pub fn memory(page: &NodePage<'_>) -> Section {
 }
 
 /// Returns the memory of the node, as the thresholds of eviction have it.
-fn capacity(rank: &Value) -> Option<i64> {
-    let thresholds = rank.list("thresholds").iter();
-    thresholds
-        .filter(|it| it.text("signal") == "memory.available")
-        .find_map(|it| it.number("capacity"))
+fn capacity(rank: &EvictionRank) -> Option<i64> {
+    let thresholds = rank.thresholds.iter();
+    thresholds.filter(|it| it.signal == Signal::MemoryAvailable).find_map(|it| it.capacity)
 }
 
 fn containers(found: Found<'_>) -> Vec<Place<'_>> {
