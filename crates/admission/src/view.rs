@@ -3,6 +3,7 @@
 use super::derivation::{shown, written};
 use super::report::{Check, CheckResult, Compared, Explanation, LedgerAmount, LedgerLine, Removed};
 use kq_k8s::pod::ResourceName;
+use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, Table, or_dash};
 use kq_output::terminal::plain;
 use kq_output::units::Precision;
@@ -10,16 +11,17 @@ use std::fmt::Write as _;
 
 const CHECKS: &[Column<Check>] = &[
     Column::new("CHECK", |it| it.check.to_owned()),
-    Column::new("RESULT", |it| {
-        match it.result {
-            CheckResult::Pass => "pass",
-            CheckResult::Fail => "FAIL",
-            CheckResult::Skipped => "-",
-        }
-        .to_owned()
-    }),
-    Column::new("BECAUSE", |it| it.because.to_string()),
+    Column::state("RESULT", |it| result(it.result).0.to_owned(), |it| Some(result(it.result).1)),
+    Column::text("BECAUSE", |it| it.because.to_string()),
 ];
+
+fn result(result: CheckResult) -> (&'static str, Tone) {
+    match result {
+        CheckResult::Pass => ("pass", Tone::Good),
+        CheckResult::Fail => ("FAIL", Tone::Bad),
+        CheckResult::Skipped => ("-", Tone::Nothing),
+    }
+}
 
 /// How amounts are written, and the amounts of a resource.
 type Sum<'a> = (Precision, &'a Compared);
@@ -43,13 +45,13 @@ fn compared<'a>() -> [Column<Sum<'a>>; 8] {
 const REQUESTED: &[Column<Compared>] = &[
     Column::new("RESOURCE", |it| it.resource.clone()),
     Column::new("REQUESTED", |it| of(&it.resource, it.requested)),
-    Column::new("HOW", |it| it.because.to_string()),
+    Column::text("HOW", |it| it.because.to_string()),
 ];
 
 const REMOVED: &[Column<Removed>] = &[
     Column::new("CONTAINER", |it| it.container.clone()),
     Column::new("DOES NOT COUNT", |it| it.resource.clone()),
-    Column::new("BECAUSE", |it| it.because.to_string()),
+    Column::text("BECAUSE", |it| it.because.to_string()),
 ];
 
 fn of(resource: &str, amount: i64) -> String {
@@ -143,7 +145,7 @@ fn ledger(lines: &[LedgerLine]) -> Table {
         Column::new("COUNTS", |(line, _)| if line.counts { "yes" } else { "no" }.to_owned()),
         Column::new("RESOURCE", |(_, it)| or_dash(it.map(|it| &it.resource))),
         Column::new("AMOUNT", |(_, it)| or_dash(it.map(|it| of(&it.resource, it.amount)))),
-        Column::new("HOW", |(line, it)| match it {
+        Column::text("HOW", |(line, it)| match it {
             Some(it) => it.because.to_string(),
             None if line.counts => "no compared resource".to_owned(),
             None => line.why.to_string(),

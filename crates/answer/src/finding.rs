@@ -1,5 +1,6 @@
 //! Findings of lints, verifications and checks.
 
+use kq_output::screen::Tone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -35,6 +36,18 @@ impl Severity {
             (severity.to_string(), of_it.count())
         };
         Self::ALL.map(count).into()
+    }
+}
+
+impl Severity {
+    /// Returns the tone of its word.
+    pub fn tone(self) -> Option<Tone> {
+        match self {
+            Self::Error => Some(Tone::Bad),
+            Self::Unknown | Self::Warning => Some(Tone::Doubtful),
+            Self::Info => None,
+            Self::Ok => Some(Tone::Good),
+        }
     }
 }
 

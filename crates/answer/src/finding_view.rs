@@ -52,27 +52,30 @@ fn of<'f>(findings: impl IntoIterator<Item = &'f Finding>, is_wide: bool) -> Tab
     let place = |finding: &&Finding| or_dash(finding.subject.place());
     let source = |finding: &&Finding| or_dash(finding.source.as_ref());
     let columns: [Column<&Finding>; 13] = [
-        Column::new("SEVERITY", |finding| finding.severity.to_string()),
+        Column::state("SEVERITY", |it| it.severity.to_string(), |it| it.severity.tone()),
         Column::new("RULE", |finding| finding.id.clone()),
         Column::when(have_subjects, Column::new("SUBJECT", |it| it.subject.to_string())),
-        Column::when(have_places, Column::narrow("PLACE", |it| brief(or_dash(it.subject.place())))),
-        Column::when(have_places, Column::wide("PLACE", place)),
-        Column::narrow("FOUND", |finding| brief(finding.found.clone())),
-        Column::wide("FOUND", |finding| finding.found.clone()),
+        Column::when(
+            have_places,
+            Column::narrow(Column::new("PLACE", |it| brief(or_dash(it.subject.place())))),
+        ),
+        Column::when(have_places, Column::wide(Column::new("PLACE", place))),
+        Column::narrow(Column::text("FOUND", |finding| brief(finding.found.clone()))),
+        Column::wide(Column::text("FOUND", |finding| finding.found.clone())),
         Column::when(
             have_sources,
-            Column::narrow("SOURCE", |it| brief(or_dash(it.source.as_ref()))),
+            Column::narrow(Column::text("SOURCE", |it| brief(or_dash(it.source.as_ref())))),
         ),
-        Column::when(have_sources, Column::wide("SOURCE", source)),
-        Column::wide("WHY", |finding| or_dash(finding.why.as_ref())),
+        Column::when(have_sources, Column::wide(Column::text("SOURCE", source))),
+        Column::wide(Column::text("WHY", |finding| or_dash(finding.why.as_ref()))),
         Column::when(
             any(|it| it.leads_to.is_some()),
-            Column::wide("LEADS TO", |finding| or_dash(finding.leads_to.as_ref())),
+            Column::wide(Column::text("LEADS TO", |finding| or_dash(finding.leads_to.as_ref()))),
         ),
-        Column::wide("ADVICE", |finding| or_dash(finding.advice.as_ref())),
+        Column::wide(Column::text("ADVICE", |finding| or_dash(finding.advice.as_ref()))),
         Column::when(
             any(|it| it.command.is_some()),
-            Column::wide("MORE", |finding| or_dash(finding.command.as_ref())),
+            Column::wide(Column::text("MORE", |finding| or_dash(finding.command.as_ref()))),
         ),
     ];
     Rows::of(&findings).wide(is_wide).table(&columns)

@@ -12,6 +12,7 @@ use kq_k8s::pod::{Container, ResourceName};
 use kq_k8s::qos::QosClass;
 use kq_k8s::quantity::Quantity;
 use kq_output::metrics::{Labels, Metrics, number};
+use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, Table, or_dash};
 use kq_output::units::bar;
 use num_rational::BigRational;
@@ -312,18 +313,22 @@ pub fn table(shares: &CpuShares<'_>, wide: bool) -> Table {
             or_dash(share.request_milli_cpu.map(|milli| format!("{milli}m")))
         }),
         Column::new("GETS", |(_, share)| or_dash(share.decimal.as_ref())),
-        Column::new("MEETS REQUEST", |(_, share)| {
-            or_dash(share.cpus.as_ref().zip(share.request_milli_cpu).map(|(cpus, milli_cpu)| {
-                let percent = percent_down(cpus, milli_cpu);
-                let verdict = if share.meets_request == Some(true) { "yes" } else { "no" };
-                format!("{verdict}, {percent}%")
-            }))
-        }),
+        Column::state(
+            "MEETS REQUEST",
+            |(_, share)| or_dash(met(share)),
+            |(_, share)| share.meets_request.map(|met| if met { Tone::Good } else { Tone::Bad }),
+        ),
         Column::new("CPU TIME", |(most, share)| drawn(share, *most)),
-        Column::new("LIMITED BY", |(_, share)| share.limited_by.clone()),
-        Column::wide("AT", |(_, share)| or_dash(share.at.as_ref())),
-        Column::wide("CGROUP", |(_, share)| or_dash(share.cgroup)),
+        Column::text("LIMITED BY", |(_, share)| share.limited_by.clone()),
+        Column::wide(Column::new("AT", |(_, share)| or_dash(share.at.as_ref()))),
+        Column::wide(Column::new("CGROUP", |(_, share)| or_dash(share.cgroup))),
     ])
+}
+
+fn met(share: &Share<'_>) -> Option<String> {
+    let percent = percent_down(share.cpus.as_ref()?, share.request_milli_cpu?);
+    let verdict = if share.meets_request == Some(true) { "yes" } else { "no" };
+    Some(format!("{verdict}, {percent}%"))
 }
 
 fn requested(share: &Share<'_>) -> f64 {

@@ -66,7 +66,7 @@ pub fn wide(plan: &Plan<'_>) -> Table {
         Column::new("FILE", |(_, _, [file, _, _])| file.clone()),
         Column::new("VALUE", |(_, _, [_, value, _])| value.clone()),
         Column::new("WRITER", |(_, cgroup, _)| cgroup.owner.writer().to_owned()),
-        Column::new("BECAUSE", |(_, _, [_, _, because])| because.clone()),
+        Column::text("BECAUSE", |(_, _, [_, _, because])| because.clone()),
     ])
 }
 

@@ -36,7 +36,7 @@ const THRESHOLDS: &[Column<ThresholdRow>] = &[
         }
         .to_owned()
     }),
-    Column::new("WOULD-RECLAIM", |row| functions(row.reclaim).to_owned()),
+    Column::text("WOULD-RECLAIM", |row| functions(row.reclaim).to_owned()),
 ];
 
 fn functions(reclaim: &[ReclaimFunction]) -> &'static str {

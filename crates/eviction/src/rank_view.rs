@@ -131,19 +131,27 @@ fn pods(rank: &EvictionRank, is_wide: bool) -> Table {
             Some(false) => "no".to_owned(),
         }),
         Column::new("CRITICAL", |(_, it)| if it.critical { "spared" } else { "no" }.to_owned()),
-        Column::when(of_disk, Column::wide("LAYERS", |(rank, it)| part(rank, it, |it| it.root))),
-        Column::when(of_disk, Column::wide("LOGS", |(rank, it)| part(rank, it, |it| it.logs))),
         Column::when(
             of_disk,
-            Column::wide("VOLUMES", |(rank, it)| part(rank, it, |it| it.local_volumes)),
+            Column::wide(Column::new("LAYERS", |(rank, it)| part(rank, it, |it| it.root))),
         ),
-        Column::wide("SOFT-GRACE", |(_, it)| format!("{}s", it.soft_grace_seconds)),
-        Column::wide("COUNTED-AS-0", |(_, it)| match it.unmeasured.as_slice() {
+        Column::when(
+            of_disk,
+            Column::wide(Column::new("LOGS", |(rank, it)| part(rank, it, |it| it.logs))),
+        ),
+        Column::when(
+            of_disk,
+            Column::wide(Column::new("VOLUMES", |(rank, it)| {
+                part(rank, it, |it| it.local_volumes)
+            })),
+        ),
+        Column::wide(Column::new("SOFT-GRACE", |(_, it)| format!("{}s", it.soft_grace_seconds))),
+        Column::wide(Column::new("COUNTED-AS-0", |(_, it)| match it.unmeasured.as_slice() {
             [] => "-".to_owned(),
             some => some.join(", "),
-        }),
-        Column::wide("UID", |(_, it)| it.pod.uid.clone()),
-        Column::new("WHY THERE", |(_, it)| {
+        })),
+        Column::wide(Column::new("UID", |(_, it)| it.pod.uid.clone())),
+        Column::text("WHY THERE", |(_, it)| {
             let because: Vec<String> = it.because.iter().map(ToString::to_string).collect();
             because.join("; ")
         }),

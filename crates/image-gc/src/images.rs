@@ -128,24 +128,24 @@ pub fn wide(list: &ImageList) -> Table {
 fn images(list: &ImageList, is_wide: bool) -> Table {
     let rows: Vec<(Timestamp, &ImageRow)> = list.items.iter().map(|row| (list.at, row)).collect();
     Rows::of(&rows).wide(is_wide).table(&[
-        Column::narrow("IMAGE", |(_, row)| names(&row.tags, &row.digests)),
-        Column::wide("IMAGE", |(_, row)| match row.tags.as_slice() {
+        Column::narrow(Column::new("IMAGE", |(_, row)| names(&row.tags, &row.digests))),
+        Column::wide(Column::new("IMAGE", |(_, row)| match row.tags.as_slice() {
             [] => names(&row.tags, &row.digests),
             tags => tags.join(","),
-        }),
-        Column::narrow("ID", |(_, row)| short(&row.id).to_owned()),
-        Column::wide("ID", |(_, row)| row.id.clone()),
+        })),
+        Column::narrow(Column::new("ID", |(_, row)| short(&row.id).to_owned())),
+        Column::wide(Column::new("ID", |(_, row)| row.id.clone())),
         Column::new("SIZE", |(_, row)| size(row.size_bytes)),
         Column::new("SEEN", |(at, row)| since(row.first_seen, *at)),
         Column::new("LAST-USED", |(at, row)| since(row.last_used, *at)),
         Column::new("PINNED", |(_, row)| if row.pinned { "yes" } else { "no" }.to_owned()),
-        Column::narrow("USED-BY", |(_, row)| match row.used_by.as_slice() {
+        Column::narrow(Column::text("USED-BY", |(_, row)| match row.used_by.as_slice() {
             [] => "-".to_owned(),
             [only] => only.to_string(),
             [first, others @ ..] => format!("{first} and {} more", others.len()),
-        }),
-        Column::wide("USED-BY", |(_, row)| joined(&row.used_by)),
-        Column::wide("DIGESTS", |(_, row)| joined(&row.digests)),
+        })),
+        Column::wide(Column::text("USED-BY", |(_, row)| joined(&row.used_by))),
+        Column::wide(Column::new("DIGESTS", |(_, row)| joined(&row.digests))),
     ])
 }
 

@@ -38,15 +38,15 @@ fn lines(policy: &GcPolicy, is_wide: bool) -> Table {
             Row::Loop(gc) => if gc.runs { "on" } else { "off" }.to_owned(),
             Row::Setting(item) => text(&item.value),
         }),
-        Column::wide("DEFAULT", |row| match row {
+        Column::wide(Column::new("DEFAULT", |row| match row {
             Row::Loop(_) => "on".to_owned(),
             Row::Setting(item) => text(&item.default),
-        }),
+        })),
         Column::new("ORIGIN", |row| match row {
             Row::Loop(_) => "-".to_owned(),
             Row::Setting(item) => item.origin.to_string(),
         }),
-        Column::new("MEANING", |row| match row {
+        Column::text("MEANING", |row| match row {
             Row::Loop(gc) => gc.meaning.clone(),
             Row::Setting(item) => item.meaning.clone(),
         }),

@@ -13,143 +13,15 @@ const NARROWEST: usize = 24;
 /// How far a text below its row is indented.
 const BELOW: usize = 4;
 
-/// The headings of columns that hold text; everything else is whole.
-const TEXTS: &[&str] = &[
-    "ABOUT",
-    "ACTION",
-    "ADVICE",
-    "ANSWER",
-    "ANSWER BEFORE",
-    "API SERVER",
-    "AT NEXT START",
-    "ATTEMPTS",
-    "BECAUSE",
-    "CAUSE",
-    "COMPARED",
-    "COUNTED FROM",
-    "DEPENDS-ON",
-    "DERIVATION",
-    "DEVICES",
-    "EVENT",
-    "FOUND",
-    "HOW",
-    "IS",
-    "LATEST BECAUSE",
-    "LEADS TO",
-    "LIMITED BY",
-    "MEANING",
-    "MEANS",
-    "MESSAGE",
-    "MORE",
-    "NAMES",
-    "NOTE",
-    "NOW",
-    "ON HOLD",
-    "REASON",
-    "REMOVES FIRST",
-    "RESULTS KEPT",
-    "SAYS",
-    "SEES IMAGES",
-    "SOURCE",
-    "TAKEN BY",
-    "TARGET",
-    "THRESHOLDS",
-    "USED-BY",
-    "WHAT",
-    "WHO SAYS",
-    "WHY",
-    "WHY THERE",
-    "WHY THEY DIFFER",
-    "WOULD-RECLAIM",
-];
-
-/// The headings of columns whose words have a colour.
-const STATES: &[&str] = &[
-    "CHECKSUM",
-    "HEALTH",
-    "MEETS REQUEST",
-    "PROBE RESULT",
-    "RESULT",
-    "SEVERITY",
-    "STATE",
-    "STATUS",
-    "VERDICT",
-];
-
-/// The first words of states, and what they say. A word that is not here has no colour.
-const WORDS: &[(Tone, &[&str])] = &[
-    (
-        Tone::Bad,
-        &[
-            "contradicts",
-            "discarded",
-            "double",
-            "drift",
-            "error",
-            "errored",
-            "fail",
-            "failed",
-            "failure",
-            "killed",
-            "missing",
-            "no",
-            "orphan",
-            "refused",
-            "remove-age",
-            "remove-space",
-            "removed",
-            "unhealthy",
-            "unreadable",
-            "wrong",
-        ],
-    ),
-    (
-        Tone::Doubtful,
-        &[
-            "?",
-            "changing",
-            "extra",
-            "resize-pending",
-            "stale",
-            "undetermined",
-            "unknown",
-            "unrecognised",
-            "unrecorded",
-            "waiting",
-            "warning",
-        ],
-    ),
-    (
-        Tone::Good,
-        &[
-            "admitted", "fits", "healthy", "match", "offered", "ok", "pass", "right", "success",
-            "written", "yes",
-        ],
-    ),
-];
-
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// What is never parted.
     Whole,
-    /// A word that has a colour.
-    State,
     /// What wraps, or stands below the row.
     Text,
     /// What wraps, and stays.
     Value,
-}
-
-impl Kind {
-    /// Returns the kind of a column.
-    pub fn of(heading: &str) -> Self {
-        match heading {
-            _ if TEXTS.contains(&heading) => Self::Text,
-            _ if STATES.contains(&heading) => Self::State,
-            _ => Self::Whole,
-        }
-    }
 }
 
 /// A table that fits.
@@ -160,8 +32,13 @@ pub struct Arranged {
     pub below: Vec<Vec<String>>,
 }
 
-/// Arranges rows, the first of which has the headings.
-pub fn arrange(rows: &[Vec<String>], kinds: &[Kind], screen: Screen) -> Arranged {
+/// Arranges rows, the first of which has the headings; `tone` is asked for the tone of a cell by its row and column.
+pub fn arrange(
+    rows: &[Vec<String>],
+    kinds: &[Kind],
+    tone: impl Fn(usize, usize) -> Option<Tone>,
+    screen: Screen,
+) -> Arranged {
     let columns: Vec<Column> = (kinds.iter().enumerate())
         .map(|(index, kind)| Column::of(*kind, rows.iter().filter_map(|row| row.get(index))))
         .collect();
@@ -177,7 +54,12 @@ pub fn arrange(rows: &[Vec<String>], kinds: &[Kind], screen: Screen) -> Arranged
             Some(width) => wrapped(text, width, 0).join("\n"),
             None => text.to_owned(),
         };
-        match tone(kinds[index], &text).filter(|_| screen.colour && number > 0) {
+        let tone = match text.as_str() {
+            _ if !screen.colour || number == 0 => None,
+            "-" => Some(Tone::Nothing),
+            _ => tone(number, index),
+        };
+        match tone {
             Some(tone) => tone.marked(&text),
             None => text,
         }
@@ -219,7 +101,7 @@ impl Column {
             cell.split(apart).map(UnicodeWidthStr::width)
         });
         let narrowest = match kind {
-            Kind::Whole | Kind::State => widest,
+            Kind::Whole => widest,
             Kind::Text => words.max().unwrap_or(0).max(NARROWEST).min(widest),
             Kind::Value => NARROWEST.min(widest),
         };
@@ -271,42 +153,9 @@ fn shared(columns: &[Column], texts: &[usize], room: usize) -> Vec<Option<usize>
     (0..columns.len()).map(of).collect()
 }
 
-/// Returns the tone of a cell.
-fn tone(kind: Kind, text: &str) -> Option<Tone> {
-    if text == "-" {
-        return Some(Tone::Nothing);
-    }
-    let word = text.split([' ', ',', ':', ';']).next().filter(|_| kind == Kind::State)?;
-    let known =
-        |(_, words): &&(Tone, &[&str])| words.iter().any(|it| it.eq_ignore_ascii_case(word));
-    WORDS.iter().find(known).map(|(tone, _)| *tone)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn states_have_tones() {
-        for (heading, text, expected) in [
-            ("VERDICT", "DRIFT", Some(Tone::Bad)),
-            ("VERDICT", "REMOVE-SPACE", Some(Tone::Bad)),
-            ("STATE", "OK", Some(Tone::Good)),
-            ("MEETS REQUEST", "no, 40.0%", Some(Tone::Bad)),
-            ("VERDICT", "KEPT", None),
-            ("SEVERITY", "UNKNOWN", Some(Tone::Doubtful)),
-            ("POD", "ok", None),
-            ("POD", "-", Some(Tone::Nothing)),
-        ] {
-            assert_eq!(tone(Kind::of(heading), text), expected, "{heading} {text}");
-        }
-    }
-
-    #[test]
-    fn headings_are_in_order() {
-        assert!(TEXTS.is_sorted() && STATES.is_sorted());
-        assert!(WORDS.iter().all(|(_, words)| words.is_sorted()));
-    }
 
     #[test]
     fn columns_share_what_is_left() {

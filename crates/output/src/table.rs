@@ -4,7 +4,7 @@
 
 use super::arrangement::{Arranged, Kind, arrange};
 use super::order;
-use super::screen::{ARRANGED, Screen};
+use super::screen::{ARRANGED, Screen, Tone};
 use crate::terminal::{brief, plain};
 use comfy_table::{Cell, presets};
 use std::borrow::Cow;
@@ -30,16 +30,18 @@ pub fn hide_headings() {
     HIDES_HEADINGS.store(true, Ordering::Relaxed);
 }
 
-/// A column: its heading, and what it shows of a row.
+/// A column: its heading, its kind, its rank, and what it shows of a row.
 pub struct Column<T> {
     heading: &'static str,
+    kind: Kind,
+    rank: Rank,
     cell: fn(&T) -> String,
-    shown: Shown,
+    tone: Option<fn(&T) -> Option<Tone>>,
 }
 
 /// Which tables have a column.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shown {
+enum Rank {
     Always,
     Narrow,
     Wide,
@@ -47,35 +49,44 @@ enum Shown {
 }
 
 impl<T> Column<T> {
-    /// Returns a column of every table.
+    /// Returns a column of names, values or amounts: they are whole, and every table has it.
     pub const fn new(heading: &'static str, cell: fn(&T) -> String) -> Self {
-        Self { heading, cell, shown: Shown::Always }
+        Self { heading, kind: Kind::Whole, rank: Rank::Always, cell, tone: None }
     }
 
-    /// Returns a column of wide tables only.
-    pub const fn wide(heading: &'static str, cell: fn(&T) -> String) -> Self {
-        Self { heading, cell, shown: Shown::Wide }
+    /// Returns a column of texts, which wrap or stand below their row.
+    pub const fn text(heading: &'static str, cell: fn(&T) -> String) -> Self {
+        Self { kind: Kind::Text, ..Self::new(heading, cell) }
     }
 
-    /// Returns the short form of a column that wide tables have in full.
-    pub const fn narrow(heading: &'static str, cell: fn(&T) -> String) -> Self {
-        Self { heading, cell, shown: Shown::Narrow }
+    /// Returns a column of states, whose words have a tone.
+    pub const fn state(
+        heading: &'static str,
+        cell: fn(&T) -> String,
+        tone: fn(&T) -> Option<Tone>,
+    ) -> Self {
+        Self { tone: Some(tone), ..Self::new(heading, cell) }
+    }
+
+    /// Returns the column as one of wide tables only.
+    pub const fn wide(column: Self) -> Self {
+        Self { rank: Rank::Wide, ..column }
+    }
+
+    /// Returns the column as the short form of one that wide tables have in full.
+    pub const fn narrow(column: Self) -> Self {
+        Self { rank: Rank::Narrow, ..column }
     }
 
     /// Returns the column, which no table has unless it applies.
     pub fn when(applies: bool, column: Self) -> Self {
-        Self { shown: if applies { column.shown } else { Shown::Never }, ..column }
+        Self { rank: if applies { column.rank } else { Rank::Never }, ..column }
     }
 
     /// Returns true if a row has something else than `-` in it.
     pub fn is_known(&self, rows: &[T]) -> bool {
         rows.iter().any(|row| (self.cell)(row) != "-")
     }
-}
-
-/// Returns true if the texts below a heading may wrap.
-pub fn is_text(heading: &str) -> bool {
-    Kind::of(heading) == Kind::Text
 }
 
 /// Returns the cell of a value that may be missing: `-` stands for none.
@@ -104,16 +115,25 @@ impl<'r, T: 'r, I: IntoIterator<Item = &'r T>> Rows<I> {
     /// Returns the table, with those of the columns that belong into it.
     pub fn table(self, columns: &[Column<T>]) -> Table {
         let Self { rows, is_wide } = self;
-        let is_shown = |column: &&Column<T>| match column.shown {
-            Shown::Always => true,
-            Shown::Narrow => !is_wide,
-            Shown::Wide => is_wide,
-            Shown::Never => false,
+        let is_shown = |column: &&Column<T>| match column.rank {
+            Rank::Always => true,
+            Rank::Narrow => !is_wide,
+            Rank::Wide => is_wide,
+            Rank::Never => false,
         };
         let columns: Vec<_> = columns.iter().filter(is_shown).collect();
+        let rows: Vec<&T> = rows.into_iter().collect();
         let headings = columns.iter().map(|column| column.heading.to_owned());
-        let cells = |row| columns.iter().map(|column| (column.cell)(row)).collect();
-        Table::of(headings.collect(), rows.into_iter().map(cells).collect())
+        let cells = |row: &&T| columns.iter().map(|column| (column.cell)(row)).collect();
+        let (mut table, places) =
+            Table::ordered(headings.collect(), rows.iter().map(cells).collect());
+        let tones = |column: &&Column<T>| match column.tone {
+            Some(tone) => places.iter().map(|at| tone(rows[*at])).collect(),
+            None => Vec::new(),
+        };
+        table.kinds = columns.iter().map(|column| column.kind).collect();
+        table.tones = columns.iter().map(tones).collect();
+        table
     }
 }
 
@@ -121,29 +141,31 @@ impl<'r, T: 'r, I: IntoIterator<Item = &'r T>> Rows<I> {
 #[derive(Clone, Debug)]
 pub struct Table {
     kinds: Vec<Kind>,
+    /// The tones of the rows below the headings, for each column of states.
+    tones: Vec<Vec<Option<Tone>>>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// Begins a table.
+    /// Begins a table of what is whole, for columns that are known only when it is made.
     pub fn new(headings: Vec<String>) -> Self {
-        let kinds = headings.iter().map(|heading| Kind::of(heading)).collect();
-        let mut table = Self { kinds, rows: Vec::new() };
+        let mut table = Self { kinds: Vec::new(), tones: Vec::new(), rows: Vec::new() };
         table.add(headings);
         table
     }
 
     /// Returns the table of rows in the order that was asked for.
-    pub fn of(headings: Vec<String>, mut rows: Vec<Vec<String>>) -> Self {
+    pub fn of(headings: Vec<String>, rows: Vec<Vec<String>>) -> Self {
+        Self::ordered(headings, rows).0
+    }
+
+    /// Returns the same, and the places that its rows had.
+    fn ordered(headings: Vec<String>, mut rows: Vec<Vec<String>>) -> (Self, Vec<usize>) {
         let places = order::places(&headings, &rows);
+        let places = places.unwrap_or_else(|| (0..rows.len()).collect());
         let mut table = Self::new(headings);
-        match places {
-            Some(places) => {
-                places.iter().for_each(|at| table.add(std::mem::take(&mut rows[*at])));
-            }
-            None => rows.into_iter().for_each(|row| table.add(row)),
-        }
-        table
+        places.iter().for_each(|at| table.add(std::mem::take(&mut rows[*at])));
+        (table, places)
     }
 
     /// Begins a list of labels and values, with its first line; values may wrap.
@@ -179,7 +201,11 @@ impl Table {
         if !screen.is_terminal() {
             return write_lines(out, rows);
         }
-        let Arranged { rows, below } = arrange(rows, &self.kinds, screen);
+        let tone = |number: usize, column: usize| {
+            let tones = self.tones.get(column)?;
+            tones.get((number + hidden).checked_sub(1)?).copied().flatten()
+        };
+        let Arranged { rows, below } = arrange(rows, &self.kinds, tone, screen);
         let mut arranged = lines(&rows);
         for (row, below) in rows.iter().zip(below) {
             let height = row.iter().map(|cell| cell.split('\n').count()).max().unwrap_or(1);
@@ -289,8 +315,8 @@ mod tests {
     fn columns_depend_on_the_width() {
         const COLUMNS: &[Column<u8>] = &[
             Column::new("A", u8::to_string),
-            Column::narrow("B", |_| "short".to_owned()),
-            Column::wide("B", |row| format!("{row} in full")),
+            Column::narrow(Column::new("B", |_| "short".to_owned())),
+            Column::wide(Column::new("B", |row| format!("{row} in full"))),
             Column::new("C", |row| or_dash((*row > 1).then_some(row))),
         ];
         let table = |is_wide| Rows::of(&[1, 2]).wide(is_wide).table(COLUMNS).to_string();
@@ -319,11 +345,14 @@ mod tests {
 
     #[test]
     fn tables_fit_a_screen() {
-        let mut table = Table::new(["POD", "REASON"].map(str::to_owned).to_vec());
-        table.add(
-            ["shop/web-1", "the kubelet keeps it, as it is in use"].map(str::to_owned).to_vec(),
-        );
-        table.add(["shop/web-2", "-"].map(str::to_owned).to_vec());
+        let table = Rows::of(&[
+            ("shop/web-1", "the kubelet keeps it, as it is in use"),
+            ("shop/web-2", "-"),
+        ])
+        .table(&[
+            Column::new("POD", |(pod, _)| (*pod).to_owned()),
+            Column::text("REASON", |(_, reason)| (*reason).to_owned()),
+        ]);
         let on = |width| {
             let text = on(&table, Screen { width: Some(width), colour: false });
             text.replace(ARRANGED, "")
@@ -357,9 +386,10 @@ mod tests {
 
     #[test]
     fn colours_take_no_room() {
-        let mut table = Table::new(["VERDICT", "POD"].map(str::to_owned).to_vec());
-        table.add(["DRIFT", "web"].map(str::to_owned).to_vec());
-        table.add(["-", "漢字"].map(str::to_owned).to_vec());
+        let table = Rows::of(&[("DRIFT", "web"), ("-", "漢字")]).table(&[
+            Column::state("VERDICT", |row| row.0.to_owned(), |_| Some(Tone::Bad)),
+            Column::new("POD", |(_, pod)| (*pod).to_owned()),
+        ]);
         let text = on(&table, Screen { width: Some(40), colour: true });
         let expected =
             "VERDICT   POD\n\u{fff0}DRIFT\u{fff6}     web\n\u{fff3}-\u{fff6}         漢字\n";

@@ -140,7 +140,7 @@ const PROBES: &[Column<PlannedProbe>] = &[
     Column::new("TIMEOUT", |probe| format!("{}s", probe.timing.timeout_seconds)),
     Column::new("SUCCESS", |probe| probe.timing.success_threshold.to_string()),
     Column::new("FAILURE", |probe| probe.timing.failure_threshold.to_string()),
-    Column::new("TARGET", |probe| match (&probe.error, &probe.target) {
+    Column::text("TARGET", |probe| match (&probe.error, &probe.target) {
         (Some(error), _) => format!("error: {error}"),
         (None, Some(target)) => target.clone(),
         (None, None) => "?".to_owned(),
@@ -148,15 +148,15 @@ const PROBES: &[Column<PlannedProbe>] = &[
 ];
 
 const TIMELINE: &[Column<TimelineEntry>] = &[
-    Column::new("WHAT", |entry| entry.what.to_string()),
-    Column::new("COUNTED FROM", |entry| format!("after {}", entry.since)),
+    Column::text("WHAT", |entry| entry.what.to_string()),
+    Column::text("COUNTED FROM", |entry| format!("after {}", entry.since)),
     Column::new("EARLIEST", |entry| entry.earliest.after.to_string()),
     Column::new("LATEST", |entry| {
         let later = entry.latest_without_runtime_timeout.as_ref();
         let later = later.map(|it| format!(" ({} if the runtime does not end it)", it.after));
         format!("{}{}", entry.latest.after, later.unwrap_or_default())
     }),
-    Column::new("LATEST BECAUSE", |entry| entry.latest.formula.clone()),
+    Column::text("LATEST BECAUSE", |entry| entry.latest.formula.clone()),
 ];
 
 fn shown(plan: &ProbePlan, wide: bool) -> String {

@@ -1,11 +1,12 @@
 //! Probes as tables and text.
 
-use super::attempt::{Exchange, Phase, PhaseTime};
+use super::attempt::{Exchange, Phase, PhaseTime, ProbeResult};
 use super::compare::Trial;
 use super::pod_status::PredictedStatus;
 use super::report::{
     Comparison, Hop, Outcome, ProbeName, ProbeReport, ProbeRun, ProbeVerdict, Round,
 };
+use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, or_dash};
 use kq_output::terminal::plain;
 use std::collections::BTreeMap;
@@ -18,25 +19,45 @@ const PROBES: &[Column<ProbeReport>] = &[
     Column::new("POD", |it| pod(&it.name)),
     Column::new("CONTAINER", |it| or_dash(it.name.container.as_ref())),
     Column::new("PROBE", |it| it.probe_type.to_string().to_lowercase()),
-    Column::new("VERDICT", |it| it.outcome.verdict.to_string()),
+    Column::state(
+        "VERDICT",
+        |it| it.outcome.verdict.to_string(),
+        |it| {
+            Some(match it.outcome.verdict {
+                ProbeVerdict::Success => Tone::Good,
+                ProbeVerdict::Warning => Tone::Doubtful,
+                ProbeVerdict::Failure | ProbeVerdict::Errored => Tone::Bad,
+            })
+        },
+    ),
     Column::new("TOOK", |it| time(it.outcome.took_us)),
     Column::new("TIMEOUT", |it| it.outcome.timeout_us.map_or_else(|| "none".to_owned(), time)),
-    Column::wide("HANDLER", |it| or_dash(it.handler)),
-    Column::wide("TARGET", |it| it.target.clone()),
-    Column::wide("CAUSE", |it| or_dash(it.outcome.cause.map(|cause| kebab(&cause)))),
-    Column::wide("ATTEMPTS", |it| it.outcome.attempts.len().to_string()),
-    Column::new("MESSAGE", |it| short(&it.outcome.message.text())),
+    Column::wide(Column::new("HANDLER", |it| or_dash(it.handler))),
+    Column::wide(Column::text("TARGET", |it| it.target.clone())),
+    Column::wide(Column::text("CAUSE", |it| or_dash(it.outcome.cause.map(|cause| kebab(&cause))))),
+    Column::wide(Column::text("ATTEMPTS", |it| it.outcome.attempts.len().to_string())),
+    Column::text("MESSAGE", |it| short(&it.outcome.message.text())),
 ];
 
 const TRIALS: &[Column<Trial>] = &[
     Column::new("WAY", |trial| trial.way.to_string()),
-    Column::new("RESULT", |trial| trial.result.to_string()),
+    Column::state(
+        "RESULT",
+        |trial| trial.result.to_string(),
+        |trial| {
+            Some(match trial.result {
+                ProbeResult::Success => Tone::Good,
+                ProbeResult::Warning | ProbeResult::Unknown => Tone::Doubtful,
+                ProbeResult::Failure => Tone::Bad,
+            })
+        },
+    ),
     Column::new("STATUS", |trial| {
         let all: Vec<String> = trial.statuses.iter().map(u16::to_string).collect();
         or_dash((!all.is_empty()).then(|| all.join(", ")))
     }),
     Column::new("TOOK", |trial| time(trial.took_us)),
-    Column::new("MESSAGE", |trial| short(&trial.message)),
+    Column::text("MESSAGE", |trial| short(&trial.message)),
 ];
 
 /// Shows a run: a line for each probe, and the details of one that is alone.

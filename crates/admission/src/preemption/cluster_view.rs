@@ -2,17 +2,18 @@
 
 use super::cluster::{ClusterPreemption, NodeAnswer, NodeResult, NodeVictim};
 use super::view::{amounts, named_ties};
+use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, or_dash};
 use kq_output::terminal::plain;
 use std::fmt::Write as _;
 
 const NODES: &[Column<NodeAnswer>] = &[
     Column::new("NODE", |node| node.node.clone()),
-    Column::new("RESULT", result),
+    Column::state("RESULT", result, |node| tone(node.result)),
     Column::new("VICTIMS", |node| or_dash(node.cost.map(|_| by_class(node)))),
     Column::new("HIGHEST PRIORITY", |node| or_dash(node.cost.map(|cost| cost.highest_priority))),
     Column::new("WAITS", |node| or_dash(node.cost.map(|_| format!("{}s", node.waits_seconds)))),
-    Column::new("REASON", reason),
+    Column::text("REASON", reason),
 ];
 
 /// Shows a line for each node, the cheapest first.
@@ -56,7 +57,7 @@ pub fn wide(answer: &ClusterPreemption) -> String {
             Column::new("STARTED", |(_, _, it)| or_dash(it.started_at)),
             Column::new("GRACE", |(_, _, it)| format!("{}s", it.grace_period_seconds)),
             Column::new("WAITS", |(_, _, it)| format!("{}s", it.waits_seconds)),
-            Column::new("NOTE", |(_, _, it)| note(it)),
+            Column::text("NOTE", |(_, _, it)| note(it)),
         ]);
         let _ = write!(text, "\n{victims}");
     }
@@ -77,6 +78,14 @@ fn result(node: &NodeAnswer) -> String {
         NodeResult::NotEnough => "not enough".to_owned(),
         NodeResult::Refused => "refused".to_owned(),
         NodeResult::Missing => "MISSING".to_owned(),
+    }
+}
+
+fn tone(result: NodeResult) -> Option<Tone> {
+    match result {
+        NodeResult::Fits => Some(Tone::Good),
+        NodeResult::Refused | NodeResult::Missing => Some(Tone::Bad),
+        NodeResult::Preempts | NodeResult::NotEnough => None,
     }
 }
 

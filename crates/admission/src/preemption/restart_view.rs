@@ -3,6 +3,7 @@
 use super::restart::{ComparedAnew, PodReadmission, ReadmissionResult, Readmitted, Taker};
 use crate::shown;
 use kq_k8s::pod::ResourceName;
+use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, or_dash};
 
 /// Shows who is taken in again.
@@ -11,19 +12,20 @@ pub fn table(answer: &PodReadmission) -> String {
     let pods = Rows::of(&rows).table(&[
         Column::new("PLACE", |(at, _)| (at + 1).to_string()),
         Column::new("POD", |(_, it)| it.pod.clone()),
-        Column::new("SOURCE", |(_, it)| if it.is_static { "static" } else { "api" }.to_owned()),
+        Column::text("SOURCE", |(_, it)| if it.is_static { "static" } else { "api" }.to_owned()),
         Column::new("CREATED", |(_, it)| or_dash(it.created_at)),
-        Column::new("RESULT", |(_, it)| {
-            match it.result {
-                ReadmissionResult::Admitted => "admitted",
-                ReadmissionResult::Refused => "REFUSED",
-                ReadmissionResult::Killed => "KILLED",
-            }
-            .to_owned()
-        }),
-        Column::new("BECAUSE", |(_, it)| because(it)),
+        Column::state("RESULT", |(_, it)| result(it).0.to_owned(), |(_, it)| Some(result(it).1)),
+        Column::text("BECAUSE", |(_, it)| because(it)),
     ]);
     pods.to_string()
+}
+
+fn result(it: &Readmitted) -> (&'static str, Tone) {
+    match it.result {
+        ReadmissionResult::Admitted => ("admitted", Tone::Good),
+        ReadmissionResult::Refused => ("REFUSED", Tone::Bad),
+        ReadmissionResult::Killed => ("KILLED", Tone::Bad),
+    }
 }
 
 /// Returns the result for a pod: all of its parts; of several refusals the kubelet reports one.
@@ -58,7 +60,7 @@ pub fn wide(answer: &PodReadmission) -> String {
         Column::new("FREE", |(_, _, it)| of(it, it.free)),
         Column::new("REQUESTED", |(_, _, it)| of(it, it.requested)),
         Column::new("MISSING", |(_, _, it)| or_dash((it.missing != 0).then(|| of(it, it.missing)))),
-        Column::new("TAKEN BY", |(_, _, it)| takers(it)),
+        Column::text("TAKEN BY", |(_, _, it)| takers(it)),
     ]);
     format!("{}\n{compared}", table(answer))
 }

@@ -16,7 +16,7 @@ const NAMED: usize = 10;
 
 const SPARED: &[Column<Spared>] = &[
     Column::new("SPARED", |it| it.pod.clone()),
-    Column::new("BECAUSE", |it| it.because.to_string()),
+    Column::text("BECAUSE", |it| it.because.to_string()),
 ];
 
 /// Shows the result for the pod, and the victims.
@@ -76,7 +76,7 @@ fn victims(victims: &[Victim]) -> Table {
         Column::new("STILL MISSING", |(_, it)| amounts(&it.remaining)),
         Column::new("GRACE", |(_, it)| format!("{}s", it.grace_period_seconds)),
         Column::new("WAITS", |(_, it)| format!("{}s", it.waits_seconds)),
-        Column::new("NOTE", |(_, it)| note(it)),
+        Column::text("NOTE", |(_, it)| note(it)),
     ])
 }
 
@@ -159,7 +159,7 @@ fn of_round(number: usize, round: &RoundExplained) -> String {
         Column::new("ROUND", |(number, ..)| number.to_string()),
         Column::new("CANDIDATE", |(_, it, _)| it.pod.to_string()),
         Column::new("DISTANCE", |(_, it, _)| it.distance.to_string()),
-        Column::new("COMPARED", |(_, it, chosen)| {
+        Column::text("COMPARED", |(_, it, chosen)| {
             let mark = if *it.pod == **chosen { " <- killed" } else { "" };
             format!("{}{mark}", compared(it.result))
         }),

@@ -2,6 +2,7 @@
 
 use crate::derivation::join;
 use crate::live::difference::{Difference, Verdict};
+use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, Table, or_dash};
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ pub fn wide(differences: &[Difference<'_>]) -> Table {
 
 fn lines<'d>(rows: impl Iterator<Item = &'d Difference<'d>>, is_wide: bool) -> Table {
     Rows::of(rows).wide(is_wide).table(&[
-        Column::new("VERDICT", |found| found.verdict.to_string()),
+        Column::state("VERDICT", |it| it.verdict.to_string(), |it| tone(it.verdict)),
         // What belongs to no pod, or to none that is known, is named by its cgroup.
         Column::new("POD", |found| match (&found.namespace, &found.pod) {
             (Some(namespace), Some(pod)) => format!("{namespace}/{pod}"),
@@ -31,13 +32,24 @@ fn lines<'d>(rows: impl Iterator<Item = &'d Difference<'d>>, is_wide: bool) -> T
         Column::new("FILE", |found| found.file.clone().unwrap_or_else(|| "(cgroup)".to_owned())),
         Column::new("PLANNED", |found| or_dash(found.planned.as_ref())),
         Column::new("ACTUAL", |found| or_dash(found.actual.as_ref())),
-        Column::new("REASON", |found| or_dash(found.reason.as_ref())),
-        Column::wide("WRITER", |found| or_dash(found.writer)),
-        Column::wide("CGROUP", |found| found.cgroup.clone()),
-        Column::wide("BECAUSE", |found| {
+        Column::text("REASON", |found| or_dash(found.reason.as_ref())),
+        Column::wide(Column::new("WRITER", |found| or_dash(found.writer))),
+        Column::wide(Column::new("CGROUP", |found| found.cgroup.clone())),
+        Column::wide(Column::text("BECAUSE", |found| {
             or_dash((!found.because.is_empty()).then(|| join(&found.because)))
-        }),
+        })),
     ])
+}
+
+fn tone(verdict: Verdict) -> Option<Tone> {
+    match verdict {
+        Verdict::Match => Some(Tone::Good),
+        Verdict::Drift | Verdict::Missing => Some(Tone::Bad),
+        Verdict::Extra | Verdict::ResizePending | Verdict::Changing | Verdict::Unknown => {
+            Some(Tone::Doubtful)
+        }
+        Verdict::Rounded => None,
+    }
 }
 
 /// Returns the counts in a line: `195 values: 190 MATCH, 4 ROUNDED, 1 DRIFT`.

@@ -138,10 +138,10 @@ pub fn table(ranking: &ThrottlingRanking<'_>, is_wide: bool) -> Table {
             or_dash(limit.map(|(quota, period)| units::milli_cpu(quota, period)))
         }),
         Column::new("CPU TIME", |item| or_dash(item.cpu_usec.map(units::microseconds))),
-        Column::wide("THROTTLED PERIODS", |item| or_dash(item.throttled_periods)),
-        Column::wide("PERIODS", |item| or_dash(item.periods)),
-        Column::wide("QOS", |item| or_dash(item.place.qos_class)),
-        Column::wide("CGROUP", |item| item.place.cgroup.to_owned()),
+        Column::wide(Column::new("THROTTLED PERIODS", |item| or_dash(item.throttled_periods))),
+        Column::wide(Column::new("PERIODS", |item| or_dash(item.periods))),
+        Column::wide(Column::new("QOS", |item| or_dash(item.place.qos_class))),
+        Column::wide(Column::new("CGROUP", |item| item.place.cgroup.to_owned())),
     ])
 }
 

@@ -4,6 +4,7 @@ use super::node_answer::NodeAnswer;
 use super::outcome::NoAnswer;
 use super::packed::Packed;
 use kq_answer::{Basis, answer};
+use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows};
 use kq_output::terminal::brief;
 use schemars::JsonSchema;
@@ -114,6 +115,15 @@ impl ChangeState {
         Self::Left,
         Self::NoPlan,
     ];
+
+    /// Returns the tone of the words.
+    fn tone(self) -> Option<Tone> {
+        match self {
+            Self::NoPlan | Self::Refused | Self::Failed => Some(Tone::Bad),
+            Self::Unknown => Some(Tone::Doubtful),
+            Self::Planned | Self::Unchanged | Self::Done | Self::DoneBefore | Self::Left => None,
+        }
+    }
 
     /// Returns the words of a table.
     pub fn as_str(self) -> &'static str {
@@ -336,9 +346,9 @@ impl FleetApply {
         let nodes = Rows::of(&rows).table(&[
             Column::new("NODE", |it: &&ChangedNode| it.node.clone()),
             Column::new("WAVE", canary),
-            Column::new("STATE", |it| it.state.to_string()),
+            Column::state("STATE", |it| it.state.to_string(), |it| it.state.tone()),
             Column::new("STEPS", |it| it.steps.to_string()),
-            Column::new("REASON", |it| it.reason.clone().unwrap_or_default()),
+            Column::text("REASON", |it| it.reason.clone().unwrap_or_default()),
         ]);
         let mut text = nodes.to_string();
         let (plans, steps) = if is_wide { (usize::MAX, usize::MAX) } else { (SHOWN, SHOWN) };

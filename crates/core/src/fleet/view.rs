@@ -1,6 +1,6 @@
 //! The merged answer for people and spreadsheets.
 
-use super::merge::{FleetAnswer, NodeValue, ResultRow};
+use super::merge::{FleetAnswer, NodeChange, NodeValue, ResultRow};
 use super::outcome::{NodeOutcome, NodeResult};
 use kq_output::table::{Column, Rows, Table};
 use std::collections::BTreeSet;
@@ -84,14 +84,11 @@ fn tables(answer: &FleetAnswer, is_wide: bool) -> String {
         let _ = writeln!(text, "highest: {}", extremes(&value.highest));
     }
     if let Some(changes) = &answer.changes {
-        let joined = |results: &[NodeResult]| match results {
-            [] => "-".to_owned(),
-            all => all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
-        };
-        let mut table = Table::new(["NODE", "ANSWER BEFORE", "ANSWER"].map(str::to_owned).to_vec());
-        for change in changes {
-            table.add(vec![change.node.clone(), joined(&change.before), joined(&change.after)]);
-        }
+        let table = Rows::of(changes).table(&[
+            Column::new("NODE", |it: &NodeChange| it.node.clone()),
+            Column::text("ANSWER BEFORE", |it| joined(&it.before)),
+            Column::text("ANSWER", |it| joined(&it.after)),
+        ]);
         let _ = match changes.is_empty() {
             true => writeln!(text, "\nno node's result changed"),
             false => write!(text, "\n{table}"),
@@ -100,11 +97,22 @@ fn tables(answer: &FleetAnswer, is_wide: bool) -> String {
     text
 }
 
+fn joined(results: &[NodeResult]) -> String {
+    match results {
+        [] => "-".to_owned(),
+        all => all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+    }
+}
+
 fn results(rows: &[ResultRow], is_wide: bool) -> Table {
     let is_grouped = rows.iter().any(|row| row.group.is_some());
     Rows::of(rows).wide(is_wide).table(&[
-        Column::new("SEVERITY", |row: &ResultRow| row.result.severity.to_string()),
-        Column::new("ANSWER", |row| row.result.result.clone()),
+        Column::state(
+            "SEVERITY",
+            |row: &ResultRow| row.result.severity.to_string(),
+            |row| row.result.severity.tone(),
+        ),
+        Column::text("ANSWER", |row| row.result.result.clone()),
         Column::when(
             is_grouped,
             Column::new("GROUP", |row| match row.group.as_deref() {
@@ -113,10 +121,10 @@ fn results(rows: &[ResultRow], is_wide: bool) -> Table {
             }),
         ),
         Column::new("NODES", |row| row.count.to_string()),
-        Column::narrow("NAMES", |row| match row.nodes.len().saturating_sub(NAMED) {
+        Column::narrow(Column::text("NAMES", |row| match row.nodes.len().saturating_sub(NAMED) {
             0 => row.nodes.join(", "),
             more => format!("{} and {more} more", row.nodes[..NAMED].join(", ")),
-        }),
-        Column::wide("NAMES", |row| row.nodes.join(", ")),
+        })),
+        Column::wide(Column::text("NAMES", |row| row.nodes.join(", "))),
     ])
 }

@@ -203,7 +203,7 @@ pub fn table(versions: &Versions) -> Table {
     Rows::of(&rows).table(&[
         Column::new("COMPONENT", |row: &Row| row.component.to_owned()),
         Column::new("VERSION", |row| row.version.clone()),
-        Column::new("SOURCE", |row| row.source.clone()),
+        Column::text("SOURCE", |row| row.source.clone()),
     ])
 }
 

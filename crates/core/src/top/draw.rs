@@ -2,7 +2,7 @@
 
 use super::frame::{Body, Frame, Panel};
 use super::state::{Page, State};
-use super::table::{Cells, HEADINGS};
+use super::table::{COLUMNS, Cells};
 use super::trend::Trends;
 use kq_output::terminal::plain;
 use ratatui_core::buffer::Buffer;
@@ -118,10 +118,10 @@ impl Canvas<'_> {
         // The selected line stays in sight.
         state.top = state.top.min(selected).max((selected + 1).saturating_sub(state.height));
         state.top = state.top.min(lines.len().saturating_sub(state.height));
-        let widths: Vec<u16> = (0..HEADINGS.len()).map(|at| column_width(lines, at)).collect();
+        let widths: Vec<u16> = (0..COLUMNS.len()).map(|at| column_width(lines, at)).collect();
         // The name stays; at most half of the line is its.
         let name = widths[0].min(self.area.width / 2);
-        let columns = 1 + state.left.min(HEADINGS.len() - 2)..HEADINGS.len();
+        let columns = 1 + state.left.min(COLUMNS.len() - 2)..COLUMNS.len();
         let draw = |canvas: &mut Self, y: u16, texts: &[&str], style: Style| {
             canvas.text(0, y, name, texts[0], style);
             let mut x = name + GAP;
@@ -134,7 +134,12 @@ impl Canvas<'_> {
                 x = x.saturating_add(widths[at]).saturating_add(GAP);
             }
         };
-        draw(self, 2, &HEADINGS, Style::new().add_modifier(Modifier::BOLD));
+        draw(
+            self,
+            2,
+            &COLUMNS.map(|column| column.heading),
+            Style::new().add_modifier(Modifier::BOLD),
+        );
         let shown = lines.iter().enumerate().skip(state.top).take(state.height);
         for (y, (at, line)) in (3..).zip(shown) {
             let mut style = match (line.is_notable, line.is_pod) {
@@ -199,5 +204,5 @@ fn width(text: &str) -> u16 {
 
 fn column_width(lines: &[Cells], at: usize) -> u16 {
     let cells = lines.iter().map(|line| width(&line.texts[at]));
-    cells.max().unwrap_or(0).max(width(HEADINGS[at]))
+    cells.max().unwrap_or(0).max(width(COLUMNS[at].heading))
 }

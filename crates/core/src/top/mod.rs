@@ -10,5 +10,5 @@ mod trend;
 pub use draw::draw;
 pub use frame::{Body, Counters, Frame, Panel, Row, Totals};
 pub use state::{Action, Key, Page, State};
-pub use table::{Cells, HEADINGS, SortKey, cells, plain_lines};
+pub use table::{COLUMNS, Cells, Column, SortKey, cells, plain_lines};
 pub use trend::{Sample, Trends};

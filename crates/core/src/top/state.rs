@@ -189,7 +189,7 @@ impl State {
                 return self.choose(digit as usize - '1' as usize);
             }
             Key::Left => self.left = self.left.saturating_sub(1),
-            Key::Right => self.left = (self.left + 1).min(super::table::HEADINGS.len() - 2),
+            Key::Right => self.left = (self.left + 1).min(super::table::COLUMNS.len() - 2),
             Key::Enter | Key::Char('e') => {
                 let lines = frame.map(|frame| self.lines(frame, trends)).unwrap_or_default();
                 let at = self.place(&lines);

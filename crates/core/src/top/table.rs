@@ -7,21 +7,35 @@ use kq_output::terminal::{brief, plain};
 use kq_output::units;
 use kq_output::units::bar;
 
-/// The headings of the table of pods; the most important come first.
-pub const HEADINGS: [&str; 13] = [
-    "POD",
-    "CPU",
-    "OF QUOTA",
-    "MEMORY",
-    "OF LIMIT",
-    "TREND",
-    "THROTTLED",
-    "NOW",
-    "RESTARTS",
-    "REQUEST",
-    "SHARE",
-    "OOM KILLS",
-    "PRESSURE",
+/// A column of the table of pods.
+pub struct Column {
+    /// Its heading.
+    pub heading: &'static str,
+    /// It draws what another column says.
+    is_drawn: bool,
+}
+
+impl Column {
+    const fn new(heading: &'static str) -> Self {
+        Self { heading, is_drawn: false }
+    }
+}
+
+/// The columns of the table of pods; the most important come first.
+pub const COLUMNS: [Column; 13] = [
+    Column::new("POD"),
+    Column::new("CPU"),
+    Column::new("OF QUOTA"),
+    Column::new("MEMORY"),
+    Column::new("OF LIMIT"),
+    Column { is_drawn: true, ..Column::new("TREND") },
+    Column::new("THROTTLED"),
+    Column::new("NOW"),
+    Column::new("RESTARTS"),
+    Column::new("REQUEST"),
+    Column::new("SHARE"),
+    Column::new("OOM KILLS"),
+    Column::new("PRESSURE"),
 ];
 
 /// The width of a bar, in columns.
@@ -102,7 +116,7 @@ pub struct Cells {
     pub pod: Option<String>,
     /// It is the pod itself.
     pub is_pod: bool,
-    /// One text for each of [`HEADINGS`], safe for a terminal.
+    /// One text for each of [`COLUMNS`], safe for a terminal.
     pub texts: Vec<String>,
     /// It is throttled now, at its limit, or was killed.
     pub is_notable: bool,
@@ -185,9 +199,6 @@ fn drawn(part: u64, whole: u64) -> String {
     }
 }
 
-/// The columns that draw what another column says.
-const DRAWN: [&str; 1] = ["TREND"];
-
 /// Returns a frame as lines.
 pub fn plain_lines(frame: &Frame, trends: &Trends) -> Vec<String> {
     let mut lines = vec![plain(frame.title(trends).join(", "))];
@@ -198,13 +209,13 @@ pub fn plain_lines(frame: &Frame, trends: &Trends) -> Vec<String> {
             for line in cells(rows, trends, "", SortKey::Name, true) {
                 let kind = if line.is_pod { "pod" } else { "container" };
                 let mut text = format!("{kind} {}:", line.texts[0].trim());
-                let known = HEADINGS.iter().zip(&line.texts).skip(1);
-                let known = known.filter(|(name, cell)| *cell != "-" && !DRAWN.contains(*name));
-                for (at, (name, cell)) in known.enumerate() {
+                let known = COLUMNS.iter().zip(&line.texts).skip(1);
+                let known = known.filter(|(column, cell)| *cell != "-" && !column.is_drawn);
+                for (at, (column, cell)) in known.enumerate() {
                     let between = if at == 0 { " " } else { ", " };
                     let is_drawn = |c: char| ('\u{2581}'..='\u{258f}').contains(&c) || c == ' ';
                     let cell = cell.trim_start_matches(is_drawn);
-                    text.push_str(&format!("{between}{} {cell}", name.to_lowercase()));
+                    text.push_str(&format!("{between}{} {cell}", column.heading.to_lowercase()));
                 }
                 lines.push(text);
             }

@@ -3,6 +3,7 @@
 use super::change::ChangeKind;
 use super::{ChangeList, PodOutcome, PodResult, ValueChange, WhatIf, Written};
 use kq_answer::finding_view;
+use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, Table, or_dash};
 use std::fmt;
 
@@ -46,16 +47,20 @@ fn sections(answer: &WhatIf, is_wide: bool) -> String {
 fn pods(pods: &[PodOutcome]) -> Table {
     let columns: [Column<&PodOutcome>; 5] = [
         Column::new("POD", |it| it.pod.clone()),
-        Column::new("RESULT", |it| {
-            let all = [it.result].into_iter().chain(it.or_else.iter().copied());
-            all.map(|result| result.to_string()).collect::<Vec<_>>().join(" or ")
-        }),
+        Column::state(
+            "RESULT",
+            |it| {
+                let all = [it.result].into_iter().chain(it.or_else.iter().copied());
+                all.map(|result| result.to_string()).collect::<Vec<_>>().join(" or ")
+            },
+            |it| (it.result == PodResult::Refused).then_some(Tone::Bad),
+        ),
         Column::new("CONTAINERS", |it| match it.containers.as_slice() {
             [] => "-".to_owned(),
             containers => containers.join(","),
         }),
-        Column::new("REASON", |it| or_dash(it.reason.as_ref())),
-        Column::new("MESSAGE", |it| or_dash(it.message.as_ref().or(it.depends_on.as_ref()))),
+        Column::text("REASON", |it| or_dash(it.reason.as_ref())),
+        Column::text("MESSAGE", |it| or_dash(it.message.as_ref().or(it.depends_on.as_ref()))),
     ];
     Rows::of(&pods.iter().collect::<Vec<_>>()).wide(true).table(&columns)
 }
@@ -67,12 +72,12 @@ fn values(values: &[ValueChange], is_wide: bool) -> String {
     let shown = if is_wide { values.len() } else { SHOWN };
     let rows: Vec<&ValueChange> = values.iter().take(shown).collect();
     let columns: [Column<&ValueChange>; 6] = [
-        Column::narrow("CGROUP", |it| match (&it.pod, &it.container) {
+        Column::narrow(Column::new("CGROUP", |it| match (&it.pod, &it.container) {
             (Some(pod), Some(container)) => format!("{pod} {container}"),
             (Some(pod), None) => pod.clone(),
             (None, _) => it.cgroup.clone(),
-        }),
-        Column::wide("CGROUP", |it| it.cgroup.clone()),
+        })),
+        Column::wide(Column::new("CGROUP", |it| it.cgroup.clone())),
         Column::new("FILE", |it| it.file.clone()),
         Column::new("BEFORE", |it| or_dash(it.before.as_ref())),
         Column::new("AFTER", |it| or_dash(it.after.as_ref())),
@@ -117,7 +122,7 @@ pub fn changes_table(list: &ChangeList) -> Table {
             "" => kind.word.to_owned(),
             arguments => format!("{} {arguments}", kind.word),
         }),
-        Column::new("ABOUT", |kind| kind.about.to_owned()),
+        Column::text("ABOUT", |kind| kind.about.to_owned()),
         Column::new("EXAMPLE", |kind| format!("kq what-if {}", kind.example)),
     ];
     Rows::of(&list.items.iter().collect::<Vec<_>>()).wide(false).table(&columns)

@@ -13,15 +13,15 @@ const LAYERS: &[Column<LayerUse>] = &[
         _ => "?".to_owned(),
     }),
     Column::new("SIZE", |layer| bytes(layer.bytes)),
-    Column::narrow("CONTAINER-ID", |layer| short(&layer.container_id).to_owned()),
-    Column::wide("CONTAINER-ID", |layer| layer.container_id.clone()),
+    Column::narrow(Column::new("CONTAINER-ID", |layer| short(&layer.container_id).to_owned())),
+    Column::wide(Column::new("CONTAINER-ID", |layer| layer.container_id.clone())),
 ];
 
-const DIFFERENCES: &[Column<String>] = &[Column::new("WHY THEY DIFFER", String::clone)];
+const DIFFERENCES: &[Column<String>] = &[Column::text("WHY THEY DIFFER", String::clone)];
 
 const SIGNALS: &[Column<SignalFilesystem>] = &[
     Column::new("EVICTION SIGNAL", |signal| signal.signal.clone()),
-    Column::new("SEES IMAGES", |signal| {
+    Column::text("SEES IMAGES", |signal| {
         match signal.looks_at_images {
             Some(true) => "yes",
             Some(false) => "no",
@@ -29,11 +29,11 @@ const SIGNALS: &[Column<SignalFilesystem>] = &[
         }
         .to_owned()
     }),
-    Column::new("THRESHOLDS", |signal| match &signal.thresholds {
+    Column::text("THRESHOLDS", |signal| match &signal.thresholds {
         None => "?".to_owned(),
         Some(set) => or_dash((!set.is_empty()).then(|| set.join(", "))),
     }),
-    Column::new("REMOVES FIRST", |signal| match &signal.reclaims {
+    Column::text("REMOVES FIRST", |signal| match &signal.reclaims {
         None => "?".to_owned(),
         Some(list) => or_dash((!list.is_empty()).then(|| list.join(", then "))),
     }),
@@ -132,7 +132,7 @@ fn parts(parts: &[Part], rest: &Rest, is_wide: bool) -> Table {
     let all = parts.iter().map(|part| (Some(part), rest));
     let rows: Vec<(Option<&Part>, &Rest)> = all.chain([(None, rest)]).collect();
     Rows::of(&rows).wide(is_wide).table(&[
-        Column::new("WHAT", |(part, _)| match part {
+        Column::text("WHAT", |(part, _)| match part {
             Some(part) => part.what.to_string(),
             None => "the rest".to_owned(),
         }),
@@ -140,16 +140,16 @@ fn parts(parts: &[Part], rest: &Rest, is_wide: bool) -> Table {
             Some(part) => size(part.bytes),
             None => rest.bytes.map_or_else(|| "unknown".to_owned(), signed),
         }),
-        Column::wide("BYTES", |(part, rest)| match part {
+        Column::wide(Column::new("BYTES", |(part, rest)| match part {
             Some(part) => or_dash(part.bytes),
             None => or_dash(rest.bytes),
-        }),
-        Column::wide("COUNTED-BY", |(part, _)| match part {
+        })),
+        Column::wide(Column::new("COUNTED-BY", |(part, _)| match part {
             Some(part) => or_dash(Some(&part.counted_by).filter(|by| !by.is_empty())),
             None => "capacity - available - the above".to_owned(),
-        }),
+        })),
         Column::new("FOLDER", |(part, _)| or_dash(part.and_then(|part| part.path.as_ref()))),
-        Column::new("NOTE", |(part, rest)| match part {
+        Column::text("NOTE", |(part, rest)| match part {
             Some(part) => note(part),
             None => note_on_rest(rest),
         }),
@@ -184,13 +184,13 @@ fn note(part: &Part) -> String {
 fn accounts(accounts: &[Account], now: Timestamp, is_wide: bool) -> Table {
     let rows: Vec<(Timestamp, &Account)> = accounts.iter().map(|it| (now, it)).collect();
     Rows::of(&rows).wide(is_wide).table(&[
-        Column::new("WHO SAYS", |(_, it)| it.source.clone()),
-        Column::narrow("CAPACITY", |(_, it)| or_dash(it.capacity_bytes.map(bytes))),
-        Column::wide("CAPACITY", |(_, it)| or_dash(it.capacity_bytes)),
-        Column::narrow("AVAILABLE", |(_, it)| or_dash(it.available_bytes.map(bytes))),
-        Column::wide("AVAILABLE", |(_, it)| or_dash(it.available_bytes)),
-        Column::narrow("USED", |(_, it)| or_dash(it.used_bytes.map(bytes))),
-        Column::wide("USED", |(_, it)| or_dash(it.used_bytes)),
+        Column::text("WHO SAYS", |(_, it)| it.source.clone()),
+        Column::narrow(Column::new("CAPACITY", |(_, it)| or_dash(it.capacity_bytes.map(bytes)))),
+        Column::wide(Column::new("CAPACITY", |(_, it)| or_dash(it.capacity_bytes))),
+        Column::narrow(Column::new("AVAILABLE", |(_, it)| or_dash(it.available_bytes.map(bytes)))),
+        Column::wide(Column::new("AVAILABLE", |(_, it)| or_dash(it.available_bytes))),
+        Column::narrow(Column::new("USED", |(_, it)| or_dash(it.used_bytes.map(bytes)))),
+        Column::wide(Column::new("USED", |(_, it)| or_dash(it.used_bytes))),
         Column::new("MEASURED", |(now, it)| match (&it.unknown, it.at) {
             (Some(reason), _) => format!("unknown: {reason}"),
             (None, None) => "?".to_owned(),

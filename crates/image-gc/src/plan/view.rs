@@ -1,9 +1,10 @@
 //! A plan for people.
 
-use super::item::{PlannedImage, Ties};
+use super::item::{PlannedImage, Ties, Verdict};
 use super::report::{ImageGcPlan, Trigger};
 use crate::containers::Step;
 use kq_facts::timestamp::Timestamp;
+use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, Table, or_dash};
 use kq_output::terminal::plain;
 use kq_output::units::{Precision, bytes};
@@ -26,23 +27,27 @@ fn images(plan: &ImageGcPlan, is_wide: bool) -> Table {
         Column::new("IMAGE", |(_, it)| names(&it.tags, &it.digests)),
         Column::new("ID", |(_, it)| short(&it.id).to_owned()),
         Column::new("SIZE", |(_, it)| size(it.size_bytes)),
-        Column::wide("OWN", |(_, it)| or_dash(it.own_bytes.map(bytes))),
-        Column::wide("SHARED", |(_, it)| or_dash(it.shared_bytes.map(bytes))),
-        Column::new("VERDICT", |(_, it)| it.verdict.to_string()),
+        Column::wide(Column::new("OWN", |(_, it)| or_dash(it.own_bytes.map(bytes)))),
+        Column::wide(Column::new("SHARED", |(_, it)| or_dash(it.shared_bytes.map(bytes)))),
+        Column::state("VERDICT", |(_, it)| it.verdict.to_string(), |(_, it)| tone(it.verdict)),
         Column::new("CERTAINTY", |(_, it)| it.certainty.to_string()),
-        Column::wide("FIRST-FOUND", |(now, it)| {
+        Column::wide(Column::new("FIRST-FOUND", |(now, it)| {
             or_dash(it.known.map(|known| since(known.likely_first_detected, *now, "?")))
-        }),
-        Column::wide("LAST-USED", |(now, it)| {
+        })),
+        Column::wide(Column::new("LAST-USED", |(now, it)| {
             or_dash(it.known.map(|known| since(known.likely_last_used, *now, "never")))
-        }),
-        Column::wide("TIED-WITH", |(_, it)| {
+        })),
+        Column::wide(Column::new("TIED-WITH", |(_, it)| {
             or_dash(Some(tied(&it.tied_with, ",")).filter(|ids| !ids.is_empty()))
-        }),
-        Column::narrow("REASON", |(_, it)| Precision::Short.text(&it.reason)),
-        Column::wide("REASON", |(_, it)| it.reason.to_string()),
-        Column::wide("DEPENDS-ON", |(_, it)| or_dash(it.depends_on.as_ref())),
+        })),
+        Column::narrow(Column::text("REASON", |(_, it)| Precision::Short.text(&it.reason))),
+        Column::wide(Column::text("REASON", |(_, it)| it.reason.to_string())),
+        Column::wide(Column::text("DEPENDS-ON", |(_, it)| or_dash(it.depends_on.as_ref()))),
     ])
+}
+
+fn tone(verdict: Verdict) -> Option<Tone> {
+    matches!(verdict, Verdict::RemovedForAge | Verdict::RemovedForSpace).then_some(Tone::Bad)
 }
 
 fn since(time: Option<Timestamp>, now: Timestamp, never: &str) -> String {

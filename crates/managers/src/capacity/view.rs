@@ -1,6 +1,7 @@
 //! The tables of the capacity.
 
 use super::{CapacityReport, Count, Offered, State};
+use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, Table, or_dash};
 
 /// Shows a line per resource.
@@ -22,14 +23,18 @@ fn lines(report: &CapacityReport, wide: bool) -> Table {
         Column::new("IN USE", |(_, offered)| {
             offered.allocated.map_or_else(unknown, |devices| devices.to_string())
         }),
-        Column::new("STATE", |(_, offered)| state(offered.state).to_owned()),
-        Column::wide("NODE CAPACITY", |(_, offered)| {
+        Column::state(
+            "STATE",
+            |(_, offered)| state(offered.state).to_owned(),
+            |(_, offered)| tone(offered.state),
+        ),
+        Column::wide(Column::new("NODE CAPACITY", |(_, offered)| {
             or_dash(offered.node.and_then(|says| says.capacity))
-        }),
-        Column::wide("NODE ALLOCATABLE", |(_, offered)| {
+        })),
+        Column::wide(Column::new("NODE ALLOCATABLE", |(_, offered)| {
             or_dash(offered.node.and_then(|says| says.allocatable))
-        }),
-        Column::new("REASON", |(_, offered)| reason(offered)),
+        })),
+        Column::text("REASON", |(_, offered)| reason(offered)),
     ])
 }
 
@@ -55,6 +60,15 @@ fn count(count: Option<Count>) -> String {
 
 fn unknown() -> String {
     "unknown".to_owned()
+}
+
+fn tone(state: State) -> Option<Tone> {
+    match state {
+        State::Offered => Some(Tone::Good),
+        State::Waiting | State::Unknown => Some(Tone::Doubtful),
+        State::Removed => Some(Tone::Bad),
+        State::NoneHealthy | State::OnlyRecorded | State::OnlyInNode | State::AsRecorded => None,
+    }
 }
 
 fn state(state: State) -> &'static str {

@@ -114,7 +114,7 @@ fn devices(containers: &[ContainerAllocation]) -> Table {
         Column::new("CONTAINER", |row: &Row<'_>| row.container.name.clone()),
         Column::new("KIND", |row| row.container.kind.clone()),
         Column::new("RESOURCE", |row| or_dash(row.resource())),
-        Column::new("DEVICES", |row| match row.missing {
+        Column::text("DEVICES", |row| match row.missing {
             Some(_) => "no plugin".to_owned(),
             None => join(row.devices().iter().map(|device| device.id.clone())),
         }),

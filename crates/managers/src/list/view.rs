@@ -1,9 +1,11 @@
 //! The tables of a list of devices.
 
+use super::reason::State;
 use super::report::{DeviceList, DeviceRow, Given, Health};
 use super::resources::{FreeDevices, FreeOf, ResourceSummary};
 use crate::run_options::Dropped;
 use kq_facts::devices::PluginAnswer;
+use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, Table};
 use std::fmt::Display;
 
@@ -14,29 +16,43 @@ fn devices<'a>() -> [Column<DeviceRow<'a>>; 13] {
         Column::new("RESOURCE", |row| row.resource.to_owned()),
         Column::new("DEVICE", |row| row.device.to_owned()),
         Column::new("NUMA", |row| numa(&row.numa_nodes)),
-        Column::new("HEALTH", |row| {
-            match row.health {
-                Health::Healthy => "Healthy",
-                Health::Unhealthy => "Unhealthy",
-                Health::Unknown => "?",
-            }
-            .to_owned()
-        }),
-        Column::new("STATE", |row| row.state.to_string()),
-        Column::wide("ROLE", |row| format!("{:?}", row.role).to_lowercase()),
-        Column::wide("CHECKPOINT", |row| seen(row.in_checkpoint)),
-        Column::wide("PODRESOURCES", |row| seen(row.in_pod_resources)),
-        Column::wide("UID", |row| row.pod.uid.unwrap_or("?").to_owned()),
-        Column::narrow("REASON", |row| {
+        Column::state(
+            "HEALTH",
+            |row| health(row.health).0.to_owned(),
+            |row| Some(health(row.health).1),
+        ),
+        Column::state("STATE", |row| row.state.to_string(), |row| tone(row.state)),
+        Column::wide(Column::new("ROLE", |row| format!("{:?}", row.role).to_lowercase())),
+        Column::wide(Column::new("CHECKPOINT", |row| seen(row.in_checkpoint))),
+        Column::wide(Column::new("PODRESOURCES", |row| seen(row.in_pod_resources))),
+        Column::wide(Column::new("UID", |row| row.pod.uid.unwrap_or("?").to_owned())),
+        Column::narrow(Column::text("REASON", |row| {
             row.findings.first().map_or(String::new(), |first| first.reason.to_string())
-        }),
-        Column::wide("REASON", |row| {
+        })),
+        Column::wide(Column::text("REASON", |row| {
             let others = row.findings.iter().skip(1);
             let first = row.findings.first().map(|first| first.reason.to_string());
             let others = others.map(|finding| format!("{}: {}", finding.state, finding.reason));
             first.into_iter().chain(others).collect::<Vec<_>>().join("; ")
-        }),
+        })),
     ]
+}
+
+fn health(health: Health) -> (&'static str, Tone) {
+    match health {
+        Health::Healthy => ("Healthy", Tone::Good),
+        Health::Unhealthy => ("Unhealthy", Tone::Bad),
+        Health::Unknown => ("?", Tone::Doubtful),
+    }
+}
+
+fn tone(state: State) -> Option<Tone> {
+    match state {
+        State::Double | State::Orphan | State::Missing | State::Unhealthy => Some(Tone::Bad),
+        State::Stale | State::Unknown => Some(Tone::Doubtful),
+        State::InitHeld => None,
+        State::Ok => Some(Tone::Good),
+    }
 }
 
 const RESOURCES: &[Column<ResourceSummary>] = &[
@@ -110,7 +126,7 @@ pub fn dropped(list: &[Given<'_>]) -> Table {
         Column::new("NOT GIVEN", |(_, dropped)| format!("{:?}", dropped.kind).to_lowercase()),
         Column::new("NAME", |(_, dropped)| dropped.key.clone()),
         Column::new("OF", |(_, dropped)| dropped.resource.clone()),
-        Column::new("BECAUSE", |(_, dropped)| match dropped.differs {
+        Column::text("BECAUSE", |(_, dropped)| match dropped.differs {
             true => format!(
                 "{} gives another value; which one wins is chance at each start of a container",
                 dropped.kept_of

@@ -106,8 +106,8 @@ pub fn wide(report: &DevicePlugins) -> String {
     }
     let details = Rows::of(&details).table(&[
         Column::new("SOCKET", |(socket, ..)| socket.name.clone()),
-        Column::new("WHAT", |(_, what, _)| (*what).to_owned()),
-        Column::new("IS", |(_, _, is)| is.clone()),
+        Column::text("WHAT", |(_, what, _)| (*what).to_owned()),
+        Column::text("IS", |(_, _, is)| is.clone()),
     ]);
     let resources: Vec<(&String, &ResourceState)> = report.resources.iter().collect();
     let resources = Rows::of(&resources).table(&[
@@ -116,7 +116,7 @@ pub fn wide(report: &DevicePlugins) -> String {
         Column::new("HEALTHY", |(_, state)| {
             state.healthy.map_or_else(|| "unknown".to_owned(), |count| count.to_string())
         }),
-        Column::new("SOURCE", |(_, state)| state.source.clone()),
+        Column::text("SOURCE", |(_, state)| state.source.clone()),
     ]);
     format!("{}\n{details}\n{resources}", table(report))
 }

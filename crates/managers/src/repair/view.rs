@@ -39,7 +39,7 @@ fn lines(report: &DeviceRepair, is_shown: impl Fn(&Item) -> bool) -> Table {
     let items = report.items.iter().filter(|item| is_shown(item)).map(|item| (0, Some(item)));
     let rows: Vec<(usize, Option<&Item>)> = items.chain(lost).collect();
     Rows::of(&rows).table(&[
-        Column::new("ACTION", |(_, item)| {
+        Column::text("ACTION", |(_, item)| {
             match item.map(|item| item.action) {
                 Some(Action::Keep) => "keep",
                 Some(Action::Remove) => "remove",
@@ -53,8 +53,8 @@ fn lines(report: &DeviceRepair, is_shown: impl Fn(&Item) -> bool) -> Table {
         }),
         Column::new("CONTAINER", |(_, item)| known(*item, |item| item.container.clone())),
         Column::new("RESOURCE", |(_, item)| known(*item, |item| item.resource.clone())),
-        Column::new("DEVICES", |(_, item)| known(*item, devices)),
-        Column::new("REASON", |(lost, item)| match item {
+        Column::text("DEVICES", |(_, item)| known(*item, devices)),
+        Column::text("REASON", |(lost, item)| match item {
             Some(item) => item.reason.clone(),
             None => format!("at least {lost} that cannot be read"),
         }),

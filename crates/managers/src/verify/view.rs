@@ -3,6 +3,7 @@
 use super::report::{FileVerdict, NextStart, Verdict, Verification};
 use kq_answer::{Finding, Severity, finding_view};
 use kq_facts::checkpoint::StateFile;
+use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, or_dash};
 
 /// A longer text from another program is cut in a table; `wide` has all of it.
@@ -11,23 +12,35 @@ const SHOWN: usize = 2_000;
 const FILES: &[Column<FileVerdict>] = &[
     Column::new("FILE", |file| file.path.clone()),
     Column::new("KIND", |file| or_dash(file.file.map(StateFile::short))),
-    Column::wide("SIZE", |file| or_dash(file.size)),
+    Column::wide(Column::new("SIZE", |file| or_dash(file.size))),
     Column::new("LAYOUT", |file| or_dash(file.layout.as_ref().filter(|text| !text.is_empty()))),
-    Column::new("CHECKSUM", |file| {
-        match (file.checksum_in_file, file.checksum_computed) {
-            (Some(said), Some(has)) if said == u64::from(has) => "right",
-            (Some(0), Some(_)) => "none",
-            (Some(_), Some(_)) => "wrong",
-            _ => "-",
-        }
-        .to_owned()
-    }),
-    Column::new("VERDICT", |file| file.verdict.to_string()),
-    Column::narrow("WHAT", |file| brief(&what(file))),
-    Column::wide("WHAT", |file| or_dash(file.damage.as_ref())),
-    Column::wide("AT NEXT START", |file| file.at_next_start.to_string()),
-    Column::wide("SAYS", |file| or_dash(file.kubelet_error.as_ref())),
+    Column::state("CHECKSUM", |file| checksum(file).0.to_owned(), |file| checksum(file).1),
+    Column::state("VERDICT", |file| file.verdict.to_string(), |file| tone(file.verdict)),
+    Column::narrow(Column::text("WHAT", |file| brief(&what(file)))),
+    Column::wide(Column::text("WHAT", |file| or_dash(file.damage.as_ref()))),
+    Column::wide(Column::text("AT NEXT START", |file| file.at_next_start.to_string())),
+    Column::wide(Column::text("SAYS", |file| or_dash(file.kubelet_error.as_ref()))),
 ];
+
+fn checksum(file: &FileVerdict) -> (&'static str, Option<Tone>) {
+    match (file.checksum_in_file, file.checksum_computed) {
+        (Some(said), Some(has)) if said == u64::from(has) => ("right", Some(Tone::Good)),
+        (Some(0), Some(_)) => ("none", None),
+        (Some(_), Some(_)) => ("wrong", Some(Tone::Bad)),
+        _ => ("-", None),
+    }
+}
+
+fn tone(verdict: Verdict) -> Option<Tone> {
+    match verdict {
+        Verdict::Ok => Some(Tone::Good),
+        Verdict::Contradicts | Verdict::Discarded | Verdict::Refused | Verdict::Unreadable => {
+            Some(Tone::Bad)
+        }
+        Verdict::Unknown | Verdict::Unrecognised | Verdict::Unrecorded => Some(Tone::Doubtful),
+        Verdict::Absent | Verdict::Unused => None,
+    }
+}
 
 /// Returns a line for each file, and one for each finding that is no note.
 pub fn table(answer: &Verification) -> String {
@@ -49,7 +62,7 @@ pub fn wide(answer: &Verification) -> String {
     }
     let derived = Rows::of(&rows).table(&[
         Column::new("FILE", |(path, _)| (*path).clone()),
-        Column::new("DERIVATION", |(_, line)| (*line).clone()),
+        Column::text("DERIVATION", |(_, line)| (*line).clone()),
     ]);
     let text = format!("{files}\n{derived}");
     match answer.findings.is_empty() {

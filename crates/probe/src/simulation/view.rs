@@ -2,35 +2,37 @@
 
 use super::{SimulatedStep, Simulation, steps};
 use crate::events::ProbeEvent;
+use crate::results::Verdict;
 use crate::worker::{Call, StepReason};
+use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, Table, or_dash};
 use std::fmt;
 
 const COLUMNS: &[Column<SimulatedStep>] = &[
     Column::new("TIME", |step| step.at.to_string()),
-    Column::new("PROBE RESULT", result),
+    Column::state("PROBE RESULT", result, tone),
     Column::new("RUN", |step| match &step.reason.0 {
         StepReason::BelowThreshold { run, threshold, .. }
         | StepReason::ThresholdReached { run, threshold, .. } => format!("{run}/{threshold}"),
         StepReason::Error { .. } => format!("{} stays", step.worker.run),
         _ => "-".to_owned(),
     }),
-    Column::new("ON HOLD", |step| if step.worker.on_hold { "yes" } else { "no" }.to_owned()),
-    Column::new("ACTION", |step| or_dash(step.action.as_ref())),
-    Column::new("WHY", |step| match &step.new_container {
+    Column::text("ON HOLD", |step| if step.worker.on_hold { "yes" } else { "no" }.to_owned()),
+    Column::text("ACTION", |step| or_dash(step.action.as_ref())),
+    Column::text("WHY", |step| match &step.new_container {
         Some(new) => format!("{}; {new}", step.reason),
         None => step.reason.to_string(),
     }),
-    Column::wide("CLOCK", |step| or_dash(step.time)),
-    Column::wide("CONTAINER", |step| step.worker.container_id.to_string()),
-    Column::wide("RESULTS KEPT", |step| calls(&step.calls)),
-    Column::wide("EVENT", |step| {
+    Column::wide(Column::new("CLOCK", |step| or_dash(step.time))),
+    Column::wide(Column::new("CONTAINER", |step| step.worker.container_id.to_string())),
+    Column::wide(Column::text("RESULTS KEPT", |step| calls(&step.calls))),
+    Column::wide(Column::text("EVENT", |step| {
         let event = step.probe.as_ref().and_then(|probe| probe.event.as_ref());
         let shown = |event: &ProbeEvent| {
             format!("{} {}: {}", event.event_type, event.reason, event.message.text())
         };
         or_dash(event.map(shown))
-    }),
+    })),
 ];
 
 /// A table with a line below it.
@@ -61,6 +63,15 @@ fn result(step: &SimulatedStep) -> String {
         Some(_) => format!("error{attempts}"),
         None => format!("{}{attempts}", probe.result),
     }
+}
+
+fn tone(step: &SimulatedStep) -> Option<Tone> {
+    let probe = step.probe.as_ref()?;
+    Some(match (&probe.error, probe.result) {
+        (Some(_), _) | (None, Verdict::Failure) => Tone::Bad,
+        (None, Verdict::Unknown) => Tone::Doubtful,
+        (None, Verdict::Success) => Tone::Good,
+    })
 }
 
 fn calls(calls: &[Call]) -> String {

@@ -226,7 +226,7 @@ pub fn table(steps: &[StepReport]) -> String {
         Column::new("UID", |(_, step)| step.uid.clone()),
         Column::new("GRACE", |(_, step)| format!("{}s", step.grace_period_seconds)),
         Column::new("WAITS", |(_, step)| seconds(step.waits_milliseconds)),
-        Column::new("API SERVER", |(_, step)| answered(&step.check)),
+        Column::text("API SERVER", |(_, step)| answered(&step.check)),
     ]);
     table.to_string()
 }

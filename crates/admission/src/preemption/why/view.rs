@@ -27,8 +27,8 @@ fn shown(answer: &PreemptionCause, is_wide: bool) -> String {
             Column::new("EVIDENCE", |(_, it)| it.source.to_string()),
             Column::new("WHEN", |(_, it)| or_dash(it.at)),
             Column::new("AGE", |(now, it)| or_dash(it.at.map(|at| since(*now, at)))),
-            Column::new("MEANS", |(_, it)| it.means.to_string()),
-            Column::new("SAYS", |(_, it)| it.says.clone()),
+            Column::text("MEANS", |(_, it)| it.means.to_string()),
+            Column::text("SAYS", |(_, it)| it.says.clone()),
         ]);
         let _ = writeln!(text, "{table}");
     }

@@ -140,9 +140,9 @@ fn lines(plan: &DevicePlan, wide: bool) -> Table {
         Column::new("CONTAINER", |row| row.container.clone()),
         Column::new("RESOURCE", |row| row.resource.clone()),
         Column::new("NEED", |row| row.need.clone()),
-        Column::new("DEVICES", |row| row.devices.clone()),
+        Column::text("DEVICES", |row| row.devices.clone()),
         Column::new("NUMA", |row| row.numa.clone()),
-        Column::new("REASON", |row| row.reason.clone()),
+        Column::text("REASON", |row| row.reason.clone()),
     ])
 }
 
