@@ -5,6 +5,7 @@
 //! `pkg/kubelet/eviction`, `pkg/kubelet/nodeshutdown`, `pkg/kubelet/allocation`); that a pod makes room for
 //! another is logged from verbosity 2 on, in older kubelets from 3 and without the other's name.
 
+use kq_k8s::go_text::unquote;
 use serde_json::Value;
 
 /// The contents of a log.
@@ -149,7 +150,7 @@ impl<'l> Fields<'l> {
         match self {
             Self::Klog { pairs, .. } => {
                 let (_, value) = pairs.split_once(&format!(" {key}=\""))?;
-                Some(unquoted(value))
+                Some(unquote(value).0)
             }
             Self::Json { object } => match object.get(key)? {
                 Value::String(text) => Some(text.clone()),
@@ -223,26 +224,6 @@ fn klog(line: &str) -> Option<(&str, &str)> {
     }
     let (_, text) = line.split_once("] ")?;
     Some((stamp, text))
-}
-
-/// Returns what Go's `%q` made a text of, up to the closing quote.
-fn unquoted(quoted: &str) -> String {
-    let mut text = String::new();
-    let mut chars = quoted.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '"' => break,
-            '\\' => match chars.next() {
-                Some('n') => text.push('\n'),
-                Some('t') => text.push('\t'),
-                Some(c @ ('"' | '\\')) => text.push(c),
-                Some(c) => text.extend(['\\', c]),
-                None => {}
-            },
-            c => text.push(c),
-        }
-    }
-    text
 }
 
 #[cfg(test)]

@@ -73,6 +73,28 @@ fn push_quoted(c: char, quoted: &mut String) {
     }
 }
 
+/// Returns what `%q` made a text of, up to the closing quote, and what follows it; `None`: no quote closes it.
+///
+/// Escapes of bytes and of code points stay as they are.
+pub fn unquote(quoted: &str) -> (String, Option<&str>) {
+    let mut text = String::new();
+    let mut chars = quoted.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => return (text, Some(chars.as_str())),
+            '\\' => match chars.next() {
+                Some('n') => text.push('\n'),
+                Some('t') => text.push('\t'),
+                Some(c @ ('"' | '\\')) => text.push(c),
+                Some(c) => text.extend(['\\', c]),
+                None => {}
+            },
+            c => text.push(c),
+        }
+    }
+    (text, None)
+}
+
 /// Returns true if a character is printed as it is: letters, marks, numbers, punctuation, symbols and the
 /// ASCII blank (`strconv.IsPrint`).
 ///
