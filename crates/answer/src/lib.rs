@@ -1,5 +1,9 @@
 //! The parts that all answers share.
 
+// What the derive of reasons writes names this crate.
+#[cfg(test)]
+extern crate self as kq_answer;
+
 /// Facts, assumptions, missing facts, warnings.
 mod basis;
 /// The certainty of an answer.
@@ -15,6 +19,7 @@ pub mod finding_view;
 pub mod missing;
 pub mod origin;
 mod plan_digest;
+pub mod reason;
 pub mod warning;
 /// Reasons with their sentences.
 mod worded;

@@ -1,0 +1,200 @@
+//! `#[derive(Reason)]`: an enum whose variants have their sentences on them.
+//!
+//! ```ignore
+//! #[derive(Reason)]
+//! #[reason(tag = "id", case = "kebab-case")]
+//! enum StartRule {
+//!     /// A flag with a value of the wrong type.
+//!     #[text("invalid argument {value:%q} for \"--{flag}\" flag: {reason}")]
+//!     FlagValue { flag: String, value: String, reason: String },
+//!     /// Labels of a domain.
+//!     #[text("unknown labels: {labels}", labels = labels.join(", "))]
+//!     UnknownLabels { labels: Vec<String> },
+//! }
+//! ```
+//!
+//! The derive makes the text (`Display`), the code, JSON and schema of it, and the templates by which a message is
+//! recognised; `kq_answer::reason` has what these rest on. JSON is that of serde with a tag, whose attributes of fields hold
+//! here as well. A sentence names fields as `format!` does, with the verbs of Go's `fmt` where Go made the text; what is no
+//! field is an argument after it.
+
+mod sentence;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use sentence::{Part, Sentence};
+use syn::{Attribute, Data, DeriveInput, Error, LitStr, Variant};
+
+/// Makes text, code, JSON, schema and templates of an enum.
+#[proc_macro_derive(Reason, attributes(reason, text, serde, schemars))]
+pub fn reason(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    let input = syn::parse_macro_input!(input as DeriveInput);
+    expand(&input).unwrap_or_else(Error::into_compile_error).into()
+}
+
+fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
+    let Data::Enum(data) = &input.data else {
+        return Err(Error::new_spanned(&input.ident, "a reason is an enum"));
+    };
+    if !input.generics.params.is_empty() {
+        return Err(Error::new_spanned(&input.generics, "a reason owns its facts"));
+    }
+    let form = Form::of(&input.attrs)?;
+    let sentences = data.variants.iter().map(Sentence::of).collect::<syn::Result<Vec<_>>>()?;
+    let name = &input.ident;
+    let (texts, codes, templates): (Vec<_>, Vec<_>, Vec<_>) = (
+        sentences.iter().map(text).collect(),
+        sentences.iter().map(|sentence| code(sentence, &form)).collect(),
+        sentences.iter().map(|sentence| template(sentence, &form)).collect(),
+    );
+    let written = written(input, data.variants.iter(), &form);
+    Ok(quote! {
+        #[automatically_derived]
+        #[allow(unused_variables)]
+        impl ::core::fmt::Display for #name {
+            fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                match self { #(#texts)* }
+                ::core::result::Result::Ok(())
+            }
+        }
+
+        #[automatically_derived]
+        impl ::kq_answer::reason::Reason for #name {
+            const TEMPLATES: &'static [::kq_answer::reason::Template] = &[#(#templates),*];
+
+            fn code(&self) -> &'static str {
+                match self { #(#codes)* }
+            }
+        }
+
+        #written
+    })
+}
+
+/// The form of the JSON.
+struct Form {
+    /// The name of the field that has the code.
+    tag: String,
+    /// How a code is spelled, as serde calls it.
+    case: String,
+}
+
+impl Form {
+    fn of(attributes: &[Attribute]) -> syn::Result<Self> {
+        let mut form = Self { tag: "code".to_owned(), case: "camelCase".to_owned() };
+        for attribute in attributes.iter().filter(|it| it.path().is_ident("reason")) {
+            attribute.parse_nested_meta(|meta| {
+                let value = meta.value()?.parse::<LitStr>()?;
+                match value.value() {
+                    tag if meta.path.is_ident("tag") => form.tag = tag,
+                    case if meta.path.is_ident("case")
+                        && matches!(case.as_str(), "camelCase" | "kebab-case") =>
+                    {
+                        form.case = case;
+                    }
+                    _ => return Err(meta.error("a tag, or the case: camelCase or kebab-case")),
+                }
+                Ok(())
+            })?;
+        }
+        Ok(form)
+    }
+
+    /// Returns the code of a variant, as serde makes it.
+    fn code(&self, variant: &str) -> String {
+        let is_kebab = self.case == "kebab-case";
+        let mut code = String::new();
+        for (at, c) in variant.char_indices() {
+            if is_kebab && at > 0 && c.is_ascii_uppercase() {
+                code.push('-');
+            }
+            code.push(if at == 0 || is_kebab { c.to_ascii_lowercase() } else { c });
+        }
+        code
+    }
+}
+
+/// Returns the arm that writes a sentence.
+fn text(sentence: &Sentence) -> TokenStream {
+    let Sentence { variant, fields, parts, arguments } = sentence;
+    let arguments = arguments.iter().map(|(name, value)| quote!(let #name = #value;));
+    let parts = parts.iter().map(|part| match part {
+        Part::Text(text) => quote!(__f.write_str(#text)?;),
+        Part::Field(name, None) => quote!(::core::write!(__f, "{}", #name)?;),
+        Part::Field(name, Some(verb)) => {
+            let verb = verb.tokens();
+            quote!(::kq_answer::reason::GoArgument::write(&#name, #verb, __f)?;)
+        }
+    });
+    quote!(Self::#variant { #(#fields),* } => { #(#arguments)* #(#parts)* })
+}
+
+/// Returns the arm with a code.
+fn code(sentence: &Sentence, form: &Form) -> TokenStream {
+    let variant = sentence.variant;
+    let code = form.code(&variant.to_string());
+    quote!(Self::#variant { .. } => #code,)
+}
+
+/// Returns the template of a sentence.
+fn template(sentence: &Sentence, form: &Form) -> TokenStream {
+    let code = form.code(&sentence.variant.to_string());
+    let parts = sentence.parts.iter().map(|part| match part {
+        Part::Text(text) => quote!(::kq_answer::reason::Part::Text(#text)),
+        Part::Field(name, verb) => {
+            let name = sentence::camel_case(&name.to_string());
+            let verb = verb.unwrap_or(sentence::Verb::Value).tokens();
+            quote!(::kq_answer::reason::Part::Field(#name, #verb))
+        }
+    });
+    quote!(::kq_answer::reason::Template { code: #code, parts: &[#(#parts),*] })
+}
+
+/// Returns JSON and schema: those that serde and schemars make of a copy without the sentences.
+fn written<'v>(
+    input: &DeriveInput,
+    variants: impl Iterator<Item = &'v Variant>,
+    form: &Form,
+) -> TokenStream {
+    let is_kept = |it: &Attribute| !it.path().is_ident("text") && !it.path().is_ident("reason");
+    let variants = variants.cloned().map(|mut variant| {
+        variant.attrs.retain(is_kept);
+        variant
+    });
+    let others = input.attrs.iter().filter(|it| is_kept(it));
+    let (name, Form { tag, case }) = (&input.ident, form);
+    let text = name.to_string();
+    quote! {
+        const _: () = {
+            #[derive(::serde::Serialize, ::schemars::JsonSchema)]
+            #[serde(remote = #text, tag = #tag, rename_all = #case, rename_all_fields = "camelCase")]
+            #[schemars(rename = #text)]
+            #[allow(dead_code)]
+            #(#others)*
+            enum Written { #(#variants),* }
+
+            impl ::serde::Serialize for #name {
+                fn serialize<S: ::serde::Serializer>(
+                    &self,
+                    serializer: S,
+                ) -> ::core::result::Result<S::Ok, S::Error> {
+                    Written::serialize(self, serializer)
+                }
+            }
+
+            impl ::schemars::JsonSchema for #name {
+                fn schema_name() -> ::std::borrow::Cow<'static, str> {
+                    Written::schema_name()
+                }
+
+                fn schema_id() -> ::std::borrow::Cow<'static, str> {
+                    ::core::concat!(::core::module_path!(), "::", #text).into()
+                }
+
+                fn json_schema(generator: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
+                    Written::json_schema(generator)
+                }
+            }
+        };
+    }
+}
