@@ -18,6 +18,7 @@ mod state;
 pub use kq_facts::config_on_disk::{ConfigContent, ConfigText};
 pub use rule::{CgroupProblem, ConfigPlace, Exit, Fix, Stage, StartRule};
 
+use kq_answer::reason::Reason;
 use kq_answer::{Certainty, Worded};
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::host::HostFacts;
@@ -33,7 +34,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 /// Returns the missing paths of a cgroup such as `/kubelet`: none, if it exists; `None`: unknown.
@@ -147,56 +147,36 @@ pub struct StartProblem {
 }
 
 /// A warning that the kubelet logs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum StartWarning {
     /// A deprecated flag.
+    #[text("Flag --{flag} has been deprecated, {message}")]
     DeprecatedFlag { flag: String, message: String },
     /// A flag that sets a gate which will be removed.
+    #[text(
+        "Warning: setting {stage} feature gate. It will be removed in a future release. \
+         featureGate=\"{gate}\" value={value}"
+    )]
     OldGate { gate: String, value: bool, stage: &'static str },
     /// The strict reading failed, and a lenient one did not.
+    #[text(
+        "Using lenient decoding as strict decoding failed err=\"strict decoding error: {strict_error}\""
+    )]
     Lenient { path: String, strict_error: String },
     /// A field that this version does not have.
+    #[text("{path}: the kubelet drops {field}, which it does not know")]
     UnknownField { path: String, field: String },
     /// The runtime decides about the driver.
+    #[text("cgroupDriver {configured} has no effect: the runtime reports {runtime}")]
     RuntimeDriver { configured: String, runtime: String },
     /// `kubeletCgroups` is not below `kubeReservedCgroup`.
+    #[text("unsupported configuration:KubeletCgroups is not within KubeReservedCgroup")]
     KubeletCgroupOutside,
     /// The gate MemoryQoS does nothing on cgroup v1.
+    #[text(
+        "Warning: MemoryQoS feature only works with cgroups v2 on Linux, but enabled with cgroups v1"
+    )]
     MemoryQosOnV1,
-}
-
-impl fmt::Display for StartWarning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::DeprecatedFlag { flag, message } => {
-                write!(f, "Flag --{flag} has been deprecated, {message}")
-            }
-            Self::OldGate { gate, value, stage } => write!(
-                f,
-                "Warning: setting {stage} feature gate. It will be removed in a future release. \
-                 featureGate=\"{gate}\" value={value}"
-            ),
-            Self::Lenient { strict_error, .. } => write!(
-                f,
-                "Using lenient decoding as strict decoding failed err=\"strict decoding error: \
-                 {strict_error}\""
-            ),
-            Self::UnknownField { path, field } => {
-                write!(f, "{path}: the kubelet drops {field}, which it does not know")
-            }
-            Self::RuntimeDriver { configured, runtime } => {
-                write!(f, "cgroupDriver {configured} has no effect: the runtime reports {runtime}")
-            }
-            Self::KubeletCgroupOutside => f.write_str(
-                "unsupported configuration:KubeletCgroups is not within KubeReservedCgroup",
-            ),
-            Self::MemoryQosOnV1 => f.write_str(
-                "Warning: MemoryQoS feature only works with cgroups v2 on Linux, but enabled with \
-                 cgroups v1",
-            ),
-        }
-    }
 }
 
 /// A skipped check, and the fact that it needs.
@@ -224,8 +204,8 @@ impl Start<'_> {
     fn stop_perhaps(&mut self, stage: Stage, rule: StartRule, certainty: Certainty) {
         self.found.problems.push(StartProblem {
             text: match rule.exit() {
-                Exit::Error => stage.wrap(&rule.text()),
-                Exit::Panic => rule.text(),
+                Exit::Error => stage.wrap(&rule.to_string()),
+                Exit::Panic => rule.to_string(),
             },
             exit: rule.exit(),
             certainty,
@@ -268,4 +248,38 @@ pub fn examine(facts: &StartFacts<'_>) -> StartExamination {
 /// Returns the kubelet's folder.
 fn root_dir(said: &flags::Said) -> &str {
     said.flags.root_dir.as_deref().unwrap_or(DEFAULT_ROOT_DIR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_a_kubelet_are_recognised() {
+        for (message, code, facts) in [
+            (
+                "failed to parse kubelet flag: unknown flag: --container-runtime",
+                "unknown-flag",
+                "flag=container-runtime",
+            ),
+            (
+                "failed to set feature gates from initial flags-based config: unrecognized feature gate: \
+                 InTreePluginGCEUnregister",
+                "gates",
+                "error=unrecognized feature gate: InTreePluginGCEUnregister",
+            ),
+            (
+                "failed to parse kubelet flag: invalid argument \"110s\" for \"--max-pods\" flag: \
+                 strconv.ParseInt: parsing \"110s\": invalid syntax",
+                "flag-value",
+                "value=110s flag=max-pods reason=strconv.ParseInt: parsing \"110s\": invalid syntax",
+            ),
+        ] {
+            let inner = message.strip_prefix("failed to parse kubelet flag: ").unwrap_or(message);
+            let found = StartRule::recognise(inner).expect(message);
+            let said = found.facts.iter().map(|(name, value)| format!("{name}={value}"));
+            assert_eq!((found.code, said.collect::<Vec<_>>().join(" ").as_str()), (code, facts));
+        }
+        assert_eq!(StartRule::recognise("the kubelet says nothing like it"), None);
+    }
 }

@@ -1,13 +1,13 @@
 //! The fatal problems of a start: each with its facts, the kubelet's message, and the fix.
 
 use super::flags::{LABEL_NAMESPACES, LABELS};
+use kq_answer::reason::Reason;
 use kq_facts::checkpoint::StateFile;
 use kq_facts::kubelet_config::{ValidationError, aggregate};
 use kq_k8s::feature_gates::FeatureGateError;
 use kq_k8s::go_text::quote;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
-use std::fmt;
 
 /// The stage of a start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -127,6 +127,26 @@ impl ConfigPlace {
         })
     }
 
+    fn untyped(&self, field: &str, body: &str) -> String {
+        self.undecodable(&format!("Object '{field}' is missing in '{body}'"))
+    }
+
+    fn other_type(&self, kind: &str, api_version: &str) -> String {
+        if !self.is_drop_in {
+            let (kind, version) = (quote(kind), quote(api_version));
+            let error = format!("no kind {kind} is registered for version {version}");
+            return self.undecodable(&error);
+        }
+        let group_version = if api_version.is_empty() { "/" } else { api_version };
+        let path = &self.path;
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        format!(
+            "failed to walk through kubelet dropin directory {}: failed to load kubelet dropin file, path: \
+             {path}, unknown apiVersion/kind: {group_version}, Kind={kind}",
+            quote(folder)
+        )
+    }
+
     fn undecodable(&self, error: &str) -> String {
         match self.is_drop_in {
             true => self.wrap(error),
@@ -144,10 +164,11 @@ fn texts<S: Serializer>(errors: &[ValidationError], serializer: S) -> Result<S::
 }
 
 /// A fatal problem.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(tag = "id", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Reason)]
+#[reason(tag = "id", case = "kebab-case")]
 pub enum StartRule {
     /// A flag that this version does not have.
+    #[text("unknown flag: --{flag}")]
     UnknownFlag {
         /// Its name without dashes.
         flag: String,
@@ -155,8 +176,10 @@ pub enum StartRule {
         until: Option<u32>,
     },
     /// A flag with a value of the wrong type.
+    #[text("invalid argument {value:%q} for \"--{flag}\" flag: {reason}")]
     FlagValue { flag: String, value: String, reason: String },
     /// Invalid feature gates.
+    #[text("failed to set feature gates from initial flags-based config: {error}")]
     Gates {
         gates: Vec<String>,
         #[serde(serialize_with = "text")]
@@ -164,16 +187,37 @@ pub enum StartRule {
         error: FeatureGateError,
     },
     /// Labels of `--node-labels` that a kubelet must not set.
+    #[text(
+        "failed to validate kubelet flags: unknown 'kubernetes.io' or 'k8s.io' labels specified with --node-labels: \
+         {labels:%v}\n--node-labels in the 'kubernetes.io' namespace must begin with an allowed prefix ({prefixes}) or \
+         be in the specifically allowed set ({allowed})",
+        prefixes = LABEL_NAMESPACES.join(", "),
+        allowed = LABELS.join(", ")
+    )]
     UnknownLabels { labels: Vec<String> },
     /// Labels of `--node-labels` that are none: the key or the value.
+    #[text(
+        "failed to validate kubelet flags: invalid node labels: '{texts}'",
+        texts = texts.join("'; '")
+    )]
     InvalidLabels { texts: Vec<String> },
     /// The file does not exist.
+    #[text(
+        "{said}",
+        said = place.unreadable(&format!("open {}: no such file or directory", place.path))
+    )]
     NoConfigFile { place: ConfigPlace },
     /// The file is empty.
+    #[text(
+        "{said}",
+        said = place.wrap(&format!("kubelet config file {} was empty", quote(&place.path)))
+    )]
     EmptyConfigFile { place: ConfigPlace },
     /// The file is not an object.
+    #[text("{said}", said = place.undecodable(error))]
     NotAnObject { place: ConfigPlace, error: String },
     /// The file lacks its kind or version.
+    #[text("{said}", said = place.untyped(field, body.as_deref().unwrap_or("...")))]
     NoType {
         place: ConfigPlace,
         /// `Kind` or `apiVersion`.
@@ -182,12 +226,18 @@ pub enum StartRule {
         body: Option<String>,
     },
     /// It is of another kind or version.
+    #[text("{said}", said = place.other_type(kind, api_version))]
     OtherType { place: ConfigPlace, kind: String, api_version: String },
     /// A field has a value of another type.
+    #[text("{said}", said = place.undecodable(error))]
     FieldType { place: ConfigPlace, field: String, error: String },
     /// A drop-in has a value of another type.
+    #[text("failed to unmarshal merged JSON into kubelet configuration: {error}")]
     MergedType { field: String, error: String },
     /// Invalid feature gates of a file.
+    #[text(
+        "panic: failed to merge global and in-flight KubeletConfiguration while setting defaults, error: {error}"
+    )]
     GatesInFile {
         path: String,
         gates: Vec<String>,
@@ -196,8 +246,10 @@ pub enum StartRule {
         error: FeatureGateError,
     },
     /// Logging cannot be set up.
+    #[text("{said}", said = one_or_list(errors))]
     Logging { errors: Vec<String> },
     /// The configuration breaks rules.
+    #[text("{said}", said = aggregate(errors))]
     Invalid {
         /// The kubelet's words for each.
         #[serde(serialize_with = "texts")]
@@ -205,14 +257,19 @@ pub enum StartRule {
         errors: Vec<ValidationError>,
     },
     /// A setting that is rejected while the kubelet is created.
+    #[text("{error}")]
     Setting {
         /// The field of the configuration.
         field: String,
         error: String,
     },
     /// The machine has swap.
+    #[text(
+        "running with swap on is not supported, please disable swap or set --fail-swap-on flag to false"
+    )]
     SwapOn { bytes: i64 },
     /// A cgroup is not there.
+    #[text("{said}", said = no_cgroup(what, cgroup, names, paths, *problem))]
     NoCgroup {
         /// The field of the configuration that names it.
         field: &'static str,
@@ -226,8 +283,10 @@ pub enum StartRule {
         problem: CgroupProblem,
     },
     /// The reservation exceeds the capacity.
+    #[text("{error}")]
     OverReserved { resources: Vec<String>, error: String },
     /// An invalid state file.
+    #[text("{said}", said = ended(error, *panics))]
     StateFile {
         file: StateFile,
         path: String,
@@ -238,82 +297,6 @@ pub enum StartRule {
 }
 
 impl StartRule {
-    /// Returns the kubelet's message, without the wrapping of the stage.
-    pub fn text(&self) -> String {
-        match self {
-            Self::UnknownFlag { flag, .. } => format!("unknown flag: --{flag}"),
-            Self::FlagValue { flag, value, reason } => {
-                format!("invalid argument {} for \"--{flag}\" flag: {reason}", quote(value))
-            }
-            Self::Gates { error, .. } => {
-                format!("failed to set feature gates from initial flags-based config: {error}")
-            }
-            Self::UnknownLabels { labels } => format!(
-                "failed to validate kubelet flags: unknown 'kubernetes.io' or 'k8s.io' labels specified \
-                 with --node-labels: [{}]\n--node-labels in the 'kubernetes.io' namespace must begin with \
-                 an allowed prefix ({}) or be in the specifically allowed set ({})",
-                labels.join(" "),
-                LABEL_NAMESPACES.join(", "),
-                LABELS.join(", ")
-            ),
-            Self::InvalidLabels { texts } => {
-                format!(
-                    "failed to validate kubelet flags: invalid node labels: '{}'",
-                    texts.join("'; '")
-                )
-            }
-            Self::NoConfigFile { place } => {
-                let error = format!("open {}: no such file or directory", place.path);
-                place.unreadable(&error)
-            }
-            Self::EmptyConfigFile { place } => {
-                place.wrap(&format!("kubelet config file {} was empty", quote(&place.path)))
-            }
-            Self::NotAnObject { place, error } | Self::FieldType { place, error, .. } => {
-                place.undecodable(error)
-            }
-            Self::NoType { place, field, body } => {
-                let body = body.as_deref().unwrap_or("...");
-                place.undecodable(&format!("Object '{field}' is missing in '{body}'"))
-            }
-            Self::OtherType { place, kind, api_version } if place.is_drop_in => {
-                let group_version = if api_version.is_empty() { "/" } else { api_version };
-                let folder = place.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-                format!(
-                    "failed to walk through kubelet dropin directory {}: failed to load kubelet dropin \
-                     file, path: {}, unknown apiVersion/kind: {group_version}, Kind={kind}",
-                    quote(folder),
-                    place.path
-                )
-            }
-            Self::OtherType { place, kind, api_version } => place.undecodable(&format!(
-                "no kind {} is registered for version {}",
-                quote(kind),
-                quote(api_version)
-            )),
-            Self::MergedType { error, .. } => {
-                format!("failed to unmarshal merged JSON into kubelet configuration: {error}")
-            }
-            Self::GatesInFile { error, .. } => format!(
-                "panic: failed to merge global and in-flight KubeletConfiguration while setting \
-                 defaults, error: {error}"
-            ),
-            Self::Logging { errors } => one_or_list(errors),
-            Self::Invalid { errors } => aggregate(errors),
-            Self::Setting { error, .. } | Self::OverReserved { error, .. } => error.clone(),
-            Self::SwapOn { .. } => {
-                "running with swap on is not supported, please disable swap or set \
-                                    --fail-swap-on flag to false"
-                    .to_owned()
-            }
-            Self::NoCgroup { what, cgroup, names, paths, problem, .. } => {
-                no_cgroup(what, cgroup, names, paths, *problem)
-            }
-            Self::StateFile { error, panics: true, .. } => format!("panic: {error}"),
-            Self::StateFile { error, .. } => error.clone(),
-        }
-    }
-
     /// Returns how the kubelet ends.
     pub fn exit(&self) -> Exit {
         match self {
@@ -416,6 +399,13 @@ impl StartRule {
     }
 }
 
+fn ended(error: &str, panics: bool) -> String {
+    match panics {
+        true => format!("panic: {error}"),
+        false => error.to_owned(),
+    }
+}
+
 fn one_or_list(errors: &[String]) -> String {
     match errors {
         [only] => only.clone(),
@@ -447,47 +437,33 @@ fn no_cgroup(
 }
 
 /// The fix of a problem.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum Fix {
     /// Start without a flag.
+    #[text("remove --{flag} from the command line")]
     RemoveFlag { flag: String },
     /// Change the value of a flag.
+    #[text("correct the value of --{flag}")]
     CorrectFlag { flag: String },
     /// Leave feature gates at their defaults.
+    #[text("remove {gates} from the feature gates", gates = gates.join(", "))]
     RemoveGates { gates: Vec<String> },
     /// Write a valid file.
+    #[text("write a KubeletConfiguration of kubelet.config.k8s.io/v1beta1 to {path}")]
     WriteConfig { path: String },
     /// Change the value of a field.
+    #[text("correct {field}")]
     CorrectField { field: String },
     /// Set a field to this value.
+    #[text("set {field}: {value}")]
     SetField { field: &'static str, value: &'static str },
     /// Create the cgroup that a field names.
+    #[text("create the cgroup {cgroup}, or correct {field}")]
     MakeCgroup { field: &'static str, cgroup: String },
     /// Reserve less.
+    #[text("reserve less {resources}", resources = resources.join(", "))]
     ReserveLess { resources: Vec<String> },
     /// Delete a state file, after the node was drained.
+    #[text("drain the node and delete {path}")]
     DeleteFile { path: String },
-}
-
-impl fmt::Display for Fix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::RemoveFlag { flag } => write!(f, "remove --{flag} from the command line"),
-            Self::CorrectFlag { flag } => write!(f, "correct the value of --{flag}"),
-            Self::RemoveGates { gates } => {
-                write!(f, "remove {} from the feature gates", gates.join(", "))
-            }
-            Self::WriteConfig { path } => {
-                write!(f, "write a KubeletConfiguration of kubelet.config.k8s.io/v1beta1 to {path}")
-            }
-            Self::CorrectField { field } => write!(f, "correct {field}"),
-            Self::SetField { field, value } => write!(f, "set {field}: {value}"),
-            Self::MakeCgroup { field, cgroup } => {
-                write!(f, "create the cgroup {cgroup}, or correct {field}")
-            }
-            Self::ReserveLess { resources } => write!(f, "reserve less {}", resources.join(", ")),
-            Self::DeleteFile { path } => write!(f, "drain the node and delete {path}"),
-        }
-    }
 }
