@@ -24,6 +24,7 @@ use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::cgroup_name::kubelet_roots;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::describe::{ConfigSource, LiveSources, NodeSources, describe};
+use kq_facts::node_config::Kernel;
 use kq_facts::overrides::Overrides;
 use kq_facts::pod_selector::Selection;
 use kq_facts::weight_formula::WeightFormula;
@@ -257,7 +258,7 @@ fn answers(criterion: &mut Criterion) {
             writers: Writers::default(),
             handlers: &std::collections::BTreeMap::new(),
             workloads: &workloads,
-            rounding: Rounding { version, driver, page_size: 4096 },
+            rounding: Rounding { version, driver, kernel: Kernel::default() },
             incomplete: None,
             runtime_known: false,
             restricts_oom_score: Some(false),

@@ -38,6 +38,8 @@ mod nodes;
 #[path = "../support/objects.rs"]
 #[expect(dead_code, reason = "some of it is for unit tests")]
 mod objects;
+
+mod one_node;
 /// kq predicts the victims of a recorded kubelet.
 mod preemption;
 /// Files of programs with a version.

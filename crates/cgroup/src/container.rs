@@ -139,7 +139,7 @@ fn container_cgroup<'p>(
     resources.hugepage_limits = hugepage_limits(own, pod_level, settings);
     let mut missing = Vec::new();
     let behavior = swap_behavior(pod, class, own, settings);
-    if settings.swap_controller {
+    if settings.kernel.swap_controller {
         match settings.version {
             CgroupVersion::V1 if resources.memory_limit.value != 0 => {
                 let mut limit = resources.memory_limit.clone();

@@ -51,7 +51,7 @@ pub fn memory_qos(
                 top,
                 top_is,
                 factor: settings.memory_throttling_factor,
-                page_size: settings.page_size,
+                page_size: settings.kernel.page_size,
                 high,
             };
             unified
@@ -99,5 +99,5 @@ fn reservation(request: i64, class: QosClass, settings: &CgroupSettings) -> Unif
 fn memory_high(request: i64, top: i64, settings: &CgroupSettings) -> i64 {
     let (request, top) = (request as f64, top as f64);
     let bytes = (request + (top - request) * settings.memory_throttling_factor).floor();
-    ((bytes / settings.page_size as f64) as i64).wrapping_mul(settings.page_size)
+    ((bytes / settings.kernel.page_size as f64) as i64).wrapping_mul(settings.kernel.page_size)
 }

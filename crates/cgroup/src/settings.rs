@@ -2,7 +2,7 @@
 
 use crate::files::{CgroupDriver, CgroupVersion, page_size_text};
 use crate::pod::hugepage_size_bytes;
-use kq_facts::node_config::NodeConfig;
+use kq_facts::node_config::{Kernel, NodeConfig};
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{ResourceList, ResourceName};
 use kq_k8s::quantity::Quantity;
@@ -36,12 +36,10 @@ pub struct CgroupSettings {
     pub single_process_oom_kill: Option<bool>,
     /// `memorySwap.swapBehavior`
     pub swap_behavior: SwapBehavior,
-    /// The kernel limits swap per cgroup.
-    pub swap_controller: bool,
+    /// What the kernel is like.
+    pub kernel: Kernel,
     /// The huge page sizes of the node as the kernel names them: `2MB`, `1GB`.
     pub hugepage_sizes: Vec<String>,
-    /// The size of a page of memory in bytes.
-    pub page_size: i64,
     /// The machine's memory in bytes; `None` is unknown.
     pub memory_capacity: Option<i64>,
     /// The machine's swap in bytes; `None` is unknown.
@@ -97,11 +95,10 @@ impl CgroupSettings {
             memory_throttling_factor: config.memory_throttling_factor,
             single_process_oom_kill: config.single_process_oom_kill,
             swap_behavior,
-            swap_controller: node.swap_controller,
+            kernel: node.kernel,
             hugepage_sizes: sizes
                 .filter_map(|size| page_size_text(hugepage_size_bytes(size)).ok())
                 .collect(),
-            page_size: node.page_size,
             memory_capacity: node.capacity.get(&ResourceName::Memory).map(Quantity::value),
             swap_capacity: node.swap_capacity,
             node_allocatable: node.allocatable.absolute.clone(),
@@ -126,9 +123,8 @@ impl Default for CgroupSettings {
             memory_throttling_factor: 0.9,
             single_process_oom_kill: None,
             swap_behavior: SwapBehavior::NoSwap,
-            swap_controller: false,
+            kernel: Kernel::default(),
             hugepage_sizes: Vec::new(),
-            page_size: 4096,
             memory_capacity: None,
             swap_capacity: None,
             node_allocatable: ResourceList::default(),

@@ -22,7 +22,7 @@ pub fn swap_behavior(
 ) -> (SwapBehavior, Option<Rule>) {
     let request = own.requests.get(&ResourceName::Memory).cloned().unwrap_or_default();
     let limit = own.limits.get(&ResourceName::Memory).cloned().unwrap_or_default();
-    let forbidden = if !settings.swap_controller {
+    let forbidden = if !settings.kernel.swap_controller {
         Rule::NoSwapController
     } else if settings.swap_behavior == SwapBehavior::NoSwap {
         Rule::NoSwapBehavior

@@ -13,7 +13,7 @@ use crate::kubelet_config::{
     CgroupMode, ConfigError, EffectiveConfiguration, KubeletConfiguration, Source, ValidationError,
     aggregate, effective, validate,
 };
-use crate::node_config::{NodeConfig, NodeFact, NodeFacts};
+use crate::node_config::{Kernel, NodeConfig, NodeFact, NodeFacts};
 use crate::node_object::NodeObject;
 use crate::overrides::Overrides;
 use crate::start_warnings::{effect_warnings, no_start_on_v1, start_warnings, status_warnings};
@@ -210,8 +210,10 @@ pub fn describe(sources: NodeSources<'_>) -> Result<NodeConfig, DescribeError> {
         cgroup_version,
         cgroup_driver,
         swap_capacity,
-        swap_controller: swap_controller.unwrap_or(true),
-        page_size: page_size.unwrap_or(4096),
+        kernel: Kernel {
+            swap_controller: swap_controller.unwrap_or(true),
+            page_size: page_size.unwrap_or(4096),
+        },
         facts: NodeFacts(facts.0),
         warnings,
     })

@@ -39,14 +39,27 @@ pub struct NodeConfig {
     pub cgroup_driver: CgroupDriver,
     /// The machine's swap in bytes; `None` is unknown.
     pub swap_capacity: Option<i64>,
-    /// The kernel limits swap per cgroup.
-    pub swap_controller: bool,
-    /// The size of a page of memory in bytes.
-    pub page_size: i64,
+    /// What its kernel is like.
+    pub kernel: Kernel,
     /// The facts as they are shown.
     pub facts: NodeFacts,
     /// Warnings about this description.
     pub warnings: Vec<Warning>,
+}
+
+/// What the kernel of a node is like, apart from its cgroups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// It limits swap per cgroup.
+    pub swap_controller: bool,
+    /// The size of a page of memory in bytes.
+    pub page_size: i64,
+}
+
+impl Default for Kernel {
+    fn default() -> Self {
+        Self { swap_controller: false, page_size: 4096 }
+    }
 }
 
 /// The facts in the order in which they are shown.

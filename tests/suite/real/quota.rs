@@ -8,6 +8,7 @@ use kq_cgroup::live::compare::Rounding;
 use kq_cgroup::live::difference::{Difference, Verdict};
 use kq_cgroup::live::repair::{Ground, repair};
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
+use kq_facts::node_config::Kernel;
 
 const QUOTA: &str = "cpu.cfs_quota_us";
 const PERIOD: &str = "cpu.cfs_period_us";
@@ -130,7 +131,7 @@ fn a_quota_and_its_period_change_below_a_limited_cgroup() {
         let ground = Ground { version: CgroupVersion::V1, root: &ground_root, allow_oom: false };
         let planned = repair(&differences, &cgroups.tree(), ground);
         let (version, driver) = (CgroupVersion::V1, CgroupDriver::Cgroupfs);
-        let rounding = Rounding { version, driver, page_size: 4096 };
+        let rounding = Rounding { version, driver, kernel: Kernel::default() };
         let caution = Caution { allow_oom: false, rounding };
         let files = Machine(&machine);
         let steps = &planned.steps;

@@ -29,14 +29,14 @@ pub fn settings(case: &Value) -> CgroupSettings {
     for (flag, key) in [
         (&mut settings.cgroups_per_qos, "cgroups_per_qos"),
         (&mut settings.cpu_cfs_quota, "cpu_cfs_quota"),
-        (&mut settings.swap_controller, "swap_controller_available"),
+        (&mut settings.kernel.swap_controller, "swap_controller_available"),
     ] {
         *flag = node[key].as_bool().unwrap_or(*flag);
     }
     for (number, key) in [
         (&mut settings.cpu_cfs_quota_period_us, "cpu_cfs_quota_period_us"),
         (&mut settings.pod_pids_limit, "pod_pids_limit"),
-        (&mut settings.page_size, "page_size_bytes"),
+        (&mut settings.kernel.page_size, "page_size_bytes"),
     ] {
         *number = node[key].as_i64().unwrap_or(*number);
     }

@@ -360,7 +360,7 @@ mod tests {
         rounding: Rounding {
             version: CgroupVersion::V2,
             driver: CgroupDriver::Cgroupfs,
-            page_size: 4096,
+            kernel: kq_facts::node_config::Kernel { swap_controller: false, page_size: 4096 },
         },
     };
 

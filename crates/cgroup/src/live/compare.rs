@@ -8,6 +8,7 @@ use crate::cpu::systemd_quota;
 use crate::files::{CgroupDriver, CgroupVersion};
 use kq_facts::cgroup_file::{CgroupFile, Holds};
 use kq_facts::cgroup_value::{Value, page_size_in};
+use kq_facts::node_config::Kernel;
 
 /// What decides about rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,8 +17,8 @@ pub struct Rounding {
     pub version: CgroupVersion,
     /// The cgroup driver.
     pub driver: CgroupDriver,
-    /// The size of a page of memory in bytes.
-    pub page_size: i64,
+    /// What the kernel is like.
+    pub kernel: Kernel,
 }
 
 /// How the value of a kernel file compares with the planned one.
@@ -41,7 +42,7 @@ pub fn compare(name: &str, planned: &str, actual: &str, rounding: Rounding) -> K
         (_, Value::Unlimited, Value::Unlimited) => KernelValue::Equal,
         (_, Value::Set(planned), Value::Set(actual)) if planned == actual => KernelValue::Equal,
         (Holds::Bytes, Value::Number(planned), Value::Number(actual)) => {
-            whole_units(planned, actual, u64::try_from(rounding.page_size).ok(), "pages")
+            whole_units(planned, actual, u64::try_from(rounding.kernel.page_size).ok(), "pages")
         }
         (Holds::HugePages, Value::Number(planned), Value::Number(actual)) => {
             whole_units(planned, actual, page_size_in(name), "huge pages")
@@ -126,7 +127,8 @@ mod tests {
             ("garbage", Cgroupfs, "memory.max", "4096", "many", other),
             ("no quota", Cgroupfs, "cpu.max", "max 100000", "1000 100000", other),
         ] {
-            let rounding = Rounding { version: CgroupVersion::V2, driver, page_size: 4096 };
+            let rounding =
+                Rounding { version: CgroupVersion::V2, driver, kernel: Kernel::default() };
             let kept = match compare(file, planned, actual, rounding) {
                 KernelValue::Equal => same,
                 KernelValue::Rounded(_) => rounded,

@@ -5,8 +5,8 @@ use anyhow::anyhow;
 use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode, Worded};
 use kq_cgroup::live::pod_stats::pod_stats;
 use kq_eviction::{
-    self, DiskFacts, DistanceReason, EvictionRank, NodeIdentity, PodName, RankInput, UsageFrom,
-    UsageSource, is_active, node_disks,
+    self, Crossing, DiskFacts, DistanceReason, EvictionRank, NodeIdentity, PodName, RankInput,
+    UsageFrom, UsageSource, compare, is_active, node_disks, observe,
 };
 use kq_facts::cgroup_name::kubelet_roots;
 use kq_facts::fact_key::FactKey;
@@ -45,6 +45,18 @@ pub fn eviction_needs(signal: Signal) -> Needs {
     let processes = signal == Signal::PidAvailable;
     let detail = if processes { FactKey::Processes } else { FactKey::CgroupStatistics };
     Needs::EVICTION.with_if(!of_disk, &[FactKey::CgroupTree, FactKey::CgroupUsage, detail])
+}
+
+/// Returns the thresholds of a node that its stats cross; none where the stats are unknown.
+///
+/// # Errors
+///
+/// Fails on thresholds with which the kubelet would not start.
+pub fn crossed_thresholds(node: &Node) -> Result<Vec<Crossing>, Failure> {
+    let thresholds = node.eviction_thresholds()?;
+    let Some(summary) = node.snapshot.stats_summary.value() else { return Ok(Vec::new()) };
+    let crossings = compare(&thresholds, &observe(summary), false);
+    Ok(crossings.into_iter().filter(Crossing::met).collect())
 }
 
 /// Ranks the pods of a node for eviction.

@@ -13,6 +13,7 @@ use kq_cgroup::live::repair::{Ground, Repair, Step, check, repair};
 use kq_core::question::cgroup::Compared;
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::node::Node;
+use kq_facts::node_config::Kernel;
 use kq_io::cgroup_files::KernelFiles;
 use kq_io::clock::{now, pause};
 use kq_io::input::read_input;
@@ -212,7 +213,10 @@ impl CgroupRollback {
             version,
             driver: made.map_or(CgroupDriver::Cgroupfs, |(driver, _)| *driver),
             // The host's own, read a moment ago.
-            page_size: live.snapshot.host.page_size.unwrap_or(4096),
+            kernel: Kernel {
+                page_size: live.snapshot.host.page_size.unwrap_or(4096),
+                ..Kernel::default()
+            },
         };
         let caution = Caution { allow_oom, rounding };
         let states = rollback_states(&rollback.steps, &files, caution);

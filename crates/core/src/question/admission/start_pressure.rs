@@ -1,10 +1,11 @@
 //! The pressure that the eviction manager of a starting kubelet finds before its pods are admitted.
 
 use super::AdmissionNode;
+use crate::question::eviction::crossed_thresholds;
 use kq_admission::Refusal;
 use kq_answer::{Basis, Failure};
-use kq_eviction::{admit_under_pressure, compare, node_conditions, observe};
-use kq_facts::kubelet_config::{EvictionThreshold, PressureCondition};
+use kq_eviction::{admit_under_pressure, node_conditions};
+use kq_facts::kubelet_config::PressureCondition;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::Pod;
 
@@ -19,7 +20,7 @@ pub fn start_pressure(
     basis: &mut Basis,
 ) -> Result<Vec<PressureCondition>, Failure> {
     let node = &about.node;
-    let Some(summary) = node.snapshot.stats_summary.value() else {
+    if node.snapshot.stats_summary.found.is_none() {
         let (short, _) = about.object()?.status.pressure();
         basis.assume(match short.as_slice() {
             [] => {
@@ -35,13 +36,10 @@ pub fn start_pressure(
             }
         });
         return Ok(short);
-    };
-    let thresholds = node.eviction_thresholds()?;
-    let hard: Vec<EvictionThreshold> = thresholds.into_iter().filter(|it| it.is_hard()).collect();
-    let crossings = compare(&hard, &observe(summary), false);
-    let met =
-        crossings.iter().filter(|crossing| crossing.met()).map(|crossing| &crossing.threshold);
-    let found = node_conditions(met);
+    }
+    let crossed = crossed_thresholds(node)?;
+    let hard = crossed.iter().map(|crossing| &crossing.threshold).filter(|it| it.is_hard());
+    let found = node_conditions(hard);
     if !found.is_empty() {
         basis.assume(
             "the eviction manager measures the node before the pods are admitted (0.24 s before in a recorded start)"

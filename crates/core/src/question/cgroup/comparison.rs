@@ -182,11 +182,7 @@ impl Compared {
     /// Returns how the kernel and systemd round here.
     pub fn rounding(&self) -> Rounding {
         let node = &self.settings;
-        Rounding {
-            version: node.cgroup_version,
-            driver: node.cgroup_driver,
-            page_size: node.page_size,
-        }
+        Rounding { version: node.cgroup_version, driver: node.cgroup_driver, kernel: node.kernel }
     }
 
     /// Returns the plan against the kernel. It is made once.

@@ -2,10 +2,9 @@
 
 use super::pods::{PodEffects, Transition};
 use crate::question::admission::{AdmissionNode, start_pressure};
-use crate::question::eviction::{EvictionOptions, eviction_rank};
+use crate::question::eviction::{EvictionOptions, crossed_thresholds, eviction_rank};
 use crate::what_if::{OpenCause, PodResult};
 use kq_answer::{Basis, Failure};
-use kq_eviction::{compare, observe};
 use kq_facts::kubelet_config::Signal;
 use kq_facts::node::Node;
 use std::collections::{BTreeMap, BTreeSet};
@@ -85,14 +84,9 @@ impl Transition<'_> {
 
 /// Returns the signals whose hard threshold is crossed, and the missing amount.
 fn shortages(node: &Node) -> Vec<(Signal, i64)> {
-    let (Ok(thresholds), Some(summary)) =
-        (node.eviction_thresholds(), node.snapshot.stats_summary.value())
-    else {
-        return Vec::new();
-    };
-    let hard: Vec<_> = thresholds.into_iter().filter(|it| it.is_hard()).collect();
-    let crossings = compare(&hard, &observe(summary), false);
-    let missing = crossings.iter().filter(|crossing| crossing.met()).filter_map(|crossing| {
+    let crossings = crossed_thresholds(node).unwrap_or_default();
+    let hard = crossings.iter().filter(|crossing| crossing.threshold.is_hard());
+    let missing = hard.filter_map(|crossing| {
         let comparison = crossing.comparison.as_ref()?;
         let missing =
             comparison.threshold_quantity.value() - comparison.observation.available.value();

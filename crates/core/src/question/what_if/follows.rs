@@ -3,14 +3,13 @@
 use super::described::Described;
 use super::pods::Transition;
 use super::state::NodeState;
-use crate::question::eviction::{EvictionOptions, eviction_rank};
+use crate::question::eviction::{EvictionOptions, crossed_thresholds, eviction_rank};
 use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
 use crate::what_if::{
     AllocatableChange, Effect, EvictionChange, ImageGcChange, PodOutcome, PodResult, WhatIfRule,
 };
 use kq_admission::qualified;
 use kq_answer::Subject;
-use kq_eviction::{compare, observe};
 use kq_facts::kubelet_config::Signal;
 use kq_facts::node_config::NodeConfig;
 use kq_facts::node_object::NodeObject;
@@ -231,13 +230,8 @@ impl Transition<'_> {
 /// Returns the crossed signals, with the available amount and the threshold.
 fn crossed(node: &Described<'_>) -> BTreeMap<Signal, (u64, u64)> {
     let Ok(node) = node.kubelet() else { return BTreeMap::new() };
-    let (Ok(thresholds), Some(summary)) =
-        (node.eviction_thresholds(), node.snapshot.stats_summary.value())
-    else {
-        return BTreeMap::new();
-    };
-    let crossings = compare(&thresholds, &observe(summary), false);
-    let met = crossings.iter().filter(|crossing| crossing.met()).filter_map(|crossing| {
+    let crossings = crossed_thresholds(node).unwrap_or_default();
+    let met = crossings.iter().filter_map(|crossing| {
         let comparison = crossing.comparison.as_ref()?;
         let amount = |quantity: &Quantity| u64::try_from(quantity.value()).unwrap_or(0);
         let amounts =
