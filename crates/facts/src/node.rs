@@ -215,7 +215,8 @@ impl Node {
     /// nothing shows.
     pub fn has_configuration(&self) -> bool {
         let hides = self.snapshot.kubelet.value().is_some_and(KubeletProcess::hides_flags);
-        !self.config.value.is_null() && !(self.is_config_of_process() && hides)
+        let is_hidden = self.is_config_of_process() && hides;
+        !self.config.value.is_null() && !is_hidden
     }
 
     /// Returns the unknown facts and irregularities of everything that a plan rests on, without those of

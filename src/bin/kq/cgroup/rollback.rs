@@ -46,7 +46,7 @@ impl Args {
         }
         let rollback = read_rollback(&self.file)?;
         let needs = Needs::NAMES.with(&[FactKey::CgroupTree]);
-        let live = gather_tree(&self.sources, &self.root, needs)?.into();
+        let live = gather_tree(&self.sources, &self.root, needs)?;
         let rollback = CgroupRollback::prepare(&self.file, rollback, &live, self.change.allow_oom)?;
         write::text(rollback_table(rollback.steps(), &rollback.states))?;
         rollback.check()?;
