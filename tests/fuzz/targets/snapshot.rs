@@ -2,27 +2,28 @@
 //! read comes back from what is written.
 #![no_main]
 
-use kq_facts::weight_formula::WeightFormula;
-use kq_cgroup::live::compare::Rounding;
 use kq_cgroup::knowledge::Knowledge;
+use kq_cgroup::live::compare::Rounding;
 use kq_cgroup::live::diff::{Context, diff};
 use kq_cgroup::live::motion::Motion;
-use kq_cgroup::live::place::{kubelet_roots, live_cgroups};
+use kq_cgroup::live::place::live_cgroups;
 use kq_cgroup::live::repair::{Ground, repair};
-use kq_facts::pod_selector::Selection;
 use kq_cgroup::live::set_by::Writers;
 use kq_cgroup::live::which::{WhichSubject, lines, which};
 use kq_cgroup::live::{diff_view, show, show_view};
 use kq_cgroup::plan::{Plan, RuntimeFormula, plan};
+use kq_facts::cgroup_name::kubelet_roots;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::describe::{NodeSources, describe};
-use kq_facts::live::{adopt_uid, config_source, incomplete, live_sources, unknown_facts};
+use kq_facts::live::{config_source, incomplete, live_sources, unknown_facts};
+use kq_facts::node::Node;
 use kq_facts::node_config::NodeConfig;
+use kq_facts::overrides::Overrides;
+use kq_facts::pod_selector::Selection;
 use kq_facts::resize::{RecordedResources, put_effective};
 use kq_facts::snapshot::Snapshot;
-use kq_facts::workloads::{Workloads, add_container_ids};
-use kq_facts::node::Node;
-use kq_facts::overrides::Overrides;
+use kq_facts::weight_formula::WeightFormula;
+use kq_facts::workloads::{Workloads, add_container_ids, adopt_uid};
 use kq_k8s::defaults::{apply_api_defaults, apply_priority};
 use kq_k8s::manifest::LoadedPod;
 
@@ -119,7 +120,12 @@ fn compare(
     else {
         return;
     };
-    desired.withhold(Knowledge::of(node, formula, false, incomplete.as_ref().map(|it| it.text.clone())));
+    desired.withhold(Knowledge::of(
+        node,
+        formula,
+        false,
+        incomplete.as_ref().map(|it| it.text.clone()),
+    ));
     let Some(tree) = snapshot.cgroups.value() else { return };
     let resizing: [(&'static str, &Plan<'_>); 1] = [("allocated", &before)];
     let cgroups: Vec<_> = roots
@@ -147,7 +153,7 @@ fn compare(
             rounding: Rounding {
                 version: node.cgroup_version,
                 driver: node.cgroup_driver,
-                page_size: node.page_size,
+                kernel: node.kernel,
             },
             incomplete: incomplete.as_ref().map(|it| it.text.as_str()),
             runtime_known: runtime.is_some_and(|runtime| runtime.containers.found.is_some()),
