@@ -24,7 +24,7 @@
 //! let snapshot = Some("examples/images/snapshot.json".to_owned());
 //! let spec = NodeSpec { snapshot, ..NodeSpec::default() };
 //! let needs = image_gc_needs(Trigger::Periodic);
-//! let node = gather_node(&spec, &Overrides::default(), needs)?;
+//! let node = gather_node(&spec, Overrides::default(), needs)?;
 //! let answer = image_gc_plan(&node, &ImageGcOptions::new(Trigger::Periodic))?;
 //! let removed = answer.plan.items.iter().filter(|image| image.verdict.is_removal());
 //! assert_eq!(removed.count(), 6);
