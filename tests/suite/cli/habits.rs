@@ -269,7 +269,7 @@ fn a_watch_follows_the_files_until_it_is_interrupted() {
     let named = |text: &str, name: &str| text.replace("NAME", name);
     let folder =
         folder_with(&[("stats.json", named(stats, "first")), ("pods.yaml", named(pod, "first"))]);
-    let mut watch = super::interactive::kq_with_interrupts()
+    let mut watch = super::kq_with_interrupts()
         .args(
             "evict rank --signal memory --pods pods.yaml --stats stats.json --no-headers"
                 .split(' '),

@@ -41,7 +41,7 @@ pub fn telling(arguments: &[String]) -> HalfWay {
 fn start(arguments: &[String], stdin: Stdio, terminal: Option<File>) -> HalfWay {
     let (read, write) = pipe_with(PipeFlags::DIRECT | PipeFlags::CLOEXEC).expect("a pipe");
     fcntl_setpipe_size(&write, 4096).expect("a small pipe");
-    let child = kq_with_interrupts()
+    let child = super::kq_with_interrupts()
         .args(arguments)
         .env_clear()
         .stdin(stdin)
@@ -141,12 +141,4 @@ impl HalfWay {
         assert!(!stderr.contains("panicked"), "{stderr}");
         (status.code().unwrap_or(-1), said + &stderr)
     }
-}
-
-/// Returns the command line of kq as of a program that an interrupt ends: a shell that starts the tests in the background lets
-/// them, and what they start, ignore SIGINT.
-pub fn kq_with_interrupts() -> Command {
-    let mut command = Command::new("/usr/bin/env");
-    command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_kq")]);
-    command
 }

@@ -250,6 +250,14 @@ pub fn kq(line: &str) -> Run {
     }
 }
 
+/// Returns the command line of kq as of a program that an interrupt ends: a shell that starts the tests in the background lets
+/// them, and what they start, ignore SIGINT.
+pub fn kq_with_interrupts() -> std::process::Command {
+    let mut command = std::process::Command::new("/usr/bin/env");
+    command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_kq")]);
+    command
+}
+
 /// Returns the root of the repository.
 pub fn repository() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
