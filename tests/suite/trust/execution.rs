@@ -110,8 +110,10 @@ fn kq_starts_no_program() {
                     .env_clear();
                 let ran = traced.output().expect("strace runs");
                 let trace = fs::read_to_string(&log).expect("a trace");
+                // Where another program serves a file system, kq starts its own file once more, by descriptor.
+                let is_own = |line: &&str| line.contains("\"/proc/self/fd/");
                 let started: Vec<&str> =
-                    trace.lines().filter(|line| line.contains("execve")).collect();
+                    trace.lines().filter(|line| line.contains("execve") && !is_own(line)).collect();
                 assert_eq!(started.len(), 1, "{root}: {command}: {trace}");
                 assert!(ran.status.code().is_some(), "{root}: {command}: {ran:?}");
             }
