@@ -336,15 +336,6 @@ impl Supervised {
         self.child.lock().unwrap_or_else(PoisonError::into_inner).try_wait()
     }
 
-    /// Waits for the end of the child.
-    ///
-    /// # Errors
-    ///
-    /// Fails as the system does.
-    pub(crate) fn wait(&self) -> io::Result<ExitStatus> {
-        self.child.lock().unwrap_or_else(PoisonError::into_inner).wait()
-    }
-
     /// Passes a signal on, unless the child has ended.
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);

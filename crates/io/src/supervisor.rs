@@ -37,7 +37,11 @@ pub fn run() -> Option<u8> {
     }
     // Without its own list of mounts kq runs as any other program does.
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
-    mounts.lines().any(needs_server).then(supervise)?.ok()
+    if !mounts.lines().any(needs_server) {
+        return None;
+    }
+    // From here on the child does the work: whatever goes wrong, this process does not do it as well.
+    Some(supervise(Supervised::start().ok()?))
 }
 
 /// Returns true if another process passes signals on to this one.
@@ -53,8 +57,9 @@ pub fn ending(code: u8) {
     let _ = reporter.lock().unwrap_or_else(PoisonError::into_inner).report(code);
 }
 
-fn supervise() -> io::Result<u8> {
-    let process = Arc::new(Supervised::start()?);
+/// Waits for the child, and returns its exit code.
+fn supervise(process: Supervised) -> u8 {
+    let process = Arc::new(process);
     let caught = Arc::new(Mutex::new(None));
     let (signalled, last) = (Arc::clone(&process), Arc::clone(&caught));
     // A signal of the terminal reaches both processes, and the child takes two at once for one.
@@ -70,30 +75,35 @@ fn supervise() -> io::Result<u8> {
     });
     let (sender, reports) = mpsc::channel();
     let reader = Arc::clone(&process);
-    thread::Builder::new().name("report".to_owned()).stack_size(256 << 10).spawn(move || {
+    let thread = thread::Builder::new().name("report".to_owned()).stack_size(256 << 10);
+    // Without the thread, the code is that of the child's end.
+    let _ = thread.spawn(move || {
         let _ = sender.send(reader.reported());
-    })?;
+    });
     let mut was_stuck = false;
     loop {
         match reports.recv_timeout(PAUSE) {
             Ok(Some(code)) => {
                 let end = Instant::now() + PATIENCE;
-                while process.ended()?.is_none() && Instant::now() < end {
+                while matches!(process.ended(), Ok(None)) && Instant::now() < end {
                     thread::sleep(Duration::from_millis(1));
                 }
-                return Ok(code);
+                return code;
             }
-            Ok(None) => return Ok(code_of(process.wait()?)),
-            Err(_) => {}
+            Ok(None) | Err(mpsc::RecvTimeoutError::Timeout) => {}
+            Err(mpsc::RecvTimeoutError::Disconnected) => thread::sleep(PAUSE),
         }
-        if let Some(status) = process.ended()? {
-            return Ok(code_of(status));
+        match process.ended() {
+            Ok(Some(status)) => return code_of(status),
+            Ok(None) => {}
+            // The child has ended without a report, and where SIGCHLD is ignored the kernel does not say how.
+            Err(_) => return code(SIGNALLED + Signal::KILL.as_raw()),
         }
         // A process may take a moment to end.
         let is_stuck = process.is_stuck();
         if is_stuck && was_stuck {
             let signal = *caught.lock().unwrap_or_else(PoisonError::into_inner);
-            return Ok(code(SIGNALLED + signal.unwrap_or(Signal::KILL).as_raw()));
+            return code(SIGNALLED + signal.unwrap_or(Signal::KILL).as_raw());
         }
         was_stuck = is_stuck;
     }

@@ -189,7 +189,7 @@ fn beside_such_file_systems_kq_answers_as_elsewhere() {
         let node = Node::new();
         let pod =
             "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c}]}\n";
-        let lines = ["cgroup plan -f -", "admit explain -f - --snapshot missing", "doctor --no"];
+        let lines = ["cgroup plan - -o name", "admit explain - --snapshot missing", "doctor --no"];
         let ask = |line: &str| {
             let ran = crate::cli::kq(line).stdin(pod).run();
             (ran.code, ran.stdout, ran.stderr)
@@ -197,6 +197,16 @@ fn beside_such_file_systems_kq_answers_as_elsewhere() {
         let elsewhere = lines.map(ask);
         let Some(_silent) = Silent::mount_holding(node.path("silent")) else { return leave_out() };
         assert_eq!(lines.map(ask), elsewhere);
+        // Where the end of a child is not told, the work is not done a second time.
+        node.write("pod.yaml", pod);
+        let file = node.path("pod.yaml").display().to_string();
+        let line =
+            format!("trap '' CHLD; exec {} cgroup plan {file} -o name", env!("CARGO_BIN_EXE_kq"));
+        let ran = Command::new("sh").args(["-c", &line]).output().expect("a shell");
+        let once = crate::cli::kq(&format!("cgroup plan {file} -o name")).run();
+        assert!(once.stdout.contains("kubepods"), "{}", once.text());
+        assert_eq!(String::from_utf8_lossy(&ran.stdout), once.stdout, "{ran:?}");
+        assert_eq!(ran.status.code(), Some(once.code), "{ran:?}");
     });
 }
 
