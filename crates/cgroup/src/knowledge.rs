@@ -38,6 +38,8 @@ pub struct Knowledge {
     unknown_pods: Option<String>,
     /// The kubelet's configuration is not known as a whole.
     lacks_configuration: bool,
+    /// The fields that the kubelet refuses in it.
+    refused_fields: BTreeSet<String>,
     /// A pod has resources of its own, which only some kubelets read.
     has_pod_level_resources: bool,
 }
@@ -90,8 +92,15 @@ impl Knowledge {
             given_gates: node.config.feature_gates.keys().cloned().collect(),
             unknown_pods,
             lacks_configuration: !has_configuration,
+            refused_fields: BTreeSet::new(),
             has_pod_level_resources: false,
         }
+    }
+
+    /// Returns the same without the fields that the kubelet refuses in its configuration.
+    pub fn without<'f>(mut self, refused: impl IntoIterator<Item = &'f str>) -> Self {
+        self.refused_fields.extend(refused.into_iter().map(str::to_owned));
+        self
     }
 
     /// Returns the same with what the pods add to it.
@@ -102,7 +111,7 @@ impl Knowledge {
 
     /// Returns true if nothing is missing that any value could rest on.
     pub fn is_complete(&self) -> bool {
-        self.missing.is_empty() && !self.lacks_configuration
+        self.missing.is_empty() && !self.lacks_configuration && self.refused_fields.is_empty()
     }
 
     /// Returns why the text of a file of a cgroup is not known; `None`: it is known, be it that nothing is
@@ -174,15 +183,19 @@ impl Knowledge {
         missing
     }
 
+    /// Returns true if a field of the configuration is not known.
+    fn lacks(&self, field: &str) -> bool {
+        let is_unknown = self.lacks_configuration && !self.given_fields.contains(field);
+        is_unknown || self.refused_fields.contains(field)
+    }
+
     fn missing_of(&self, premise: Premise, settings: &CgroupSettings) -> Option<CgroupFact> {
         let is_missing = |fact: CgroupFact| self.missing.contains(&fact).then_some(fact);
         match premise {
             Premise::Fact(fact) => is_missing(fact),
-            Premise::Field(field) => (self.lacks_configuration
-                && !self.given_fields.contains(field))
-            .then_some(CgroupFact::KubeletConfig(field)),
+            Premise::Field(field) => self.lacks(field).then_some(CgroupFact::KubeletConfig(field)),
             Premise::Gate(gate) if self.given_gates.contains(gate.name()) => None,
-            Premise::Gate(_) if self.lacks_configuration => {
+            Premise::Gate(_) if self.lacks("featureGates") => {
                 Some(CgroupFact::KubeletConfig("featureGates"))
             }
             Premise::Gate(gate) => {

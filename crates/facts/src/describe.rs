@@ -10,8 +10,8 @@ use crate::found_node::Live;
 use crate::host::{HUGEPAGES, HostFacts};
 use crate::kubelet::{configuration, gates, given_version, warn_of_version, warn_of_versions};
 use crate::kubelet_config::{
-    CgroupMode, ConfigError, EffectiveConfiguration, KubeletConfiguration, Source, ValidationError,
-    aggregate, effective, validate,
+    CgroupMode, ConfigError, EffectiveConfiguration, KubeletConfiguration, RefusedEntry, Source,
+    ValidationError, aggregate, effective, validate,
 };
 use crate::node_config::{Kernel, NodeConfig, NodeFact, NodeFacts};
 use crate::node_object::NodeObject;
@@ -102,9 +102,14 @@ pub enum DescribeError {
         /// Its setter.
         origin: Option<Origin>,
     },
-    /// The Node object has a version that cannot be read.
-    #[error("{file}: status.nodeInfo.kubeletVersion: {error}")]
-    NodeVersion { file: String, error: kq_k8s::version::ParseVersionError },
+    /// An eviction threshold that is none, or a soft one without its grace period.
+    #[error("the kubelet refuses {}.{} {:?}{}: {}", refused.field, refused.signal, refused.text,
+            said_by(origin.as_ref()), refused.error)]
+    Threshold {
+        refused: Box<RefusedEntry>,
+        /// Its setter.
+        origin: Option<Origin>,
+    },
 }
 
 fn said_by(origin: Option<&Origin>) -> String {
@@ -120,7 +125,7 @@ pub fn describe(sources: NodeSources<'_>) -> Result<NodeConfig, DescribeError> {
     let mut facts = Facts::default();
     let mut warnings = Vec::new();
     let overrides = sources.overrides;
-    let version = kubelet_version(sources, &mut facts)?;
+    let version = kubelet_version(sources, &mut facts);
     warn_of_version(version, &mut warnings);
     if overrides.kubelet.version.is_none() {
         let running = sources.live.and_then(|live| live.kubelet_version.as_ref());
@@ -241,12 +246,9 @@ impl Facts {
     }
 }
 
-fn kubelet_version(
-    sources: NodeSources<'_>,
-    facts: &mut Facts,
-) -> Result<KubeletVersion, DescribeError> {
+fn kubelet_version(sources: NodeSources<'_>, facts: &mut Facts) -> KubeletVersion {
     let live = sources.live.and_then(|live| live.kubelet_version.as_ref());
-    let given = given_version(sources.overrides.kubelet.version, sources.object, live)?;
+    let given = given_version(sources.overrides.kubelet.version, sources.object, live);
     let version = given.as_ref().map_or(KubeletVersion::NEWEST, |(version, _)| *version);
     let shown = given.map(|(version, origin)| (version.to_string(), origin));
     facts.add(
@@ -255,7 +257,7 @@ fn kubelet_version(
         || Some(KubeletVersion::NEWEST.to_string()),
         "--kubelet-version",
     );
-    Ok(version)
+    version
 }
 
 /// Rejects what the kubelet rejects; that it does not start on cgroup v1 is a warning, because

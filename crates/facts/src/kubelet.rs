@@ -2,8 +2,8 @@
 
 use crate::describe::{ConfigSource, DescribeError};
 use crate::kubelet_config::{
-    CgroupMode, EffectiveConfiguration, KubeletConfiguration, Source, ValidationError, effective,
-    read, validate,
+    CgroupMode, ConfigError, EffectiveConfiguration, KubeletConfiguration, Source, ValidationError,
+    effective, read, read_typed, validate,
 };
 use crate::node_object::NodeObject;
 use crate::timestamp::Timestamp;
@@ -29,8 +29,6 @@ pub struct Kubelet {
     pub config: EffectiveConfiguration,
     /// The setter of a field.
     pub origins: BTreeMap<String, Origin>,
-    /// Why its version or its configuration could not be read, so that it is described with the defaults.
-    pub problem: Option<DescribeError>,
     /// Why it would not start with this configuration, in the kubelet's words.
     pub errors: Vec<ValidationError>,
     /// Warnings.
@@ -75,41 +73,33 @@ impl Kubelet {
     }
 }
 
-/// Describes a kubelet. A configuration with which it would not start is described as well; where its sources cannot be
-/// read, the kubelet has the defaults, and the reason.
-pub fn describe_kubelet(sources: KubeletSources<'_>) -> Kubelet {
-    let (given, problem) = match given_version(sources.version, sources.object, sources.program) {
-        Ok(given) => (given, None),
-        Err(error) => (None, Some(error)),
-    };
+/// Describes a kubelet, also one that would not start with its configuration.
+///
+/// # Errors
+///
+/// Fails on what the kubelet does not decode, and on its feature gates.
+pub fn describe_kubelet(sources: KubeletSources<'_>) -> Result<Kubelet, DescribeError> {
+    let given = given_version(sources.version, sources.object, sources.program);
     let (version, version_origin) = given.unwrap_or((KubeletVersion::NEWEST, Origin::Assumed));
     let mut warnings = Vec::new();
     warn_of_version(version, &mut warnings);
     if sources.version.is_none() {
         warn_of_versions(sources.object, sources.program, &mut warnings);
     }
-    let read = configuration(sources.config, version, &mut warnings)
-        .and_then(|given| Ok((gates(&given, version, sources.config)?, given)));
-    let ((gates, given), problem) = match (read, problem) {
-        (Ok(read), problem) => (read, problem),
-        (Err(error), problem) => {
-            let defaults = (FeatureGates::for_version(version), KubeletConfiguration::default());
-            (defaults, Some(problem.unwrap_or(error)))
-        }
-    };
+    let given = configuration(sources.config, version, &mut warnings)?;
+    let gates = gates(&given, version, sources.config)?;
     // Rejecting cgroup v1 matters only for questions about cgroups.
     let errors = validate(&given, &gates, CgroupMode::V2);
-    Kubelet {
+    Ok(Kubelet {
         version,
         version_origin,
         rules: KubeletRules { gates },
         config: effective(&given, version),
         given,
         origins: sources.config.origins.clone(),
-        problem,
         errors,
         warnings,
-    }
+    })
 }
 
 /// Returns the version and its source: a flag, the Node object, the running kubelet.
@@ -117,20 +107,18 @@ pub(super) fn given_version(
     flag: Option<KubeletVersion>,
     object: Option<(&str, &NodeObject)>,
     program: Option<&(String, String)>,
-) -> Result<Option<(KubeletVersion, Origin)>, DescribeError> {
+) -> Option<(KubeletVersion, Origin)> {
     if let Some(version) = flag {
-        return Ok(Some((version, Origin::Flag("--kubelet-version"))));
+        return Some((version, Origin::Flag("--kubelet-version")));
     }
-    if let Some((file, object)) = object {
-        let text = &object.status.node_info.kubelet_version;
-        if !text.is_empty() {
-            let refuse = |error| DescribeError::NodeVersion { file: file.to_owned(), error };
-            return Ok(Some((text.parse().map_err(refuse)?, Origin::Source(file.to_owned()))));
-        }
-    }
-    let from_program = program
-        .and_then(|(text, source)| Some((text.parse().ok()?, Origin::Source(source.clone()))));
-    Ok(from_program)
+    let of_object = object.and_then(|(file, object)| {
+        let version = object.status.node_info.kubelet_version.parse().ok()?;
+        Some((version, Origin::Source(file.to_owned())))
+    });
+    of_object.or_else(|| {
+        let (text, source) = program?;
+        Some((text.parse().ok()?, Origin::Source(source.clone())))
+    })
 }
 
 pub(super) fn warn_of_version(version: KubeletVersion, warnings: &mut Vec<Warning>) {
@@ -150,8 +138,15 @@ pub(super) fn warn_of_versions(
     program: Option<&(String, String)>,
     warnings: &mut Vec<Warning>,
 ) {
-    let (Some((file, object)), Some((running, source))) = (object, program) else { return };
+    let Some((file, object)) = object else { return };
     let reported = object.status.node_info.kubelet_version.as_str();
+    if let Err(error) = reported.parse::<KubeletVersion>()
+        && !reported.is_empty()
+    {
+        let text = format!("{file}: status.nodeInfo.kubeletVersion: {error}");
+        return warnings.push(Warning::new(WarningCode::UnknownRules, text).about(reported));
+    }
+    let Some((running, source)) = program else { return };
     if reported.is_empty() || reported == running.trim() {
         return;
     }
@@ -186,22 +181,29 @@ pub(super) fn configuration(
     if source.value.is_null() {
         return Ok(KubeletConfiguration::default());
     }
-    // A kubelet's own version may be newer than kq; a typed one may not be misspelt.
+    let reading = read(&source.value, source.source.unwrap_or(Source::Flags), version)
+        .map_err(|errors| of_field(errors, source))?;
+    warnings.extend(reading.notes);
+    Ok(reading.config)
+}
+
+/// Checks the fields that flags of the operator set: what a kubelet runs with may be newer than kq, what is typed may not
+/// be misspelt.
+///
+/// # Errors
+///
+/// Fails on a field that does not exist, and on a value of another type.
+pub fn check_typed(source: &ConfigSource, version: KubeletVersion) -> Result<(), DescribeError> {
     let fields = source.value.as_object().into_iter().flatten();
     let typed = fields
         .filter(|(field, _)| matches!(source.origins.get(field.as_str()), Some(Origin::Flag(_))));
     let typed: serde_json::Map<String, Value> =
         typed.map(|(field, value)| (field.clone(), value.clone())).collect();
-    let reading = match source.source {
-        Some(Source::Configz) => read(&Value::Object(typed), Source::Flags, version)
-            .and_then(|_| read(&source.value, Source::Configz, version)),
-        read_as => read(&source.value, read_as.unwrap_or(Source::Flags), version),
-    };
-    let reading = reading.map_err(|mut errors| {
-        let error = errors.remove(0);
-        let origin = error.field().and_then(|field| source.origins.get(field)).cloned();
-        DescribeError::Config { error, origin }
-    })?;
-    warnings.extend(reading.notes);
-    Ok(reading.config)
+    read_typed(&Value::Object(typed), version).map_err(|errors| of_field(errors, source))
+}
+
+fn of_field(mut errors: Vec<ConfigError>, source: &ConfigSource) -> DescribeError {
+    let error = errors.remove(0);
+    let origin = error.field().and_then(|field| source.origins.get(field)).cloned();
+    DescribeError::Config { error, origin }
 }

@@ -51,6 +51,7 @@ pub mod pod_traces;
 pub mod read_error;
 pub mod recording;
 pub mod redaction;
+pub mod refused_config;
 pub mod report_page;
 pub mod resize;
 pub mod runtime;

@@ -2,11 +2,12 @@
 
 use crate::cgroup_mode::CgroupDriver;
 use crate::cgroup_tree::{CgroupPath, CgroupTree};
+use crate::config_on_disk::ConfigOnDisk;
 use crate::describe::{ConfigSource, DescribeError, NodeSources, describe};
 use crate::input_name::shown;
-use crate::kubelet::{Kubelet, KubeletSources, KubeletStart, describe_kubelet};
+use crate::kubelet::{Kubelet, KubeletSources, KubeletStart, check_typed, describe_kubelet};
 use crate::kubelet_config::{
-    A_MAP, ConfigError, EvictionThreshold, RefusedEntry, Source, eviction_thresholds,
+    A_MAP, ConfigError, EffectiveConfiguration, EvictionThreshold, Source, eviction_thresholds,
 };
 use crate::kubelet_pods::{AllocatedPods, KubeletPods};
 use crate::kubelet_process::KubeletProcess;
@@ -17,6 +18,7 @@ use crate::lookup::Lookup;
 use crate::node_config::NodeConfig;
 use crate::node_object::NodeObject;
 use crate::overrides::{FiledNode, GivenConfig, KubeletStartOption, Overrides};
+use crate::refused_config::{Accepted, RefusedConfig};
 use crate::runtime::{Container, Image, RuntimeFacts};
 use crate::snapshot::Snapshot;
 use crate::timestamp::Timestamp;
@@ -28,7 +30,6 @@ use kq_answer::{Failure, Missing};
 use kq_k8s::duration::GoDuration;
 use kq_k8s::manifest::LoadedPod;
 use serde_json::Value;
-use std::sync::OnceLock;
 
 /// A node and its kubelet. It is made once of facts and overrides; a change makes another one.
 #[derive(Clone, Debug)]
@@ -41,8 +42,8 @@ pub struct Node {
     pub runs_here: bool,
     /// The kubelet's configuration, without the flags for single fields.
     pub config: ConfigSource,
-    /// The configuration with these flags.
-    set: ConfigSource,
+    /// The input of the kubelet's next start, with these flags.
+    on_disk: ConfigOnDisk,
     /// The kubelet.
     pub kubelet: Kubelet,
     /// The moment of everything.
@@ -71,10 +72,10 @@ pub struct Node {
     twice: Vec<Warning>,
     /// Pods that could not be read, with the reasons.
     pub left_out: Vec<String>,
-    /// There is a machine, or a snapshot of one.
-    is_live: bool,
-    /// What the container manager works with, once it was asked for.
-    settings: OnceLock<Result<NodeConfig, DescribeError>>,
+    /// What the kubelet refuses in its configuration.
+    refused: Vec<RefusedConfig>,
+    /// What the container manager works with.
+    settings: Result<NodeConfig, DescribeError>,
 }
 
 impl Node {
@@ -109,6 +110,7 @@ impl Node {
         let roots = overrides.roots(&snapshot);
         let given = overrides.config.take();
         let is_given = given.is_some();
+        let mut on_disk = ConfigOnDisk::of(&snapshot, given.as_ref());
         let knows_config = is_given || snapshot.kubelet_config.found.is_some();
         let mut fact_notes = unknown_facts(&snapshot, is_given || overrides.ignores_config);
         let config = config_of(given, &snapshot, &mut fact_notes);
@@ -118,16 +120,36 @@ impl Node {
         }
         let mut set = config.clone();
         overrides.set_fields(&mut set)?;
+        on_disk.set_typed(&set);
         let patience = set.value.get("runtimeRequestTimeout").and_then(Value::as_str);
         let patience = patience.and_then(|text| text.parse::<GoDuration>().ok());
         let program = snapshot.kubelet_version.found.clone();
         let program = program.map(|found| (found.value, found.source));
-        let kubelet = describe_kubelet(KubeletSources {
-            config: &set,
-            version: overrides.kubelet.version,
-            object: object_of(&snapshot),
-            program: program.as_ref(),
+        let refuse = |error| of_description(overrides.config_file.as_deref(), error);
+        // What the kubelet does not decode is nowhere; what it decodes and refuses is left out where kq computes with it.
+        let decoded = Accepted::of(set.clone(), |config| {
+            describe_kubelet(KubeletSources {
+                config,
+                version: overrides.kubelet.version,
+                object: object_of(&snapshot),
+                program: program.as_ref(),
+            })
         });
+        let kubelet = decoded.made.map_err(refuse)?;
+        check_typed(&set, kubelet.version).map_err(refuse)?;
+        let live = is_live.then(|| live_sources(&snapshot, &roots));
+        let accepted = Accepted::of(decoded.config, |config| {
+            let object = object_of(&snapshot);
+            let live = live.as_ref();
+            settings_of(NodeSources { config, object, overrides: &overrides, live })
+        });
+        let refused: Vec<_> = decoded.refused.into_iter().chain(accepted.refused).collect();
+        if let Some(whole) = refused.iter().find(|it| it.fields.is_empty() && is_given) {
+            return Err(refuse(whole.error.clone()));
+        }
+        if !overrides.ignores_config {
+            fact_notes.extend(refused.iter().map(|it| Warning::from(it.missing())));
+        }
         let kubelet_start = start_of(overrides.kubelet_start, &snapshot, now)?;
         let given = std::mem::take(&mut overrides.pods);
         let pods = KubeletPods::of(&mut snapshot, given, &kubelet.rules);
@@ -138,7 +160,7 @@ impl Node {
             overrides,
             runs_here: false,
             config,
-            set,
+            on_disk,
             kubelet,
             now,
             kubelet_start,
@@ -153,47 +175,40 @@ impl Node {
             pod_notes: pods.notes,
             twice: pods.twice,
             left_out: pods.left_out,
-            is_live,
-            settings: OnceLock::new(),
+            refused,
+            settings: accepted.made,
         })
     }
 
-    /// Refuses a kubelet that could not be described from its own sources.
+    /// Refuses flags of the operator with which the kubelet would not start.
     ///
     /// # Errors
     ///
-    /// Fails on a configuration that the kubelet would not read, and on a Node object without a readable version.
+    /// Fails on such a flag. What the node itself has is never refused.
     pub fn checked(self) -> Result<Self, Failure> {
-        match &self.kubelet.problem {
-            Some(error) => {
-                Err(of_description(self.overrides.config_file.as_deref(), error.clone()))
+        match self.refused.iter().find(|it| it.is_of_flag) {
+            Some(refused) => {
+                let error = refused.error.clone();
+                Err(of_description(self.overrides.config_file.as_deref(), error))
             }
             None => Ok(self),
         }
     }
 
-    /// Returns what the container manager works with.
+    /// Returns what the container manager works with: a field with which the kubelet would not start has its default.
     ///
     /// # Errors
     ///
-    /// Fails where a kubelet with this configuration would not start.
+    /// Fails where the machine itself is too small for a kubelet.
     pub fn settings(&self) -> Result<&NodeConfig, Failure> {
-        self.described()
+        self.settings
             .as_ref()
             .map_err(|error| of_description(self.overrides.config_file.as_deref(), error.clone()))
     }
 
-    /// The same, with the error itself.
-    pub fn described(&self) -> &Result<NodeConfig, DescribeError> {
-        self.settings.get_or_init(|| {
-            let live = self.is_live.then(|| live_sources(&self.snapshot, &self.roots));
-            describe(NodeSources {
-                config: &self.set,
-                object: object_of(&self.snapshot),
-                overrides: &self.overrides,
-                live: live.as_ref(),
-            })
-        })
+    /// Returns the input of the kubelet's next start, with the flags for single fields.
+    pub fn config_on_disk(&self) -> &ConfigOnDisk {
+        &self.on_disk
     }
 
     /// Returns the cgroup tree.
@@ -252,23 +267,39 @@ impl Node {
         assumed
     }
 
-    /// Returns true if the configuration was queried and not found, so that the defaults apply.
+    /// Returns true if the configuration was queried and not found, or is refused, so that defaults apply.
     pub fn lacks_config(&self) -> bool {
-        !self.knows_config && !self.snapshot.kubelet_config.tried.is_empty()
+        self.missing_config().next().is_some()
     }
 
     /// Returns the warnings. An unknown configuration is a missing fact, and is not among them.
     pub fn warnings(&self) -> impl Iterator<Item = Warning> {
-        let missing = self.missing_config();
-        self.notes
-            .iter()
-            .filter(move |warning| missing.as_ref().is_none_or(|it| it.text != warning.text))
-            .cloned()
+        let missing: Vec<Missing> = self.missing_config().collect();
+        let is_missing = move |text: &str| missing.iter().any(|it| it.text == text);
+        self.notes.iter().filter(move |warning| !is_missing(&warning.text)).cloned()
     }
 
-    /// Returns the reason why the defaults replace the configuration.
-    pub fn missing_config(&self) -> Option<Missing> {
-        missing_config(&self.snapshot).filter(|_| self.lacks_config())
+    /// Returns the reasons why defaults replace the configuration, or fields of it.
+    pub fn missing_config(&self) -> impl Iterator<Item = Missing> {
+        let whole = missing_config(&self.snapshot).filter(|_| !self.knows_config);
+        whole.into_iter().chain(self.refused.iter().map(RefusedConfig::missing))
+    }
+
+    /// Returns what the kubelet refuses in its configuration: it does not start with it.
+    pub fn refused_config(&self) -> &[RefusedConfig] {
+        &self.refused
+    }
+
+    /// Returns the fields of the configuration that the kubelet refuses. Of its feature gates, the others are known.
+    pub fn refused_fields(&self) -> impl Iterator<Item = &str> {
+        let are_gates = |it: &&RefusedConfig| matches!(it.error, DescribeError::Gates { .. });
+        let of_fields = self.refused.iter().filter(move |it| !are_gates(it));
+        of_fields.flat_map(|it| &it.fields).map(String::as_str)
+    }
+
+    /// Returns what the kubelet takes of its configuration, with the defaults.
+    pub fn config(&self) -> &EffectiveConfiguration {
+        self.settings.as_ref().map_or(&self.kubelet.config, |settings| &settings.config)
     }
 
     /// Returns why the node may have pods that are not known; `None`: all are known.
@@ -281,16 +312,9 @@ impl Node {
     ///
     /// # Errors
     ///
-    /// Fails on thresholds with which the kubelet would not start.
+    /// Fails where even the thresholds of the defaults do not fit the machine.
     pub fn eviction_thresholds(&self) -> Result<Vec<EvictionThreshold>, Failure> {
-        eviction_thresholds(&self.kubelet.config, false).map_err(|refused| {
-            let RefusedEntry { field, signal, text, error } = refused;
-            let origin = self.kubelet.origin(field);
-            Failure::usage(anyhow!(
-                "{origin}: the kubelet would not start with {field}.{signal} {text:?}: {error}"
-            ))
-            .hint("kq gc lint checks all thresholds")
-        })
+        eviction_thresholds(self.config(), false).map_err(|refused| Failure::usage(refused.error))
     }
 
     /// Returns the facts from the runtime.
@@ -339,6 +363,16 @@ impl Node {
         })?;
         Ok(listed)
     }
+}
+
+/// Describes what the container manager works with, and checks the eviction thresholds.
+fn settings_of(sources: NodeSources<'_>) -> Result<NodeConfig, DescribeError> {
+    let settings = describe(sources)?;
+    eviction_thresholds(&settings.config, false).map_err(|refused| DescribeError::Threshold {
+        origin: sources.config.origins.get(refused.field).cloned(),
+        refused: Box::new(refused),
+    })?;
+    Ok(settings)
 }
 
 /// The most warnings of a recorded configuration that answers repeat. A configuration has some 300 fields.

@@ -3,6 +3,7 @@
 use crate::cgroup_mode::{CgroupDriver, CgroupVersion};
 use crate::cgroup_name::kubelet_roots;
 use crate::cgroup_tree::CgroupPath;
+use crate::config_on_disk::ConfigOnDisk;
 use crate::describe::ConfigSource;
 use crate::live::kubelet_root;
 use crate::node_object::NodeObject;
@@ -83,6 +84,8 @@ pub struct GivenConfig {
     pub config: ConfigSource,
     /// Irregularities in it.
     pub notes: Vec<String>,
+    /// The file and the drop-ins that it was merged from; `None`: it is an answer of `/configz`.
+    pub on_disk: Option<ConfigOnDisk>,
 }
 
 /// A Node object from a file.

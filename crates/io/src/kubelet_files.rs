@@ -15,6 +15,7 @@ use kq_facts::kubelet_process::KubeletProcess;
 use kq_facts::lookup::{FailedSource, Lookup, Sourced};
 use kq_facts::node_list::{ListedNode, read_node_list};
 use kq_facts::node_object::NodeObject;
+use kq_facts::overrides::GivenConfig;
 use kq_k8s::yaml::{self, YamlError};
 use serde_json::Value;
 use serde_path_to_error::Segment;
@@ -82,7 +83,7 @@ pub enum KubeletFileError {
     },
 }
 
-/// Reads a kubelet's configuration and its drop-ins; irregularities become notes.
+/// Reads a kubelet's configuration and its drop-ins, which the operator names; irregularities become notes.
 ///
 /// # Errors
 ///
@@ -90,9 +91,13 @@ pub enum KubeletFileError {
 pub fn read_kubelet_config(
     file: Option<&str>,
     folder: Option<&str>,
-    notes: &mut Vec<String>,
-) -> Result<ConfigSource, KubeletFileError> {
-    read_files(&Files::Named, file, folder, notes)
+) -> Result<GivenConfig, KubeletFileError> {
+    let mut given = GivenConfig::default();
+    let mut on_disk = ConfigOnDisk::default();
+    let notes = &mut given.notes;
+    given.config = read_files(&Files::Named, file, folder, notes, Some(&mut on_disk))?;
+    given.on_disk = (given.config.source != Some(Source::Configz)).then_some(on_disk);
+    Ok(given)
 }
 
 /// Reads a kubelet's configuration like [`read_kubelet_config`], from the node whose root folder is at
@@ -107,7 +112,7 @@ pub fn read_kubelet_config_beneath(
     folder: Option<&str>,
     notes: &mut Vec<String>,
 ) -> Result<ConfigSource, KubeletFileError> {
-    read_files(&Files::Beneath(root), file, folder, notes)
+    read_files(&Files::Beneath(root), file, folder, notes, None)
 }
 
 /// Where files are.
@@ -149,6 +154,7 @@ fn read_files(
     file: Option<&str>,
     folder: Option<&str>,
     notes: &mut Vec<String>,
+    mut on_disk: Option<&mut ConfigOnDisk>,
 ) -> Result<ConfigSource, KubeletFileError> {
     let mut config = ConfigSource::default();
     if let Some(file) = file {
@@ -161,28 +167,40 @@ fn read_files(
         }
         set_origins(&mut config, &value, file);
         config.value = value.into();
+        if let Some(on_disk) = &mut on_disk {
+            on_disk.file = Some(text_of(file, config.value.clone()));
+        }
     }
     if let Some(folder) = folder {
-        add_drop_ins(files, &mut config, folder, notes)?;
+        let drop_ins = add_drop_ins(files, &mut config, folder, notes)?;
+        if let Some(on_disk) = on_disk {
+            on_disk.drop_ins = drop_ins;
+        }
     }
     Ok(config)
 }
 
+fn text_of(path: &str, value: Arc<Value>) -> ConfigText {
+    ConfigText { path: path.to_owned(), content: ConfigContent::Document { value, text: None } }
+}
+
+/// Merges the drop-ins of a folder, and returns them.
 fn add_drop_ins(
     files: &Files<'_>,
     config: &mut ConfigSource,
     folder: &str,
     notes: &mut Vec<String>,
-) -> Result<(), KubeletFileError> {
+) -> Result<Vec<ConfigText>, KubeletFileError> {
     let paths = files.list(folder)?;
     let found = drop_in_order(paths.iter().map(String::as_str));
     for path in &found.skipped {
         notes.push(format!("{path}: ignored, drop-ins end in .conf"));
     }
-    let mut drop_ins = Vec::new();
+    let (mut drop_ins, mut texts) = (Vec::new(), Vec::new());
     for path in found.read {
         let value = document(&path, files.read(&path)?, notes)?;
         set_origins(config, &value, &path);
+        texts.push(text_of(&path, value.clone().into()));
         drop_ins.push((path, value));
     }
     let base = match Arc::unwrap_or_clone(std::mem::take(&mut config.value)) {
@@ -192,7 +210,7 @@ fn add_drop_ins(
     let merged = merge(base, drop_ins)
         .map_err(|error| KubeletFileError::Merge { folder: folder.to_owned(), error })?;
     config.value = merged.into();
-    Ok(())
+    Ok(texts)
 }
 
 /// Records which file last set each field.

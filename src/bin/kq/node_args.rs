@@ -153,13 +153,9 @@ impl ConfigArgs {
         if let Some(read) = self.read.get() {
             return Ok(Some(read.clone()));
         }
-        let mut notes = Vec::new();
-        let config = read_kubelet_config(
-            self.kubelet_config.as_deref(),
-            self.kubelet_config_dir.as_deref(),
-            &mut notes,
-        );
-        let given = GivenConfig { config: config.map_err(of_file)?, notes };
+        let given =
+            read_kubelet_config(self.kubelet_config.as_deref(), self.kubelet_config_dir.as_deref());
+        let given = given.map_err(of_file)?;
         Ok(Some(self.read.get_or_init(|| given).clone()))
     }
 }

@@ -7,10 +7,12 @@ use crate::source_args::{SourceArgs, gather};
 use crate::version_args::VersionArgs;
 use crate::write;
 use anyhow::anyhow;
+use kq_core::question::start::kubelet_start;
 use kq_facts::live::{has_node, missing_of_snapshot};
 use kq_facts::lookup::Lookup;
 use kq_facts::needs::Needs;
-use kq_facts::overrides::GivenConfig;
+use kq_facts::node::Node;
+use kq_facts::overrides::{GivenConfig, Overrides};
 use kq_facts::snapshot::Snapshot;
 use kq_io::snapshot_file::write_snapshot;
 use kq_output::value::json_line;
@@ -77,7 +79,13 @@ impl Args {
         for reason in missing_of_snapshot(&snapshot, given.is_some()) {
             note("missing", &reason.text);
         }
-        Ok(Code::Answered.unless(!has_node(&snapshot)))
+        if !has_node(&snapshot) {
+            return Ok(Code::Answered.unless(true));
+        }
+        let overrides = Overrides { config: given, ..Overrides::default() };
+        let node = Node::of(snapshot, overrides)?;
+        note("kubelet-start", &kubelet_start(&node).sentence(node.kubelet.version));
+        Ok(Code::Answered)
     }
 }
 

@@ -73,6 +73,21 @@ pub struct CheckInput<'a> {
     pub changing: &'a BTreeSet<String>,
     /// Each value that drifts is a finding of its own: none counts them.
     pub lists_drift: bool,
+    /// The next start of the kubelet, which has a check of its own.
+    pub start: NextStart,
+    /// The fields of the configuration that the kubelet ignores, each with a sentence.
+    pub ignored: &'a [&'a str],
+}
+
+/// The outcome of the kubelet's next start.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NextStart {
+    /// It ends.
+    pub fails: bool,
+    /// It does not start with its configuration.
+    pub refuses_config: bool,
+    /// It does not start with one of its state files.
+    pub refuses_state_file: bool,
 }
 
 /// The result of a check. Its facts have a `state`; the meaning of the others depends on it.

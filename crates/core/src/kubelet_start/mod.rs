@@ -7,14 +7,16 @@
 //!
 //! * `flags`: the command line. `config`: the file, the drop-ins and the result.
 //!   `machine`: the checks of the machine. `state`: the state files.
-//! * `rule`: the problems, the kubelet's messages, and the fixes.
+//! * `rule`: the problems, the kubelet's messages, and the fixes. `finding`: what is said of a start.
 
 mod config;
+mod finding;
 mod flags;
 mod machine;
 mod rule;
 mod state;
 
+pub use finding::StartFinding;
 pub use kq_facts::config_on_disk::{ConfigContent, ConfigText};
 pub use rule::{CgroupProblem, ConfigPlace, Exit, Fix, Stage, StartRule};
 

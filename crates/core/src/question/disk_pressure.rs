@@ -30,7 +30,7 @@ impl<'a> PressureFacts<'a> {
     ///
     /// Fails on thresholds with which the kubelet would not start.
     pub fn of(node: &'a Node, assumed: Option<ImageFs>) -> Result<Self, Failure> {
-        let config = &node.kubelet.config;
+        let config = node.config();
         let thresholds = node.eviction_thresholds()?;
         let runtime = node.snapshot.runtime.value();
         let assumed = assumed.and_then(|fs| {
@@ -54,7 +54,7 @@ impl<'a> PressureFacts<'a> {
         let stats = &snapshot.stats_summary;
         let unknown = incomplete(&snapshot.pods, &self.pods, snapshot.runtime.value());
         pressure(&PressureInput {
-            config: &self.node.kubelet.config,
+            config: self.node.config(),
             thresholds: &self.thresholds,
             rules: self.node.kubelet.rules,
             disks: &self.disks,

@@ -127,11 +127,6 @@ impl EvictionOptions {
     }
 
     fn rank(&self, node: &Node, of_pods: Basis) -> Result<EvictionRank, Failure> {
-        if let Some(error) = node.kubelet.errors.first() {
-            return Err(Failure::usage(anyhow!(
-                "the kubelet would not start with this configuration: {error}"
-            )));
-        }
         let thresholds = node.eviction_thresholds()?;
         let mut basis = basis_of(node);
         basis.assume_all(of_pods.assumptions);
@@ -154,7 +149,7 @@ impl EvictionOptions {
             Some(_) => Vec::new(),
         };
         let snapshot = &node.snapshot;
-        let config = &node.kubelet.config;
+        let config = node.config();
         let disks = node_disks(DiskFacts {
             folders: &snapshot.folders,
             runtime: snapshot.runtime.value().and_then(|it| it.image_filesystems.value()),
@@ -224,7 +219,7 @@ impl EvictionOptions {
         let tree = cgroup_tree(&node.snapshot).map_err(|error| {
             failed(anyhow!("{}; the kubelet's stats: {reason}", error.reason()))
         })?;
-        let config = &node.kubelet.config;
+        let config = node.config();
         let roots = kubelet_roots(&config.cgroup_root, config.cgroups_per_qos);
         let pods = pod_stats(tree, &roots, &node.workloads);
         let is_known = |pod: &&PodStats| match self.signal {
@@ -282,7 +277,7 @@ fn basis_of(node: &Node) -> Basis {
 /// Returns the pressure that the node reports, which outlasts the crossing.
 fn reported(node: &Node, condition: PressureCondition) -> Option<Worded<DistanceReason>> {
     let (short, _) = node.snapshot.node.value()?.status.pressure();
-    let transition_period = node.kubelet.config.eviction_pressure_transition_period;
+    let transition_period = node.config().eviction_pressure_transition_period;
     let is_reported = short.contains(&condition);
     is_reported.then(|| DistanceReason::Reported { condition, transition_period }.into())
 }

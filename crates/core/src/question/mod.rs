@@ -24,7 +24,8 @@ pub mod pod_selectors;
 pub mod preemption;
 /// The probes of pods.
 pub mod probes;
-/// All answers about a node, for one page.
+/// The start of the kubelet.
+pub mod start;
 /// The live view of a node.
 pub mod top;
 /// The versions of kq, the kubelet and the runtime.

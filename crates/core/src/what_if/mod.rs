@@ -9,7 +9,7 @@ mod wording;
 pub use parse::{ChangeError, parse};
 pub use rule::{
     AllocatableChange, Effect, EvictionChange, ImageGcChange, OpenCause, PodFate, RestartCause,
-    StartFinding, WhatIfRule,
+    WhatIfRule,
 };
 pub use view::{changes_table, script, table, wide};
 

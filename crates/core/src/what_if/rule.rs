@@ -1,7 +1,8 @@
 //! The effects of a change, as data; `wording` has the sentences.
 
 use super::PodResult;
-use kq_answer::{Certainty, Rule, RuleFinding, Severity, Wording};
+use crate::kubelet_start::StartFinding;
+use kq_answer::{Rule, RuleFinding, Severity, Wording};
 use serde::Serialize;
 
 /// An effect of a change.
@@ -55,36 +56,6 @@ pub enum WhatIfRule {
     Restarts { what: String, effect: String },
     /// A fact that decides is not known.
     Missing { about: String, reason: String },
-}
-
-/// The start of the kubelet.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum StartFinding {
-    /// It starts.
-    Starts { version: String },
-    /// It does not.
-    Stops {
-        /// Its words.
-        text: String,
-        /// It panics.
-        is_panic: bool,
-        certainty: Certainty,
-        fix: Option<String>,
-        command: Option<String>,
-    },
-    /// It panics when it admits a pod with a device that its plugin no longer lists.
-    PanicsWithDevice {
-        text: String,
-        pod: String,
-        resource: String,
-        device: String,
-        certainty: Certainty,
-    },
-    /// The next error, once the earlier ones are fixed.
-    StopsThen { text: String, fix: Option<String> },
-    /// It starts and logs a warning.
-    Warns { text: String },
 }
 
 /// The outcome of a pod.
@@ -169,13 +140,8 @@ pub enum EvictionChange {
 impl Rule for WhatIfRule {
     fn severity(&self) -> Severity {
         match self {
-            Self::KubeletStart(
-                StartFinding::Stops { .. }
-                | StartFinding::StopsThen { .. }
-                | StartFinding::PanicsWithDevice { .. },
-            ) => Severity::Error,
-            Self::KubeletStart(StartFinding::Warns { .. }) => Severity::Warning,
-            Self::KubeletStart(StartFinding::Starts { .. }) | Self::Pods { .. } => Severity::Ok,
+            Self::KubeletStart(start) => start.severity(),
+            Self::Pods { .. } => Severity::Ok,
             Self::Pod(fate) => match fate {
                 PodFate::Refused { .. }
                 | PodFate::Preempted { .. }

@@ -2,10 +2,9 @@
 
 use super::PodResult;
 use super::rule::{
-    AllocatableChange, EvictionChange, ImageGcChange, OpenCause, PodFate, RestartCause,
-    StartFinding, WhatIfRule,
+    AllocatableChange, EvictionChange, ImageGcChange, OpenCause, PodFate, RestartCause, WhatIfRule,
 };
-use kq_answer::{Certainty, Wording};
+use kq_answer::Wording;
 use kq_output::units::bytes;
 use std::fmt;
 
@@ -38,7 +37,7 @@ fn with(wording: Wording, advice: Option<&String>) -> Wording {
 impl WhatIfRule {
     pub(super) fn sentences(&self) -> Wording {
         match self {
-            Self::KubeletStart(start) => start.sentences(),
+            Self::KubeletStart(start) => start.wording(),
             Self::Pod(fate) => fate.sentences(),
             Self::Pods { kept } => Wording::new(match kept {
                 1 => "1 pod keeps its containers".to_owned(),
@@ -106,52 +105,6 @@ impl WhatIfRule {
             .because("kq knows the kubelets 1.32 to 1.36"),
             Self::Restarts { what, effect } => Wording::new(format!("{what}: {effect}")),
             Self::Missing { about, reason } => Wording::new(format!("{about}: {reason}")),
-        }
-    }
-}
-
-/// Returns the innermost error of a text in which each caller wrapped that of its callee.
-fn last_error(text: &str) -> &str {
-    text.rsplit_once("error: ").map_or(text, |(_, error)| error)
-}
-
-impl StartFinding {
-    fn sentences(&self) -> Wording {
-        match self {
-            Self::Starts { version } => Wording::new(format!("kubelet {version} starts")),
-            Self::Stops { text, is_panic, certainty, fix, .. } => {
-                let verb = if *is_panic { "panics" } else { "exits" };
-                let sure = match certainty {
-                    Certainty::Certain => String::new(),
-                    other => format!(" ({other})"),
-                };
-                let wording = Wording::new(format!(
-                    "the kubelet {verb} at its start{sure}: {}",
-                    last_error(text)
-                ))
-                .because(text.as_str())
-                .leads_to(
-                    "the node becomes NotReady; running containers keep running without a kubelet",
-                );
-                with(wording, fix.as_ref())
-            }
-            Self::PanicsWithDevice { text, pod, resource, device, certainty } => {
-                Wording::new(format!(
-                    "the kubelet panics when it admits {pod} ({certainty}): the plugin of {resource} no longer lists {device}"
-                ))
-                .because(text.as_str())
-                .leads_to("the kubelet panics at every start at which the plugin registers before the pods are admitted")
-                .advise(format!("delete {pod} before the change, or remove its entry: kq devices repair --remove-stale"))
-            }
-            Self::StopsThen { text, fix } => {
-                let wording = Wording::new(format!(
-                    "once that is fixed, the kubelet fails: {}",
-                    last_error(text)
-                ))
-                .because(text.as_str());
-                with(wording, fix.as_ref())
-            }
-            Self::Warns { text } => Wording::new(format!("the kubelet starts and logs: {text}")),
         }
     }
 }

@@ -1,8 +1,7 @@
 //! Reads a KubeletConfiguration strictly: every field by its name and type, with its path.
 //!
-//! The kubelet itself only logs an unknown field of its file and goes on without it
-//! (`pkg/kubelet/kubeletconfig/util/codec/codec.go`); for a what-if a misspelt field is an error.
-//! What a kubelet answered on `/configz` cannot be misspelt: there an unknown field is a note.
+//! The kubelet only logs an unknown field of its file and goes on without it
+//! (`pkg/kubelet/kubeletconfig/util/codec/codec.go`), and so does this; in what an operator typed it is an error.
 //! Duplicate keys are gone before this point.
 
 use super::schema::{self, Kind, below, kind, names_below};
@@ -261,6 +260,17 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
+    /// Returns the warning of a field that the kubelet ignores.
+    fn ignored(&self) -> Warning {
+        let hint = match self {
+            Self::UnknownField { nearest: Some(nearest), .. } => {
+                format!(" (did you mean {nearest}?)")
+            }
+            _ => String::new(),
+        };
+        Warning::new(WarningCode::IgnoredField, format!("{self}, which the kubelet ignores{hint}"))
+    }
+
     /// Returns the field of the configuration in which the problem is.
     pub fn field(&self) -> Option<&str> {
         match self {
@@ -282,11 +292,37 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Reads a configuration for a kubelet of some version; the errors are all there are.
+/// Checks fields that an operator typed: each exists, with a value of its type.
+///
+/// # Errors
+///
+/// Fails with all errors that there are.
+pub fn read_typed(value: &Value, version: KubeletVersion) -> Result<(), Vec<ConfigError>> {
+    let reading = read_as(value, Source::Flags, version, true)?;
+    drop(reading);
+    Ok(())
+}
+
+/// Reads a configuration for a kubelet of some version; the errors are all there are. A field that does not exist is noted
+/// and left out, as the kubelet logs it and goes on (`DecodeKubeletConfiguration` in
+/// `pkg/kubelet/kubeletconfig/util/codec/codec.go`).
+///
+/// # Errors
+///
+/// Fails with all values that the kubelet does not decode.
 pub fn read(
     value: &Value,
     source: Source,
     version: KubeletVersion,
+) -> Result<Reading, Vec<ConfigError>> {
+    read_as(value, source, version, false)
+}
+
+fn read_as(
+    value: &Value,
+    source: Source,
+    version: KubeletVersion,
+    is_typed: bool,
 ) -> Result<Reading, Vec<ConfigError>> {
     let value = match (source, value.get("kubeletconfig")) {
         (Source::Configz, Some(inner)) => inner,
@@ -296,7 +332,7 @@ pub fn read(
         return Err(vec![ConfigError::NotAnObject { found: value.to_string() }]);
     };
     check_type(fields, source == Source::File)?;
-    let mut check = Check { source, version, errors: Vec::new(), notes: Vec::new() };
+    let mut check = Check { is_typed, version, errors: Vec::new(), notes: Vec::new() };
     check.object("", "", fields);
     if !check.errors.is_empty() {
         return Err(check.errors);
@@ -331,7 +367,8 @@ pub(super) fn check_type(
 
 /// The walk over the fields.
 struct Check {
-    source: Source,
+    /// A field that does not exist is an error.
+    is_typed: bool,
     version: KubeletVersion,
     errors: Vec<ConfigError>,
     notes: Vec<Warning>,
@@ -349,12 +386,9 @@ impl Check {
                     value: shown(value),
                     nearest: nearest(name, names_below(known).filter(|_| is_hinted)),
                 };
-                match self.source {
-                    Source::File | Source::Flags => self.errors.push(error),
-                    Source::Configz => {
-                        let warning = Warning::new(WarningCode::IgnoredField, error.to_string());
-                        self.notes.push(warning.about(path));
-                    }
+                match self.is_typed {
+                    true => self.errors.push(error),
+                    false => self.notes.push(error.ignored().about(path)),
                 }
                 continue;
             };

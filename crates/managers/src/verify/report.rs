@@ -205,6 +205,17 @@ impl Verification {
         }
     }
 
+    /// Takes over that the kubelet reads a file, and does not start with its content.
+    pub fn refused_at_start(&mut self, kind: StateFile, error: String) {
+        let Some(file) = self.files.iter_mut().find(|it| it.file == Some(kind)) else { return };
+        if !file.is_bad() {
+            file.verdict = Verdict::Refused;
+            file.at_next_start = NextStart::DoesNotStart.into();
+            file.kubelet_error = Some(error);
+            file.advice.get_or_insert_with(|| DELETE.to_owned());
+        }
+    }
+
     /// Returns an unrecognised file, if no other could be judged.
     pub fn none_judged(&self) -> Option<&FileVerdict> {
         let judged = |file: &FileVerdict| {

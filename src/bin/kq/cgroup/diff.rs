@@ -114,7 +114,7 @@ impl ComparisonArgs {
             .with(&[FactKey::Processes, FactKey::StateFiles, FactKey::DropIns])
             .with_if(usage, &[FactKey::CgroupUsage]);
         let compare = |sources: &SourceArgs| {
-            let live = gather_node(sources, &self.node, needs, &subjects.files)?;
+            let live = gather_node(sources, &self.node, needs, &subjects.files)?.checked()?;
             check_comparable(&live)?;
             let selection = subjects.selection_of(&live)?;
             Compared::of(live, selection)

@@ -32,7 +32,7 @@ pub fn gather_facts(
     gather(sources, args, config, needs)
 }
 
-/// Gathers the needed facts and makes the node. Pods in `files` take the place of those of the same name.
+/// Gathers the needed facts and makes the node, with flags that its kubelet may refuse ([`Node::checked`]). Pods in `files` take the place of those of the same name.
 pub fn gather_node(
     sources: &SourceArgs,
     args: &NodeArgs,
@@ -48,7 +48,7 @@ pub fn gather_node(
         return Err(Failure::usage(anyhow!("{}: no pods", files.join(", "))));
     }
     let overrides = Overrides { pods: loaded.into(), ..args.overrides()? };
-    let node = Node::of(snapshot, overrides)?.checked()?;
+    let node = Node::of(snapshot, overrides)?;
     node.settings()?;
     Ok(node)
 }

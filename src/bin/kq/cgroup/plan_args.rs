@@ -87,7 +87,8 @@ impl PlanArgs {
     fn gather_live(&mut self) -> Result<PlanInput, Failure> {
         let subjects = self.subjects()?;
         self.is_of_node = subjects.files.is_empty();
-        let live = gather_node(&self.sources, &self.node, Needs::PLAN, &subjects.files)?;
+        let live =
+            gather_node(&self.sources, &self.node, Needs::PLAN, &subjects.files)?.checked()?;
         let selection = subjects.selection_of(&live)?;
         PlanInput::of_live(live, selection, self.are_static)
     }

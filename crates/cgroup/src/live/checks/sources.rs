@@ -2,13 +2,10 @@
 
 use super::{Check, CheckInput, GIVE_CONFIG, GIVE_PODS, count, first_of};
 use super::{fail, ok, unknown, warn};
-use crate::plan::{RuntimeFormula, plan};
 use kq_facts::kubelet_process::Program;
 use kq_facts::lookup::Sourced;
-use kq_facts::start_warnings::{start_warnings, status_warnings};
-use kq_facts::weight_formula::WeightFormula;
+use kq_facts::start_warnings::status_warnings;
 use serde_json::json;
-use std::error::Error;
 
 /// The CRI that kubelets since 1.26 speak.
 const CRI_VERSION: &str = "v1";
@@ -43,7 +40,10 @@ pub fn kubelet(examined: CheckInput<'_>) -> Check {
             Some(left) => fail(
                 NAME,
                 format!("{reason}, but this is a node: it has {left}{version}"),
-                "start the kubelet, or run kq where its process is visible",
+                match examined.start.fails {
+                    true => "correct what kubelet-start names, then start the kubelet",
+                    false => "start the kubelet, or run kq where its process is visible",
+                },
             )
             .with(json!({
                 "state": "notRunning", "reason": reason, "left": left, "kubeletVersion": known,
@@ -105,35 +105,31 @@ pub fn kubelet(examined: CheckInput<'_>) -> Check {
     .from(sources)
 }
 
-/// Checks that the kubelet's configuration is known and lets it start.
+/// Checks that the kubelet's configuration is known, and that the kubelet takes all of it.
 pub fn configuration(examined: CheckInput<'_>) -> Check {
     const NAME: &str = "kubelet-config";
+    if examined.start.refuses_config {
+        return fail(
+            NAME,
+            "the kubelet does not start with it (check kubelet-start)",
+            "correct the configuration before the kubelet is started again",
+        )
+        .with(json!({ "state": "refused" }))
+        .from(examined.config_source());
+    }
     if !examined.knows_config() {
         return unknown(NAME, examined.snapshot.kubelet_config.reason(), GIVE_CONFIG);
     }
-    let node = examined.node;
     let fields = examined.config.value.as_object().map_or(0, serde_json::Map::len);
-    // Swap has a check of its own.
-    let warnings = start_warnings(&node.config, &node.reservations, None);
-    let mut stops: Vec<String> = warnings.into_iter().map(|it| it.text).collect();
-    // A name that no cgroup can have ends the kubelet too, a moment later.
-    let formula = RuntimeFormula::new(WeightFormula::Linear, true);
-    if let Err(error) = plan(&[], node, formula) {
-        let reason = error.source().map_or_else(String::new, |source| format!(": {source}"));
-        stops.push(format!("{error}{reason}"));
+    if !examined.ignored.is_empty() {
+        let ignored: Vec<String> = examined.ignored.iter().map(|it| (*it).to_owned()).collect();
+        return warn(NAME, first_of(&ignored), "correct the name of the field, or remove it")
+            .with(json!({ "state": "ignored", "ignored": ignored, "fields": fields }))
+            .from(examined.config_source());
     }
-    match stops.is_empty() {
-        true => {
-            ok(NAME, format!("{} set", count(fields, "field"))).with(json!({ "fields": fields }))
-        }
-        false => fail(
-            NAME,
-            stops.join("; "),
-            "correct the configuration before the kubelet is started again",
-        )
-        .with(json!({ "state": "refused", "reasons": stops })),
-    }
-    .from(examined.config_source())
+    ok(NAME, format!("{} set", count(fields, "field")))
+        .with(json!({ "fields": fields }))
+        .from(examined.config_source())
 }
 
 /// Checks that the Node object is known and says what follows from the configuration.

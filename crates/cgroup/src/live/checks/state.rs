@@ -127,7 +127,14 @@ pub fn files(examined: CheckInput<'_>) -> Check {
     let devices = examined.snapshot.devices.as_ref();
     let checkpoint = devices.and_then(|devices| devices.checkpoint.value());
     let damage = checkpoint.and_then(|checkpoint| checkpoint.error.as_deref());
-    let check = if !broken.is_empty() {
+    let check = if examined.start.refuses_state_file {
+        fail(
+            NAME,
+            "the kubelet does not start with one of them (check kubelet-start)",
+            "see kq devices verify, before the kubelet starts again",
+        )
+        .with(json!({ "state": "refused" }))
+    } else if !broken.is_empty() {
         fail(
             NAME,
             format!("{} not readable by the kubelet: {}", broken.len(), first_of(&broken)),

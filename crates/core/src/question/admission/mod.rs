@@ -18,11 +18,12 @@ pub use start_pressure::start_pressure;
 use super::devices::admission::DeviceQuestion;
 use anyhow::anyhow;
 use kq_admission::{CheckReason, EarlierCheck, NodePod, PressureException, Refusal};
-use kq_answer::{Basis, Failure, Missing, MissingFact};
+use kq_answer::{Basis, Failure, Missing, MissingFact, Warning};
 use kq_eviction::{Admission, admit_under_pressure};
 use kq_facts::kubelet_config::PressureCondition;
 use kq_facts::node::Node;
 use kq_facts::node_object::NodeObject;
+use kq_facts::refused_config::RefusedConfig;
 use kq_k8s::pod::{OS_LABEL, Pod, ResourceName};
 use std::collections::BTreeSet;
 
@@ -49,7 +50,11 @@ impl AdmissionNode {
         basis.warn_all(node.pod_notes.iter().cloned());
         basis.assume_all(node.assumed());
         basis.assume_all(node.assumed_allocations());
-        basis.warn_all(node.notes.iter().cloned());
+        let refused: Vec<Missing> =
+            node.refused_config().iter().map(RefusedConfig::missing).collect();
+        let is_other = |note: &&Warning| refused.iter().all(|it| it.text != note.text);
+        basis.warn_all(node.notes.iter().filter(is_other).cloned());
+        basis.lack_all(refused);
         Self { node, without, device_flags, basis }
     }
 

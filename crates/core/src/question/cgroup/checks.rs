@@ -1,8 +1,9 @@
 //! The checks of a node: sources, kubelet, runtime, cgroups.
 
 use super::Compared;
-use kq_answer::Finding;
-use kq_cgroup::live::checks::{CheckInput, checks};
+use crate::question::start::KubeletStart;
+use kq_answer::{Finding, WarningCode};
+use kq_cgroup::live::checks::{CheckInput, NextStart, checks};
 use kq_cgroup::live::difference::{Verdict, summary};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// `lists_drift`: each value that drifts is a finding of its own, so that no check counts them.
 pub fn cgroup_checks(
     compared: &Compared,
+    start: &KubeletStart,
     node_file: Option<&str>,
     lists_drift: bool,
 ) -> Vec<Finding> {
@@ -19,7 +21,15 @@ pub fn cgroup_checks(
     };
     let live = &compared.live;
     let incomplete = live.unknown_pods().map(|it| it.text);
+    let ignored = live.kubelet.warnings.iter().filter(|it| it.code == WarningCode::IgnoredField);
+    let ignored: Vec<&str> = ignored.map(|it| it.text.as_str()).collect();
     checks(CheckInput {
+        start: NextStart {
+            fails: start.starts == Some(false),
+            refuses_config: start.refuses_config,
+            refuses_state_file: !start.refused_files.is_empty(),
+        },
+        ignored: &ignored,
         snapshot: &live.snapshot,
         node: &compared.settings,
         config: &live.config,

@@ -160,7 +160,7 @@ impl Compared {
             let guess = anyhow!("{fact} is unknown, and kq writes nothing on a guess");
             Err(Failure::refused(guess).hint(format!("set it with {flag}")))
         };
-        if !live.has_configuration() {
+        if !live.has_configuration() || !live.refused_config().is_empty() {
             return guessed("the kubelet's whole configuration", "--kubelet-config FILE");
         }
         for (name, fact, flag) in [

@@ -68,6 +68,7 @@ pub fn check_kubepods(
 pub fn knowledge(node: &Node, settings: &NodeConfig, formula: RuntimeFormula) -> Knowledge {
     let unknown = node.unknown_pods().filter(|_| !lacks_best_effort_only(node));
     Knowledge::of(settings, formula, node.has_configuration(), unknown.map(|it| it.text))
+        .without(node.refused_fields())
 }
 
 /// Returns true if each pod that is not in the list is BestEffort by the place of its cgroup: such a pod

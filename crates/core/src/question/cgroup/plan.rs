@@ -62,6 +62,8 @@ impl PlanInput {
         options: &PlanPodOptions,
     ) -> Result<Self, Failure> {
         let (mut notes, formula) = (node.notes_of_plan(), RuntimeFormula::of_node(node)?);
+        let is_incomplete = !node.refused_config().is_empty();
+        let knowledge = Knowledge::default().without(node.refused_fields());
         let node = node.settings()?.clone();
         if !options.has_files {
             let text = "no FILE is given: planned without pods (- reads standard input)";
@@ -88,11 +90,11 @@ impl PlanInput {
             left_out: loaded.problems.iter().map(ToString::to_string).collect(),
             formula,
             pods: loaded.pods,
-            is_incomplete: false,
+            is_incomplete,
             cgroups: Lookup::default(),
             selection: options.selection.clone(),
             notes,
-            knowledge: Knowledge::default(),
+            knowledge,
         })
     }
 
@@ -105,7 +107,8 @@ impl PlanInput {
         let (settings, formula) = (live.settings()?.clone(), RuntimeFormula::of_node(&live)?);
         let knowledge = knowledge(&live, &settings, formula);
         let incomplete = live.unknown_pods();
-        let is_incomplete = incomplete.is_some() || live.config.value.is_null();
+        let lacks_config = live.config.value.is_null() || !live.refused_config().is_empty();
+        let is_incomplete = incomplete.is_some() || lacks_config;
         let mut notes = live.notes_of_plan();
         let texts = incomplete.map(|it| format!("totals may be incomplete: {}", it.text));
         notes.extend(WarningCode::IncompleteSums.each(texts));

@@ -56,7 +56,7 @@ impl TopologyOptions {
         basis: &mut Basis,
     ) -> Result<(TopologyManager, UnknownFacts), Failure> {
         self.warn_of_others(state, basis);
-        let config = &node.kubelet.config;
+        let config = node.config();
         let said = |flag: &Option<String>, field: &str, name: &str| {
             let origin = if flag.is_some() { format!("--{name}") } else { name.to_owned() };
             (flag.clone().unwrap_or_else(|| field.to_owned()), origin)

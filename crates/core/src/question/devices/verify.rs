@@ -1,5 +1,6 @@
 //! The state files of a kubelet.
 
+use crate::question::start::kubelet_start;
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_facts::checkpoint::StateFile;
@@ -23,6 +24,9 @@ pub fn verify_files(node: &Node, files: &[StateFileContent<'_>], is_of_node: boo
     let pods = NodePods::of(&node.snapshot);
     let mut answer = Verification::of(files, &known(node, &pods, is_of_node));
     if is_of_node {
+        for (file, error) in kubelet_start(node).refused_files {
+            answer.refused_at_start(file, error);
+        }
         answer.basis.warn_all(node.notes.iter().cloned());
     }
     answer

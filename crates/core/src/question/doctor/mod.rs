@@ -16,6 +16,7 @@ pub use pod::{PodReport, page};
 use super::admission::AdmissionNode;
 use super::cgroup::Compared;
 use super::cgroup::checks::cgroup_checks;
+use super::start::kubelet_start;
 use kq_answer::{Failure, Finding, Rule, Severity, Subject};
 use kq_cgroup::live::checks::{NodeChecks, NotRequested};
 use kq_cgroup::live::difference::Difference;
@@ -48,7 +49,9 @@ pub fn node_checks(
 ) -> Result<NodeChecks, Failure> {
     let live = &compared.live;
     let drifts = drifts(compared);
-    let mut found = cgroup_checks(compared, node_file, !drifts.is_empty());
+    let start = kubelet_start(live);
+    let mut found: Vec<Finding> = written(node::start(live, &start)).collect();
+    found.extend(cgroup_checks(compared, &start, node_file, !drifts.is_empty()));
     found.extend(written(drifts));
     let (of_domains, not_requested) = findings(compared, live, is_stored);
     found.extend(of_domains);
@@ -82,7 +85,7 @@ fn findings(
     let live = &compared.live;
     let snapshot = &live.snapshot;
     let name = snapshot.node_name.value().map(String::as_str);
-    let mut all: Vec<Finding> = written(node::kubelet_start(node)).collect();
+    let mut all: Vec<Finding> = written(node::kubelet_age(node)).collect();
     all.extend(written(node::conditions(snapshot, node.now)));
     all.extend(written(node::certificates(snapshot, node.now)));
     let runtime = snapshot.runtime.value().map(|runtime| runtime.endpoint.as_str());

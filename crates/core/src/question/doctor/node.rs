@@ -1,6 +1,9 @@
 //! The Node object's conditions and the kubelet's certificates.
 
 use super::rule::{Certificates, Conditions, NodeFinding, NodeRule};
+use crate::kubelet_start::StartFinding;
+use crate::question::start::KubeletStart;
+use kq_answer::Severity;
 use kq_facts::certificates::Certificate;
 use kq_facts::node::Node;
 use kq_facts::snapshot::Snapshot;
@@ -21,12 +24,32 @@ const SECONDS_OF_DAY: i64 = 86_400;
 /// A younger kubelet may be in a restart loop.
 const YOUNG_SECONDS: i64 = 120;
 
+/// Returns what is said of the kubelet's next start: what stops it, or that nothing does.
+pub(super) fn start(node: &Node, start: &KubeletStart) -> Vec<NodeFinding> {
+    let of_node = |finding| NodeRule::KubeletStart(finding).of_node();
+    let is_shown = |finding: &StartFinding| finding.severity() != Severity::Warning;
+    let mut findings: Vec<NodeFinding> = start
+        .findings
+        .iter()
+        .filter(|(finding, _)| is_shown(finding))
+        .map(|(finding, source)| {
+            source.iter().copied().fold(of_node(finding.clone()), NodeFinding::from)
+        })
+        .collect();
+    if start.starts == Some(true) {
+        let version = node.kubelet.version.to_string();
+        let not_checked = start.not_checked();
+        findings.push(of_node(StartFinding::Starts { version, not_checked }));
+    }
+    findings
+}
+
 /// Returns a finding about a kubelet that started a moment ago.
-pub(super) fn kubelet_start(node: &Node) -> Option<NodeFinding> {
+pub(super) fn kubelet_age(node: &Node) -> Option<NodeFinding> {
     let start = node.kubelet_start.as_ref()?;
     let age_seconds = now_to(start.at, node.now);
     (age_seconds < YOUNG_SECONDS)
-        .then(|| NodeRule::KubeletStart { age_seconds }.of_node().from(&start.source))
+        .then(|| NodeRule::KubeletAge { age_seconds }.of_node().from(&start.source))
 }
 
 pub(super) fn conditions(snapshot: &Snapshot, now: Timestamp) -> Vec<NodeFinding> {

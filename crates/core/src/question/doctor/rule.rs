@@ -1,5 +1,6 @@
 //! The findings of node checks other than the cgroup checks; `wording` has the sentences.
 
+use crate::kubelet_start::StartFinding;
 use kq_answer::{Rule, RuleFinding, Severity, Subject, Topic, Wording};
 use kq_cgroup::live::checks::NotRequested;
 use kq_cgroup::live::difference::Verdict;
@@ -36,8 +37,10 @@ pub enum NodeRule {
         #[serde(skip)]
         left: Option<String>,
     },
+    /// The next start of the kubelet.
+    KubeletStart(StartFinding),
     /// A kubelet that started a moment ago.
-    KubeletStart {
+    KubeletAge {
         /// The age of its process.
         age_seconds: i64,
     },
@@ -234,14 +237,15 @@ impl Rule for NodeRule {
             Self::Restarts(_) => Topic::Probes,
             Self::KubeletRestart(_) => Topic::Restart,
             Self::PreemptionHeadroom(_) => Topic::Preemption,
-            Self::KubeletStart { .. } | Self::Certificates(_) => Topic::Node,
+            Self::KubeletStart(_) | Self::KubeletAge { .. } | Self::Certificates(_) => Topic::Node,
         }
     }
 
     fn severity(&self) -> Severity {
         match self {
             Self::CgroupValues { .. } => Severity::Error,
-            Self::KubeletStart { .. } => Severity::Warning,
+            Self::KubeletStart(start) => start.severity(),
+            Self::KubeletAge { .. } => Severity::Warning,
             Self::NodeConditions(state) => match state {
                 Conditions::Ok => Severity::Ok,
                 Conditions::Unknown { .. } => Severity::Unknown,
@@ -320,7 +324,14 @@ impl Rule for NodeRule {
                 };
                 wording.see("kq cgroup diff")
             }
-            Self::KubeletStart { age_seconds } => {
+            Self::KubeletStart(start) => {
+                let wording = start.wording();
+                match start.severity() {
+                    Severity::Ok => wording,
+                    _ => wording.see("kq what-if kubelet-restart"),
+                }
+            }
+            Self::KubeletAge { age_seconds } => {
                 Wording::new(format!("the kubelet started {age_seconds} s ago"))
                     .because("systemd starts a kubelet that ends again after 10 s")
                     .leads_to(

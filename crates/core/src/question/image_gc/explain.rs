@@ -35,7 +35,7 @@ pub fn image_disk(node: &Node) -> ImageDisk {
         runtime: &node.snapshot.runtime,
         summary: &node.snapshot.stats_summary,
         workloads: &node.workloads,
-        config: &node.kubelet.config,
+        config: node.config(),
         rules: node.kubelet.rules,
     });
     disk.basis.warn_all(node.notes.iter().cloned());
@@ -84,7 +84,7 @@ pub fn image_story(
             kubelet_start: node.kubelet_start.as_ref().map(|start| start.at),
             records: node.snapshot.image_records.value(),
         },
-        policy: ImageGcPolicy::of(&node.kubelet.config),
+        policy: ImageGcPolicy::of(node.config()),
         rules,
     });
     // Every plan has a line for every image that is listed.
@@ -97,7 +97,7 @@ fn at_threshold(node: &Node, periodic: &ImageGcPlan) -> Result<Option<ImageGcPla
     let Some(usage) = periodic.run.usage.filter(|_| periodic.run.wants_space == Some(false)) else {
         return Ok(None);
     };
-    let high = ImageGcPolicy::of(&node.kubelet.config).high_threshold_percent;
+    let high = ImageGcPolicy::of(node.config()).high_threshold_percent;
     let Some(available) = largest_available(usage.capacity_bytes, high) else { return Ok(None) };
     let fs = ImageFs {
         capacity: u64::try_from(usage.capacity_bytes).ok(),

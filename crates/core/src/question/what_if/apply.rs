@@ -115,7 +115,7 @@ pub fn apply(
             let name = parts.first().copied().unwrap_or_default();
             known_field(change, name)?;
             let mut is_yaml = Ok(());
-            state.edit(name, |config| {
+            state.on_disk.edit(name, |config| {
                 is_yaml = assign(config, field, value, Origin::Flag("set"));
             });
             is_yaml
@@ -125,7 +125,9 @@ pub fn apply(
         Change::Flags(words) => flags(state, words)?,
         Change::FeatureGates(gates) => {
             let origin = Origin::Flag("feature-gates");
-            state.edit("featureGates", |config| assign_gates(config, gates.clone(), &origin));
+            state
+                .on_disk
+                .edit("featureGates", |config| assign_gates(config, gates.clone(), &origin));
         }
         Change::Add { file, is_static } => {
             let mut pods = files.pods.get(file).cloned().unwrap_or_default();

@@ -1,9 +1,10 @@
 //! The effect of a kubelet restart on pods with devices.
 
 use super::pods::Transition;
+use crate::kubelet_start::StartFinding;
 use crate::question::admission::{AdmissionNode, KubeletStart};
 use crate::question::devices::admission::PluginStart;
-use crate::what_if::{OpenCause, PodOutcome, PodResult, StartFinding};
+use crate::what_if::{OpenCause, PodOutcome, PodResult};
 use kq_admission::preemption::ReadmissionResult;
 use kq_admission::qualified;
 use kq_answer::{Certainty, Failure};

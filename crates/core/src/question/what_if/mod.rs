@@ -22,8 +22,9 @@ pub use state::NodeState;
 use self::described::Described;
 use self::follows::with_allocatable;
 use self::pods::{PodEffects, Transition};
+use crate::kubelet_start::StartFinding;
 use crate::what_if::change::Change;
-use crate::what_if::{Effect, PodResult, StartFinding, Step, WhatIf, WhatIfRule};
+use crate::what_if::{Effect, PodResult, Step, WhatIf, WhatIfRule};
 use kq_answer::{Basis, Failure, Finding, Rule, Severity, Subject};
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
@@ -63,7 +64,7 @@ pub fn what_if(
     let mut items = Vec::new();
     let starts = match restarts {
         true => {
-            let (starts, found) = start::start(&mut after, &mut basis);
+            let (starts, found) = start::start(before, &mut after, &mut basis);
             items.extend(found);
             starts
         }
@@ -90,7 +91,8 @@ pub fn what_if(
     items.extend(panic.map(|it| Effect::new(Subject::Node, WhatIfRule::KubeletStart(it))));
     if let (Some(true), Ok(node)) = (starts, transition.after.kubelet()) {
         let version = node.kubelet.version.to_string();
-        let rule = WhatIfRule::KubeletStart(StartFinding::Starts { version });
+        let rule =
+            WhatIfRule::KubeletStart(StartFinding::Starts { version, not_checked: Vec::new() });
         items.push(Effect::new(Subject::Node, rule));
     }
     let (mut pods, mut values) = (Vec::new(), Vec::new());

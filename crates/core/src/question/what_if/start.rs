@@ -1,14 +1,24 @@
 //! Whether the kubelet starts.
 
 use super::state::NodeState;
-use crate::kubelet_start::{Exit, Fix, StartProblem};
-use crate::what_if::{Effect, StartFinding, WhatIfRule};
-use kq_answer::{Basis, Certainty, Subject};
+use crate::kubelet_start::StartFinding;
+use crate::question::start::KubeletStart;
+use crate::what_if::{Effect, WhatIfRule};
+use kq_answer::{Basis, Subject};
+use kq_facts::checkpoint::StateFile;
+use kq_facts::checkpoint::cpu_manager::CpuRefusal;
+use kq_facts::checkpoint::memory_manager::MemoryRefusal;
+use kq_facts::host::Text;
 use kq_facts::kubelet_config::Source;
+use kq_facts::kubelet_process::DEFAULT_ROOT_DIR;
+use kq_k8s::version::KubeletVersion;
 
 /// Simulates the start of the kubelet, and returns whether it starts and the messages it logs.
-pub fn start(after: &mut NodeState, basis: &mut Basis) -> (Option<bool>, Vec<Effect>) {
-    let finding = |rule| Effect::new(Subject::Node, WhatIfRule::KubeletStart(rule));
+pub fn start(
+    before: &NodeState,
+    after: &mut NodeState,
+    basis: &mut Basis,
+) -> (Option<bool>, Vec<Effect>) {
     if !after.knows_files() && !after.has_assumed_config {
         basis.assume(match after.read_as() {
             Some(Source::Configz) => {
@@ -29,42 +39,61 @@ pub fn start(after: &mut NodeState, basis: &mut Basis) -> (Option<bool>, Vec<Eff
         let rule = WhatIfRule::Missing { about: "the start of the kubelet".to_owned(), reason };
         return (None, vec![Effect::new(Subject::Node, rule)]);
     }
-    let mut findings: Vec<Effect> = examination
-        .problems
-        .iter()
-        .map(|problem| finding(stop(problem)).from(problem.source))
-        .collect();
-    let warnings = examination.warnings.iter();
-    findings.extend(warnings.map(|it| finding(StartFinding::Warns { text: it.to_string() })));
-    for skipped in &examination.unknown {
+    let version = after.node().map_or(KubeletVersion::NEWEST, |node| node.kubelet.version);
+    let start = KubeletStart::of(&examination, version);
+    for skipped in &start.not_examined {
         basis.assume(format!(
             "the start does not fail on {} (unknown: {})",
             skipped.what, skipped.fact
         ));
     }
-    let starts = match examination.first() {
-        None => Some(true),
-        Some(problem) if problem.certainty == Certainty::Certain => Some(false),
-        Some(_) => None,
-    };
-    (starts, findings)
+    let mut start = start;
+    if let Some(refusal) = policy_change(before, after).filter(|_| start.starts == Some(true)) {
+        start.starts = None;
+        start.findings.push((StartFinding::Unknown { reason: refusal }, None));
+    }
+    let findings = start.findings.into_iter().map(|(finding, source): (StartFinding, _)| {
+        let effect = Effect::new(Subject::Node, WhatIfRule::KubeletStart(finding));
+        source.into_iter().fold(effect, Effect::from)
+    });
+    (start.starts, findings.collect())
 }
 
-fn stop(problem: &StartProblem) -> StartFinding {
-    let fix = problem.fix.as_ref().map(ToString::to_string);
-    let text = problem.text.clone();
-    if !problem.is_first {
-        return StartFinding::StopsThen { text, fix };
-    }
-    let command = match problem.fix.as_deref() {
-        Some(Fix::DeleteFile { path }) => Some(format!("rm -- '{}'", path.replace('\'', "'\\''"))),
-        _ => None,
+/// Returns how the start ends where a manager has another policy than before, and its state file, which is not known, is the
+/// one that the other policy wrote.
+fn policy_change(before: &NodeState, after: &NodeState) -> Option<String> {
+    let files = after.snapshot.state_files.as_ref();
+    let is_unknown = |file: StateFile| {
+        !matches!(
+            files.and_then(|files| files.get(file.name())),
+            Some(Text::Read(_) | Text::Absent)
+        )
     };
-    StartFinding::Stops {
-        text,
-        is_panic: problem.exit == Exit::Panic,
-        certainty: problem.certainty,
-        fix,
-        command,
+    let folder = files.map_or(DEFAULT_ROOT_DIR, |files| files.folder.as_str());
+    let (before, after) = (before.node().ok()?, after.node().ok()?);
+    let (found, configured) = (before.config(), after.config());
+    let ends = |file: StateFile, manager: &str, refusal: String| {
+        format!(
+            "{} is not known, and the kubelet ends on the one of another policy: start {manager} manager error: {}",
+            file.name(),
+            file.refusal(&refusal, folder)
+        )
+    };
+    if is_unknown(StateFile::Cpu) && found.cpu_manager_policy != configured.cpu_manager_policy {
+        let refusal = CpuRefusal::Policy {
+            configured: configured.cpu_manager_policy.clone(),
+            found: found.cpu_manager_policy.clone(),
+        };
+        return Some(ends(StateFile::Cpu, "cpu", refusal.to_string()));
     }
+    if is_unknown(StateFile::Memory)
+        && found.memory_manager_policy != configured.memory_manager_policy
+    {
+        let refusal = MemoryRefusal::Policy {
+            configured: configured.memory_manager_policy.clone(),
+            found: found.memory_manager_policy.clone(),
+        };
+        return Some(ends(StateFile::Memory, "memory", refusal.to_string()));
+    }
+    None
 }

@@ -1,22 +1,19 @@
 //! A node before and after changes: its facts, and the options that override them.
 
-use crate::kubelet_start::{Machine, StartExamination, StartFacts, examine};
+use crate::kubelet_start::StartExamination;
+use crate::question::start::examine_start;
 use kq_answer::{Basis, Failure};
-use kq_facts::cgroup_mode::CgroupVersion;
-use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
-use kq_facts::config_on_disk::{ConfigContent, ConfigOnDisk, ConfigText};
+use kq_facts::config_on_disk::{ConfigContent, ConfigOnDisk};
 use kq_facts::describe::ConfigSource;
+use kq_facts::kubelet::check_typed;
 use kq_facts::kubelet_config::{Source, other_defaults};
 use kq_facts::live::config_source;
 use kq_facts::lookup::Lookup;
-use kq_facts::node::Node;
+use kq_facts::node::{Node, of_description};
 use kq_facts::overrides::{KubeletFlags, Overrides};
-use kq_facts::runtime::RuntimeFacts;
 use kq_facts::snapshot::{RecordedConfig, Snapshot};
-use kq_k8s::pod::ResourceName;
-use kq_k8s::quantity::{Format, Quantity};
 use kq_k8s::version::KubeletVersion;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// The facts of a node, and the options that override them.
@@ -41,26 +38,26 @@ impl NodeState {
     /// Fails for options that no field accepts, and for an invalid Node object.
     pub fn of(mut snapshot: Snapshot, mut overrides: Overrides) -> Result<Self, Failure> {
         let given = overrides.config.take();
-        let is_given = given.is_some();
+        let mut on_disk = ConfigOnDisk::of(&snapshot, given.as_ref());
         if let Some(given) = given {
             let source =
                 overrides.config_file.clone().unwrap_or_else(|| "--kubelet-config".to_owned());
             let recorded = recorded(given.config, given.notes);
             snapshot.kubelet_config = Lookup::found(source, recorded);
         }
-        let on_disk = snapshot.kubelet_config_on_disk.value().filter(|_| !is_given).cloned();
-        let on_disk = on_disk.unwrap_or_else(|| as_it_runs(&snapshot));
         if let Some(file) = overrides.node_file.take() {
             snapshot.node = Lookup::found(file.file, file.object);
         }
+        let mut config = config_source(&snapshot);
+        overrides.set_fields(&mut config)?;
+        check_typed(&config, KubeletVersion::NEWEST)
+            .map_err(|error| of_description(overrides.config_file.as_deref(), error))?;
+        on_disk.set_typed(&config);
         let mut state =
             Self { snapshot, overrides: Overrides::default(), on_disk, has_assumed_config: false };
-        let mut config = state.config();
-        overrides.set_fields(&mut config)?;
         let recorded = state.snapshot.kubelet_config.value();
         if recorded.map_or(&Value::Null, |recorded| &recorded.value) != &*config.value {
             state.put_config(config);
-            state.on_disk = as_it_runs(&state.snapshot);
         }
         state.overrides = Overrides {
             cgroup_root: None,
@@ -89,70 +86,10 @@ impl NodeState {
         self.snapshot.kubelet_config_on_disk.found.is_some()
     }
 
-    /// Changes a field in the file that sets it: the last drop-in that has it, or the file of `--config`.
-    pub fn edit(&mut self, field: &str, edit: impl FnOnce(&mut ConfigSource)) {
-        let has_it = |text: &ConfigText| match &text.content {
-            ConfigContent::Document { value, .. } => value.get(field).is_some(),
-            _ => false,
-        };
-        let drop_in = self.on_disk.drop_ins.iter_mut().rfind(|text| has_it(text));
-        let text = match drop_in {
-            Some(text) => text,
-            None => self.on_disk.file.get_or_insert_with(|| ConfigText {
-                path: DEFAULT_FILE.to_owned(),
-                content: ConfigContent::Absent,
-            }),
-        };
-        let value = match std::mem::replace(&mut text.content, ConfigContent::Empty) {
-            ConfigContent::Document { value, .. } => value,
-            _ => {
-                json!({"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"})
-                    .into()
-            }
-        };
-        let mut config = ConfigSource { value, ..ConfigSource::default() };
-        edit(&mut config);
-        text.content = ConfigContent::Document { value: config.value, text: None };
-    }
-
     /// Simulates the start of the kubelet. The resulting configuration becomes the running one, and is left out of what is
     /// returned.
     pub fn start(&mut self) -> StartExamination {
-        let object = self.snapshot.node.value();
-        let said = self.snapshot.kubelet_build().and_then(|version| version.parse().ok());
-        let mut machine = Machine::of_host(&self.snapshot.host);
-        if let Some(object) = object {
-            for (name, amount) in object.status.capacity.iter() {
-                if !machine.capacity.contains(name) {
-                    // The kubelet counts CPUs in thousandths, and so does it write them.
-                    let amount = match name {
-                        ResourceName::Cpu => {
-                            Quantity::from_milli(amount.milli_value(), Format::DecimalSi)
-                        }
-                        _ => amount.clone(),
-                    };
-                    machine.capacity.insert(name.clone(), amount);
-                }
-            }
-        }
-        let tree = self.snapshot.cgroups.value();
-        let version = self.overrides.cgroup_version.or_else(|| tree?.layout.version());
-        let version = version.or_else(|| self.snapshot.host.cgroup_layout().ok()?.version());
-        let missing = |cgroup: &str| missing_paths(tree?, version?, cgroup);
-        let runtime = self.snapshot.runtime.value();
-        let driver = runtime.and_then(RuntimeFacts::driver_for_kubelet);
-        let mut examination = examine(&StartFacts {
-            version: self.overrides.kubelet.version.or(said),
-            process: self.on_disk.process.as_ref(),
-            config_file: self.on_disk.file.clone(),
-            drop_ins: self.on_disk.drop_ins.clone(),
-            cgroup_version: version,
-            runtime_driver: driver.map(|it| it.value),
-            swap_bytes: self.snapshot.host.swap_bytes().ok(),
-            machine: Some(machine),
-            state_files: self.snapshot.state_files.as_ref(),
-            missing_paths: Some(&missing),
-        });
+        let mut examination = examine_start(&self.snapshot, &self.overrides, &self.on_disk);
         if examination.problems.is_empty() && examination.config.is_object() {
             self.put_config(ConfigSource {
                 value: std::mem::take(&mut examination.config),
@@ -220,48 +157,6 @@ impl NodeState {
         }
         forgotten
     }
-}
-
-/// The default path of the configuration file.
-const DEFAULT_FILE: &str = "/var/lib/kubelet/config.yaml";
-
-/// Uses the running configuration as the one on the disk.
-fn as_it_runs(snapshot: &Snapshot) -> ConfigOnDisk {
-    let process = snapshot.kubelet.value().cloned();
-    let named = process.as_ref().and_then(|process| process.interpreted().config);
-    let file = snapshot.kubelet_config.value().map(|config| {
-        let mut value = config.value.clone();
-        // /configz reports neither field.
-        let has_type = value.get("apiVersion").is_some() && value.get("kind").is_some();
-        if !has_type && let Some(fields) = Arc::make_mut(&mut value).as_object_mut() {
-            let kind = json!("KubeletConfiguration");
-            fields.entry("apiVersion").or_insert_with(|| json!("kubelet.config.k8s.io/v1beta1"));
-            fields.entry("kind").or_insert(kind);
-        }
-        ConfigText {
-            path: named.unwrap_or_else(|| DEFAULT_FILE.to_owned()),
-            content: ConfigContent::Document { value, text: None },
-        }
-    });
-    ConfigOnDisk { process, file, drop_ins: Vec::new() }
-}
-
-/// Returns the paths at which a cgroup is missing. The tree has the cgroups right below the root.
-fn missing_paths(tree: &CgroupTree, version: CgroupVersion, cgroup: &str) -> Option<Vec<String>> {
-    let path = CgroupPath::new(cgroup);
-    if tree.get(&path).is_some() {
-        return Some(Vec::new());
-    }
-    if path.depth() != 1 || tree.get(&CgroupPath::root()).is_none() {
-        return None;
-    }
-    let path = path.as_str();
-    Some(match version {
-        CgroupVersion::V2 => vec![format!("/sys/fs/cgroup{path}")],
-        CgroupVersion::V1 => ["pids", "systemd", "cpu", "cpuacct", "cpuset", "memory"]
-            .map(|name| format!("/sys/fs/cgroup/{name}{path}"))
-            .to_vec(),
-    })
 }
 
 fn recorded(config: ConfigSource, notes: Vec<String>) -> RecordedConfig {

@@ -84,7 +84,7 @@ fn pass(
         }
     };
     if gc_loop.is_none() {
-        *gc_loop = GcLoop::images(&ImageGcPolicy::of(&prepared.node().kubelet.config));
+        *gc_loop = GcLoop::images(&ImageGcPolicy::of(prepared.node().config()));
         observe(Event::Begun(prepared.plan()))?;
     }
     let Some(gc_loop) = gc_loop else { return observe(Event::Off).map(|()| false) };

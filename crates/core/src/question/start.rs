@@ -1,0 +1,197 @@
+//! Would this kubelet start, and with which words does it end? Every command that says something of the start asks here.
+
+use crate::kubelet_start::{
+    Machine, NotExamined, StartExamination, StartFacts, StartFinding, StartProblem, StartRule,
+    examine,
+};
+use kq_answer::{Certainty, Severity};
+use kq_facts::cgroup_mode::CgroupVersion;
+use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
+use kq_facts::checkpoint::StateFile;
+use kq_facts::config_on_disk::ConfigOnDisk;
+use kq_facts::node::Node;
+use kq_facts::overrides::Overrides;
+use kq_facts::runtime::RuntimeFacts;
+use kq_facts::snapshot::Snapshot;
+use kq_k8s::pod::ResourceName;
+use kq_k8s::quantity::{Format, Quantity};
+use kq_k8s::version::{KubeletVersion, VersionSupport};
+use std::collections::BTreeSet;
+
+/// The next start of a kubelet.
+#[derive(Clone, Debug)]
+pub struct KubeletStart {
+    /// Whether it starts; `None`: a fact that decides is not known.
+    pub starts: Option<bool>,
+    /// What is said of it, in the kubelet's order, each with the kubelet's file and function.
+    pub findings: Vec<(StartFinding, Option<&'static str>)>,
+    /// The checks of the kubelet that were skipped.
+    pub not_examined: Vec<NotExamined>,
+    /// It does not start with its configuration.
+    pub refuses_config: bool,
+    /// The state files with which it does not start, each with its words.
+    pub refused_files: Vec<(StateFile, String)>,
+}
+
+/// Returns whether a node's kubelet would start now, with the files, flags and machine that it has.
+pub fn kubelet_start(node: &Node) -> KubeletStart {
+    let on_disk = node.config_on_disk();
+    let is_known =
+        on_disk.file.is_some() || !on_disk.drop_ins.is_empty() || on_disk.process.is_some();
+    let examination = examine_start(&node.snapshot, &node.overrides, on_disk);
+    let mut start = KubeletStart::of(&examination, node.kubelet.version);
+    if !is_known && start.starts == Some(true) {
+        let reason = match node.missing_config().next() {
+            Some(missing) => missing.text,
+            None => "the kubelet's configuration is not known (--kubelet-config FILE)".to_owned(),
+        };
+        start.starts = None;
+        start.findings.push((StartFinding::Unknown { reason }, None));
+    }
+    start
+}
+
+impl KubeletStart {
+    /// Returns the answer in a sentence: why it does not start, what is not known, or that it starts.
+    pub fn sentence(&self, version: KubeletVersion) -> String {
+        let worst = self.findings.iter().map(|(finding, _)| finding).min_by_key(|it| it.severity());
+        let starts =
+            StartFinding::Starts { version: version.to_string(), not_checked: self.not_checked() };
+        worst.filter(|it| it.severity() < Severity::Warning).unwrap_or(&starts).wording().found
+    }
+
+    /// Returns the facts that checks need which were skipped.
+    pub fn not_checked(&self) -> Vec<String> {
+        let facts: BTreeSet<&str> = self.not_examined.iter().map(|it| it.fact).collect();
+        facts.into_iter().map(str::to_owned).collect()
+    }
+
+    /// Judges an examination.
+    pub fn of(examination: &StartExamination, version: KubeletVersion) -> Self {
+        let is_unknown = !matches!(version.known(), VersionSupport::Inside(_));
+        let problems = || {
+            let all = examination.problems.iter();
+            all.filter(|problem| !is_unknown || !is_of_version(&problem.rule))
+        };
+        let mut findings: Vec<_> =
+            problems().map(|problem| (StartFinding::of(problem), Some(problem.source))).collect();
+        let warnings = examination.warnings.iter().filter(|_| !is_unknown).map(ToString::to_string);
+        findings.extend(warnings.map(|text| (StartFinding::Warns { text }, None)));
+        let mut starts = match problems().next() {
+            None => Some(true),
+            Some(problem) if problem.certainty == Certainty::Certain => Some(false),
+            Some(_) => None,
+        };
+        if is_unknown && starts == Some(true) {
+            let reason = format!(
+                "the start of kubelet {version}: kq knows the gates, flags and fields of {} to {}",
+                KubeletVersion::OLDEST,
+                KubeletVersion::NEWEST
+            );
+            findings.push((StartFinding::Unknown { reason }, None));
+            starts = None;
+        }
+        Self {
+            starts,
+            findings,
+            not_examined: examination.unknown.clone(),
+            refuses_config: problems().any(|it| is_of_config(&it.rule)),
+            refused_files: problems().filter_map(refused_file).collect(),
+        }
+    }
+}
+
+/// Returns the state file that a problem is about, with the kubelet's words.
+fn refused_file(problem: &StartProblem) -> Option<(StateFile, String)> {
+    match &problem.rule {
+        StartRule::StateFile { file, .. } => Some((*file, problem.text.clone())),
+        _ => None,
+    }
+}
+
+/// Returns true if the rule is one of gates, flags or fields, which each version has of its own.
+fn is_of_version(rule: &StartRule) -> bool {
+    matches!(
+        rule,
+        StartRule::UnknownFlag { .. }
+            | StartRule::Gates { .. }
+            | StartRule::GatesInFile { .. }
+            | StartRule::FieldType { .. }
+            | StartRule::MergedType { .. }
+            | StartRule::Invalid { .. }
+    )
+}
+
+/// Returns true if the problem is in the configuration, not in the command line, the machine or a state file.
+fn is_of_config(rule: &StartRule) -> bool {
+    !matches!(
+        rule,
+        StartRule::UnknownFlag { .. }
+            | StartRule::FlagValue { .. }
+            | StartRule::UnknownLabels { .. }
+            | StartRule::InvalidLabels { .. }
+            | StartRule::SwapOn { .. }
+            | StartRule::StateFile { .. }
+    )
+}
+
+/// Follows the start of a kubelet with these facts.
+pub(super) fn examine_start(
+    snapshot: &Snapshot,
+    overrides: &Overrides,
+    on_disk: &ConfigOnDisk,
+) -> StartExamination {
+    let object = snapshot.node.value();
+    let said = snapshot.kubelet_build().and_then(|version| version.parse().ok());
+    let mut machine = Machine::of_host(&snapshot.host);
+    if let Some(object) = object {
+        for (name, amount) in object.status.capacity.iter() {
+            if !machine.capacity.contains(name) {
+                // The kubelet counts CPUs in thousandths, and so does it write them.
+                let amount = match name {
+                    ResourceName::Cpu => {
+                        Quantity::from_milli(amount.milli_value(), Format::DecimalSi)
+                    }
+                    _ => amount.clone(),
+                };
+                machine.capacity.insert(name.clone(), amount);
+            }
+        }
+    }
+    let tree = snapshot.cgroups.value();
+    let version = overrides.cgroup_version.or_else(|| tree?.layout.version());
+    let version = version.or_else(|| snapshot.host.cgroup_layout().ok()?.version());
+    let missing = |cgroup: &str| missing_paths(tree?, version?, cgroup);
+    let runtime = snapshot.runtime.value();
+    let driver = runtime.and_then(RuntimeFacts::driver_for_kubelet);
+    examine(&StartFacts {
+        version: overrides.kubelet.version.or(said),
+        process: on_disk.process.as_ref(),
+        config_file: on_disk.file.clone(),
+        drop_ins: on_disk.drop_ins.clone(),
+        cgroup_version: version,
+        runtime_driver: driver.map(|it| it.value),
+        swap_bytes: snapshot.host.swap_bytes().ok(),
+        machine: Some(machine),
+        state_files: snapshot.state_files.as_ref(),
+        missing_paths: Some(&missing),
+    })
+}
+
+/// Returns the paths at which a cgroup is missing. The tree has the cgroups right below the root.
+fn missing_paths(tree: &CgroupTree, version: CgroupVersion, cgroup: &str) -> Option<Vec<String>> {
+    let path = CgroupPath::new(cgroup);
+    if tree.get(&path).is_some() {
+        return Some(Vec::new());
+    }
+    if path.depth() != 1 || tree.get(&CgroupPath::root()).is_none() {
+        return None;
+    }
+    let path = path.as_str();
+    Some(match version {
+        CgroupVersion::V2 => vec![format!("/sys/fs/cgroup{path}")],
+        CgroupVersion::V1 => ["pids", "systemd", "cpu", "cpuacct", "cpuset", "memory"]
+            .map(|name| format!("/sys/fs/cgroup/{name}{path}"))
+            .to_vec(),
+    })
+}

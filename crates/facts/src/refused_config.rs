@@ -1,0 +1,183 @@
+//! What the kubelet refuses in its configuration, and the configuration without it.
+//!
+//! A kubelet does not start with such a value. A question about the node is answered nevertheless: the value's field has
+//! its default, and what rests on it is not known.
+
+use crate::describe::{ConfigSource, DescribeError};
+use kq_answer::missing::{Missing, MissingFact};
+use kq_answer::origin::Origin;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Fields of a configuration with which the kubelet does not start.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RefusedConfig {
+    /// The fields; empty: all of them.
+    pub fields: Vec<String>,
+    /// A flag of the operator set one of them.
+    pub is_of_flag: bool,
+    /// Why the kubelet refuses them.
+    pub error: DescribeError,
+}
+
+impl RefusedConfig {
+    /// Returns the fields that are not known, and why.
+    pub fn missing(&self) -> Missing {
+        let fields = self.fields.join(", ");
+        let cause = self.cause();
+        let stands_in = match self.fields.as_slice() {
+            [] => "kq uses the defaults of its version".to_owned(),
+            _ => format!("kq uses the default of {fields}"),
+        };
+        let text = format!(
+            "the kubelet does not start with its configuration: {cause}; {stands_in} \
+             (--kubelet-config FILE gives another)"
+        );
+        let missing = Missing::new(MissingFact::KubeletConfig, text);
+        if fields.is_empty() { missing } else { missing.about(fields) }
+    }
+
+    /// Returns the error with its causes.
+    fn cause(&self) -> String {
+        let first: &dyn std::error::Error = &self.error;
+        let causes = std::iter::successors(Some(first), |error| error.source());
+        causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+    }
+}
+
+/// A configuration with more of them is not used at all.
+const MOST_REFUSALS: usize = 50;
+
+/// What was made of a configuration without the fields that are refused.
+pub(crate) struct Accepted<T> {
+    /// What was made; an error even without a configuration.
+    pub made: Result<T, DescribeError>,
+    /// The rest of the configuration.
+    pub config: ConfigSource,
+    /// What was left out, in the order in which it was found.
+    pub refused: Vec<RefusedConfig>,
+}
+
+impl<T> Accepted<T> {
+    /// Makes something of a configuration, without the fields for which `make` fails.
+    pub fn of(
+        mut config: ConfigSource,
+        make: impl Fn(&ConfigSource) -> Result<T, DescribeError>,
+    ) -> Self {
+        let mut refused = Vec::new();
+        let error_of = |config: &ConfigSource| make(config).err();
+        let mut made = make(&config);
+        while let Err(error) = &made {
+            if config.value.is_null() {
+                break;
+            }
+            let mut fields = match refused.len() < MOST_REFUSALS {
+                true => culprits(&mut config, error, error_of),
+                false => Vec::new(),
+            };
+            fields.retain(|field| config.value.get(field).is_some());
+            let is_flag =
+                |field: &String| matches!(config.origins.get(field), Some(Origin::Flag(_)));
+            let is_of_flag = fields.iter().any(is_flag);
+            match fields.as_slice() {
+                [] => config = ConfigSource::default(),
+                some => some.iter().for_each(|field| forget(&mut config, field, error)),
+            }
+            let error = error.clone();
+            refused.push(RefusedConfig { fields, is_of_flag, error });
+            made = make(&config);
+        }
+        Self { made, config, refused }
+    }
+}
+
+/// Removes what an error is about: a field, or the gates in it.
+fn forget(config: &mut ConfigSource, field: &str, error: &DescribeError) {
+    let Value::Object(fields) = Arc::make_mut(&mut config.value) else { return };
+    if let (DescribeError::Gates { error, .. }, Some(Value::Object(gates))) =
+        (error, fields.get_mut(field))
+    {
+        let before = gates.len();
+        gates.retain(|name, _| error.problems.iter().all(|problem| problem.gate() != name));
+        if gates.len() < before {
+            return;
+        }
+    }
+    fields.remove(field);
+    config.origins.remove(field);
+}
+
+/// Returns the fields that an error is about.
+fn culprits(
+    config: &mut ConfigSource,
+    error: &DescribeError,
+    problem: impl Fn(&ConfigSource) -> Option<DescribeError>,
+) -> Vec<String> {
+    match error {
+        DescribeError::Config { error, .. } => error
+            .field()
+            .filter(|field| !TYPE.contains(field))
+            .map(str::to_owned)
+            .into_iter()
+            .collect(),
+        DescribeError::Gates { .. } => vec!["featureGates".to_owned()],
+        DescribeError::Reservation { error, .. } => vec![error.field().to_owned()],
+        DescribeError::Threshold { refused, .. } => vec![refused.field.to_owned()],
+        DescribeError::Driver { .. } => vec!["cgroupDriver".to_owned()],
+        DescribeError::OverReserved(_) => {
+            ["kubeReserved", "systemReserved", "reservedSystemCPUs", "evictionHard"]
+                .map(str::to_owned)
+                .to_vec()
+        }
+        DescribeError::Invalid { .. } => least_wrong(config, error, problem),
+    }
+}
+
+/// The fields that say which document it is.
+const TYPE: [&str; 2] = ["apiVersion", "kind"];
+
+/// A rule of the kubelet is about single values and short lists; a longer one is not tried.
+const MOST_ENTRIES: usize = 1_000;
+
+/// Returns the field without which the kubelet has the fewest complaints.
+fn least_wrong(
+    config: &mut ConfigSource,
+    error: &DescribeError,
+    problem: impl Fn(&ConfigSource) -> Option<DescribeError>,
+) -> Vec<String> {
+    let complaints = |error: &DescribeError| match error {
+        DescribeError::Invalid { errors, .. } => errors.len(),
+        _ => 0,
+    };
+    let Value::Object(fields) = &*config.value else { return Vec::new() };
+    let is_short = |value: &Value| match value {
+        Value::Array(items) => items.len() <= MOST_ENTRIES,
+        Value::Object(entries) => entries.len() <= MOST_ENTRIES,
+        _ => true,
+    };
+    let names =
+        fields.iter().filter(|(name, value)| !TYPE.contains(&name.as_str()) && is_short(value));
+    let names: Vec<String> = names.map(|(name, _)| name.clone()).collect();
+    let now = complaints(error);
+    let mut best: Option<(usize, String)> = None;
+    for name in names {
+        let left = without(config, &name, |config| problem(config).as_ref().map_or(0, complaints));
+        if left < best.as_ref().map_or(now, |(left, _)| *left) {
+            best = Some((left, name));
+        }
+    }
+    best.into_iter().map(|(_, name)| name).collect()
+}
+
+/// Asks a question of a configuration without a field, and puts the field back.
+fn without<T>(config: &mut ConfigSource, field: &str, ask: impl Fn(&ConfigSource) -> T) -> T {
+    let taken = match Arc::make_mut(&mut config.value) {
+        Value::Object(fields) => fields.get_mut(field).map(Value::take),
+        _ => None,
+    };
+    let answer = ask(config);
+    if let (Some(taken), Value::Object(fields)) = (taken, Arc::make_mut(&mut config.value)) {
+        fields.insert(field.to_owned(), taken);
+    }
+    answer
+}
