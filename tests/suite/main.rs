@@ -6,6 +6,8 @@
     reason = "tests read their own files and say what failed"
 )]
 
+/// Small inputs from public reports are answered as the kubelet does.
+mod cases;
 /// The tests of `real` on the unified hierarchy of an emulated machine.
 #[cfg(feature = "cri")]
 mod cgroup_v2;
@@ -40,6 +42,8 @@ mod nodes;
 mod objects;
 
 mod one_node;
+/// Every command has the same answer to whether a kubelet starts.
+mod one_start;
 /// kq predicts the victims of a recorded kubelet.
 mod preemption;
 /// Files of programs with a version.

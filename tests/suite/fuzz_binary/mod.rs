@@ -14,7 +14,7 @@ mod commands;
 /// The lists of a snapshot, made long.
 mod grow;
 /// Changes to files.
-mod mutate;
+pub mod mutate;
 /// Two long lists at a time.
 mod pairs;
 /// One run.
