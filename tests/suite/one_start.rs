@@ -101,7 +101,8 @@ fn every_command_answers_the_same() {
 fn compare(random: &mut Random, files: &[(String, String)], at: u64) -> (bool, u64) {
     let mut config = TYPE.to_owned();
     while random.percent(50) {
-        config.push_str(random.one(LINES));
+        let line: &&str = random.one(LINES);
+        config.push_str(line);
         config.push('\n');
     }
     let unit = format!(

@@ -6,7 +6,7 @@ use kq_cgroup::settings::CgroupSettings;
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::describe::{NodeSources, describe};
 use kq_facts::node_config::NodeConfig;
-use kq_facts::overrides::Overrides;
+use kq_facts::overrides::{GivenConfig, Overrides};
 use kq_io::kubelet_files::{read_kubelet_config, read_node_object};
 use kq_k8s::defaults::apply_api_defaults;
 use kq_k8s::manifest::{LoadedPod, load};
@@ -80,9 +80,9 @@ fn pods_are_left_what_the_kubelet_left_them() {
 
 fn described(folder: &Path) -> NodeConfig {
     let path = |file: &str| folder.join(file).display().to_string();
-    let (mut notes, mut warnings) = (Vec::new(), Vec::new());
-    let config = read_kubelet_config(Some(&path("configz.json")), None, &mut notes)
-        .expect("the configuration can be read");
+    let mut warnings = Vec::new();
+    let given = read_kubelet_config(Some(&path("configz.json")), None);
+    let GivenConfig { config, notes, .. } = given.expect("the configuration can be read");
     let object = read_node_object(&path("node.json"), &mut warnings).expect("a Node");
     assert!(notes.is_empty() && warnings.is_empty(), "{notes:?} {warnings:?}");
     let node = describe(NodeSources {

@@ -8,7 +8,7 @@ use kq_cgroup::files::CgroupVersion;
 use kq_cgroup::plan::RuntimeFormula;
 use kq_facts::describe::{NodeSources, describe};
 use kq_facts::node_config::NodeConfig as DescribedNode;
-use kq_facts::overrides::Overrides;
+use kq_facts::overrides::{GivenConfig, Overrides};
 use kq_io::kubelet_files::read_kubelet_config;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -235,9 +235,8 @@ fn described(
     capacity: &BTreeMap<String, String>,
     swap_controller: bool,
 ) -> Result<DescribedNode, String> {
-    let mut notes = Vec::new();
-    let config = read_kubelet_config(Some(&text(config)), None, &mut notes);
-    let config = config.map_err(|error| error.to_string())?;
+    let given = read_kubelet_config(Some(&text(config)), None);
+    let GivenConfig { config, notes, .. } = given.map_err(|error| error.to_string())?;
     assert_eq!(notes, [""; 0], "of the kubelet's configuration");
     let capacity = serde_json::to_value(capacity).and_then(serde_json::from_value);
     let overrides = Overrides {

@@ -117,6 +117,11 @@ impl<C: Layered, S, E> Load<C, S, E> {
         Self { taken: taken.map(|at| attempts[at].layout), attempts, outcome, shown }
     }
 
+    /// Returns the layout that it took, if the file has a checksum, which proves it.
+    pub fn signed(&self) -> Option<C::Layout> {
+        self.taken().filter(|attempt| attempt.checksum_in_file() != 0).map(|attempt| attempt.layout)
+    }
+
     /// Returns the attempt that the kubelet took.
     pub fn taken(&self) -> Option<&Attempt<C>> {
         self.attempts.iter().find(|attempt| Some(attempt.layout) == self.taken)

@@ -3,6 +3,7 @@
 use super::cpu::beginning;
 use super::damage::Damage;
 use super::file::{Findings, StateFileContent};
+use super::layouts;
 use super::report::{Examined, FileVerdict, Held};
 use super::rule::StateFileRule;
 use kq_facts::checkpoint::StateFile;
@@ -27,7 +28,12 @@ pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8]) -> Examined {
     }
     if let Err(refusal) = &found.outcome {
         verdict.refuse(file, StateFile::Dra, &refusal.to_string());
+        let is_older = layouts::is_older_claims(bytes);
+        if is_older {
+            verdict.layout = None;
+        }
         verdict.damaged(match refusal {
+            _ if is_older => Damage::OldLayout { written_by: "a kubelet of 1.30 or older" },
             DraRefusal::Data(error) => Damage::of_type(error),
             _ => {
                 let error = found.data.is_none().then(|| refusal.to_string());

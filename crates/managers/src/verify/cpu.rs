@@ -3,6 +3,7 @@
 
 use super::damage::Damage;
 use super::file::{Findings, StateFileContent, VerifyContext};
+use super::layouts;
 use super::report::{Examined, FileVerdict, Held, NextStart, Verdict, policy_for};
 use super::rule::{CpuContradiction, CpuRule, StateFileRule};
 use kq_answer::Basis;
@@ -27,6 +28,13 @@ pub(super) fn examine(
     let policy = policy_for(field, known.cpu_policy, of_file, policies, basis);
     let read = |bytes: &[u8]| with(bytes, policy);
     let found = if policy == known.cpu_policy { found } else { read(bytes) };
+    let with_gate = || load(bytes, true, policy, known.containers.as_ref());
+    let with_gate = found
+        .outcome
+        .as_ref()
+        .err()
+        .filter(|_| !known.pod_level)
+        .and_then(|_| with_gate().signed());
     let mut verdict = FileVerdict::of(file);
     let mut findings = Findings::of(&file.path);
     describe(&mut verdict, &found);
@@ -43,6 +51,12 @@ pub(super) fn examine(
                 CpuRefusal::Policy { .. }
                 | CpuRefusal::UnknownContainer(_)
                 | CpuRefusal::ContainersNotKnown => {}
+                CpuRefusal::Json(_) | CpuRefusal::Corrupt if layouts::is_newer(bytes) => {
+                    layouts::newer(&mut verdict, known);
+                }
+                CpuRefusal::Json(_) | CpuRefusal::Corrupt if with_gate.is_some() => {
+                    layouts::written_with_gate(&mut verdict, with_gate, known);
+                }
                 CpuRefusal::Json(_) | CpuRefusal::Corrupt => {
                     let is_right = |bytes: &[u8]| {
                         // 0 is accepted unchecked, and so proves nothing.

@@ -49,6 +49,10 @@ pub struct VerifyContext<'a> {
     pub memory_policy: Option<&'a str>,
     /// The gate PodLevelResourceManagers.
     pub pod_level: bool,
+    /// The feature gates are known.
+    pub knows_gates: bool,
+    /// The kubelet is of a version that kq knows.
+    pub knows_version: bool,
     /// The kubelet is a 1.32, which has `pod_status_manager_state`; later ones have two other files.
     pub is_1_32: bool,
     /// The containers of the runtime.

@@ -14,6 +14,7 @@ mod cpu;
 mod damage;
 mod devices;
 mod file;
+mod layouts;
 mod memory;
 mod pods;
 mod report;

@@ -358,6 +358,10 @@ pub enum NextStart {
     ForgetsDevices,
     /// It starts if the runtime still has the containers of the file.
     DependsOnContainers,
+    /// It starts with the gate PodLevelResourceManagers only.
+    DependsOnGate,
+    /// A newer kubelet wrote the file.
+    NewerLayout,
     /// It does not read the file, which is of Kubernetes 1.32.
     Ignores,
     /// Unknown.
@@ -387,6 +391,10 @@ impl fmt::Display for NextStart {
             Self::DependsOnContainers => {
                 "depends on whether the runtime still has the containers of this file of layout v1"
             }
+            Self::DependsOnGate => {
+                "starts only with the gate PodLevelResourceManagers, with which the file was written"
+            }
+            Self::NewerLayout => "is not known: the file has a newer layout than kq knows",
             Self::Ignores => "does not read it: only a kubelet 1.32 does",
             Self::Unknown => "is not known",
         })

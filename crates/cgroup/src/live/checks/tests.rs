@@ -5,7 +5,7 @@ mod layout;
 mod sources;
 mod state;
 
-use super::{Check, CheckInput, NodeChecks, checks};
+use super::{Check, CheckInput, NextStart, NodeChecks, checks};
 use kq_answer::Severity::{self, Error as Fail, Ok as Fine, Unknown, Warning as Warn};
 use kq_facts::cgroup_layout::CgroupLayout;
 use kq_facts::cgroup_mode::CgroupDriver;
@@ -41,6 +41,8 @@ struct Given {
     snapshot: Snapshot,
     compared: Result<BTreeMap<String, usize>, String>,
     node_file: Option<&'static str>,
+    start: NextStart,
+    ignored: Vec<&'static str>,
 }
 
 /// A node where all is well: kubelet 1.36 and containerd with the systemd driver, one pod on 4 CPUs.
@@ -60,6 +62,8 @@ fn healthy() -> Given {
         },
         compared: Ok([("MATCH".to_owned(), 12)].into()),
         node_file: None,
+        start: NextStart::default(),
+        ignored: Vec::new(),
     };
     given.host(INIT_MOUNTINFO, V2);
     given.host(MEMINFO, "MemTotal: 8000000 kB\nSwapTotal: 0 kB\n");
@@ -280,6 +284,8 @@ impl Given {
             compared: &self.compared,
             changing: &BTreeSet::new(),
             lists_drift: false,
+            start: self.start,
+            ignored: &self.ignored,
         })
     }
 }

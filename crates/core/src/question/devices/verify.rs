@@ -2,7 +2,8 @@
 
 use crate::question::start::kubelet_start;
 use anyhow::anyhow;
-use kq_answer::Failure;
+use kq_answer::origin::Origin;
+use kq_answer::{Failure, Warning, WarningCode};
 use kq_facts::checkpoint::StateFile;
 use kq_facts::checkpoint::cpu_manager::KnownContainers;
 use kq_facts::devices::{CHECKPOINT_NAME, PLUGIN_FOLDER};
@@ -13,6 +14,7 @@ use kq_facts::node_pods::NodePods;
 use kq_facts::read_error::ReadError;
 use kq_facts::snapshot::Snapshot;
 use kq_k8s::feature_gates::Gate;
+use kq_k8s::version::VersionSupport;
 use kq_managers::verify::{Content, StateFileContent, Verification, VerifyContext};
 use std::borrow::Cow;
 
@@ -28,6 +30,9 @@ pub fn verify_files(node: &Node, files: &[StateFileContent<'_>], is_of_node: boo
             answer.refused_at_start(file, error);
         }
         answer.basis.warn_all(node.notes.iter().cloned());
+    } else {
+        let is_version = |it: &&Warning| it.code == WarningCode::UnknownRules;
+        answer.basis.warn_all(node.kubelet.warnings.iter().filter(is_version).cloned());
     }
     answer
 }
@@ -126,6 +131,9 @@ fn known<'n>(node: &'n Node, pods: &'n NodePods<'n>, is_of_node: bool) -> Verify
         strict_cpu_reservation: strict,
         memory_policy: says("memoryManagerPolicy").then_some(config.memory_manager_policy.as_str()),
         pod_level: node.kubelet.rules.gates.enabled(Gate::PodLevelResourceManagers),
+        knows_gates: says("featureGates"),
+        knows_version: node.kubelet.version_origin != Origin::Assumed
+            && matches!(node.kubelet.version.known(), VersionSupport::Inside(_)),
         is_1_32: is_1_32(node),
         containers,
         cpus: node.snapshot.host.cpus().ok().filter(|_| is_of_node),

@@ -73,10 +73,17 @@ fn the_sources_are_checked() {
             ),
             (
                 "a kubelet that does not start",
-                |given| given.config(json!({ "cpuManagerPolicy": "static" })),
+                |given| given.start.refuses_config = true,
                 Fail,
-                "static CPU manager policy needs CPUs",
+                "does not start with it",
                 "before the kubelet is started again",
+            ),
+            (
+                "a field that the kubelet ignores",
+                |given| given.ignored = vec!["unknown field maxPodz with value 5"],
+                Warn,
+                "maxPodz",
+                "correct the name",
             ),
         ],
     );

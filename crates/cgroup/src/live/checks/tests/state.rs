@@ -97,6 +97,13 @@ fn swap_values_and_files_are_checked() {
         &[
             ("read", as_it_is, Fine, "1 file", ""),
             (
+                "refused",
+                |given| given.start.refuses_state_file = true,
+                Fail,
+                "does not start with one of them",
+                "kq devices verify",
+            ),
+            (
                 "cut short",
                 |given| given.state("cpu_manager_state", Text::Read("{\"pol".to_owned())),
                 Fail,
