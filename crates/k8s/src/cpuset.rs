@@ -58,6 +58,34 @@ impl CpuSet {
         self.0.is_subset(&other.0)
     }
 
+    /// Returns true if a CPU is in the set.
+    pub fn contains(&self, cpu: i64) -> bool {
+        self.0.contains(&cpu)
+    }
+
+    /// Returns the CPUs that are in one of both sets.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        Self(&self.0 | &other.0)
+    }
+
+    /// Returns the CPUs that are in both sets.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        Self(&self.0 & &other.0)
+    }
+
+    /// Returns the CPUs that are not in the other set.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Self {
+        Self(&self.0 - &other.0)
+    }
+
+    /// Returns true if a CPU is in both sets.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        !self.0.is_disjoint(&other.0)
+    }
+
     /// Walks over the CPUs in order.
     pub fn iter(&self) -> impl Iterator<Item = i64> {
         self.0.iter().copied()
@@ -126,6 +154,16 @@ impl fmt::Display for CpuSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sets_are_combined() {
+        let set = |text: &str| text.parse::<CpuSet>().expect("a list");
+        let (one, other) = (set("0-3,7"), set("2-5"));
+        assert_eq!(one.union(&other), set("0-5,7"));
+        assert_eq!(one.intersection(&other), set("2-3"));
+        assert_eq!(one.difference(&other), set("0-1,7"));
+        assert!(one.overlaps(&other) && !one.overlaps(&set("4-6")) && one.contains(7));
+    }
 
     #[test]
     fn lists_are_read_and_shown() {

@@ -253,6 +253,52 @@ impl KubeletVersion {
     }
 }
 
+/// Rules of the CPU manager and the topology manager (`pkg/kubelet/cm/cpumanager`, `topologymanager`), read in 1.32, 1.33,
+/// 1.34 and 1.36. 1.35 is assumed to be like 1.34, but for the stage of `max-allowable-numa-nodes`.
+impl KubeletRules {
+    /// Returns true if a part of an uncore cache is taken by rounding up to whole cores, with one CPU less for an odd
+    /// number (since 1.33); before, by rounding down.
+    pub fn rounds_up_cores_of_cache(&self) -> bool {
+        self.since(33)
+    }
+
+    /// Returns true if exclusive CPUs go by `allocatedResources` of the container's status while resizing in place is on
+    /// (before 1.36); later by the spec, which the kubelet sets to what it allocated.
+    pub fn exclusive_cpus_by_status(&self) -> bool {
+        !self.since(36) && self.gates.enabled(Gate::InPlacePodVerticalScaling)
+    }
+
+    /// Returns true if the status of a sidecar counts too, where that of containers does (since 1.33).
+    pub fn reads_status_of_sidecars(&self) -> bool {
+        self.since(33)
+    }
+
+    /// Returns true if a pod with pod-level resources gets no exclusive CPUs: since 1.34 with the gate, since 1.36
+    /// unless the managers allocate to pods as a whole.
+    pub fn skips_pod_level_resources(&self) -> bool {
+        if self.since(36) {
+            return !self.manages_pod_level_resources();
+        }
+        self.since(34) && self.gates.enabled(Gate::PodLevelResources)
+    }
+
+    /// Returns true if the managers allocate to pods as a whole.
+    pub fn manages_pod_level_resources(&self) -> bool {
+        self.gates.enabled(Gate::PodLevelResourceManagers)
+            && self.gates.enabled(Gate::PodLevelResources)
+    }
+
+    /// Returns true if `max-allowable-numa-nodes` of the topology manager is stable (since 1.35); before, it is beta.
+    pub fn max_numa_nodes_is_stable(&self) -> bool {
+        self.since(35)
+    }
+
+    /// Returns true if the topology manager's errors about the gates of options begin with a capital letter (1.32).
+    pub fn topology_errors_are_capitalised(&self) -> bool {
+        !self.since(33)
+    }
+}
+
 impl Default for KubeletRules {
     /// The newest supported rules.
     fn default() -> Self {

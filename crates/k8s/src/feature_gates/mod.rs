@@ -47,6 +47,7 @@ pub enum Gate {
     KubeletTracing,
     LoggingBetaOptions,
     TopologyManagerPolicyOptions,
+    TopologyManagerPolicyBetaOptions,
     CpuManagerPolicyAlphaOptions,
     CpuManagerPolicyBetaOptions,
     DynamicResourceAllocation,
@@ -56,7 +57,7 @@ pub enum Gate {
 
 impl Gate {
     /// Every one of them.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 37] = [
         Self::PodLevelResources,
         Self::InPlacePodLevelResourcesVerticalScaling,
         Self::InPlacePodVerticalScaling,
@@ -88,6 +89,7 @@ impl Gate {
         Self::KubeletTracing,
         Self::LoggingBetaOptions,
         Self::TopologyManagerPolicyOptions,
+        Self::TopologyManagerPolicyBetaOptions,
         Self::CpuManagerPolicyAlphaOptions,
         Self::CpuManagerPolicyBetaOptions,
         Self::DynamicResourceAllocation,
@@ -133,6 +135,7 @@ impl Gate {
             Self::KubeletTracing => "KubeletTracing",
             Self::LoggingBetaOptions => "LoggingBetaOptions",
             Self::TopologyManagerPolicyOptions => "TopologyManagerPolicyOptions",
+            Self::TopologyManagerPolicyBetaOptions => "TopologyManagerPolicyBetaOptions",
             Self::CpuManagerPolicyAlphaOptions => "CPUManagerPolicyAlphaOptions",
             Self::CpuManagerPolicyBetaOptions => "CPUManagerPolicyBetaOptions",
             Self::DynamicResourceAllocation => "DynamicResourceAllocation",
