@@ -1,9 +1,11 @@
-//! Devices of plugins: their holders, and the next steps of the kubelet. The domain of `kq devices`. Pure.
+//! Devices of plugins, exclusive CPUs and NUMA nodes: their holders, and the next steps of the kubelet. The domain of
+//! `kq devices`. Pure.
 //!
 //! * [`reconstruct`]: the manager of a node, reconstructed from outside.
 //! * [`capacity`]: the node's capacity.
 //! * [`list`]: allocated devices, from every source.
 //! * [`manager`]: the kubelet's device manager: its state, allocations and capacity.
+//! * [`cpu_manager`]: exclusive CPUs. [`topology_manager`]: NUMA nodes, and the admission that asks all managers.
 //! * [`plugins`]: the sockets of plugins, inspected from outside.
 //! * [`plan`](mod@plan): the devices that pods would get.
 //! * [`repair`]: a checkpoint without stale or damaged entries.
@@ -12,6 +14,7 @@
 //! * [`verify`]: the kubelet's state files: sound, damaged, contradictory.
 
 pub mod capacity;
+pub mod cpu_manager;
 pub mod fake_kubelet;
 pub mod list;
 pub mod manager;
@@ -20,6 +23,7 @@ pub mod plugins;
 pub mod reconstruct;
 pub mod repair;
 pub mod run_options;
+pub mod topology_manager;
 pub mod verify;
 
 #[cfg(test)]

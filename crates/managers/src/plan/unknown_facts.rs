@@ -56,7 +56,9 @@ impl UnknownFacts {
             HintError::NodeOutOfRange(_) | HintError::VanishedDevice { .. } => {
                 return Failure { kubelet_crashes: true, ..Failure::unknown(error.to_string()) };
             }
-            HintError::TooManyNodes { .. } => return Failure::unknown(error.to_string()),
+            HintError::TooManyNodes { .. } | HintError::TooManyHints => {
+                return Failure::unknown(error.to_string());
+            }
         };
         Failure::unknown(format!(
             "not known: it depends on {open}, which is assumed, whether {error}"
