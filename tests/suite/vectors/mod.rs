@@ -16,8 +16,13 @@ mod cgroup_path;
 mod checkpoint;
 mod container_cgroup;
 mod container_gc;
+mod cpu_admit;
+mod cpu_allocate;
 mod cpu_convert;
+mod cpu_hints;
+mod cpu_input;
 mod cpu_share;
+mod cpu_start;
 mod critical;
 mod device_allocate;
 mod device_capacity;
@@ -53,6 +58,7 @@ mod qos_cgroup;
 mod quantity;
 mod state_files;
 mod topology_hints;
+mod topology_merge;
 
 type Answer = fn(&Value) -> Value;
 
@@ -63,8 +69,12 @@ const FAMILIES: &[(&str, Answer)] = &[
     ("checkpoint", checkpoint::answer),
     ("container_cgroup", container_cgroup::answer),
     ("container_gc", container_gc::answer),
+    ("cpu_admit", cpu_admit::answer),
+    ("cpu_allocate", cpu_allocate::answer),
     ("cpu_convert", cpu_convert::answer),
+    ("cpu_hints", cpu_hints::answer),
     ("cpu_share", cpu_share::answer),
+    ("cpu_start", cpu_start::answer),
     ("critical", critical::answer),
     ("device_allocate", device_allocate::answer),
     ("device_capacity", device_capacity::answer),
@@ -95,6 +105,7 @@ const FAMILIES: &[(&str, Answer)] = &[
     ("quantity", quantity::answer),
     ("state_files", state_files::answer),
     ("topology_hints", topology_hints::answer),
+    ("topology_merge", topology_merge::answer),
 ];
 
 /// How many cases of a family are run at once.

@@ -38,7 +38,7 @@ fn hints(case: &Value, hint_nodes: HintNodes) -> Value {
     };
     match hints {
         Ok(hints) => json!({ "hints": shown(&hints) }),
-        Err(HintError::TooManyNodes { .. }) => {
+        Err(HintError::TooManyNodes { .. } | HintError::TooManyHints) => {
             "not computed: enumerates every subset of the machine's NUMA nodes".into()
         }
         Err(HintError::VanishedDevice { .. } | HintError::NodeOutOfRange(_)) => json!({
