@@ -29,10 +29,8 @@ fn run(family: &str, answer: Answer) {
     let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors");
     let dir = std::env::var_os("KQ_VECTORS_DIR").map_or_else(own, PathBuf::from);
     let file = dir.join(format!("{family}.jsonl"));
-    let Ok(text) = std::fs::read_to_string(&file) else {
-        println!("{family}: no {}", file.display());
-        return;
-    };
+    // Another folder may have other families.
+    let Ok(text) = std::fs::read_to_string(&file) else { return };
     let mut failures = Vec::new();
     for line in text.lines() {
         let case: Value = serde_json::from_str(line).expect("a vector line is JSON");
@@ -46,7 +44,6 @@ fn run(family: &str, answer: Answer) {
             failures.push(format!("{}\n    expected {expected}\n    got      {got}", case["id"]));
         }
     }
-    println!("{family} {} of {}", text.lines().count() - failures.len(), text.lines().count());
     let shown = failures.iter().take(3).map(|it| it.chars().take(6000).collect::<String>());
     assert!(
         failures.is_empty(),

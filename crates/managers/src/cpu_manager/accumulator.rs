@@ -61,6 +61,9 @@ pub(super) struct Accumulator<'t> {
 /// The free CPUs of one kind of unit.
 type Units = BTreeMap<i64, BTreeSet<i64>>;
 
+/// The unit of a kind in which a CPU lies.
+type UnitOf = fn(&Place) -> i64;
+
 impl<'t> Accumulator<'t> {
     pub fn new(topology: &'t CpuTopology, free: &CpuSet, needed: i64, sorting: Sorting) -> Self {
         let free = topology.details().iter().filter(|(cpu, _)| free.contains(**cpu));
@@ -137,7 +140,7 @@ impl<'t> Accumulator<'t> {
     fn within(
         &self,
         upper: &[i64],
-        (of_upper, of_lower): (fn(&Place) -> i64, fn(&Place) -> i64),
+        (of_upper, of_lower): (UnitOf, UnitOf),
         lower: &Units,
     ) -> Vec<i64> {
         let mut inside: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
@@ -157,7 +160,7 @@ impl<'t> Accumulator<'t> {
         match self.nodes_first() {
             true => sorted(nodes.keys().copied(), &nodes),
             false => {
-                let by = (socket as fn(&Place) -> i64, node as fn(&Place) -> i64);
+                let by = (socket as UnitOf, node as UnitOf);
                 self.within(&self.sorted_sockets(), by, &nodes)
             }
         }
@@ -167,7 +170,7 @@ impl<'t> Accumulator<'t> {
         let sockets = self.sockets();
         match self.nodes_first() {
             true => {
-                let by = (node as fn(&Place) -> i64, socket as fn(&Place) -> i64);
+                let by = (node as UnitOf, socket as UnitOf);
                 self.within(&self.sorted_nodes(), by, &sockets)
             }
             false => sorted(sockets.keys().copied(), &sockets),

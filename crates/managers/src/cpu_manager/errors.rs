@@ -60,7 +60,7 @@ pub enum StartError {
     /// The file cannot be read.
     #[error("{}", StateFile::Cpu.refusal(&refusal.to_string(), folder))]
     File {
-        refusal: CpuRefusal,
+        refusal: Box<CpuRefusal>,
         /// The kubelet's folder.
         folder: String,
     },

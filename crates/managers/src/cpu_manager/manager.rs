@@ -114,7 +114,10 @@ impl CpuManager {
         let mut state = match file {
             Some(bytes) => cpu_manager::load(bytes, pod_level, Some(&name), known)
                 .outcome
-                .map_err(|refusal| StartError::File { refusal, folder: folder.to_owned() })?,
+                .map_err(|refusal| {
+                    let (refusal, folder) = (Box::new(refusal), folder.to_owned());
+                    StartError::File { refusal, folder }
+                })?,
             None => CpuState {
                 policy_name: name,
                 pods: pod_level.then(BTreeMap::new),

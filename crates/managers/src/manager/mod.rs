@@ -4,7 +4,8 @@
 //! * `registration`: the checks of a registration.
 //! * `capacity`: the node's capacity.
 //! * [`allocate`]: the devices of a container. `admit`: those of a pod. `start`: before a container starts.
-//! * [`hints`] and [`topology`]: the preferred NUMA nodes, and their merge.
+//! * [`hints`] and [`topology`]: the preferred NUMA nodes, and what the policy makes of them.
+//! * `provider`: the manager as one of several that the topology manager asks.
 
 mod admit;
 pub mod allocate;
@@ -12,6 +13,7 @@ mod capacity;
 pub mod hints;
 mod lifecycle;
 mod plugins;
+mod provider;
 mod registration;
 mod start;
 pub mod topology;
@@ -21,6 +23,7 @@ pub use capacity::{Capacity, CapacityReason, NoneHealthy, ResourceCapacity, STOP
 pub use hints::NumaNodes;
 pub use lifecycle::{Device, Endpoint, HEALTHY, ManagerState};
 pub use plugins::{Allocated, PluginOptions, Plugins, SilentPlugins};
+pub use provider::DeviceProvider;
 pub use registration::{
     API_VERSION, DIAL_PATIENCE, RegistrationError, check_plugin, check_registration,
     is_extended_resource,

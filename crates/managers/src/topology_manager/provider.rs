@@ -3,7 +3,7 @@
 
 use super::mask::{ProviderHints, TopologyHint};
 use super::not_computed::NotComputed;
-use crate::cpu_manager;
+use crate::{cpu_manager, manager};
 use kq_k8s::pod::{Container, Pod};
 
 /// A manager of a resource on NUMA nodes. The kubelet asks those of devices, CPUs and memory, in this order.
@@ -67,6 +67,8 @@ pub enum Stop {
 pub enum AllocationError {
     #[error(transparent)]
     Cpu(#[from] cpu_manager::AllocateError),
+    #[error(transparent)]
+    Devices(#[from] manager::allocate::AllocateError),
     /// That of another provider.
     #[error("{text}")]
     Other {
@@ -83,6 +85,7 @@ impl AllocationError {
     fn own_reason(&self) -> Option<&str> {
         match self {
             Self::Cpu(error) => error.reason(),
+            Self::Devices(_) => None,
             Self::Other { reason, .. } => reason.as_deref(),
         }
     }
