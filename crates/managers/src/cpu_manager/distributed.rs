@@ -35,7 +35,7 @@ struct Search<'a> {
 }
 
 /// How many numbers a search may look at. The kubelet goes on, however long it takes.
-const MOST_WORK: u64 = 50_000_000;
+const MOST_WORK: u64 = 10_000_000;
 
 /// Takes CPUs evenly of as few NUMA nodes as possible, in groups.
 pub(super) fn take_distributed(

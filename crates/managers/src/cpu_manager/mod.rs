@@ -27,6 +27,9 @@ mod pod_level;
 mod static_policy;
 mod topology;
 
+#[cfg(test)]
+mod tests;
+
 pub use accumulator::TakeError;
 pub use eligible::SharedBecause;
 pub use errors::{
