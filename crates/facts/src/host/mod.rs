@@ -3,8 +3,10 @@
 //! The texts are kept as they were read and parsed on use, so that stored facts answer like the live
 //! node, also to a kq that reads more out of them. Pure.
 
+mod cpu_topology;
 mod read;
 
+pub use cpu_topology::{CPU_FILES, CpuPlace, MOST_CPUS};
 pub use read::{HostFactError, HostFacts, NumaNode, Text};
 
 #[cfg(test)]
@@ -52,6 +54,8 @@ pub const PROC_STAT: &str = "/proc/stat";
 pub const THREADS_MAX: &str = "/proc/sys/kernel/threads-max";
 /// The folder of huge pages, one folder per size.
 pub const HUGEPAGES: &str = "/sys/kernel/mm/hugepages";
+/// The folder of CPUs, one folder per CPU, `cpu0`.
+pub const CPUS: &str = "/sys/devices/system/cpu";
 /// The folder of NUMA nodes.
 pub const NUMA_NODES: &str = "/sys/devices/system/node";
 /// The mounts of the node's first process, which are those of the node.

@@ -290,7 +290,7 @@ impl HostFacts {
         Ok(text)
     }
 
-    fn cpu_list(&self, path: &str) -> Answer<CpuSet> {
+    pub(super) fn cpu_list(&self, path: &str) -> Answer<CpuSet> {
         let text = self.text(path)?.trim_end();
         // The kernel counts upwards. What does not is none of its lists, and could name the same CPUs
         // over and over, which costs time.
@@ -321,7 +321,7 @@ fn kilobytes(path: &str, text: &str, name: &str) -> Answer<i64> {
         })
 }
 
-fn positive_or_zero(text: &str) -> Option<i64> {
+pub(super) fn positive_or_zero(text: &str) -> Option<i64> {
     // Rust would take a sign, which the kernel writes nowhere.
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }

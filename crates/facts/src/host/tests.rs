@@ -100,6 +100,63 @@ fn folders_are_read() {
 }
 
 #[test]
+fn cpus_have_their_places() {
+    let cpu = |cpu: i64, core: &str, socket: &str, cache: &str, shared: &str| {
+        let path = |file: &str| format!("/sys/devices/system/cpu/cpu{cpu}/{file}");
+        [
+            (path("topology/core_id"), format!("{core}\n")),
+            (path("topology/physical_package_id"), format!("{socket}\n")),
+            (path("cache/index3/level"), "3\n".to_owned()),
+            (path("cache/index3/id"), format!("{cache}\n")),
+            (path("cache/index3/shared_cpu_list"), format!("{shared}\n")),
+        ]
+    };
+    let node = |id: i64, cpus: &str, distances: &str| {
+        let path = |file: &str| format!("/sys/devices/system/node/node{id}/{file}");
+        [
+            (path("cpulist"), format!("{cpus}\n")),
+            (path("meminfo"), format!("Node {id} MemTotal:       2 kB\n")),
+            (path("distance"), format!("{distances}\n")),
+        ]
+    };
+    let texts = [
+        cpu(0, "0", "0", "0", "0,4").to_vec(),
+        cpu(1, "8", "0", "1", "1,5").to_vec(),
+        cpu(4, "0", "0", "0", "0,4").to_vec(),
+        cpu(5, "8", "0", "1", "1,5").to_vec(),
+        // The same core number on another socket, and a cache of the whole node.
+        cpu(2, "0", "1", "7", "2").to_vec(),
+        node(0, "0-1,4-5", "10 21").to_vec(),
+        node(1, "2", "21 10").to_vec(),
+        vec![
+            ("/sys/devices/system/cpu/online".to_owned(), "0-2,4-5\n".to_owned()),
+            ("/sys/devices/system/node/".to_owned(), "node0\nnode1".to_owned()),
+        ],
+    ];
+    let texts = texts.into_iter().flatten().map(|(path, text)| (path, Text::Read(text)));
+    let mut facts = HostFacts { texts: texts.collect(), ..HostFacts::default() };
+    let places = facts.cpu_places().expect("places");
+    let shown: Vec<_> = places
+        .iter()
+        .map(|it| (it.cpu, it.core, it.socket, it.numa_node, it.uncore_cache))
+        .collect();
+    let expected = [
+        (0, 0, 0, 0, Some(0)),
+        (1, 1, 0, 0, Some(1)),
+        (2, 2, 1, 1, None),
+        (4, 0, 0, 0, Some(0)),
+        (5, 1, 0, 0, Some(1)),
+    ];
+    assert_eq!(shown, expected);
+    let distances = [(0, Some(vec![10, 21])), (1, Some(vec![21, 10]))];
+    assert_eq!(facts.numa_distances(), Ok(distances.into()));
+    facts.texts.insert("/sys/devices/system/cpu/cpu2/topology/core_id".to_owned(), Text::Absent);
+    assert_eq!(facts.cpu_places().expect("places").len(), 4, "cadvisor leaves it out");
+    facts.texts.remove("/sys/devices/system/cpu/cpu1/topology/core_id");
+    assert!(facts.cpu_places().is_err(), "an older recording does not have it");
+}
+
+#[test]
 fn swap_is_limited_where_its_file_exists() {
     let v1 = "41 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
     let v2 = "41 31 0:32 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";

@@ -18,8 +18,8 @@ pub use usage::{read_filesystem, read_usage};
 
 use crate::trust::{kind_trusted, list_trusted, read_trusted};
 use kq_facts::host::{
-    FILES, HUGEPAGES, HostFacts, INIT_MOUNTINFO, NUMA_NODES, OWN_MOUNTINFO, SWAP_GROUPS, Text,
-    listing, memory_max, swap_max,
+    CPU_FILES, CPUS, FILES, HUGEPAGES, HostFacts, INIT_MOUNTINFO, MOST_CPUS, NUMA_NODES,
+    OWN_MOUNTINFO, SWAP_GROUPS, Text, listing, memory_max, swap_max,
 };
 pub use kq_facts::read_error::ReadError;
 use kq_facts::state_files::{STATE_FILES, StateFiles};
@@ -38,7 +38,7 @@ pub fn read_host(root: &Path) -> HostFacts {
     paths.extend(SWAP_GROUPS.iter().flat_map(|group| [swap_max(group), memory_max(group)]));
     for (folder, prefix, files) in [
         (HUGEPAGES, "hugepages-", &["nr_hugepages"] as &[&str]),
-        (NUMA_NODES, "node", &["cpulist", "meminfo"]),
+        (NUMA_NODES, "node", &["cpulist", "distance", "meminfo"]),
     ] {
         let names = list_beneath(root, folder);
         for name in names.iter().flatten().filter(|name| name.starts_with(prefix)) {
@@ -46,6 +46,14 @@ pub fn read_host(root: &Path) -> HostFacts {
         }
         let text = names.map_or_else(unread, |names| Text::Read(names.join("\n")));
         texts.insert(listing(folder), text);
+    }
+    let cpus = list_beneath(root, CPUS).unwrap_or_default();
+    let is_cpu = |name: &&String| {
+        name.strip_prefix("cpu")
+            .is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    for cpu in cpus.iter().filter(is_cpu).take(MOST_CPUS) {
+        paths.extend(CPU_FILES.iter().map(|file| format!("{CPUS}/{cpu}/{file}")));
     }
     for path in paths {
         let text = read_text(root, &path);
