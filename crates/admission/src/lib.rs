@@ -36,8 +36,8 @@ pub use occupancy::Occupancy;
 pub(crate) use occupancy::drop_places;
 pub use placement::{HostPort, first_conflict, first_unmet, host_ports, untolerated_taint};
 pub use reason::{
-    AmountReason, CheckReason, DeviceOutcome, DeviceReason, PressureException, RemovedReason,
-    ShortReason,
+    AmountReason, CheckReason, DeviceOutcome, DeviceReason, PlacedContainer, PressureException,
+    RemovedReason, ShortReason,
 };
 pub use report::{
     Check, CheckResult, Compared, Explanation, LedgerAmount, LedgerLine, PodAdmission, Removed,

@@ -36,6 +36,20 @@ pub enum CheckReason {
         /// Why.
         error: String,
     },
+    /// The managers of CPUs and memory give the pod nothing of its own.
+    NotPlaced,
+    /// They give containers CPUs or NUMA nodes.
+    Placed {
+        /// The containers.
+        containers: Vec<PlacedContainer>,
+    },
+    /// They refuse the pod.
+    PlacementRefused,
+    /// Their decision is unknown.
+    PlacementUnknown {
+        /// Why.
+        error: String,
+    },
     /// The kubelet knows its Node object.
     Node {
         /// Its name.
@@ -171,6 +185,18 @@ pub enum PressureException {
     ToleratesTaint,
 }
 
+/// The CPUs and the NUMA nodes of a container.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlacedContainer {
+    /// Its name.
+    pub container: String,
+    /// Its exclusive CPUs, such as `2-3,8`; null: it runs on the shared ones.
+    pub cpus: Option<String>,
+    /// The NUMA nodes on which its resources are; null: any.
+    pub numa_nodes: Option<Vec<i64>>,
+}
+
 /// What the device manager has for a container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -293,6 +319,12 @@ impl fmt::Display for CheckReason {
                     }
                 }
             }
+            Self::NotPlaced => f.write_str("it gets no CPUs or NUMA nodes of its own"),
+            Self::Placed { containers } => joined(f, containers),
+            Self::PlacementRefused => f.write_str(
+                "the managers of CPUs and memory come before the predicates: no pod is killed for CPUs",
+            ),
+            Self::PlacementUnknown { error } => f.write_str(error),
             Self::DevicesRefused => f.write_str(
                 "the device manager comes before the predicates: no pod is killed for devices",
             ),
@@ -370,6 +402,18 @@ fn joined(f: &mut fmt::Formatter<'_>, parts: &[impl fmt::Display]) -> fmt::Resul
         write!(f, "{between}{part}")?;
     }
     Ok(())
+}
+
+impl fmt::Display for PlacedContainer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nodes = self.numa_nodes.iter().map(|nodes| {
+            let shown = nodes.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
+            format!("NUMA nodes {shown}")
+        });
+        let cpus = self.cpus.iter().map(|cpus| format!("CPUs {cpus}"));
+        let shown = cpus.chain(nodes).collect::<Vec<_>>().join(" on ");
+        write!(f, "{}: {shown}", self.container)
+    }
 }
 
 impl fmt::Display for DeviceReason {

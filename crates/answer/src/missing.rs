@@ -91,6 +91,8 @@ pub enum MissingFact {
     DeviceUse,
     /// The decision of the device manager about a pod. `about`: the pod.
     DeviceDecision,
+    /// The CPUs and NUMA nodes that a pod would get. `about`: the pod.
+    Placement,
     /// The device manager's checkpoint.
     DeviceCheckpoint,
     /// The answers of the pod-resources API.

@@ -1,5 +1,6 @@
 //! Answers about admission: of a pod on a node, and of a node's pods when its kubelet starts.
 
+use super::placement::Placement;
 use super::plan::check_pod_count;
 use super::start_pressure::{refusal, start_pressure};
 use super::{AdmissionNode, Detail, plan};
@@ -44,6 +45,7 @@ pub struct KubeletStart<'n> {
     devices: Option<DeviceAdmission>,
     object: Cow<'n, NodeObject>,
     conditions: Vec<PressureCondition>,
+    placement: Placement,
     basis: Basis,
 }
 
@@ -68,7 +70,8 @@ impl<'n> KubeletStart<'n> {
             None => Cow::Borrowed(about.object()?),
         };
         let conditions = start_pressure(about, &mut basis)?;
-        Ok(Self { about, pods, devices, object, conditions, basis })
+        let placement = about.placement(None);
+        Ok(Self { about, pods, devices, object, conditions, placement, basis })
     }
 
     /// Returns the pods in the order of their age and names.
@@ -80,12 +83,19 @@ impl<'n> KubeletStart<'n> {
     pub fn readmit(&self, order: &[&Pod]) -> PodReadmission {
         let rules = &self.about.node.kubelet.rules;
         let (mut devices, mut basis) = (self.devices.clone(), self.basis.clone());
-        let decide = |pod: &Pod| match (refusal(&self.conditions, pod, rules), &mut devices) {
-            (Some(refusal), _) => {
-                DeviceDecision { refusal: Some(refusal), ..DeviceDecision::default() }
+        let mut placement = self.placement.clone();
+        let refuse =
+            |refusal| DeviceDecision { refusal: Some(refusal), ..DeviceDecision::default() };
+        let decide = |pod: &Pod| {
+            if let Some(refusal) = refusal(&self.conditions, pod, rules) {
+                return refuse(refusal);
             }
-            (None, Some(devices)) => devices.decide_next(pod, &mut basis),
-            (None, None) => DeviceDecision::default(),
+            let placed = placement.check_next(pod, devices.as_ref(), &mut basis);
+            match (placed.refusals.into_iter().next(), &mut devices) {
+                (Some(refusal), _) => refuse(refusal),
+                (None, Some(devices)) => devices.decide_next(pod, &mut basis),
+                (None, None) => DeviceDecision::default(),
+            }
         };
         let items = readmit(order, &self.object, decide, rules);
         PodReadmission::new(&self.object, items, basis)

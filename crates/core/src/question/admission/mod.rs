@@ -3,6 +3,7 @@
 mod answers;
 mod existing_pods;
 mod order;
+mod placement;
 mod plan;
 mod removals;
 mod settled;
@@ -159,8 +160,7 @@ impl AdmissionNode {
     /// Adds the assumptions of every answer about these pods.
     pub fn assume<'p>(&self, pods: impl Iterator<Item = &'p Pod>, basis: &mut Basis) {
         basis.assume(
-            "checks that kq does not make do not refuse the pod: sysctls, CPUs, memory and their topology \
-             before the predicates, AppArmor, declared features and node shutdown after them"
+            "checks that kq does not make do not refuse the pod: sysctls before the predicates, AppArmor, declared features and node shutdown after them"
                 .to_owned(),
         );
         basis.assume("the kubelet's cache has the node and its pods as they were read".to_owned());

@@ -9,8 +9,8 @@ use kq_admission::preemption::{
     make_room,
 };
 use kq_admission::{
-    DeviceDecision, Explanation, Facts, NodePod, Occupancy, explain, finally, qualified,
-    refused_before,
+    CheckReason, DeviceDecision, EarlierCheck, Explanation, Facts, NodePod, Occupancy, explain,
+    finally, qualified, refused_before,
 };
 use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode};
 use kq_k8s::pod::Pod;
@@ -90,11 +90,19 @@ pub fn plan<'n>(
         true => about.device_question(&others)?.running(pod, &mut basis)?,
         false => None,
     };
+    let placed = match pressure.refusals.is_empty() {
+        true => about.placement(Some(&others)).check_new(pod, asked.as_ref(), &mut basis),
+        false => EarlierCheck {
+            check: "placement",
+            because: CheckReason::RefusedBefore,
+            refusals: Vec::new(),
+        },
+    };
     let (decided, unknown_devices) = match asked {
         Some(mut devices) => (devices.decide_new(pod, &mut basis), devices.unknown),
         None => (DeviceDecision::default(), None),
     };
-    let before = [pressure, decided.check()];
+    let before = [pressure, placed, decided.check()];
     let counted: Vec<&Pod> = others.iter().filter(|it| it.counts).map(|it| it.pod).collect();
     if is_critical_pod(pod) {
         check_pod_count(counted.len())?;

@@ -19,11 +19,12 @@ use kq_k8s::pod::{Pod, ResourceList, ResourceName};
 use kq_k8s::quantity::Quantity;
 use kq_managers::manager::allocate::{AllocationContext, Outcome, ResourceAllocation, in_order};
 use kq_managers::manager::topology::{TopologyManager, TopologyPolicy};
-use kq_managers::manager::{ManagerState, PodAdmission, SilentPlugins};
+use kq_managers::manager::{DeviceProvider, ManagerState, PodAdmission, SilentPlugins};
 use kq_managers::plan::{AdmissionContext, InTurn, UnknownFacts};
 use kq_managers::reconstruct::{
     ReconstructedManager, asked_devices, assemble, keeping, of_node, some,
 };
+use kq_managers::topology_manager::HintProvider;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is taken for granted of a kubelet that starts.
@@ -34,7 +35,7 @@ pub const BEFORE_ALL_SOURCES: &str = "the kubelet admits the pods before it has 
 pub const NO_OTHER_USE: &str = "no other device is in use than is known (--checkpoint)";
 
 /// The UID of a pod that has none, as it is to come.
-const NEW: &str = "kq-1";
+pub const NEW: &str = "kq-1";
 
 /// When device plugins register with a kubelet that starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -304,6 +305,18 @@ impl DeviceQuestion<'_> {
 }
 
 impl DeviceAdmission {
+    /// Lets the device manager be asked next to other managers. What it gives away then is not kept.
+    pub fn provide<T>(&self, ask: impl FnOnce(&mut dyn HintProvider) -> T) -> T {
+        let mut state = self.state.clone();
+        ask(&mut DeviceProvider {
+            state: &mut state,
+            circumstances: &self.circumstances,
+            plugins: &mut SilentPlugins,
+            machine: &self.manager.machine,
+            allocations: Vec::new(),
+        })
+    }
+
     /// Decides about a pod that is new to the node. Unknown facts are reported as missing.
     pub fn decide_new(&mut self, pod: &Pod, basis: &mut Basis) -> DeviceDecision {
         self.decide(pod, uid_of(pod, NEW), false, basis)
@@ -400,7 +413,7 @@ fn because(admission: &PodAdmission) -> CheckReason {
 }
 
 /// Returns the UID under which the kubelet runs a pod.
-fn uid_of(pod: &Pod, fallback: &str) -> String {
+pub fn uid_of(pod: &Pod, fallback: &str) -> String {
     match effective_uid(pod) {
         "" => fallback.to_owned(),
         uid => uid.to_owned(),

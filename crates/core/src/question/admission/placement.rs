@@ -1,0 +1,296 @@
+//! The CPUs and the NUMA nodes of pods: what the topology manager decides with the managers of devices, CPUs and memory,
+//! the kubelet's check after sysctls (`GetAllocateResourcesPodAdmitHandler` in `container_manager_linux.go`).
+
+use super::AdmissionNode;
+use crate::question::devices::admission::{DeviceAdmission, NEW, uid_of};
+use kq_admission::{CheckReason, EarlierCheck, NodePod, PlacedContainer, Refusal, qualified};
+use kq_answer::{Basis, Missing, MissingFact};
+use kq_facts::allocatable::reserved;
+use kq_facts::checkpoint::StateFile;
+use kq_facts::host::{HostFacts, Text};
+use kq_facts::kubelet_process::DEFAULT_ROOT_DIR;
+use kq_facts::node::Node;
+use kq_facts::node_config::NodeConfig;
+use kq_k8s::cpuset::CpuSet;
+use kq_k8s::feature_gates::FeatureGates;
+use kq_k8s::pod::{Pod, ResourceName};
+use kq_k8s::qos::{QosClass, effective_qos_class};
+use kq_managers::cpu_manager::{
+    ActiveContainers, Allocation, Cpu, CpuManager, CpuManagerConfig, CpuOutcome, CpuTopology,
+};
+use kq_managers::topology_manager::{
+    Admission, HintProvider, NotComputed, NumaInfo, NumaNode, Refusal as TopologyRefusal,
+    TopologyManager,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The managers of a node that place containers.
+#[derive(Clone)]
+pub(super) enum Placement {
+    /// No policy of a manager places anything.
+    Nothing,
+    Managers(Box<Managers>),
+    /// Why what they do is not known.
+    Unknown {
+        reason: String,
+        gates: FeatureGates,
+    },
+}
+
+/// The managers, with what they have given away.
+#[derive(Clone)]
+pub(super) struct Managers {
+    gates: FeatureGates,
+    topology: TopologyManager,
+    cpu: CpuManager,
+    /// The containers of the pods that are admitted; `None`: the kubelet starts, and has not heard from all sources of
+    /// pods.
+    active: Option<ActiveContainers>,
+}
+
+impl AdmissionNode {
+    /// Returns the managers of the node. `others`: the pods that it has; `None`: its kubelet starts.
+    pub(super) fn placement(&self, others: Option<&[NodePod<'_>]>) -> Placement {
+        let config = self.node.config();
+        if config.cpu_manager_policy == "none" && config.memory_manager_policy == "None" {
+            return Placement::Nothing;
+        }
+        let counted = |others: &[NodePod<'_>]| {
+            let pods = others.iter().filter(|it| it.counts).map(|it| it.pod);
+            pods.map(|pod| (uid_of(pod, &qualified(pod)), names(pod))).collect()
+        };
+        match Managers::of(&self.node, others.map(counted)) {
+            Ok(managers) => Placement::Managers(Box::new(managers)),
+            Err(reason) => Placement::Unknown { reason, gates: self.node.kubelet.rules.gates },
+        }
+    }
+}
+
+impl Placement {
+    /// Decides about a pod that is new to the node. What is not known is reported as missing.
+    pub fn check_new(
+        &mut self,
+        pod: &Pod,
+        devices: Option<&DeviceAdmission>,
+        basis: &mut Basis,
+    ) -> EarlierCheck {
+        self.check(pod, uid_of(pod, NEW), devices, basis)
+    }
+
+    /// Decides about the next pod of the node.
+    pub fn check_next(
+        &mut self,
+        pod: &Pod,
+        devices: Option<&DeviceAdmission>,
+        basis: &mut Basis,
+    ) -> EarlierCheck {
+        self.check(pod, uid_of(pod, &qualified(pod)), devices, basis)
+    }
+
+    fn check(
+        &mut self,
+        pod: &Pod,
+        uid: String,
+        devices: Option<&DeviceAdmission>,
+        basis: &mut Basis,
+    ) -> EarlierCheck {
+        let check = |because, refusals| EarlierCheck { check: "placement", because, refusals };
+        // The managers give resources of their own to no others.
+        let is_placed = |gates| effective_qos_class(pod, gates) == QosClass::Guaranteed;
+        let managers = match self {
+            Self::Managers(managers) if is_placed(managers.gates) => managers,
+            Self::Unknown { reason, gates } if is_placed(*gates) => {
+                basis.lack(unplaced(pod, reason));
+                return check(CheckReason::PlacementUnknown { error: reason.clone() }, Vec::new());
+            }
+            _ => return check(CheckReason::NotPlaced, Vec::new()),
+        };
+        let mut pod = pod.clone();
+        pod.metadata.uid = uid;
+        match managers.admit(&pod, devices) {
+            Err(error) => {
+                let error = error.to_string();
+                basis.lack(unplaced(&pod, &error));
+                check(CheckReason::PlacementUnknown { error }, Vec::new())
+            }
+            // The check of the devices says so itself.
+            Ok(Admission {
+                refusal: Some(TopologyRefusal::Allocation { provider: "devices", .. }),
+                ..
+            }) => check(CheckReason::NotPlaced, Vec::new()),
+            Ok(Admission { refusal: Some(refusal), .. }) => {
+                let reason = refusal.reason().to_owned();
+                let refusals = vec![Refusal { reason, message: refusal.message() }];
+                check(CheckReason::PlacementRefused, refusals)
+            }
+            Ok(admission) => {
+                let containers = managers.placed(&pod, &admission);
+                let because = match containers.is_empty() {
+                    true => CheckReason::NotPlaced,
+                    false => CheckReason::Placed { containers },
+                };
+                check(because, Vec::new())
+            }
+        }
+    }
+}
+
+fn unplaced(pod: &Pod, reason: &str) -> Missing {
+    let pod = qualified(pod);
+    let text = format!("which CPUs and NUMA nodes {pod} would get: {reason}");
+    Missing::new(MissingFact::Placement, text).about(pod)
+}
+
+impl Managers {
+    /// Makes the managers of a node from its configuration, its machine and its state files.
+    fn of(node: &Node, active: Option<ActiveContainers>) -> Result<Self, String> {
+        let settings = node.settings().map_err(|failure| failure.reason())?;
+        let config = &settings.config;
+        let gates = settings.rules.gates;
+        let numa = numa_nodes(&node.snapshot.host)?;
+        let topology = TopologyManager::new(
+            &config.topology_manager_policy,
+            &config.topology_manager_scope,
+            &config.topology_manager_policy_options,
+            gates,
+            numa,
+        )
+        .map_err(does_not_start)?;
+        let cpu = cpu_manager(node, settings, &topology)?;
+        Ok(Self { gates, topology, cpu, active })
+    }
+
+    fn admit(
+        &mut self,
+        pod: &Pod,
+        devices: Option<&DeviceAdmission>,
+    ) -> Result<Admission, NotComputed> {
+        if let Some(active) = &mut self.active {
+            active.insert(pod.metadata.uid.clone(), names(pod));
+        }
+        self.cpu.set_active(self.active.clone());
+        let admission = match devices {
+            Some(devices) => devices.provide(|devices| {
+                let providers: &mut [&mut dyn HintProvider] = &mut [devices, &mut self.cpu];
+                self.topology.admit(pod, providers)
+            }),
+            None => {
+                let providers: &mut [&mut dyn HintProvider] = &mut [&mut self.cpu];
+                self.topology.admit(pod, providers)
+            }
+        }?;
+        if let Some(active) = self.active.as_mut().filter(|_| !admission.admitted) {
+            active.remove(&pod.metadata.uid);
+        }
+        Ok(admission)
+    }
+
+    /// Returns what the containers of a pod got.
+    fn placed(&self, pod: &Pod, admission: &Admission) -> Vec<PlacedContainer> {
+        let cpus = |name: &str| {
+            let own = self.cpu.allocations().iter().rev().filter(|it| it.pod == pod.metadata.uid);
+            own.into_iter().find_map(|it| match &it.what {
+                Allocation::Container { name: other, result: Ok(outcome) } if other == name => {
+                    exclusive(outcome)
+                }
+                _ => None,
+            })
+        };
+        let placed = admission.containers.iter().map(|container| PlacedContainer {
+            container: container.name.clone(),
+            cpus: cpus(&container.name).map(|cpus| cpus.to_string()),
+            numa_nodes: container.affinity.numa_nodes.map(|nodes| nodes.iter().collect()),
+        });
+        placed.filter(|it| it.cpus.is_some() || it.numa_nodes.is_some()).collect()
+    }
+}
+
+fn exclusive(outcome: &CpuOutcome) -> Option<CpuSet> {
+    match outcome {
+        CpuOutcome::Shared(_) => None,
+        CpuOutcome::Kept(cpus) => Some(cpus.clone()),
+        CpuOutcome::Exclusive(exclusive) => Some(exclusive.cpus.clone()),
+    }
+}
+
+fn names(pod: &Pod) -> BTreeSet<String> {
+    let containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+    containers.map(|container| container.name.clone()).collect()
+}
+
+fn does_not_start(error: impl std::fmt::Display) -> String {
+    format!("the kubelet does not start: {error}")
+}
+
+/// Returns the NUMA nodes of a machine with their distances.
+fn numa_nodes(host: &HostFacts) -> Result<NumaInfo, String> {
+    let distances = host.numa_distances().map_err(|error| format!("the machine: {error}"))?;
+    Ok(NumaInfo::new(distances.into_iter().map(|(id, distances)| NumaNode { id, distances })))
+}
+
+/// Returns the topology of the machine's CPUs.
+///
+/// # Errors
+///
+/// Fails with the reason why it is not known.
+pub fn cpu_topology(host: &HostFacts) -> Result<CpuTopology, String> {
+    let places = host.cpu_places().map_err(|error| format!("the cores of the machine: {error}"))?;
+    let cpus = places.into_iter().map(|place| Cpu {
+        cpu: place.cpu,
+        core: place.core,
+        socket: place.socket,
+        numa_node: place.numa_node,
+        uncore_cache: place.uncore_cache,
+    });
+    CpuTopology::new(cpus).map_err(|error| error.to_string())
+}
+
+/// Returns the CPU manager of a node, with the CPUs that its state file has.
+fn cpu_manager(
+    node: &Node,
+    settings: &NodeConfig,
+    topology: &TopologyManager,
+) -> Result<CpuManager, String> {
+    let config = &settings.config;
+    let host = &node.snapshot.host;
+    let machine = match config.cpu_manager_policy.as_str() {
+        "static" => cpu_topology(host)?,
+        _ => CpuTopology::default(),
+    };
+    let name = ResourceName::Cpu;
+    let reservation = settings
+        .capacity
+        .get(&name)
+        .map(|capacity| reserved(&name, capacity, &settings.reservations))
+        .filter(|amount| !amount.is_zero());
+    let reserved_cpus = config.reserved_system_cpus.parse::<CpuSet>().unwrap_or_default();
+    let mut cpu = CpuManager::new(
+        machine,
+        &CpuManagerConfig {
+            policy: &config.cpu_manager_policy,
+            options: node
+                .kubelet
+                .given
+                .cpu_manager_policy_options
+                .as_ref()
+                .unwrap_or(&BTreeMap::new()),
+            reserved_cpus: &reserved_cpus,
+            reservation: reservation.as_ref(),
+            topology_policy: topology.policy(),
+            rules: settings.rules,
+        },
+    )
+    .map_err(does_not_start)?;
+    let file = StateFile::Cpu;
+    let files = node.snapshot.state_files.as_ref();
+    let text = match files.and_then(|files| files.get(file.name())) {
+        Some(Text::Read(text)) => Some(text.as_bytes()),
+        Some(Text::Absent) => None,
+        Some(Text::Unreadable(reason)) => return Err(format!("{}: {reason}", file.name())),
+        None if config.cpu_manager_policy == "none" => None,
+        None => return Err(format!("{} is not known", file.name())),
+    };
+    let folder = files.map_or(DEFAULT_ROOT_DIR, |files| files.folder.as_str());
+    cpu.start(text, None, folder).map_err(does_not_start)?;
+    Ok(cpu)
+}
