@@ -6,6 +6,7 @@
 //! * [`list`]: allocated devices, from every source.
 //! * [`manager`]: the kubelet's device manager: its state, allocations and capacity.
 //! * [`cpu_manager`]: exclusive CPUs. [`topology_manager`]: NUMA nodes, and the admission that asks all managers.
+//! * [`memory_manager`]: the kubelet's memory manager: its start, allocations and hints.
 //! * [`plugins`]: the sockets of plugins, inspected from outside.
 //! * [`plan`](mod@plan): the devices that pods would get.
 //! * [`repair`]: a checkpoint without stale or damaged entries.
@@ -18,6 +19,7 @@ pub mod cpu_manager;
 pub mod fake_kubelet;
 pub mod list;
 pub mod manager;
+pub mod memory_manager;
 pub mod plan;
 pub mod plugins;
 pub mod reconstruct;

@@ -36,6 +36,9 @@ mod gc_loop;
 mod image_gc;
 mod input;
 mod kubelet_cgroup;
+mod memory_allocate;
+mod memory_input;
+mod memory_start;
 mod node_allocatable;
 mod pod_cgroup;
 mod pod_resources;
@@ -85,6 +88,9 @@ const FAMILIES: &[(&str, Answer)] = &[
     ("device_run_options", device_run_options::answer),
     ("eviction", eviction::answer),
     ("eviction_rank", eviction_rank::answer),
+    ("memory_allocate", memory_allocate::answer),
+    ("memory_hints", memory_allocate::hints),
+    ("memory_start", memory_start::answer),
     ("node_allocatable", node_allocatable::answer),
     ("pod_cgroup", pod_cgroup::answer),
     ("pod_resources", pod_resources::answer),
@@ -156,6 +162,7 @@ fn check(answer: Answer, line: &str) -> Result<(), String> {
         .unwrap_or_else(|_| Value::from("kq panicked"));
     let got = checkpoint::comparable(got, &case["out"]);
     let got = preempt::comparable(got, &case["out"]);
+    let got = memory_start::comparable(got, &case["out"]);
     let in_order = eviction_rank::in_tie_order;
     if device_allocate::agrees(&got, &case["out"])
         || in_order(got.clone()) == in_order(case["out"].clone())

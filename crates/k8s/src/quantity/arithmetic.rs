@@ -200,6 +200,18 @@ impl Quantity {
         self.scaled(0)
     }
 
+    /// Returns the amount in whole units if it is kept in the small form and is one (`AsInt64`): so `1536Mi`, and not
+    /// `1.5Gi`, `1500m` or `1e30`.
+    pub fn as_int64(&self) -> Option<i64> {
+        match &self.amount {
+            Amount::Small { mantissa: 0, exponent: 0.. } => Some(0),
+            Amount::Small { mantissa, exponent: exponent @ 0.. } => {
+                small_power_of_ten(exponent.unsigned_abs())?.checked_mul(*mantissa)
+            }
+            Amount::Small { .. } | Amount::Big(_) => None,
+        }
+    }
+
     /// Returns the amount in thousandths as the kubelet gets it, with the same losses.
     pub fn milli_value(&self) -> i64 {
         self.scaled(3)
