@@ -17,6 +17,7 @@ pub mod qos;
 pub mod quantity;
 pub mod resources;
 mod schema;
+pub mod sysctl;
 pub mod validation;
 pub mod version;
 pub mod yaml;

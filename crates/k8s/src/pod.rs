@@ -17,7 +17,7 @@ pub use by_name::{ByName, Named};
 pub use metadata::{Annotations, Labels, OS_LABEL, ObjectMeta, OwnerReference};
 pub use placement::{
     Affinity, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, OsRefusal,
-    PodOs, PodSecurityContext, Taint, TaintRules, Toleration,
+    PodOs, PodSecurityContext, Sysctl, Taint, TaintRules, Toleration,
 };
 pub use probe::{
     ContainerPort, ContainerRestartRule, EnvVar, ExecAction, ExitCodes, GrpcAction, Handler,
@@ -109,7 +109,7 @@ pub struct PodSpec {
     /// The operating system that it is for.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub os: Option<PodOs>,
-    /// The service account.
+    /// The security context of the pod.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub security_context: Option<PodSecurityContext>,
     /// The labels that a node must have.
@@ -121,6 +121,13 @@ pub struct PodSpec {
     /// The pod has the node's network and IP.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "std::ops::Not::not")]
     pub host_network: bool,
+    /// The pod has the node's IPC namespace.
+    #[serde(
+        rename = "hostIPC",
+        deserialize_with = "null_as_default",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    pub host_ipc: bool,
 }
 
 impl PodSpec {

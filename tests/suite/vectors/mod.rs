@@ -60,6 +60,7 @@ mod qos;
 mod qos_cgroup;
 mod quantity;
 mod state_files;
+mod sysctl_admit;
 mod topology_hints;
 mod topology_merge;
 
@@ -110,6 +111,7 @@ const FAMILIES: &[(&str, Answer)] = &[
     ("qos_cgroup", qos_cgroup::answer),
     ("quantity", quantity::answer),
     ("state_files", state_files::answer),
+    ("sysctl_admit", sysctl_admit::answer),
     ("topology_hints", topology_hints::answer),
     ("topology_merge", topology_merge::answer),
 ];

@@ -55,13 +55,25 @@ impl OsRefusal {
     }
 }
 
-/// The part of a pod's security context that a node may not support.
+/// The part of a pod's security context that a node may not support or allow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodSecurityContext {
     /// `Merge`, or `Strict`: no groups but those that the pod names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supplemental_groups_policy: Option<String>,
+    /// The kernel's settings that the pod changes in its namespaces.
+    #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
+    pub sysctls: Vec<Sysctl>,
+}
+
+/// A setting of the kernel. Its value is not kept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Sysctl {
+    /// The name, with dots or slashes.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
 }
 
 /// Which nodes will do.
