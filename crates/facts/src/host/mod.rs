@@ -77,6 +77,11 @@ pub fn memory_max(group: &str) -> String {
     format!("/sys/fs/cgroup/{group}/memory.max")
 }
 
+/// Returns the folder of the huge pages of a NUMA node such as `node0`.
+pub fn numa_huge_pages(node: &str) -> String {
+    format!("{NUMA_NODES}/{node}/hugepages")
+}
+
 /// Returns the name under which the list of a folder is kept: one name per line.
 pub fn listing(folder: &str) -> String {
     format!("{folder}/")

@@ -5,7 +5,8 @@
 use super::{
     BOOT_ID, CGROUP_CONTROLLERS, CPUS_ONLINE, DBUS_MACHINE_ID, HUGEPAGES, INIT_MOUNTINFO,
     KERNEL_RELEASE, MACHINE_ID, MEMINFO, MEMSW_LIMIT, NUMA_NODES, OWN_MOUNTINFO, PID_MAX,
-    PROC_CGROUPS, PROC_STAT, SWAP_GROUPS, THREADS_MAX, listing, memory_max, swap_max,
+    PROC_CGROUPS, PROC_STAT, SWAP_GROUPS, THREADS_MAX, listing, memory_max, numa_huge_pages,
+    swap_max,
 };
 use crate::cgroup_layout::CgroupLayout;
 use crate::cgroup_mode::CgroupVersion;
@@ -121,6 +122,60 @@ impl HostFacts {
         }
         nodes.sort_by_key(|node| node.id);
         Ok(nodes)
+    }
+
+    /// Returns the huge pages of each NUMA node: how many there are of each size in KiB. A NUMA node without the folder
+    /// has none (`GetNodesInfo` of cadvisor).
+    ///
+    /// # Errors
+    ///
+    /// Fails for a text that was not read or is not a number. Where nothing was read below the NUMA nodes, the pages of the
+    /// machine tell if there is one NUMA node, or no page.
+    pub fn numa_huge_pages(&self) -> Answer<BTreeMap<i64, BTreeMap<u64, u64>>> {
+        let mut of_nodes = BTreeMap::new();
+        let names = self.text(&listing(NUMA_NODES))?;
+        let ids = names
+            .lines()
+            .filter_map(|name| Some((name, name.strip_prefix("node").and_then(positive_or_zero)?)));
+        for (name, id) in ids {
+            let folder = numa_huge_pages(name);
+            let pages = match self.pages_of(&folder) {
+                Err(HostFactError::NotRead { path }) => {
+                    return self.pages_of_machine().ok_or(HostFactError::NotRead { path });
+                }
+                pages => pages?,
+            };
+            of_nodes.insert(id, pages);
+        }
+        Ok(of_nodes)
+    }
+
+    /// Returns the pages of the NUMA nodes, as far as those of the machine show them.
+    fn pages_of_machine(&self) -> Option<BTreeMap<i64, BTreeMap<u64, u64>>> {
+        let pages = self.pages_of(HUGEPAGES).ok()?;
+        let nodes = self.numa_nodes().ok()?;
+        let is_clear = nodes.len() == 1 || pages.values().all(|count| *count == 0);
+        is_clear.then(|| nodes.iter().map(|node| (node.id, pages.clone())).collect())
+    }
+
+    /// Returns how many huge pages of each size in KiB a folder lists.
+    fn pages_of(&self, folder: &str) -> Answer<BTreeMap<u64, u64>> {
+        let names = match self.text(&listing(folder)) {
+            Err(error) if error.is_absent() => return Ok(BTreeMap::new()),
+            names => names?,
+        };
+        let sizes = names.lines().filter_map(|name| Some((name, name.strip_prefix("hugepages-")?)));
+        sizes
+            .map(|(name, size)| {
+                let size = size
+                    .strip_suffix("kB")
+                    .and_then(positive)
+                    .ok_or_else(|| HostFactError::invalid(folder, name, "expected a size in kB"))?;
+                let count = self.number(&format!("{folder}/{name}/nr_hugepages"))?;
+                // Neither is negative.
+                Ok((size.unsigned_abs(), count.unsigned_abs()))
+            })
+            .collect()
     }
 
     /// Returns the kernel's version: `6.1.0-18-amd64`.

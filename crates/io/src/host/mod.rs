@@ -19,7 +19,7 @@ pub use usage::{read_filesystem, read_usage};
 use crate::trust::{kind_trusted, list_trusted, read_trusted};
 use kq_facts::host::{
     CPU_FILES, CPUS, FILES, HUGEPAGES, HostFacts, INIT_MOUNTINFO, MOST_CPUS, NUMA_NODES,
-    OWN_MOUNTINFO, SWAP_GROUPS, Text, listing, memory_max, swap_max,
+    OWN_MOUNTINFO, SWAP_GROUPS, Text, listing, memory_max, numa_huge_pages, swap_max,
 };
 pub use kq_facts::read_error::ReadError;
 use kq_facts::state_files::{STATE_FILES, StateFiles};
@@ -36,16 +36,29 @@ pub fn read_host(root: &Path) -> HostFacts {
     let mountinfo = if root == Path::new("/") { OWN_MOUNTINFO } else { INIT_MOUNTINFO };
     paths.push(mountinfo.to_owned());
     paths.extend(SWAP_GROUPS.iter().flat_map(|group| [swap_max(group), memory_max(group)]));
-    for (folder, prefix, files) in [
-        (HUGEPAGES, "hugepages-", &["nr_hugepages"] as &[&str]),
-        (NUMA_NODES, "node", &["cpulist", "distance", "meminfo"]),
-    ] {
-        let names = list_beneath(root, folder);
+    let mut folders = vec![
+        (NUMA_NODES.to_owned(), "node", &["cpulist", "distance", "meminfo"] as &[&str]),
+        (HUGEPAGES.to_owned(), "hugepages-", &["nr_hugepages"]),
+    ];
+    let numa_nodes = list_beneath(root, NUMA_NODES).unwrap_or_default();
+    let is_node = |name: &&String| {
+        name.strip_prefix("node").is_some_and(|number| {
+            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    };
+    folders.extend(
+        numa_nodes
+            .iter()
+            .filter(is_node)
+            .map(|name| (numa_huge_pages(name), "hugepages-", &["nr_hugepages"] as &[&str])),
+    );
+    for (folder, prefix, files) in folders {
+        let names = list_beneath(root, &folder);
         for name in names.iter().flatten().filter(|name| name.starts_with(prefix)) {
             paths.extend(files.iter().map(|file| format!("{folder}/{name}/{file}")));
         }
         let text = names.map_or_else(unread, |names| Text::Read(names.join("\n")));
-        texts.insert(listing(folder), text);
+        texts.insert(listing(&folder), text);
     }
     let cpus = list_beneath(root, CPUS).unwrap_or_default();
     let is_cpu = |name: &&String| {
