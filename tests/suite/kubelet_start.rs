@@ -101,6 +101,7 @@ fn recorded(scenario: &str) -> Recorded {
             cpus: "0-1".parse().ok(),
             capacity,
             numa_memory: Some(BTreeMap::from([(0, memory)])),
+            ..Machine::default()
         },
         cgroups: cgroups
             .lines()

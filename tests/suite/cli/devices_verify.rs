@@ -15,6 +15,7 @@ kind: KubeletConfiguration
 cpuManagerPolicy: static
 memoryManagerPolicy: Static
 reservedSystemCPUs: '0'
+reservedMemory: [{numaNode: 0, limits: {memory: '507510784'}}]
 ";
 
 const CLAIMS: &str = r#"{"Data":"{\"kind\":\"DRACheckpoint\",\"apiVersion\":\"checkpoint.dra.kubelet.k8s.io/v1\",\"ClaimInfoStateList\":null}","Checksum":4010664294}"#;
@@ -243,8 +244,8 @@ fn contradictions_are_found_in_files_with_the_right_checksum() {
         memory_manager::encode(&state).text.into_bytes()
     };
     for (name, content, expected) in [
-        ("total", changed(|it| it.total += 1), "ERROR allocatable"),
-        ("free", changed(|it| it.free += 1), "ERROR reserved-and-free"),
+        ("total", changed(|it| it.total += 1), "ERROR amount"),
+        ("free", changed(|it| it.free += 1), "ERROR sum"),
         (
             "reserved",
             changed(|it| {
@@ -350,6 +351,55 @@ fn the_files_of_a_node_are_held_against_its_machine_and_its_pods() {
         .expect("a pipe");
     fs::write(node.path().join("root/sys/devices/system/cpu/online"), "0-1\n").expect("written");
     told(3);
+}
+
+/// A machine with one NUMA node, whose state is `MEMORY` but for its memory and pages.
+fn machine(memory_kb: u64, pages: u64) -> Vec<(String, String)> {
+    let node = "root/sys/devices/system/node/node0";
+    let gi = format!("{node}/hugepages/hugepages-1048576kB/nr_hugepages");
+    let mi = format!("{node}/hugepages/hugepages-2048kB/nr_hugepages");
+    vec![
+        (format!("{node}/cpulist"), "0-1\n".to_owned()),
+        (format!("{node}/meminfo"), format!("Node 0 MemTotal:       {memory_kb} kB\n")),
+        (gi, "0\n".to_owned()),
+        (mi, format!("{pages}\n")),
+    ]
+}
+
+#[test]
+fn the_state_of_the_memory_manager_is_held_against_the_machine() {
+    const KB: u64 = 25_276_510_208 / 1024;
+    let verified = |memory_kb: u64, pages: u64, config: &str| {
+        let machine = machine(memory_kb, pages);
+        let mut files: Vec<(&str, &[u8])> =
+            machine.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
+        files.push(("root/sys/devices/system/cpu/online", b"0-1\n"));
+        files.push(("root/var/lib/kubelet/memory_manager_state", MEMORY));
+        files.push(("config.yaml", config.as_bytes()));
+        let node = folder_with(&files);
+        let line = "devices verify --host-root root --kubelet-config config.yaml -ojson";
+        let ran = kq(line).within(&node).run();
+        let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let files = answer["files"].as_array().expect("files");
+        let file = files.iter().find(|it| it["file"] == "memory_manager_state");
+        let file = file.unwrap_or_else(|| panic!("{}", ran.text()));
+        let findings = answer["findings"].as_array().expect("findings").iter();
+        let found = findings.filter(|it| it["severity"] == "ERROR");
+        let found = found.map(|it| it["found"].as_str().unwrap_or_default().to_owned());
+        (file["verdict"].clone(), file["kubeletError"].clone(), found.collect::<Vec<_>>())
+    };
+    let refused = |found: &str| {
+        let error = "[memorymanager] the expected machine state is different from the real one";
+        (json!("REFUSED"), json!(error), vec![found.to_owned()])
+    };
+    assert_eq!(verified(KB, 0, STATIC), (json!("OK"), Value::Null, Vec::new()));
+    let less = "total is 25276510208, and the machine has 25276509184";
+    assert_eq!(verified(KB - 1, 0, STATIC), refused(less));
+    let (_, _, found) = verified(KB, 4, STATIC);
+    assert_eq!(found.first().map(String::as_str), Some("total is 0, and the machine has 8388608"));
+    let more = STATIC.replace("507510784", "507510785");
+    let other = "systemReserved is 507510784, and reservedMemory is 507510785";
+    assert_eq!(verified(KB, 0, &more), refused(other));
 }
 
 #[test]

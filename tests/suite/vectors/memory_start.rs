@@ -2,9 +2,10 @@
 
 use super::input;
 use super::memory_input;
+use kq_facts::kubelet_config::MemoryReservation;
 use kq_k8s::pod::ResourceList;
 use kq_managers::memory_manager::{
-    HugePages, MemoryManager, MemoryNode, MemoryStartError, NodeReservation, StateDifference,
+    HugePages, MemoryManager, MemoryNode, MemoryStartError, StateDifference,
 };
 use serde_json::{Value, json};
 
@@ -81,10 +82,10 @@ fn nodes(machine: &Value) -> Vec<MemoryNode> {
         .collect()
 }
 
-fn reserved(list: &Value) -> Vec<NodeReservation> {
+fn reserved(list: &Value) -> Vec<MemoryReservation> {
     let list: Vec<Value> = input::read(list);
     list.iter()
-        .map(|entry| NodeReservation {
+        .map(|entry| MemoryReservation {
             numa_node: input::read(&entry["numaNode"]),
             limits: input::read(&entry["limits"]),
         })

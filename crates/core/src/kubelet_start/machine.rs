@@ -14,8 +14,9 @@ use kq_k8s::feature_gates::Gate;
 use kq_k8s::go_text::{atoi, parse_bool, quote};
 use kq_k8s::kubelet_rules::OptionStage;
 use kq_k8s::pod::{ResourceList, ResourceName};
-use kq_k8s::quantity::{Format, Quantity};
+use kq_k8s::quantity::Quantity;
 use kq_k8s::version::KubeletVersion;
+use kq_managers::memory_manager::{MemoryManager, MemoryNode, NewError};
 use std::collections::BTreeMap;
 
 /// Runs the checks that follow those of the configuration.
@@ -328,50 +329,26 @@ fn memory_manager(
     reservation: Option<&ResourceList>,
     machine: &Machine,
 ) -> Result<(), String> {
-    match read.effective.memory_manager_policy.as_str() {
-        "None" => return Ok(()),
-        "Static" => {}
-        "BestEffort" => {
-            return Err("policy \"BestEffort\" is not available for platform \"linux\"".to_owned());
+    let reserved = read.given.reserved_memory.as_deref().unwrap_or_default();
+    let ids: Vec<i64> = match &machine.numa_memory {
+        Some(nodes) => nodes.keys().copied().collect(),
+        // The nodes are not known: none is wrong.
+        None => reserved.iter().map(|entry| entry.numa_node.into()).collect(),
+    };
+    let nodes = ids.into_iter().map(|id| MemoryNode { id, ..MemoryNode::default() }).collect();
+    let none = ResourceList::default();
+    let policy = read.effective.memory_manager_policy.as_str();
+    let amounts = reservation.unwrap_or(&none);
+    match MemoryManager::new(policy, nodes, amounts, reserved, read.gates) {
+        Ok(_) => Ok(()),
+        // Without the capacity, amounts are not compared.
+        Err(NewError::OtherTotal { .. } | NewError::NotAnAmount | NewError::NothingReserved)
+            if reservation.is_none() =>
+        {
+            Ok(())
         }
-        other => return Err(format!("unknown policy: {}", quote(other))),
+        Err(error) => Err(error.to_string()),
     }
-    let mut total: BTreeMap<&str, Quantity> = BTreeMap::new();
-    for reserved in read.given.reserved_memory.iter().flatten() {
-        let node = i64::from(reserved.numa_node);
-        if machine.numa_memory.as_ref().is_some_and(|nodes| !nodes.contains_key(&node)) {
-            return Err(format!(
-                "the reserved memory configuration references a NUMA node {node} that does not exist on \
-                 this machine"
-            ));
-        }
-        for (name, amount) in &reserved.limits {
-            let zero = || Quantity::from_units(0, Format::DecimalSi);
-            *total.entry(name).or_insert_with(zero) += amount;
-        }
-    }
-    let Some(reservation) = reservation else { return Ok(()) };
-    let counts = |name: &str| name == "memory" || name.starts_with("hugepages-");
-    let mut names: Vec<&str> = total.keys().copied().collect();
-    names.extend(reservation.iter().map(|(name, _)| name.as_str()).filter(|name| counts(name)));
-    names.sort_unstable();
-    names.dedup();
-    for name in names {
-        let zero = Quantity::from_units(0, Format::DecimalSi);
-        let given = total.get(name).unwrap_or(&zero);
-        let needed = reservation.get(&ResourceName::from(name)).unwrap_or(&zero);
-        if given.compare(needed).is_ne() {
-            return Err(format!(
-                "the total amount \"{given}\" of type {} is not equal to the value \"{needed}\" \
-                 determined by Node Allocatable feature",
-                quote(name)
-            ));
-        }
-    }
-    if total.get("memory").is_none_or(Quantity::is_zero) {
-        return Err("[memorymanager] you should specify the system reserved memory".to_owned());
-    }
-    Ok(())
 }
 
 /// Creates the kubelet itself (`NewMainKubelet` in `pkg/kubelet/kubelet.go`).

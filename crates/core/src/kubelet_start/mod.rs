@@ -75,6 +75,8 @@ pub struct Machine {
     pub capacity: ResourceList,
     /// The memory of each NUMA node, in bytes; `None`: the NUMA nodes are not known.
     pub numa_memory: Option<BTreeMap<i64, i64>>,
+    /// The huge pages of each NUMA node: the number by the size in KiB; `None`: not known.
+    pub numa_huge_pages: Option<BTreeMap<i64, BTreeMap<u64, u64>>>,
 }
 
 impl Machine {
@@ -98,7 +100,8 @@ impl Machine {
             .numa_nodes()
             .ok()
             .map(|nodes| nodes.into_iter().map(|node| (node.id, node.memory_bytes)).collect());
-        Self { cpus, capacity, numa_memory }
+        let numa_huge_pages = host.numa_huge_pages().ok();
+        Self { cpus, capacity, numa_memory, numa_huge_pages }
     }
 }
 

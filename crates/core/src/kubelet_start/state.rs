@@ -5,12 +5,13 @@ use super::config::Read;
 use super::{Machine, Stage, Start, StartRule};
 use kq_answer::Certainty;
 use kq_facts::checkpoint::cpu_manager::{self, CpuRefusal, CpuState};
-use kq_facts::checkpoint::memory_manager::{self, MemoryRefusal, MemoryState};
+use kq_facts::checkpoint::memory_manager::{self, MemoryRefusal};
 use kq_facts::checkpoint::{StateFile, dra as claims, pod_allocation};
 use kq_facts::host::Text;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::go_text::{parse_bool, quote};
+use kq_managers::memory_manager::{KnownMemory, MemoryJudgement};
 
 /// The input of the managers.
 pub(super) struct AtStart<'a> {
@@ -188,45 +189,47 @@ pub(super) fn memory(start: &mut Start<'_>, at: &AtStart<'_>) {
     let policy = at.read.effective.memory_manager_policy.as_str();
     let pod_level = at.read.gates.enabled(Gate::PodLevelResourceManagers);
     let loaded = memory_manager::load(text.as_bytes(), pod_level, Some(policy)).outcome;
-    let error = match loaded {
-        Ok(state) if policy == "Static" => differs(&state, at).then(|| {
-            "[memorymanager] the expected machine state is different from the real one".to_owned()
-        }),
-        Ok(_) => None,
+    let (error, certainty) = match loaded {
+        Ok(state) if policy == "Static" => {
+            let known = known_memory(at);
+            if !known.has_machine() {
+                start.skip("a memory_manager_state of another machine", "the machine's NUMA nodes");
+            }
+            let MemoryJudgement { result, depends_on_order } = known.judge(&state);
+            let certainty = if depends_on_order { Certainty::Possible } else { Certainty::Certain };
+            match result {
+                // Which allocation is the last decides, and another start may find another one.
+                Ok(()) if depends_on_order => (Some(DIFFERS.to_owned()), certainty),
+                Ok(()) => (None, certainty),
+                Err(error) => match error.panic_text() {
+                    Some(text) => {
+                        return panics(start, Stage::ContainerManager, at.folder, file, text);
+                    }
+                    None => (Some(error.to_string()), certainty),
+                },
+            }
+        }
+        Ok(_) => (None, Certainty::Certain),
         Err(refusal @ MemoryRefusal::Panic { .. }) => {
             let stage = Stage::ContainerManager;
             return panics(start, stage, at.folder, file, &refusal.to_string());
         }
-        Err(refusal) => Some(file.refusal(&refusal.to_string(), at.folder)),
+        Err(refusal) => (Some(file.refusal(&refusal.to_string(), at.folder)), Certainty::Certain),
     };
     if let Some(error) = error {
         let error = format!("start memory manager error: {error}");
-        stop(start, at.folder, file, error, Certainty::Certain);
+        stop(start, at.folder, file, error, certainty);
     }
 }
 
-/// Returns true if the NUMA nodes or their reserved memory differ from the state
-/// (`areMachineStatesEqual` in `policy_static.go`).
-fn differs(state: &MemoryState, at: &AtStart<'_>) -> bool {
-    if state.machine_state.is_empty() {
-        return false;
+/// The kubelet's words for a state that is not the expected one.
+const DIFFERS: &str = "[memorymanager] the expected machine state is different from the real one";
+
+/// Collects what the static policy compares its state with.
+fn known_memory(at: &AtStart<'_>) -> KnownMemory {
+    KnownMemory {
+        numa_memory: at.machine.numa_memory.clone(),
+        huge_pages: at.machine.numa_huge_pages.clone(),
+        reserved_memory: Some(at.read.given.reserved_memory.clone().unwrap_or_default()),
     }
-    let reserved = |node: i64| {
-        let lists = at.read.given.reserved_memory.iter().flatten();
-        let here = lists.filter(|list| i64::from(list.numa_node) == node);
-        let bytes = here.filter_map(|list| list.limits.get("memory")?.as_units()).sum::<i64>();
-        u64::try_from(bytes).unwrap_or_default()
-    };
-    let of_machine = at.machine.numa_memory.as_ref();
-    if of_machine.is_some_and(|nodes| !nodes.keys().eq(state.machine_state.keys())) {
-        return true;
-    }
-    state.machine_state.iter().any(|(number, node)| {
-        let tables = node.as_ref().and_then(|node| node.memory_map.as_ref());
-        let Some(Some(memory)) = tables.and_then(|tables| tables.get("memory")) else {
-            return true;
-        };
-        let total = of_machine.and_then(|nodes| u64::try_from(*nodes.get(number)?).ok());
-        memory.system_reserved != reserved(*number) || total.is_some_and(|it| it != memory.total)
-    })
 }

@@ -27,7 +27,8 @@ pub use eviction::{
 pub use image_gc::{ImageGcConfigError, image_gc_errors};
 pub use logging::logging_errors;
 pub use read::{
-    A_MAP, ConfigError, KubeletConfiguration, MemorySwap, Reading, Source, read, read_typed,
+    A_MAP, ConfigError, KubeletConfiguration, MemoryReservation, MemorySwap, Reading, Source, read,
+    read_typed,
 };
 #[cfg(test)]
 pub(crate) use schema::field_exists;

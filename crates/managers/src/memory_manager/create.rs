@@ -3,6 +3,7 @@
 
 use super::Amounts;
 use kq_facts::checkpoint::memory_manager::{MachineState, MemoryTable, NumaNodeState};
+use kq_facts::kubelet_config::MemoryReservation;
 use kq_k8s::feature_gates::FeatureGates;
 use kq_k8s::go_text::quote;
 use kq_k8s::pod::{ResourceList, ResourceName};
@@ -26,13 +27,6 @@ pub struct MemoryNode {
     pub memory_bytes: u64,
     /// Its huge pages; a size without pages counts too.
     pub huge_pages: Vec<HugePages>,
-}
-
-/// An entry of `reservedMemory`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct NodeReservation {
-    pub numa_node: i64,
-    pub limits: ResourceList,
 }
 
 /// Why the kubelet does not create the manager, in its words.
@@ -97,14 +91,14 @@ impl MemoryManager {
         policy: &str,
         machine: Vec<MemoryNode>,
         reservation: &ResourceList,
-        reserved_memory: &[NodeReservation],
+        reserved_memory: &[MemoryReservation],
         gates: FeatureGates,
     ) -> Result<Self, NewError> {
         let policy = match policy {
             "None" => Policy::None,
             "Static" => {
                 compare_totals(&machine, reservation, reserved_memory)?;
-                let reserved = convert(&machine, reserved_memory)?;
+                let reserved = convert(reserved_memory)?;
                 let memory = reserved.values().filter_map(|node| node.get("memory"));
                 if memory.fold(0_u64, |sum, bytes| sum.wrapping_add(*bytes)) == 0 {
                     return Err(NewError::NothingReserved);
@@ -126,37 +120,40 @@ impl MemoryManager {
             Policy::Static(_) => "Static",
         }
     }
+}
 
-    /// Returns the state of the machine without allocations (`getDefaultMachineState`).
-    pub(super) fn default_machine_state(&self, reserved: &BTreeMap<i64, Amounts>) -> MachineState {
-        let mut state = MachineState::new();
-        let mut huge_pages: BTreeMap<i64, u64> = BTreeMap::new();
-        for node in &self.machine {
-            let of_system = |memory_type: &str| {
-                reserved.get(&node.id).and_then(|amounts| amounts.get(memory_type)).copied()
-            };
-            let mut tables = BTreeMap::new();
-            for pages in &node.huge_pages {
-                let name = resource_name(pages.page_size_kib);
-                let total = pages.count.wrapping_mul(pages.page_size_kib).wrapping_mul(1024);
-                let system_reserved = of_system(&name).unwrap_or_default();
-                let all = huge_pages.entry(node.id).or_default();
-                *all = all.wrapping_add(total);
-                tables.insert(name, Some(empty_table(total, system_reserved, 0)));
-            }
-            let pages = huge_pages.get(&node.id).copied().unwrap_or_default();
-            let system_reserved = of_system("memory").unwrap_or_default();
-            let memory = empty_table(node.memory_bytes, system_reserved, pages);
-            tables.insert("memory".to_owned(), Some(memory));
-            let of_node = NumaNodeState {
-                number_of_assignments: 0,
-                memory_map: Some(tables),
-                cells: Some(vec![node.id]),
-            };
-            state.insert(node.id, Some(of_node));
+/// Returns the state of a machine without allocations (`getDefaultMachineState`).
+pub(super) fn default_machine_state(
+    machine: &[MemoryNode],
+    reserved: &BTreeMap<i64, Amounts>,
+) -> MachineState {
+    let mut state = MachineState::new();
+    let mut huge_pages: BTreeMap<i64, u64> = BTreeMap::new();
+    for node in machine {
+        let of_system = |memory_type: &str| {
+            reserved.get(&node.id).and_then(|amounts| amounts.get(memory_type)).copied()
+        };
+        let mut tables = BTreeMap::new();
+        for pages in &node.huge_pages {
+            let name = resource_name(pages.page_size_kib);
+            let total = pages.count.wrapping_mul(pages.page_size_kib).wrapping_mul(1024);
+            let system_reserved = of_system(&name).unwrap_or_default();
+            let all = huge_pages.entry(node.id).or_default();
+            *all = all.wrapping_add(total);
+            tables.insert(name, Some(empty_table(total, system_reserved, 0)));
         }
-        state
+        let pages = huge_pages.get(&node.id).copied().unwrap_or_default();
+        let system_reserved = of_system("memory").unwrap_or_default();
+        let memory = empty_table(node.memory_bytes, system_reserved, pages);
+        tables.insert("memory".to_owned(), Some(memory));
+        let of_node = NumaNodeState {
+            number_of_assignments: 0,
+            memory_map: Some(tables),
+            cells: Some(vec![node.id]),
+        };
+        state.insert(node.id, Some(of_node));
     }
+    state
 }
 
 fn empty_table(total: u64, system_reserved: u64, huge_pages: u64) -> MemoryTable {
@@ -174,20 +171,21 @@ fn resource_name(page_size_kib: u64) -> String {
 fn compare_totals(
     machine: &[MemoryNode],
     reservation: &ResourceList,
-    reserved_memory: &[NodeReservation],
+    reserved_memory: &[MemoryReservation],
 ) -> Result<(), NewError> {
     let nodes: std::collections::BTreeSet<i64> = machine.iter().map(|node| node.id).collect();
     let mut given = ResourceList::default();
     for entry in reserved_memory {
-        if !nodes.contains(&entry.numa_node) {
-            return Err(NewError::UnknownNode { node: entry.numa_node });
+        let node = i64::from(entry.numa_node);
+        if !nodes.contains(&node) {
+            return Err(NewError::UnknownNode { node });
         }
-        for (name, amount) in entry.limits.iter() {
-            let mut sum = amount.clone();
-            if let Some(earlier) = given.get(name) {
+        for (name, amount) in &entry.limits {
+            let (name, mut sum) = (ResourceName::from(name.as_str()), amount.clone());
+            if let Some(earlier) = given.get(&name) {
                 sum += earlier;
             }
-            given.insert(name.clone(), sum);
+            given.insert(name, sum);
         }
     }
     let counts =
@@ -218,17 +216,15 @@ fn compare_totals(
 }
 
 /// Returns what is reserved on each NUMA node; of several entries for one resource, the last counts (`convertReserved`).
-fn convert(
-    machine: &[MemoryNode],
-    reserved_memory: &[NodeReservation],
+pub(super) fn convert(
+    reserved_memory: &[MemoryReservation],
 ) -> Result<BTreeMap<i64, Amounts>, NewError> {
-    let mut reserved: BTreeMap<i64, Amounts> =
-        machine.iter().map(|node| (node.id, Amounts::new())).collect();
+    let mut reserved: BTreeMap<i64, Amounts> = BTreeMap::new();
     for entry in reserved_memory {
-        for (name, amount) in entry.limits.iter() {
+        for (name, amount) in &entry.limits {
             let bytes = amount.as_int64().ok_or(NewError::NotAnAmount)?;
-            let of_node = reserved.entry(entry.numa_node).or_default();
-            of_node.insert(name.to_string(), bytes.cast_unsigned());
+            let of_node = reserved.entry(entry.numa_node.into()).or_default();
+            of_node.insert(name.clone(), bytes.cast_unsigned());
         }
     }
     Ok(reserved)

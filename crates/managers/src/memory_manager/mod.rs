@@ -2,7 +2,8 @@
 //! `memory_start.jsonl`, `memory_allocate.jsonl` and `memory_hints.jsonl`.
 //!
 //! * `create`: the manager of a configuration and a machine, or why the kubelet does not create it.
-//! * `start`: its start with a state file; `compare`: the state of the file against the machine.
+//! * `start`: its start with a state file; `compare`: the state of the file against the machine; `judge`: the same with as
+//!   much of the machine as is known.
 //! * `allocate`, `allocate_pod`: the memory of a container, or of a pod as a whole; `reuse`: memory that init
 //!   containers leave to later ones.
 //! * `hints`: the NUMA nodes that a container or pod could have.
@@ -16,6 +17,7 @@ mod allocate_pod;
 mod compare;
 mod create;
 mod hints;
+mod judge;
 mod remove;
 mod request;
 mod reuse;
@@ -24,8 +26,9 @@ mod state;
 
 pub use allocate::{Affinity, AllocateError};
 pub use compare::{LoggedLine, StateDifference};
-pub use create::{HugePages, MemoryManager, MemoryNode, NewError, NodeReservation};
+pub use create::{HugePages, MemoryManager, MemoryNode, NewError};
 pub use hints::MemoryHintError;
+pub use judge::{KnownMemory, MemoryJudgement};
 pub use remove::ActiveContainers;
 pub use request::{NotAnAmount, requested_by_container, requested_by_pod};
 pub use reuse::{Reusable, ReusableMemory};

@@ -2,9 +2,9 @@
 //! `updateExpectedMachineState` in `policy_static.go`.
 
 use super::compare::compare;
-use super::create::{MemoryManager, Policy};
+use super::create::{MemoryManager, Policy, default_machine_state};
 use super::state::{node_mut, take};
-use super::{Amounts, MemoryCrash, StateDifference, StaticMemory};
+use super::{MemoryCrash, StateDifference, StaticMemory};
 use kq_facts::checkpoint::StateFile;
 use kq_facts::checkpoint::memory_manager::{
     Block, MachineState, MemoryRefusal, MemoryState, encode, load,
@@ -124,16 +124,15 @@ impl MemoryManager {
         let Policy::Static(reserved) = &self.policy else {
             return certain(Ok(self.started(state, file.is_none())));
         };
+        let default = default_machine_state(&self.machine, reserved);
         let is_empty = state.machine_state.is_empty();
+        let Validated { result, depends_on_order, compared } = validate(&state, default.clone());
         if is_empty {
-            if !state.containers.is_empty() {
-                return certain(Err(MemoryStartError::NoMachineState));
-            }
-            state.machine_state = self.default_machine_state(reserved);
-            return certain(Ok(self.started(state, true)));
+            state.machine_state = default;
+        } else {
+            sort_compared(&mut state, &compared);
         }
-        let (result, depends_on_order) = self.validate(&mut state, reserved);
-        let result = result.map(|()| self.started(state, false));
+        let result = result.map(|()| self.started(state, is_empty));
         MemoryStartOutcome { result, depends_on_order }
     }
 
@@ -145,37 +144,44 @@ impl MemoryManager {
         };
         StartedMemory { memory: StaticMemory::new(state, self.gates), allocatable, written }
     }
+}
 
-    /// Compares the state of the file with that of the machine and the allocations.
-    fn validate(
-        &self,
-        state: &mut MemoryState,
-        reserved: &BTreeMap<i64, Amounts>,
-    ) -> (Result<(), MemoryStartError>, bool) {
-        let mut expected = Expected::new(self.default_machine_state(reserved));
-        if let Err(error) = expected.add_all(state) {
-            return (Err(error), false);
-        }
-        let Expected { machine, groups, of_node, last } = expected;
-        let compared = compare(&state.machine_state, &machine, &|node| {
-            last.get(&node).map(|block| block.nodes)
+/// The result of a validation.
+pub(super) struct Validated {
+    pub result: Result<(), MemoryStartError>,
+    pub depends_on_order: bool,
+    /// The blocks whose NUMA nodes were compared.
+    compared: Vec<Place>,
+}
+
+/// Compares the state of the file with a machine without allocations, and with the allocations.
+pub(super) fn validate(state: &MemoryState, default: MachineState) -> Validated {
+    let certain = |result| Validated { result, depends_on_order: false, compared: Vec::new() };
+    if state.machine_state.is_empty() {
+        return certain(match state.containers.is_empty() {
+            true => Ok(()),
+            false => Err(MemoryStartError::NoMachineState),
         });
-        let places: Vec<Place> = last.into_values().map(|block| block.place.owned()).collect();
-        let is_mixed = of_node.values().any(|ids| ids.len() > 1);
-        let is_open = |difference: &StateDifference| {
-            difference.may_depend_on_order() && !no_group_fits(difference, &groups, &of_node)
-        };
-        if compared.differences.is_empty() && compared.crash.is_none() {
-            sort_compared(state, &places);
-            return (Ok(()), is_mixed);
-        }
-        let depends = is_mixed && compared.differences.iter().all(is_open);
-        let error = match (compared.differences, compared.crash) {
-            (differences, Some(crash)) if differences.is_empty() => MemoryStartError::Crash(crash),
-            (differences, crash) => MemoryStartError::Differs { differences, crash },
-        };
-        (Err(error), depends)
     }
+    let mut expected = Expected::new(default);
+    if let Err(error) = expected.add_all(state) {
+        return certain(Err(error));
+    }
+    let Expected { machine, groups, of_node, last } = expected;
+    let found =
+        compare(&state.machine_state, &machine, &|node| last.get(&node).map(|block| block.nodes));
+    let is_mixed = of_node.values().any(|ids| ids.len() > 1);
+    let is_open = |difference: &StateDifference| {
+        difference.may_depend_on_order() && !no_group_fits(difference, &groups, &of_node)
+    };
+    let depends_on_order = is_mixed && found.differences.iter().all(is_open);
+    let compared = last.into_values().map(|block| block.place.owned()).collect();
+    let result = match (found.differences, found.crash) {
+        (differences, None) if differences.is_empty() => Ok(()),
+        (differences, Some(crash)) if differences.is_empty() => Err(MemoryStartError::Crash(crash)),
+        (differences, crash) => Err(MemoryStartError::Differs { differences, crash }),
+    };
+    Validated { result, depends_on_order, compared }
 }
 
 /// Returns true if a NUMA node of the file has a group that none of its allocations has.

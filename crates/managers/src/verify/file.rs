@@ -1,6 +1,7 @@
 //! A state file: its content, its kind by the names of its fields, and its findings.
 
 use super::rule::doubt;
+use crate::memory_manager::KnownMemory;
 use kq_answer::{Finding, Rule, Severity, Subject};
 use kq_facts::checkpoint::StateFile;
 use kq_facts::checkpoint::cpu_manager::KnownContainers;
@@ -57,6 +58,8 @@ pub struct VerifyContext<'a> {
     pub is_1_32: bool,
     /// The containers of the runtime.
     pub containers: Option<KnownContainers>,
+    /// The machine and the configuration of the memory manager, for files that are this machine's.
+    pub memory: KnownMemory,
     /// The CPUs of the machine, for files that are this machine's.
     pub cpus: Option<CpuSet>,
     /// The pods, for files that are this node's.

@@ -362,6 +362,8 @@ pub enum NextStart {
     DependsOnGate,
     /// A newer kubelet wrote the file.
     NewerLayout,
+    /// It starts, or not, by the order in which it goes through the allocations.
+    DependsOnOrder,
     /// It does not read the file, which is of Kubernetes 1.32.
     Ignores,
     /// Unknown.
@@ -395,6 +397,9 @@ impl fmt::Display for NextStart {
                 "starts only with the gate PodLevelResourceManagers, with which the file was written"
             }
             Self::NewerLayout => "is not known: the file has a newer layout than kq knows",
+            Self::DependsOnOrder => {
+                "depends on the order in which it goes through the allocations, which is random"
+            }
             Self::Ignores => "does not read it: only a kubelet 1.32 does",
             Self::Unknown => "is not known",
         })

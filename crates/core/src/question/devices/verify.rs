@@ -15,6 +15,7 @@ use kq_facts::read_error::ReadError;
 use kq_facts::snapshot::Snapshot;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::version::VersionSupport;
+use kq_managers::memory_manager::KnownMemory;
 use kq_managers::verify::{Content, StateFileContent, Verification, VerifyContext};
 use std::borrow::Cow;
 
@@ -136,7 +137,15 @@ fn known<'n>(node: &'n Node, pods: &'n NodePods<'n>, is_of_node: bool) -> Verify
             && matches!(node.kubelet.version.known(), VersionSupport::Inside(_)),
         is_1_32: is_1_32(node),
         containers,
+        memory: if is_of_node { memory(node) } else { KnownMemory::default() },
         cpus: node.snapshot.host.cpus().ok().filter(|_| is_of_node),
         pods: Some(pods),
     }
+}
+
+/// Collects what the memory manager compares its state with.
+fn memory(node: &Node) -> KnownMemory {
+    let given = &node.kubelet.given.reserved_memory;
+    let reserved_memory = node.knows_config.then(|| given.clone().unwrap_or_default());
+    KnownMemory { reserved_memory, ..KnownMemory::of_host(&node.snapshot.host) }
 }

@@ -1,111 +1,138 @@
-//! The rules for `memory_manager_state`.
+//! The rules for `memory_manager_state`: the comparisons of the static policy.
 
 use super::DELETE;
+use crate::memory_manager::{AssignmentProblem, StateDifference};
 use kq_answer::{Rule, Severity, Wording};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-/// A contradiction under a policy; with another policy than the static one the amounts of the file do not matter.
-#[derive(Clone, Debug, Serialize)]
-pub(in super::super) struct MemoryRule<'a> {
-    /// `memoryManagerPolicy`, or that of the file.
-    pub policy: &'a str,
-    #[serde(flatten)]
-    pub contradiction: MemoryContradiction<'a>,
-}
-
-/// Amounts are in bytes.
+/// What the static policy does not start with, and what it may not start with. Amounts are in bytes.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "id", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-pub(in super::super) enum MemoryContradiction<'a> {
-    /// The allocatable amount of a NUMA node is not what is left of the total.
-    Allocatable {
-        allocatable: u64,
-        total: u64,
-        system_reserved: u64,
-        /// The huge pages of the NUMA node, which are taken out of its memory.
-        #[serde(serialize_with = "amount")]
-        huge_pages: u128,
-    },
-    /// What is reserved and what is free are not the allocatable amount.
-    ReservedAndFree { reserved: u64, free: u64, allocatable: u64 },
-    /// A group of NUMA nodes is not that of its member.
-    Cells {
-        /// The group.
-        cells: &'a [i64],
-        /// The member.
-        node: i64,
-        /// The group of the member; null: the member is not in `machineState`.
-        cells_of_node: Option<&'a [i64]>,
-    },
-    /// A container has memory of a NUMA node that is not in the file.
-    UnknownNode { node: i64 },
-    /// A container has memory of no NUMA node.
-    NoNode { memory_type: &'a str },
-    /// What is reserved is not what containers have.
-    Sum {
-        #[serde(serialize_with = "amount")]
-        reserved: u128,
-        /// What containers have.
-        #[serde(serialize_with = "amount")]
-        given: u128,
-    },
+pub(in super::super) enum MemoryRule<'a> {
+    /// The file has another number of NUMA nodes.
+    NodeCount { in_file: usize, expected: usize },
+    /// The machine does not have a NUMA node of the file.
+    UnknownNode,
+    /// The number of allocations is not that of the blocks.
+    Assignments { in_file: i64, expected: i64 },
+    /// The group of a NUMA node is not that of its last allocation.
+    Cells { in_file: &'a [i64], expected: &'a [i64] },
+    /// A NUMA node has another number of types of memory.
+    TypeCount { in_file: usize, expected: usize },
+    /// The NUMA node of the machine has no memory of a type.
+    UnknownType,
+    /// An amount of a NUMA node: `total`, `systemReserved`, `allocatable`.
+    Amount { amount: &'a str, in_file: u64, expected: u64 },
+    /// The sum of an amount over the group of a NUMA node: `free`, `reserved`.
+    Sum { amount: &'a str, in_file: u64, expected: u64 },
+    /// There are allocations and no NUMA nodes.
+    NoMachineState,
+    /// A container has memory that the machine does not have.
+    Assignment { node_is_unknown: bool },
+    /// The kubelet panics.
+    Panic { reason: String },
+    /// The kubelet starts, or not, by the order of its hash maps.
+    Order,
 }
 
-/// Writes a sum as a number, or as a text where it needs more than 64 bits, which JSON values do not hold.
-fn amount<S: Serializer>(sum: &u128, serializer: S) -> Result<S::Ok, S::Error> {
-    match u64::try_from(*sum) {
-        Ok(sum) => serializer.serialize_u64(sum),
-        Err(_) => serializer.collect_str(sum),
+impl<'a> MemoryRule<'a> {
+    /// Returns the rule of a difference, and its place in the file.
+    pub fn of(difference: &'a StateDifference) -> (String, Self) {
+        let node = |node: &i64| format!("machineState.{node}");
+        let table = |id: &i64, memory_type: &str| format!("{}.memoryMap.{memory_type}", node(id));
+        match difference {
+            StateDifference::NodeCount { in_file, expected } => (
+                "machineState".to_owned(),
+                Self::NodeCount { in_file: *in_file, expected: *expected },
+            ),
+            StateDifference::UnknownNode { node: id } => (node(id), Self::UnknownNode),
+            StateDifference::Assignments { node: id, in_file, expected } => (
+                format!("{}.numberOfAssignments", node(id)),
+                Self::Assignments { in_file: *in_file, expected: *expected },
+            ),
+            StateDifference::Groups { node: id, in_file, expected } => {
+                (format!("{}.cells", node(id)), Self::Cells { in_file, expected })
+            }
+            StateDifference::TypeCount { node: id, in_file, expected } => (
+                format!("{}.memoryMap", node(id)),
+                Self::TypeCount { in_file: *in_file, expected: *expected },
+            ),
+            StateDifference::UnknownType { node: id, memory_type } => {
+                (table(id, memory_type), Self::UnknownType)
+            }
+            StateDifference::Amount { node: id, memory_type, amount, in_file, expected } => (
+                table(id, memory_type),
+                Self::Amount { amount, in_file: *in_file, expected: *expected },
+            ),
+            StateDifference::GroupAmount { node: id, memory_type, amount, in_file, expected } => (
+                table(id, memory_type),
+                Self::Sum { amount, in_file: *in_file, expected: *expected },
+            ),
+        }
+    }
+
+    /// Returns the rule of a block of memory.
+    pub fn of_block(problem: AssignmentProblem) -> Self {
+        Self::Assignment { node_is_unknown: problem == AssignmentProblem::UnknownNode }
+    }
+
+    fn found(&self) -> String {
+        match self {
+            Self::NodeCount { in_file, expected } => {
+                format!("has {in_file} NUMA nodes, and the machine has {expected}")
+            }
+            Self::UnknownNode => "is a NUMA node that the machine does not have".to_owned(),
+            Self::Assignments { in_file, expected } => {
+                format!("is {in_file}, and containers have {expected} blocks of it")
+            }
+            Self::Cells { in_file, expected } => {
+                format!("is {in_file:?}, and by the allocations it is {expected:?}")
+            }
+            Self::TypeCount { in_file, expected } => {
+                format!("has {in_file} types of memory, and the machine has {expected}")
+            }
+            Self::UnknownType => "is memory that the machine does not have".to_owned(),
+            Self::Amount { amount: "total", in_file, expected } => {
+                format!("total is {in_file}, and the machine has {expected}")
+            }
+            Self::Amount { amount: "systemReserved", in_file, expected } => {
+                format!("systemReserved is {in_file}, and reservedMemory is {expected}")
+            }
+            Self::Amount { amount, in_file, expected } => format!(
+                "{amount} is {in_file}, and total - systemReserved - huge pages is {expected}"
+            ),
+            Self::Sum { amount, in_file, expected } => format!(
+                "{amount} adds up to {in_file} in its group, and by the allocations to {expected}"
+            ),
+            Self::NoMachineState => "is empty, and there are entries".to_owned(),
+            Self::Assignment { node_is_unknown: true } => {
+                "has memory of a NUMA node that is not there".to_owned()
+            }
+            Self::Assignment { node_is_unknown: false } => {
+                "has memory of a type that its NUMA node does not have".to_owned()
+            }
+            Self::Panic { reason } => reason.clone(),
+            Self::Order => "has NUMA nodes with allocations of several groups".to_owned(),
+        }
     }
 }
 
 impl Rule for MemoryRule<'_> {
     fn severity(&self) -> Severity {
-        if self.policy == "Static" { Severity::Error } else { Severity::Warning }
+        if matches!(self, Self::Order) { Severity::Warning } else { Severity::Error }
     }
 
     fn wording(&self) -> Wording {
-        let found = match &self.contradiction {
-            MemoryContradiction::Allocatable {
-                allocatable,
-                total,
-                system_reserved: system,
-                huge_pages,
-            } => {
-                let less = match huge_pages {
-                    0 => String::new(),
-                    pages => format!(" - huge pages {pages}"),
-                };
-                format!(
-                    "allocatable {allocatable} is not total {total} - systemReserved {system}{less}"
-                )
+        let why = match self {
+            Self::Order => {
+                "the static policy expects the group of the last allocation, in the order of a hash map: one start fails, \
+                 the next one may not"
             }
-            MemoryContradiction::ReservedAndFree { reserved, free, allocatable } => {
-                format!("reserved {reserved} + free {free} is not allocatable {allocatable}")
-            }
-            MemoryContradiction::Cells { node, cells_of_node: None, .. } => {
-                format!("names NUMA node {node}, which is not in machineState")
-            }
-            MemoryContradiction::Cells { cells, node, cells_of_node: Some(other) } => {
-                format!("is {cells:?}, and that of NUMA node {node} {other:?}")
-            }
-            MemoryContradiction::UnknownNode { node } => {
-                format!("has memory of NUMA node {node}, which is not there")
-            }
-            MemoryContradiction::NoNode { memory_type } => {
-                format!("has {memory_type} of no NUMA node")
-            }
-            MemoryContradiction::Sum { reserved, given } => {
-                format!("{reserved} are reserved, and containers have {given} of them")
+            _ => {
+                "the static policy adds up the machine and what containers have when it starts, and does not start with \
+                 anything else"
             }
         };
-        let why = match self.severity() {
-            Severity::Error => {
-                "the static policy adds up what containers have when it starts, and does not start \
-                 with anything else"
-            }
-            _ => "this policy does not use these amounts",
-        };
-        Wording::new(found).because(why).advise(DELETE)
+        Wording::new(self.found()).because(why).advise(DELETE)
     }
 }

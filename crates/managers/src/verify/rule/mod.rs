@@ -9,7 +9,7 @@ mod memory;
 
 pub(super) use cpu::{CpuContradiction, CpuRule};
 pub(super) use devices::{DeviceRule, Holders};
-pub(super) use memory::{MemoryContradiction, MemoryRule};
+pub(super) use memory::MemoryRule;
 
 use kq_answer::{Finding, Rule, Severity, Wording};
 use kq_facts::checkpoint::StateFile;
