@@ -21,6 +21,25 @@ pub enum CheckReason {
         /// Why the pod is admitted under pressure; null: it is not.
         exception: Option<PressureException>,
     },
+    /// The pod sets no sysctls.
+    NoSysctls,
+    /// The pod sets sysctls that are safe, or that the configuration allows.
+    SysctlsAllowed {
+        /// How many.
+        sysctls: usize,
+    },
+    /// A sysctl is neither safe nor allowed.
+    SysctlNotAllowed {
+        /// Its name.
+        sysctl: String,
+    },
+    /// A sysctl is of a namespace that the pod has from the host.
+    SysctlOfHost {
+        /// Its name.
+        sysctl: String,
+        /// `IPC` or `Net`
+        namespace: String,
+    },
     /// The device manager refuses the pod.
     DevicesRefused,
     /// The pod requests no devices of a plugin.
@@ -325,6 +344,22 @@ impl fmt::Display for CheckReason {
                 "the managers of CPUs and memory come before the predicates: no pod is killed for CPUs",
             ),
             Self::PlacementUnknown { error } => f.write_str(error),
+            Self::NoSysctls => f.write_str("the pod sets no sysctls"),
+            Self::SysctlsAllowed { sysctls: 1 } => {
+                f.write_str("its sysctl is safe or in allowedUnsafeSysctls")
+            }
+            Self::SysctlsAllowed { sysctls } => {
+                write!(f, "its {sysctls} sysctls are safe or in allowedUnsafeSysctls")
+            }
+            Self::SysctlNotAllowed { sysctl } => {
+                write!(f, "{sysctl} is neither safe nor in allowedUnsafeSysctls")
+            }
+            Self::SysctlOfHost { sysctl, namespace } => {
+                write!(
+                    f,
+                    "{sysctl} is of the namespace {namespace}, which the pod has from the host"
+                )
+            }
             Self::DevicesRefused => f.write_str(
                 "the device manager comes before the predicates: no pod is killed for devices",
             ),

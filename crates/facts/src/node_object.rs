@@ -147,6 +147,9 @@ pub struct NodeInfo {
     /// The ID of the boot.
     #[serde(rename = "bootID")]
     pub boot_id: String,
+    /// `6.1.0-18-amd64`
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    pub kernel_version: String,
     /// `v1.36.2`
     pub kubelet_version: String,
     /// The machine's swap, where the kubelet reports it.

@@ -15,6 +15,7 @@ use std::time::Duration;
 mod admit_devices;
 /// `kq admit explain --kubelet-restart`, and what wide says of sums
 mod admit_restart;
+mod admit_sysctls;
 /// `kq cgroup apply` and `rollback`.
 mod apply;
 /// What cannot be understood is refused by name, and nothing breaks kq.

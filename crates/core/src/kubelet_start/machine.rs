@@ -15,6 +15,7 @@ use kq_k8s::go_text::{atoi, parse_bool, quote};
 use kq_k8s::kubelet_rules::OptionStage;
 use kq_k8s::pod::{ResourceList, ResourceName};
 use kq_k8s::quantity::Quantity;
+use kq_k8s::sysctl::SysctlAllowlist;
 use kq_k8s::version::KubeletVersion;
 use kq_managers::memory_manager::{MemoryManager, MemoryNode, NewError};
 use std::collections::BTreeMap;
@@ -391,5 +392,11 @@ fn created(start: &mut Start<'_>, read: &Read, said: &Said) {
             "minimum-container-ttl-duration",
             format!("invalid minimum garbage collection age: {age}"),
         );
+    }
+    // The kernel decides about the safe ones alone, which are always well-formed.
+    let patterns = given.allowed_unsafe_sysctls.as_deref().unwrap_or_default();
+    if let Err(error) = SysctlAllowlist::new(patterns, None) {
+        let error = error.to_string();
+        start.stop(Stage::Create, StartRule::UnsafeSysctls { error });
     }
 }

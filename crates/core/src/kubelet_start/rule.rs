@@ -263,6 +263,9 @@ pub enum StartRule {
         field: String,
         error: String,
     },
+    /// A pattern of `allowedUnsafeSysctls` that is malformed, or of a sysctl without a namespace.
+    #[text("{error}")]
+    UnsafeSysctls { error: String },
     /// The machine has swap.
     #[text(
         "running with swap on is not supported, please disable swap or set --fail-swap-on flag to false"
@@ -338,6 +341,9 @@ impl StartRule {
                 }
                 Fix::SetField { field: "failCgroupV1", value: "false" }
             }
+            Self::UnsafeSysctls { .. } => {
+                Fix::CorrectField { field: "allowedUnsafeSysctls".to_owned() }
+            }
             Self::SwapOn { .. } => Fix::SetField { field: "failSwapOn", value: "false" },
             Self::NoCgroup { problem: CgroupProblem::NoReservation, .. } => {
                 Fix::CorrectField { field: "enforceNodeAllocatable".to_owned() }
@@ -381,6 +387,7 @@ impl StartRule {
                 "pkg/kubelet/apis/config/validation/validation.go ValidateKubeletConfiguration"
             }
             Self::Setting { .. } => "cmd/kubelet/app/server.go run",
+            Self::UnsafeSysctls { .. } => "pkg/kubelet/sysctl/allowlist.go NewAllowlist",
             Self::SwapOn { .. } => "pkg/kubelet/cm/container_manager_linux.go NewContainerManager",
             Self::NoCgroup { .. } => "pkg/kubelet/cm/cgroup_manager_linux.go Validate",
             Self::OverReserved { .. } => {

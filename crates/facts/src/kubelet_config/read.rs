@@ -26,6 +26,7 @@ pub const A_MAP: &str = "a map of names to values";
 #[serde(default, rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names are the kubelet's")]
 pub struct KubeletConfiguration {
+    pub allowed_unsafe_sysctls: Option<Vec<String>>,
     pub cgroup_driver: Option<String>,
     pub cgroup_root: Option<String>,
     #[serde(rename = "cgroupsPerQOS")]

@@ -3,6 +3,7 @@
 use super::placement::Placement;
 use super::plan::check_pod_count;
 use super::start_pressure::{refusal, start_pressure};
+use super::sysctls::SysctlAdmission;
 use super::{AdmissionNode, Detail, plan};
 use crate::question::devices::admission::{DeviceAdmission, PluginStart};
 use kq_admission::preemption::{PodReadmission, Trace, readmit, restart_order};
@@ -46,6 +47,7 @@ pub struct KubeletStart<'n> {
     object: Cow<'n, NodeObject>,
     conditions: Vec<PressureCondition>,
     placement: Placement,
+    sysctls: SysctlAdmission,
     basis: Basis,
 }
 
@@ -71,7 +73,8 @@ impl<'n> KubeletStart<'n> {
         };
         let conditions = start_pressure(about, &mut basis)?;
         let placement = about.placement(None);
-        Ok(Self { about, pods, devices, object, conditions, placement, basis })
+        let sysctls = about.sysctls(pods.iter().copied(), &mut basis);
+        Ok(Self { about, pods, devices, object, conditions, placement, sysctls, basis })
     }
 
     /// Returns the pods in the order of their age and names.
@@ -87,7 +90,8 @@ impl<'n> KubeletStart<'n> {
         let refuse =
             |refusal| DeviceDecision { refusal: Some(refusal), ..DeviceDecision::default() };
         let decide = |pod: &Pod| {
-            if let Some(refusal) = refusal(&self.conditions, pod, rules) {
+            let refusal = refusal(&self.conditions, pod, rules);
+            if let Some(refusal) = refusal.or_else(|| self.sysctls.refusal(pod)) {
                 return refuse(refusal);
             }
             let placed = placement.check_next(pod, devices.as_ref(), &mut basis);

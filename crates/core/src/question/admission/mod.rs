@@ -8,6 +8,7 @@ mod plan;
 mod removals;
 mod settled;
 mod start_pressure;
+mod sysctls;
 
 pub use answers::{KubeletStart, admit, readmit_all};
 pub use order::{random_order, sort};
@@ -160,7 +161,7 @@ impl AdmissionNode {
     /// Adds the assumptions of every answer about these pods.
     pub fn assume<'p>(&self, pods: impl Iterator<Item = &'p Pod>, basis: &mut Basis) {
         basis.assume(
-            "checks that kq does not make do not refuse the pod: sysctls before the predicates, AppArmor, declared features and node shutdown after them"
+            "checks that kq does not make do not refuse the pod: AppArmor, declared features and node shutdown"
                 .to_owned(),
         );
         basis.assume("the kubelet's cache has the node and its pods as they were read".to_owned());

@@ -86,11 +86,12 @@ pub fn plan<'n>(
     arrange(&mut others)?;
     let pressure = about.pressure(pod, &mut basis)?;
     about.assume([pod].into_iter(), &mut basis);
-    let asked = match pressure.refusals.is_empty() {
+    let sysctls = about.sysctls([pod], &mut basis).check(pod);
+    let asked = match pressure.refusals.is_empty() && sysctls.refusals.is_empty() {
         true => about.device_question(&others)?.running(pod, &mut basis)?,
         false => None,
     };
-    let placed = match pressure.refusals.is_empty() {
+    let placed = match pressure.refusals.is_empty() && sysctls.refusals.is_empty() {
         true => about.placement(Some(&others)).check_new(pod, asked.as_ref(), &mut basis),
         false => EarlierCheck {
             check: "placement",
@@ -102,7 +103,7 @@ pub fn plan<'n>(
         Some(mut devices) => (devices.decide_new(pod, &mut basis), devices.unknown),
         None => (DeviceDecision::default(), None),
     };
-    let before = [pressure, placed, decided.check()];
+    let before = [pressure, sysctls, placed, decided.check()];
     let counted: Vec<&Pod> = others.iter().filter(|it| it.counts).map(|it| it.pod).collect();
     if is_critical_pod(pod) {
         check_pod_count(counted.len())?;

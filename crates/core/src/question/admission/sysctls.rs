@@ -1,0 +1,86 @@
+//! The sysctls of pods: the kubelet's second check, between pressure and the managers (`NewMainKubelet` in
+//! `pkg/kubelet/kubelet.go`).
+
+use super::AdmissionNode;
+use kq_admission::{CheckReason, EarlierCheck, Refusal};
+use kq_answer::Basis;
+use kq_k8s::pod::Pod;
+use kq_k8s::sysctl::{
+    FORBIDDEN_REASON, ForbiddenSysctl, SysctlAllowlist, depends_on_kernel, sysctls,
+};
+
+/// A kernel that has every safe sysctl in a namespace.
+const NEW_ENOUGH: &str = "4.15";
+
+/// The kubelet's list of sysctls.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SysctlAdmission {
+    list: SysctlAllowlist,
+}
+
+impl AdmissionNode {
+    /// Returns the node's list for pods, and adds what it assumes where they set sysctls.
+    pub(super) fn sysctls<'p>(
+        &self,
+        pods: impl IntoIterator<Item = &'p Pod>,
+        basis: &mut Basis,
+    ) -> SysctlAdmission {
+        let pods = pods.into_iter().filter(|pod| sysctls(pod).next().is_some());
+        let pods: Vec<&Pod> = pods.collect();
+        if pods.is_empty() {
+            return SysctlAdmission::default();
+        }
+        let node = &self.node;
+        let kernel = node.snapshot.host.kernel_release().ok().or_else(|| {
+            let object = node.snapshot.node.value()?;
+            Some(object.status.node_info.kernel_version.as_str()).filter(|text| !text.is_empty())
+        });
+        if kernel.is_none() && pods.iter().any(|pod| depends_on_kernel(pod)) {
+            basis.assume(format!(
+                "the kernel is {NEW_ENOUGH} or newer, and has all safe sysctls in namespaces: its version is unknown"
+            ));
+        }
+        let patterns = node.kubelet.given.allowed_unsafe_sysctls.as_deref().unwrap_or_default();
+        if !node.knows_config && patterns.is_empty() {
+            basis.assume(
+                "allowedUnsafeSysctls is empty: the kubelet's configuration is unknown (--kubelet-config FILE)"
+                    .to_owned(),
+            );
+        }
+        let kernel = kernel.or(Some(NEW_ENOUGH));
+        let list = SysctlAllowlist::new(patterns, kernel).or_else(|error| {
+            basis.assume(format!(
+                "allowedUnsafeSysctls allows nothing, as the kubelet does not start with it: {error}"
+            ));
+            SysctlAllowlist::new(&[], kernel)
+        });
+        // The safe sysctls alone are always a list.
+        SysctlAdmission { list: list.unwrap_or_default() }
+    }
+}
+
+impl SysctlAdmission {
+    /// Returns the refusal of a pod.
+    pub fn refusal(&self, pod: &Pod) -> Option<Refusal> {
+        let error = self.list.admit(pod).err()?;
+        Some(Refusal { reason: FORBIDDEN_REASON.to_owned(), message: error.to_string() })
+    }
+
+    /// Returns the check of a pod.
+    pub fn check(&self, pod: &Pod) -> EarlierCheck {
+        let because = match self.list.admit(pod) {
+            Ok(()) => match sysctls(pod).count() {
+                0 => CheckReason::NoSysctls,
+                sysctls => CheckReason::SysctlsAllowed { sysctls },
+            },
+            Err(ForbiddenSysctl::NotAllowed { name }) => {
+                CheckReason::SysctlNotAllowed { sysctl: name }
+            }
+            Err(ForbiddenSysctl::HostNamespace { name, namespace }) => {
+                CheckReason::SysctlOfHost { sysctl: name, namespace: namespace.to_owned() }
+            }
+        };
+        let refusals = self.refusal(pod).into_iter().collect();
+        EarlierCheck { check: "sysctls", refusals, because }
+    }
+}

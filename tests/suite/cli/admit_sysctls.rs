@@ -1,0 +1,138 @@
+//! `kq admit explain` of pods that set sysctls, and the start of a kubelet that allows some.
+
+use super::{folder_with, kq};
+use serde_json::{Value, json};
+
+fn node(kernel: &str) -> String {
+    let amounts =
+        json!({ "cpu": "4", "memory": "16Gi", "pods": "110", "ephemeral-storage": "90Gi" });
+    json!({
+        "apiVersion": "v1", "kind": "Node", "metadata": { "name": "node-1" },
+        "status": {
+            "capacity": amounts, "allocatable": amounts,
+            "nodeInfo": { "kubeletVersion": "v1.36.2", "kernelVersion": kernel },
+        },
+    })
+    .to_string()
+}
+
+fn pod(spec: &Value) -> String {
+    let metadata = json!({ "name": "tuned", "namespace": "shop" });
+    let mut pod = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec });
+    pod["spec"]["containers"] = json!([{ "name": "a", "image": "shop.example/a:1" }]);
+    pod.to_string()
+}
+
+fn config(patterns: &[&str]) -> String {
+    json!({
+        "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
+        "allowedUnsafeSysctls": patterns,
+    })
+    .to_string()
+}
+
+/// Returns the exit code, the check, and the messages of the refusals.
+fn admitted(kernel: &str, patterns: &[&str], spec: &Value) -> (i32, Value, Vec<String>) {
+    let (node, pod, config) = (node(kernel), pod(spec), config(patterns));
+    let pods = r#"{"kind":"List","apiVersion":"v1","items":[]}"#;
+    let folder = folder_with(&[
+        ("node.json", node.as_bytes()),
+        ("pod.json", pod.as_bytes()),
+        ("config.yaml", config.as_bytes()),
+        ("pods.json", pods.as_bytes()),
+    ]);
+    let line = "admit explain pod.json --node-file node.json --pods pods.json --kubelet-config \
+                config.yaml -ojson";
+    let ran = kq(line).within(&folder).run();
+    let answer: Value =
+        serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()));
+    let checks = answer["checks"].as_array().unwrap_or_else(|| panic!("{}", ran.text()));
+    let check = checks.iter().find(|it| it["check"] == "sysctls");
+    let check = check.unwrap_or_else(|| panic!("{}", ran.text()));
+    let refusals = answer["refusals"].as_array().into_iter().flatten();
+    let text = |it: &Value, field: &str| it[field].as_str().unwrap_or_default().to_owned();
+    let messages =
+        refusals.map(|it| format!("{}: {}", text(it, "reason"), text(it, "message"))).collect();
+    (ran.code, check["result"].clone(), messages)
+}
+
+#[test]
+fn sysctls_are_admitted_as_the_kubelet_admits_them() {
+    let sets =
+        |name: &str| json!({ "securityContext": { "sysctls": [{ "name": name, "value": "1" }] } });
+    let with = |name: &str, field: &str| {
+        let mut spec = sets(name);
+        spec[field] = true.into();
+        spec
+    };
+    let refused = |message: &str| vec![format!("SysctlForbidden: forbidden sysctl: {message}")];
+    let none: Vec<String> = Vec::new();
+    let wmem = "net.ipv4.tcp_wmem";
+    let rows: [(&str, &[&str], Value, Vec<String>); 9] = [
+        ("6.8.0", &[], json!({}), none.clone()),
+        (
+            "6.8.0",
+            &[],
+            sets("net.core.somaxconn"),
+            refused("\"net.core.somaxconn\" not allowlisted"),
+        ),
+        ("6.8.0", &["net.core.*"], sets("net/core/somaxconn"), none.clone()),
+        ("6.8.0", &[], sets(wmem), none.clone()),
+        ("4.14.9", &[], sets(wmem), refused("\"net.ipv4.tcp_wmem\" not allowlisted")),
+        // Nothing says which kernel it is.
+        ("", &[], sets(wmem), none.clone()),
+        (
+            "6.8.0",
+            &[],
+            with(wmem, "hostNetwork"),
+            refused("\"net.ipv4.tcp_wmem\" not allowed with host Net enabled"),
+        ),
+        (
+            "6.8.0",
+            &["kernel.msg*"],
+            with("kernel.msgmax", "hostIPC"),
+            refused("\"kernel.msgmax\" not allowed with host IPC enabled"),
+        ),
+        ("6.8.0", &["kernel.msg*"], with("kernel.msgmax", "hostNetwork"), none),
+    ];
+    for (kernel, patterns, spec, refusals) in rows {
+        let (code, result, messages) = admitted(kernel, patterns, &spec);
+        let expected = if refusals.is_empty() { (0, "pass") } else { (1, "fail") };
+        assert_eq!((code, result.as_str()), (expected.0, Some(expected.1)), "{kernel} {spec}");
+        assert_eq!(messages, refusals, "{kernel} {spec}");
+    }
+}
+
+#[test]
+fn a_kubelet_does_not_start_with_sysctls_outside_of_namespaces() {
+    let pattern = "sysctl \"net.*.x\" must have at most 253 characters and match regex \
+                   ([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]";
+    for (patterns, said) in [
+        (&["net.core.somaxconn"][..], None),
+        (
+            &["net.core.somaxconn", "vm.max_map_count"],
+            Some("the sysctls \"vm.max_map_count\" are not known to be namespaced"),
+        ),
+        (&["net.*.x"], Some(pattern)),
+    ] {
+        let (node, base, new) = (node("6.8.0"), config(&[]), config(patterns));
+        let pods = r#"{"kind":"List","apiVersion":"v1","items":[]}"#;
+        let folder = folder_with(&[
+            ("node.json", node.as_bytes()),
+            ("base.yaml", base.as_bytes()),
+            ("new.yaml", new.as_bytes()),
+            ("pods.json", pods.as_bytes()),
+        ]);
+        let line = "what-if config new.yaml --kubelet-config base.yaml --node-file node.json --pods \
+                    pods.json --cgroup-version 2 -owide";
+        let ran = kq(line).within(&folder).run();
+        match said {
+            None => assert_eq!(ran.code, 0, "{}", ran.text()),
+            Some(said) => {
+                let text = format!("failed to run Kubelet: failed to create kubelet: {said}");
+                assert_eq!(ran.code, 1, "{}", ran.text());
+                assert!(ran.stdout.contains(&text), "{}", ran.text());
+            }
+        }
+    }
+}
