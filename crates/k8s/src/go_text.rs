@@ -106,19 +106,28 @@ fn is_printable(c: char) -> bool {
 
 /// Returns a number as Go's `%v` shows a float64.
 pub fn float(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return match value {
-            v if v.is_nan() => "NaN".to_owned(),
-            v if v == f64::INFINITY => "+Inf".to_owned(),
-            v if v == f64::NEG_INFINITY => "-Inf".to_owned(),
-            v => format!("{v}"),
-        };
+    match value {
+        v if v.is_nan() => "NaN".to_owned(),
+        f64::INFINITY => "+Inf".to_owned(),
+        f64::NEG_INFINITY => "-Inf".to_owned(),
+        v => shortest(&format!("{v:e}"), || v.to_string()),
     }
-    let scientific = format!("{value:e}");
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+}
+
+/// Returns a number as Go's `%v` shows a float32.
+pub fn float32(value: f32) -> String {
+    match value.is_finite() {
+        true => shortest(&format!("{value:e}"), || value.to_string()),
+        false => float(f64::from(value)),
+    }
+}
+
+/// Chooses the form of a number: with an exponent below -4 and from 6 on (`FormatFloat` with `'g'` and -1).
+fn shortest(scientific: &str, plain: impl FnOnce() -> String) -> String {
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..21).contains(&exponent) {
-        return format!("{value}");
+    if (-4..6).contains(&exponent) {
+        return plain();
     }
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{mantissa}e{sign}{:02}", exponent.abs())
@@ -262,8 +271,9 @@ mod tests {
             ("zero", 0.0, "0"),
             ("fraction", 0.9, "0.9"),
             ("small", 0.000_000_1, "1e-07"),
-            ("large", 1e21, "1e+21"),
-            ("not quite large", 1e20, "100000000000000000000"),
+            ("large", 9_007_199_254_740_992.0, "9.007199254740992e+15"),
+            ("million", 1e6, "1e+06"),
+            ("not quite a million", 123_456.5, "123456.5"),
         ] {
             assert_eq!(float(value), expected, "{name}");
         }

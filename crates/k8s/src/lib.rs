@@ -7,6 +7,7 @@ pub mod duration;
 pub mod feature_gates;
 pub mod go_json;
 pub mod go_text;
+pub mod go_yaml;
 pub mod kubelet_rules;
 pub mod label_selector;
 pub mod manifest;

@@ -1,11 +1,20 @@
-//! Go's errors for a configuration whose fields have the wrong type, and the fields that it does not know
+//! What Go's decoder makes of a configuration: the errors of its types, and the fields that it does not know
 //! (`sigs.k8s.io/json`, `encoding/json`).
+//!
+//! Of the errors of type the first one counts; a value that reads itself, such as a duration, ends the decoding when it
+//! fails, whatever came before.
 
 use super::schema::{self, Kind, below, kind};
 use kq_k8s::duration::GoDuration;
+use kq_k8s::go_json::Tree;
+use kq_k8s::go_text::quote;
 use kq_k8s::quantity::Quantity;
 use kq_k8s::version::KubeletVersion;
-use serde_json::{Map, Value};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// How many errors of strict decoding are kept.
+const MOST_STRICT: usize = 100;
 
 /// A value that its field cannot take.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,149 +25,215 @@ pub struct DecodeProblem {
     pub text: String,
 }
 
-/// Returns the first value that a kubelet of some version cannot take, in the order of the names.
+/// The result of decoding.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decoding {
+    /// Why it fails.
+    pub problem: Option<DecodeProblem>,
+    /// The fields that it does not know or that come twice, in Go's words.
+    pub strict: Vec<String>,
+    /// The paths of the fields that it does not know.
+    pub unknown: Vec<String>,
+}
+
+/// Returns the value that makes decoding fail in a kubelet of some version.
 pub fn decode_problem(value: &Value, version: KubeletVersion) -> Option<DecodeProblem> {
-    let Value::Object(fields) = value else {
-        let text = mismatch(value, None, "v1beta1.KubeletConfiguration");
-        return Some(DecodeProblem { field: String::new(), text });
-    };
-    fields.iter().find_map(|(name, value)| {
-        let text = in_field(value, name, "KubeletConfiguration", name, version)?;
-        Some(DecodeProblem { field: name.clone(), text })
-    })
+    decode(&value.into(), version).problem
 }
 
 /// Returns the paths of the fields that a version does not know.
 pub fn unknown_fields(value: &Value, version: KubeletVersion) -> Vec<String> {
-    let mut unknown = Vec::new();
-    if let Value::Object(fields) = value {
-        strangers(fields, "", "", version, &mut unknown);
-    }
-    unknown
+    decode(&value.into(), version).unknown
 }
 
-fn strangers(
-    fields: &Map<String, Value>,
-    path: &str,
-    known: &str,
-    version: KubeletVersion,
-    unknown: &mut Vec<String>,
-) {
-    for (name, value) in fields {
-        let (path, known) = (below(path, name), below(known, name));
-        let Some(field) = schema::field(&known).filter(|it| schema::exists(it, version)) else {
-            unknown.push(path);
-            continue;
-        };
-        match (kind(field.1), value) {
-            (Kind::Object, Value::Object(fields)) => {
-                strangers(fields, &path, &known, version, unknown);
+/// Decodes a document as a kubelet of some version does, with all errors.
+pub fn decode(tree: &Tree, version: KubeletVersion) -> Decoding {
+    let mut decoder = Decoder { version, found: Decoding::default(), seen: BTreeSet::new() };
+    match tree {
+        Tree::Object(fields) => {
+            let place = Place { known: "", structure: "KubeletConfiguration", path: "", strict: "" };
+            if let Err(text) = decoder.object(fields, &place) {
+                decoder.found.problem = Some(text);
             }
-            (Kind::List(Kind::Object), Value::Array(items)) => {
-                for (at, item) in items.iter().enumerate() {
-                    if let Value::Object(fields) = item {
-                        let (path, known) = (format!("{path}[{at}]"), format!("{known}[]"));
-                        strangers(fields, &path, &known, version, unknown);
-                    }
-                }
-            }
-            _ => {}
         }
+        Tree::Null => {}
+        other => decoder.mismatch(other.kind(), None, "v1beta1.KubeletConfiguration"),
     }
-}
-
-/// Checks a field; `known` is its path in the table, `structure` is what it is a field of, `path` are the
-/// names of the fields that lead there.
-fn in_field(
-    value: &Value,
-    known: &str,
-    structure: &str,
-    path: &str,
-    version: KubeletVersion,
-) -> Option<String> {
-    let field = schema::field(known).filter(|field| schema::exists(field, version))?;
-    let go_type = field.1.trim_start_matches('*');
-    take(value, kind(field.1), go_type, &Place { known, structure, path }, version)
+    decoder.found
 }
 
 /// Where a value is.
+#[derive(Clone, Copy)]
 struct Place<'a> {
+    /// Its path in the table.
     known: &'a str,
+    /// The structure that its field is of.
     structure: &'a str,
+    /// The names of the fields that lead there.
     path: &'a str,
+    /// The same, with the elements of lists and the names of maps.
+    strict: &'a str,
 }
 
-fn take(
-    value: &Value,
-    kind: Kind,
-    go_type: &str,
-    at: &Place<'_>,
+struct Decoder {
     version: KubeletVersion,
-) -> Option<String> {
-    match (kind, value) {
-        (_, Value::Null)
-        | (Kind::Text, Value::String(_))
-        | (Kind::Bool, Value::Bool(_))
-        | (Kind::Number, Value::Number(_)) => None,
-        (Kind::Int32, Value::Number(number))
-            if number.as_i64().is_some_and(|it| i32::try_from(it).is_ok()) =>
-        {
-            None
-        }
-        (Kind::Int64, Value::Number(number)) if number.is_i64() => None,
-        (Kind::Int32 | Kind::Int64, Value::Number(number)) => {
-            Some(type_error(&format!("number {number}"), Some(at), go_type))
-        }
-        // These read themselves, so that Go does not know where they are.
-        (Kind::DurationOrNumber, Value::Number(_)) => None,
-        (Kind::Duration | Kind::DurationOrNumber, Value::String(text)) => {
-            text.parse::<GoDuration>().err().map(|error| error.to_string())
-        }
-        (Kind::Duration | Kind::DurationOrNumber, other) => Some(mismatch(other, None, "string")),
-        (Kind::Amount, Value::String(text)) => {
-            text.parse::<Quantity>().err().map(|error| error.to_string())
-        }
-        (Kind::Amount, other) => {
-            other.to_string().parse::<Quantity>().err().map(|error| error.to_string())
-        }
-        (Kind::List(item), Value::Array(items)) => {
-            let known = format!("{}[]", at.known);
-            let item_type = go_type.strip_prefix("[]").unwrap_or(match go_type {
-                "v1.VModuleConfiguration" => "v1.VModuleItem",
-                other => other,
-            });
-            let at = Place { known: &known, ..*at };
-            items.iter().find_map(|value| take(value, *item, item_type, &at, version))
-        }
-        (Kind::Map(item), Value::Object(entries)) => {
-            let item_type = match item {
-                Kind::Bool => "bool",
-                Kind::List(_) => "[]string",
-                _ => "string",
+    found: Decoding,
+    seen: BTreeSet<String>,
+}
+
+/// The end of decoding, by a value that reads itself.
+type Step = Result<(), DecodeProblem>;
+
+impl Decoder {
+    fn object(&mut self, fields: &[(String, Tree)], at: &Place<'_>) -> Step {
+        let mut names = BTreeSet::new();
+        for (name, value) in fields {
+            let (known, strict) = (below(at.known, name), below(at.strict, name));
+            let Some(field) = schema::field(&known).filter(|it| schema::exists(it, self.version))
+            else {
+                self.found.unknown.push(strict.clone());
+                self.strict("unknown field", &strict);
+                continue;
             };
-            entries.values().find_map(|value| take(value, *item, item_type, at, version))
+            if !names.insert(name) {
+                self.strict("duplicate field", &strict);
+            }
+            let path = below(at.path, name);
+            let place = Place { known: &known, path: &path, strict: &strict, ..*at };
+            self.take(value, kind(field.1), field.1, &place)?;
         }
-        (Kind::Object, Value::Object(fields)) => {
-            let structure = go_type.rsplit('.').next().unwrap_or(go_type);
-            fields.iter().find_map(|(name, value)| {
-                let path = below(at.path, name);
-                in_field(value, &below(at.known, name), structure, &path, version)
-            })
+        Ok(())
+    }
+
+    fn strict(&mut self, what: &str, path: &str) {
+        let text = format!("{what} {}", quote(path));
+        if self.found.strict.len() < MOST_STRICT && self.seen.insert(text.clone()) {
+            self.found.strict.push(text);
         }
-        (_, other) => Some(mismatch(other, Some(at), go_type)),
+    }
+
+    fn take(&mut self, value: &Tree, kind: Kind, go_type: &str, at: &Place<'_>) -> Step {
+        let (is_pointer, go_type) = match go_type.strip_prefix('*') {
+            Some(go_type) => (true, go_type),
+            None => (false, go_type),
+        };
+        match (kind, value) {
+            (Kind::Duration, Tree::Null) if !is_pointer => self.duration("", at),
+            (_, Tree::Null)
+            | (Kind::Bool, Tree::Bool(_))
+            | (Kind::Number, Tree::Number(_)) => Ok(()),
+            (Kind::Text, value) if go_type == "v1.Time" => self.time(value, at),
+            (Kind::Text, Tree::Text(_)) => Ok(()),
+            (Kind::Int32 | Kind::Int64, Tree::Number(text)) => {
+                if !is_whole(text, kind, go_type) {
+                    self.mismatch(&format!("number {text}"), Some(at), go_type);
+                }
+                Ok(())
+            }
+            (Kind::Duration | Kind::DurationOrNumber, Tree::Text(text)) => self.duration(text, at),
+            (Kind::Duration, other) => self.stop(type_error(other.kind(), Some(at), "string"), at),
+            (Kind::DurationOrNumber, other) => self.nanoseconds(other, at),
+            (Kind::Amount, value) => self.amount(value, at),
+            (Kind::List(item), Tree::List(items)) => self.list(items, *item, go_type, at),
+            (Kind::Map(item), Tree::Object(entries)) => self.map(entries, *item, at),
+            (Kind::Object, Tree::Object(fields)) => {
+                let structure = go_type.rsplit('.').next().unwrap_or(go_type);
+                self.object(fields, &Place { structure, ..*at })
+            }
+            (_, other) => {
+                self.mismatch(other.kind(), Some(at), go_type);
+                Ok(())
+            }
+        }
+    }
+
+    fn list(&mut self, items: &[Tree], item: Kind, go_type: &str, at: &Place<'_>) -> Step {
+        let known = format!("{}[]", at.known);
+        let item_type = go_type.strip_prefix("[]").unwrap_or(match go_type {
+            "v1.VModuleConfiguration" => "v1.VModuleItem",
+            other => other,
+        });
+        items.iter().enumerate().try_for_each(|(index, value)| {
+            let strict = format!("{}[{index}]", at.strict);
+            self.take(value, item, item_type, &Place { known: &known, strict: &strict, ..*at })
+        })
+    }
+
+    fn map(&mut self, entries: &[(String, Tree)], item: Kind, at: &Place<'_>) -> Step {
+        let item_type = match item {
+            Kind::Bool => "bool",
+            Kind::List(_) => "[]string",
+            _ => "string",
+        };
+        let mut names = BTreeSet::new();
+        entries.iter().try_for_each(|(name, value)| {
+            let strict = below(at.strict, name);
+            if !names.insert(name) {
+                self.strict("duplicate field", &strict);
+            }
+            self.take(value, item, item_type, &Place { strict: &strict, ..*at })
+        })
+    }
+
+    fn duration(&self, text: &str, at: &Place<'_>) -> Step {
+        text.parse::<GoDuration>().map(drop).or_else(|error| self.stop(error.to_string(), at))
+    }
+
+    /// Reads a whole number of nanoseconds (`TimeOrMetaDuration`).
+    fn nanoseconds(&self, value: &Tree, at: &Place<'_>) -> Step {
+        let (found, json) = match value {
+            Tree::Number(text) if text.parse::<i64>().is_ok() => return Ok(()),
+            Tree::Number(text) => (format!("number {text}"), text.clone()),
+            other => (other.kind().to_owned(), other.to_value().to_string()),
+        };
+        let error = type_error(&found, None, "time.Duration");
+        self.stop(format!("invalid duration {}: {error}", quote(&json)), at)
+    }
+
+    /// Reads a quantity, of a text or of what JSON has there.
+    fn amount(&self, value: &Tree, at: &Place<'_>) -> Step {
+        let text = match value {
+            Tree::Text(text) | Tree::Number(text) => text.clone(),
+            other => other.to_value().to_string(),
+        };
+        text.parse::<Quantity>().map(drop).or_else(|error| self.stop(error.to_string(), at))
+    }
+
+    fn time(&self, value: &Tree, at: &Place<'_>) -> Step {
+        match value {
+            Tree::Null => Ok(()),
+            Tree::Text(text) => match super::go_time::parse(text) {
+                Ok(_) => Ok(()),
+                Err(error) => self.stop(error, at),
+            },
+            other => self.stop(type_error(other.kind(), Some(at), "string"), at),
+        }
+    }
+
+    fn stop(&self, text: String, at: &Place<'_>) -> Step {
+        Err(DecodeProblem { field: top(at), text })
+    }
+
+    /// Keeps an error of type, if it is the first.
+    fn mismatch(&mut self, found: &str, at: Option<&Place<'_>>, go_type: &str) {
+        if self.found.problem.is_none() {
+            let text = type_error(found, at, go_type);
+            self.found.problem = Some(DecodeProblem { field: at.map(top).unwrap_or_default(), text });
+        }
     }
 }
 
-fn mismatch(value: &Value, at: Option<&Place<'_>>, go_type: &str) -> String {
-    let found = match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    };
-    type_error(found, at, go_type)
+/// Returns the field of the configuration that a place is in.
+fn top(at: &Place<'_>) -> String {
+    at.path.split('.').next().unwrap_or_default().to_owned()
+}
+
+fn is_whole(text: &str, kind: Kind, go_type: &str) -> bool {
+    match kind {
+        _ if go_type == "v1.VerbosityLevel" => text.parse::<u32>().is_ok(),
+        Kind::Int32 => text.parse::<i32>().is_ok(),
+        _ => text.parse::<i64>().is_ok(),
+    }
 }
 
 fn type_error(found: &str, at: Option<&Place<'_>>, go_type: &str) -> String {
@@ -210,7 +285,17 @@ mod tests {
                 "featureGates",
                 "string into Go struct field KubeletConfiguration.featureGates of type bool",
             ),
-            (json!({"syncFrequency": 10}), "syncFrequency", "number into Go value of type string"),
+            (
+                json!({"syncFrequency": 10}),
+                "syncFrequency",
+                "number into Go struct field KubeletConfiguration.syncFrequency of type string",
+            ),
+            (
+                json!({"logging": {"verbosity": -1}}),
+                "logging",
+                "number -1 into Go struct field LoggingConfiguration.logging.verbosity of type \
+                 v1.VerbosityLevel",
+            ),
         ] {
             let problem = decode_problem(&value, KubeletVersion::NEWEST).expect("a problem");
             assert_eq!(

@@ -1,13 +1,15 @@
 //! The kubelet's configuration: reading it strictly, drop-ins, defaults, validation, and the lists
 //! of reservations and thresholds that it holds as text.
 //!
-//! Pure: YAML and JSON become a `serde_json::Value` elsewhere.
+//! Pure. [`DecodedConfig`] reads the text of a file as the kubelet does.
 
 mod decode;
 mod defaults;
+mod document;
 mod drop_ins;
 mod eviction;
 mod fields;
+mod go_time;
 mod image_gc;
 mod logging;
 mod read;
@@ -16,8 +18,12 @@ mod signal;
 mod validation;
 mod validation_error;
 
-pub use decode::{DecodeProblem, decode_problem, unknown_fields};
+pub use decode::{DecodeProblem, Decoding, decode, decode_problem, unknown_fields};
 pub use defaults::{EffectiveConfiguration, default_eviction_hard, effective};
+pub use document::{
+    BrokenDocument, ConfigDocument, ConfigTextError, DecodedConfig, DocumentHead, is_other_kind,
+    unregistered,
+};
 pub use drop_ins::{DropIns, MergeError, drop_in_order, merge};
 pub use eviction::{
     EvictionError, EvictionSettings, EvictionThreshold, RefusedEntry, ThresholdOperator,

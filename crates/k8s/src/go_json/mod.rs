@@ -44,6 +44,7 @@ mod reader;
 mod structure;
 #[cfg(test)]
 mod tests;
+mod tree;
 mod write;
 
 pub use error::{GoJsonError, Stop, SyntaxError, SyntaxProblem, TypeError};
@@ -51,6 +52,7 @@ pub use list::{GoBytes, GoKey, GoList};
 pub use reader::{Kind, Reader};
 pub use structure::go_struct;
 pub use structure::{Field, GoStruct, Int};
+pub use tree::Tree;
 pub use write::{push_base64, push_string, to_go_json};
 
 /// A place that JSON can be read into.
