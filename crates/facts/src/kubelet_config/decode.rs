@@ -51,7 +51,8 @@ pub fn decode(tree: &Tree, version: KubeletVersion) -> Decoding {
     let mut decoder = Decoder { version, found: Decoding::default(), seen: BTreeSet::new() };
     match tree {
         Tree::Object(fields) => {
-            let place = Place { known: "", structure: "KubeletConfiguration", path: "", strict: "" };
+            let place =
+                Place { known: "", structure: "KubeletConfiguration", path: "", strict: "" };
             if let Err(text) = decoder.object(fields, &place) {
                 decoder.found.problem = Some(text);
             }
@@ -119,9 +120,9 @@ impl Decoder {
         };
         match (kind, value) {
             (Kind::Duration, Tree::Null) if !is_pointer => self.duration("", at),
-            (_, Tree::Null)
-            | (Kind::Bool, Tree::Bool(_))
-            | (Kind::Number, Tree::Number(_)) => Ok(()),
+            (_, Tree::Null) | (Kind::Bool, Tree::Bool(_)) | (Kind::Number, Tree::Number(_)) => {
+                Ok(())
+            }
             (Kind::Text, value) if go_type == "v1.Time" => self.time(value, at),
             (Kind::Text, Tree::Text(_)) => Ok(()),
             (Kind::Int32 | Kind::Int64, Tree::Number(text)) => {
@@ -218,7 +219,8 @@ impl Decoder {
     fn mismatch(&mut self, found: &str, at: Option<&Place<'_>>, go_type: &str) {
         if self.found.problem.is_none() {
             let text = type_error(found, at, go_type);
-            self.found.problem = Some(DecodeProblem { field: at.map(top).unwrap_or_default(), text });
+            self.found.problem =
+                Some(DecodeProblem { field: at.map(top).unwrap_or_default(), text });
         }
     }
 }

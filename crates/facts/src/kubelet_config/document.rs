@@ -128,10 +128,11 @@ pub fn unregistered(kind: &str, api_version: &str) -> String {
 impl DecodedConfig {
     /// Decodes the text of a configuration file, which is not empty.
     pub fn of(text: &[u8], version: KubeletVersion) -> Result<Self, ConfigTextError> {
-        let ConfigDocument { tree, duplicates } = ConfigDocument::of(text).map_err(|error| match error {
-            BrokenDocument::Refused(text) => ConfigTextError::Broken(text),
-            BrokenDocument::Bound(bound) => ConfigTextError::Bound(bound),
-        })?;
+        let ConfigDocument { tree, duplicates } =
+            ConfigDocument::of(text).map_err(|error| match error {
+                BrokenDocument::Refused(text) => ConfigTextError::Broken(text),
+                BrokenDocument::Bound(bound) => ConfigTextError::Bound(bound),
+            })?;
         let body = || String::from_utf8_lossy(text).into_owned();
         let head = DocumentHead::of(&tree).map_err(ConfigTextError::Broken)?;
         if let Some(field) = head.missing() {
@@ -171,13 +172,15 @@ pub struct DocumentHead {
 impl DocumentHead {
     /// Finds kind and version, whatever the case of their names; fails with the kubelet's words.
     pub fn of(tree: &Tree) -> Result<Self, String> {
-        let refuse = |error: String| format!("couldn't get version/kind; json parse error: {error}");
+        let refuse =
+            |error: String| format!("couldn't get version/kind; json parse error: {error}");
         let fields = match tree {
             Tree::Object(fields) => fields.as_slice(),
             Tree::Null => &[],
             other => {
                 let kind = other.kind();
-                let text = format!("json: cannot unmarshal {kind} into Go value of type {HEAD_TYPE}");
+                let text =
+                    format!("json: cannot unmarshal {kind} into Go value of type {HEAD_TYPE}");
                 return Err(refuse(text));
             }
         };
@@ -228,4 +231,40 @@ fn folded(name: &str) -> String {
         char => char.to_ascii_lowercase(),
     };
     name.chars().map(fold).collect()
+}
+
+/// The fields that hold a path (`KubeletConfigurationPathRefs` in `pkg/kubelet/apis/config/helpers.go`).
+const PATHS: [&str; 7] = [
+    "/staticPodPath",
+    "/authentication/x509/clientCAFile",
+    "/tlsCertFile",
+    "/tlsPrivateKeyFile",
+    "/resolvConf",
+    "/volumePluginDir",
+    "/podLogsDir",
+];
+
+/// Makes the relative paths of a configuration absolute, below the folder of its file.
+pub fn resolve_paths(document: &mut Value, folder: &str) {
+    for pointer in PATHS {
+        if let Some(Value::String(path)) = document.pointer_mut(pointer)
+            && !path.is_empty()
+            && !path.starts_with('/')
+        {
+            *path = joined(folder, path);
+        }
+    }
+}
+
+/// Returns a path below a folder, without `.` and `..` (`filepath.Join`).
+fn joined(folder: &str, path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
 }

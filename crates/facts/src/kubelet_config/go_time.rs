@@ -73,7 +73,10 @@ pub(super) fn parse(text: &str) -> Result<String, String> {
     }
     match text.parse::<jiff::Timestamp>() {
         // The kubelet keeps whole seconds of its own time zone, which is UTC in practice.
-        Ok(time) => Ok(time.to_zoned(jiff::tz::TimeZone::UTC).strftime("%Y-%m-%d %H:%M:%S +0000 UTC").to_string()),
+        Ok(time) => Ok(time
+            .to_zoned(jiff::tz::TimeZone::UTC)
+            .strftime("%Y-%m-%d %H:%M:%S +0000 UTC")
+            .to_string()),
         Err(_) if day == 0 || day > 28 => Err(range("day")),
         Err(_) => Err(range("time zone offset hour")),
     }
@@ -95,8 +98,14 @@ mod tests {
             ("2026-01-02T03:04:05+01:00", "2026-01-02 02:04:05 +0000 UTC".to_owned()),
             ("soon", format!("parsing time \"soon\" {LAYOUT} \"soon\" as \"2006\"")),
             ("2026-01-02", format!("parsing time \"2026-01-02\" {LAYOUT} \"\" as \"T\"")),
-            ("2026-13-02T03:04:05Z", "parsing time \"2026-13-02T03:04:05Z\": month out of range".to_owned()),
-            ("2026-02-30T03:04:05Z", "parsing time \"2026-02-30T03:04:05Z\": day out of range".to_owned()),
+            (
+                "2026-13-02T03:04:05Z",
+                "parsing time \"2026-13-02T03:04:05Z\": month out of range".to_owned(),
+            ),
+            (
+                "2026-02-30T03:04:05Z",
+                "parsing time \"2026-02-30T03:04:05Z\": day out of range".to_owned(),
+            ),
         ] {
             assert_eq!(parse(text).unwrap_or_else(|error| error), expected, "{text}");
         }

@@ -5,6 +5,11 @@
 use super::read::KubeletConfiguration;
 use kq_k8s::feature_gates::{FeatureGates, Gate};
 use kq_k8s::go_text::quote;
+use kq_k8s::quantity::Quantity;
+use std::collections::BTreeSet;
+
+/// The largest level of the log.
+const MOST: i64 = i32::MAX as i64;
 
 /// Returns the kubelet's errors from setting up its log.
 pub fn logging_errors(config: &KubeletConfiguration, gates: &FeatureGates) -> Vec<String> {
@@ -23,9 +28,8 @@ pub fn logging_errors(config: &KubeletConfiguration, gates: &FeatureGates) -> Ve
             quote(other)
         )),
     }
-    let most = i64::from(i32::MAX);
-    if let Some(verbosity) = logging.verbosity.filter(|verbosity| *verbosity > most) {
-        errors.push(format!("logging.verbosity: Invalid value: {verbosity}: Must be <= {most}"));
+    if let Some(verbosity) = logging.verbosity.filter(|verbosity| *verbosity > MOST) {
+        errors.push(format!("logging.verbosity: Invalid value: {verbosity}: Must be <= {MOST}"));
     }
     let files = logging.vmodule.as_deref().unwrap_or_default();
     if !files.is_empty() && format != "text" {
@@ -44,6 +48,38 @@ pub fn logging_errors(config: &KubeletConfiguration, gates: &FeatureGates) -> Ve
                 quote(&item.file_pattern)
             ));
         }
+        if item.verbosity > MOST {
+            let verbosity = item.verbosity;
+            errors.push(format!(
+                "logging.vmodule[{at}]: Invalid value: {verbosity}: Must be <= {MOST}"
+            ));
+        }
     }
+    if !gates.enabled(Gate::LoggingAlphaOptions) {
+        options(config, &mut errors);
+    }
+    let mut seen = BTreeSet::new();
+    errors.retain(|error| seen.insert(error.clone()));
     errors
+}
+
+/// Refuses the options that need the gate `LoggingAlphaOptions`.
+fn options(config: &KubeletConfiguration, errors: &mut Vec<String>) {
+    let Some(options) = config.logging.as_ref().and_then(|logging| logging.options.as_ref()) else {
+        return;
+    };
+    for (name, stream) in [("text", &options.text), ("json", &options.json)] {
+        let Some(stream) = stream else { continue };
+        let has_buffer =
+            stream.info_buffer_size.as_ref().is_some_and(|it: &Quantity| !it.is_zero());
+        for (is_set, field) in
+            [(stream.split_stream == Some(true), "splitStream"), (has_buffer, "infoBufferSize")]
+        {
+            if is_set {
+                errors.push(format!(
+                    "logging.options.{name}.{field}: Forbidden: Feature LoggingAlphaOptions is disabled"
+                ));
+            }
+        }
+    }
 }

@@ -10,7 +10,9 @@ mod drop_ins;
 mod eviction;
 mod fields;
 mod go_time;
+mod go_url;
 mod image_gc;
+mod image_name;
 mod logging;
 mod read;
 mod schema;
@@ -22,7 +24,7 @@ pub use decode::{DecodeProblem, Decoding, decode, decode_problem, unknown_fields
 pub use defaults::{EffectiveConfiguration, default_eviction_hard, effective};
 pub use document::{
     BrokenDocument, ConfigDocument, ConfigTextError, DecodedConfig, DocumentHead, is_other_kind,
-    unregistered,
+    resolve_paths, unregistered,
 };
 pub use drop_ins::{DropIns, MergeError, drop_in_order, merge};
 pub use eviction::{
@@ -43,7 +45,7 @@ pub use schema::{
     parse_qos_reserved, parse_reserved_list, path_parts,
 };
 pub use signal::{PressureCondition, Signal, SignalFs, StarvedResource};
-pub use validation::{CgroupMode, aggregate, validate};
+pub use validation::{CgroupMode, aggregate, validate, validate_with_logging};
 pub use validation_error::{ImagePatternError, ValidationError};
 
 #[cfg(test)]

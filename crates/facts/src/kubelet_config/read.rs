@@ -141,8 +141,25 @@ pub struct CrashLoopBackOff {
 #[serde(default, rename_all = "camelCase")]
 pub struct Logging {
     pub format: Option<String>,
+    pub options: Option<LogOptions>,
     pub verbosity: Option<i64>,
     pub vmodule: Option<Vec<VerboseFiles>>,
+}
+
+/// The options of the formats of the log.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct LogOptions {
+    pub text: Option<LogStreams>,
+    pub json: Option<LogStreams>,
+}
+
+/// The streams of the log.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct LogStreams {
+    pub split_stream: Option<bool>,
+    pub info_buffer_size: Option<Quantity>,
 }
 
 /// Files that log more.

@@ -6,9 +6,13 @@
 //! rule out is left out: the gates, an empty endpoint or folder, and `logging`.
 
 use super::defaults::{defaults, effective};
+use super::go_time;
+use super::go_url;
 use super::image_gc::image_gc_errors;
+use super::image_name::image_pattern_error;
+use super::logging::logging_errors;
 use super::read::{KubeletConfiguration, MemoryReservation, Taint};
-use super::validation_error::{ImagePatternError, ValidationError};
+use super::validation_error::ValidationError;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::feature_gates::{FeatureGates, Gate};
@@ -49,8 +53,21 @@ impl Broken {
 
 /// Returns every rule that the configuration breaks, in the kubelet's order.
 ///
-/// The gates are those that result from the configuration; their version decides the defaults.
+/// The gates are those that result from the configuration; their version decides the defaults. The log settings are
+/// left out: the kubelet ends with their errors before ([`logging_errors`]).
 pub fn validate(
+    given: &KubeletConfiguration,
+    gates: &FeatureGates,
+    cgroups: CgroupMode,
+) -> Vec<ValidationError> {
+    let mut errors = validate_with_logging(given, gates, cgroups);
+    errors.retain(|error| !matches!(error, ValidationError::Logging(_)));
+    errors
+}
+
+/// Returns every rule that the configuration breaks, those of the log settings among them
+/// (`ValidateKubeletConfiguration`).
+pub fn validate_with_logging(
     given: &KubeletConfiguration,
     gates: &FeatureGates,
     cgroups: CgroupMode,
@@ -157,6 +174,7 @@ pub fn validate(
         !hidden.is_empty() && hidden != allowed,
         ValidationError::HiddenMetrics { given: hidden.to_owned(), allowed: allowed.clone() },
     );
+    broken.0.extend(logging_errors(given, gates).into_iter().map(ValidationError::Logging));
     tracing(given, version, gates, &mut broken);
     let factor = config.memory_throttling_factor;
     broken.check(!(factor > 0.0 && factor <= 1.0), ValidationError::ThrottlingFactor(factor));
@@ -187,7 +205,9 @@ fn check_taint(taint: &Taint, broken: &mut Broken) {
         && (taint.value.is_empty() || is_label_value(&taint.value))
         && effects.contains(&taint.effect.as_str());
     let Taint { key, value, effect, time_added } = taint.clone();
-    broken.check(!is_valid, ValidationError::Taint { key, value, effect });
+    let time =
+        time_added.as_ref().map(|time| go_time::parse(time).unwrap_or_else(|_| time.clone()));
+    broken.check(!is_valid, ValidationError::Taint { key, value, effect, time });
     broken.check(time_added.is_some(), ValidationError::TaintTime);
 }
 
@@ -288,24 +308,6 @@ fn pull_credentials(given: &KubeletConfiguration, gates: &FeatureGates, broken: 
     }
 }
 
-/// Returns why a pattern of images is rejected (`getAllowlistImagePattern` of `pkg/kubelet/images/pullmanager`).
-/// The rest is not checked to be an image name.
-fn image_pattern_error(pattern: &str) -> Option<ImagePatternError> {
-    if pattern.trim() != pattern {
-        return Some(ImagePatternError::Spaces(pattern.to_owned()));
-    }
-    let wildcard = pattern.strip_suffix('*').filter(|start| start.ends_with('/'));
-    let name = wildcard.unwrap_or(pattern);
-    let has_tag =
-        || name.contains('@') || name.rsplit('/').next().is_some_and(|it| it.contains(':'));
-    match wildcard {
-        _ if name.is_empty() => Some(ImagePatternError::Short(pattern.to_owned())),
-        _ if name.contains('*') => Some(ImagePatternError::Wildcard(pattern.to_owned())),
-        Some(_) => (name.len() == 1).then_some(ImagePatternError::NoHost),
-        None => has_tag().then(|| ImagePatternError::Tag(pattern.to_owned())),
-    }
-}
-
 fn reserved_memory(reservations: &[MemoryReservation], broken: &mut Broken) {
     let mut seen = BTreeSet::new();
     for MemoryReservation { numa_node: node, limits } in reservations {
@@ -369,13 +371,17 @@ fn tracing(
         let high = refuse("sampling rate per million must be less than or equal to one million");
         broken.check(rate > 1_000_000, high);
     }
-    if let Some(endpoint) = &tracing.endpoint
-        && endpoint.contains("//")
-        && let Some((scheme, _)) = endpoint.split_once(':')
-    {
-        let is_known = matches!(scheme, "dns" | "unix" | "unix-abstract");
-        let (endpoint, scheme) = (endpoint.clone(), scheme.to_ascii_lowercase());
-        broken.check(!is_known, ValidationError::TracingScheme { endpoint, scheme });
+    let Some(endpoint) = &tracing.endpoint else { return };
+    let endpoint = match endpoint.contains("//") {
+        true => endpoint.clone(),
+        false => format!("dns://{endpoint}"),
+    };
+    match go_url::scheme(&endpoint) {
+        Err(error) => broken.check(true, ValidationError::TracingUrl { endpoint, error }),
+        Ok(scheme) => {
+            let is_known = matches!(scheme.as_str(), "dns" | "unix" | "unix-abstract");
+            broken.check(!is_known, ValidationError::TracingScheme { endpoint, scheme });
+        }
     }
 }
 
@@ -415,9 +421,9 @@ fn is_clean(path: &str) -> bool {
 
 /// Returns the text in which the kubelet reports errors: one alone, several as `[a, b]`, none twice.
 pub fn aggregate(errors: &[ValidationError]) -> String {
-    let mut told = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let texts = errors.iter().map(ToString::to_string);
-    let texts: Vec<String> = texts.filter(|text| told.insert(text.clone())).collect();
+    let texts: Vec<String> = texts.filter(|text| seen.insert(text.clone())).collect();
     match texts.as_slice() {
         [only] => only.clone(),
         [] => String::new(),

@@ -47,8 +47,14 @@ pub enum ValidationError {
         "invalid configuration: runOnce (--runOnce) true, Runonce mode has been deprecated and should not be set"
     )]
     RunOnce,
-    #[error("invalid taint: {{{key} {value} {effect} <nil>}}")]
-    Taint { key: String, value: String, effect: String },
+    #[error("invalid taint: {{{key} {value} {effect} {}}}", time.as_deref().unwrap_or("<nil>"))]
+    Taint {
+        key: String,
+        value: String,
+        effect: String,
+        /// `timeAdded`, as Go shows it.
+        time: Option<String>,
+    },
     #[error("invalid configuration: taint.TimeAdded is not nil")]
     TaintTime,
     #[error("invalid configuration: topologyManagerPolicy (--topology-manager-policy) {} must be one of: [\"none\" \"best-effort\" \"restricted\" \"single-numa-node\"]", quote(.0))]
@@ -174,12 +180,19 @@ pub enum ValidationError {
         quote(endpoint)
     )]
     TracingScheme { endpoint: String, scheme: String },
+    #[error("tracing.endpoint: Invalid value: {}: {error}", quote(endpoint))]
+    TracingUrl { endpoint: String, error: String },
+    /// An error of the log settings, which an earlier check reports alone.
+    #[error("{0}")]
+    Logging(String),
     #[error("invalid configuration: memoryThrottlingFactor {} must be greater than 0 and less than or equal to 1.0", float(*.0))]
     ThrottlingFactor(f64),
     #[error("invalid configuration: memoryReservationPolicy {} requires MemoryQoS feature gate to be enabled", quote(.0))]
     PolicyNeedsGate(String),
     #[error("invalid configuration: option {} specified for memoryReservationPolicy. Valid options are \"None\" or \"TieredReservation\"", quote(.0))]
     Policy(String),
+    #[error("invalid configuration: the containerRuntimeEndpoint was not specified or empty")]
+    NoRuntimeEndpoint,
     #[error(
         "invalid configuration: NodeLogQuery feature gate is required for enableSystemLogQuery"
     )]
@@ -214,6 +227,8 @@ pub enum ImagePatternError {
     Wildcard(String),
     #[error("at least registry hostname is required")]
     NoHost,
+    #[error("failed to parse as an image name: {0}")]
+    Name(&'static str),
     #[error("neither tag nor digest is accepted in an image reference: {0}")]
     Tag(String),
 }

@@ -61,7 +61,10 @@ pub(super) fn document(bytes: &[u8]) -> Result<Nodes, GoYamlError> {
             parser.directives()?;
             let token = parser.scanner.take()?;
             if token.kind != TokenKind::DocumentStart {
-                return Err(parse_error("did not find expected <document start>", token.start.line));
+                return Err(parse_error(
+                    "did not find expected <document start>",
+                    token.start.line,
+                ));
             }
             parser.document_content()?
         }

@@ -42,9 +42,7 @@ pub(super) fn resolve(tag: &str, text: &str) -> Result<Scalar, GoYamlError> {
         ("", scalar) => Ok(scalar),
         (short, scalar) if short == found => Ok(scalar),
         ("float", Scalar::Int(number)) => Ok(Scalar::Float(number as f64)),
-        _ => {
-            Err(GoYamlError::Yaml(format!("cannot decode !!{found} `{text}` as a !!{short}")))
-        }
+        _ => Err(GoYamlError::Yaml(format!("cannot decode !!{found} `{text}` as a !!{short}"))),
     }
 }
 

@@ -34,8 +34,8 @@ impl Scanner<'_> {
         let mut name = String::new();
         self.word(&mut name)?;
         let next = self.source.peek();
-        let ends = is_space_or_end(next)
-            || matches!(next, '?' | ':' | ',' | ']' | '}' | '%' | '@' | '`');
+        let ends =
+            is_space_or_end(next) || matches!(next, '?' | ':' | ',' | ']' | '}' | '%' | '@' | '`');
         if name.is_empty() || !ends {
             return self.stop("did not find expected alphabetic or numeric character");
         }

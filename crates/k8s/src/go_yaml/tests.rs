@@ -19,9 +19,15 @@ fn the_first_document_is_read() {
         ("a: 1\n...\n[\n", json!({"a": 1})),
         ("a: 1\n%YAML 1.1\n", json!({"a": 1})),
         ("%YAML 1.1\n---\na: b\n", json!({"a": "b"})),
-        ("a: 5.0\nb: 1e2\nc: 0x10\nd: 010\ne: 1_000\nf: 08\n", json!({"a": 5, "b": 100, "c": 16, "d": 8, "e": 1000, "f": 8})),
+        (
+            "a: 5.0\nb: 1e2\nc: 0x10\nd: 010\ne: 1_000\nf: 08\n",
+            json!({"a": 5, "b": 100, "c": 16, "d": 8, "e": 1000, "f": 8}),
+        ),
         ("a: no\nb: ~\nc:\nd: 'no'\n", json!({"a": false, "b": null, "c": null, "d": "no"})),
-        ("a: &x {b: 1}\nc: *x\nd: {<<: *x, c: 2}\n", json!({"a": {"b": 1}, "c": {"b": 1}, "d": {"b": 1, "c": 2}})),
+        (
+            "a: &x {b: 1}\nc: *x\nd: {<<: *x, c: 2}\n",
+            json!({"a": {"b": 1}, "c": {"b": 1}, "d": {"b": 1, "c": 2}}),
+        ),
         ("a:\n- b\n-\n- - c\n  - d\n", json!({"a": ["b", null, ["c", "d"]]})),
         ("a: |\n  b\n\n  c\nd: >-\n  e\n  f\n\n  g\n", json!({"a": "b\n\nc\n", "d": "e f\ng"})),
         ("a: \"b\\n\\x41 c\\\n   d\n  e\"\nf: 'it''s'\n", json!({"a": "b\nA cd e", "f": "it's"})),

@@ -135,12 +135,7 @@ impl<'a> Decoder<'a> {
         value
     }
 
-    fn scalar(
-        &mut self,
-        text: &str,
-        tag: &str,
-        is_implicit: bool,
-    ) -> Result<Scalar, GoYamlError> {
+    fn scalar(&mut self, text: &str, tag: &str, is_implicit: bool) -> Result<Scalar, GoYamlError> {
         let Some(left) = self.bytes_left.checked_sub(text.len()) else {
             return Err(GoYamlError::Bound("aliases expand to too much text"));
         };
@@ -264,7 +259,10 @@ fn go_syntax(value: &Value) -> String {
         Value::Scalar(Scalar::Null) => "<nil>".to_owned(),
         Value::Scalar(scalar) => scalar_syntax(scalar),
         Value::List(items) => {
-            format!("[]interface {{}}{{{}}}", items.iter().map(inner).collect::<Vec<_>>().join(", "))
+            format!(
+                "[]interface {{}}{{{}}}",
+                items.iter().map(inner).collect::<Vec<_>>().join(", ")
+            )
         }
         Value::Map(map) => {
             let entry = |(key, value): (&Key, &Value)| {
