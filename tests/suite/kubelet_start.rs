@@ -15,7 +15,6 @@ use kq_io::kubelet_files::read_config_on_disk;
 use kq_k8s::pod::{ResourceList, ResourceName};
 use kq_k8s::quantity::{Format, Quantity};
 use kq_k8s::version::KubeletVersion;
-use kq_k8s::yaml;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -49,9 +48,7 @@ fn json_of(text: &str) -> Value {
 }
 
 fn document(path: &str, text: &str) -> ConfigText {
-    let value = yaml::read(text).expect("YAML").value;
-    let content = ConfigContent::Document { value: value.into(), text: Some(text.to_owned()) };
-    ConfigText { path: path.to_owned(), content }
+    ConfigText { path: path.to_owned(), content: ConfigContent::of(text.as_bytes()) }
 }
 
 /// A start that was recorded.
@@ -211,10 +208,7 @@ fn with(version: u32, line: &[&str], config: Option<Value>) -> StartExamination 
     let config_file = config.map(|mut value| {
         value["apiVersion"] = json!("kubelet.config.k8s.io/v1beta1");
         value["kind"] = json!("KubeletConfiguration");
-        ConfigText {
-            path: CONFIG.to_owned(),
-            content: ConfigContent::Document { value: value.into(), text: None },
-        }
+        ConfigText { path: CONFIG.to_owned(), content: ConfigContent::document(value) }
     });
     examine(&StartFacts {
         version: Some(KubeletVersion::new(1, version)),

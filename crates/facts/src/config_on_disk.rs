@@ -2,6 +2,7 @@
 //! as it is on the disk. The running configuration may be older.
 
 use crate::describe::ConfigSource;
+use crate::kubelet_config::{BrokenDocument, ConfigDocument};
 use crate::kubelet_process::KubeletProcess;
 use crate::live::config_source;
 use crate::overrides::GivenConfig;
@@ -52,7 +53,7 @@ impl ConfigOnDisk {
             }
             ConfigText {
                 path: named.unwrap_or_else(|| DEFAULT_FILE.to_owned()),
-                content: ConfigContent::Document { value, text: None },
+                content: ConfigContent::document(value),
             }
         });
         Self { process, file, drop_ins: Vec::new() }
@@ -88,13 +89,13 @@ impl ConfigOnDisk {
         let value = match &text.content {
             ConfigContent::Document { value, .. } => value.clone(),
             ConfigContent::Absent | ConfigContent::Empty => Value::from_iter(TYPE).into(),
-            // What cannot be read has no field that could be changed.
-            ConfigContent::Unreadable(_) => return,
+            // What is not a document has no field that could be changed.
+            ConfigContent::Broken(_) | ConfigContent::Unreadable(_) => return,
         };
         text.content = ConfigContent::Empty;
         let mut config = ConfigSource { value, ..ConfigSource::default() };
         edit(&mut config);
-        text.content = ConfigContent::Document { value: config.value, text: None };
+        text.content = ConfigContent::document(config.value);
     }
 }
 
@@ -120,12 +121,63 @@ pub enum ConfigContent {
     Absent,
     /// An empty file.
     Empty,
-    /// It could not be read, or is not a document; with the reason.
+    /// It could not be read, with the reason.
     Unreadable(String),
+    /// It was read, and is not a document; with the kubelet's error.
+    Broken(String),
     Document {
         value: Arc<Value>,
         /// Its text, which the kubelet quotes where the kind is missing; `None`: not known. It may hold secrets.
         #[serde(skip)]
         text: Option<String>,
+        /// The kubelet's errors about keys that come twice.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        duplicates: Vec<String>,
     },
+}
+
+impl ConfigContent {
+    /// Reads the text of a file, as the kubelet does: only its first document counts.
+    pub fn of(bytes: &[u8]) -> Self {
+        if bytes.is_empty() {
+            return Self::Empty;
+        }
+        match ConfigDocument::of(bytes) {
+            Ok(ConfigDocument { tree, duplicates }) => Self::Document {
+                value: tree.to_value().into(),
+                text: Some(String::from_utf8_lossy(bytes).into_owned()),
+                duplicates,
+            },
+            Err(BrokenDocument::Refused(error)) => Self::Broken(error),
+            Err(bound @ BrokenDocument::Bound(_)) => Self::Unreadable(bound.to_string()),
+        }
+    }
+
+    /// Returns the contents of a file that has this document.
+    pub fn document(value: impl Into<Arc<Value>>) -> Self {
+        Self::Document { value: value.into(), text: None, duplicates: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn contents_are_read_as_by_the_kubelet() {
+        let value = |content: ConfigContent| match content {
+            ConfigContent::Document { value, .. } => Value::clone(&value),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(value(ConfigContent::of(b"a: 1\n---\n[\n")), json!({"a": 1}));
+        assert_eq!(value(ConfigContent::of(b" {\"a\": 1}")), json!({"a": 1}));
+        assert_eq!(ConfigContent::of(b""), ConfigContent::Empty);
+        let broken = "yaml: line 2: mapping values are not allowed in this context".to_owned();
+        assert_eq!(ConfigContent::of(b"a: 1\n  b: 2\n"), ConfigContent::Broken(broken));
+        // As older snapshots have it.
+        let old = json!({"document": {"value": {"a": 1}}});
+        let old: ConfigContent = serde_json::from_value(old).expect("contents");
+        assert_eq!(old, ConfigContent::document(json!({"a": 1})));
+    }
 }

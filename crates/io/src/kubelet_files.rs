@@ -181,7 +181,7 @@ fn read_files(
 }
 
 fn text_of(path: &str, value: Arc<Value>) -> ConfigText {
-    ConfigText { path: path.to_owned(), content: ConfigContent::Document { value, text: None } }
+    ConfigText { path: path.to_owned(), content: ConfigContent::document(value) }
 }
 
 /// Merges the drop-ins of a folder, and returns them.
@@ -406,19 +406,7 @@ fn read(root: &Path, path: String) -> ConfigText {
     let content = match read_trusted(root, &path, LIMIT) {
         Err(ReadError::Absent) => ConfigContent::Absent,
         Err(error) => ConfigContent::Unreadable(error.to_string()),
-        Ok(bytes) => config_content(&path, bytes),
+        Ok(bytes) => ConfigContent::of(&bytes),
     };
     ConfigText { path, content }
-}
-
-/// Reads a configuration file.
-pub fn config_content(path: &str, bytes: Vec<u8>) -> ConfigContent {
-    if bytes.is_empty() {
-        return ConfigContent::Empty;
-    }
-    let text = String::from_utf8(bytes.clone()).ok();
-    match document(path, bytes, &mut Vec::new()) {
-        Ok(value) => ConfigContent::Document { value: value.into(), text },
-        Err(error) => ConfigContent::Unreadable(error.to_string()),
-    }
 }

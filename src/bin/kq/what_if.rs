@@ -9,9 +9,9 @@ use kq_answer::finding_view;
 use kq_core::question::what_if::{ChangeFiles, NodeState, what_if, what_if_needs};
 use kq_core::what_if::change::Change;
 use kq_core::what_if::{ChangeList, changes_table, parse, script, table, wide};
+use kq_facts::config_on_disk::ConfigContent;
 use kq_facts::input_name::shown;
 use kq_io::input::read_input;
-use kq_io::kubelet_files::config_content;
 use kq_k8s::manifest::load;
 use kq_node::NodeFile;
 
@@ -119,7 +119,7 @@ pub fn read(changes: &[Change]) -> Result<ChangeFiles, Failure> {
         match change {
             Change::Config { file } => {
                 let content = read_input(file).map_err(Failure::missing)?;
-                files.config = Some(config_content(file, content));
+                files.config = Some(ConfigContent::of(&content));
             }
             Change::Add { file, .. } => {
                 let content = read_input(file).map_err(Failure::missing)?;

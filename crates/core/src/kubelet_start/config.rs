@@ -7,14 +7,14 @@ use kq_answer::origin::Origin;
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::describe::ConfigSource;
 use kq_facts::kubelet_config::{
-    CgroupMode, EffectiveConfiguration, KubeletConfiguration, Source, decode_problem, effective,
-    logging_errors, merge, read, unknown_fields, validate,
+    CgroupMode, DocumentHead, EffectiveConfiguration, KubeletConfiguration, Source, decode,
+    decode_problem, effective, logging_errors, merge, read, unknown_fields, validate,
 };
 use kq_facts::kubelet_process::Assignment;
 use kq_facts::settings::{assign, assign_gates, assign_list};
 use kq_k8s::feature_gates::{FeatureGateError, FeatureGates, Gate, Stage as GateStage, gate_state};
+use kq_k8s::go_json::Tree;
 use kq_k8s::version::KubeletVersion;
-use kq_k8s::yaml;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -113,7 +113,7 @@ pub(super) fn examine(start: &mut Start<'_>, said: &Said) -> Read {
 fn document(start: &mut Start<'_>, file: &ConfigText, is_drop_in: bool) -> Option<Value> {
     let stage = if is_drop_in { Stage::DropIn } else { Stage::ConfigFile };
     let place = || ConfigPlace { path: file.path.clone(), is_drop_in };
-    let (value, text) = match &file.content {
+    let (value, text, duplicates) = match &file.content {
         ConfigContent::Absent => {
             start.stop(stage, StartRule::NoConfigFile { place: place() });
             return None;
@@ -126,26 +126,41 @@ fn document(start: &mut Start<'_>, file: &ConfigText, is_drop_in: bool) -> Optio
             start.skip("errors in the configuration", "a file that could not be read");
             return None;
         }
-        ConfigContent::Document { value, text } => (value, text),
+        ConfigContent::Broken(error) => {
+            let error = error.clone();
+            start.stop(stage, StartRule::NotYaml { place: place(), error });
+            return None;
+        }
+        ConfigContent::Document { value, text, duplicates } => (value, text, duplicates),
     };
-    let Value::Object(fields) = &**value else {
-        let error = "json: cannot unmarshal into Go value".to_owned();
-        let rule = StartRule::NotAnObject { place: place(), error };
-        start.stop_perhaps(stage, rule, Certainty::Likely);
-        return None;
+    let tree = Tree::from(&**value);
+    let head = match DocumentHead::of(&tree) {
+        // The kubelet looks at the kind of a drop-in once more, by its exact name.
+        Ok(_) if is_drop_in => exact_head(value),
+        Ok(head) => head,
+        Err(error) => {
+            start.stop(stage, StartRule::NotAnObject { place: place(), error });
+            return None;
+        }
     };
-    let said = |field: &str| fields.get(field).and_then(Value::as_str).unwrap_or_default();
-    let (kind, api_version) = (said("kind"), said("apiVersion"));
-    if kind.is_empty() || (api_version.is_empty() && !is_drop_in) {
-        let field = if kind.is_empty() { "Kind" } else { "apiVersion" };
+    let missing = head.missing().filter(|field| !is_drop_in || *field == "Kind");
+    if let Some(field) = missing {
         let certainty = if text.is_some() { Certainty::Certain } else { Certainty::Likely };
         let rule = StartRule::NoType { place: place(), field, body: text.clone() };
         start.stop_perhaps(stage, rule, certainty);
         return None;
     }
+    let DocumentHead { kind, api_version } = head;
+    let duplicates = duplicates.clone();
+    if is_drop_in && !duplicates.is_empty() {
+        let error = format!("strict decoding error: {}", duplicates.join(", "));
+        start.stop(stage, StartRule::NotYaml { place: place(), error });
+        return None;
+    }
     if kind != KIND || api_version != API_VERSION {
-        let (kind, api_version) = (kind.to_owned(), api_version.to_owned());
-        let certainty = if is_drop_in { Certainty::Certain } else { Certainty::Likely };
+        // The words name a line of the kubelet's source, which is known of 1.36.
+        let is_known = is_drop_in || start.version.minor == KubeletVersion::NEWEST.minor;
+        let certainty = if is_known { Certainty::Certain } else { Certainty::Likely };
         let rule = StartRule::OtherType { place: place(), kind, api_version };
         start.stop_perhaps(stage, rule, certainty);
         return None;
@@ -157,33 +172,26 @@ fn document(start: &mut Start<'_>, file: &ConfigText, is_drop_in: bool) -> Optio
         }
         return Some(value);
     }
-    if let Some(problem) = decode_problem(&value, start.version) {
+    let decoding = decode(&tree, start.version);
+    if let Some(problem) = decoding.problem {
         remove(&mut value, &problem.field);
         let (field, error) = (problem.field, problem.text);
         start.stop(stage, StartRule::FieldType { place: place(), field, error });
     }
-    strictly(start, file, &value, text.as_deref());
+    let strict: Vec<String> = duplicates.into_iter().chain(decoding.strict).collect();
+    if !strict.is_empty() {
+        // The errors of strict decoding, which lenient decoding ignores.
+        let path = file.path.clone();
+        start.warn(StartWarning::Lenient { path, strict_error: strict.join(", ") });
+    }
     Some(value)
 }
 
-/// Warns of the errors of strict decoding, which the kubelet's lenient decoding ignores.
-fn strictly(start: &mut Start<'_>, file: &ConfigText, value: &Value, text: Option<&str>) {
-    let path = file.path.clone();
-    let duplicate = text.and_then(|text| yaml::read(text).ok()?.duplicate);
-    if let Some(duplicate) = duplicate {
-        let key = duplicate.key.unwrap_or_default();
-        let strict_error = format!(
-            "yaml: unmarshal errors:\n  line {}: key {key:?} already set in map",
-            duplicate.line
-        );
-        return start.warn(StartWarning::Lenient { path, strict_error });
-    }
-    let unknown = unknown_fields(value, start.version);
-    if !unknown.is_empty() {
-        let fields: Vec<String> =
-            unknown.iter().map(|field| format!("unknown field {field:?}")).collect();
-        start.warn(StartWarning::Lenient { path, strict_error: fields.join(", ") });
-    }
+/// Returns kind and version by their exact names.
+fn exact_head(value: &Value) -> DocumentHead {
+    let text =
+        |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    DocumentHead { kind: text("kind"), api_version: text("apiVersion") }
 }
 
 /// Merges the gates of a file over those of the flags, as the kubelet does when it sets defaults, and reports where it

@@ -3,7 +3,7 @@
 use super::flags::{LABEL_NAMESPACES, LABELS};
 use kq_answer::reason::Reason;
 use kq_facts::checkpoint::StateFile;
-use kq_facts::kubelet_config::{ValidationError, aggregate};
+use kq_facts::kubelet_config::{ValidationError, aggregate, is_other_kind, unregistered};
 use kq_k8s::feature_gates::FeatureGateError;
 use kq_k8s::go_text::quote;
 use schemars::JsonSchema;
@@ -133,16 +133,20 @@ impl ConfigPlace {
 
     fn other_type(&self, kind: &str, api_version: &str) -> String {
         if !self.is_drop_in {
-            let (kind, version) = (quote(kind), quote(api_version));
-            let error = format!("no kind {kind} is registered for version {version}");
-            return self.undecodable(&error);
+            return match is_other_kind(kind, api_version) {
+                true => self.wrap(&format!(
+                    "failed to cast object to KubeletConfiguration, unexpected type: {api_version}, \
+                     Kind={kind}"
+                )),
+                false => self.undecodable(&unregistered(kind, api_version)),
+            };
         }
-        let group_version = if api_version.is_empty() { "/" } else { api_version };
+        let slash = if api_version.contains('/') { "" } else { "/" };
         let path = &self.path;
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         format!(
             "failed to walk through kubelet dropin directory {}: failed to load kubelet dropin file, path: \
-             {path}, unknown apiVersion/kind: {group_version}, Kind={kind}",
+             {path}, unknown apiVersion/kind: {slash}{api_version}, Kind={kind}",
             quote(folder)
         )
     }
@@ -213,7 +217,10 @@ pub enum StartRule {
         said = place.wrap(&format!("kubelet config file {} was empty", quote(&place.path)))
     )]
     EmptyConfigFile { place: ConfigPlace },
-    /// The file is not an object.
+    /// The file is not YAML or JSON, or a drop-in has a key twice.
+    #[text("{said}", said = place.undecodable(error))]
+    NotYaml { place: ConfigPlace, error: String },
+    /// The file is not an object, or its kind and version are not texts.
     #[text("{said}", said = place.undecodable(error))]
     NotAnObject { place: ConfigPlace, error: String },
     /// The file lacks its kind or version.
@@ -321,6 +328,7 @@ impl StartRule {
             }
             Self::NoConfigFile { place }
             | Self::EmptyConfigFile { place }
+            | Self::NotYaml { place, .. }
             | Self::NotAnObject { place, .. }
             | Self::OtherType { place, .. }
             | Self::NoType { place, .. } => Fix::WriteConfig { path: place.path.clone() },
@@ -370,7 +378,8 @@ impl StartRule {
             Self::NoConfigFile { .. } | Self::EmptyConfigFile { .. } => {
                 "pkg/kubelet/kubeletconfig/configfiles/configfiles.go Load"
             }
-            Self::NotAnObject { .. }
+            Self::NotYaml { .. }
+            | Self::NotAnObject { .. }
             | Self::NoType { .. }
             | Self::OtherType { .. }
             | Self::FieldType { .. } => {
