@@ -121,6 +121,8 @@ pub enum ConfigContent {
     Absent,
     /// An empty file.
     Empty,
+    /// A folder.
+    Folder,
     /// It could not be read, with the reason.
     Unreadable(String),
     /// It was read, and is not a document; with the kubelet's error.

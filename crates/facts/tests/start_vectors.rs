@@ -1,4 +1,4 @@
-//! The vectors about the start's reading of its configuration and its command line.
+//! The vectors about configuration files.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -88,6 +88,7 @@ pub fn snapshot(name: &str, records: Option<ImageRecords>) -> String {
         started_at: Some(at(START).0 / 1_000_000_000),
         flags: Vec::new(),
         flag_files: Vec::new(),
+        faults: Vec::new(),
         others: Vec::new(),
         notes: Vec::new(),
     };

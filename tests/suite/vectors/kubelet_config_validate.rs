@@ -7,6 +7,7 @@ use kq_facts::kubelet_config::{
 use kq_k8s::feature_gates::FeatureGates;
 use kq_k8s::version::KubeletVersion;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 const VERSION: KubeletVersion = KubeletVersion::new(1, 36);
 const FOLDER: &str = "/etc/kubernetes";
@@ -52,7 +53,7 @@ fn judge(case: &Value, mut document: Value) -> Value {
         Some(1) => CgroupMode::V1,
         _ => CgroupMode::V2,
     };
-    let errors = validate_with_logging(&config, &gates, cgroups);
+    let errors = validate_with_logging(&config, &gates, cgroups, &BTreeSet::new());
     let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
     let logging = logging_errors(&config, &gates);
     let error = aggregate(&errors);

@@ -39,6 +39,8 @@ mod kubelet_cgroup;
 mod memory_allocate;
 mod memory_input;
 mod memory_start;
+mod kubelet_config_validate;
+mod kubelet_flags;
 mod node_allocatable;
 mod pod_cgroup;
 mod pod_resources;
@@ -92,6 +94,8 @@ const FAMILIES: &[(&str, Answer)] = &[
     ("memory_allocate", memory_allocate::answer),
     ("memory_hints", memory_allocate::hints),
     ("memory_start", memory_start::answer),
+    ("kubelet_config_validate", kubelet_config_validate::answer),
+    ("kubelet_flags", kubelet_flags::answer),
     ("node_allocatable", node_allocatable::answer),
     ("pod_cgroup", pod_cgroup::answer),
     ("pod_resources", pod_resources::answer),

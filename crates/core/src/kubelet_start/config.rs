@@ -8,7 +8,8 @@ use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::describe::ConfigSource;
 use kq_facts::kubelet_config::{
     CgroupMode, DocumentHead, EffectiveConfiguration, KubeletConfiguration, Source, decode,
-    decode_problem, effective, logging_errors, merge, read, unknown_fields, validate,
+    decode_problem, effective, logging_errors, merge_over, read, unknown_fields,
+    validate_with_flags,
 };
 use kq_facts::kubelet_process::Assignment;
 use kq_facts::settings::{assign, assign_gates, assign_list};
@@ -16,7 +17,7 @@ use kq_k8s::feature_gates::{FeatureGateError, FeatureGates, Gate, Stage as GateS
 use kq_k8s::go_json::Tree;
 use kq_k8s::version::KubeletVersion;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const API_VERSION: &str = "kubelet.config.k8s.io/v1beta1";
 const KIND: &str = "KubeletConfiguration";
@@ -42,21 +43,22 @@ pub(super) fn examine(start: &mut Start<'_>, said: &Said) -> Read {
     if facts.config_file.is_none() && (named || !said.is_known) {
         start.skip("errors in the configuration", "the kubelet's configuration file");
     }
-    let base = facts.config_file.as_ref().and_then(|file| document(start, file, false));
+    let base = facts.config_file.as_ref().and_then(|file| document(start, file, None));
     let mut base = base.unwrap_or_else(|| Value::Object(Map::new()));
     if let Some(file) = &facts.config_file {
         in_flight(start, &mut base, &flag_gates, &file.path);
     }
     let mut drop_ins = Vec::new();
     for file in &facts.drop_ins {
-        if let Some(value) = document(start, file, true) {
+        if let Some(value) = document(start, file, Some(said)) {
             drop_ins.push((file.path.clone(), value));
         }
     }
     let has_drop_ins = !drop_ins.is_empty();
     let mut merged = base;
     if has_drop_ins {
-        merged = merge(merged.clone(), drop_ins).unwrap_or(merged);
+        let has_file = facts.config_file.is_some();
+        merged = merge_over(merged.clone(), drop_ins, has_file).unwrap_or(merged);
         if let Some(problem) = decode_problem(&merged, start.version) {
             remove(&mut merged, &problem.field);
             let (field, error) = (problem.field, problem.text);
@@ -101,8 +103,14 @@ pub(super) fn examine(start: &mut Start<'_>, said: &Said) -> Read {
     if !logging.is_empty() {
         start.stop(Stage::Logging, StartRule::Logging { errors: logging });
     }
-    rules(start, &given, &gates);
-    let effective = effective(&given, start.version);
+    let by_flag = said.flags.settings.iter().map(|setting| setting.field).collect();
+    rules(start, &given, &gates, &by_flag);
+    let mut effective = effective(&given, start.version);
+    // The thresholds have their defaults from reading a file.
+    let has_file = facts.config_file.is_some() || named || !said.is_known;
+    if !has_file && given.eviction_hard.is_none() {
+        effective.eviction_hard.clear();
+    }
     start.found.config = value;
     start.found.gates = Some(gates);
     start.found.effective = Some(effective.clone());
@@ -110,12 +118,18 @@ pub(super) fn examine(start: &mut Start<'_>, said: &Said) -> Read {
 }
 
 /// Reads a file. A drop-in is not read into the fields yet.
-fn document(start: &mut Start<'_>, file: &ConfigText, is_drop_in: bool) -> Option<Value> {
+fn document(start: &mut Start<'_>, file: &ConfigText, drop_in: Option<&Said>) -> Option<Value> {
+    let is_drop_in = drop_in.is_some();
+    let folder = drop_in.and_then(|said| said.flags.config_dir.clone());
     let stage = if is_drop_in { Stage::DropIn } else { Stage::ConfigFile };
-    let place = || ConfigPlace { path: file.path.clone(), is_drop_in };
+    let place = || ConfigPlace { path: file.path.clone(), is_drop_in, folder: folder.clone() };
     let (value, text, duplicates) = match &file.content {
         ConfigContent::Absent => {
             start.stop(stage, StartRule::NoConfigFile { place: place() });
+            return None;
+        }
+        ConfigContent::Folder => {
+            start.stop(stage, StartRule::ConfigFolder { place: place() });
             return None;
         }
         ConfigContent::Empty => {
@@ -291,7 +305,12 @@ fn old_gates(start: &mut Start<'_>, set: &Gates) {
 }
 
 /// Validates the configuration.
-fn rules(start: &mut Start<'_>, given: &KubeletConfiguration, gates: &FeatureGates) {
+fn rules(
+    start: &mut Start<'_>,
+    given: &KubeletConfiguration,
+    gates: &FeatureGates,
+    by_flag: &BTreeSet<&'static str>,
+) {
     let cgroups = match start.facts.cgroup_version {
         Some(CgroupVersion::V1) => CgroupMode::V1,
         Some(CgroupVersion::V2) => CgroupMode::V2,
@@ -303,7 +322,7 @@ fn rules(start: &mut Start<'_>, given: &KubeletConfiguration, gates: &FeatureGat
             CgroupMode::Unknown
         }
     };
-    let errors = validate(given, gates, cgroups);
+    let errors = validate_with_flags(given, gates, cgroups, by_flag);
     if !errors.is_empty() {
         start.stop(Stage::Validation, StartRule::Invalid { errors });
     }

@@ -1,14 +1,14 @@
-//! The command line: `NewKubeletCommand` in `cmd/kubelet/app/server.go`, values as `pflag` and
-//! `component-base/cli/flag` read them.
+//! The command line: `NewKubeletCommand` in `cmd/kubelet/app/server.go`, `ValidateKubeletFlags` in
+//! `cmd/kubelet/app/options/options.go`.
 
 use super::{Stage, Start, StartRule, StartWarning};
-use kq_facts::kubelet_process::{Flag, FlagState, KubeletFlags, KubeletProcess, known_flag};
-use kq_k8s::duration::GoDuration;
-use kq_k8s::feature_gates::parse_flag;
-use kq_k8s::go_text::{NumError, NumProblem, parse_bool, quote};
-use kq_k8s::quantity::Quantity;
-use kq_k8s::validation::{is_label_value, is_qualified_name};
-use std::collections::BTreeSet;
+use kq_answer::Certainty;
+use kq_facts::kubelet_process::{
+    FaultKind, Flag, FlagState, KubeletFlags, KubeletProcess, invalid_argument, known_flag,
+    value_error,
+};
+use kq_k8s::validation::{label_value_errors, qualified_name_errors};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The command line.
 #[derive(Default)]
@@ -27,7 +27,8 @@ pub(super) fn examine(start: &mut Start<'_>) -> Said {
     let mut deprecated = BTreeSet::new();
     let mut good = process.clone();
     good.flags.clear();
-    for flag in &process.flags {
+    for (at, flag) in process.flags.iter().enumerate() {
+        syntax(start, process, |after| after == at);
         let known = known_flag(&flag.name);
         let Some(state) = known.and_then(|known| known.state(start.version)) else {
             let until = known.and_then(|known| known.until());
@@ -36,10 +37,16 @@ pub(super) fn examine(start: &mut Start<'_>) -> Said {
         };
         let value_type = known.map_or("", |known| known.value_type);
         if let Some(value) = &flag.value
-            && let Err(reason) = parses(&flag.name, value_type, value)
+            && let Some(reason) = value_error(&flag.name, value_type, value)
         {
             let (flag, value) = (flag.name.clone(), value.clone());
-            start.stop(Stage::Flags, StartRule::FlagValue { flag, value, reason });
+            let rule = match flag.as_str() {
+                "v" | "help" => {
+                    StartRule::BadArgument { error: invalid_argument(&flag, &value, &reason) }
+                }
+                _ => StartRule::FlagValue { flag, value, reason },
+            };
+            start.stop(Stage::Flags, rule);
             continue;
         }
         if let FlagState::Deprecated(message) = state
@@ -50,95 +57,37 @@ pub(super) fn examine(start: &mut Start<'_>) -> Said {
         }
         good.flags.push(flag.clone());
     }
+    syntax(start, process, |after| after >= process.flags.len());
+    for fault in &process.faults {
+        if let FaultKind::Word(word) = &fault.kind {
+            let certainty = if word.is_some() { Certainty::Certain } else { Certainty::Likely };
+            let word = word.clone().unwrap_or_else(|| "...".to_owned());
+            start.stop_perhaps(Stage::FlagValues, StartRule::UnknownCommand { word }, certainty);
+        }
+    }
     let flags = KubeletProcess::interpreted(&good);
     labels(start, &good.flags);
     Said { flags, is_known: true }
 }
 
-/// Returns why a value is invalid.
-fn parses(name: &str, value_type: &str, value: &str) -> Result<(), String> {
-    let text = |error: &dyn std::fmt::Display| error.to_string();
-    match value_type {
-        "bool" => parse_bool(value).map(drop).map_err(|error| text(&error)),
-        "int" | "int64" => parse_int(value, 64),
-        "int32" => parse_int(value, 32),
-        "duration" => value.parse::<GoDuration>().map(drop).map_err(|error| text(&error)),
-        "ip" if value.is_empty() || value.parse::<std::net::IpAddr>().is_ok() => Ok(()),
-        "ip" => Err(format!("{} is not a valid IP address", quote(value))),
-        "mapStringBool" => parse_flag(value).map(drop).map_err(|error| text(&error)),
-        "mapStringString" => {
-            let sign = if matches!(name, "eviction-hard" | "eviction-soft") { '<' } else { '=' };
-            let whole = name == "cpu-manager-policy-options";
-            let mut pairs = value.split(',').filter(|pair| !pair.is_empty());
-            let is_pair = |pair: &str| pair.contains(sign);
-            match if whole { is_pair(value) } else { pairs.all(is_pair) } {
-                true => Ok(()),
-                false => Err(format!("malformed pair, expect string{sign}string")),
-            }
+/// Reports the arguments at a place that cannot be parsed.
+fn syntax(start: &mut Start<'_>, process: &KubeletProcess, is_here: impl Fn(usize) -> bool) {
+    for fault in process.faults.iter().filter(|fault| is_here(fault.after)) {
+        if let FaultKind::Syntax(error) = &fault.kind {
+            let certainty = if error.is_some() { Certainty::Certain } else { Certainty::Likely };
+            let error = error.clone().unwrap_or_else(|| "bad flag syntax: ...".to_owned());
+            start.stop_perhaps(Stage::Flags, StartRule::BadArgument { error }, certainty);
         }
-        "reserved-memory" if value.is_empty() => Ok(()),
-        "reserved-memory" => value.split(';').try_for_each(reservation),
-        _ => Ok(()),
     }
-}
-
-/// Reads a whole number as `strconv.ParseInt` with the base 0 does, without its rarer spellings.
-fn parse_int(text: &str, bits: u32) -> Result<(), String> {
-    let error = |problem| NumError { function: "ParseInt", text: text.to_owned(), problem };
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let lower = unsigned.to_ascii_lowercase();
-    let (digits, base) = match lower.as_bytes() {
-        [b'0', b'x', ..] => (&lower[2..], 16),
-        [b'0', b'b', ..] => (&lower[2..], 2),
-        [b'0', b'o', ..] => (&lower[2..], 8),
-        [b'0', _, ..] => (&lower[1..], 8),
-        _ => (lower.as_str(), 10),
-    };
-    let is_number = !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(base));
-    if !is_number {
-        return Err(error(NumProblem::Syntax).to_string());
-    }
-    let limit = 1_i128 << (bits - 1);
-    let magnitude = i128::from_str_radix(digits, base).unwrap_or(i128::MAX);
-    let is_small = if text.starts_with('-') { magnitude <= limit } else { magnitude < limit };
-    if is_small { Ok(()) } else { Err(error(NumProblem::Range).to_string()) }
-}
-
-/// Reads one NUMA node of `--reserved-memory` (`ReservedMemoryVar.Set` in `pkg/util/flag/flags.go`).
-fn reservation(text: &str) -> Result<(), String> {
-    let parts: Vec<&str> = text.split(':').collect();
-    let [node, limits] = parts[..] else {
-        return Err(format!(
-            "the reserved memory has incorrect format, expected \
-             numaNodeID:type=quantity[,type=quantity...], got {text}"
-        ));
-    };
-    if node.parse::<i64>().is_err() {
-        return Err(format!("failed to convert the NUMA node ID, expected integer, got {node}"));
-    }
-    limits.split(',').try_for_each(|limit| {
-        let parts: Vec<&str> = limit.split('=').collect();
-        let [name, amount] = parts[..] else {
-            return Err(format!(
-                "the reserved limit has incorrect value, expected type=quantity, got {limit}"
-            ));
-        };
-        if name != "memory" && !name.starts_with("hugepages-") {
-            return Err(format!("memory type conversion error, unknown type: {}", quote(name)));
-        }
-        match amount.parse::<Quantity>() {
-            Ok(_) => Ok(()),
-            Err(_) => Err(format!("failed to parse the quantity: {amount}")),
-        }
-    })
 }
 
 /// Checks `--node-labels` (`ValidateKubeletFlags` in `cmd/kubelet/app/options/options.go`).
 fn labels(start: &mut Start<'_>, flags: &[Flag]) {
     let given = flags.iter().filter(|flag| flag.name == "node-labels");
     let pairs = given.filter_map(|flag| flag.value.as_deref()).flat_map(|text| text.split(','));
-    let labels: BTreeSet<(&str, &str)> = pairs
-        .filter_map(|pair| pair.split_once('='))
+    let labels: BTreeMap<&str, &str> = pairs
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
         .map(|(key, value)| (key.trim(), value.trim()))
         .collect();
     let unknown: Vec<String> = labels
@@ -149,16 +98,20 @@ fn labels(start: &mut Start<'_>, flags: &[Flag]) {
     if !unknown.is_empty() {
         return start.stop(Stage::FlagValues, StartRule::UnknownLabels { labels: unknown });
     }
-    let invalid = labels
-        .iter()
-        .filter_map(|(key, value)| match (is_qualified_name(key), is_label_value(value)) {
-            (false, _) => Some((*key).to_owned()),
-            (true, false) => Some((*value).to_owned()),
-            (true, true) => None,
-        })
-        .collect::<Vec<_>>();
+    let mut invalid: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (key, value) in labels {
+        for (text, errors) in
+            [(key, qualified_name_errors(key)), (value, label_value_errors(value))]
+        {
+            if !errors.is_empty() {
+                invalid.entry(text).or_default().extend(errors);
+            }
+        }
+    }
     if !invalid.is_empty() {
-        start.stop(Stage::FlagValues, StartRule::InvalidLabels { texts: invalid });
+        let texts =
+            invalid.iter().map(|(text, errors)| format!("'{text}' - {}", errors.join(", ")));
+        start.stop(Stage::FlagValues, StartRule::InvalidLabels { texts: texts.collect() });
     }
 }
 

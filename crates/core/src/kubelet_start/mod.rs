@@ -6,7 +6,7 @@
 //! The kubelet is that of Kubernetes: those of some distributions only warn of an unknown feature gate.
 //!
 //! * `flags`: the command line. `config`: the file, the drop-ins and the result.
-//!   `machine`: the checks of the machine. `state`: the state files.
+//!   `tls`: its TLS settings. `machine`: the checks of the machine. `state`: the state files.
 //! * `rule`: the problems, the kubelet's messages, and the fixes. `finding`: what is said of a start.
 
 mod config;
@@ -15,6 +15,7 @@ mod flags;
 mod machine;
 mod rule;
 mod state;
+mod tls;
 
 pub use finding::StartFinding;
 pub use kq_facts::config_on_disk::{ConfigContent, ConfigText};
@@ -246,6 +247,7 @@ pub fn examine(facts: &StartFacts<'_>) -> StartExamination {
     }
     let said = flags::examine(&mut start);
     let read = config::examine(&mut start, &said);
+    tls::examine(&mut start, &read.given);
     machine::examine(&mut start, &read, &said);
     start.found
 }

@@ -29,6 +29,8 @@ pub enum Stage {
     Logging,
     /// The configuration is validated.
     Validation,
+    /// What the kubelet needs is made.
+    Dependencies,
     /// The kubelet is created.
     Run,
     /// Its managers are created.
@@ -51,6 +53,9 @@ impl Stage {
                 "failed to validate kubelet configuration, error: {text}, path: \
                  &TypeMeta{{Kind:,APIVersion:,}}"
             ),
+            Self::Dependencies => {
+                format!("failed to construct kubelet dependencies: {text}")
+            }
             Self::Run => format!("failed to run Kubelet: {text}"),
             Self::Create => format!("failed to run Kubelet: failed to create kubelet: {text}"),
         }
@@ -97,13 +102,16 @@ pub struct ConfigPlace {
     pub path: String,
     /// It is in the folder of `--config-dir`.
     pub is_drop_in: bool,
+    /// That folder, where it is known; else the folder of the file is taken.
+    #[serde(skip)]
+    pub folder: Option<String>,
 }
 
 impl ConfigPlace {
     fn wrap(&self, error: &str) -> String {
         let path = &self.path;
         if self.is_drop_in {
-            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let folder = self.walked();
             return format!(
                 "failed to walk through kubelet dropin directory {}: failed to load kubelet dropin \
                  file, path: {path}, error: {error}",
@@ -116,8 +124,14 @@ impl ConfigPlace {
         )
     }
 
+    /// Returns the folder that the kubelet walks through.
+    fn walked(&self) -> &str {
+        let own = self.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        self.folder.as_deref().unwrap_or(own)
+    }
+
     fn unreadable(&self, error: &str) -> String {
-        let Self { path, is_drop_in } = self;
+        let Self { path, is_drop_in, .. } = self;
         self.wrap(&match is_drop_in {
             true => format!(
                 "failed to read drop-in kubelet config file {}, error: {error}",
@@ -142,8 +156,7 @@ impl ConfigPlace {
             };
         }
         let slash = if api_version.contains('/') { "" } else { "/" };
-        let path = &self.path;
-        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let (path, folder) = (&self.path, self.walked());
         format!(
             "failed to walk through kubelet dropin directory {}: failed to load kubelet dropin file, path: \
              {path}, unknown apiVersion/kind: {slash}{api_version}, Kind={kind}",
@@ -179,6 +192,12 @@ pub enum StartRule {
         /// The last known minor version that has it.
         until: Option<u32>,
     },
+    /// An argument that cannot be parsed.
+    #[text("{error}")]
+    BadArgument { error: String },
+    /// A word that is not a flag.
+    #[text("unknown command {word}")]
+    UnknownCommand { word: String },
     /// A flag with a value of the wrong type.
     #[text("invalid argument {value:%q} for \"--{flag}\" flag: {reason}")]
     FlagValue { flag: String, value: String, reason: String },
@@ -201,8 +220,8 @@ pub enum StartRule {
     UnknownLabels { labels: Vec<String> },
     /// Labels of `--node-labels` that are none: the key or the value.
     #[text(
-        "failed to validate kubelet flags: invalid node labels: '{texts}'",
-        texts = texts.join("'; '")
+        "failed to validate kubelet flags: invalid node labels: {texts}",
+        texts = texts.join("; ")
     )]
     InvalidLabels { texts: Vec<String> },
     /// The file does not exist.
@@ -211,6 +230,9 @@ pub enum StartRule {
         said = place.unreadable(&format!("open {}: no such file or directory", place.path))
     )]
     NoConfigFile { place: ConfigPlace },
+    /// The file is a folder.
+    #[text("{said}", said = place.unreadable(&format!("read {}: is a directory", place.path)))]
+    ConfigFolder { place: ConfigPlace },
     /// The file is empty.
     #[text(
         "{said}",
@@ -318,6 +340,8 @@ impl StartRule {
     /// Returns the fix; `None`: the kubelet's message already contains it.
     pub fn fix(&self) -> Option<Fix> {
         Some(match self {
+            Self::BadArgument { .. } => return None,
+            Self::UnknownCommand { word } => Fix::RemoveWord { word: word.clone() },
             Self::UnknownFlag { flag, .. } => Fix::RemoveFlag { flag: flag.clone() },
             Self::FlagValue { flag, .. } => Fix::CorrectFlag { flag: flag.clone() },
             Self::UnknownLabels { .. } | Self::InvalidLabels { .. } => {
@@ -327,6 +351,7 @@ impl StartRule {
                 Fix::RemoveGates { gates: gates.clone() }
             }
             Self::NoConfigFile { place }
+            | Self::ConfigFolder { place }
             | Self::EmptyConfigFile { place }
             | Self::NotYaml { place, .. }
             | Self::NotAnObject { place, .. }
@@ -369,13 +394,17 @@ impl StartRule {
     /// Returns the file and the function of the kubelet.
     pub fn source(&self) -> &'static str {
         match self {
-            Self::UnknownFlag { .. } | Self::FlagValue { .. } | Self::Gates { .. } => {
-                "cmd/kubelet/app/server.go NewKubeletCommand"
-            }
+            Self::UnknownFlag { .. }
+            | Self::BadArgument { .. }
+            | Self::UnknownCommand { .. }
+            | Self::FlagValue { .. }
+            | Self::Gates { .. } => "cmd/kubelet/app/server.go NewKubeletCommand",
             Self::UnknownLabels { .. } | Self::InvalidLabels { .. } => {
                 "cmd/kubelet/app/options/options.go ValidateKubeletFlags"
             }
-            Self::NoConfigFile { .. } | Self::EmptyConfigFile { .. } => {
+            Self::NoConfigFile { .. }
+            | Self::ConfigFolder { .. }
+            | Self::EmptyConfigFile { .. } => {
                 "pkg/kubelet/kubeletconfig/configfiles/configfiles.go Load"
             }
             Self::NotYaml { .. }
@@ -458,6 +487,9 @@ pub enum Fix {
     /// Start without a flag.
     #[text("remove --{flag} from the command line")]
     RemoveFlag { flag: String },
+    /// Start without a word.
+    #[text("remove {word} from the command line")]
+    RemoveWord { word: String },
     /// Change the value of a flag.
     #[text("correct the value of --{flag}")]
     CorrectFlag { flag: String },

@@ -55,10 +55,21 @@ pub fn drop_in_order<'a>(paths: impl IntoIterator<Item = &'a str>) -> DropIns {
 
 /// Merges drop-ins, in their order, into the base configuration.
 pub fn merge(base: Value, drop_ins: Vec<(String, Value)>) -> Result<Value, MergeError> {
+    merge_over(base, drop_ins, true)
+}
+
+/// As [`merge`]; without a file of the base, no thresholds have their defaults.
+pub fn merge_over(
+    base: Value,
+    drop_ins: Vec<(String, Value)>,
+    has_file: bool,
+) -> Result<Value, MergeError> {
     let Value::Object(mut merged) = base else {
         return Err(MergeError::Base);
     };
-    default_thresholds(&mut merged);
+    if has_file {
+        default_thresholds(&mut merged);
+    }
     for (name, value) in drop_ins {
         let Value::Object(patch) = value else {
             return Err(MergeError::DropIn { name });
@@ -70,6 +81,9 @@ pub fn merge(base: Value, drop_ins: Vec<(String, Value)>) -> Result<Value, Merge
             };
         }
         apply(&mut merged, patch);
+    }
+    if !has_file {
+        return Ok(Value::Object(merged));
     }
     merged.entry("evictionHard").or_insert_with(|| Value::Object(Map::new()));
     Ok(Value::Object(merged))

@@ -26,7 +26,7 @@ pub use document::{
     BrokenDocument, ConfigDocument, ConfigTextError, DecodedConfig, DocumentHead, is_other_kind,
     resolve_paths, unregistered,
 };
-pub use drop_ins::{DropIns, MergeError, drop_in_order, merge};
+pub use drop_ins::{DropIns, MergeError, drop_in_order, merge, merge_over};
 pub use eviction::{
     EvictionError, EvictionSettings, EvictionThreshold, RefusedEntry, ThresholdOperator,
     ThresholdValue, eviction_thresholds, parse_eviction_thresholds, parse_hard_thresholds,
@@ -45,7 +45,7 @@ pub use schema::{
     parse_qos_reserved, parse_reserved_list, path_parts,
 };
 pub use signal::{PressureCondition, Signal, SignalFs, StarvedResource};
-pub use validation::{CgroupMode, aggregate, validate, validate_with_logging};
+pub use validation::{CgroupMode, aggregate, validate, validate_with_flags, validate_with_logging};
 pub use validation_error::{ImagePatternError, ValidationError};
 
 #[cfg(test)]

@@ -60,7 +60,20 @@ pub fn validate(
     gates: &FeatureGates,
     cgroups: CgroupMode,
 ) -> Vec<ValidationError> {
-    let mut errors = validate_with_logging(given, gates, cgroups);
+    without_logging(validate_with_logging(given, gates, cgroups, &BTreeSet::new()))
+}
+
+/// As [`validate`]; the flags have set these fields, of which a zero or an empty text is no absent field then.
+pub fn validate_with_flags(
+    given: &KubeletConfiguration,
+    gates: &FeatureGates,
+    cgroups: CgroupMode,
+    by_flag: &BTreeSet<&'static str>,
+) -> Vec<ValidationError> {
+    without_logging(validate_with_logging(given, gates, cgroups, by_flag))
+}
+
+fn without_logging(mut errors: Vec<ValidationError>) -> Vec<ValidationError> {
     errors.retain(|error| !matches!(error, ValidationError::Logging(_)));
     errors
 }
@@ -71,21 +84,33 @@ pub fn validate_with_logging(
     given: &KubeletConfiguration,
     gates: &FeatureGates,
     cgroups: CgroupMode,
+    by_flag: &BTreeSet<&'static str>,
 ) -> Vec<ValidationError> {
     let version = gates.version().known().used();
     let config = effective(given, version);
     let absent = defaults(version);
     let pointer = |given: Option<i32>, absent: Option<i32>| given.or(absent).unwrap_or_default();
-    // Of these the kubelet takes a zero for an absent field.
-    let plain = |given: Option<i32>, absent| pointer(given.filter(|number| *number != 0), absent);
+    // Of these the kubelet takes a zero for an absent field, unless a flag has set it.
+    let plain = |field: &str, given: Option<i32>, absent| {
+        pointer(given.filter(|number| *number != 0 || by_flag.contains(field)), absent)
+    };
+    let is_emptied =
+        |field: &str, text: &Option<String>| by_flag.contains(field) && text.as_deref() == Some("");
     let mut broken = Broken(Vec::new());
-    let lease = plain(given.node_lease_duration_seconds, absent.node_lease_duration_seconds);
+    let lease = plain(
+        "nodeLeaseDurationSeconds",
+        given.node_lease_duration_seconds,
+        absent.node_lease_duration_seconds,
+    );
     broken.check(lease <= 0, ValidationError::NodeLease);
     broken.check(
         !config.system_cgroups.is_empty() && config.cgroup_root.is_empty(),
         ValidationError::SystemCgroupsWithoutRoot,
     );
-    broken.not_negative("eventBurst (--event-burst)", plain(given.event_burst, absent.event_burst));
+    broken.not_negative(
+        "eventBurst (--event-burst)",
+        plain("eventBurst", given.event_burst, absent.event_burst),
+    );
     let event_qps = pointer(given.event_record_qps, absent.event_record_qps);
     broken.not_negative("eventRecordQPS (--event-qps)", event_qps);
     let healthz_port = pointer(given.healthz_port, absent.healthz_port);
@@ -105,7 +130,7 @@ pub fn validate_with_logging(
     broken.within("iptablesDropBit (--iptables-drop-bit)", drop_bit, 0, 31);
     let masquerade_bit = pointer(given.iptables_masquerade_bit, absent.iptables_masquerade_bit);
     broken.within("iptablesMasqueradeBit (--iptables-masquerade-bit)", masquerade_bit, 0, 31);
-    let api_burst = plain(given.kube_api_burst, absent.kube_api_burst);
+    let api_burst = plain("kubeAPIBurst", given.kube_api_burst, absent.kube_api_burst);
     broken.not_negative("kubeAPIBurst (--kube-api-burst)", api_burst);
     let api_qps = pointer(given.kube_api_qps, absent.kube_api_qps);
     broken.not_negative("kubeAPIQPS (--kube-api-qps)", api_qps);
@@ -117,9 +142,9 @@ pub fn validate_with_logging(
     let oom_score = pointer(given.oom_score_adj, absent.oom_score_adj);
     broken.within("oomScoreAdj (--oom-score-adj)", oom_score, -1000, 1000);
     broken.not_negative("podsPerCore (--pods-per-core)", config.pods_per_core);
-    broken.within("port (--port)", plain(given.port, absent.port), 1, 65535);
+    broken.within("port (--port)", plain("port", given.port, absent.port), 1, 65535);
     broken.within("readOnlyPort (--read-only-port)", given.read_only_port.unwrap_or(0), 0, 65535);
-    let registry_burst = plain(given.registry_burst, absent.registry_burst);
+    let registry_burst = plain("registryBurst", given.registry_burst, absent.registry_burst);
     broken.not_negative("registryBurst (--registry-burst)", registry_burst);
     let registry_qps = pointer(given.registry_pull_qps, absent.registry_pull_qps);
     broken.not_negative("registryPullQPS (--registry-qps)", registry_qps);
@@ -133,11 +158,18 @@ pub fn validate_with_logging(
     for taint in given.register_with_taints.iter().flatten() {
         check_taint(taint, &mut broken);
     }
-    let policy = &config.topology_manager_policy;
+    let emptied = String::new();
+    let policy = match is_emptied("topologyManagerPolicy", &given.topology_manager_policy) {
+        true => &emptied,
+        false => &config.topology_manager_policy,
+    };
     let known = ["none", "best-effort", "restricted", "single-numa-node"];
     let is_known = known.contains(&policy.as_str());
     broken.check(!is_known, ValidationError::TopologyPolicy(policy.clone()));
-    let scope = &config.topology_manager_scope;
+    let scope = match is_emptied("topologyManagerScope", &given.topology_manager_scope) {
+        true => &emptied,
+        false => &config.topology_manager_scope,
+    };
     let is_known = matches!(scope.as_str(), "container" | "pod");
     broken.check(!is_known, ValidationError::TopologyScope(scope.clone()));
     shutdown(given, gates, &mut broken);
@@ -151,7 +183,8 @@ pub fn validate_with_logging(
     restart_period(given, gates, &mut broken);
     enforcements(&config.enforce_node_allocatable, &config, &mut broken);
     let hairpin = given.hairpin_mode.as_deref().unwrap_or_default();
-    let known = matches!(hairpin, "" | "none" | "hairpin-veth" | "promiscuous-bridge");
+    let known = matches!(hairpin, "none" | "hairpin-veth" | "promiscuous-bridge")
+        || (hairpin.is_empty() && !by_flag.contains("hairpinMode"));
     broken.check(!known, ValidationError::HairpinMode(hairpin.to_owned()));
     if version.checks_pull_credentials() {
         pull_credentials(given, gates, &mut broken);
@@ -187,6 +220,11 @@ pub fn validate_with_logging(
         );
         broken.check(!tiered && policy != "None", ValidationError::Policy(policy));
     }
+    let endpoint = &given.container_runtime_endpoint;
+    broken.check(
+        is_emptied("containerRuntimeEndpoint", endpoint),
+        ValidationError::NoRuntimeEndpoint,
+    );
     logs(given, absent, version, gates, &mut broken);
     broken.0
 }

@@ -5,9 +5,11 @@
 //!
 //! Taking a command line apart as Go's `pflag` does, and dropping what may be secret.
 
+use super::arguments::{Argument, is_harmless, scan, syntax_error};
 use super::known::known_flag;
 use super::process::{self, ContainerGcFlags};
-use super::{DEFAULT_CERT_DIR, DEFAULT_ROOT_DIR, Flag, KubeletProcess};
+use super::values::value_error;
+use super::{ArgumentFault, DEFAULT_CERT_DIR, DEFAULT_ROOT_DIR, FaultKind, Flag, KubeletProcess};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -23,6 +25,8 @@ enum Form {
     List,
     /// `k=v,k=v`; repeated, they add up.
     Pairs,
+    /// `k=v`, where the value may have commas.
+    Pair,
     /// `k<v,k<v`
     Thresholds,
     /// `NODE:k=v,k=v;NODE:k=v`
@@ -70,7 +74,7 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("cpu-cfs-quota", "cpuCFSQuota", Switch),
     ("cpu-cfs-quota-period", "cpuCFSQuotaPeriod", Plain),
     ("cpu-manager-policy", "cpuManagerPolicy", Plain),
-    ("cpu-manager-policy-options", "cpuManagerPolicyOptions", Pairs),
+    ("cpu-manager-policy-options", "cpuManagerPolicyOptions", Pair),
     ("cpu-manager-reconcile-period", "cpuManagerReconcilePeriod", Plain),
     ("enable-controller-attach-detach", "enableControllerAttachDetach", Switch),
     ("enable-debugging-handlers", "enableDebuggingHandlers", Switch),
@@ -248,9 +252,15 @@ impl KubeletProcess {
                 }
                 _ => {
                     let Some((_, field, form)) = field(name) else { continue };
-                    let separator = if *form == Memory { ';' } else { ',' };
+                    let separator = match form {
+                        Memory => ';',
+                        Pair => '\n',
+                        _ => ',',
+                    };
                     match fields.get_mut(name) {
-                        Some((List | Pairs | Thresholds | Memory | Taints, _, text)) => {
+                        Some((List | Pairs | Pair | Thresholds | Memory, _, text))
+                            if !text.is_empty() =>
+                        {
                             text.push(separator);
                             text.push_str(value);
                         }
@@ -262,6 +272,9 @@ impl KubeletProcess {
             }
         }
         for (name, (form, field, text)) in fields {
+            if text.is_empty() && form == Memory {
+                continue;
+            }
             let read = match form {
                 Path => match self.resolve(name, &text, &mut parsed.problems) {
                     Some(path) => Ok((path, Assignment::Value)),
@@ -312,7 +325,19 @@ fn read_value(form: Form, text: &str) -> Result<(String, Assignment), &'static s
     match form {
         Plain | Path => Ok((text.to_owned(), Assignment::Value)),
         Switch => Ok((go_bool(text).ok_or("true or false")?.to_string(), Assignment::Value)),
-        List => Ok((json!(entries().collect::<Vec<_>>()).to_string(), Assignment::Value)),
+        List => {
+            let items: Vec<&str> =
+                if text.is_empty() { Vec::new() } else { text.split(',').collect() };
+            Ok((json!(items).to_string(), Assignment::Value))
+        }
+        Pair => {
+            let mut pairs = BTreeMap::new();
+            for pair in text.split('\n') {
+                let (name, value) = pair.split_once('=').ok_or("a pair of a name and a value")?;
+                pairs.insert(name.trim(), value.trim());
+            }
+            Ok((json!(pairs).to_string(), Assignment::Value))
+        }
         Pairs | Thresholds => {
             let sign = if form == Pairs { '=' } else { '<' };
             let mut pairs: Vec<String> = Vec::new();
@@ -339,7 +364,7 @@ fn read_value(form: Form, text: &str) -> Result<(String, Assignment), &'static s
         }
         Taints => {
             let mut taints = Vec::new();
-            for entry in entries() {
+            for entry in entries().filter(|entry| !entry.ends_with('-')) {
                 let (taint, effect) = entry.rsplit_once(':').ok_or("KEY=VALUE:EFFECT")?;
                 let (key, value) = taint.split_once('=').unwrap_or((taint, ""));
                 taints.push(json!({ "key": key, "value": value, "effect": effect }));
@@ -375,65 +400,65 @@ fn go_bool(text: &str) -> Option<bool> {
 /// The longest name of a flag that is kept.
 const LONGEST_NAME: usize = 64;
 
-/// Parses the arguments after the program's name. Odd ones become notes, which never hold a
-/// value.
-pub(super) fn kubelet_flags(arguments: &[String], notes: &mut Vec<String>) -> Vec<Flag> {
-    let mut flags = Vec::new();
-    let mut rest = arguments.iter();
-    while let Some(argument) = rest.next() {
-        let Some(long) = argument.strip_prefix("--") else {
-            if let Some(short) = argument.strip_prefix('-').filter(|short| !short.is_empty()) {
-                // `-v` is the only one with a value, which kq does not need.
-                if short == "v" {
-                    rest.next();
+/// What is kept of a command line.
+pub(super) struct KeptLine {
+    pub flags: Vec<Flag>,
+    pub faults: Vec<ArgumentFault>,
+}
+
+/// Parses the arguments after the program's name. Odd ones become faults and notes, which never hold a value that may
+/// be secret.
+pub(super) fn kubelet_flags(arguments: &[String], notes: &mut Vec<String>) -> KeptLine {
+    let mut kept = KeptLine { flags: Vec::new(), faults: Vec::new() };
+    let scanned = scan(arguments);
+    let mut after_unknown = false;
+    for argument in scanned {
+        let takes_word = std::mem::take(&mut after_unknown);
+        let after = kept.flags.len();
+        let mut fault = |kind| kept.faults.push(ArgumentFault { after, kind });
+        match argument {
+            Argument::Flag { name, value, is_short: true } if !is_wrong(&name, &value) => {}
+            Argument::Flag { name, value, .. } => {
+                let value = Some(value).filter(|value| is_kept(&name) || is_wrong(&name, value));
+                kept.flags.push(Flag { name, value });
+            }
+            Argument::Unknown { name, inline } => {
+                let name = name.replace('_', "-");
+                if is_name(&name) {
+                    // Whether it takes a value is not known, so that a word after it may be its value.
+                    after_unknown = !inline;
+                    kept.flags.push(Flag { name, value: None });
+                } else {
+                    fault(FaultKind::Syntax(None));
+                    notes.push("a flag with an odd name was left out".to_owned());
                 }
-            } else {
+            }
+            Argument::Word(_) if takes_word => {}
+            Argument::Word(word) => {
+                fault(FaultKind::Word(is_harmless(&word).then_some(word)));
                 notes.push("an argument that is not a flag was left out".to_owned());
             }
-            continue;
-        };
-        if long.is_empty() {
-            if rest.len() > 0 {
-                notes.push("what follows -- was left out".to_owned());
-            }
-            break;
-        }
-        let (name, given) = match long.split_once('=') {
-            Some((name, value)) => (name, Some(value.to_owned())),
-            None => (long, None),
-        };
-        // The kubelet takes both spellings (`WordSepNormalizeFunc` of `component-base`).
-        let name = name.replace('_', "-");
-        if !is_name(&name) {
-            notes.push("a flag with an odd name was left out".to_owned());
-            continue;
-        }
-        let value = match (known_flag(&name), given) {
-            (Some(_), Some(value)) => Some(value),
-            (Some(known), None) if known.is_switch() => Some("true".to_owned()),
-            (Some(_), None) => {
-                let value = rest.next().cloned();
-                if value.is_none() {
-                    notes.push(format!("--{name} has no value"));
-                    continue;
+            other => {
+                let shown = match &other {
+                    Argument::NeedsValue(_) => true,
+                    Argument::Shorthand { letters, .. } => is_harmless(letters),
+                    _ => false,
+                };
+                if let Argument::NeedsValue(flag) = &other {
+                    notes.push(format!("{flag} has no value"));
                 }
-                value
+                fault(FaultKind::Syntax(syntax_error(&other).filter(|_| shown)));
             }
-            (None, Some(_)) => None,
-            (None, None) => {
-                // Whether it takes a value is not known. The kubelet has no other arguments, so what is
-                // no flag is its value.
-                let mut ahead = rest.clone();
-                if ahead.next().is_some_and(|next| !next.starts_with('-')) {
-                    rest = ahead;
-                }
-                None
-            }
-        };
-        let value = value.filter(|_| is_kept(&name));
-        flags.push(Flag { name, value });
+        }
     }
-    flags
+    kept
+}
+
+/// Returns true for a value that its flag cannot take, and that is not a secret.
+fn is_wrong(name: &str, value: &str) -> bool {
+    let is_secret = name.contains("url") || name.starts_with("storage-driver");
+    let known = known_flag(name).filter(|_| !is_secret);
+    known.is_some_and(|known| value_error(name, known.value_type, value).is_some())
 }
 
 fn is_name(name: &str) -> bool {

@@ -3,18 +3,23 @@
 //! A command line can hold secrets. Only the values of the flags that kq knows are kept; of every other
 //! one its name. Pure.
 
+mod arguments;
 mod container;
 mod distributed;
 mod flags;
 mod known;
 mod process;
 mod table;
+mod values;
 
+pub use arguments::{Argument, ParsedLine, invalid_argument, parse as parse_line, scan};
 pub use container::{CgroupPlace, cgroup_place, has_own_pids, may_be_kubelet};
 pub use distributed::{Arguments, NoFiles, NodeFiles, stopped as stopped_distribution};
 pub use flags::{Assignment, KubeletFlags, Setting};
 pub use known::{FlagState, KnownFlag, flag_names, known_flag};
 pub use process::{ContainerGcFlags, ProcessTexts, as_started, recognise, start_ticks};
+
+pub use values::value_error;
 
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +47,9 @@ pub struct KubeletProcess {
     pub started_at: Option<i64>,
     /// The flags of the kubelet in their order, with long names.
     pub flags: Vec<Flag>,
+    /// The arguments that it refuses, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<ArgumentFault>,
     /// The files that the flags of a kubelet in another program are from; empty: not all of its flags are known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flag_files: Vec<String>,
@@ -66,6 +74,25 @@ pub struct Flag {
     pub name: String,
     /// Its value; `None`: not kept, because kq does not know the flag.
     pub value: Option<String>,
+}
+
+/// An argument that a kubelet refuses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ArgumentFault {
+    /// How many of the flags come before it.
+    pub after: usize,
+    pub kind: FaultKind,
+}
+
+/// Why a kubelet refuses an argument. What may be a secret is left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FaultKind {
+    /// It cannot be parsed, in the kubelet's words.
+    Syntax(Option<String>),
+    /// A word that is not a flag, which it takes for a command.
+    Word(Option<String>),
 }
 
 /// A program that is a kubelet, or has one in it.

@@ -6,7 +6,7 @@
 //! kubelet has called them deprecated for years, but they never became fields of its configuration.
 
 use super::distributed::{NodeFiles, embedded};
-use super::flags::kubelet_flags;
+use super::flags::{KeptLine, kubelet_flags};
 use super::{KubeletProcess, Program};
 use kq_k8s::duration::GoDuration;
 
@@ -58,7 +58,7 @@ pub fn recognise(texts: &ProcessTexts<'_>, files: &dyn NodeFiles) -> Option<Kube
     let started_at = texts.boot_time.zip(since_boot).and_then(|(boot, at)| boot.checked_add(at));
     let found = embedded(program, arguments, files);
     let mut notes = found.notes;
-    let flags = kubelet_flags(&found.arguments, &mut notes);
+    let KeptLine { flags, faults } = kubelet_flags(&found.arguments, &mut notes);
     Some(KubeletProcess {
         pid: texts.pid,
         program,
@@ -67,6 +67,7 @@ pub fn recognise(texts: &ProcessTexts<'_>, files: &dyn NodeFiles) -> Option<Kube
         start_ticks,
         started_at,
         flags,
+        faults,
         flag_files: found.files,
         others: Vec::new(),
         notes,
@@ -80,7 +81,7 @@ pub fn as_started(command_line: &[String]) -> Option<KubeletProcess> {
         return None;
     }
     let mut notes = Vec::new();
-    let flags = kubelet_flags(arguments, &mut notes);
+    let KeptLine { flags, faults } = kubelet_flags(arguments, &mut notes);
     Some(KubeletProcess {
         pid: 0,
         program: Program::Kubelet,
@@ -89,6 +90,7 @@ pub fn as_started(command_line: &[String]) -> Option<KubeletProcess> {
         start_ticks: 0,
         started_at: None,
         flags,
+        faults,
         flag_files: Vec::new(),
         others: Vec::new(),
         notes,

@@ -73,6 +73,11 @@ const QUALIFIED_SHAPE: &str = "a qualified name must consist of alphanumeric cha
      or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an \
      optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
 
+const LABEL_VALUE_TEXT: &str = "a valid label must be an empty string or consist of alphanumeric \
+     characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. \
+     'MyValue',  or 'my_value',  or '12345', regex used for validation is \
+     '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+
 const MAX_LABEL: usize = 63;
 const MAX_SUBDOMAIN: usize = 253;
 
@@ -115,6 +120,44 @@ pub(super) fn qualified_name(text: &str) -> Option<String> {
 /// Returns true if a text can be the value of a label; it may be empty.
 pub(super) fn is_label_value(text: &str) -> bool {
     text.is_empty() || (text.len() <= MAX_LABEL && is_name_part(text))
+}
+
+/// Returns all errors of a qualified name (`IsQualifiedName`).
+pub(super) fn qualified_name_errors(text: &str) -> Vec<String> {
+    let (prefix, name) = match text.split_once('/') {
+        None => (None, text),
+        Some((_, name)) if name.contains('/') => return vec![QUALIFIED_SHAPE.to_owned()],
+        Some((prefix, name)) => (Some(prefix), name),
+    };
+    let mut errors = Vec::new();
+    match prefix {
+        Some("") => errors.push("prefix part must be non-empty".to_owned()),
+        Some(prefix) => {
+            if prefix.len() > MAX_SUBDOMAIN {
+                errors.push(format!("prefix part {}", too_long(MAX_SUBDOMAIN)));
+            }
+            if !prefix.split('.').all(is_label) {
+                errors.push(format!("prefix part {SUBDOMAIN_TEXT}"));
+            }
+        }
+        None => {}
+    }
+    if name.is_empty() {
+        errors.push("name part must be non-empty".to_owned());
+    } else if name.len() > MAX_LABEL {
+        errors.push(format!("name part {}", too_long(MAX_LABEL)));
+    }
+    if !is_name_part(name) {
+        errors.push(QUALIFIED_TEXT.to_owned());
+    }
+    errors
+}
+
+/// Returns all errors of a label's value (`IsValidLabelValue`).
+pub(super) fn label_value_errors(text: &str) -> Vec<String> {
+    let long = (text.len() > MAX_LABEL).then(|| too_long(MAX_LABEL));
+    let form = (!text.is_empty() && !is_name_part(text)).then(|| LABEL_VALUE_TEXT.to_owned());
+    long.into_iter().chain(form).collect()
 }
 
 fn is_name_part(text: &str) -> bool {

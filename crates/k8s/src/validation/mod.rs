@@ -27,6 +27,16 @@ pub fn is_label_value(text: &str) -> bool {
     metadata::is_label_value(text)
 }
 
+/// Returns all errors of a qualified name, in the words of Kubernetes.
+pub fn qualified_name_errors(text: &str) -> Vec<String> {
+    metadata::qualified_name_errors(text)
+}
+
+/// Returns all errors of a label's value, in the words of Kubernetes.
+pub fn label_value_errors(text: &str) -> Vec<String> {
+    metadata::label_value_errors(text)
+}
+
 /// Returns true if a namespace can have that name: a DNS label (`ValidateNamespaceName`).
 pub fn is_namespace_name(text: &str) -> bool {
     metadata::dns1123_label(text).is_none()

@@ -92,6 +92,7 @@ fn process() -> KubeletProcess {
         started_at: None,
         flags: Vec::new(),
         flag_files: Vec::new(),
+        faults: Vec::new(),
         others: Vec::new(),
         notes: Vec::new(),
     }

@@ -10,7 +10,7 @@ use kq_facts::config_on_disk::{ConfigContent, ConfigText};
 use kq_facts::devices::CheckpointFact;
 use kq_facts::host::Text;
 use kq_facts::kubelet_config::{field_names, path_parts};
-use kq_facts::kubelet_process::as_started;
+use kq_facts::kubelet_process::{ArgumentFault, as_started};
 use kq_facts::lookup::Lookup;
 use kq_facts::node_object::{NodeObject, NodeTaint};
 use kq_facts::pod_selector::{PodSelector, nearest_pod};
@@ -204,6 +204,11 @@ fn flags(state: &mut NodeState, words: &[String]) -> Result<(), Failure> {
     match &mut state.on_disk.process {
         Some(process) => {
             process.flags.retain(|flag| new.flags.iter().all(|it| it.name != flag.name));
+            let before = process.flags.len();
+            let faults = new.faults.into_iter();
+            process
+                .faults
+                .extend(faults.map(|fault| ArgumentFault { after: before + fault.after, ..fault }));
             process.flags.extend(new.flags);
         }
         None => state.on_disk.process = Some(new),
