@@ -9,6 +9,8 @@ pub enum FactKey {
     KubeletConfig,
     /// The input of the kubelet's next start.
     ConfigOnDisk,
+    /// The files that a start of the kubelet reads next to its configuration.
+    StartFiles,
     /// The pods with their specifications.
     Pods,
     /// The names of the pods, which the runtime may know as well.
@@ -71,6 +73,7 @@ impl FactKey {
         Self::Node,
         Self::KubeletConfig,
         Self::ConfigOnDisk,
+        Self::StartFiles,
         Self::Pods,
         Self::PodNames,
         Self::Events,

@@ -96,6 +96,13 @@ const FACTS: &[Fact] = &[
         snapshot.kubelet_config_on_disk,
         |it| format!("{} files", usize::from(it.file.is_some()) + it.drop_ins.len())
     ),
+    fact!(
+        "files of the kubelet's start",
+        "the files that the kubelet's start reads",
+        |needs| needs.has(FactKey::StartFiles),
+        snapshot.start_files,
+        |it| format!("{} paths", it.files.len())
+    ),
     fact!("node", "", |needs| needs.has(FactKey::Node), snapshot.node, |node| node
         .metadata
         .name

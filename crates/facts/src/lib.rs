@@ -60,6 +60,7 @@ pub mod runtime_needs;
 pub mod settings;
 pub mod snapshot;
 pub mod snapshot_names;
+pub mod start_files;
 pub mod start_warnings;
 pub mod state_files;
 pub mod stats_summary;

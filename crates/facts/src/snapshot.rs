@@ -19,6 +19,7 @@ use crate::kubelet_process::KubeletProcess;
 use crate::lookup::Lookup;
 use crate::node_object::NodeObject;
 use crate::runtime::{LowLevelRuntime, RuntimeFacts};
+use crate::start_files::StartFiles;
 use crate::state_files::StateFiles;
 use crate::stats_summary::StatsSummary;
 use kq_k8s::manifest::LoadedPod;
@@ -64,6 +65,9 @@ pub struct Snapshot {
     /// The input of its next start.
     #[serde(skip_serializing_if = "Lookup::was_not_queried")]
     pub kubelet_config_on_disk: Lookup<ConfigOnDisk>,
+    /// The files that the command line and the configuration of its next start name.
+    #[serde(skip_serializing_if = "Lookup::was_not_queried")]
+    pub start_files: Lookup<StartFiles>,
     /// The Node object.
     pub node: Lookup<NodeObject>,
     /// The pods of the node.

@@ -46,6 +46,8 @@ pub mod program_version;
 #[cfg(target_os = "linux")]
 pub mod replace;
 #[cfg(target_os = "linux")]
+pub mod start_files;
+#[cfg(target_os = "linux")]
 pub mod supervisor;
 #[cfg(target_os = "linux")]
 pub mod trust;
@@ -54,7 +56,7 @@ pub mod trust;
 mod elsewhere;
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{
-    node::{cgroup_files, cgroup_tree, checkpoint_file, host, image_records, trust},
+    node::{cgroup_files, cgroup_tree, checkpoint_file, host, image_records, start_files, trust},
     open,
     processes::{kubelet_process, listener, program_version},
     replace,

@@ -12,10 +12,12 @@ use kq_facts::lookup::Lookup;
 use kq_facts::needs::Needs;
 use kq_facts::redaction::forget_secrets;
 use kq_facts::snapshot::Snapshot;
+use kq_facts::start_files::named_files;
 use kq_io::certificates::{CertificateSources, read_certificates};
 use kq_io::drop_ins::read_drop_ins;
 use kq_io::image_records::read_records;
 use kq_io::kubelet_files::read_config_on_disk;
+use kq_io::start_files::read_start_files;
 use kq_io::trust::NamedBy;
 use std::path::Path;
 use std::sync::Arc;
@@ -36,6 +38,7 @@ type Reader = fn(&Below<'_>, Needs, &mut Snapshot);
 fn reader(key: FactKey) -> Option<Reader> {
     Some(match key {
         FactKey::ConfigOnDisk => config_on_disk,
+        FactKey::StartFiles => start_files,
         FactKey::ImageRecords => image_records,
         FactKey::DeviceCheckpoint => device_checkpoint,
         FactKey::PodResources => pod_resources,
@@ -88,6 +91,19 @@ fn config_on_disk(below: &Below<'_>, _: Needs, snapshot: &mut Snapshot) {
         }
     }
     snapshot.kubelet_config_on_disk = read;
+}
+
+/// Reads the files that the next start reads. Its command line and its configuration were read before.
+fn start_files(below: &Below<'_>, _: Needs, snapshot: &mut Snapshot) {
+    let Some(on_disk) = &snapshot.kubelet_config_on_disk.found else { return };
+    let ConfigOnDisk { process, file, drop_ins, .. } = &on_disk.value;
+    let configs = file.iter().chain(drop_ins).filter_map(|text| match &text.content {
+        ConfigContent::Document { value, .. } => Some(&**value),
+        _ => None,
+    });
+    let named = named_files(process.as_ref(), configs.chain(below.settings.value()));
+    let found = read_start_files(below.root, &named);
+    snapshot.start_files = Lookup::found("the files of the node", found);
 }
 
 fn image_records(below: &Below<'_>, _: Needs, snapshot: &mut Snapshot) {

@@ -38,14 +38,20 @@ enum Form {
 use Form::*;
 
 /// The flags that set no field, and are used by kq otherwise.
-const OTHERS: [&str; 9] = [
+const OTHERS: [&str; 15] = [
     "bootstrap-kubeconfig",
     "cert-dir",
+    "cloud-provider",
     "config",
     "config-dir",
+    "exit-on-lock-contention",
     "feature-gates",
     "hostname-override",
+    "image-credential-provider-bin-dir",
+    "image-credential-provider-config",
     "kubeconfig",
+    "lock-file",
+    "node-ip",
     "node-labels",
     "root-dir",
 ];
@@ -302,6 +308,16 @@ impl KubeletProcess {
         parsed.container_runtime_endpoint = given("--container-runtime-endpoint");
         parsed.pod_manifest_path = given("--pod-manifest-path");
         parsed
+    }
+
+    /// Returns the last value of a flag; `None`: it is not given.
+    pub fn last(&self, flag: &str) -> Option<&str> {
+        self.flags.iter().rfind(|given| given.name == flag)?.value.as_deref()
+    }
+
+    /// Returns the path that a flag names, as it is on the node.
+    pub fn path_of(&self, flag: &str) -> Option<String> {
+        self.resolve(flag, self.last(flag)?, &mut Vec::new())
     }
 
     /// Returns a path as it is on the node; an empty one means none.

@@ -398,6 +398,18 @@ pub mod image_records {
     }
 }
 
+/// The files that a start of the kubelet reads.
+pub mod start_files {
+    use kq_facts::start_files::{FileUse, StartFiles};
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    /// Reads nothing.
+    pub fn read_start_files(_root: &Path, _named: &BTreeMap<String, FileUse>) -> StartFiles {
+        StartFiles::default()
+    }
+}
+
 /// The files of the node that kq trusts.
 pub mod trust {
     use super::NEEDS_LINUX;
