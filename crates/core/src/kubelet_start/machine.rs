@@ -4,8 +4,9 @@
 use super::config::Read;
 use super::flags::Said;
 use super::rule::CgroupProblem;
+use super::serving::{self, Serving};
 use super::state::{self, AtStart};
-use super::{Machine, Stage, Start, StartRule, StartWarning};
+use super::{Machine, Stage, Start, StartRule, StartWarning, node_flags, node_setup, providers};
 use kq_answer::Certainty;
 use kq_facts::allocatable::{node_allocatable, reservations, reserved};
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
@@ -21,8 +22,8 @@ use kq_managers::memory_manager::{MemoryManager, MemoryNode, NewError};
 use std::collections::BTreeMap;
 
 /// Runs the checks that follow those of the configuration.
-pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said) {
-    let Read { given, effective, gates } = read;
+pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said, serving: &Serving) {
+    let Read { effective, gates, .. } = read;
     let on_v1 = start.facts.cgroup_version == Some(CgroupVersion::V1);
     if on_v1 && gates.enabled(Gate::MemoryQos) {
         start.warn(StartWarning::MemoryQosOnV1);
@@ -71,6 +72,7 @@ pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said) {
     if config.cgroups_per_qos && !matches!(config.cgroup_root.as_str(), "" | "/") {
         let root = config.cgroup_root.clone();
         let names = root.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        let root = node_setup::root_cgroup(&root, driver);
         check_cgroup(start, Stage::Run, "cgroupRoot", "", &root, names);
     }
     if let Err(error) = topology(read, &machine) {
@@ -95,7 +97,8 @@ pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said) {
     if let Err(error) = memory_manager(read, reservation.as_ref(), &machine) {
         refuse(start, "memoryManagerPolicy", error);
     }
-    created(start, read, said);
+    node_flags::node_ip(start);
+    created(start, read, said, serving);
     state::pods(start, read, &folder);
     let at_start = AtStart { read, folder: &folder, machine: &machine };
     state::cpu(start, &at_start);
@@ -110,9 +113,7 @@ pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said) {
         let rule = StartRule::OverReserved { resources, error };
         start.stop_perhaps(Stage::ContainerManager, rule, certainty);
     }
-    if given.protect_kernel_defaults == Some(true) {
-        start.skip("kernel settings that protectKernelDefaults rejects", "the kernel's settings");
-    }
+    node_setup::kernel(start, read);
     for (key, field, what) in ENFORCED {
         let (cgroup, list) = match field {
             "systemReservedCgroup" => (&config.system_reserved_cgroup, &config.system_reserved),
@@ -131,6 +132,7 @@ pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said) {
             check_cgroup(start, Stage::ContainerManager, field, what, cgroup, names);
         }
     }
+    node_setup::system_cgroup(start, read);
 }
 
 /// The keys of `enforceNodeAllocatable`, in the kubelet's order: the key, the field of the cgroup, and the
@@ -353,8 +355,9 @@ fn memory_manager(
 }
 
 /// Creates the kubelet itself (`NewMainKubelet` in `pkg/kubelet/kubelet.go`).
-fn created(start: &mut Start<'_>, read: &Read, said: &Said) {
+fn created(start: &mut Start<'_>, read: &Read, said: &Said, serving: &Serving) {
     let Read { given, effective, .. } = read;
+    node_flags::created(start);
     let mut stop = |field: &str, error: String| {
         start.stop(Stage::Create, StartRule::Setting { field: field.to_owned(), error });
     };
@@ -387,11 +390,11 @@ fn created(start: &mut Start<'_>, read: &Read, said: &Said) {
         );
         stop("containerLogMaxSize", error);
     }
+    providers::examine(start);
     if let Some(age) = said.flags.container_gc.minimum_age.filter(|age| age.0 < 0) {
-        stop(
-            "minimum-container-ttl-duration",
-            format!("invalid minimum garbage collection age: {age}"),
-        );
+        let error = format!("invalid minimum garbage collection age: {age}");
+        let field = "minimum-container-ttl-duration".to_owned();
+        start.stop(Stage::Create, StartRule::Setting { field, error });
     }
     // The kernel decides about the safe ones alone, which are always well-formed.
     let patterns = given.allowed_unsafe_sysctls.as_deref().unwrap_or_default();
@@ -399,4 +402,6 @@ fn created(start: &mut Start<'_>, read: &Read, said: &Said) {
         let error = error.to_string();
         start.stop(Stage::Create, StartRule::UnsafeSysctls { error });
     }
+    serving::created(start, read, said, serving);
+    node_setup::user_namespaces(start, read);
 }

@@ -7,18 +7,28 @@
 //!
 //! * `flags`: the command line. `config`: the file, the drop-ins and the result.
 //!   `tls`: its TLS settings. `machine`: the checks of the machine. `state`: the state files.
+//! * `credentials` with `kubeconfig`: the client for the API server. `serving`: the kubelet's own server. `endpoint`: the
+//!   container runtime. `providers`: plugins for credentials of images. `node_flags`, `node_setup`: the rest.
 //! * `rule`: the problems, the kubelet's messages, and the fixes. `finding`: what is said of a start.
 
 mod config;
+mod credentials;
+mod endpoint;
 mod finding;
 mod flags;
+mod kubeconfig;
 mod machine;
+mod node_flags;
+mod node_setup;
+mod providers;
 mod rule;
+mod serving;
 mod state;
 mod tls;
 
 pub use finding::StartFinding;
 pub use kq_facts::config_on_disk::{ConfigContent, ConfigText};
+pub use node_setup::missing_paths;
 pub use rule::{CgroupProblem, ConfigPlace, Exit, Fix, Stage, StartRule};
 
 use kq_answer::reason::Reason;
@@ -27,7 +37,9 @@ use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::host::HostFacts;
 use kq_facts::kubelet_config::EffectiveConfiguration;
 use kq_facts::kubelet_process::{DEFAULT_ROOT_DIR, KubeletProcess};
+use kq_facts::start_files::StartFiles;
 use kq_facts::state_files::StateFiles;
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::feature_gates::FeatureGates;
 use kq_k8s::pod::{ResourceList, ResourceName};
@@ -65,6 +77,12 @@ pub struct StartFacts<'a> {
     pub state_files: Option<&'a StateFiles>,
     /// Checks whether a cgroup exists.
     pub missing_paths: Option<MissingPaths<'a>>,
+    /// The files that the command line and the configuration name.
+    pub files: Option<&'a StartFiles>,
+    /// The moment of the start.
+    pub now: Option<Timestamp>,
+    /// The container runtime answers at its endpoint.
+    pub runtime_answers: bool,
 }
 
 /// The machine under the kubelet.
@@ -183,6 +201,9 @@ pub enum StartWarning {
         "Warning: MemoryQoS feature only works with cgroups v2 on Linux, but enabled with cgroups v1"
     )]
     MemoryQosOnV1,
+    /// The kubeconfig is not used; the kubelet logs why, and turns to its bootstrap kubeconfig.
+    #[text("{text}")]
+    ClientConfig { text: String },
 }
 
 /// A skipped check, and the fact that it needs.
@@ -247,9 +268,33 @@ pub fn examine(facts: &StartFacts<'_>) -> StartExamination {
     }
     let said = flags::examine(&mut start);
     let read = config::examine(&mut start, &said);
+    if facts.files.is_none() {
+        start.skip(
+            "files that it cannot use",
+            "the files that the command line and the configuration name",
+        );
+    }
     tls::examine(&mut start, &read.given);
-    machine::examine(&mut start, &read, &said);
+    let serving = serving::Serving::of(&start);
+    serving::dependencies(&mut start, &said, &serving);
+    before_machine(&mut start, &read, &said, &serving);
+    machine::examine(&mut start, &read, &said, &serving);
     start.found
+}
+
+/// Runs the checks of `run` in `cmd/kubelet/app/server.go` that come before those of the machine.
+fn before_machine(
+    start: &mut Start<'_>,
+    read: &config::Read,
+    said: &flags::Said,
+    serving: &serving::Serving,
+) {
+    node_flags::before_client(start);
+    let rotates = start.found.config.get("rotateCertificates") == Some(&Value::Bool(true));
+    credentials::examine(start, said, rotates);
+    let client = credentials::client(start, said);
+    serving::users(start, serving, client);
+    endpoint::examine(start, read);
 }
 
 /// Returns the kubelet's folder.

@@ -37,6 +37,10 @@ pub enum Stage {
     Create,
     /// The container manager starts, when the container runtime is there.
     ContainerManager,
+    /// The TLS options of its server are made, before the kubelet runs.
+    Dependencies,
+    /// The plugins for credentials of images are registered, while its managers are created.
+    CredentialProviders,
 }
 
 impl Stage {
@@ -44,9 +48,12 @@ impl Stage {
     pub(super) fn wrap(self, text: &str) -> String {
         match self {
             Self::Flags => format!("failed to parse kubelet flag: {text}"),
-            Self::FlagValues | Self::ConfigFile | Self::Defaults | Self::ContainerManager => {
-                text.to_owned()
-            }
+            Self::FlagValues
+            | Self::ConfigFile
+            | Self::Defaults
+            | Self::ContainerManager
+            | Self::CredentialProviders => text.to_owned(),
+            Self::Dependencies => format!("failed to construct kubelet dependencies: {text}"),
             Self::DropIn | Self::DropIns => format!("failed to merge kubelet configs: {text}"),
             Self::Logging => format!("initialize logging: {text}"),
             Self::Validation => format!(
@@ -326,6 +333,38 @@ pub enum StartRule {
         /// It panics.
         panics: bool,
     },
+    /// No client for the API server can be made of the kubeconfig, or of the bootstrap kubeconfig in its place.
+    #[text("{error}")]
+    ClientConfig {
+        /// The kubeconfig.
+        path: String,
+        /// The bootstrap kubeconfig, where one is named.
+        bootstrap: Option<String>,
+        error: String,
+    },
+    /// A file that is named cannot be used.
+    #[text("{error}")]
+    NamedFile {
+        /// The field of the configuration, or the flag without dashes.
+        by: &'static str,
+        path: String,
+        error: String,
+    },
+    /// The container runtime cannot be reached.
+    #[text("{error}")]
+    Endpoint {
+        /// The field of the configuration.
+        field: &'static str,
+        endpoint: String,
+        error: String,
+    },
+    /// Settings of the kernel that the kubelet may not change.
+    #[text("{error}")]
+    KernelSettings {
+        /// The settings that it wants: `vm.overcommit_memory=1`.
+        settings: Vec<String>,
+        error: String,
+    },
 }
 
 impl StartRule {
@@ -388,6 +427,17 @@ impl StartRule {
                 Fix::ReserveLess { resources: resources.clone() }
             }
             Self::StateFile { path, .. } => Fix::DeleteFile { path: path.clone() },
+            Self::ClientConfig { path, bootstrap, .. } => match bootstrap {
+                Some(bootstrap) => {
+                    Fix::Bootstrap { kubeconfig: path.clone(), bootstrap: bootstrap.clone() }
+                }
+                None => Fix::CorrectFile { path: path.clone() },
+            },
+            Self::NamedFile { by, path, .. } => Fix::PutFile { by, path: path.clone() },
+            Self::Endpoint { field, endpoint, .. } => {
+                Fix::StartRuntime { field, endpoint: endpoint.clone() }
+            }
+            Self::KernelSettings { settings, .. } => Fix::SetKernel { settings: settings.clone() },
         })
     }
 
@@ -440,6 +490,17 @@ impl StartRule {
                 }
                 _ => "pkg/kubelet/allocation/allocation_manager.go newStateImpl",
             },
+            Self::ClientConfig { .. } => "cmd/kubelet/app/server.go buildKubeletClientConfig",
+            Self::NamedFile { by, .. } => match *by {
+                "authentication.x509.clientCAFile" => "cmd/kubelet/app/auth.go BuildAuthn",
+                "lock-file" => "cmd/kubelet/app/server.go run",
+                "tlsCertFile" | "cert-dir" => "pkg/kubelet/kubelet.go NewMainKubelet",
+                _ => "pkg/credentialprovider/plugin/plugin.go RegisterCredentialProviderPlugins",
+            },
+            Self::Endpoint { .. } => "pkg/kubelet/kubelet.go PreInitRuntimeService",
+            Self::KernelSettings { .. } => {
+                "pkg/kubelet/cm/container_manager_linux.go setupKernelTunables"
+            }
         }
     }
 }
@@ -451,7 +512,7 @@ fn ended(error: &str, panics: bool) -> String {
     }
 }
 
-fn one_or_list(errors: &[String]) -> String {
+pub(super) fn one_or_list(errors: &[String]) -> String {
     match errors {
         [only] => only.clone(),
         several => format!("[{}]", several.join(", ")),
@@ -514,4 +575,22 @@ pub enum Fix {
     /// Delete a state file, after the node was drained.
     #[text("drain the node and delete {path}")]
     DeleteFile { path: String },
+    /// Give the kubelet credentials again.
+    #[text(
+        "write a kubeconfig with a valid client certificate to {kubeconfig}, or a bootstrap kubeconfig with a token to \
+         {bootstrap}"
+    )]
+    Bootstrap { kubeconfig: String, bootstrap: String },
+    /// Change a file.
+    #[text("correct {path}")]
+    CorrectFile { path: String },
+    /// Supply a file that is named.
+    #[text("supply {path}, or correct {by}")]
+    PutFile { by: &'static str, path: String },
+    /// Start the runtime.
+    #[text("start the container runtime that serves {endpoint}, or correct {field}")]
+    StartRuntime { field: &'static str, endpoint: String },
+    /// Change settings of the kernel.
+    #[text("set {settings} with sysctl", settings = settings.join(", "))]
+    SetKernel { settings: Vec<String> },
 }

@@ -1,12 +1,10 @@
 //! Would this kubelet start, and with which words does it end? Every command that says something of the start asks here.
 
 use crate::kubelet_start::{
-    Machine, NotExamined, StartExamination, StartFacts, StartFinding, StartProblem, StartRule,
-    examine,
+    Machine, NotExamined, StartExamination, StartFacts, StartFinding, StartProblem, StartRule, examine,
+    missing_paths,
 };
 use kq_answer::{Certainty, Severity};
-use kq_facts::cgroup_mode::CgroupVersion;
-use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::checkpoint::StateFile;
 use kq_facts::config_on_disk::ConfigOnDisk;
 use kq_facts::node::Node;
@@ -175,23 +173,8 @@ pub(super) fn examine_start(
         machine: Some(machine),
         state_files: snapshot.state_files.as_ref(),
         missing_paths: Some(&missing),
-    })
-}
-
-/// Returns the paths at which a cgroup is missing. The tree has the cgroups right below the root.
-fn missing_paths(tree: &CgroupTree, version: CgroupVersion, cgroup: &str) -> Option<Vec<String>> {
-    let path = CgroupPath::new(cgroup);
-    if tree.get(&path).is_some() {
-        return Some(Vec::new());
-    }
-    if path.depth() != 1 || tree.get(&CgroupPath::root()).is_none() {
-        return None;
-    }
-    let path = path.as_str();
-    Some(match version {
-        CgroupVersion::V2 => vec![format!("/sys/fs/cgroup{path}")],
-        CgroupVersion::V1 => ["pids", "systemd", "cpu", "cpuacct", "cpuset", "memory"]
-            .map(|name| format!("/sys/fs/cgroup/{name}{path}"))
-            .to_vec(),
+        files: snapshot.start_files.value(),
+        now: snapshot.taken_at.parse().ok(),
+        runtime_answers: runtime.is_some(),
     })
 }

@@ -77,8 +77,9 @@ impl StartFiles {
     }
 
     /// Forgets the sockets, which processes make again after the machine has started.
-    pub fn forget_sockets(&mut self, endpoints: &[String]) {
-        self.files
-            .retain(|path, file| !matches!(file, StartFile::Socket) && !endpoints.contains(path));
+    pub fn forget_sockets(&mut self) {
+        let is_of_processes =
+            |path: &str| path.starts_with("/run/") || path.starts_with("/var/run/");
+        self.files.retain(|path, file| *file != StartFile::Socket && !is_of_processes(path));
     }
 }

@@ -1,6 +1,5 @@
 //! The configuration of the plugins that give credentials for images (`pkg/credentialprovider/plugin/config.go`).
 
-use kq_k8s::duration::GoDuration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -23,10 +22,6 @@ pub struct CredentialProvider {
     pub has_images: bool,
     /// It has `defaultCacheDuration`.
     pub has_cache_duration: bool,
-    /// That duration is below zero.
-    pub is_negative: bool,
-    /// It has `tokenAttributes`, which kq does not check.
-    pub has_token_attributes: bool,
 }
 
 const GROUP: &str = "kubelet.config.k8s.io";
@@ -48,22 +43,14 @@ impl CredentialProviders {
             return Self { error: Some(error), providers: Vec::new() };
         }
         let list = document.get("providers").and_then(Value::as_array);
-        let providers = list.into_iter().flatten().map(|provider| {
-            let duration = provider.get("defaultCacheDuration").and_then(Value::as_str);
-            let is_negative = duration
-                .and_then(|text| text.parse::<GoDuration>().ok())
-                .is_some_and(|duration| duration.0 < 0);
-            CredentialProvider {
-                name: text(provider, "name"),
-                api_version: text(provider, "apiVersion"),
-                has_images: provider
-                    .get("matchImages")
-                    .and_then(Value::as_array)
-                    .is_some_and(|list| !list.is_empty()),
-                has_cache_duration: duration.is_some(),
-                is_negative,
-                has_token_attributes: provider.get("tokenAttributes").is_some_and(Value::is_object),
-            }
+        let providers = list.into_iter().flatten().map(|provider| CredentialProvider {
+            name: text(provider, "name"),
+            api_version: text(provider, "apiVersion"),
+            has_images: provider
+                .get("matchImages")
+                .and_then(Value::as_array)
+                .is_some_and(|list| !list.is_empty()),
+            has_cache_duration: provider.get("defaultCacheDuration").is_some_and(Value::is_string),
         });
         Self { error: None, providers: providers.collect() }
     }

@@ -184,6 +184,9 @@ pub fn apply(
 }
 
 fn stop_containers(state: &mut NodeState) {
+    if let Some(files) = &mut state.snapshot.start_files.found {
+        files.value.forget_sockets();
+    }
     let Some(runtime) = &mut state.snapshot.runtime.found else { return };
     for container in runtime.value.containers.found.iter_mut().flat_map(|found| &mut found.value) {
         if container.state == ContainerState::Running {

@@ -1,0 +1,178 @@
+//! The client for the API server: `buildKubeletClientConfig` in `cmd/kubelet/app/server.go`, `LoadClientConfig` and
+//! `LoadClientCert` in `pkg/kubelet/certificate/bootstrap/bootstrap.go`, and the store of the client certificate
+//! (`client-go/util/certificate`).
+//!
+//! | `rotateCertificates` | bootstrap kubeconfig | the kubeconfig is                | else                       |
+//! |----------------------|----------------------|----------------------------------|----------------------------|
+//! | on                   | -                    | loaded                           | the kubelet ends           |
+//! | on                   | named                | used, if its certificate counts  | the bootstrap one is       |
+//! | off                  | named                | used, if its certificate counts  | a certificate is requested |
+//! | off                  | -                    | loaded, whatever its certificate | the kubelet ends           |
+
+use super::flags::Said;
+use super::kubeconfig::{Checked, Refusal, Validity, load, read_error, validity};
+use super::{Stage, Start, StartRule, StartWarning};
+use kq_facts::kubelet_process::DEFAULT_CERT_DIR;
+use kq_facts::start_files::{Pem, StartFile, StartFiles};
+use kq_k8s::go_text::quote;
+
+/// The client of a start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Client {
+    /// No kubeconfig is named: the kubelet runs alone.
+    Standalone,
+    Named,
+    /// The command line is not known.
+    Unknown,
+}
+
+/// Returns whether the kubelet has a client for the API server.
+pub(super) fn client(start: &Start<'_>, said: &Said) -> Client {
+    let hides_flags = start.facts.process.is_none_or(|process| process.hides_flags());
+    match &said.flags.kubeconfig {
+        Some(_) => Client::Named,
+        None if !said.is_known || hides_flags => Client::Unknown,
+        None => Client::Standalone,
+    }
+}
+
+/// Makes the client.
+pub(super) fn examine(start: &mut Start<'_>, said: &Said, rotates: bool) {
+    let Some(kubeconfig) = said.flags.kubeconfig.as_deref() else { return };
+    let Some(files) = start.facts.files else { return };
+    let folder = said.flags.cert_dir.as_deref().unwrap_or(DEFAULT_CERT_DIR);
+    let loaded = match said.flags.bootstrap_kubeconfig.as_deref() {
+        Some(bootstrap) => {
+            if rotates && recovers(files, folder, "kubelet-client").is_some() {
+                let refusal = Refusal::certain("unable to build bootstrap cert store");
+                return stop(start, kubeconfig, Some(bootstrap), refusal);
+            }
+            match validity(files, kubeconfig, start.facts.now) {
+                Validity::Unknown => Checked::Unknown,
+                Validity::Valid => Checked::Good,
+                Validity::Invalid(logged) => {
+                    if let Some(text) = logged {
+                        start.warn(StartWarning::ClientConfig { text });
+                    }
+                    match load(files, bootstrap) {
+                        Checked::Good if !rotates => {
+                            return start.skip(
+                                "the request for a client certificate",
+                                "the answer of the API server",
+                            );
+                        }
+                        Checked::Bad(refusal) => {
+                            let refusal = refusal.after("unable to load bootstrap kubeconfig: ");
+                            return stop(start, kubeconfig, Some(bootstrap), refusal);
+                        }
+                        other => other,
+                    }
+                }
+            }
+        }
+        None => {
+            let words =
+                if rotates { "unable to load kubeconfig: " } else { "invalid kubeconfig: " };
+            match load(files, kubeconfig) {
+                Checked::Bad(refusal) => {
+                    return stop(start, kubeconfig, None, refusal.after(words));
+                }
+                other => other,
+            }
+        }
+    };
+    if loaded == Checked::Unknown {
+        start.skip(
+            "an invalid kubeconfig or an expired client certificate",
+            "the kubeconfig and the files that it names",
+        );
+    }
+    if rotates && let Some(refusal) = stored(files, folder, kubeconfig) {
+        stop(start, kubeconfig, None, refusal);
+    }
+}
+
+fn stop(start: &mut Start<'_>, path: &str, bootstrap: Option<&str>, refusal: Refusal) {
+    let (path, bootstrap) = (path.to_owned(), bootstrap.map(str::to_owned));
+    let rule = StartRule::ClientConfig { path, bootstrap, error: refusal.text };
+    start.stop_perhaps(Stage::Run, rule, refusal.certainty);
+}
+
+/// Opens the store of client certificates (`NewKubeletClientCertificateManager`).
+fn stored(files: &StartFiles, folder: &str, kubeconfig: &str) -> Option<Refusal> {
+    let of_store = "failed to initialize client certificate ";
+    if let Some(error) = recovers(files, folder, "kubelet-client") {
+        return Some(Refusal::certain(format!("{of_store}store: {error}")));
+    }
+    let current = current(files, folder, "kubelet-client");
+    let named = || {
+        let StartFile::Kubeconfig(config) = files.get(kubeconfig)? else { return None };
+        let (certificate, key) =
+            (config.user.certificate.file.as_ref()?, config.user.key.file.as_ref()?);
+        pair(files, certificate, key)
+    };
+    let refusal = match current {
+        Current::None => named(),
+        Current::Bad(refusal) => Some(refusal),
+        Current::Good | Current::Unknown => None,
+    };
+    refusal.map(|refusal| refusal.after(&format!("{of_store}manager: ")))
+}
+
+/// Returns the error of a store whose change was interrupted (`recover` in `certificate_store.go`).
+pub(super) fn recovers(files: &StartFiles, folder: &str, name: &str) -> Option<String> {
+    let folder = folder.trim_end_matches('/');
+    let is_absent = files.get(&format!("{folder}/{name}-current.pem")) == Some(&StartFile::Absent);
+    let path = format!("{folder}/{name}-updated.pem");
+    let is_file = matches!(
+        files.get(&path),
+        Some(StartFile::Folder | StartFile::Present { is_link: false, .. })
+    );
+    (is_absent && is_file)
+        .then(|| format!("expected {} to be a symlink but it is a file", quote(&path)))
+}
+
+/// The current pair of a store.
+pub(super) enum Current {
+    None,
+    Good,
+    Bad(Refusal),
+    Unknown,
+}
+
+/// Loads the current pair of a store (`Current` in `certificate_store.go`).
+pub(super) fn current(files: &StartFiles, folder: &str, name: &str) -> Current {
+    let path = format!("{}/{name}-current.pem", folder.trim_end_matches('/'));
+    match files.get(&path) {
+        None => Current::Unknown,
+        Some(StartFile::Absent) => Current::None,
+        Some(_) => match pair(files, &path, &path) {
+            None => Current::Good,
+            Some(refusal) => {
+                let quoted = quote(&path);
+                let words = format!("could not convert data from {quoted} into cert/key pair: ");
+                Current::Bad(refusal.after(&words))
+            }
+        },
+    }
+}
+
+/// Loads a certificate and its key (`LoadX509KeyPair` in `crypto/tls/tls.go`). Whether they match is not checked.
+pub(super) fn pair(files: &StartFiles, certificate: &str, key: &str) -> Option<Refusal> {
+    for path in [certificate, key] {
+        if let Ok(Some(error)) = read_error(files, path) {
+            return Some(Refusal::certain(error));
+        }
+    }
+    let pem = |path: &str| match files.get(path) {
+        Some(StartFile::Pem(pem)) => Some(pem),
+        _ => None,
+    };
+    let error = pem(certificate).and_then(Pem::certificate_error);
+    if let Some(error) = error.or_else(|| pem(key).and_then(Pem::key_error)) {
+        return Some(Refusal::certain(error));
+    }
+    let leaf = pem(certificate).and_then(|pem| pem.certificates.first());
+    leaf.is_some_and(|leaf| leaf.not_after.is_none())
+        .then(|| Refusal::likely("x509: malformed certificate"))
+}

@@ -1,0 +1,77 @@
+//! The container runtime's endpoint: `PreInitRuntimeService` in `pkg/kubelet/kubelet.go`, `NewRemoteRuntimeService` and
+//! `NewRemoteImageService` in `k8s.io/cri-client/pkg`, endpoints in `util/util_unix.go` there.
+
+use super::config::Read;
+use super::{Stage, Start, StartRule};
+use kq_facts::start_files::StartFile;
+use kq_k8s::go_text::quote;
+use serde_json::Value;
+
+/// Connects to the runtime and to the image service, as far as their sockets say.
+pub(super) fn examine(start: &mut Start<'_>, read: &Read) {
+    let runtime = read.effective.container_runtime_endpoint.clone();
+    let image = start.found.config.get("imageServiceEndpoint").and_then(Value::as_str);
+    let image = image.unwrap_or_default().to_owned();
+    for (field, service, endpoint) in
+        [("containerRuntimeEndpoint", "runtime", runtime), ("imageServiceEndpoint", "image", image)]
+    {
+        if endpoint.is_empty() {
+            continue;
+        }
+        let error = match path_of(&endpoint) {
+            Err(error) => Some(error),
+            Ok(_) if service == "runtime" && start.facts.runtime_answers => None,
+            Ok(path) => match start.facts.files.and_then(|files| files.get(path)) {
+                None | Some(StartFile::Socket) => {
+                    start.skip(
+                        "a container runtime that does not answer",
+                        "the answers of the runtime",
+                    );
+                    None
+                }
+                Some(StartFile::Absent) => {
+                    Some(unavailable(service, &endpoint, path, "no such file or directory"))
+                }
+                Some(_) => Some(unavailable(service, &endpoint, path, "connection refused")),
+            },
+        };
+        if let Some(error) = error {
+            start.stop(Stage::Run, StartRule::Endpoint { field, endpoint, error });
+        }
+    }
+}
+
+/// Returns the socket of an endpoint (`GetAddressAndDialer`).
+fn path_of(endpoint: &str) -> Result<&str, String> {
+    let Some((scheme, rest)) = endpoint.split_once("://") else { return Ok(endpoint) };
+    match scheme {
+        "unix" => Ok(rest.find('/').map_or("", |at| &rest[at..])),
+        "tcp" => Err("only support unix socket endpoint".to_owned()),
+        other => Err(format!("protocol {} not supported", quote(other))),
+    }
+}
+
+fn unavailable(service: &str, endpoint: &str, path: &str, why: &str) -> String {
+    format!(
+        "validate service connection: validate CRI v1 {service} API for endpoint {}: rpc error: code = Unavailable \
+         desc = connection error: desc = \"transport: Error while dialing: dial unix {path}: connect: {why}\"",
+        quote(endpoint)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_are_sockets() {
+        for (endpoint, expected) in [
+            ("unix:///run/crio/crio.sock", Ok("/run/crio/crio.sock")),
+            ("/run/crio/crio.sock", Ok("/run/crio/crio.sock")),
+            ("tcp://127.0.0.1:1", Err("only support unix socket endpoint")),
+            ("npipe:////x", Err("protocol \"npipe\" not supported")),
+        ] {
+            assert_eq!(path_of(endpoint), expected.map_err(str::to_owned), "{endpoint}");
+        }
+    }
+}

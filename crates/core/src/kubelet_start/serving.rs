@@ -1,0 +1,190 @@
+//! The certificates of the kubelet's own server, and who may use it: `InitializeTLS` and `BuildAuth` in `cmd/kubelet/app`,
+//! and the TLS part of `NewMainKubelet` in `pkg/kubelet/kubelet.go`.
+
+use super::config::Read;
+use super::credentials::{Client, Current, current, pair, recovers};
+use super::flags::Said;
+use super::kubeconfig::{Refusal, read_error};
+use super::{Stage, Start, StartRule};
+use kq_facts::kubelet_process::DEFAULT_CERT_DIR;
+use kq_facts::start_files::{StartFile, StartFiles};
+use kq_k8s::feature_gates::{Gate, gate_state};
+use serde_json::Value;
+
+/// The fields that decide, from the merged configuration.
+pub(super) struct Serving {
+    certificate: String,
+    key: String,
+    authority: String,
+    bootstraps: bool,
+    anonymous: bool,
+    webhook: bool,
+    authorizes_by_webhook: bool,
+}
+
+impl Serving {
+    /// Reads the fields. Without a file, the defaults are those of the flags (`applyLegacyDefaults` in
+    /// `cmd/kubelet/app/options/options.go`).
+    pub fn of(start: &Start<'_>) -> Self {
+        let config = &start.found.config;
+        let has_file = start.facts.config_file.is_some();
+        let field = |path: &str| config.pointer(path);
+        let text = |path: &str| field(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let switch = |path: &str, default| field(path).and_then(Value::as_bool).unwrap_or(default);
+        let mode = text("/authorization/mode");
+        Self {
+            certificate: text("/tlsCertFile"),
+            key: text("/tlsPrivateKeyFile"),
+            authority: text("/authentication/x509/clientCAFile"),
+            bootstraps: switch("/serverTLSBootstrap", false),
+            anonymous: switch("/authentication/anonymous/enabled", !has_file),
+            webhook: switch("/authentication/webhook/enabled", has_file),
+            authorizes_by_webhook: mode == "Webhook" || (mode.is_empty() && has_file),
+        }
+    }
+
+    /// Both files are in the folder of the certificates, and the kubelet makes them where neither is there.
+    fn is_own(&self) -> bool {
+        !self.bootstraps && self.certificate.is_empty() && self.key.is_empty()
+    }
+}
+
+fn folder(said: &Said) -> &str {
+    said.flags.cert_dir.as_deref().unwrap_or(DEFAULT_CERT_DIR).trim_end_matches('/')
+}
+
+fn file(by: &'static str, path: &str, error: String) -> StartRule {
+    StartRule::NamedFile { by, path: path.to_owned(), error }
+}
+
+/// Checks the kubelet's own pair before anything else is done (`InitializeTLS`).
+pub(super) fn dependencies(start: &mut Start<'_>, said: &Said, serving: &Serving) {
+    let Some(files) = start.facts.files else { return };
+    if serving.is_own() {
+        let paths = ["crt", "key"].map(|it| format!("{}/kubelet.{it}", folder(said)));
+        let is_there = paths.each_ref().map(|path| Some(files.get(path)? != &StartFile::Absent));
+        let missing = match is_there {
+            [Some(false), Some(true)] => Some(&paths[0]),
+            [Some(true), Some(false)] => Some(&paths[1]),
+            _ => None,
+        };
+        if let Some(path) = missing {
+            let error =
+                format!("error reading {path}, certificate and key must be supplied as a pair");
+            start.stop(Stage::Dependencies, file("cert-dir", path, error));
+        }
+    }
+    // Until 1.35 the authorities were loaded here. The gate came with the change.
+    let path = &serving.authority;
+    if gate_state("ReloadKubeletClientCAFile", start.version).is_none()
+        && !path.is_empty()
+        && let Some(refusal) =
+            authority_error(files, path, &format!("error creating pool from {path}"))
+    {
+        let refusal = refusal.after(&format!("unable to load client CA file {path}: "));
+        let rule = file("authentication.x509.clientCAFile", path, refusal.text);
+        start.stop_perhaps(Stage::Dependencies, rule, refusal.certainty);
+    }
+}
+
+/// Returns the error of a file with authorities.
+fn authority_error(files: &StartFiles, path: &str, words: &str) -> Option<Refusal> {
+    if let Some(error) = read_error(files, path).ok()? {
+        return Some(Refusal::certain(error));
+    }
+    let Some(StartFile::Pem(pem)) = files.get(path) else { return None };
+    Some(match pem.list_error()? {
+        Some(error) => Refusal::certain(format!("{words}: {error}")),
+        None => Refusal::likely(format!("{words}: x509: malformed certificate")),
+    })
+}
+
+/// Decides who may use the kubelet's server (`BuildAuthn`, `BuildAuthz`).
+pub(super) fn users(start: &mut Start<'_>, serving: &Serving, client: Client) {
+    let path = &serving.authority;
+    if let Some(files) = start.facts.files
+        && !path.is_empty()
+        && gate_state("ReloadKubeletClientCAFile", start.version).is_some()
+    {
+        let name = format!("\"client-ca-bundle::{path}\"");
+        let is_empty = matches!(files.get(path), Some(StartFile::Pem(pem)) if pem.is_empty);
+        let refusal = match is_empty {
+            true => Some(Refusal::certain(format!("missing content for CA bundle {name}"))),
+            false => authority_error(files, path, &format!("error loading CA bundle for {name}")),
+        };
+        if let Some(refusal) = refusal {
+            let rule = file("authentication.x509.clientCAFile", path, refusal.text);
+            start.stop_perhaps(Stage::Run, rule, refusal.certainty);
+        }
+        if files.get(path).is_none() {
+            start.skip("a file of authorities that cannot be used", "the file of clientCAFile");
+        }
+    }
+    let mut stop = |field: &str, error: &str| {
+        let rule = StartRule::Setting { field: field.to_owned(), error: error.to_owned() };
+        start.stop(Stage::Run, rule);
+    };
+    if serving.webhook && client == Client::Standalone {
+        stop("authentication", "no client provided, cannot use webhook authentication");
+    } else if !serving.webhook && !serving.anonymous && path.is_empty() {
+        stop("authentication", "no authentication method configured");
+    }
+    if serving.authorizes_by_webhook && client == Client::Standalone {
+        stop("authorization", "no client provided, cannot use webhook authorization");
+    }
+}
+
+/// Loads the certificate of the server, when the kubelet is created.
+pub(super) fn created(start: &mut Start<'_>, read: &Read, said: &Said, serving: &Serving) {
+    let Some(files) = start.facts.files else { return };
+    let folder = folder(said);
+    let mut stop = |by: &'static str, path: &str, refusal: Refusal| {
+        let rule = file(by, path, refusal.text);
+        start.stop_perhaps(Stage::Create, rule, refusal.certainty);
+    };
+    if serving.bootstraps && read.gates.enabled(Gate::RotateKubeletServerCertificate) {
+        let words =
+            "failed to initialize certificate manager: failed to initialize server certificate ";
+        let path = format!("{folder}/kubelet-server-current.pem");
+        if let Some(error) = recovers(files, folder, "kubelet-server") {
+            stop("cert-dir", &path, Refusal::certain(format!("{words}store: {error}")));
+        } else if let Current::Bad(refusal) = current(files, folder, "kubelet-server") {
+            stop("cert-dir", &path, refusal.after(&format!("{words}manager: ")));
+        }
+        return;
+    }
+    let (certificate, key) = match serving.is_own() {
+        true => (format!("{folder}/kubelet.crt"), format!("{folder}/kubelet.key")),
+        false => (serving.certificate.clone(), serving.key.clone()),
+    };
+    let is_made = serving.is_own()
+        && [&certificate, &key].iter().all(|path| files.get(path) == Some(&StartFile::Absent));
+    if certificate.is_empty() || key.is_empty() || is_made {
+        return;
+    }
+    let reloads = read.effective.feature_gates.get("ReloadKubeletServerCertificateFile");
+    let words = match reloads {
+        Some(false) => "failed to load certificate: ",
+        _ => {
+            "failed to initialize file based certificate manager: unable to set up dynamic certificate manager for \
+              kubelet server cert files: "
+        }
+    };
+    let is_empty =
+        |path: &String| matches!(files.get(path), Some(StartFile::Pem(pem)) if pem.is_empty);
+    let refusal = pair(files, &certificate, &key).map(|refusal| {
+        let is_read = [&certificate, &key].iter().all(|path| read_error(files, path) == Ok(None));
+        match reloads != Some(&false) && is_read && (is_empty(&certificate) || is_empty(&key)) {
+            true => Refusal::certain(format!(
+                "missing content for serving cert \"kubelet-server-cert-files::{certificate}::{key}\""
+            )),
+            false => refusal,
+        }
+    });
+    if let Some(refusal) = refusal {
+        let by = if serving.is_own() { "cert-dir" } else { "tlsCertFile" };
+        stop(by, &certificate, refusal.after(words));
+    } else if [&certificate, &key].iter().any(|path| files.get(path).is_none()) {
+        start.skip("a serving certificate that cannot be loaded", "the files of the certificate");
+    }
+}
