@@ -10,8 +10,10 @@ use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::config_on_disk::ConfigOnDisk;
 use kq_facts::host::Text;
 use kq_facts::kubelet_process::{KubeletProcess, as_started};
+use kq_facts::start_files::named_files;
 use kq_facts::state_files::{STATE_FILES, StateFiles};
 use kq_io::kubelet_files::read_config_on_disk;
+use kq_io::start_files::read_start_files;
 use kq_k8s::pod::{ResourceList, ResourceName};
 use kq_k8s::quantity::{Format, Quantity};
 use kq_k8s::version::KubeletVersion;
@@ -125,6 +127,7 @@ fn examined(recorded: &Recorded, minor: u32) -> StartExamination {
         machine: Some(recorded.machine.clone()),
         state_files: Some(&recorded.states),
         missing_paths: Some(&missing),
+        ..StartFacts::default()
     })
 }
 
@@ -344,7 +347,8 @@ fn an_upgrade_meets_what_was_removed() {
 #[test]
 fn what_the_next_start_reads_is_on_the_disk() {
     let unit = "[Service]\nExecStart=/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml \
-                --config-dir=/var/lib/kubelet/config.d --max-pods=50\n";
+                --config-dir=/var/lib/kubelet/config.d --max-pods=50 \
+                --kubeconfig=/etc/kubernetes/kubelet.conf\n";
     let config = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n\
                   noSuchField: 1\nnoSuchField: 2\n";
     let node = folder_with(&[
@@ -382,4 +386,64 @@ fn what_the_next_start_reads_is_on_the_disk() {
     let effective = examination.effective.map(|config| config.max_pods);
     assert_eq!(effective, Some(50), "the flag of the unit");
     assert!(!examination.unknown.is_empty(), "the machine is not known");
+}
+
+/// Returns a certificate with its key, valid until the begin of a year.
+fn client_pem(until: i32) -> String {
+    let mut params = rcgen::CertificateParams::default();
+    params.not_before = rcgen::date_time_ymd(2020, 1, 1);
+    params.not_after = rcgen::date_time_ymd(until, 1, 1);
+    let key = rcgen::KeyPair::generate().expect("a key can be made");
+    params.self_signed(&key).expect("a certificate can be made").pem() + &key.serialize_pem()
+}
+
+#[test]
+fn the_client_certificate_decides() {
+    let unit = "[Service]\nExecStart=/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml \
+                --kubeconfig=/etc/kubernetes/kubelet.conf \
+                --bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf\n";
+    let config = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n\
+                  failCgroupV1: false\n";
+    let current = "/var/lib/kubelet/pki/kubelet-client-current.pem";
+    let of_file = format!("{{client-certificate: {current}, client-key: {current}}}");
+    let encoded =
+        |text: &str| base64::Engine::encode(&base64::engine::general_purpose::STANDARD, text);
+    let embedded = |until: i32| {
+        let data = encoded(&client_pem(until));
+        format!("{{client-certificate-data: {data}, client-key-data: {data}}}")
+    };
+    let no_bootstrap = "failed to run Kubelet: unable to load bootstrap kubeconfig: stat \
+                        /etc/kubernetes/bootstrap-kubelet.conf: no such file or directory";
+    for (name, user, until, expected) in [
+        ("valid", of_file.clone(), 2040, None),
+        ("expired", of_file, 2025, Some(no_bootstrap)),
+        ("embedded", embedded(2040), 2025, None),
+        ("embedded and expired", embedded(2025), 2040, Some(no_bootstrap)),
+        ("a token alone", "{token: t}".to_owned(), 2040, Some(no_bootstrap)),
+    ] {
+        let kubeconfig = format!(
+            "clusters: [{{name: k, cluster: {{server: 'https://192.0.2.1:6443'}}}}]\n\
+             users: [{{name: n, user: {user}}}]\n\
+             contexts: [{{name: c, context: {{cluster: k, user: n}}}}]\ncurrent-context: c\n"
+        );
+        let node = folder_with(&[
+            ("etc/systemd/system/kubelet.service", unit),
+            ("var/lib/kubelet/config.yaml", config),
+            ("etc/kubernetes/kubelet.conf", &kubeconfig),
+            (current.trim_start_matches('/'), &client_pem(until)),
+        ]);
+        let on_disk = read_config_on_disk(node.path(), None).found.expect("a unit").value;
+        let named = named_files(on_disk.process.as_ref(), std::iter::empty());
+        let files = read_start_files(node.path(), &named);
+        let examination = examine(&StartFacts {
+            version: Some(KubeletVersion::NEWEST),
+            process: on_disk.process.as_ref(),
+            config_file: on_disk.file,
+            files: Some(&files),
+            now: "2026-11-26T12:00:00Z".parse().ok(),
+            ..StartFacts::default()
+        });
+        let said = texts(&examination);
+        assert_eq!(said.first().copied(), expected, "{name}: {said:?}");
+    }
 }

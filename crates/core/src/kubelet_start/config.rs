@@ -43,11 +43,13 @@ pub(super) fn examine(start: &mut Start<'_>, said: &Said) -> Read {
     if facts.config_file.is_none() && (named || !said.is_known) {
         start.skip("errors in the configuration", "the kubelet's configuration file");
     }
+    super::node_flags::config_is_folder(start);
     let base = facts.config_file.as_ref().and_then(|file| document(start, file, None));
     let mut base = base.unwrap_or_else(|| Value::Object(Map::new()));
     if let Some(file) = &facts.config_file {
         in_flight(start, &mut base, &flag_gates, &file.path);
     }
+    super::node_flags::drop_in_folder(start);
     let mut drop_ins = Vec::new();
     for file in &facts.drop_ins {
         if let Some(value) = document(start, file, Some(said)) {

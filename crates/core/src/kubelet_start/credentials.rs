@@ -10,7 +10,7 @@
 //! | off                  | -                    | loaded, whatever its certificate | the kubelet ends           |
 
 use super::flags::Said;
-use super::kubeconfig::{Checked, Refusal, Validity, load, read_error, validity};
+use super::kubeconfig::{Checked, Refusal, Validity, client_error, load, read_error, validity};
 use super::{Stage, Start, StartRule, StartWarning};
 use kq_facts::kubelet_process::DEFAULT_CERT_DIR;
 use kq_facts::start_files::{Pem, StartFile, StartFiles};
@@ -29,9 +29,11 @@ pub(super) enum Client {
 /// Returns whether the kubelet has a client for the API server.
 pub(super) fn client(start: &Start<'_>, said: &Said) -> Client {
     let hides_flags = start.facts.process.is_none_or(|process| process.hides_flags());
+    // A configuration that no flag names: more flags are missing.
+    let lacks_flags = start.facts.config_file.is_some() && said.flags.config.is_none();
     match &said.flags.kubeconfig {
         Some(_) => Client::Named,
-        None if !said.is_known || hides_flags => Client::Unknown,
+        None if !said.is_known || hides_flags || lacks_flags => Client::Unknown,
         None => Client::Standalone,
     }
 }
@@ -41,6 +43,7 @@ pub(super) fn examine(start: &mut Start<'_>, said: &Said, rotates: bool) {
     let Some(kubeconfig) = said.flags.kubeconfig.as_deref() else { return };
     let Some(files) = start.facts.files else { return };
     let folder = said.flags.cert_dir.as_deref().unwrap_or(DEFAULT_CERT_DIR);
+    let mut used = kubeconfig;
     let loaded = match said.flags.bootstrap_kubeconfig.as_deref() {
         Some(bootstrap) => {
             if rotates && recovers(files, folder, "kubelet-client").is_some() {
@@ -54,6 +57,7 @@ pub(super) fn examine(start: &mut Start<'_>, said: &Said, rotates: bool) {
                     if let Some(text) = logged {
                         start.warn(StartWarning::ClientConfig { text });
                     }
+                    used = bootstrap;
                     match load(files, bootstrap) {
                         Checked::Good if !rotates => {
                             return start.skip(
@@ -88,7 +92,17 @@ pub(super) fn examine(start: &mut Start<'_>, said: &Said, rotates: bool) {
         );
     }
     if rotates && let Some(refusal) = stored(files, folder, kubeconfig) {
-        stop(start, kubeconfig, None, refusal);
+        return stop(start, kubeconfig, None, refusal);
+    }
+    if loaded == Checked::Good
+        && let Some(refusal) = client_error(files, used)
+    {
+        let is_of_tls = !refusal.text.starts_with("host must");
+        let words = match rotates && is_of_tls {
+            true => "unable to configure TLS for the rest client: ",
+            false => "failed to initialize kubelet client: ",
+        };
+        stop(start, used, None, refusal.after(words));
     }
 }
 

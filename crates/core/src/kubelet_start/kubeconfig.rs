@@ -197,6 +197,43 @@ fn cluster_errors(
     open_error(files, authority, "certificate-authority", name, said);
 }
 
+/// Returns the error of making a client (`NewForConfig` in `client-go/kubernetes`, `TLSConfigFor` in `client-go/transport`).
+pub(super) fn client_error(files: &StartFiles, path: &str) -> Option<Refusal> {
+    let Some(StartFile::Kubeconfig(config)) = files.get(path) else { return None };
+    let cluster = &config.cluster;
+    if is_secure(config) && !cluster.authority.is_none() {
+        if cluster.is_insecure {
+            let text = "specifying a root certificates file with the insecure flag is not allowed";
+            return Some(Refusal::certain(text));
+        }
+        let pem = pem_of(files, &cluster.authority)?;
+        let words = "unable to load root certificates: ";
+        let is_good = pem.certificates.iter().any(|it| it.not_after.is_some());
+        match (pem.labels.is_empty(), pem.certificates.is_empty()) {
+            _ if is_good || pem.is_empty => {}
+            (true, _) => {
+                return Some(Refusal::certain(format!(
+                    "{words}unable to parse bytes as PEM block"
+                )));
+            }
+            (false, true) => {
+                let why = "no valid certificate authority data seen";
+                return Some(Refusal::certain(format!("{words}{why}")));
+            }
+            (false, false) => {
+                let why = "failed to parse certificate: x509: malformed certificate";
+                return Some(Refusal::likely(format!("{words}{why}")));
+            }
+        }
+    }
+    let server = &cluster.server;
+    let (_, below) = server.split_once('/').filter(|_| !server.contains("://"))?;
+    (!below.is_empty()).then(|| {
+        let server = quote(server);
+        Refusal::certain(format!("host must be a URL or a host:port pair: {server}"))
+    })
+}
+
 /// Whether a kubeconfig has a client certificate that counts still.
 pub(super) enum Validity {
     Valid,

@@ -54,6 +54,7 @@ pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said, serving: 
             None
         }
     };
+    node_setup::cpu_options(start, read);
     if on_v1 && config.swap_behavior == "LimitedSwap" && gates.enabled(Gate::NodeSwap) {
         let error =
             "swap feature is enabled and LimitedSwap but it is only supported with cgroupv2";
@@ -72,8 +73,10 @@ pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said, serving: 
     if config.cgroups_per_qos && !matches!(config.cgroup_root.as_str(), "" | "/") {
         let root = config.cgroup_root.clone();
         let names = root.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
-        let root = node_setup::root_cgroup(&root, driver);
-        check_cgroup(start, Stage::Run, "cgroupRoot", "", &root, names);
+        match node_setup::root_cgroup(&root, driver) {
+            Ok(root) => check_cgroup(start, Stage::Run, "cgroupRoot", "", &root, names),
+            Err(error) => start.stop(Stage::Run, StartRule::CgroupRoot { error }),
+        }
     }
     if let Err(error) = topology(read, &machine) {
         refuse(start, "topologyManagerPolicyOptions", error);
@@ -232,7 +235,7 @@ fn topology(read: &Read, machine: &Machine) -> Result<(), String> {
 }
 
 /// Returns a map in the format of Go's `%v`.
-fn go_map(map: &BTreeMap<String, String>) -> String {
+pub(super) fn go_map(map: &BTreeMap<String, String>) -> String {
     let entries: Vec<String> = map.iter().map(|(name, value)| format!("{name}:{value}")).collect();
     format!("map[{}]", entries.join(" "))
 }

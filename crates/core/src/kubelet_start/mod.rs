@@ -303,6 +303,9 @@ fn root_dir(said: &flags::Said) -> &str {
 }
 
 #[cfg(test)]
+mod files_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -14,6 +14,33 @@ fn stop(start: &mut Start<'_>, stage: Stage, flag: &str, error: String) {
     start.stop(stage, StartRule::Setting { field: format!("--{flag}"), error });
 }
 
+/// Reads the file of `--config`, where it is a folder (`Load` in `pkg/kubelet/kubeletconfig/configfiles/configfiles.go`).
+pub(super) fn config_is_folder(start: &mut Start<'_>) {
+    let path = start.facts.process.and_then(|process| process.path_of("config"));
+    let Some(path) = path else { return };
+    if start.facts.files.and_then(|files| files.get(&path)) == Some(&StartFile::Folder) {
+        let error = format!(
+            "failed to load kubelet config file, path: {path}, error: failed to load Kubelet config file {path}, error \
+             failed to read kubelet config file {}, error: read {path}: is a directory",
+            quote(&path)
+        );
+        start.stop(Stage::ConfigFile, StartRule::NamedFile { by: "config", path, error });
+    }
+}
+
+/// Walks through the folder of drop-ins (`mergeKubeletConfigurations`).
+pub(super) fn drop_in_folder(start: &mut Start<'_>) {
+    let path = start.facts.process.and_then(|process| process.path_of("config-dir"));
+    let Some(path) = path else { return };
+    if start.facts.files.and_then(|files| files.get(&path)) == Some(&StartFile::Absent) {
+        let error = format!(
+            "failed to walk through kubelet dropin directory {}: lstat {path}: no such file or directory",
+            quote(&path)
+        );
+        start.stop(Stage::DropIns, StartRule::NamedFile { by: "config-dir", path, error });
+    }
+}
+
 /// Takes the lock, and the name of the node (the begin of `run`).
 pub(super) fn before_client(start: &mut Start<'_>) {
     let exits = last(start, "exit-on-lock-contention").is_some_and(|on| parse_bool(on) == Ok(true));

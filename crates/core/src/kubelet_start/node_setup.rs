@@ -2,6 +2,7 @@
 //! `MakeUserNsManager` in `pkg/kubelet/userns/userns_manager.go`, and where cgroups are looked for.
 
 use super::config::Read;
+use super::machine::go_map;
 use super::rule::one_or_list;
 use super::{Stage, Start, StartRule};
 use kq_answer::Certainty;
@@ -134,9 +135,28 @@ fn divide((first, count): (u32, u32), length: u32, most_pods: i32) -> Result<(),
 }
 
 /// Returns where `cgroupRoot` is below the hierarchy: the driver's way of writing it counts, although it is given as a path
-/// (`buildCgroupPaths` in `cgroup_manager_linux.go`). A name that the driver cannot write stays as it is.
-pub(super) fn root_cgroup(root: &str, driver: CgroupDriver) -> String {
-    CgroupName::from_root(root).to_path(driver).unwrap_or_else(|_| root.to_owned())
+/// (`buildCgroupPaths` in `cgroup_manager_linux.go`).
+///
+/// # Errors
+///
+/// Fails with the kubelet's panic for a name that systemd has no slice for.
+pub(super) fn root_cgroup(root: &str, driver: CgroupDriver) -> Result<String, String> {
+    CgroupName::from_root(root).to_path(driver).map_err(|error| error.to_string())
+}
+
+/// Checks the gate of the CPU manager's options, which 1.32 alone has (`run` in `cmd/kubelet/app/server.go`).
+pub(super) fn cpu_options(start: &mut Start<'_>, read: &Read) {
+    let Some(options) = &read.given.cpu_manager_policy_options else { return };
+    let gate = "CPUManagerPolicyOptions";
+    let is_off = read.effective.feature_gates.get(gate) == Some(&false);
+    if is_off && gate_state(gate, start.version).is_some_and(|state| !state.locked) {
+        let options = go_map(options);
+        let error = format!(
+            "CPU Manager policy options {options} require feature gates \"CPUManager\", \"{gate}\" enabled"
+        );
+        let field = "cpuManagerPolicyOptions".to_owned();
+        start.stop(Stage::Run, StartRule::Setting { field, error });
+    }
 }
 
 /// Returns the paths at which a cgroup is missing; `None`: it is not known. The tree has the cgroups right below the root,
@@ -225,7 +245,7 @@ mod tests {
             (CgroupDriver::Cgroupfs, "/pods/of-kube"),
             (CgroupDriver::Systemd, "/pods.slice/pods-of_kube.slice"),
         ] {
-            assert_eq!(root_cgroup("/pods/of-kube", driver), expected);
+            assert_eq!(root_cgroup("/pods/of-kube", driver).as_deref(), Ok(expected));
         }
     }
 }

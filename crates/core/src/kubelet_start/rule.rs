@@ -365,13 +365,18 @@ pub enum StartRule {
         settings: Vec<String>,
         error: String,
     },
+    /// A name of a cgroup that systemd has no slice for.
+    #[text("{error}")]
+    CgroupRoot { error: String },
 }
 
 impl StartRule {
     /// Returns how the kubelet ends.
     pub fn exit(&self) -> Exit {
         match self {
-            Self::GatesInFile { .. } | Self::StateFile { panics: true, .. } => Exit::Panic,
+            Self::GatesInFile { .. }
+            | Self::StateFile { panics: true, .. }
+            | Self::CgroupRoot { .. } => Exit::Panic,
             _ => Exit::Error,
         }
     }
@@ -493,10 +498,13 @@ impl StartRule {
             Self::ClientConfig { .. } => "cmd/kubelet/app/server.go buildKubeletClientConfig",
             Self::NamedFile { by, .. } => match *by {
                 "authentication.x509.clientCAFile" => "cmd/kubelet/app/auth.go BuildAuthn",
+                "config" => "pkg/kubelet/kubeletconfig/configfiles/configfiles.go Load",
+                "config-dir" => "cmd/kubelet/app/server.go mergeKubeletConfigurations",
                 "lock-file" => "cmd/kubelet/app/server.go run",
                 "tlsCertFile" | "cert-dir" => "pkg/kubelet/kubelet.go NewMainKubelet",
                 _ => "pkg/credentialprovider/plugin/plugin.go RegisterCredentialProviderPlugins",
             },
+            Self::CgroupRoot { .. } => "pkg/kubelet/cm/cgroup_manager_linux.go ToSystemd",
             Self::Endpoint { .. } => "pkg/kubelet/kubelet.go PreInitRuntimeService",
             Self::KernelSettings { .. } => {
                 "pkg/kubelet/cm/container_manager_linux.go setupKernelTunables"

@@ -59,7 +59,8 @@ fn file(by: &'static str, path: &str, error: String) -> StartRule {
 
 /// Checks the kubelet's own pair before anything else is done (`InitializeTLS`).
 pub(super) fn dependencies(start: &mut Start<'_>, said: &Said, serving: &Serving) {
-    let Some(files) = start.facts.files else { return };
+    let none = StartFiles::default();
+    let files = start.facts.files.unwrap_or(&none);
     if serving.is_own() {
         let paths = ["crt", "key"].map(|it| format!("{}/kubelet.{it}", folder(said)));
         let is_there = paths.each_ref().map(|path| Some(files.get(path)? != &StartFile::Absent));
@@ -74,6 +75,10 @@ pub(super) fn dependencies(start: &mut Start<'_>, said: &Said, serving: &Serving
             start.stop(Stage::Dependencies, file("cert-dir", path, error));
         }
     }
+    if let Some(error) = curve_error(start.found.config.get("tlsCurvePreferences")) {
+        let rule = StartRule::Setting { field: "tlsCurvePreferences".to_owned(), error };
+        start.stop(Stage::Dependencies, rule);
+    }
     // Until 1.35 the authorities were loaded here. The gate came with the change.
     let path = &serving.authority;
     if gate_state("ReloadKubeletClientCAFile", start.version).is_none()
@@ -85,6 +90,29 @@ pub(super) fn dependencies(start: &mut Start<'_>, said: &Said, serving: &Serving
         let rule = file("authentication.x509.clientCAFile", path, refusal.text);
         start.stop_perhaps(Stage::Dependencies, rule, refusal.certainty);
     }
+}
+
+/// The curves that the Go of a kubelet 1.36 has names for (`CurveID` in `crypto/tls/common.go`).
+const CURVES: [i64; 7] = [23, 24, 25, 29, 4587, 4588, 4589];
+
+/// `TLSCurvePreferences` in `k8s.io/component-base/cli/flag/ciphersuites_flag.go`.
+fn curve_error(field: Option<&Value>) -> Option<String> {
+    let mut seen = Vec::new();
+    let mut curves = field?.as_array()?.iter().filter_map(Value::as_i64);
+    curves.find_map(|id| {
+        let error = match id {
+            ..=0 | 65536.. => format!("curve preference {id} is out of range (must be 1-65535)"),
+            _ if seen.contains(&id) => format!("duplicate curve preference {id}"),
+            _ if !CURVES.contains(&id) => {
+                format!("curve preference {id} is not supported by the current Go version")
+            }
+            _ => {
+                seen.push(id);
+                return None;
+            }
+        };
+        Some(error)
+    })
 }
 
 /// Returns the error of a file with authorities.
@@ -186,5 +214,24 @@ pub(super) fn created(start: &mut Start<'_>, read: &Read, said: &Said, serving: 
         stop(by, &certificate, refusal.after(words));
     } else if [&certificate, &key].iter().any(|path| files.get(path).is_none()) {
         start.skip("a serving certificate that cannot be loaded", "the files of the certificate");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn curves_are_known_and_named_once() {
+        for (curves, expected) in [
+            (json!([29, 23]), None),
+            (json!([0]), Some("curve preference 0 is out of range (must be 1-65535)")),
+            (json!([29, 29]), Some("duplicate curve preference 29")),
+            (json!([7]), Some("curve preference 7 is not supported by the current Go version")),
+        ] {
+            assert_eq!(curve_error(Some(&curves)).as_deref(), expected, "{curves}");
+        }
+        assert_eq!(curve_error(None), None);
     }
 }

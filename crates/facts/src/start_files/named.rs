@@ -33,11 +33,13 @@ pub const KERNEL_SETTINGS: [(&str, i64); 6] = [
 ];
 
 /// The flags with files, and what the kubelet wants of each.
-const FLAGS: [(&str, FileUse); 5] = [
+const FLAGS: [(&str, FileUse); 7] = [
     ("kubeconfig", FileUse::Kubeconfig),
     ("bootstrap-kubeconfig", FileUse::Kubeconfig),
     ("image-credential-provider-config", FileUse::Providers),
     ("image-credential-provider-bin-dir", FileUse::Programs),
+    ("config", FileUse::Existence),
+    ("config-dir", FileUse::Existence),
     ("lock-file", FileUse::Existence),
 ];
 
