@@ -90,7 +90,9 @@ impl ConfigOnDisk {
             ConfigContent::Document { value, .. } => value.clone(),
             ConfigContent::Absent | ConfigContent::Empty => Value::from_iter(TYPE).into(),
             // What is not a document has no field that could be changed.
-            ConfigContent::Broken(_) | ConfigContent::Unreadable(_) => return,
+            ConfigContent::Broken(_) | ConfigContent::Folder | ConfigContent::Unreadable(_) => {
+                return;
+            }
         };
         text.content = ConfigContent::Empty;
         let mut config = ConfigSource { value, ..ConfigSource::default() };

@@ -2,6 +2,7 @@
 //! `Start` in `pkg/kubelet/cm/container_manager_linux.go`, `NewMainKubelet` in `pkg/kubelet/kubelet.go`.
 
 use super::config::Read;
+use super::cpus;
 use super::flags::Said;
 use super::rule::CgroupProblem;
 use super::serving::{self, Serving};
@@ -13,11 +14,9 @@ use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::kubelet_config::{EvictionSettings, possible_eviction_errors};
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::go_text::{atoi, parse_bool, quote};
-use kq_k8s::kubelet_rules::OptionStage;
-use kq_k8s::pod::{ResourceList, ResourceName};
+use kq_k8s::pod::ResourceList;
 use kq_k8s::quantity::Quantity;
 use kq_k8s::sysctl::SysctlAllowlist;
-use kq_k8s::version::KubeletVersion;
 use kq_managers::memory_manager::{MemoryManager, MemoryNode, NewError};
 use std::collections::BTreeMap;
 
@@ -94,9 +93,10 @@ pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said, serving: 
         }
         reservation
     });
-    if let Err(error) = cpu_manager(start.version, read, reservation.as_ref(), &machine) {
+    let cpu = cpus::create(read, reservation.as_ref(), &machine).unwrap_or_else(|error| {
         refuse(start, "cpuManagerPolicy", error);
-    }
+        None
+    });
     if let Err(error) = memory_manager(read, reservation.as_ref(), &machine) {
         refuse(start, "memoryManagerPolicy", error);
     }
@@ -104,7 +104,7 @@ pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said, serving: 
     created(start, read, said, serving);
     state::pods(start, read, &folder);
     let at_start = AtStart { read, folder: &folder, machine: &machine };
-    state::cpu(start, &at_start);
+    state::cpu(start, &at_start, cpu);
     state::memory(start, &at_start);
     if let Some(kept) = &kept
         && let Err(over) = node_allocatable(&machine.capacity, kept)
@@ -238,95 +238,6 @@ fn topology(read: &Read, machine: &Machine) -> Result<(), String> {
 pub(super) fn go_map(map: &BTreeMap<String, String>) -> String {
     let entries: Vec<String> = map.iter().map(|(name, value)| format!("{name}:{value}")).collect();
     format!("map[{}]", entries.join(" "))
-}
-
-/// Creates the CPU manager (`NewManager` in `pkg/kubelet/cm/cpumanager`).
-fn cpu_manager(
-    version: KubeletVersion,
-    read: &Read,
-    reservation: Option<&ResourceList>,
-    machine: &Machine,
-) -> Result<(), String> {
-    let none = BTreeMap::new();
-    let options = read.given.cpu_manager_policy_options.as_ref().unwrap_or(&none);
-    match read.effective.cpu_manager_policy.as_str() {
-        "none" if options.is_empty() => return Ok(()),
-        "none" => {
-            let options = go_map(options);
-            return Err(format!(
-                "new none policy error: None policy: received unsupported options={options}"
-            ));
-        }
-        "static" => {}
-        other => return Err(format!("unknown policy: {}", quote(other))),
-    }
-    let Some(reservation) = reservation else { return Ok(()) };
-    let Some(cpu) = reservation.get(&ResourceName::Cpu) else {
-        return Err(
-            "[cpumanager] unable to determine reserved CPU resources for static policy".to_owned()
-        );
-    };
-    cpu_options(version, read, options)
-        .map_err(|error| format!("new static policy error: {error}"))?;
-    let reserved = cpu.milli_value().saturating_add(999) / 1000;
-    let there_are = machine.cpus.as_ref().and_then(|cpus| i64::try_from(cpus.len()).ok());
-    if there_are.is_some_and(|count| count < reserved) {
-        return Err(format!(
-            "new static policy error: [cpumanager] unable to reserve the required amount of CPUs (size of \
-             \x20did not equal {reserved})"
-        ));
-    }
-    Ok(())
-}
-
-/// Reads the options of the static policy (`NewStaticPolicyOptions`).
-fn cpu_options(
-    version: KubeletVersion,
-    read: &Read,
-    options: &BTreeMap<String, String>,
-) -> Result<(), String> {
-    let mut on = Vec::new();
-    for (name, value) in options {
-        let Some(stage) = version.cpu_policy_option(name) else {
-            return Err(format!("unknown CPU Manager Policy option: {}", quote(name)));
-        };
-        let (gate, level) = match stage {
-            OptionStage::Stable => (None, ""),
-            OptionStage::Beta => (Some(Gate::CpuManagerPolicyBetaOptions), "Beta"),
-            OptionStage::Alpha => (Some(Gate::CpuManagerPolicyAlphaOptions), "Alpha"),
-        };
-        if gate.is_some_and(|gate| !read.gates.enabled(gate)) {
-            return Err(format!(
-                "CPU Manager Policy {level}-level Options not enabled, but option {} provided",
-                quote(name)
-            ));
-        }
-        let is_on = parse_bool(value)
-            .map_err(|error| format!("bad value for option {}: {error}", quote(name)))?;
-        if is_on {
-            on.push(name.as_str());
-        }
-    }
-    for (one, other) in [
-        ("full-pcpus-only", "distribute-cpus-across-cores"),
-        ("distribute-cpus-across-numa", "distribute-cpus-across-cores"),
-        ("prefer-align-cpus-by-uncorecache", "distribute-cpus-across-cores"),
-        ("prefer-align-cpus-by-uncorecache", "distribute-cpus-across-numa"),
-    ] {
-        if on.contains(&one) && on.contains(&other) {
-            return Err(format!(
-                "static policy options {one} and {other} can not be used at the same time"
-            ));
-        }
-    }
-    if on.contains(&"align-by-socket")
-        && read.effective.topology_manager_policy == "single-numa-node"
-    {
-        return Err("Topolgy manager single-numa-node policy is incompatible with CPUManager \
-                    align-by-socket policy option"
-            .to_owned());
-    }
-    Ok(())
 }
 
 /// Creates the memory manager (`NewManager` in `pkg/kubelet/cm/memorymanager`).

@@ -5,13 +5,14 @@
 //! differences since 1.32. The first problem stops the kubelet; the later ones appear once it is fixed.
 //! The kubelet is that of Kubernetes: those of some distributions only warn of an unknown feature gate.
 //!
-//! * `flags`: the command line. `config`: the file, the drop-ins and the result.
+//! * `cpus`: the CPU manager. `flags`: the command line. `config`: the file, the drop-ins and the result.
 //!   `tls`: its TLS settings. `machine`: the checks of the machine. `state`: the state files.
 //! * `credentials` with `kubeconfig`: the client for the API server. `serving`: the kubelet's own server. `endpoint`: the
 //!   container runtime. `providers`: plugins for credentials of images. `node_flags`, `node_setup`: the rest.
 //! * `rule`: the problems, the kubelet's messages, and the fixes. `finding`: what is said of a start.
 
 mod config;
+mod cpus;
 mod credentials;
 mod endpoint;
 mod finding;
@@ -45,6 +46,7 @@ use kq_k8s::feature_gates::FeatureGates;
 use kq_k8s::pod::{ResourceList, ResourceName};
 use kq_k8s::quantity::{Format, Quantity};
 use kq_k8s::version::KubeletVersion;
+use kq_managers::cpu_manager::{Cpu, CpuTopology};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -90,6 +92,8 @@ pub struct StartFacts<'a> {
 pub struct Machine {
     /// Its CPUs.
     pub cpus: Option<CpuSet>,
+    /// Where each of them is, if known.
+    pub cpu_topology: Option<CpuTopology>,
     /// CPU, memory, huge pages and `ephemeral-storage`, if known.
     pub capacity: ResourceList,
     /// The memory of each NUMA node, in bytes; `None`: the NUMA nodes are not known.
@@ -120,8 +124,26 @@ impl Machine {
             .ok()
             .map(|nodes| nodes.into_iter().map(|node| (node.id, node.memory_bytes)).collect());
         let numa_huge_pages = host.numa_huge_pages().ok();
-        Self { cpus, capacity, numa_memory, numa_huge_pages }
+        let cpu_topology = cpu_topology(host).ok();
+        Self { cpus, cpu_topology, capacity, numa_memory, numa_huge_pages }
     }
+}
+
+/// Returns where the CPUs of a machine are.
+///
+/// # Errors
+///
+/// Fails with the reason why that is not known.
+pub fn cpu_topology(host: &HostFacts) -> Result<CpuTopology, String> {
+    let places = host.cpu_places().map_err(|error| format!("the cores of the machine: {error}"))?;
+    let cpus = places.into_iter().map(|place| Cpu {
+        cpu: place.cpu,
+        core: place.core,
+        socket: place.socket,
+        numa_node: place.numa_node,
+        uncore_cache: place.uncore_cache,
+    });
+    CpuTopology::new(cpus).map_err(|error| error.to_string())
 }
 
 /// The result of a start.

@@ -29,7 +29,7 @@ pub enum Stage {
     Logging,
     /// The configuration is validated.
     Validation,
-    /// What the kubelet needs is made.
+    /// What the kubelet needs is made, such as the TLS options of its server.
     Dependencies,
     /// The kubelet is created.
     Run,
@@ -37,8 +37,6 @@ pub enum Stage {
     Create,
     /// The container manager starts, when the container runtime is there.
     ContainerManager,
-    /// The TLS options of its server are made, before the kubelet runs.
-    Dependencies,
     /// The plugins for credentials of images are registered, while its managers are created.
     CredentialProviders,
 }
@@ -60,9 +58,6 @@ impl Stage {
                 "failed to validate kubelet configuration, error: {text}, path: \
                  &TypeMeta{{Kind:,APIVersion:,}}"
             ),
-            Self::Dependencies => {
-                format!("failed to construct kubelet dependencies: {text}")
-            }
             Self::Run => format!("failed to run Kubelet: {text}"),
             Self::Create => format!("failed to run Kubelet: failed to create kubelet: {text}"),
         }
@@ -421,6 +416,7 @@ impl StartRule {
             Self::UnsafeSysctls { .. } => {
                 Fix::CorrectField { field: "allowedUnsafeSysctls".to_owned() }
             }
+            Self::CgroupRoot { .. } => Fix::CorrectField { field: "cgroupRoot".to_owned() },
             Self::SwapOn { .. } => Fix::SetField { field: "failSwapOn", value: "false" },
             Self::NoCgroup { problem: CgroupProblem::NoReservation, .. } => {
                 Fix::CorrectField { field: "enforceNodeAllocatable".to_owned() }

@@ -2,15 +2,15 @@
 //! and the pods' resources.
 
 use super::config::Read;
+use super::cpus::CpuStart;
 use super::{Machine, Stage, Start, StartRule};
 use kq_answer::Certainty;
-use kq_facts::checkpoint::cpu_manager::{self, CpuRefusal, CpuState};
+use kq_facts::checkpoint::cpu_manager::{self, CpuRefusal};
 use kq_facts::checkpoint::memory_manager::{self, MemoryRefusal};
 use kq_facts::checkpoint::{StateFile, dra as claims, pod_allocation};
 use kq_facts::host::Text;
-use kq_k8s::cpuset::CpuSet;
 use kq_k8s::feature_gates::Gate;
-use kq_k8s::go_text::{parse_bool, quote};
+use kq_managers::cpu_manager::StartError;
 use kq_managers::memory_manager::{KnownMemory, MemoryJudgement};
 
 /// The input of the managers.
@@ -111,75 +111,35 @@ fn stop(start: &mut Start<'_>, folder: &str, file: StateFile, error: String, cer
 }
 
 /// `cpu_manager_state`, when the CPU manager starts.
-pub(super) fn cpu(start: &mut Start<'_>, at: &AtStart<'_>) {
+pub(super) fn cpu(start: &mut Start<'_>, at: &AtStart<'_>, manager: Option<CpuStart>) {
     let file = StateFile::Cpu;
     let Some(text) = text(start, file) else { return };
-    let policy = at.read.effective.cpu_manager_policy.as_str();
-    let pod_level = at.read.gates.enabled(Gate::PodLevelResourceManagers);
-    let loaded = cpu_manager::load(text.as_bytes(), pod_level, Some(policy), None).outcome;
-    let error = match loaded {
-        Ok(state) if policy == "static" => static_refusal(&state, at),
-        Ok(_) => None,
-        Err(CpuRefusal::ContainersNotKnown) => {
-            return start.skip("an invalid cpu_manager_state", "the containers of the runtime");
-        }
-        Err(refusal) => Some(file.refusal(&refusal.to_string(), at.folder)),
-    };
-    if let Some(error) = error {
-        let error = format!("start cpu manager error: {error}");
-        stop(start, at.folder, file, error, Certainty::Certain);
-    }
-}
-
-/// Returns why the static policy does not start with a state (`validateState` in `policy_static.go`).
-fn static_refusal(state: &CpuState, at: &AtStart<'_>) -> Option<String> {
-    let shared = &state.default_cpu_set;
-    if shared.is_empty() {
-        return (!state.containers.is_empty()).then(|| "default cpuset cannot be empty".to_owned());
-    }
-    let options = at.read.given.cpu_manager_policy_options.as_ref();
-    let strict = options.and_then(|options| options.get("strict-cpu-reservation"));
-    let strict = strict.is_some_and(|value| parse_bool(value) == Ok(true));
-    // Without a list, the reserved CPUs depend on the cores.
-    if let Ok(reserved) = at.read.effective.reserved_system_cpus.parse::<CpuSet>()
-        && !reserved.is_empty()
-    {
-        let both: CpuSet =
-            reserved.iter().filter(|cpu| shared.iter().any(|it| it == *cpu)).collect();
-        if strict && !both.is_empty() {
-            return Some(format!(
-                "some of strictly reserved cpus: {} are present in defaultCpuSet: {}",
-                quote(&both.to_string()),
-                quote(&shared.to_string())
-            ));
-        }
-        if !strict && both != reserved {
-            return Some(format!(
-                "not all reserved cpus: \"{reserved}\" are present in defaultCpuSet: \"{shared}\""
-            ));
-        }
-    }
-    let mut all: Vec<i64> = shared.iter().collect();
-    for (pod, containers) in &state.containers {
-        for (container, cpus) in containers {
-            if cpus.iter().any(|cpu| shared.iter().any(|it| it == cpu)) {
-                return Some(format!(
-                    "pod: {pod}, container: {container} cpuset: {} overlaps with default cpuset {}",
-                    quote(&cpus.to_string()),
-                    quote(&shared.to_string())
-                ));
+    let refusal = match manager {
+        Some(manager) => {
+            if !manager.knows_reserved {
+                start.skip("reserved CPUs that a container has", "the cores of the machine");
             }
-            all.extend(cpus.iter());
+            manager.refusal(text.as_bytes(), at.folder)
+        }
+        // A manager that cannot be made reads its file nevertheless, once that is fixed.
+        None => {
+            let policy = at.read.effective.cpu_manager_policy.as_str();
+            let pod_level = at.read.gates.enabled(Gate::PodLevelResourceManagers);
+            let loaded = cpu_manager::load(text.as_bytes(), pod_level, Some(policy), None).outcome;
+            let folder = at.folder.to_owned();
+            loaded.err().map(|refusal| StartError::File { refusal: Box::new(refusal), folder })
+        }
+    };
+    match refusal {
+        None => {}
+        Some(StartError::File { refusal, .. }) if *refusal == CpuRefusal::ContainersNotKnown => {
+            start.skip("an invalid cpu_manager_state", "the containers of the runtime");
+        }
+        Some(error) => {
+            let error = format!("start cpu manager error: {error}");
+            stop(start, at.folder, file, error, Certainty::Certain);
         }
     }
-    all.extend(state.pods.iter().flatten().flat_map(|(_, cpus)| cpus.iter()));
-    let known: CpuSet = all.into_iter().collect();
-    let there_are = at.machine.cpus.as_ref()?;
-    (known != *there_are).then(|| {
-        format!(
-            "current set of available CPUs \"{there_are}\" doesn't match with CPUs in state \"{known}\""
-        )
-    })
 }
 
 /// `memory_manager_state`, when the memory manager starts.

@@ -1,8 +1,8 @@
 //! Would this kubelet start, and with which words does it end? Every command that says something of the start asks here.
 
 use crate::kubelet_start::{
-    Machine, NotExamined, StartExamination, StartFacts, StartFinding, StartProblem, StartRule, examine,
-    missing_paths,
+    Machine, NotExamined, StartExamination, StartFacts, StartFinding, StartProblem, StartRule,
+    examine, missing_paths,
 };
 use kq_answer::{Certainty, Severity};
 use kq_facts::checkpoint::StateFile;
@@ -102,7 +102,9 @@ impl KubeletStart {
 /// Returns the state file that a problem is about, with the kubelet's words.
 fn refused_file(problem: &StartProblem) -> Option<(StateFile, String)> {
     match &problem.rule {
-        StartRule::StateFile { file, .. } => Some((*file, problem.text.clone())),
+        StartRule::StateFile { file, .. } if problem.certainty == Certainty::Certain => {
+            Some((*file, problem.text.clone()))
+        }
         _ => None,
     }
 }

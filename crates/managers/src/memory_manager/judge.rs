@@ -43,6 +43,11 @@ impl KnownMemory {
         }
     }
 
+    /// Returns the NUMA nodes of the machine; `None`: they are not known.
+    pub fn machine(&self) -> Option<Vec<MemoryNode>> {
+        self.has_machine().then(|| self.nodes(&MemoryState::default()))
+    }
+
     /// Returns true if the whole machine is known.
     pub fn has_machine(&self) -> bool {
         self.numa_memory.is_some() && self.huge_pages.is_some()

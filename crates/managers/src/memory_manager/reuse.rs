@@ -2,7 +2,8 @@
 //! `updateInitContainersMemoryBlocks` and `getPodReusableMemory` in `policy_static.go`.
 
 use super::{Amounts, MemoryCrash, StaticMemory};
-use crate::manager::hints::{NumaNodes, has_bit};
+use crate::manager::hints::NumaNodes;
+use crate::topology_manager::has_bit;
 use kq_facts::checkpoint::memory_manager::Block;
 use kq_k8s::pod::{Container, Pod};
 use std::collections::BTreeMap;

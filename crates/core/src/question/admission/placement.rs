@@ -2,6 +2,7 @@
 //! the kubelet's check after sysctls (`GetAllocateResourcesPodAdmitHandler` in `container_manager_linux.go`).
 
 use super::AdmissionNode;
+use crate::kubelet_start::cpu_topology;
 use crate::question::devices::admission::{DeviceAdmission, NEW, uid_of};
 use kq_admission::{CheckReason, EarlierCheck, NodePod, PlacedContainer, Refusal, qualified};
 use kq_answer::{Basis, Missing, MissingFact};
@@ -13,11 +14,12 @@ use kq_facts::node::Node;
 use kq_facts::node_config::NodeConfig;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::feature_gates::FeatureGates;
-use kq_k8s::pod::{Pod, ResourceName};
+use kq_k8s::pod::{Pod, ResourceList, ResourceName};
 use kq_k8s::qos::{QosClass, effective_qos_class};
 use kq_managers::cpu_manager::{
-    ActiveContainers, Allocation, Cpu, CpuManager, CpuManagerConfig, CpuOutcome, CpuTopology,
+    ActiveContainers, Allocation, CpuManager, CpuManagerConfig, CpuOutcome, CpuTopology,
 };
+use kq_managers::memory_manager::{KnownMemory, MemoryManager, MemoryProvider, StaticMemory};
 use kq_managers::topology_manager::{
     Admission, HintProvider, NotComputed, NumaInfo, NumaNode, Refusal as TopologyRefusal,
     TopologyManager,
@@ -43,6 +45,7 @@ pub(super) struct Managers {
     gates: FeatureGates,
     topology: TopologyManager,
     cpu: CpuManager,
+    memory: MemoryProvider,
     /// The containers of the pods that are admitted; `None`: the kubelet starts, and has not heard from all sources of
     /// pods.
     active: Option<ActiveContainers>,
@@ -157,7 +160,8 @@ impl Managers {
         )
         .map_err(does_not_start)?;
         let cpu = cpu_manager(node, settings, &topology)?;
-        Ok(Self { gates, topology, cpu, active })
+        let memory = MemoryProvider::new(memory_manager(node, settings)?);
+        Ok(Self { gates, topology, cpu, memory, active })
     }
 
     fn admit(
@@ -169,13 +173,16 @@ impl Managers {
             active.insert(pod.metadata.uid.clone(), names(pod));
         }
         self.cpu.set_active(self.active.clone());
+        self.memory.set_active(self.active.clone());
         let admission = match devices {
             Some(devices) => devices.provide(|devices| {
-                let providers: &mut [&mut dyn HintProvider] = &mut [devices, &mut self.cpu];
+                let providers: &mut [&mut dyn HintProvider] =
+                    &mut [devices, &mut self.cpu, &mut self.memory];
                 self.topology.admit(pod, providers)
             }),
             None => {
-                let providers: &mut [&mut dyn HintProvider] = &mut [&mut self.cpu];
+                let providers: &mut [&mut dyn HintProvider] =
+                    &mut [&mut self.cpu, &mut self.memory];
                 self.topology.admit(pod, providers)
             }
         }?;
@@ -228,23 +235,6 @@ fn numa_nodes(host: &HostFacts) -> Result<NumaInfo, String> {
     Ok(NumaInfo::new(distances.into_iter().map(|(id, distances)| NumaNode { id, distances })))
 }
 
-/// Returns the topology of the machine's CPUs.
-///
-/// # Errors
-///
-/// Fails with the reason why it is not known.
-pub fn cpu_topology(host: &HostFacts) -> Result<CpuTopology, String> {
-    let places = host.cpu_places().map_err(|error| format!("the cores of the machine: {error}"))?;
-    let cpus = places.into_iter().map(|place| Cpu {
-        cpu: place.cpu,
-        core: place.core,
-        socket: place.socket,
-        numa_node: place.numa_node,
-        uncore_cache: place.uncore_cache,
-    });
-    CpuTopology::new(cpus).map_err(|error| error.to_string())
-}
-
 /// Returns the CPU manager of a node, with the CPUs that its state file has.
 fn cpu_manager(
     node: &Node,
@@ -281,16 +271,45 @@ fn cpu_manager(
         },
     )
     .map_err(does_not_start)?;
-    let file = StateFile::Cpu;
-    let files = node.snapshot.state_files.as_ref();
-    let text = match files.and_then(|files| files.get(file.name())) {
-        Some(Text::Read(text)) => Some(text.as_bytes()),
-        Some(Text::Absent) => None,
-        Some(Text::Unreadable(reason)) => return Err(format!("{}: {reason}", file.name())),
-        None if config.cpu_manager_policy == "none" => None,
-        None => return Err(format!("{} is not known", file.name())),
+    let text = match config.cpu_manager_policy.as_str() {
+        "none" => None,
+        _ => state_file(node, StateFile::Cpu)?,
     };
+    let files = node.snapshot.state_files.as_ref();
     let folder = files.map_or(DEFAULT_ROOT_DIR, |files| files.folder.as_str());
     cpu.start(text, None, folder).map_err(does_not_start)?;
     Ok(cpu)
+}
+
+/// Returns the memory manager of a node, with the memory that its state file has; `None`: its policy is `None`.
+fn memory_manager(node: &Node, settings: &NodeConfig) -> Result<Option<StaticMemory>, String> {
+    if settings.config.memory_manager_policy != "Static" {
+        return Ok(None);
+    }
+    let machine = KnownMemory::of_host(&node.snapshot.host).machine();
+    let machine = machine.ok_or("the memory of the machine's NUMA nodes is not known")?;
+    let mut reservation = ResourceList::default();
+    for (name, capacity) in settings.capacity.iter() {
+        let amount = reserved(name, capacity, &settings.reservations);
+        if name.as_str() != "ephemeral-storage" && !amount.is_zero() {
+            reservation.insert(name.clone(), amount);
+        }
+    }
+    let reserved = node.kubelet.given.reserved_memory.as_deref().unwrap_or_default();
+    let gates = settings.rules.gates;
+    let manager = MemoryManager::new("Static", machine, &reservation, reserved, gates);
+    let manager = manager.map_err(does_not_start)?;
+    let started = manager.start(state_file(node, StateFile::Memory)?).result;
+    Ok(Some(started.map_err(does_not_start)?.memory))
+}
+
+/// Returns the bytes of a state file; `None`: there is none.
+fn state_file(node: &Node, file: StateFile) -> Result<Option<&[u8]>, String> {
+    let files = node.snapshot.state_files.as_ref();
+    match files.and_then(|files| files.get(file.name())) {
+        Some(Text::Read(text)) => Ok(Some(text.as_bytes())),
+        Some(Text::Absent) => Ok(None),
+        Some(Text::Unreadable(reason)) => Err(format!("{}: {reason}", file.name())),
+        None => Err(format!("{} is not known", file.name())),
+    }
 }
