@@ -1,4 +1,4 @@
-//! The families of the CPU manager and the topology manager, without the rest of the suite, which has them too.
+//! Families of the managers, without the rest of the suite, which has them too.
 //!
 //! `KQ_VECTORS_DIR=DIR` runs the cases of that folder instead of those of `tests/vectors`.
 
@@ -14,9 +14,15 @@ mod cpu_hints;
 mod cpu_input;
 #[path = "../../../tests/suite/vectors/cpu_start.rs"]
 mod cpu_start;
+#[path = "../../../tests/suite/vectors/device_allocate.rs"]
+mod device_allocate;
+#[path = "../../../tests/suite/vectors/device_input.rs"]
+mod device_input;
 #[path = "../../../tests/suite/vectors/input.rs"]
 #[expect(dead_code, reason = "some of it is for other families")]
 mod input;
+#[path = "../../../tests/suite/vectors/topology_hints.rs"]
+mod topology_hints;
 #[path = "../../../tests/suite/vectors/topology_merge.rs"]
 mod topology_merge;
 
@@ -24,6 +30,14 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 type Answer = fn(&Value) -> Value;
+
+/// Returns true if an answer is the recorded one, or one of several.
+fn agrees(got: &Value, expected: &Value) -> bool {
+    match expected["one_of"].as_array() {
+        Some(answers) => answers.contains(got),
+        None => got == expected,
+    }
+}
 
 fn run(family: &str, answer: Answer) {
     let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors");
@@ -36,11 +50,7 @@ fn run(family: &str, answer: Answer) {
         let case: Value = serde_json::from_str(line).expect("a vector line is JSON");
         let got = answer(&case["in"]);
         let expected = &case["out"];
-        let agrees = match expected["one_of"].as_array() {
-            Some(answers) => answers.contains(&got),
-            None => got == *expected,
-        };
-        if !agrees {
+        if !device_allocate::agrees(&got, expected) {
             failures.push(format!("{}\n    expected {expected}\n    got      {got}", case["id"]));
         }
     }
@@ -76,4 +86,14 @@ fn hints_are_merged() {
 #[test]
 fn pods_are_admitted_with_cpus() {
     run("cpu_admit", cpu_admit::answer);
+}
+
+#[test]
+fn devices_have_hints() {
+    run("topology_hints", topology_hints::answer);
+}
+
+#[test]
+fn devices_are_allocated() {
+    run("device_allocate", device_allocate::answer);
 }

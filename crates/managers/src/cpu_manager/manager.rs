@@ -176,17 +176,9 @@ impl CpuManager {
     /// Takes the CPUs of containers back that are gone (`removeStaleState`).
     pub fn remove_stale(&mut self) {
         let (Some(active), Some(policy)) = (&self.active, &self.policy) else { return };
-        let is_gone = |uid: &str, name: &str| {
+        policy.release(&mut self.state, |uid, name| {
             active.get(uid).is_none_or(|containers| !containers.contains(name))
-        };
-        let entries = self.state.containers.iter();
-        let gone: Vec<(String, String)> = entries
-            .flat_map(|(uid, of_pod)| of_pod.keys().map(move |name| (uid.clone(), name.clone())))
-            .filter(|(uid, name)| is_gone(uid, name))
-            .collect();
-        for (uid, name) in gone {
-            policy.release(&mut self.state, &uid, &name);
-        }
+        });
     }
 
     /// Gives a container its CPUs (`Allocate`), on the NUMA nodes of the topology manager first.

@@ -177,7 +177,6 @@ impl StaticPolicy {
             let (reserved, default) = (self.reserved.clone(), default.clone());
             return Err(StateError::NotReserved { reserved, default });
         }
-        let mut known = default.clone();
         for (pod, containers) in &state.containers {
             for (container, cpus) in containers {
                 if cpus.overlaps(default) {
@@ -191,9 +190,9 @@ impl StaticPolicy {
             }
         }
         let of_containers = state.containers.values().flat_map(BTreeMap::values);
-        for cpus in of_containers.chain(state.pods.iter().flat_map(BTreeMap::values)) {
-            known = known.union(cpus);
-        }
+        let of_pods = state.pods.iter().flat_map(BTreeMap::values);
+        let exclusive = of_containers.chain(of_pods).flat_map(CpuSet::iter);
+        let known: CpuSet = default.iter().chain(exclusive).collect();
         match known == all {
             true => Ok(false),
             false => Err(StateError::OtherCpus { available: all, known }),
@@ -321,24 +320,28 @@ impl StaticPolicy {
         *reuse = if leaves { reuse.union(cpus) } else { reuse.difference(cpus) };
     }
 
-    /// Takes a container's CPUs back (`RemoveContainer`). What another container of its pod has stays exclusive.
-    pub fn release(&self, state: &mut CpuState, uid: &str, container: &str) {
-        let Some(of_pod) = state.containers.get_mut(uid) else { return };
-        let Some(cpus) = of_pod.remove(container) else { return };
-        let in_use = of_pod.values().fold(CpuSet::default(), |all, cpus| all.union(cpus));
-        let is_last = of_pod.is_empty();
-        if is_last {
-            state.containers.remove(uid);
-        }
-        // The CPUs of a pod as a whole are given back with its last container.
-        let released = match state.pods.as_mut().and_then(|pods| pods.get(uid).cloned()) {
-            Some(_) if !is_last => return,
-            Some(of_pod) => {
-                state.pods.as_mut().and_then(|pods| pods.remove(uid));
-                of_pod
+    /// Takes the CPUs of containers back that are gone, by UID and name (`removeStaleState`, `RemoveContainer`). What
+    /// another container of the same pod has stays exclusive; the CPUs of a pod as a whole come back with its last container.
+    pub fn release(&self, state: &mut CpuState, is_gone: impl Fn(&str, &str) -> bool) {
+        let mut released: Vec<CpuSet> = Vec::new();
+        let mut pods = state.pods.take();
+        state.containers.retain(|uid, of_pod| {
+            let gone: Vec<CpuSet> =
+                of_pod.extract_if(.., |name, _| is_gone(uid, name)).map(|(_, cpus)| cpus).collect();
+            if gone.is_empty() {
+                return true;
             }
-            None => cpus.difference(&in_use),
-        };
-        state.default_cpu_set = state.default_cpu_set.union(&released);
+            let gone: CpuSet = gone.iter().flat_map(CpuSet::iter).collect();
+            let in_use: CpuSet = of_pod.values().flat_map(CpuSet::iter).collect();
+            match pods.as_mut().filter(|pods| pods.contains_key(uid)) {
+                Some(pods) if of_pod.is_empty() => released.extend(pods.remove(uid)),
+                Some(_) => {}
+                None => released.push(gone.difference(&in_use)),
+            }
+            !of_pod.is_empty()
+        });
+        state.pods = pods;
+        let released = released.iter().flat_map(CpuSet::iter);
+        state.default_cpu_set = state.default_cpu_set.iter().chain(released).collect();
     }
 }

@@ -9,7 +9,7 @@
 //! | pod, with pod-level resources and the gate `PodLevelResourceManagers` | once | stored for all, then allocated once |
 
 use super::manager::TopologyManager;
-use super::mask::{ProviderHints, TopologyHint};
+use super::mask::{ProviderHints, TopologyHint, has_bit};
 use super::not_computed::NotComputed;
 use super::policy::{TopologyPolicy, TopologyScope, decide};
 use super::provider::{AllocationError, HintProvider, Stop};
@@ -223,6 +223,9 @@ impl TopologyManager {
         providers: &mut Providers<'_>,
         ask: impl Fn(&mut dyn HintProvider) -> Result<ProviderHints, NotComputed>,
     ) -> Result<Decision, NotComputed> {
+        if let Some(node) = self.numa().ids().find(|node| !has_bit(*node)) {
+            return Err(NotComputed::NodeOutOfRange(node));
+        }
         let mut hints = Vec::new();
         for provider in providers.iter_mut() {
             hints.push((provider.name(), ask(&mut **provider)?));

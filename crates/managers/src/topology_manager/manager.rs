@@ -1,6 +1,6 @@
 //! The manager itself (`topology_manager.go`): made of the configuration, with what it stores.
 
-use super::mask::{TopologyHint, has_bit};
+use super::mask::TopologyHint;
 use super::numa::NumaInfo;
 use super::options::{TopologyManagerError, TopologyOptions};
 use super::policy::{TopologyPolicy, TopologyScope};
@@ -58,9 +58,6 @@ impl TopologyManager {
         let policy = policy.parse().map_err(unknown)?;
         let unknown = |_| TopologyManagerError::UnknownScope(scope.to_owned());
         let scope = scope.parse().map_err(unknown)?;
-        if let Some(node) = numa.ids().find(|node| !has_bit(*node)) {
-            return Err(TopologyManagerError::NodeOutOfRange(node));
-        }
         Ok(made(policy, scope, options, numa))
     }
 

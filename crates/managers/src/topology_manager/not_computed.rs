@@ -41,7 +41,7 @@ pub enum NotComputed {
          for fewer nodes (index out of range)"
     )]
     NoDistance(i64),
-    /// This kubelet crashes: a device that the pod has is not listed by its plugin any more.
+    /// Of devices, where too many NUMA nodes are to be gone through, or a kubelet crashes.
     #[error("{0}")]
     Devices(crate::manager::hints::HintError),
     /// Another reason of a provider.

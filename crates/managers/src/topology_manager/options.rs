@@ -75,9 +75,6 @@ pub enum TopologyManagerError {
     UnknownPolicy(String),
     #[error("unknown scope: \"{0}\"")]
     UnknownScope(String),
-    /// The kubelet crashes: its masks have 64 bits.
-    #[error("the kubelet crashes: NUMA node {0} is not 0 to 63")]
-    NodeOutOfRange(i64),
 }
 
 impl TopologyOptions {
