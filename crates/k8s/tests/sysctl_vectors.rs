@@ -1,6 +1,10 @@
 //! The vectors of sysctls, run against this crate alone; the suite runs them too.
 
-#![allow(clippy::disallowed_methods, reason = "other vectors are read from a folder")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "other vectors are read from a folder"
+)]
 
 #[path = "../../../tests/suite/vectors/input.rs"]
 #[expect(dead_code, reason = "some of it is for other families")]
