@@ -5,7 +5,7 @@ use kq_core::kubelet_start::{
 };
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::kubelet_config::drop_in_order;
-use kq_facts::kubelet_process::{as_started, parse_line};
+use kq_facts::kubelet_process::{FaultKind, as_started, parse_line};
 use kq_k8s::version::KubeletVersion;
 use serde_json::{Map, Value, json};
 
@@ -17,7 +17,14 @@ pub fn answer(case: &Value) -> Value {
     let args: Vec<String> = serde_json::from_value(case["args"].clone()).expect("arguments");
     let line = parse_line(&args, VERSION);
     let command: Vec<String> = std::iter::once("kubelet".to_owned()).chain(args).collect();
-    let process = as_started(&command).expect("a kubelet");
+    let mut process = as_started(&command).expect("a kubelet");
+    // What may be a secret is not kept of a process.
+    let mut words = line.words.iter();
+    for fault in &mut process.faults {
+        if let FaultKind::Word(word) = &mut fault.kind {
+            *word = words.next().cloned();
+        }
+    }
     let flags = process.interpreted();
     let config_file = flags.config.clone().map(|path| {
         let content = match path.as_str() {

@@ -18,6 +18,7 @@ use kq_k8s::pod::ResourceList;
 use kq_k8s::quantity::Quantity;
 use kq_k8s::sysctl::SysctlAllowlist;
 use kq_managers::memory_manager::{MemoryManager, MemoryNode, NewError};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Runs the checks that follow those of the configuration.
@@ -44,6 +45,7 @@ pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said, serving: 
         start.skip("reservations above the capacity", "the machine's CPUs and memory");
     }
     let machine = machine.unwrap_or_default();
+    authorization(start, said);
     let mut config = effective.clone();
     let kept = match reservations(&mut config, machine.cpus.as_ref()) {
         Ok(kept) => Some(kept),
@@ -149,6 +151,19 @@ const ENFORCED: [(&str, &str, &str); 4] = [
 
 fn refuse(start: &mut Start<'_>, field: &str, error: String) {
     start.stop(Stage::Run, StartRule::Setting { field: field.to_owned(), error });
+}
+
+/// Checks who authorizes requests to the kubelet (`BuildAuthz` in `cmd/kubelet/app/auth.go`).
+fn authorization(start: &mut Start<'_>, said: &Said) {
+    let mode = start.found.config.pointer("/authorization/mode").and_then(Value::as_str);
+    let by_flag = said.flags.settings.iter().any(|it| it.field == "authorization.mode");
+    let error = match mode {
+        None | Some("AlwaysAllow" | "Webhook") => return,
+        Some("") if by_flag => "no authorization mode specified".to_owned(),
+        Some("") => return,
+        Some(mode) => format!("unknown authorization mode {mode}"),
+    };
+    refuse(start, "authorization.mode", error);
 }
 
 /// Checks that a cgroup exists.

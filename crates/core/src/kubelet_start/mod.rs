@@ -21,6 +21,7 @@ mod kubeconfig;
 mod machine;
 mod node_flags;
 mod node_setup;
+mod place;
 mod providers;
 mod rule;
 mod serving;
@@ -30,7 +31,8 @@ mod tls;
 pub use finding::StartFinding;
 pub use kq_facts::config_on_disk::{ConfigContent, ConfigText};
 pub use node_setup::missing_paths;
-pub use rule::{CgroupProblem, ConfigPlace, Exit, Fix, Stage, StartRule};
+pub use place::ConfigPlace;
+pub use rule::{CgroupProblem, Exit, Fix, Stage, StartRule};
 
 use kq_answer::reason::Reason;
 use kq_answer::{Certainty, Worded};

@@ -1,9 +1,10 @@
 //! The fatal problems of a start: each with its facts, the kubelet's message, and the fix.
 
 use super::flags::{LABEL_NAMESPACES, LABELS};
+use super::place::ConfigPlace;
 use kq_answer::reason::Reason;
 use kq_facts::checkpoint::StateFile;
-use kq_facts::kubelet_config::{ValidationError, aggregate, is_other_kind, unregistered};
+use kq_facts::kubelet_config::{ValidationError, aggregate};
 use kq_k8s::feature_gates::FeatureGateError;
 use kq_k8s::go_text::quote;
 use schemars::JsonSchema;
@@ -94,84 +95,6 @@ pub enum CgroupProblem {
     MissingOnV2,
     /// Nothing is reserved that could be enforced there.
     NoReservation,
-}
-
-/// A file with configuration.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ConfigPlace {
-    /// Where it is on the node.
-    pub path: String,
-    /// It is in the folder of `--config-dir`.
-    pub is_drop_in: bool,
-    /// That folder, where it is known; else the folder of the file is taken.
-    #[serde(skip)]
-    pub folder: Option<String>,
-}
-
-impl ConfigPlace {
-    fn wrap(&self, error: &str) -> String {
-        let path = &self.path;
-        if self.is_drop_in {
-            let folder = self.walked();
-            return format!(
-                "failed to walk through kubelet dropin directory {}: failed to load kubelet dropin \
-                 file, path: {path}, error: {error}",
-                quote(folder)
-            );
-        }
-        format!(
-            "failed to load kubelet config file, path: {path}, error: failed to load Kubelet config \
-             file {path}, error {error}"
-        )
-    }
-
-    /// Returns the folder that the kubelet walks through.
-    fn walked(&self) -> &str {
-        let own = self.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        self.folder.as_deref().unwrap_or(own)
-    }
-
-    fn unreadable(&self, error: &str) -> String {
-        let Self { path, is_drop_in, .. } = self;
-        self.wrap(&match is_drop_in {
-            true => format!(
-                "failed to read drop-in kubelet config file {}, error: {error}",
-                quote(path)
-            ),
-            false => format!("failed to read kubelet config file {}, error: {error}", quote(path)),
-        })
-    }
-
-    fn untyped(&self, field: &str, body: &str) -> String {
-        self.undecodable(&format!("Object '{field}' is missing in '{body}'"))
-    }
-
-    fn other_type(&self, kind: &str, api_version: &str) -> String {
-        if !self.is_drop_in {
-            return match is_other_kind(kind, api_version) {
-                true => self.wrap(&format!(
-                    "failed to cast object to KubeletConfiguration, unexpected type: {api_version}, \
-                     Kind={kind}"
-                )),
-                false => self.undecodable(&unregistered(kind, api_version)),
-            };
-        }
-        let slash = if api_version.contains('/') { "" } else { "/" };
-        let (path, folder) = (&self.path, self.walked());
-        format!(
-            "failed to walk through kubelet dropin directory {}: failed to load kubelet dropin file, path: \
-             {path}, unknown apiVersion/kind: {slash}{api_version}, Kind={kind}",
-            quote(folder)
-        )
-    }
-
-    fn undecodable(&self, error: &str) -> String {
-        match self.is_drop_in {
-            true => self.wrap(error),
-            false => self.wrap(&format!("failed to decode: {error}")),
-        }
-    }
 }
 
 fn text<S: Serializer>(error: &FeatureGateError, serializer: S) -> Result<S::Ok, S::Error> {

@@ -101,8 +101,8 @@ fn is_host_sign(byte: u8) -> bool {
 
 /// Checks the escapes of a text.
 fn unescape(text: &str) -> Result<(), String> {
-    let percents = text.bytes().enumerate().filter(|(_, byte)| *byte == b'%');
-    percents.map(|(at, _)| escape_at(text, at).map(drop)).collect()
+    let mut percents = text.bytes().enumerate().filter(|(_, byte)| *byte == b'%');
+    percents.try_for_each(|(at, _)| escape_at(text, at).map(drop))
 }
 
 /// Returns the escape at a percent sign.

@@ -2,14 +2,9 @@
 //!
 //! Which field a flag sets was read in `cmd/kubelet/app/options/options.go` of Kubernetes (1.27, with the
 //! flags that came later); the formats in `k8s.io/component-base/cli/flag`.
-//!
-//! Taking a command line apart as Go's `pflag` does, and dropping what may be secret.
 
-use super::arguments::{Argument, is_harmless, scan, syntax_error};
-use super::known::known_flag;
 use super::process::{self, ContainerGcFlags};
-use super::values::value_error;
-use super::{ArgumentFault, DEFAULT_CERT_DIR, DEFAULT_ROOT_DIR, FaultKind, Flag, KubeletProcess};
+use super::{DEFAULT_CERT_DIR, DEFAULT_ROOT_DIR, KubeletProcess};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -160,7 +155,7 @@ const FIELDS: &[(&str, &str, Form)] = &[
 ];
 
 /// Returns true if the value of a flag is kept: kq uses it, and it is not a secret.
-fn is_kept(name: &str) -> bool {
+pub(super) fn is_kept(name: &str) -> bool {
     OTHERS.contains(&name) || process::FLAGS.contains(&name) || field(name).is_some()
 }
 
@@ -413,80 +408,9 @@ fn go_bool(text: &str) -> Option<bool> {
     }
 }
 
-/// The longest name of a flag that is kept.
-const LONGEST_NAME: usize = 64;
-
-/// What is kept of a command line.
-pub(super) struct KeptLine {
-    pub flags: Vec<Flag>,
-    pub faults: Vec<ArgumentFault>,
-}
-
-/// Parses the arguments after the program's name. Odd ones become faults and notes, which never hold a value that may
-/// be secret.
-pub(super) fn kubelet_flags(arguments: &[String], notes: &mut Vec<String>) -> KeptLine {
-    let mut kept = KeptLine { flags: Vec::new(), faults: Vec::new() };
-    let scanned = scan(arguments);
-    let mut after_unknown = false;
-    for argument in scanned {
-        let takes_word = std::mem::take(&mut after_unknown);
-        let after = kept.flags.len();
-        let mut fault = |kind| kept.faults.push(ArgumentFault { after, kind });
-        match argument {
-            Argument::Flag { name, value, is_short: true } if !is_wrong(&name, &value) => {}
-            Argument::Flag { name, value, .. } => {
-                let value = Some(value).filter(|value| is_kept(&name) || is_wrong(&name, value));
-                kept.flags.push(Flag { name, value });
-            }
-            Argument::Unknown { name, inline } => {
-                let name = name.replace('_', "-");
-                if is_name(&name) {
-                    // Whether it takes a value is not known, so that a word after it may be its value.
-                    after_unknown = !inline;
-                    kept.flags.push(Flag { name, value: None });
-                } else {
-                    fault(FaultKind::Syntax(None));
-                    notes.push("a flag with an odd name was left out".to_owned());
-                }
-            }
-            Argument::Word(_) if takes_word => {}
-            Argument::Word(word) => {
-                fault(FaultKind::Word(is_harmless(&word).then_some(word)));
-                notes.push("an argument that is not a flag was left out".to_owned());
-            }
-            other => {
-                let shown = match &other {
-                    Argument::NeedsValue(_) => true,
-                    Argument::Shorthand { letters, .. } => is_harmless(letters),
-                    _ => false,
-                };
-                if let Argument::NeedsValue(flag) = &other {
-                    notes.push(format!("{flag} has no value"));
-                }
-                fault(FaultKind::Syntax(syntax_error(&other).filter(|_| shown)));
-            }
-        }
-    }
-    kept
-}
-
-/// Returns true for a value that its flag cannot take, and that is not a secret.
-fn is_wrong(name: &str, value: &str) -> bool {
-    let is_secret = name.contains("url") || name.starts_with("storage-driver");
-    let known = known_flag(name).filter(|_| !is_secret);
-    known.is_some_and(|known| value_error(name, known.value_type, value).is_some())
-}
-
-fn is_name(name: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'.';
-    !name.starts_with('-')
-        && name.len() <= LONGEST_NAME
-        && name.bytes().all(is_plain)
-        && !name.is_empty()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::known::known_flag;
     use super::*;
 
     #[test]

@@ -7,6 +7,7 @@ mod arguments;
 mod container;
 mod distributed;
 mod flags;
+mod kept;
 mod known;
 mod process;
 mod table;

@@ -6,7 +6,7 @@
 //! kubelet has called them deprecated for years, but they never became fields of its configuration.
 
 use super::distributed::{NodeFiles, embedded};
-use super::flags::{KeptLine, kubelet_flags};
+use super::kept::{KeptLine, kubelet_flags};
 use super::{KubeletProcess, Program};
 use kq_k8s::duration::GoDuration;
 

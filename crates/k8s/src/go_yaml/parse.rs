@@ -3,7 +3,7 @@
 use super::scan::{Scanner, Token, TokenKind};
 use super::source::Mark;
 use super::{GoYamlError, MAX_DEPTH, parse_error};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// The tags that every document knows.
 const DEFAULT_TAGS: [(&str, &str); 2] = [("!", "!"), ("!!", "tag:yaml.org,2002:")];
@@ -40,7 +40,7 @@ struct Properties {
 struct Parser<'a> {
     scanner: Scanner<'a>,
     nodes: Vec<Node>,
-    anchors: HashMap<String, usize>,
+    anchors: BTreeMap<String, usize>,
     tags: Vec<(String, String)>,
     depth: usize,
 }
@@ -50,7 +50,7 @@ pub(super) fn document(bytes: &[u8]) -> Result<Nodes, GoYamlError> {
     let mut parser = Parser {
         scanner: Scanner::new(bytes)?,
         nodes: Vec::new(),
-        anchors: HashMap::new(),
+        anchors: BTreeMap::new(),
         tags: Vec::new(),
         depth: 0,
     };

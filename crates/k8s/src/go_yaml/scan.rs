@@ -191,7 +191,7 @@ impl<'a> Scanner<'a> {
 
     fn fetch(&mut self) -> Result<(), GoYamlError> {
         self.source.need(1)?;
-        self.to_next_token()?;
+        self.skip_to_token()?;
         let start = self.source.mark;
         self.unroll_indent(Some(start.column));
         self.source.need(4)?;
@@ -267,7 +267,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Passes blanks, comments and line breaks.
-    fn to_next_token(&mut self) -> Result<(), GoYamlError> {
+    fn skip_to_token(&mut self) -> Result<(), GoYamlError> {
         loop {
             if self.source.mark.column == 0 && self.source.peek() == '\u{feff}' {
                 self.source.skip()?;
