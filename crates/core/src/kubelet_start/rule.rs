@@ -361,6 +361,7 @@ impl StartRule {
             Self::Endpoint { field, endpoint, .. } => {
                 Fix::StartRuntime { field, endpoint: endpoint.clone() }
             }
+            Self::CgroupRoot { .. } => Fix::CorrectField { field: "cgroupRoot".to_owned() },
             Self::KernelSettings { settings, .. } => Fix::SetKernel { settings: settings.clone() },
         })
     }
