@@ -35,7 +35,9 @@ fn kubeconfig(user: &Value) -> StartFile {
         "users": [{"name": "u", "user": user}],
         "clusters": [{"name": "k", "cluster": {"server": "https://192.0.2.1:6443"}}],
     });
-    StartFile::Kubeconfig(Kubeconfig::of(&document, "/etc/kubernetes", |_| Pem::default()))
+    StartFile::Kubeconfig(Box::new(Kubeconfig::of(&document, "/etc/kubernetes", |_| {
+        Pem::default()
+    })))
 }
 
 /// A node whose kubelet starts, at the second 100: its certificate ends at 200.
@@ -168,7 +170,7 @@ fn a_client_needs_a_server_and_authorities() {
         });
         let mut files = node();
         let config = Kubeconfig::of(&document, "/", |_| Pem::default());
-        files.files.insert(KUBECONFIG.to_owned(), StartFile::Kubeconfig(config));
+        files.files.insert(KUBECONFIG.to_owned(), StartFile::Kubeconfig(Box::new(config)));
         start(&FLAGS[..1], json!({"rotateCertificates": rotates}), &files, 36)
     };
     let no_url = with(json!({"server": "192.0.2.1:6443/api"}), false);

@@ -314,7 +314,7 @@ mod tests {
     fn files(kubeconfig: &serde_json::Value, others: &[(&str, StartFile)]) -> StartFiles {
         let config = Kubeconfig::of(kubeconfig, "/etc/kubernetes", |_| certificate(20));
         let mut files = StartFiles::default();
-        files.files.insert(PATH.to_owned(), StartFile::Kubeconfig(config));
+        files.files.insert(PATH.to_owned(), StartFile::Kubeconfig(Box::new(config)));
         let others = others.iter().map(|(path, file)| ((*path).to_owned(), file.clone()));
         files.files.extend(others);
         files

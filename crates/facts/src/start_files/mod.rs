@@ -51,7 +51,7 @@ pub enum StartFile {
     /// A file with blocks of PEM.
     Pem(Pem),
     /// A kubeconfig.
-    Kubeconfig(Kubeconfig),
+    Kubeconfig(Box<Kubeconfig>),
     /// The configuration of the plugins for credentials of images.
     Providers(CredentialProviders),
 }

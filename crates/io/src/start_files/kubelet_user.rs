@@ -19,8 +19,8 @@ pub(super) fn read(root: &Path, is_copy: bool) -> Option<KubeletUser> {
         is_it.then(|| fields.nth(1).unwrap_or_default().to_owned())
     });
     let Some(number) = user else { return Some(KubeletUser::default()) };
-    let program = |folder: &&str| kind_trusted(root, &format!("{folder}/getsubids")).is_ok();
-    let has_getsubids = PROGRAMS.iter().any(|folder| program(&folder));
+    let program = |folder: &str| kind_trusted(root, &format!("{folder}/getsubids")).is_ok();
+    let has_getsubids = PROGRAMS.iter().any(|folder| program(folder));
     if is_copy && !has_getsubids {
         return None;
     }

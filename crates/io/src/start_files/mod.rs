@@ -89,7 +89,9 @@ impl Disk<'_> {
             Ok(_) => match read_trusted(self.root, path, LIMIT) {
                 Err(error) => self.unread(path, error),
                 Ok(bytes) => match wanted {
-                    FileUse::Kubeconfig => StartFile::Kubeconfig(kubeconfig(path, &bytes)),
+                    FileUse::Kubeconfig => {
+                        StartFile::Kubeconfig(Box::new(kubeconfig(path, &bytes)))
+                    }
                     FileUse::Providers => StartFile::Providers(providers(&bytes)),
                     _ => StartFile::Pem(read_pem(&bytes)),
                 },
