@@ -56,7 +56,7 @@ pub enum StartFile {
     Providers(CredentialProviders),
 }
 
-/// The user `kubelet` of a node, to whom ranges of IDs can be given for pods with user namespaces.
+/// The user `kubelet` of a node, which can have ranges of IDs for pods with user namespaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct KubeletUser {
