@@ -21,8 +21,11 @@ pub fn answer(case: &Value) -> Value {
     // What may be a secret is not kept of a process.
     let mut words = line.words.iter();
     for fault in &mut process.faults {
-        if let FaultKind::Word(word) = &mut fault.kind {
-            *word = words.next().cloned();
+        match &mut fault.kind {
+            FaultKind::Word(word) => *word = words.next().cloned(),
+            FaultKind::Syntax(error) => {
+                error.get_or_insert_with(|| line.error.clone().unwrap_or_default());
+            }
         }
     }
     let flags = process.interpreted();

@@ -26,7 +26,11 @@ pub(super) fn kubelet_flags(arguments: &[String], notes: &mut Vec<String>) -> Ke
         let after = kept.flags.len();
         let mut fault = |kind| kept.faults.push(ArgumentFault { after, kind });
         match argument {
+            // Of short flags only a wrong number is of use.
             Argument::Flag { name, value, is_short: true } if !is_wrong(&name, &value) => {}
+            Argument::Flag { value, is_short: true, .. } if !is_number_like(&value) => {
+                fault(FaultKind::Syntax(None));
+            }
             Argument::Flag { name, value, .. } => {
                 let value = Some(value).filter(|value| is_kept(&name) || is_wrong(&name, value));
                 kept.flags.push(Flag { name, value });
@@ -61,6 +65,11 @@ pub(super) fn kubelet_flags(arguments: &[String], notes: &mut Vec<String>) -> Ke
         }
     }
     kept
+}
+
+/// Returns true for digits and signs.
+fn is_number_like(value: &str) -> bool {
+    value.len() <= 20 && value.bytes().all(|it| it.is_ascii_digit() || b"+-._".contains(&it))
 }
 
 /// Returns true for a value that its flag cannot take, and that is not a secret.
