@@ -97,7 +97,7 @@ fn sysctls_are_admitted_as_the_kubelet_admits_them() {
     ];
     for (kernel, patterns, spec, refusals) in rows {
         let (code, result, messages) = admitted(kernel, patterns, &spec);
-        let expected = if refusals.is_empty() { (0, "pass") } else { (1, "fail") };
+        let expected = if refusals.is_empty() { (0, "PASS") } else { (1, "FAIL") };
         assert_eq!((code, result.as_str()), (expected.0, Some(expected.1)), "{kernel} {spec}");
         assert_eq!(messages, refusals, "{kernel} {spec}");
     }
