@@ -1,6 +1,6 @@
 //! What is said of a start of the kubelet: each answer about it has these findings.
 
-use super::{Exit, Fix, StartProblem};
+use super::{Exit, Fix, StartProblem, StartWarning};
 use kq_answer::{Certainty, Severity, Wording};
 use serde::Serialize;
 
@@ -14,6 +14,8 @@ pub enum StartFinding {
     Stops {
         /// Its words.
         text: String,
+        /// The innermost error of them.
+        cause: String,
         /// It panics.
         is_panic: bool,
         certainty: Certainty,
@@ -29,20 +31,33 @@ pub enum StartFinding {
         certainty: Certainty,
     },
     /// The next error, once the earlier ones are fixed.
-    StopsThen { text: String, fix: Option<String> },
+    StopsThen { text: String, cause: String, fix: Option<String> },
     /// It starts and logs a warning.
     Warns { text: String },
+    /// It starts without what its strict decoding refuses.
+    Ignores {
+        /// What it logs.
+        text: String,
+        /// The error of the strict decoding.
+        strict_error: String,
+        /// The file.
+        path: String,
+    },
     /// A fact that decides is not known.
-    Unknown { reason: String },
+    Unknown {
+        reason: String,
+        /// The words with which it ends, if it does.
+        text: Option<String>,
+    },
 }
 
 impl StartFinding {
     /// Returns the finding of a problem.
     pub fn of(problem: &StartProblem) -> Self {
         let fix = problem.fix.as_ref().map(ToString::to_string);
-        let text = problem.text.clone();
+        let (text, cause) = (problem.text.clone(), problem.rule.cause());
         if !problem.is_first {
-            return Self::StopsThen { text, fix };
+            return Self::StopsThen { text, cause, fix };
         }
         let command = match problem.fix.as_deref() {
             Some(Fix::DeleteFile { path }) => {
@@ -52,10 +67,22 @@ impl StartFinding {
         };
         Self::Stops {
             text,
+            cause,
             is_panic: problem.exit == Exit::Panic,
             certainty: problem.certainty,
             fix,
             command,
+        }
+    }
+
+    /// Returns the finding of a warning.
+    pub fn of_warning(warning: &StartWarning) -> Self {
+        let text = warning.to_string();
+        match warning {
+            StartWarning::Lenient { path, strict_error } => {
+                Self::Ignores { text, strict_error: strict_error.clone(), path: path.clone() }
+            }
+            _ => Self::Warns { text },
         }
     }
 
@@ -65,7 +92,7 @@ impl StartFinding {
             Self::Stops { .. } | Self::StopsThen { .. } | Self::PanicsWithDevice { .. } => {
                 Severity::Error
             }
-            Self::Warns { .. } => Severity::Warning,
+            Self::Warns { .. } | Self::Ignores { .. } => Severity::Warning,
             Self::Unknown { .. } => Severity::Unknown,
             Self::Starts { not_checked, .. } if !not_checked.is_empty() => Severity::Info,
             Self::Starts { .. } => Severity::Ok,
@@ -80,15 +107,14 @@ impl StartFinding {
                 Wording::new(format!("nothing that was checked stops kubelet {version}; not checked: {not_checked}"))
             }
             Self::Starts { version, .. } => Wording::new(format!("kubelet {version} starts")),
-            Self::Stops { text, is_panic, certainty, fix, .. } => {
+            Self::Stops { text, cause, is_panic, certainty, fix, .. } => {
                 let verb = if *is_panic { "panics" } else { "exits" };
                 let sure = match certainty {
                     Certainty::Certain => String::new(),
                     other => format!(" ({other})"),
                 };
                 let wording = Wording::new(format!(
-                    "the kubelet {verb} at its start{sure}: {}",
-                    last_error(text)
+                    "the kubelet {verb} at its start{sure}: {cause}"
                 ))
                 .because(text.as_str())
                 .leads_to(
@@ -104,21 +130,23 @@ impl StartFinding {
                 .leads_to("the kubelet panics at every start at which the plugin registers before the pods are admitted")
                 .advise(format!("delete {pod} before the change, or remove its entry: kq devices repair --remove-stale"))
             }
-            Self::StopsThen { text, fix } => {
+            Self::StopsThen { text, cause, fix } => {
                 let wording = Wording::new(format!(
-                    "once that is fixed, the kubelet fails: {}",
-                    last_error(text)
+                    "once that is fixed, the kubelet fails: {cause}"
                 ))
                 .because(text.as_str());
                 fix.iter().fold(wording, |wording, fix| wording.advise(fix.as_str()))
             }
             Self::Warns { text } => Wording::new(format!("the kubelet starts and logs: {text}")),
-            Self::Unknown { reason } => Wording::new(reason.as_str()),
+            Self::Ignores { text, strict_error, path } => {
+                Wording::new(format!("the kubelet starts and ignores: {strict_error}"))
+                    .because(text.as_str())
+                    .advise(format!("correct the name of the field in {path}, or remove it"))
+            }
+            Self::Unknown { reason, text } => {
+                let wording = Wording::new(reason.as_str());
+                text.iter().fold(wording, |wording, text| wording.because(text.as_str()))
+            }
         }
     }
-}
-
-/// Returns the innermost error of a text in which each caller wrapped that of its callee.
-fn last_error(text: &str) -> &str {
-    text.rsplit_once("error: ").map_or(text, |(_, error)| error)
 }

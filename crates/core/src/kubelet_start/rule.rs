@@ -4,7 +4,7 @@ use super::flags::{LABEL_NAMESPACES, LABELS};
 use super::place::ConfigPlace;
 use kq_answer::reason::Reason;
 use kq_facts::checkpoint::StateFile;
-use kq_facts::kubelet_config::{ValidationError, aggregate};
+use kq_facts::kubelet_config::{ValidationError, aggregate, unregistered};
 use kq_k8s::feature_gates::FeatureGateError;
 use kq_k8s::go_text::quote;
 use schemars::JsonSchema;
@@ -299,6 +299,22 @@ impl StartRule {
         }
     }
 
+    /// Returns the innermost error of the kubelet's message, in which each caller wrapped that of its callee.
+    pub fn cause(&self) -> String {
+        match self {
+            Self::NotYaml { error, .. }
+            | Self::NotAnObject { error, .. }
+            | Self::FieldType { error, .. }
+            | Self::MergedType { error, .. }
+            | Self::StateFile { error, .. } => error.clone(),
+            Self::OtherType { place, kind, api_version } if !place.is_drop_in => {
+                unregistered(kind, api_version)
+            }
+            Self::GatesInFile { error, .. } => error.to_string(),
+            _ => self.to_string(),
+        }
+    }
+
     /// Returns the fix; `None`: the kubelet's message already contains it.
     pub fn fix(&self) -> Option<Fix> {
         Some(match self {
@@ -361,7 +377,6 @@ impl StartRule {
             Self::Endpoint { field, endpoint, .. } => {
                 Fix::StartRuntime { field, endpoint: endpoint.clone() }
             }
-            Self::CgroupRoot { .. } => Fix::CorrectField { field: "cgroupRoot".to_owned() },
             Self::KernelSettings { settings, .. } => Fix::SetKernel { settings: settings.clone() },
         })
     }

@@ -44,7 +44,7 @@ pub fn kubelet_start(node: &Node) -> KubeletStart {
             None => "the kubelet's configuration is not known (--kubelet-config FILE)".to_owned(),
         };
         start.starts = None;
-        start.findings.push((StartFinding::Unknown { reason }, None));
+        start.findings.push((StartFinding::Unknown { reason, text: None }, None));
     }
     start
 }
@@ -73,8 +73,8 @@ impl KubeletStart {
         };
         let mut findings: Vec<_> =
             problems().map(|problem| (StartFinding::of(problem), Some(problem.source))).collect();
-        let warnings = examination.warnings.iter().filter(|_| !is_unknown).map(ToString::to_string);
-        findings.extend(warnings.map(|text| (StartFinding::Warns { text }, None)));
+        let warnings = examination.warnings.iter().filter(|_| !is_unknown);
+        findings.extend(warnings.map(|warning| (StartFinding::of_warning(warning), None)));
         let mut starts = match problems().next() {
             None => Some(true),
             Some(problem) if problem.certainty == Certainty::Certain => Some(false),
@@ -86,7 +86,7 @@ impl KubeletStart {
                 KubeletVersion::OLDEST,
                 KubeletVersion::NEWEST
             );
-            findings.push((StartFinding::Unknown { reason }, None));
+            findings.push((StartFinding::Unknown { reason, text: None }, None));
             starts = None;
         }
         Self {

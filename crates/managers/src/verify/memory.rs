@@ -4,6 +4,7 @@
 use super::cpu::{describe, unchecked};
 use super::damage::Damage;
 use super::file::{Findings, StateFileContent, VerifyContext};
+use super::layouts;
 use super::report::{Examined, FileVerdict, Held, NextStart, Verdict, policy_for};
 use super::rule::MemoryRule;
 use crate::memory_manager::{MemoryJudgement, MemoryStartError};
@@ -26,6 +27,8 @@ pub(super) fn examine(
     let policy = policy_for(field, known.memory_policy, of_file, policies, basis);
     let read = |bytes: &[u8]| with(bytes, policy);
     let found = if policy == known.memory_policy { found } else { read(bytes) };
+    let refused = found.outcome.as_ref().err().filter(|_| !known.pod_level);
+    let with_gate = refused.and_then(|_| load(bytes, true, policy).signed());
     let mut verdict = FileVerdict::of(file);
     let mut findings = Findings::of(&file.path);
     describe(&mut verdict, &found);
@@ -42,6 +45,12 @@ pub(super) fn examine(
                     let (memory_type, node) = (memory_type.clone(), *node);
                     verdict.at_next_start = NextStart::PanicsAtNull { memory_type, node }.into();
                     verdict.damaged(Damage::of_type(&format!("{place} is null")));
+                }
+                MemoryRefusal::Json(_) | MemoryRefusal::Corrupt if layouts::is_newer(bytes) => {
+                    layouts::newer(&mut verdict, known);
+                }
+                MemoryRefusal::Json(_) | MemoryRefusal::Corrupt if with_gate.is_some() => {
+                    layouts::written_with_gate(&mut verdict, with_gate, known);
                 }
                 MemoryRefusal::Json(_) | MemoryRefusal::Corrupt => {
                     let is_right = |bytes: &[u8]| {

@@ -41,16 +41,18 @@ pub fn start(
     }
     let version = after.node().map_or(KubeletVersion::NEWEST, |node| node.kubelet.version);
     let start = KubeletStart::of(&examination, version);
-    for skipped in &start.not_examined {
+    let skipped = start.not_examined.iter().map(|it| format!("{} ({})", it.what, it.fact));
+    let skipped: Vec<String> = skipped.collect();
+    if !skipped.is_empty() {
         basis.assume(format!(
-            "the start does not fail on {} (unknown: {})",
-            skipped.what, skipped.fact
+            "the start does not fail on what was not checked for want of a fact: {}",
+            skipped.join("; ")
         ));
     }
     let mut start = start;
-    if let Some(refusal) = policy_change(before, after).filter(|_| start.starts == Some(true)) {
+    if let Some(unknown) = policy_change(before, after).filter(|_| start.starts == Some(true)) {
         start.starts = None;
-        start.findings.push((StartFinding::Unknown { reason: refusal }, None));
+        start.findings.push((unknown, None));
     }
     let findings = start.findings.into_iter().map(|(finding, source): (StartFinding, _)| {
         let effect = Effect::new(Subject::Node, WhatIfRule::KubeletStart(finding));
@@ -61,7 +63,7 @@ pub fn start(
 
 /// Returns how the start ends where a manager has another policy than before, and its state file, which is not known, is the
 /// one that the other policy wrote.
-fn policy_change(before: &NodeState, after: &NodeState) -> Option<String> {
+fn policy_change(before: &NodeState, after: &NodeState) -> Option<StartFinding> {
     let files = after.snapshot.state_files.as_ref();
     let is_unknown = |file: StateFile| {
         !matches!(
@@ -72,12 +74,9 @@ fn policy_change(before: &NodeState, after: &NodeState) -> Option<String> {
     let folder = files.map_or(DEFAULT_ROOT_DIR, |files| files.folder.as_str());
     let (before, after) = (before.node().ok()?, after.node().ok()?);
     let (found, configured) = (before.config(), after.config());
-    let ends = |file: StateFile, manager: &str, refusal: String| {
-        format!(
-            "{} is not known, and the kubelet ends on the one of another policy: start {manager} manager error: {}",
-            file.name(),
-            file.refusal(&refusal, folder)
-        )
+    let ends = |file: StateFile, manager: &str, refusal: String| StartFinding::Unknown {
+        reason: format!("{} is not known: the kubelet ends on that of another policy", file.name()),
+        text: Some(format!("start {manager} manager error: {}", file.refusal(&refusal, folder))),
     };
     if is_unknown(StateFile::Cpu) && found.cpu_manager_policy != configured.cpu_manager_policy {
         let refusal = CpuRefusal::Policy {
