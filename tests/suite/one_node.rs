@@ -43,8 +43,9 @@ const MAKERS: [(&str, &str); 8] = [
 #[test]
 fn a_node_is_made_in_few_places() {
     let mut expected = MAKERS.map(|(path, _)| path.to_owned()).to_vec();
-    // Of flags alone, and of flags at a time.
+    // Of flags alone, and of flags at a time; of what was just stored.
     expected.push("src/bin/kq/node_args.rs".to_owned());
+    expected.push("src/bin/kq/snapshot.rs".to_owned());
     assert_eq!(found(r"\bNode::of(_files)?\("), expected);
 }
 
@@ -53,7 +54,7 @@ fn a_node_is_made_in_few_places() {
 fn no_question_describes_a_node() {
     for (pattern, what) in [
         (r"\bdescribe_kubelet\(", "describes a kubelet"),
-        (r"\bdescribe\(NodeSources\b", "describes what the container manager works with"),
+        (r"\bdescribe\(sources\)", "describes what the container manager works with"),
         (r"\bas_of_kubelet\(&mut loaded\.pod", "makes a listed pod the kubelet's"),
         (r"\badd_container_ids\(pod,", "adds the runtime's containers to a listed pod"),
     ] {

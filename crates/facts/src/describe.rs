@@ -464,7 +464,6 @@ mod tests {
             ("gate", "featureGates", "{NodeSwap: false}", "locked to true"),
             ("rule", "maxPods", "-1", "must not be a negative number"),
             ("list", "kubeReserved", "{gpu: '1'}", "cannot reserve"),
-            ("unknown", "podPidLimit", "1", "unknown field podPidLimit"),
         ] {
             let mut config = ConfigSource::default();
             assign(&mut config, field, text, Origin::Flag("--set")).expect("YAML");

@@ -114,6 +114,7 @@ pub fn unknown_facts(snapshot: &Snapshot, has_config: bool) -> Vec<Warning> {
 pub fn has_node(snapshot: &Snapshot) -> bool {
     snapshot.kubelet.found.is_some()
         || snapshot.kubelet_config.found.is_some()
+        || snapshot.kubelet_config_on_disk.found.is_some()
         || snapshot.node.found.is_some()
         || snapshot.pods.found.is_some()
         || snapshot.runtime.found.is_some()

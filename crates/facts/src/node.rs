@@ -274,9 +274,8 @@ impl Node {
 
     /// Returns the warnings. An unknown configuration is a missing fact, and is not among them.
     pub fn warnings(&self) -> impl Iterator<Item = Warning> {
-        let missing: Vec<Missing> = self.missing_config().collect();
-        let is_missing = move |text: &str| missing.iter().any(|it| it.text == text);
-        self.notes.iter().filter(move |warning| !is_missing(&warning.text)).cloned()
+        let missing: Vec<Warning> = self.missing_config().map(Warning::from).collect();
+        self.notes.iter().filter(move |warning| !missing.contains(warning)).cloned()
     }
 
     /// Returns the reasons why defaults replace the configuration, or fields of it.

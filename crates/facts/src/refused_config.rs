@@ -6,7 +6,10 @@
 use crate::describe::{ConfigSource, DescribeError};
 use kq_answer::missing::{Missing, MissingFact};
 use kq_answer::origin::Origin;
+use kq_k8s::nearest::MOST_HINTS;
+use kq_output::terminal::brief;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Fields of a configuration with which the kubelet does not start.
@@ -24,7 +27,7 @@ impl RefusedConfig {
     /// Returns the fields that are not known, and why.
     pub fn missing(&self) -> Missing {
         let fields = self.fields.join(", ");
-        let cause = self.cause();
+        let cause = [self.cause()].into_iter().chain(self.hints()).collect::<Vec<_>>().join(", ");
         let stands_in = match self.fields.as_slice() {
             [] => "kq uses the defaults of its version".to_owned(),
             _ => format!("kq uses the default of {fields}"),
@@ -37,11 +40,25 @@ impl RefusedConfig {
         if fields.is_empty() { missing } else { missing.about(fields) }
     }
 
+    /// Returns what was probably meant.
+    fn hints(&self) -> Vec<String> {
+        match &self.error {
+            DescribeError::Gates { error, .. } => error
+                .problems
+                .iter()
+                .filter_map(|problem| problem.hint())
+                .take(MOST_HINTS)
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Returns the error with its causes.
     fn cause(&self) -> String {
         let first: &dyn std::error::Error = &self.error;
         let causes = std::iter::successors(Some(first), |error| error.source());
-        causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+        let text = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
+        brief(&text).into_owned()
     }
 }
 
@@ -98,7 +115,8 @@ fn forget(config: &mut ConfigSource, field: &str, error: &DescribeError) {
         (error, fields.get_mut(field))
     {
         let before = gates.len();
-        gates.retain(|name, _| error.problems.iter().all(|problem| problem.gate() != name));
+        let wrong: BTreeSet<&str> = error.problems.iter().map(|problem| problem.gate()).collect();
+        gates.retain(|name, _| !wrong.contains(name.as_str()));
         if gates.len() < before {
             return;
         }

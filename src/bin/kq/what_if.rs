@@ -100,8 +100,9 @@ impl Args {
             }
             OutputFormat::Table => {
                 tell(&answer.basis);
-                let worse: Vec<_> = answer.worse().cloned().collect();
-                finding_view::advice(&worse).iter().for_each(|advice| note("fix", advice));
+                let open: Vec<_> =
+                    answer.items.iter().filter(|it| it.is_problem()).cloned().collect();
+                finding_view::advice(&open).iter().for_each(|advice| note("fix", advice));
             }
             _ => {}
         }

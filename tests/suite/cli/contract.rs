@@ -356,6 +356,7 @@ fn checks_are_as_promised() {
     assert_eq!(
         names,
         [
+            "kubelet-start",
             "kubelet",
             "kubelet-config",
             "node-object",

@@ -58,7 +58,7 @@ fn each_finding_of_another_domain_is_told() {
                 let seconds = taken.since(Timestamp::from_seconds(0)) / 1_000_000_000;
                 node["kubelet"]["found"]["value"]["startedAt"] = json!(seconds - 30);
             },
-            "WARNING kubelet-start",
+            "WARNING kubelet-age",
             "the kubelet started 3",
             "journalctl -u kubelet",
         ),

@@ -484,13 +484,12 @@ fn what_cannot_be_understood_is_refused() {
         (
             "--signal memory --stats summary.json --set 'evictionHard={memory.available: \"-1\"}'",
             2,
-            "--set: the kubelet would not start with evictionHard.memory.available \"-1\": eviction threshold \
-             memory.available must be positive: -1",
+            "in --set: eviction threshold memory.available must be positive: -1",
         ),
         (
             "--signal memory --stats summary.json --kubelet-config kubelet.yaml",
-            2,
-            "kubelet.yaml: the kubelet would not start with evictionSoft.pid.available \"5 %\": ",
+            3,
+            "the kubelet refuses evictionSoft.pid.available \"5 %\" in kubelet.yaml: ",
         ),
         (
             "--signal memory --stats summary.json --set evictionHard=memory.available=10Gi,pid.available=5%",

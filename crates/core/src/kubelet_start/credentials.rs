@@ -10,7 +10,9 @@
 //! | off                  | -                    | loaded, whatever its certificate | the kubelet ends           |
 
 use super::flags::Said;
-use super::kubeconfig::{Checked, Refusal, Validity, client_error, load, read_error, validity};
+use super::kubeconfig::{
+    Checked, Refusal, Validity, load, read_error, server_error, tls_error, validity,
+};
 use super::{Stage, Start, StartRule, StartWarning};
 use kq_facts::kubelet_process::DEFAULT_CERT_DIR;
 use kq_facts::start_files::{Pem, StartFile, StartFiles};
@@ -94,15 +96,18 @@ pub(super) fn examine(start: &mut Start<'_>, said: &Said, rotates: bool) {
     if rotates && let Some(refusal) = stored(files, folder, kubeconfig) {
         return stop(start, kubeconfig, None, refusal);
     }
-    if loaded == Checked::Good
-        && let Some(refusal) = client_error(files, used)
-    {
-        let is_of_tls = !refusal.text.starts_with("host must");
-        let words = match rotates && is_of_tls {
+    const NO_CLIENT: &str = "failed to initialize kubelet client: ";
+    if loaded != Checked::Good {
+        return;
+    }
+    if let Some(refusal) = tls_error(files, used) {
+        let words = match rotates {
             true => "unable to configure TLS for the rest client: ",
-            false => "failed to initialize kubelet client: ",
+            false => NO_CLIENT,
         };
         stop(start, used, None, refusal.after(words));
+    } else if let Some(refusal) = server_error(files, used) {
+        stop(start, used, None, refusal.after(NO_CLIENT));
     }
 }
 

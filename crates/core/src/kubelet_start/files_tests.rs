@@ -74,7 +74,7 @@ fn start(flags: &[&str], config: Value, files: &StartFiles, minor: u32) -> Vec<S
     });
     let fields = document.as_object_mut().expect("an object");
     fields.extend(config.as_object().expect("an object").clone());
-    let content = ConfigContent::Document { value: document.into(), text: None };
+    let content = ConfigContent::document(document);
     let examined = examine(&StartFacts {
         version: Some(KubeletVersion::new(1, minor)),
         process: Some(&process),

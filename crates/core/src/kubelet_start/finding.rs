@@ -105,6 +105,7 @@ impl StartFinding {
             Self::Starts { version, not_checked } if !not_checked.is_empty() => {
                 let not_checked = not_checked.join(", ");
                 Wording::new(format!("nothing that was checked stops kubelet {version}; not checked: {not_checked}"))
+                    .advise("run kq as root on the node, or take a new snapshot there")
             }
             Self::Starts { version, .. } => Wording::new(format!("kubelet {version} starts")),
             Self::Stops { text, cause, is_panic, certainty, fix, .. } => {
@@ -145,7 +146,11 @@ impl StartFinding {
             }
             Self::Unknown { reason, text } => {
                 let wording = Wording::new(reason.as_str());
-                text.iter().fold(wording, |wording, text| wording.because(text.as_str()))
+                text.iter().fold(wording, |wording, text| {
+                    wording
+                        .because(text.as_str())
+                        .advise("read the state files: run kq on the node, or pass a snapshot of it")
+                })
             }
         }
     }

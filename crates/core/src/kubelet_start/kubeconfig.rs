@@ -198,7 +198,7 @@ fn cluster_errors(
 }
 
 /// Returns the error of making a client (`NewForConfig` in `client-go/kubernetes`, `TLSConfigFor` in `client-go/transport`).
-pub(super) fn client_error(files: &StartFiles, path: &str) -> Option<Refusal> {
+pub(super) fn tls_error(files: &StartFiles, path: &str) -> Option<Refusal> {
     let Some(StartFile::Kubeconfig(config)) = files.get(path) else { return None };
     let cluster = &config.cluster;
     if is_secure(config) && !cluster.authority.is_none() {
@@ -226,7 +226,13 @@ pub(super) fn client_error(files: &StartFiles, path: &str) -> Option<Refusal> {
             }
         }
     }
-    let server = &cluster.server;
+    None
+}
+
+/// Returns why the server of a kubeconfig is none.
+pub(super) fn server_error(files: &StartFiles, path: &str) -> Option<Refusal> {
+    let Some(StartFile::Kubeconfig(config)) = files.get(path) else { return None };
+    let server = &config.cluster.server;
     let (_, below) = server.split_once('/').filter(|_| !server.contains("://"))?;
     (!below.is_empty()).then(|| {
         let server = quote(server);

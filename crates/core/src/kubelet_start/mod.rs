@@ -87,6 +87,8 @@ pub struct StartFacts<'a> {
     pub now: Option<Timestamp>,
     /// The container runtime answers at its endpoint.
     pub runtime_answers: bool,
+    /// A kubelet runs.
+    pub runs: bool,
 }
 
 /// The machine under the kubelet.

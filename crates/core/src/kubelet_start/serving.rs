@@ -148,16 +148,18 @@ pub(super) fn users(start: &mut Start<'_>, serving: &Serving, client: Client) {
             start.skip("a file of authorities that cannot be used", "the file of clientCAFile");
         }
     }
+    // A kubelet that runs has started with a client, or needs none, which its command line may not show.
+    let has_none = client == Client::Standalone && !start.facts.runs;
     let mut stop = |field: &str, error: &str| {
         let rule = StartRule::Setting { field: field.to_owned(), error: error.to_owned() };
         start.stop(Stage::Run, rule);
     };
-    if serving.webhook && client == Client::Standalone {
+    if serving.webhook && has_none {
         stop("authentication", "no client provided, cannot use webhook authentication");
     } else if !serving.webhook && !serving.anonymous && path.is_empty() {
         stop("authentication", "no authentication method configured");
     }
-    if serving.authorizes_by_webhook && client == Client::Standalone {
+    if serving.authorizes_by_webhook && has_none {
         stop("authorization", "no client provided, cannot use webhook authorization");
     }
 }

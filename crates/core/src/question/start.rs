@@ -1,8 +1,8 @@
 //! Would this kubelet start, and with which words does it end? Every command that says something of the start asks here.
 
 use crate::kubelet_start::{
-    Machine, NotExamined, StartExamination, StartFacts, StartFinding, StartProblem, StartRule,
-    examine, missing_paths,
+    Machine, NotExamined, Stage, StartExamination, StartFacts, StartFinding, StartProblem,
+    StartRule, examine, missing_paths,
 };
 use kq_answer::{Certainty, Severity};
 use kq_facts::checkpoint::StateFile;
@@ -34,19 +34,25 @@ pub struct KubeletStart {
 /// Returns whether a node's kubelet would start now, with the files, flags and machine that it has.
 pub fn kubelet_start(node: &Node) -> KubeletStart {
     let on_disk = node.config_on_disk();
-    let is_known =
-        on_disk.file.is_some() || !on_disk.drop_ins.is_empty() || on_disk.process.is_some();
     let examination = examine_start(&node.snapshot, &node.overrides, on_disk);
     let mut start = KubeletStart::of(&examination, node.kubelet.version);
-    if !is_known && start.starts == Some(true) {
+    if !knows_config(on_disk) {
         let reason = match node.missing_config().next() {
             Some(missing) => missing.text,
             None => "the kubelet's configuration is not known (--kubelet-config FILE)".to_owned(),
         };
-        start.starts = None;
-        start.findings.push((StartFinding::Unknown { reason, text: None }, None));
+        start.only_flags(&examination, reason);
     }
     start
+}
+
+/// Returns true if the configuration of the next start is known: its files, or that it has none.
+fn knows_config(on_disk: &ConfigOnDisk) -> bool {
+    let has_none = on_disk.process.as_ref().is_some_and(|process| {
+        let flags = process.interpreted();
+        !process.hides_flags() && flags.config.is_none() && flags.config_dir.is_none()
+    });
+    has_none || on_disk.file.is_some() || !on_disk.drop_ins.is_empty()
 }
 
 impl KubeletStart {
@@ -62,6 +68,19 @@ impl KubeletStart {
     pub fn not_checked(&self) -> Vec<String> {
         let facts: BTreeSet<&str> = self.not_examined.iter().map(|it| it.fact).collect();
         facts.into_iter().map(str::to_owned).collect()
+    }
+
+    /// Leaves what is certain without a configuration: the errors of the command line.
+    fn only_flags(&mut self, examination: &StartExamination, reason: String) {
+        let is_of_flags = |it: &&StartProblem| matches!(it.stage, Stage::Flags | Stage::FlagValues);
+        let problems: Vec<_> = examination.problems.iter().filter(is_of_flags).collect();
+        self.findings = problems.iter().map(|it| (StartFinding::of(it), Some(it.source))).collect();
+        self.refused_files.clear();
+        self.refuses_config = false;
+        if problems.is_empty() {
+            self.starts = None;
+            self.findings.push((StartFinding::Unknown { reason, text: None }, None));
+        }
     }
 
     /// Judges an examination.
@@ -178,5 +197,6 @@ pub(super) fn examine_start(
         files: snapshot.start_files.value(),
         now: snapshot.taken_at.parse().ok(),
         runtime_answers: runtime.is_some(),
+        runs: snapshot.kubelet.found.is_some(),
     })
 }

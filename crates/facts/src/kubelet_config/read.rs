@@ -353,13 +353,13 @@ fn read_as(
         return Err(vec![ConfigError::NotAnObject { found: value.to_string() }]);
     };
     check_type(fields, source == Source::File)?;
-    let mut check = Check { is_typed, version, errors: Vec::new(), notes: Vec::new() };
+    let mut check = Check { is_typed, version, errors: Vec::new(), notes: Vec::new(), others: 0 };
     check.object("", "", fields);
     if !check.errors.is_empty() {
         return Err(check.errors);
     }
     match serde_path_to_error::deserialize(value) {
-        Ok(config) => Ok(Reading { config, notes: check.notes }),
+        Ok(config) => Ok(Reading { config, notes: check.into_notes() }),
         Err(error) => Err(vec![ConfigError::WrongType {
             path: error.path().to_string(),
             value: error.inner().to_string(),
@@ -393,9 +393,30 @@ struct Check {
     version: KubeletVersion,
     errors: Vec<ConfigError>,
     notes: Vec<Warning>,
+    others: usize,
 }
 
+/// The most fields that are noted one by one. A configuration has some 300.
+const MOST_NOTES: usize = 1_000;
+
 impl Check {
+    /// Notes a field that the kubelet ignores.
+    fn note(&mut self, note: impl FnOnce() -> Warning) {
+        match self.notes.len() < MOST_NOTES {
+            true => self.notes.push(note()),
+            false => self.others += 1,
+        }
+    }
+
+    /// Returns the notes, with the number of those that were too many.
+    fn into_notes(mut self) -> Vec<Warning> {
+        if self.others > 0 {
+            let text = format!("{} more fields, which the kubelet ignores", self.others);
+            self.notes.push(Warning::new(WarningCode::IgnoredField, text));
+        }
+        self.notes
+    }
+
     /// Checks fields; `path` names the elements of lists, `known` is the path in the table.
     fn object(&mut self, path: &str, known: &str, fields: &Map<String, Value>) {
         for (name, value) in fields {
@@ -409,7 +430,7 @@ impl Check {
                 };
                 match self.is_typed {
                     true => self.errors.push(error),
-                    false => self.notes.push(error.ignored().about(path)),
+                    false => self.note(|| error.ignored().about(path)),
                 }
                 continue;
             };
@@ -419,7 +440,7 @@ impl Check {
                     schema::lifetime(field),
                     self.version
                 );
-                self.notes.push(Warning::new(WarningCode::IgnoredField, text).about(&path));
+                self.note(|| Warning::new(WarningCode::IgnoredField, text).about(&path));
             }
             self.value(path, &known_here, value, kind(field.1));
         }

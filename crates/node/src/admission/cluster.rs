@@ -18,6 +18,7 @@ use kq_facts::snapshot::{PodSource, RecordedPods, Snapshot};
 use kq_io::clock::now;
 use kq_k8s::manifest::{Loaded, load};
 use kq_k8s::pod::Pod;
+use kq_k8s::version::KubeletVersion;
 use std::time::Duration;
 
 /// The part of the question that is the same for all nodes.
@@ -126,6 +127,12 @@ impl ClusterQuery<'_> {
                 "the newest kubelet that kq knows: the Node object has no version".to_owned(),
                 ["--kubelet-version"],
             ));
+        }
+        let version = standing.kubelet_version.parse::<KubeletVersion>();
+        if let (Err(error), None) = (version, self.overrides.kubelet.version)
+            && !standing.kubelet_version.is_empty()
+        {
+            return NodeAnswer::missing(&standing, error.to_string(), basis);
         }
         match self.examine(&standing, object, pods, &mut basis) {
             Ok(answer) => answer,

@@ -52,11 +52,10 @@ impl AdmissionNode {
         basis.warn_all(node.pod_notes.iter().cloned());
         basis.assume_all(node.assumed());
         basis.assume_all(node.assumed_allocations());
-        let refused: Vec<Missing> =
-            node.refused_config().iter().map(RefusedConfig::missing).collect();
-        let is_other = |note: &&Warning| refused.iter().all(|it| it.text != note.text);
-        basis.warn_all(node.notes.iter().filter(is_other).cloned());
-        basis.lack_all(refused);
+        let refused = || node.refused_config().iter().map(RefusedConfig::missing);
+        let known: Vec<Warning> = refused().map(Warning::from).collect();
+        basis.warn_all(node.notes.iter().filter(|note| !known.contains(note)).cloned());
+        basis.lack_all(refused());
         Self { node, without, device_flags, basis }
     }
 

@@ -36,12 +36,18 @@ pub(super) fn start(node: &Node, start: &KubeletStart) -> Vec<NodeFinding> {
             source.iter().copied().fold(of_node(finding.clone()), NodeFinding::from)
         })
         .collect();
+    let on_disk = node.config_on_disk();
+    let source = match (&on_disk.file, &node.snapshot.kubelet_config.found) {
+        (Some(file), _) => file.path.clone(),
+        (None, Some(found)) => found.source.clone(),
+        (None, None) => "the kubelet's files".to_owned(),
+    };
     if start.starts == Some(true) {
         let version = node.kubelet.version.to_string();
         let not_checked = start.not_checked();
         findings.push(of_node(StartFinding::Starts { version, not_checked }));
     }
-    findings
+    findings.into_iter().map(|it| if it.source.is_none() { it.from(&source) } else { it }).collect()
 }
 
 /// Returns a finding about a kubelet that started a moment ago.

@@ -327,7 +327,7 @@ impl Rule for NodeRule {
             Self::KubeletStart(start) => {
                 let wording = start.wording();
                 match start.severity() {
-                    Severity::Ok => wording,
+                    Severity::Ok | Severity::Info => wording,
                     _ => wording.see("kq what-if kubelet-restart"),
                 }
             }

@@ -45,7 +45,7 @@ pub fn start(
     let skipped: Vec<String> = skipped.collect();
     if !skipped.is_empty() {
         basis.assume(format!(
-            "the start does not fail on what was not checked for want of a fact: {}",
+            "the start does not fail on what was not checked, as a fact is missing: {}",
             skipped.join("; ")
         ));
     }
