@@ -168,8 +168,11 @@ fn compare(random: &mut Random, files: &[(String, String)], at: u64) -> (bool, u
         let words = file["kubeletError"].as_str().unwrap_or_default();
         if file["verdict"] == "REFUSED" && file["file"] != "kubelet_internal_checkpoint" {
             refused += 1;
+            // Without a configuration, a start is not followed to its managers.
+            let is_reached =
+                !doctor.iter().any(|(_, text)| text.contains("load Kubelet config file"));
             let is_said = doctor.iter().any(|(_, text)| text.contains(words));
-            assert!(is_said, "{shown}{file}\n{doctor:?}");
+            assert!(is_said || !is_reached, "{shown}{file}\n{doctor:?}");
         }
     }
     for (_, text) in &doctor {

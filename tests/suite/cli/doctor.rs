@@ -361,7 +361,7 @@ fn each_failure_is_told_with_its_remedy() {
                 node["stateFiles"]["files"]["cpu_manager_state"] = json!({ "read": "{" });
             },
             "state-files",
-            "move the file away",
+            "kq devices verify",
         ),
     ];
     for (name, change, check, advice) in rows {

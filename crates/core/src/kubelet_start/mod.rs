@@ -294,6 +294,10 @@ pub fn examine(facts: &StartFacts<'_>) -> StartExamination {
     }
     let said = flags::examine(&mut start);
     let read = config::examine(&mut start, &said);
+    if start.found.problems.iter().any(|problem| problem.rule.hides_configuration()) {
+        // What the file says is not known, and all further checks depend on it.
+        return start.found;
+    }
     if facts.files.is_none() {
         start.skip(
             "files that it cannot use",

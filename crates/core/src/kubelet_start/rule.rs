@@ -299,6 +299,20 @@ impl StartRule {
         }
     }
 
+    /// Returns true if no field of the configuration is known.
+    pub(super) fn hides_configuration(&self) -> bool {
+        matches!(
+            self,
+            Self::NoConfigFile { .. }
+                | Self::ConfigFolder { .. }
+                | Self::EmptyConfigFile { .. }
+                | Self::NotYaml { .. }
+                | Self::NotAnObject { .. }
+                | Self::NoType { .. }
+                | Self::OtherType { .. }
+        )
+    }
+
     /// Returns the innermost error of the kubelet's message, in which each caller wrapped that of its callee.
     pub fn cause(&self) -> String {
         match self {

@@ -10,7 +10,7 @@ use kq_facts::node_pods::NodePods;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::go_json::{Kind, Reader};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A state file.
 #[derive(Clone, Debug)]
@@ -50,6 +50,8 @@ pub struct VerifyContext<'a> {
     pub memory_policy: Option<&'a str>,
     /// The gate PodLevelResourceManagers.
     pub pod_level: bool,
+    /// The files that the kubelet of this version and with these gates does not read.
+    pub unread: BTreeSet<StateFile>,
     /// The feature gates are known.
     pub knows_gates: bool,
     /// The kubelet is of a version that kq knows.

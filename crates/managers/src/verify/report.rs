@@ -268,6 +268,11 @@ fn examine(file: &StateFileContent<'_>, known: &VerifyContext<'_>, basis: &mut B
             verdict.derivation.push("is not in the snapshot".to_owned());
             of(verdict)
         }
+        Content::Bytes(_) if file.file.is_some_and(|kind| known.unread.contains(&kind)) => {
+            verdict.verdict = Verdict::Unused;
+            verdict.at_next_start = NextStart::DoesNotRead.into();
+            of(verdict)
+        }
         Content::Stored(fact) => devices::examine_stored(file, fact, known),
         Content::Bytes(bytes) => match file.file {
             Some(StateFile::Devices) => devices::examine(file, bytes, known),
@@ -364,6 +369,8 @@ pub enum NextStart {
     NewerLayout,
     /// It starts, or not, by the order in which it goes through the allocations.
     DependsOnOrder,
+    /// It does not read the file: it has another version, or a feature gate is off.
+    DoesNotRead,
     /// It does not read the file, which is of Kubernetes 1.32.
     Ignores,
     /// Unknown.
@@ -393,6 +400,7 @@ impl fmt::Display for NextStart {
             Self::DependsOnContainers => {
                 "depends on whether the runtime still has the containers of this file of layout v1"
             }
+            Self::DoesNotRead => "does not read it in this version and with these feature gates",
             Self::DependsOnGate => {
                 "starts only with the gate PodLevelResourceManagers, with which the file was written"
             }

@@ -18,6 +18,7 @@ use kq_k8s::version::VersionSupport;
 use kq_managers::memory_manager::KnownMemory;
 use kq_managers::verify::{Content, StateFileContent, Verification, VerifyContext};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// The kubelet's folder unless a source names another.
 pub const KUBELET_FOLDER: &str = DEFAULT_ROOT_DIR;
@@ -132,6 +133,7 @@ fn known<'n>(node: &'n Node, pods: &'n NodePods<'n>, is_of_node: bool) -> Verify
         strict_cpu_reservation: strict,
         memory_policy: says("memoryManagerPolicy").then_some(config.memory_manager_policy.as_str()),
         pod_level: node.kubelet.rules.gates.enabled(Gate::PodLevelResourceManagers),
+        unread: if is_of_node { unread(node) } else { BTreeSet::new() },
         knows_gates: says("featureGates"),
         knows_version: node.kubelet.version_origin != Origin::Assumed
             && matches!(node.kubelet.version.known(), VersionSupport::Inside(_)),
@@ -141,6 +143,23 @@ fn known<'n>(node: &'n Node, pods: &'n NodePods<'n>, is_of_node: bool) -> Verify
         cpus: node.snapshot.host.cpus().ok().filter(|_| is_of_node),
         pods: Some(pods),
     }
+}
+
+/// Returns the files that the node's kubelet does not read at its start.
+fn unread(node: &Node) -> BTreeSet<StateFile> {
+    let (version, gates) = (node.kubelet.version, node.kubelet.rules.gates);
+    let mut unread = BTreeSet::new();
+    if !gates.enabled(Gate::DynamicResourceAllocation) {
+        unread.insert(StateFile::Dra);
+    }
+    let stores = version.always_stores_pods() || gates.enabled(Gate::InPlacePodVerticalScaling);
+    if is_1_32(node) || !stores {
+        unread.extend([StateFile::AllocatedPods, StateFile::ActuatedPods]);
+    }
+    if is_1_32(node) && !stores {
+        unread.insert(StateFile::PodStatus);
+    }
+    unread
 }
 
 /// Collects what the memory manager compares its state with.
