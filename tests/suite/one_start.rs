@@ -3,7 +3,7 @@
 //! `KQ_STARTS=2000` runs more than the default, `KQ_STARTS_SEED=N` others.
 
 use crate::cli::{Ran, folder_with, kq, repository};
-use crate::fuzz_binary::mutate::Random;
+use crate::fuzz_binary::Random;
 use serde_json::Value;
 
 const TYPE: &str = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";

@@ -14,7 +14,8 @@ mod commands;
 /// The lists of a snapshot, made long.
 mod grow;
 /// Changes to files.
-pub mod mutate;
+mod mutate;
+pub(crate) use mutate::Random;
 /// Two long lists at a time.
 mod pairs;
 /// One run.
@@ -22,7 +23,7 @@ pub mod run;
 
 use crate::cli::repository;
 use commands::{Driven, Flag, commands};
-use mutate::{LARGEST, Random, mutated, odd, parsed};
+use mutate::{LARGEST, mutated, odd, parsed};
 use run::{Ran, is_alone};
 use serde_json::Value;
 use std::collections::BTreeMap;
