@@ -310,7 +310,7 @@ fn each_flag_is_refused_where_it_is_unknown() {
             deprecated += usize::from(is_warned);
         }
     }
-    assert!(unknown == 8 && deprecated > 600, "{unknown} {deprecated}");
+    assert!(unknown == 13 && deprecated > 600, "{unknown} {deprecated}");
 }
 
 #[test]

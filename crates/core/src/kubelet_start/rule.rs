@@ -5,7 +5,7 @@ use super::place::ConfigPlace;
 use kq_answer::reason::Reason;
 use kq_facts::checkpoint::StateFile;
 use kq_facts::kubelet_config::{ValidationError, aggregate, unregistered};
-use kq_k8s::feature_gates::FeatureGateError;
+use kq_k8s::feature_gates::{FeatureGateError, FeatureGateProblem};
 use kq_k8s::go_text::quote;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -339,8 +339,15 @@ impl StartRule {
             Self::UnknownLabels { .. } | Self::InvalidLabels { .. } => {
                 Fix::CorrectFlag { flag: "node-labels".to_owned() }
             }
-            Self::Gates { gates, .. } | Self::GatesInFile { gates, .. } => {
-                Fix::RemoveGates { gates: gates.clone() }
+            Self::Gates { gates, error } | Self::GatesInFile { gates, error, .. } => {
+                let needs = |it: &FeatureGateProblem| {
+                    matches!(it, FeatureGateProblem::NeedsDisabled { .. })
+                };
+                let gates = gates.clone();
+                match error.problems.iter().any(needs) {
+                    true => Fix::TurnOffGates { gates },
+                    false => Fix::RemoveGates { gates },
+                }
             }
             Self::NoConfigFile { place }
             | Self::ConfigFolder { place }
@@ -514,6 +521,12 @@ pub enum Fix {
     /// Leave feature gates at their defaults.
     #[text("remove {gates} from the feature gates", gates = gates.join(", "))]
     RemoveGates { gates: Vec<String> },
+    /// Turn off feature gates that are on by default.
+    #[text(
+        "set {gates} to false in the feature gates, or leave on what they depend on",
+        gates = gates.join(", ")
+    )]
+    TurnOffGates { gates: Vec<String> },
     /// Write a valid file.
     #[text("write a KubeletConfiguration of kubelet.config.k8s.io/v1beta1 to {path}")]
     WriteConfig { path: String },

@@ -109,7 +109,6 @@ pub(super) const FLAGS: &[(&str, &str, &[u8; 5])] = &[
     ("make-iptables-util-chains", "bool", b"00000"),
     ("manifest-url", "string", b"00000"),
     ("manifest-url-header", "colonSeparatedMultimapStringString", b"00000"),
-    ("max-housekeeping-interval", "duration", b"+++++"),
     ("max-open-files", "int64", b"00000"),
     ("max-pods", "int32", b"00000"),
     ("maximum-dead-containers", "int32", b"55555"),
