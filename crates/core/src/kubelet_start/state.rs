@@ -5,12 +5,13 @@ use super::config::Read;
 use super::cpus::CpuStart;
 use super::{Machine, Stage, Start, StartRule};
 use kq_answer::Certainty;
-use kq_facts::checkpoint::cpu_manager::{self, CpuRefusal};
+use kq_facts::checkpoint::cpu_manager::{self, CpuRefusal, CpuState};
 use kq_facts::checkpoint::memory_manager::{self, MemoryRefusal};
 use kq_facts::checkpoint::{StateFile, dra as claims, pod_allocation};
 use kq_facts::host::Text;
+use kq_k8s::cpuset::CpuSet;
 use kq_k8s::feature_gates::Gate;
-use kq_managers::cpu_manager::StartError;
+use kq_managers::cpu_manager::{StartError, StateError};
 use kq_managers::memory_manager::{KnownMemory, MemoryJudgement};
 
 /// The input of the managers.
@@ -127,7 +128,10 @@ pub(super) fn cpu(start: &mut Start<'_>, at: &AtStart<'_>, manager: Option<CpuSt
             let pod_level = at.read.gates.enabled(Gate::PodLevelResourceManagers);
             let loaded = cpu_manager::load(text.as_bytes(), pod_level, Some(policy), None).outcome;
             let folder = at.folder.to_owned();
-            loaded.err().map(|refusal| StartError::File { refusal: Box::new(refusal), folder })
+            match loaded {
+                Err(refusal) => Some(StartError::File { refusal: Box::new(refusal), folder }),
+                Ok(state) => other_cpus(&state, at).map(StartError::State),
+            }
         }
     };
     match refusal {
@@ -140,6 +144,21 @@ pub(super) fn cpu(start: &mut Start<'_>, at: &AtStart<'_>, manager: Option<CpuSt
             stop(start, at.folder, file, error, Certainty::Certain);
         }
     }
+}
+
+/// Returns that a state has other CPUs than the machine, whatever is reserved of them.
+fn other_cpus(state: &CpuState, at: &AtStart<'_>) -> Option<StateError> {
+    let options = at.read.given.cpu_manager_policy_options.as_ref();
+    let leaves_out = options.is_some_and(|options| options.contains_key("strict-cpu-reservation"));
+    let is_static = at.read.effective.cpu_manager_policy == "static";
+    if !is_static || leaves_out || state.default_cpu_set.is_empty() {
+        return None;
+    }
+    let of_pods = state.pods.iter().flat_map(|pods| pods.values());
+    let sets = state.containers.values().flat_map(|containers| containers.values()).chain(of_pods);
+    let known: CpuSet = sets.chain([&state.default_cpu_set]).flat_map(CpuSet::iter).collect();
+    let available = at.machine.cpus.clone()?;
+    (known != available).then_some(StateError::OtherCpus { available, known })
 }
 
 /// `memory_manager_state`, when the memory manager starts.
