@@ -10,9 +10,10 @@ use kq_admission::qualified;
 use kq_answer::Failure;
 use kq_facts::checkpoint::pod_allocation;
 use kq_facts::host::Text;
-use kq_k8s::pod::{Pod, ResourceName};
+use kq_k8s::pod::{Container, Pod, ResourceName};
 use kq_k8s::priority::is_static_pod;
 use kq_k8s::qos::{QosClass, computed_qos_class, effective_qos_class};
+use kq_k8s::quantity::Quantity;
 use std::collections::BTreeMap;
 
 pub(super) fn resize(
@@ -121,7 +122,7 @@ pub fn waiting_resizes(
             continue;
         };
         let known = about.node.allocated_pods().into_iter().find(is_same);
-        if let Some(reason) = known.map(|pod| infeasible(&about, pod)).transpose()?.flatten() {
+        if let Some(reason) = known.map(|pod| infeasible(&about, was, pod)).transpose()?.flatten() {
             waiting.insert(qualified(&pod), reason);
             let pods = after.snapshot.pods.found.iter_mut().flat_map(|it| &mut it.value.pods);
             for loaded in pods.filter(|loaded| qualified(&loaded.pod) == qualified(&pod)) {
@@ -134,18 +135,28 @@ pub fn waiting_resizes(
 
 /// Returns why a resize of a pod is not actuated (`podResizesAdmitHandler`, `pkg/kubelet/allocation/handlers.go`, and
 /// `setPodResizePendingCondition`, read in 1.36.2). Before 1.36 a request above what is allocatable is infeasible.
-fn infeasible(about: &AdmissionNode, pod: &Pod) -> Result<Option<(String, String)>, Failure> {
+fn infeasible(
+    about: &AdmissionNode,
+    was: &Pod,
+    pod: &Pod,
+) -> Result<Option<(String, String)>, Failure> {
     let kubelet = &about.node.kubelet;
     let never = |message: String| Ok(Some(("Infeasible".to_owned(), message)));
     if !kubelet.version.resizes_static_pods() && is_static_pod(pod) {
         return never("In-place resize of static-pods is not supported".to_owned());
     }
     let is_guaranteed = effective_qos_class(pod, kubelet.rules.gates) == QosClass::Guaranteed;
-    if is_guaranteed && kubelet.config.cpu_manager_policy == "static" {
-        return never(
-            "Resize is infeasible for Guaranteed Pods alongside CPU Manager policy \"static\""
-                .to_owned(),
-        );
+    let config = about.node.config();
+    let managed = [
+        ("CPU", ResourceName::Cpu, config.cpu_manager_policy.as_str(), "static"),
+        ("Memory", ResourceName::Memory, config.memory_manager_policy.as_str(), "Static"),
+    ];
+    for (manager, resource, policy, fixed) in managed {
+        if is_guaranteed && policy == fixed && changes(was, pod, &resource) {
+            return never(format!(
+                "Resize is infeasible for Guaranteed Pods alongside {manager} Manager policy \"{policy}\""
+            ));
+        }
     }
     let others = |others: &mut [_]| sort(others, &[]);
     let planned = plan(about, pod, others, Detail::BRIEF)?;
@@ -156,4 +167,14 @@ fn infeasible(about: &AdmissionNode, pod: &Pod) -> Result<Option<(String, String
         false => "Deferred",
     };
     Ok(Some((reason.to_owned(), refusal.message.trim_end().to_owned())))
+}
+
+/// Returns true if a container's request of a resource is another one (`guaranteedPodResourceResizeRequired`).
+fn changes(was: &Pod, pod: &Pod, resource: &ResourceName) -> bool {
+    let of = |pod: &Pod| -> BTreeMap<String, Option<Quantity>> {
+        let containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+        let request = |it: &Container| it.resources.requests.get(resource).cloned();
+        containers.map(|it| (it.name.clone(), request(it))).collect()
+    };
+    of(was) != of(pod)
 }
