@@ -59,6 +59,15 @@ impl ConfigOnDisk {
         Self { process, file, drop_ins: Vec::new() }
     }
 
+    /// Returns true if the kubelet cannot load the file of `--config`, or decode a drop-in.
+    pub fn is_refused(&self) -> bool {
+        use ConfigContent::{Absent, Broken, Empty, Folder};
+        let is_no_file =
+            |it: &ConfigText| matches!(it.content, Absent | Broken(_) | Empty | Folder);
+        let is_broken = |it: &ConfigText| matches!(it.content, Broken(_));
+        self.file.iter().any(is_no_file) || self.drop_ins.iter().any(is_broken)
+    }
+
     /// Writes the fields that flags of the operator set, each where it is set now.
     pub fn set_typed(&mut self, config: &ConfigSource) {
         let is_typed = |field: &str| matches!(config.origins.get(field), Some(Origin::Flag(_)));

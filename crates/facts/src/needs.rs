@@ -111,6 +111,9 @@ impl Needs {
     pub const DEVICES: Self =
         Self::PROBE.with(&[StateFiles, DeviceCheckpoint, PodResources]).in_files();
 
+    /// For admission: also whether the kubelet decodes its configuration.
+    pub const ADMISSION: Self = Self::DEVICES.with(&[ConfigOnDisk]);
+
     /// For a list of devices: the checkpoint, the pod-resources API and the pods; the configuration only locates
     /// them.
     pub const DEVICE_LIST: Self = Self::DEVICES.without(&[StateFiles, KubeletConfig]);

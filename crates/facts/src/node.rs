@@ -284,6 +284,13 @@ impl Node {
         whole.into_iter().chain(self.refused.iter().map(RefusedConfig::missing))
     }
 
+    /// Returns those of [`Node::missing_config`] with which the kubelet does not start: a file that it cannot load, and
+    /// what it refuses in one. Needs [`FactKey::ConfigOnDisk`](crate::fact_key::FactKey::ConfigOnDisk).
+    pub fn fatal_config(&self) -> impl Iterator<Item = Missing> {
+        let starts = self.refused.is_empty() && !self.on_disk.is_refused();
+        self.missing_config().filter(move |_| !starts)
+    }
+
     /// Returns what the kubelet refuses in its configuration: it does not start with it.
     pub fn refused_config(&self) -> &[RefusedConfig] {
         &self.refused

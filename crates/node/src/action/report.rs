@@ -334,7 +334,7 @@ impl Report<'_> {
 
     fn about(&self) -> Result<AdmissionNode, Failure> {
         let flags = Some("--checkpoint, --pod-resources");
-        Ok(AdmissionNode::with_flags(self.kubelet(Needs::DEVICES)?, Vec::new(), flags))
+        Ok(AdmissionNode::with_flags(self.kubelet(Needs::ADMISSION)?, Vec::new(), flags))
     }
 
     fn restart(&self) -> Asking<PodReadmission> {

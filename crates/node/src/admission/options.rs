@@ -125,7 +125,7 @@ impl AdmissionOptions {
     /// Fails for files that cannot be read, and for a Node object of another node.
     pub fn gather_node(&self, observe: impl FnOnce(&Snapshot)) -> Result<AdmissionNode, Failure> {
         let node =
-            self.files.gather(&self.node, self.overrides.clone(), Needs::DEVICES, observe)?;
+            self.files.gather(&self.node, self.overrides.clone(), Needs::ADMISSION, observe)?;
         let device_flags = Some("--checkpoint, --pod-resources");
         Ok(AdmissionNode::with_flags(node, self.without.clone(), device_flags))
     }

@@ -25,7 +25,6 @@ use kq_eviction::{Admission, admit_under_pressure};
 use kq_facts::kubelet_config::PressureCondition;
 use kq_facts::node::Node;
 use kq_facts::node_object::NodeObject;
-use kq_facts::refused_config::RefusedConfig;
 use kq_k8s::pod::{OS_LABEL, Pod, ResourceName};
 use std::collections::BTreeSet;
 
@@ -52,10 +51,9 @@ impl AdmissionNode {
         basis.warn_all(node.pod_notes.iter().cloned());
         basis.assume_all(node.assumed());
         basis.assume_all(node.assumed_allocations());
-        let refused = || node.refused_config().iter().map(RefusedConfig::missing);
-        let known: Vec<Warning> = refused().map(Warning::from).collect();
+        let known: Vec<Warning> = node.fatal_config().map(Warning::from).collect();
         basis.warn_all(node.notes.iter().filter(|note| !known.contains(note)).cloned());
-        basis.lack_all(refused());
+        basis.lack_all(node.fatal_config());
         Self { node, without, device_flags, basis }
     }
 
