@@ -16,7 +16,7 @@ use kq_facts::lookup::{FailedSource, Lookup, Sourced};
 use kq_facts::node_list::{ListedNode, read_node_list};
 use kq_facts::node_object::NodeObject;
 use kq_facts::overrides::GivenConfig;
-use kq_k8s::yaml::{self, YamlError};
+use kq_k8s::yaml::{self, Document, YamlError};
 use serde_json::Value;
 use serde_path_to_error::Segment;
 use std::path::Path;
@@ -158,7 +158,7 @@ fn read_files(
 ) -> Result<ConfigSource, KubeletFileError> {
     let mut config = ConfigSource::default();
     if let Some(file) = file {
-        let mut value = document(file, files.read(file)?, notes)?;
+        let mut value = first_document(file, files.read(file)?, notes)?;
         config.source = Some(Source::File);
         if value.get("kubeletconfig").is_some_and(Value::is_object) {
             // The answer of `/configz`.
@@ -198,7 +198,7 @@ fn add_drop_ins(
     }
     let (mut drop_ins, mut texts) = (Vec::new(), Vec::new());
     for path in found.read {
-        let value = document(&path, files.read(&path)?, notes)?;
+        let value = first_document(&path, files.read(&path)?, notes)?;
         set_origins(config, &value, &path);
         texts.push(text_of(&path, value.clone().into()));
         drop_ins.push((path, value));
@@ -287,13 +287,23 @@ pub fn read_node_object(
     })
 }
 
-/// Returns the one document of a file.
-pub fn document(
+/// Returns the first document of a configuration: the kubelet reads no other.
+fn first_document(
     path: &str,
     content: Vec<u8>,
     notes: &mut Vec<String>,
 ) -> Result<Value, KubeletFileError> {
-    let (value, duplicate) = one_document(path, content)?;
+    let text = text_in(path, content)?;
+    let documents = documents_of(&text);
+    let Some(first) = documents.first() else {
+        return Err(KubeletFileError::Documents { path: shown(path).to_owned(), count: 0 });
+    };
+    let count = documents.len();
+    if count > 1 {
+        let name = shown(path);
+        notes.push(format!("{name}: holds {count} documents; the kubelet reads the first alone"));
+    }
+    let (value, duplicate) = read_document(path, first)?;
     notes.extend(duplicate.map(|duplicate| duplicate.text));
     Ok(value)
 }
@@ -314,14 +324,32 @@ fn one_document(
     path: &str,
     content: Vec<u8>,
 ) -> Result<(Value, Option<Warning>), KubeletFileError> {
+    let text = text_in(path, content)?;
+    match documents_of(&text).as_slice() {
+        [document] => read_document(path, document),
+        documents => {
+            let count = documents.len();
+            Err(KubeletFileError::Documents { path: shown(path).to_owned(), count })
+        }
+    }
+}
+
+fn text_in(path: &str, content: Vec<u8>) -> Result<String, KubeletFileError> {
+    String::from_utf8(content)
+        .map_err(|_| KubeletFileError::NotText { path: shown(path).to_owned() })
+}
+
+/// Returns the documents of a text that hold something.
+fn documents_of(text: &str) -> Vec<Document<'_>> {
+    yaml::documents(text).into_iter().filter(|document| !document.is_empty()).collect()
+}
+
+/// Reads a document of a file, and the key that it has twice.
+fn read_document(
+    path: &str,
+    document: &Document<'_>,
+) -> Result<(Value, Option<Warning>), KubeletFileError> {
     let name = || shown(path).to_owned();
-    let text =
-        String::from_utf8(content).map_err(|_| KubeletFileError::NotText { path: name() })?;
-    let documents: Vec<_> =
-        yaml::documents(&text).into_iter().filter(|document| !document.is_empty()).collect();
-    let [document] = documents.as_slice() else {
-        return Err(KubeletFileError::Documents { path: name(), count: documents.len() });
-    };
     let read = yaml::read(document.body()).map_err(|error| KubeletFileError::Syntax {
         path: name(),
         message: located(error, document.lines_before),

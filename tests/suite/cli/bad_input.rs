@@ -334,7 +334,7 @@ fn bad_configurations_are_answered_by_name_and_other_files_refused() {
         ),
         ("no kind", "podPidsLimit: 5\n", &["kubelet.yaml"]),
         ("malformed", "kind: [\n", &["kubelet.yaml", "line"]),
-        ("two documents", "a: b\n---\nc: d\n", &["2 documents"]),
+        ("two documents", "a: b\n---\nc: d\n", &["kubelet.yaml", "apiVersion"]),
         ("empty", "", &["0 documents"]),
         ("a text", "hello\n", &["kubelet.yaml"]),
         ("a list", "- a\n", &["kubelet.yaml"]),
