@@ -17,13 +17,14 @@ pub mod eviction;
 pub mod image_gc;
 /// The kinds of answers and their JSON Schemas.
 pub mod kinds;
-/// The pods of a node as its kubelet counts them.
 /// The pods of a question: names, labels, a namespace, and files with pods.
 pub mod pod_selectors;
 /// Preemption.
 pub mod preemption;
 /// The probes of pods.
 pub mod probes;
+/// What is reclaimed on the node before a pod is evicted.
+pub mod reclaim;
 /// The start of the kubelet.
 pub mod start;
 /// The live view of a node.

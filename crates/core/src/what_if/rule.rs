@@ -2,6 +2,8 @@
 
 use super::PodResult;
 use crate::kubelet_start::StartFinding;
+use crate::question::devices::plan::Holder;
+use crate::question::reclaim::{ReclaimAhead, Sufficiency};
 use kq_answer::{Rule, RuleFinding, Severity, Wording};
 use serde::Serialize;
 
@@ -20,6 +22,8 @@ pub enum WhatIfRule {
     Pods { kept: usize },
     /// At the next start of the kubelet, not before.
     NextStart { pods: Vec<String>, result: PodResult, reason: String, message: String },
+    /// A container holds devices that its plugin lists no longer.
+    DeviceHeld(Holder),
     /// Values of cgroups.
     CgroupValues {
         /// How many change at once or within a minute.
@@ -79,6 +83,8 @@ pub enum PodFate {
 pub enum RestartCause {
     /// The machine reboots.
     Reboot,
+    /// The cgroups of the pods have other names after the start.
+    CgroupsMoved,
     /// The container did not run before.
     NotRunning,
     /// The kubelet has no record of the container's resources, so it resizes the container; its
@@ -100,6 +106,8 @@ pub enum OpenCause {
     ManyTied { pods: usize },
     /// The pods before it in the order of eviction use enough or not.
     Usage,
+    /// The images and dead containers that go before it free enough or not.
+    Reclaim,
 }
 
 /// The resources that the scheduler has for pods.
@@ -132,7 +140,14 @@ pub enum ImageGcChange {
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum EvictionChange {
     /// The available amount is below the threshold.
-    Crossed { signal: String, available: u64, threshold: u64, first: Vec<String> },
+    Crossed {
+        signal: String,
+        available: u64,
+        threshold: u64,
+        first: Vec<String>,
+        /// What is reclaimed before; `None`: nothing.
+        reclaim: Option<ReclaimAhead>,
+    },
     /// It was crossed, and is not any more.
     Relieved { signal: String },
 }
@@ -155,9 +170,10 @@ impl Rule for WhatIfRule {
                 }
                 PodFate::Starts {} => Severity::Info,
             },
-            Self::NextStart { .. } | Self::Restarts { .. } | Self::VersionUnknown { .. } => {
-                Severity::Warning
-            }
+            Self::NextStart { .. }
+            | Self::DeviceHeld(_)
+            | Self::Restarts { .. }
+            | Self::VersionUnknown { .. } => Severity::Warning,
             Self::OtherNodeName { .. } => Severity::Error,
             Self::CgroupValues { .. } | Self::QosCgroupsReset { .. } | Self::Readiness { .. } => {
                 Severity::Info
@@ -167,6 +183,11 @@ impl Rule for WhatIfRule {
             Self::ImageGc(ImageGcChange::FallsShort { .. }) => Severity::Error,
             Self::ImageGc(ImageGcChange::Removes { .. }) => Severity::Warning,
             Self::ImageGc(ImageGcChange::ForgetsAges {}) => Severity::Info,
+            Self::Eviction(EvictionChange::Crossed { reclaim: Some(ahead), .. })
+                if ahead.sufficiency == Sufficiency::Enough =>
+            {
+                Severity::Warning
+            }
             Self::Eviction(EvictionChange::Crossed { .. }) => Severity::Error,
             Self::Eviction(EvictionChange::Relieved { .. }) => Severity::Info,
             Self::Behaviour { is_danger: true, .. } => Severity::Warning,

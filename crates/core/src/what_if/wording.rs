@@ -4,6 +4,7 @@ use super::PodResult;
 use super::rule::{
     AllocatableChange, EvictionChange, ImageGcChange, OpenCause, PodFate, RestartCause, WhatIfRule,
 };
+use crate::question::devices::plan::Holder;
 use kq_answer::Wording;
 use kq_output::units::bytes;
 use std::fmt;
@@ -51,6 +52,18 @@ impl WhatIfRule {
             })
             .because("the kubelet checks labels, taints and resources when it admits a pod, and it admits all pods again at its start")
             .see("kq admit explain --kubelet-restart"),
+            Self::DeviceHeld(Holder { container, resource, devices, is_refused_again, .. }) => {
+                let next = match is_refused_again {
+                    true => "; a new admission of the pod would fail",
+                    false => "; a new admission of the pod would get another device",
+                };
+                Wording::new(format!(
+                    "{container} holds {} of {resource}, which is gone{next}",
+                    devices.join(", ")
+                ))
+                .leads_to("the container keeps the device until its pod is deleted; a restart of the kubelet changes nothing")
+                .see("kq devices plan --unhealthy ID")
+            }
             Self::CgroupValues { now, later } => {
                 let now = (*now > 0).then(|| format!("{now} within a minute"));
                 let later = (*later > 0)
@@ -160,6 +173,9 @@ impl fmt::Display for RestartCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Reboot => "no container survives a reboot",
+            Self::CgroupsMoved => {
+                "the kubelet kills a pod that runs without a cgroup in the tree of the new cgroupDriver or cgroupRoot"
+            }
             Self::ResizePolicy => {
                 "the kubelet has no record of its resources in actuated_pods_state, and its resizePolicy is \
                  RestartContainer"
@@ -181,6 +197,9 @@ impl fmt::Display for OpenCause {
             ),
             Self::Usage => f.write_str(
                 "the eviction manager stops once the pods evicted earlier free enough, and their usage is unknown",
+            ),
+            Self::Reclaim => f.write_str(
+                "the kubelet removes dead containers and unused images first, and it is unknown whether that is enough",
             ),
             Self::Tie => f.write_str("the kubelet admits pods created in the same second in random order"),
             Self::ManyTied { pods } => write!(
@@ -219,7 +238,7 @@ impl ImageGcChange {
             .see("kq gc dry-run"),
             Self::FallsShort { error } => {
                 Wording::new(format!("image garbage collection cannot free enough: {error}"))
-                    .leads_to("the kubelet sets DiskPressure and evicts pods")
+                    .leads_to("the disk fills up to the thresholds of eviction")
                     .see("kq gc dry-run")
             }
             Self::ForgetsAges {} => Wording::new(
@@ -232,16 +251,17 @@ impl ImageGcChange {
 impl EvictionChange {
     fn sentences(&self) -> Wording {
         match self {
-            Self::Crossed { signal, available, threshold, first } => {
+            Self::Crossed { signal, available, threshold, first, reclaim } => {
                 let wording = Wording::new(format!(
                     "{signal}: {} available, below the threshold of {}",
                     bytes(*available),
                     bytes(*threshold)
                 ))
                 .see("kq evict rank");
-                match first.as_slice() {
-                    [] => wording.leads_to("the kubelet evicts pods"),
-                    [first, ..] => {
+                match (reclaim, first.as_slice()) {
+                    (Some(ahead), first) => wording.leads_to(ahead.consequence(first)),
+                    (None, []) => wording.leads_to("the kubelet evicts pods"),
+                    (None, [first, ..]) => {
                         wording.leads_to(format!("the kubelet evicts pods, {first} first"))
                     }
                 }

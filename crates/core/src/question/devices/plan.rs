@@ -19,12 +19,14 @@ use kq_k8s::pod::{OsRefusal, Pod};
 use kq_managers::manager::allocate::{
     AllocationContext, Choice, Outcome, Pool, Preference, in_order,
 };
-use kq_managers::manager::{ManagerState, PluginOptions, Plugins};
+use kq_managers::manager::{ManagerState, PluginOptions, Plugins, SilentPlugins};
 use kq_managers::plan::{
-    AdmissionContext, DevicePlan, Now, PodToPlan, UnhealthyDevice, UnknownFacts, WhatIf,
-    asked_resources, asks_for_devices, changes, foresee, plan, state_of, unhealthy,
+    AdmissionContext, DevicePlan, Now, PlannedPod, PodToPlan, UnhealthyDevice, UnknownFacts,
+    Verdict, WhatIf, asked_resources, asks_for_devices, changes, foresee, plan, state_of,
+    unhealthy,
 };
 use kq_managers::reconstruct::{DeviceOverride, ReconstructedManager, assemble, keeping, some};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a reboot leaves. The boot does not touch the checkpoint, and the manager asks the runtime which containers run
@@ -71,6 +73,63 @@ pub trait PlanPlugins: Plugins {
 
     /// Returns the resource whose plugin did not answer, and the reason; it is not asked again.
     fn take_unanswered(&mut self) -> Option<(String, String)>;
+}
+
+impl PlanPlugins for SilentPlugins {
+    fn options(&self, _state: &ManagerState) -> anyhow::Result<BTreeMap<String, PluginOptions>> {
+        Ok(BTreeMap::new())
+    }
+
+    fn take_unanswered(&mut self) -> Option<(String, String)> {
+        None
+    }
+}
+
+/// A container that holds devices which are unhealthy or gone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Holder {
+    /// The pod, as NAMESPACE/NAME.
+    #[serde(skip)]
+    pub pod: String,
+    /// The container.
+    pub container: String,
+    /// The resource.
+    pub resource: String,
+    /// The devices.
+    pub devices: Vec<String>,
+    /// A new admission of the pod would fail.
+    pub is_refused_again: bool,
+}
+
+/// Returns who holds devices that become unhealthy, each named `RESOURCE=ID`. No plugin is asked.
+///
+/// # Errors
+///
+/// Fails as [`device_plan`] does.
+pub fn holders_of(node: &Node, unhealthy: Vec<String>) -> Result<Vec<Holder>, Failure> {
+    let options = DevicePlanOptions {
+        subject: Subject::Node,
+        given: Vec::new(),
+        unhealthy,
+        kubelet_restart: false,
+        reboot: false,
+        topology: TopologyOptions::default(),
+    };
+    let plan = device_plan(node, options, Basis::default(), |_, _| Ok(SilentPlugins))?;
+    let of_pod = |planned: &PlannedPod| -> Vec<Holder> {
+        let Some(outlook) = &planned.outlook else { return Vec::new() };
+        let held = outlook.held.iter().filter(|held| !held.unhealthy.is_empty());
+        held.map(|held| Holder {
+            pod: format!("{}/{}", planned.namespace, planned.name),
+            container: held.container.clone(),
+            resource: held.resource.clone(),
+            devices: held.unhealthy.iter().cloned().collect(),
+            is_refused_again: outlook.verdict == Verdict::RefusedAnew,
+        })
+        .collect()
+    };
+    Ok(plan.pods.iter().flat_map(of_pod).collect())
 }
 
 /// Returns the facts that a plan needs.

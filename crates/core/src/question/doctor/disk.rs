@@ -4,6 +4,7 @@ use super::rule::{Eviction, ImageGc, NodeFinding, NodeRule};
 use crate::question::eviction::{EvictionOptions, eviction_rank};
 use crate::question::image_gc::lint::gc_lint;
 use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
+use crate::question::reclaim::node_reclaim;
 use kq_answer::{Finding, Severity};
 use kq_facts::kubelet_config::Signal;
 use kq_facts::node::Node;
@@ -68,6 +69,7 @@ pub(super) fn eviction(node: &Node, node_name: Option<&str>, is_stored: bool) ->
         }
     };
     let signals: BTreeSet<Signal> = thresholds.iter().map(|it| it.signal).collect();
+    let reclaim = node_reclaim(node).ok();
     let (mut findings, mut seen, mut reasons) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
     for signal in signals {
         let options = EvictionOptions {
@@ -93,6 +95,7 @@ pub(super) fn eviction(node: &Node, node_name: Option<&str>, is_stored: bool) ->
         for row in
             rank.thresholds.iter().filter(|row| seen.insert((row.signal, row.configured.clone())))
         {
+            let reclaim = reclaim.as_ref().and_then(|reclaim| reclaim.of(row.signal));
             let signal = row.signal.as_str().to_owned();
             let (Some(available), Some(threshold), Some(margin)) =
                 (row.available, row.threshold, row.margin)
@@ -103,9 +106,9 @@ pub(super) fn eviction(node: &Node, node_name: Option<&str>, is_stored: bool) ->
             };
             let near = row.capacity.unwrap_or_default() / 100 * NEAR_PERCENT;
             let found = match margin {
-                ..0 => Eviction::Crossed { signal, available, threshold, first: first() },
+                ..0 => Eviction::Crossed { signal, available, threshold, first: first(), reclaim },
                 margin if margin < near => {
-                    Eviction::Near { signal, available, threshold, margin, first: first() }
+                    Eviction::Near { signal, available, threshold, margin, first: first(), reclaim }
                 }
                 _ => continue,
             };

@@ -1,6 +1,7 @@
 //! The findings of node checks other than the cgroup checks; `wording` has the sentences.
 
 use crate::kubelet_start::StartFinding;
+use crate::question::reclaim::ReclaimAhead;
 use kq_answer::{Rule, RuleFinding, Severity, Subject, Topic, Wording};
 use kq_cgroup::live::checks::NotRequested;
 use kq_cgroup::live::difference::Verdict;
@@ -119,10 +120,30 @@ pub enum ImageGc {
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Eviction {
-    Ok { signals: usize },
-    Unknown { signal: Option<String>, reason: String },
-    Near { signal: String, available: i64, threshold: i64, margin: i64, first: Vec<String> },
-    Crossed { signal: String, available: i64, threshold: i64, first: Vec<String> },
+    Ok {
+        signals: usize,
+    },
+    Unknown {
+        signal: Option<String>,
+        reason: String,
+    },
+    Near {
+        signal: String,
+        available: i64,
+        threshold: i64,
+        margin: i64,
+        first: Vec<String>,
+        /// What is reclaimed before; `None`: nothing.
+        reclaim: Option<ReclaimAhead>,
+    },
+    Crossed {
+        signal: String,
+        available: i64,
+        threshold: i64,
+        first: Vec<String>,
+        /// What is reclaimed before; `None`: nothing.
+        reclaim: Option<ReclaimAhead>,
+    },
 }
 
 /// The devices of containers.

@@ -4,6 +4,7 @@ use super::rule::{
     Certificates, Conditions, Devices, Eviction, Headroom, ImageGc, MemoryLimit, OomKills, Restart,
     Restarts, Throttling,
 };
+use crate::question::reclaim::ReclaimAhead;
 use kq_answer::Wording;
 use kq_facts::certificates::CertificateUsage;
 use kq_output::units::bytes;
@@ -129,23 +130,27 @@ impl Eviction {
             })
             .advise("let kq reach the kubelet's API, or pass --stats to kq evict rank")
             .see(rank(signal.as_deref().unwrap_or("memory.available"))),
-            Self::Near { signal, available, threshold, margin, first } => Wording::new(format!(
-                "{signal}: {} left, the threshold is {}: {} to go",
-                of_signal(signal, *available),
-                of_signal(signal, *threshold),
-                of_signal(signal, *margin)
-            ))
-            .leads_to(evicted(first))
-            .advise("free the resource before the threshold is crossed")
-            .see(rank(signal)),
-            Self::Crossed { signal, available, threshold, first } => Wording::new(format!(
-                "{signal}: {} left, below the threshold {}",
-                of_signal(signal, *available),
-                of_signal(signal, *threshold)
-            ))
-            .leads_to(evicted(first))
-            .advise("free the resource, or move pods away")
-            .see(rank(signal)),
+            Self::Near { signal, available, threshold, margin, first, reclaim } => {
+                Wording::new(format!(
+                    "{signal}: {} left, the threshold is {}: {} to go",
+                    of_signal(signal, *available),
+                    of_signal(signal, *threshold),
+                    of_signal(signal, *margin)
+                ))
+                .leads_to(evicted(first, *reclaim))
+                .advise("free the resource before the threshold is crossed")
+                .see(rank(signal))
+            }
+            Self::Crossed { signal, available, threshold, first, reclaim } => {
+                Wording::new(format!(
+                    "{signal}: {} left, below the threshold {}",
+                    of_signal(signal, *available),
+                    of_signal(signal, *threshold)
+                ))
+                .leads_to(evicted(first, *reclaim))
+                .advise("free the resource, or move pods away")
+                .see(rank(signal))
+            }
         }
     }
 }
@@ -154,9 +159,12 @@ fn rank(signal: &str) -> String {
     format!("kq evict rank --signal {signal}")
 }
 
-fn evicted(first: &[String]) -> String {
+fn evicted(first: &[String], reclaim: Option<ReclaimAhead>) -> String {
+    if let Some(ahead) = reclaim {
+        return ahead.consequence(first);
+    }
     match first {
-        [] => "the kubelet reclaims what it can, and evicts pods if that is not enough".to_owned(),
+        [] => "pods are evicted".to_owned(),
         [one] => format!("{one} is evicted first"),
         [one, more @ ..] => format!("{one} or one of {} more is evicted first", more.len()),
     }

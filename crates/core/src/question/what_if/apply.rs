@@ -23,7 +23,7 @@ use kq_facts::stats_summary::FsStats;
 use kq_facts::workloads::effective_uid;
 use kq_k8s::manifest::LoadedPod;
 use kq_k8s::nearest::nearest;
-use kq_k8s::pod::{Pod, ResourceName};
+use kq_k8s::pod::{Pod, PodStatus, ResourceName};
 use kq_k8s::priority::mark_static;
 use kq_k8s::quantity::{Format, Quantity};
 use std::collections::BTreeMap;
@@ -183,9 +183,13 @@ pub fn apply(
     Ok(())
 }
 
+/// Stops every container, in each source that tells what runs: after a boot the runtime lists none that runs.
 fn stop_containers(state: &mut NodeState) {
     if let Some(files) = &mut state.snapshot.start_files.found {
         files.value.forget_sockets();
+    }
+    for loaded in state.snapshot.pods.found.iter_mut().flat_map(|it| &mut it.value.pods) {
+        stop_reported(&mut loaded.pod.status);
     }
     let Some(runtime) = &mut state.snapshot.runtime.found else { return };
     for container in runtime.value.containers.found.iter_mut().flat_map(|found| &mut found.value) {
@@ -195,6 +199,19 @@ fn stop_containers(state: &mut NodeState) {
     }
     for sandbox in runtime.value.sandboxes.found.iter_mut().flat_map(|found| &mut found.value) {
         sandbox.ready = false;
+    }
+}
+
+/// Stops the containers of a pod's status, which counts where the runtime did not answer.
+fn stop_reported(status: &mut PodStatus) {
+    let statuses = status.container_statuses.iter_mut().chain(&mut status.init_container_statuses);
+    for container in statuses {
+        container.state.running = None;
+    }
+    let names_none =
+        status.container_statuses.is_empty() && status.init_container_statuses.is_empty();
+    if names_none && matches!(status.phase.as_str(), "" | "Running") {
+        "Pending".clone_into(&mut status.phase);
     }
 }
 
@@ -339,15 +356,19 @@ fn device_gone(state: &mut NodeState, change: &Change, id: &str) -> Result<(), F
             "run as root on the node",
         ));
     };
-    let mut resources = Vec::new();
+    // A device that is shared is listed several times, as ID::0, ID::1 and so on.
+    let replica = format!("{id}::");
+    let is_listed = checkpoint.registered.values().flatten().any(|it| it == id);
+    let is_it = |it: &str| it == id || !is_listed && it.starts_with(&replica);
+    let mut gone = Vec::new();
     for (resource, ids) in &mut checkpoint.registered {
         let count = ids.len();
-        ids.retain(|it| it != id);
+        ids.retain(|it| !is_it(it));
         if ids.len() < count {
-            resources.push(resource.clone());
+            gone.push((resource.clone(), i64::try_from(count - ids.len()).unwrap_or(i64::MAX)));
         }
     }
-    if resources.is_empty() {
+    if gone.is_empty() {
         let all = checkpoint.registered.values().flatten().map(String::as_str);
         let failure = Failure::usage(anyhow!("{change}: no plugin lists such a device"));
         return Err(match nearest(id, all) {
@@ -356,10 +377,11 @@ fn device_gone(state: &mut NodeState, change: &Change, id: &str) -> Result<(), F
         });
     }
     let Ok(node) = node(state, change) else { return Ok(()) };
-    for resource in resources {
+    for (resource, gone) in gone {
         let name = ResourceName::from(resource.as_str());
         if let Some(count) = node.status.allocatable.get(&name).map(|count| count.value()) {
-            let count = Quantity::from_units(count.saturating_sub(1).max(0), Format::DecimalSi);
+            let left = count.saturating_sub(gone).max(0);
+            let count = Quantity::from_units(left, Format::DecimalSi);
             node.status.allocatable.insert(name.clone(), count.clone());
             node.status.capacity.insert(name, count);
         }

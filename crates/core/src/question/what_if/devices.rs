@@ -1,13 +1,16 @@
 //! The effect of a kubelet restart on pods with devices.
 
 use super::pods::Transition;
+use super::state::NodeState;
 use crate::kubelet_start::StartFinding;
 use crate::question::admission::{AdmissionNode, KubeletStart};
 use crate::question::devices::admission::PluginStart;
-use crate::what_if::{OpenCause, PodOutcome, PodResult};
+use crate::question::devices::plan::{Holder, holders_of};
+use crate::what_if::change::Change;
+use crate::what_if::{Effect, OpenCause, PodOutcome, PodResult, WhatIfRule};
 use kq_admission::preemption::ReadmissionResult;
 use kq_admission::qualified;
-use kq_answer::{Certainty, Failure};
+use kq_answer::{Certainty, Failure, Subject};
 use kq_facts::devices::{CheckpointEntry, CheckpointFact};
 use kq_facts::workloads::effective_uid;
 use kq_k8s::pod::{ByName, Container, Pod, ResourceName};
@@ -19,6 +22,48 @@ const NULL_POINTER: &str =
     "panic: runtime error: invalid memory address or nil pointer dereference";
 
 impl Transition<'_> {
+    /// Reports the pods that hold a device which its plugin lists no longer, as `kq devices plan --unhealthy` does.
+    pub(super) fn holders(&self, pods: &[PodOutcome]) -> Vec<Effect> {
+        let unhealthy = self.gone_devices();
+        let Ok(node) = self.before.kubelet() else { return Vec::new() };
+        if unhealthy.is_empty() {
+            return Vec::new();
+        }
+        let holders = match holders_of(node, unhealthy) {
+            Ok(holders) => holders,
+            Err(failure) => return vec![super::missing("the holders of devices", &failure)],
+        };
+        let lost: BTreeSet<&str> =
+            pods.iter().filter(|it| it.result.is_lost()).map(|it| it.pod.as_str()).collect();
+        let stay = holders.into_iter().filter(|holder| !lost.contains(&*holder.pod));
+        let effect = |holder: Holder| {
+            let subject = Subject::Pod { pod: holder.pod.clone(), container: None };
+            Effect::new(subject, WhatIfRule::DeviceHeld(holder))
+        };
+        stay.map(effect).collect()
+    }
+
+    /// Returns the devices that the changes take away, each behind its resource.
+    fn gone_devices(&self) -> Vec<String> {
+        let checkpoint = |state: &'_ NodeState| {
+            state.snapshot.devices.as_ref()?.checkpoint.value().map(|it| it.registered.clone())
+        };
+        let before = checkpoint(self.before.state).unwrap_or_default();
+        let after = checkpoint(self.after.state).unwrap_or_default();
+        let is_gone = |change: &Change, resource: &str, id: &str| match change {
+            Change::DeviceGone { .. } => {
+                !after.get(resource).is_some_and(|ids| ids.iter().any(|it| it == id))
+            }
+            Change::PluginGone { resource: gone } => resource == gone,
+            _ => false,
+        };
+        let all =
+            before.iter().flat_map(|(resource, ids)| ids.iter().map(move |id| (resource, id)));
+        all.filter(|(resource, id)| self.changes.iter().any(|it| is_gone(it, resource, id)))
+            .map(|(resource, id)| format!("{resource}={id}"))
+            .collect()
+    }
+
     /// Returns a resource of which the kubelet does not remember the devices of a pod that runs.
     pub(super) fn forgotten_device(&self, pod: &Pod) -> Option<String> {
         let devices = self.after.state.snapshot.devices.as_ref()?;

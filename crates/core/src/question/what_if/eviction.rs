@@ -1,8 +1,10 @@
 //! The pods that the eviction manager evicts.
 
 use super::pods::{PodEffects, Transition};
+use super::state::NodeState;
 use crate::question::admission::{AdmissionNode, start_pressure};
 use crate::question::eviction::{EvictionOptions, crossed_thresholds, eviction_rank};
+use crate::question::reclaim::{Sufficiency, node_reclaim};
 use crate::what_if::{OpenCause, PodResult};
 use kq_answer::{Basis, Failure};
 use kq_facts::kubelet_config::Signal;
@@ -32,7 +34,19 @@ impl Transition<'_> {
         let places: BTreeMap<String, usize> =
             effects.outcomes.iter().enumerate().map(|(at, it)| (it.pod.clone(), at)).collect();
         let (mut place, mut under, mut freed) = (0, None, Some(0_i64));
-        for (signal, missing) in shortages(&about.node) {
+        let shortages = shortages(&about.node);
+        let is_of_disk = shortages.iter().any(|(signal, _)| signal.filesystem().is_some());
+        let reclaim = if is_of_disk { node_reclaim(&about.node).ok() } else { None };
+        for (signal, missing) in shortages {
+            let ahead = reclaim.as_ref().and_then(|reclaim| reclaim.of(signal));
+            let sufficiency = ahead.map(|ahead| ahead.sufficiency);
+            if sufficiency == Some(Sufficiency::Enough) {
+                continue;
+            }
+            // Without the images, whether anything is reclaimed is not known either.
+            let may_suffice = sufficiency == Some(Sufficiency::Unknown)
+                || signal.filesystem().is_some() && reclaim.is_none();
+            let reclaimed = reclaim.as_ref().map_or(0, |reclaim| reclaim.least_bytes(signal));
             let options = EvictionOptions {
                 signal,
                 node_name: about.node.snapshot.node.value().map(|it| it.metadata.name.clone()),
@@ -42,7 +56,7 @@ impl Transition<'_> {
             let Ok(rank) = eviction_rank(&about.node, &options) else { continue };
             // Freed disk space helps both signals of a file system.
             if under.replace(rank.condition) != Some(rank.condition) {
-                freed = Some(0);
+                freed = Some(i64::try_from(reclaimed).unwrap_or(i64::MAX));
             }
             let left = rank.items.iter().filter(|item| !item.critical);
             let names =
@@ -56,9 +70,10 @@ impl Transition<'_> {
                 let is_open = freed.is_none() || usage.is_none();
                 if let Some(at) = places.get(&name) {
                     let outcome = &mut effects.outcomes[*at];
-                    if is_open {
+                    if is_open || may_suffice {
+                        let cause = if may_suffice { OpenCause::Reclaim } else { OpenCause::Usage };
                         outcome.or_else.push(PodResult::Kept);
-                        outcome.depends_on = Some(OpenCause::Usage.to_string());
+                        outcome.depends_on = Some(cause.to_string());
                     }
                     outcome.result = PodResult::Evicted;
                     outcome.containers.clear();
@@ -79,6 +94,30 @@ impl Transition<'_> {
             );
         }
         Ok(())
+    }
+}
+
+impl Transition<'_> {
+    /// Returns the node once the reclaim has ended the pressure on its disks; `None`: there is none, or it does not.
+    pub(super) fn after_reclaim(&self) -> Option<NodeState> {
+        let node = self.after.kubelet().ok()?;
+        let shortages = shortages(node);
+        let reclaim = node_reclaim(node).ok()?;
+        let is_enough = |signal: Signal| {
+            reclaim.of(signal).is_some_and(|ahead| ahead.sufficiency == Sufficiency::Enough)
+        };
+        if shortages.is_empty() || !shortages.iter().all(|(signal, _)| is_enough(*signal)) {
+            return None;
+        }
+        let mut state = self.after.state.clone();
+        let stats = &mut state.snapshot.stats_summary.found.as_mut()?.value.node;
+        let runtime = stats.runtime.iter_mut();
+        let of_runtime = runtime.flat_map(|it| it.image_fs.iter_mut().chain(&mut it.container_fs));
+        // How much is free does not matter any more: no threshold is crossed.
+        for fs in stats.fs.iter_mut().chain(of_runtime) {
+            fs.available_bytes = fs.capacity_bytes;
+        }
+        Some(state)
     }
 }
 

@@ -5,6 +5,7 @@ use super::pods::Transition;
 use super::state::NodeState;
 use crate::question::eviction::{EvictionOptions, crossed_thresholds, eviction_rank};
 use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
+use crate::question::reclaim::node_reclaim;
 use crate::what_if::{
     AllocatableChange, Effect, EvictionChange, ImageGcChange, PodOutcome, PodResult, WhatIfRule,
 };
@@ -195,6 +196,7 @@ impl Transition<'_> {
         let finding = |rule| Effect::new(Subject::Node, WhatIfRule::Eviction(rule));
         let (before, after) = (crossed(&self.before), crossed(&self.after));
         let mut findings = Vec::new();
+        let reclaim = self.after.kubelet().ok().and_then(|node| node_reclaim(node).ok());
         for (signal, (available, threshold)) in &after {
             if before.contains_key(signal) {
                 continue;
@@ -205,6 +207,7 @@ impl Transition<'_> {
                 available: *available,
                 threshold: *threshold,
                 first,
+                reclaim: reclaim.as_ref().and_then(|reclaim| reclaim.of(*signal)),
             }));
         }
         for signal in before.keys().filter(|signal| !after.contains_key(signal)) {

@@ -113,6 +113,7 @@ pub fn what_if(
             }
             Err(failure) => items.push(missing("values of cgroups", &failure)),
         }
+        items.extend(transition.holders(&pods));
         items.extend(transition.follows(&pods));
     }
     items.extend(behaviours::behaviours(&transition));

@@ -192,6 +192,11 @@ impl Transition<'_> {
             Ok(lost.map(|item| (item.pod.clone(), item)).collect())
         };
         let now = lost(&admission_node(self.before.kubelet()?))?;
+        let reclaimed = match self.after_reclaim() {
+            Some(state) => Some(admission_node(&state.node()?)),
+            None => None,
+        };
+        let about = reclaimed.as_ref().unwrap_or(about);
         let outcomes = effects.outcomes.iter().filter(|it| it.result.is_lost());
         let reported: BTreeSet<String> = outcomes.map(|it| it.pod.clone()).collect();
         let mut refused: BTreeMap<(PodResult, String, String), Vec<String>> = BTreeMap::new();

@@ -5,6 +5,7 @@ use crate::question::admission::AdmissionNode;
 use crate::what_if::RestartCause;
 use kq_facts::checkpoint::pod_allocation;
 use kq_facts::host::Text;
+use kq_facts::node_config::NodeConfig;
 use kq_facts::runtime::ContainerState;
 use kq_facts::workloads::effective_uid;
 use kq_k8s::feature_gates::Gate;
@@ -36,6 +37,12 @@ impl Transition<'_> {
             own.and_then(|own| own.get(&container.name)).is_some_and(|runs| *runs)
         };
         let is_known = own.is_some();
+        if self.moves_cgroups() {
+            return named(
+                RestartCause::CgroupsMoved,
+                all().filter(|it| !is_known || runs(it)).collect(),
+            );
+        }
         let resized: Vec<&Container> = match self.resizes_unrecorded(pod, about) {
             true => all()
                 .filter(|it| !is_known || runs(it))
@@ -50,6 +57,16 @@ impl Transition<'_> {
             return (None, Vec::new());
         }
         named(RestartCause::NotRunning, all().filter(|it| !runs(it)).collect())
+    }
+
+    /// Returns true if the cgroups of the pods have other names after the start. The kubelet kills each pod that runs
+    /// without the cgroup that it expects (`SyncPod`, `pkg/kubelet/kubelet.go`, read in 1.36.2).
+    fn moves_cgroups(&self) -> bool {
+        let (Ok(before), Ok(after)) = (self.before.node(), self.after.node()) else { return false };
+        let place = |node: &NodeConfig| {
+            (node.cgroup_driver, node.config.cgroup_root.clone(), node.config.cgroups_per_qos)
+        };
+        after.config.cgroups_per_qos && place(before) != place(after)
     }
 
     /// Returns the containers of each pod in the runtime, and whether they run.

@@ -2,7 +2,9 @@
 
 use crate::kubelet_start::StartExamination;
 use crate::question::start::examine_start;
+use kq_answer::origin::Origin;
 use kq_answer::{Basis, Failure};
+use kq_facts::cgroup_mode::CgroupDriver;
 use kq_facts::config_on_disk::{ConfigContent, ConfigOnDisk};
 use kq_facts::describe::ConfigSource;
 use kq_facts::kubelet::check_typed;
@@ -53,6 +55,9 @@ impl NodeState {
         check_typed(&config, KubeletVersion::NEWEST)
             .map_err(|error| of_description(overrides.config_file.as_deref(), error))?;
         on_disk.set_typed(&config);
+        if let Some(Origin::Flag(_)) = config.origins.get("cgroupDriver") {
+            set_driver(&mut snapshot, &config);
+        }
         let mut state =
             Self { snapshot, overrides: Overrides::default(), on_disk, has_assumed_config: false };
         let recorded = state.snapshot.kubelet_config.value();
@@ -156,6 +161,17 @@ impl NodeState {
             fields.remove(field);
         }
         forgotten
+    }
+}
+
+/// Lets the runtime tell the cgroup driver that an option names: the kubelet prefers it to its configuration.
+fn set_driver(snapshot: &mut Snapshot, config: &ConfigSource) {
+    let named = config.value.get("cgroupDriver").and_then(Value::as_str);
+    let driver: Option<CgroupDriver> = named.and_then(|named| named.parse().ok());
+    if let (Some(driver), Some(runtime)) = (driver, &mut snapshot.runtime.found)
+        && let Some(told) = &mut runtime.value.cgroup_driver.found
+    {
+        told.value = driver;
     }
 }
 
