@@ -86,6 +86,7 @@ fn redact_pod(pod: &mut Pod) -> Vec<String> {
     for message in conditions.chain([&mut pod.status.message]) {
         redact_text(message, &words);
     }
+    pod.status.forget_messages_of_containers();
     words
 }
 

@@ -263,6 +263,20 @@ pub struct PodStatus {
     pub extended_resource_claim_status: Option<ExtendedResourceClaimStatus>,
 }
 
+impl PodStatus {
+    /// Removes what runtimes and drivers say of containers, which may quote anything.
+    pub fn forget_messages_of_containers(&mut self) {
+        let statuses = self.container_statuses.iter_mut().chain(&mut self.init_container_statuses);
+        for status in statuses.chain(&mut self.ephemeral_container_statuses) {
+            for state in [&mut status.state, &mut status.last_state] {
+                state.waiting.iter_mut().for_each(|waiting| waiting.message.clear());
+            }
+            let resources = status.allocated_resources_status.iter_mut();
+            resources.flat_map(|it| &mut it.resources).for_each(|unit| unit.message.clear());
+        }
+    }
+}
+
 /// The extended resources that a claim provides instead of a device plugin.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -335,6 +349,36 @@ pub struct ContainerStatus {
     /// How often it was started again.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "is_zero")]
     pub restart_count: i32,
+    /// The devices and claims that it has, with their health (gate `ResourceHealthStatus`).
+    #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
+    pub allocated_resources_status: Vec<ResourceStatus>,
+}
+
+/// The health of what a container has of one resource.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ResourceStatus {
+    /// The resource: `example.com/gpu`, or `claim:NAME/REQUEST`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+    /// Each unit of it.
+    #[serde(deserialize_with = "objects")]
+    pub resources: Vec<ResourceHealth>,
+}
+
+/// The health of a device.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ResourceHealth {
+    /// The ID of the device.
+    #[serde(rename = "resourceID", deserialize_with = "null_as_default")]
+    pub resource_id: String,
+    /// `Healthy`, `Unhealthy` or `Unknown`; empty: `Healthy`.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    pub health: String,
+    /// The plugin's own words.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    pub message: String,
 }
 
 /// The state of a container.
@@ -365,6 +409,9 @@ pub struct WaitingState {
     /// Why: `CrashLoopBackOff`, `ImagePullBackOff`, `ContainerCreating`.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
     pub reason: String,
+    /// The same in a sentence, mostly the runtime's error.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    pub message: String,
 }
 
 /// A container that runs.

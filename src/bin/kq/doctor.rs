@@ -12,9 +12,7 @@ use anyhow::anyhow;
 use kq_answer::finding_view;
 use kq_cgroup::live::checks::NodeChecks;
 use kq_core::question::cgroup::Compared;
-use kq_core::question::doctor::{
-    PodReport, node_checks, node_checks_needs, page, pod_report, pod_report_needs,
-};
+use kq_core::question::doctor::{PodReport, node_checks, node_checks_needs, page, pod_report};
 use kq_facts::pod_selector::Selection;
 
 /// Check the whole node, or show one pod on one page
@@ -84,7 +82,7 @@ impl Args {
             let refused = anyhow!("-o metrics: the page of {pod} has no metrics");
             return Err(Failure::usage(refused).hint("kq doctor without POD has those of the node"));
         }
-        let needs = if self.pod.is_some() { pod_report_needs() } else { node_checks_needs() };
+        let needs = node_checks_needs();
         let compare = |sources: &SourceArgs| {
             let live = gather_node(sources, &self.node, needs, &[])?;
             Compared::of(live, Selection::default())

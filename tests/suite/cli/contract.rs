@@ -378,6 +378,8 @@ fn checks_are_as_promised() {
             "devices",
             "cpu-throttling",
             "memory-limit",
+            "ended-pods",
+            "stuck-pods",
             "oom-kills",
             "restarts",
             "kubelet-restart",

@@ -263,7 +263,7 @@ fn a_healthy_node_is_well() {
         start.starts_with("INFO       kubelet-start   nothing that was checked stops"),
         "{start}"
     );
-    assert!(ok.starts_with("25 OK: kubelet, kubelet-config, "), "{ok}");
+    assert!(ok.starts_with("27 OK: kubelet, kubelet-config, "), "{ok}");
     let wide = examine(&FakeNode::new().snapshot(), "-owide");
     assert!(line(&wide, "cpu-weight").contains("against system.slice 100"), "{}", wide.stdout);
 }
@@ -426,7 +426,7 @@ fn formats_hold_the_same() {
     assert_eq!(kq_k8s::yaml::read(&yaml).expect("kq reads its own YAML").value, json);
     assert_eq!(
         json["summary"],
-        json!({ "OK": 25, "WARNING": 0, "ERROR": 0, "UNKNOWN": 0, "INFO": 1 })
+        json!({ "OK": 27, "WARNING": 0, "ERROR": 0, "UNKNOWN": 0, "INFO": 1 })
     );
 }
 

@@ -3,7 +3,7 @@
 use super::cgroup::plan::PlanInput;
 use super::cgroup::{Compared, SharesOptions, check_kubepods};
 use super::devices::list::{device_list, device_list_needs};
-use super::doctor::{page, pod_report, pod_report_needs};
+use super::doctor::{node_checks_needs, page, pod_report};
 use super::eviction::{EvictionOptions, eviction_needs, eviction_rank};
 use super::image_gc::{ImageGcOptions, Trigger, image_gc_needs, image_gc_plan};
 use super::probes::{ProbeSelection, ProbedPods, Purpose, Targets, prepare, recorded_probes};
@@ -70,7 +70,7 @@ pub fn panel_needs(panel: Panel) -> Needs {
 
 /// Returns the facts that the pages of a pod need.
 pub fn page_needs() -> Needs {
-    pod_report_needs()
+    node_checks_needs()
 }
 
 /// Returns the facts of all panels and pages, for a recording.

@@ -370,7 +370,7 @@ fn end_text(end: &TerminatedState) -> String {
 
 /// Returns the container and the probe for which the kubelet stopped it (`computePodActions`,
 /// `pkg/kubelet/kuberuntime/kuberuntime_manager.go`).
-pub(super) fn probe_kill<'m>(reason: &str, message: &'m str) -> Option<(&'m str, &'static str)> {
+pub fn probe_kill<'m>(reason: &str, message: &'m str) -> Option<(&'m str, &'static str)> {
     let message = message.strip_suffix(", will be restarted").unwrap_or(message);
     let what = ["Container ", "Init container "].iter().find_map(|it| message.strip_prefix(it))?;
     let (container, probe) = what.split_once(" failed ")?;

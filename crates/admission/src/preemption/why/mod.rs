@@ -23,6 +23,7 @@ mod termination;
 mod tests;
 pub mod view;
 
+pub use evidence::probe_kill;
 pub use report::{Cause, Evidence, EvidenceSource, PreemptionCause, Preemptor};
 
 use crate::qualified;

@@ -208,7 +208,8 @@ impl fmt::Display for CauseReason {
             Self::OutOfMemory { container, exit_code } => {
                 write!(
                     f,
-                    "the kernel killed a process of container {container} because its memory limit was reached"
+                    "the kernel killed a process of container {container} for lack of memory: the container, its pod or the node \
+                     had none left"
                 )?;
                 match exit_code {
                     137 => Ok(()),

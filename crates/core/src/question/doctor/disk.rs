@@ -23,6 +23,10 @@ pub(super) fn image_gc(node: &Node) -> NodeFinding {
     };
     let run = &plan.run;
     let usage_percent = run.usage.as_ref().map(|usage| usage.percent);
+    let error = plan.outcome.error.as_ref().filter(|_| run.wants_space != Some(true));
+    if let Some(error) = error {
+        return finding(ImageGc::Fails { error: error.clone() });
+    }
     let found = match (run.wants_space, usage_percent) {
         (None, _) | (Some(true), None) => {
             ImageGc::Unknown { reason: "the usage of the image file system is unknown".to_owned() }

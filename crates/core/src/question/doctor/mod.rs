@@ -1,10 +1,14 @@
 //! The checks of a whole node, the worst result first.
 
+mod chain;
 mod devices;
 mod disk;
+mod ended;
 mod node;
+mod oom;
 mod pod;
 mod pod_fact;
+mod pod_rule;
 mod pods;
 mod restart;
 mod rule;
@@ -21,6 +25,7 @@ use kq_answer::{Failure, Finding, Rule, Severity, Subject};
 use kq_cgroup::live::checks::{NodeChecks, NotRequested};
 use kq_cgroup::live::difference::Difference;
 use kq_cgroup::live::repair::left;
+use kq_facts::events::PodEvent;
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
 use kq_facts::node::Node;
@@ -28,12 +33,7 @@ use kq_facts::snapshot::Snapshot;
 
 /// Returns the facts that the checks need.
 pub fn node_checks_needs() -> Needs {
-    Needs::ALL.without(&[FactKey::FolderUsage, FactKey::WritableLayers, FactKey::Events])
-}
-
-/// Returns the facts that the page of a pod needs.
-pub fn pod_report_needs() -> Needs {
-    node_checks_needs().with(&[FactKey::Events])
+    Needs::ALL.without(&[FactKey::FolderUsage, FactKey::WritableLayers])
 }
 
 /// Checks a node. `node_file`: the file with the Node
@@ -48,12 +48,14 @@ pub fn node_checks(
     is_stored: bool,
 ) -> Result<NodeChecks, Failure> {
     let live = &compared.live;
-    let drifts = drifts(compared);
+    let mut drifts = drifts(compared);
+    let containers = containers(live);
+    chain::link(&mut drifts, &containers);
     let start = kubelet_start(live);
     let mut found: Vec<Finding> = written(node::start(live, &start)).collect();
     found.extend(cgroup_checks(compared, &start, node_file, !drifts.is_empty()));
     found.extend(written(drifts));
-    let (of_domains, not_requested) = findings(compared, live, is_stored);
+    let (of_domains, not_requested) = findings(live, containers, is_stored);
     found.extend(of_domains);
     // Stable: within a severity the checks stay in their order.
     found.sort_by_key(|finding| finding.severity);
@@ -78,12 +80,11 @@ pub fn pod_report(
 }
 
 fn findings(
-    compared: &Compared,
     node: &Node,
+    containers: Vec<NodeFinding>,
     is_stored: bool,
 ) -> (Vec<Finding>, Option<NotRequested>) {
-    let live = &compared.live;
-    let snapshot = &live.snapshot;
+    let snapshot = &node.snapshot;
     let name = snapshot.node_name.value().map(String::as_str);
     let mut all: Vec<Finding> = written(node::kubelet_age(node)).collect();
     all.extend(written(node::conditions(snapshot, node.now)));
@@ -95,17 +96,11 @@ fn findings(
     all.extend(written(told_by(summary, disk::eviction(node, name, is_stored))));
     all.extend(written(told_by(devices_source(snapshot), devices::devices(node))));
     all.extend(devices::state_files(node));
-    let cgroups = snapshot.cgroups.found.as_ref().map(|found| found.source.as_str());
-    let mut containers = told_by(cgroups, pods::counters(snapshot, &live.roots, &live.workloads));
-    let mut probes = Vec::new();
-    if let Some(pods) = &snapshot.pods.found {
-        let loaded = || pods.value.pods.iter().map(|loaded| &loaded.pod);
-        containers.extend(pods::statuses(loaded(), &pods.source));
-        containers.extend(pods::passes(&containers, &pods.source));
-        probes = pods::probes(loaded(), &node.kubelet.rules, &pods.source);
-    }
     all.extend(written(containers));
-    all.extend(probes);
+    if let Some(pods) = &snapshot.pods.found {
+        let loaded = pods.value.pods.iter().map(|loaded| &loaded.pod);
+        all.extend(pods::probes(loaded, &node.kubelet.rules, &pods.source));
+    }
     let about = AdmissionNode::with_flags(node.clone(), Vec::new(), None);
     let object = snapshot.node.found.as_ref().map(|found| found.source.as_str());
     all.extend(written(told_by(object, restart::restart(&about))));
@@ -113,6 +108,21 @@ fn findings(
     let not_requested = headroom.not_requested();
     all.extend(written(told_by(object, vec![NodeRule::PreemptionHeadroom(headroom).of_node()])));
     (all, not_requested)
+}
+
+/// Returns what the kernel's counters and the statuses of the pods say of containers and pods.
+fn containers(node: &Node) -> Vec<NodeFinding> {
+    let snapshot = &node.snapshot;
+    let cgroups = snapshot.cgroups.found.as_ref().map(|found| found.source.as_str());
+    let mut found = told_by(cgroups, pods::counters(snapshot, &node.roots, &node.workloads));
+    if let Some(pods) = &snapshot.pods.found {
+        let loaded = pods.value.pods.iter().map(|loaded| &loaded.pod);
+        let events = snapshot.events.value().map_or(&[] as &[PodEvent], Vec::as_slice);
+        found.extend(pods::statuses(loaded, events, &pods.source));
+        found.extend(ended::pods(node, &pods.source));
+        found.extend(pods::passes(&found, &pods.source));
+    }
+    found
 }
 
 /// Writes the rules down, once all that is decided by them is.
@@ -156,6 +166,7 @@ fn drifts(compared: &Compared) -> Vec<NodeFinding> {
             actual: it.actual.clone(),
             reason: it.reason.clone(),
             set_by: it.set_by.clone(),
+            follows: Vec::new(),
             verdict: it.verdict,
             left: version.and_then(|version| left(it, version)),
         };

@@ -93,12 +93,20 @@ pub(super) fn report(
     let mut page = Page { name: &name, rows: Vec::new(), basis: Basis::default() };
     page.status(pod, node.kubelet.rules.gates);
     page.cgroups(compared, pod)?;
-    page.eviction(node, compared, pod, is_stored);
+    // A pod that ended is not evicted, probed or preempted any more.
+    let has_ended = matches!(pod.status.phase.as_str(), "Succeeded" | "Failed");
+    if !has_ended {
+        page.eviction(node, compared, pod, is_stored);
+    }
     page.devices(node, pod);
     page.images(node, pod);
-    page.probes(pod, node);
+    if !has_ended {
+        page.probes(pod, node);
+    }
     page.events(node, pod);
-    page.preemption(node, pod);
+    if !has_ended {
+        page.preemption(node, pod);
+    }
     let is_about = |finding: &&Finding| match &finding.subject {
         Subject::Pod { pod, .. } | Subject::Container { pod, .. } => *pod == name,
         _ => false,
@@ -180,6 +188,8 @@ impl Page<'_> {
                 } else {
                     status.phase.clone()
                 },
+                reason: said(&status.reason),
+                message: said(&status.message),
                 qos_class: effective_qos_class(pod, gates).as_str().to_owned(),
                 priority: pod.spec.priority,
             },
@@ -368,10 +378,9 @@ impl Page<'_> {
         match victims_of_next(&about) {
             Ok((needs_milli_cpu, victims)) => {
                 let is_victim = victims.iter().any(|victim| victim == self.name);
-                let needs_milli_cpu = is_victim.then_some(needs_milli_cpu);
                 self.add(
                     None,
-                    PodFact::Preempted { needs_milli_cpu },
+                    PodFact::Preempted { needs_milli_cpu, is_victim },
                     "kq preempt explain FILE --static",
                 );
             }
@@ -395,6 +404,10 @@ impl Page<'_> {
             ),
         }
     }
+}
+
+fn said(text: &str) -> Option<String> {
+    Some(text.trim_end().to_owned()).filter(|text| !text.is_empty())
 }
 
 fn state(status: &ContainerStatus) -> String {

@@ -17,6 +17,10 @@ pub enum PodFact {
     Status {
         /// Its phase.
         phase: String,
+        /// Why it is in its phase: `Evicted`; null: nothing is said.
+        reason: Option<String>,
+        /// The same in a sentence; null: nothing is said.
+        message: Option<String>,
         /// Its QoS class.
         qos_class: String,
         /// Its priority; null: none is set.
@@ -125,8 +129,10 @@ pub enum PodFact {
     },
     /// A critical pod for which the kubelet would kill it.
     Preempted {
-        /// The CPU that a critical pod would have to request, in thousandths; null: it is not among the victims.
-        needs_milli_cpu: Option<i64>,
+        /// The CPU that is not requested and one thousandth more, in thousandths: the least for which the kubelet kills a pod.
+        needs_milli_cpu: i64,
+        /// It is a victim for that amount.
+        is_victim: bool,
     },
 }
 
@@ -152,8 +158,13 @@ impl PodFact {
 impl fmt::Display for PodFact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Status { phase, qos_class, priority } => {
-                write!(f, "{phase}, QoS class {qos_class}, priority ")?;
+            Self::Status { phase, reason, message, qos_class, priority } => {
+                f.write_str(phase)?;
+                for said in [reason, message].into_iter().flatten() {
+                    write!(f, ": {said}")?;
+                }
+                let mark = if reason.is_some() { ";" } else { "," };
+                write!(f, "{mark} QoS class {qos_class}, priority ")?;
                 match priority {
                     Some(priority) => write!(f, "{priority}"),
                     None => f.write_str("not set"),
@@ -169,6 +180,9 @@ impl fmt::Display for PodFact {
                     write!(f, " ({reason})")?;
                 }
                 finished_at.iter().try_for_each(|at| write!(f, " at {at}"))
+            }
+            Self::CgroupValues { compared: 0, .. } => {
+                f.write_str("it has no cgroup with values to compare")
             }
             Self::CgroupValues { compared, drifting: 0, unknown: 0 } => {
                 write!(f, "all {compared} values are as planned")
@@ -238,12 +252,17 @@ impl fmt::Display for PodFact {
                     victims.join(", ")
                 )
             }
-            Self::Preempted { needs_milli_cpu: Some(milli_cpu) } => {
-                write!(f, "the kubelet kills it for a critical pod that requests {milli_cpu}m CPU")
+            Self::Preempted { needs_milli_cpu, is_victim: true } => {
+                write!(
+                    f,
+                    "the kubelet kills it for a critical pod that requests {needs_milli_cpu}m CPU"
+                )
             }
-            Self::Preempted { needs_milli_cpu: None } => {
-                f.write_str("it is not among the first victims of a critical pod")
-            }
+            Self::Preempted { needs_milli_cpu, is_victim: false } => write!(
+                f,
+                "the kubelet does not kill it for a critical pod that requests up to {needs_milli_cpu}m CPU; for more \
+                 it may"
+            ),
         }
     }
 }

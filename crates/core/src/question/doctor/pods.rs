@@ -1,18 +1,23 @@
 //! Containers that are throttled, OOM-killed, near their memory limit, or started again.
 
-use super::rule::{MemoryLimit, NodeFinding, NodeRule, OomKills, Restarts, Throttling};
+use super::oom::Limits;
+use super::pod_rule::{MemoryLimit, OomKills, ProbeKills, Restarts, Throttling};
+use super::rule::{NodeFinding, NodeRule};
+use kq_admission::preemption::why::probe_kill;
 use kq_answer::{Finding, Severity, Subject};
 use kq_cgroup::files::CgroupDriver;
 use kq_cgroup::live::place::{LiveOwner, Part, live_cgroups};
 use kq_cgroup::live::show::Usage;
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts};
+use kq_facts::events::PodEvent;
 use kq_facts::snapshot::Snapshot;
 use kq_facts::workloads::Workloads;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{ByName, Container, ContainerStatus, Pod, ProbeType};
 use kq_probe::lint::ProbeLint;
+use std::collections::BTreeMap;
 
 /// A container that is throttled in fewer periods has its limit for peaks.
 const THROTTLED_PERCENT: u64 = 25;
@@ -51,10 +56,12 @@ pub(super) fn counters(
     let (mut findings, mut containers, mut uncounted) = (Vec::new(), 0, 0);
     let mut unmeasured = 0;
     let (mut is_throttled, mut is_near) = (false, false);
-    let cgroups = present
+    let cgroups: Vec<_> = present
         .into_iter()
-        .flat_map(|(driver, root)| live_cgroups(&tree.value, root, *driver, workloads));
-    for cgroup in cgroups {
+        .flat_map(|(driver, root)| live_cgroups(&tree.value, root, *driver, workloads))
+        .collect();
+    let limits = Limits::of(cgroups.iter());
+    for cgroup in &cgroups {
         let LiveOwner::Container(container) = &cgroup.owner else { continue };
         // A container without a known name is throttled and killed like any other.
         let name = match container.part {
@@ -91,7 +98,8 @@ pub(super) fn counters(
             }
         }
         if let Some(times @ 1..) = usage.oom_kills {
-            let state = OomKills::Killed { times, last: None };
+            let level = limits.level(&container.pod.uid, cgroup);
+            let state = OomKills::Killed { times, level };
             findings
                 .push(NodeFinding::new(subject(), NodeRule::OomKills(state)).from(&tree.source));
         }
@@ -126,8 +134,13 @@ fn working_set(texts: &CgroupTexts) -> Option<(u64, u64)> {
 }
 
 /// Returns the findings in the statuses of the pods.
-pub(super) fn statuses<'p>(pods: impl Iterator<Item = &'p Pod>, source: &str) -> Vec<NodeFinding> {
+pub(super) fn statuses<'p>(
+    pods: impl Iterator<Item = &'p Pod>,
+    events: &[PodEvent],
+    source: &str,
+) -> Vec<NodeFinding> {
     let (mut findings, mut all, mut unreported) = (Vec::new(), 0, 0);
+    let kills = probe_kills(events);
     for pod in pods {
         all += 1;
         // A manifest has no status.
@@ -138,7 +151,12 @@ pub(super) fn statuses<'p>(pods: impl Iterator<Item = &'p Pod>, source: &str) ->
         let statuses = ByName::first_of(statuses);
         for container in containers {
             let Some(status) = statuses.get(&container.name) else { continue };
-            let rules = of_container(container, status);
+            let key = (
+                pod.metadata.namespace.as_str(),
+                pod.metadata.name.as_str(),
+                container.name.as_str(),
+            );
+            let rules = of_container(container, status, kills.get(&key));
             let subject = || Subject::Pod {
                 pod: format!("{}/{}", pod.metadata.namespace, pod.metadata.name),
                 container: Some(container.name.clone()),
@@ -185,19 +203,35 @@ pub(super) fn probes<'p>(
     problems.map(|finding| Finding { command: command(), ..finding.from(source) }).collect()
 }
 
-fn of_container(container: &Container, status: &ContainerStatus) -> Vec<NodeRule> {
+/// Returns the kills for a probe that events show, by namespace, pod and container.
+fn probe_kills(events: &[PodEvent]) -> BTreeMap<(&str, &str, &str), ProbeKills> {
+    let mut kills: BTreeMap<(&str, &str, &str), ProbeKills> = BTreeMap::new();
+    for event in events {
+        let Some((container, probe)) = probe_kill(&event.reason, &event.message) else { continue };
+        let of_container = kills
+            .entry((&event.pod.namespace, &event.pod.name, container))
+            .or_insert_with(|| ProbeKills { probe: probe.to_owned(), times: 0 });
+        of_container.times += event.count.max(1);
+    }
+    kills
+}
+
+fn of_container(
+    container: &Container,
+    status: &ContainerStatus,
+    kills: Option<&ProbeKills>,
+) -> Vec<NodeRule> {
     let mut rules = Vec::new();
     let ended = status.last_state.terminated.as_ref().or(status.state.terminated.as_ref());
     let is_oom = ended.is_some_and(|ended| ended.reason == "OOMKilled");
     if let Some(ended) = ended.filter(|_| is_oom) {
-        let times = u64::try_from(status.restart_count).unwrap_or_default().max(1);
-        rules.push(NodeRule::OomKills(OomKills::Killed { times, last: ended.finished_at.clone() }));
+        rules.push(NodeRule::OomKills(OomKills::Last { at: ended.finished_at.clone() }));
     }
     let waiting = status.state.waiting.as_ref().map(|it| it.reason.as_str()).unwrap_or_default();
     let restarts = status.restart_count;
     if matches!(waiting, "CrashLoopBackOff" | "ImagePullBackOff" | "ErrImagePull") {
         rules.push(NodeRule::Restarts(Restarts::BackOff { restarts, reason: waiting.to_owned() }));
-    } else if restarts >= RESTARTS && !is_oom {
+    } else if restarts >= RESTARTS && (!is_oom || kills.is_some()) {
         let exit_code = ended.map(|ended| ended.exit_code);
         let probe_of = || {
             let kinds = [ProbeType::Liveness, ProbeType::Startup];
@@ -211,6 +245,7 @@ fn of_container(container: &Container, status: &ContainerStatus) -> Vec<NodeRule
             exit_code,
             last: ended.and_then(|ended| ended.finished_at.clone()),
             probe: (exit_code == Some(KILLED)).then(probe_of).flatten(),
+            probe_kills: kills.cloned(),
         }));
     }
     rules

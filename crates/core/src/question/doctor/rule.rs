@@ -1,5 +1,7 @@
 //! The findings of node checks other than the cgroup checks; `wording` has the sentences.
 
+use super::chain;
+use super::pod_rule::{Ended, Follows, MemoryLimit, OomKills, Restarts, Stuck, Throttling};
 use crate::kubelet_start::StartFinding;
 use crate::question::reclaim::ReclaimAhead;
 use kq_answer::{Rule, RuleFinding, Severity, Subject, Topic, Wording};
@@ -31,6 +33,9 @@ pub enum NodeRule {
         reason: Option<String>,
         /// Who wrote the value in the kernel, if evident.
         set_by: Option<SetBy>,
+        /// What follows from it in the container, in order.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        follows: Vec<Follows>,
         /// What the comparison came to.
         #[serde(skip)]
         verdict: Verdict,
@@ -65,6 +70,21 @@ pub enum NodeRule {
     MemoryLimit(MemoryLimit),
     /// Containers that were started again.
     Restarts(Restarts),
+    /// Pods that a component ended.
+    EndedPods(Ended),
+    /// Pods that do not come to run, or do not go.
+    StuckPods(Stuck),
+    /// A device or claim of a container that its plugin or driver calls unhealthy.
+    ResourceHealth {
+        /// The resource, or the claim.
+        resource: String,
+        /// The device.
+        device: String,
+        /// Its health.
+        health: String,
+        /// The driver's words.
+        message: String,
+    },
     /// Room for another critical pod.
     PreemptionHeadroom(Headroom),
 }
@@ -107,6 +127,9 @@ pub enum ImageGc {
         images: usize,
         freed_bytes: i64,
         first: String,
+    },
+    Fails {
+        error: String,
     },
     FallsShort {
         usage_percent: i64,
@@ -169,42 +192,6 @@ pub enum Restart {
     Kills { for_pod: String },
 }
 
-/// The CPU quota of a container.
-#[derive(Clone, Debug, Serialize)]
-#[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum Throttling {
-    Ok { containers: usize },
-    Unknown { reason: String },
-    Throttled { periods: u64, throttled_periods: u64, percent: u64 },
-}
-
-/// Memory that ran out in a container.
-#[derive(Clone, Debug, Serialize)]
-#[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum OomKills {
-    Ok,
-    Killed { times: u64, last: Option<String> },
-}
-
-/// The memory of a container compared with its limit.
-#[derive(Clone, Debug, Serialize)]
-#[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum MemoryLimit {
-    Ok { containers: usize },
-    Unknown { reason: String },
-    Near { working_set_bytes: u64, limit_bytes: u64, percent: u64 },
-}
-
-/// Containers that were started again.
-#[derive(Clone, Debug, Serialize)]
-#[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum Restarts {
-    Ok,
-    Unknown { reason: String },
-    BackOff { restarts: i32, reason: String },
-    Restarted { restarts: i32, exit_code: Option<i32>, last: Option<String>, probe: Option<String> },
-}
-
 /// Room for another critical pod.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
@@ -256,6 +243,8 @@ impl Rule for NodeRule {
             Self::Eviction(_) | Self::NodeConditions(_) => Topic::Eviction,
             Self::Devices(_) => Topic::Devices,
             Self::Restarts(_) => Topic::Probes,
+            Self::EndedPods(_) | Self::StuckPods(_) => Topic::Node,
+            Self::ResourceHealth { .. } => Topic::Devices,
             Self::KubeletRestart(_) => Topic::Restart,
             Self::PreemptionHeadroom(_) => Topic::Preemption,
             Self::KubeletStart(_) | Self::KubeletAge { .. } | Self::Certificates(_) => Topic::Node,
@@ -283,7 +272,7 @@ impl Rule for NodeRule {
                 ImageGc::Ok { .. } => Severity::Ok,
                 ImageGc::Unknown { .. } => Severity::Unknown,
                 ImageGc::Due { .. } => Severity::Warning,
-                ImageGc::FallsShort { .. } => Severity::Error,
+                ImageGc::Fails { .. } | ImageGc::FallsShort { .. } => Severity::Error,
             },
             Self::Eviction(state) => match state {
                 Eviction::Ok { .. } => Severity::Ok,
@@ -314,7 +303,15 @@ impl Rule for NodeRule {
             | Self::MemoryLimit(MemoryLimit::Ok { .. })
             | Self::Restarts(Restarts::Ok)
             | Self::PreemptionHeadroom(Headroom::Ok { .. }) => Severity::Ok,
-            Self::OomKills(OomKills::Killed { .. })
+            Self::EndedPods(Ended::Ok) | Self::StuckPods(Stuck::Ok) => Severity::Ok,
+            Self::EndedPods(Ended::Ended { .. } | Ended::More { .. })
+            | Self::StuckPods(Stuck::NoSandbox { .. } | Stuck::Deleting { .. }) => {
+                Severity::Warning
+            }
+            Self::StuckPods(Stuck::Waiting { .. }) => Severity::Error,
+            Self::ResourceHealth { health, .. } if health == "Unhealthy" => Severity::Error,
+            Self::ResourceHealth { .. } => Severity::Warning,
+            Self::OomKills(OomKills::Killed { .. } | OomKills::Last { .. })
             | Self::MemoryLimit(MemoryLimit::Near { .. })
             | Self::Restarts(Restarts::Restarted { .. }) => Severity::Warning,
             Self::Restarts(Restarts::Unknown { .. }) => Severity::Unknown,
@@ -326,7 +323,9 @@ impl Rule for NodeRule {
 
     fn wording(&self) -> Wording {
         match self {
-            Self::CgroupValues { file, planned, actual, reason, verdict, left, .. } => {
+            Self::CgroupValues {
+                file, planned, actual, reason, verdict, left, follows, ..
+            } => {
                 let planned = planned.as_deref().unwrap_or("none");
                 let actual = actual.as_deref().unwrap_or("none");
                 let wording = Wording::new(match (file, verdict) {
@@ -339,6 +338,10 @@ impl Rule for NodeRule {
                 });
                 let wording =
                     reason.iter().fold(wording, |wording, reason| wording.because(reason));
+                let wording = match chain::sentence(follows) {
+                    Some(sentence) => wording.leads_to(sentence),
+                    None => wording,
+                };
                 let wording = match left {
                     None => wording.advise("kq cgroup apply writes the planned value"),
                     Some(why) => wording.advise(format!("kq cgroup apply leaves it: {why}")),
@@ -372,6 +375,16 @@ impl Rule for NodeRule {
             Self::OomKills(state) => state.wording(),
             Self::MemoryLimit(state) => state.wording(),
             Self::Restarts(state) => state.wording(),
+            Self::EndedPods(state) => state.wording(),
+            Self::StuckPods(state) => state.wording(),
+            Self::ResourceHealth { resource, device, health, message } => {
+                let wording = Wording::new(format!("{device} of {resource} is {health}"))
+                    .leads_to("the container keeps it until its pod is deleted");
+                match message.as_str() {
+                    "" => wording,
+                    message => wording.because(message),
+                }
+            }
             Self::PreemptionHeadroom(state) => state.wording(),
         }
     }

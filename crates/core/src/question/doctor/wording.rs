@@ -1,9 +1,6 @@
 //! The sentences of the node checks: result, reason, consequence, advice, and the command with details.
 
-use super::rule::{
-    Certificates, Conditions, Devices, Eviction, Headroom, ImageGc, MemoryLimit, OomKills, Restart,
-    Restarts, Throttling,
-};
+use super::rule::{Certificates, Conditions, Devices, Eviction, Headroom, ImageGc, Restart};
 use crate::question::reclaim::ReclaimAhead;
 use kq_answer::Wording;
 use kq_facts::certificates::CertificateUsage;
@@ -101,6 +98,12 @@ impl ImageGc {
                 .leads_to("the kubelet removes them within 5 minutes; a pod that needs one pulls it again")
                 .advise("pin images that must stay, or free other space of the disk")
                 .see(COMMAND)
+            }
+            Self::Fails { error } => {
+                Wording::new(format!("image garbage collection fails: {error}"))
+                    .leads_to("no image is removed until the eviction threshold is crossed")
+                    .advise("read the runtime's log: it reports the file system of the images")
+                    .see(COMMAND)
             }
             Self::FallsShort { usage_percent, wanted_bytes, freed_bytes, error } => {
                 Wording::new(format!(
@@ -239,103 +242,6 @@ impl Restart {
     }
 }
 
-impl Throttling {
-    pub(super) fn wording(&self) -> Wording {
-        match self {
-            Self::Ok { containers } => Wording::new(format!(
-                "none of {} is held back by its CPU limit",
-                count(*containers, "container", "containers")
-            )),
-            Self::Unknown { reason } => Wording::new(reason.clone())
-                .advise("run kq as root on the node, or take a new snapshot"),
-            Self::Throttled { periods, throttled_periods, percent } => Wording::new(format!(
-                "throttled in {percent}% of its periods ({throttled_periods} of {periods})"
-            ))
-            .because("its CPU limit is used up before the period of 100 ms ends")
-            .leads_to("answers take longer, and probes with short timeouts fail")
-            .advise("raise the CPU limit, or remove it")
-            .see("kq cgroup show -o wide"),
-        }
-    }
-}
-
-impl OomKills {
-    pub(super) fn wording(&self) -> Wording {
-        match self {
-            Self::Ok => Wording::new("no container was OOM-killed"),
-            Self::Killed { times, last } => Wording::new(format!(
-                "OOM-killed {}{}",
-                count(usize::try_from(*times).unwrap_or(usize::MAX), "time", "times"),
-                last.as_ref().map(|at| format!(", last at {at}")).unwrap_or_default()
-            ))
-            .because("the container reached its memory limit, or the node had no memory left")
-            .leads_to("the container is started again with growing delays")
-            .advise("raise its memory limit, or find the leak")
-            .see("kq cgroup show"),
-        }
-    }
-}
-
-impl MemoryLimit {
-    pub(super) fn wording(&self) -> Wording {
-        match self {
-            Self::Ok { containers } => Wording::new(format!(
-                "none of {} is near its memory limit",
-                count(*containers, "container", "containers")
-            )),
-            Self::Unknown { reason } => Wording::new(reason.clone())
-                .advise("run kq as root on the node, or take a new snapshot"),
-            Self::Near { working_set_bytes, limit_bytes, percent } => Wording::new(format!(
-                "its working set {} is {percent}% of its limit {}",
-                bytes(*working_set_bytes),
-                bytes(*limit_bytes)
-            ))
-            .leads_to("the kernel kills the container when it reaches the limit")
-            .advise("raise its memory limit")
-            .see("kq cgroup show"),
-        }
-    }
-}
-
-impl Restarts {
-    pub(super) fn wording(&self) -> Wording {
-        match self {
-            Self::Ok => Wording::new("no container was started again"),
-            Self::Unknown { reason } => Wording::new(reason.clone())
-                .advise("name an API server with --kubeconfig, or let kq reach the kubelet's API"),
-            Self::BackOff { restarts, reason } => {
-                Wording::new(format!("{reason} after {}", count_restarts(*restarts)))
-                    .leads_to("the kubelet waits up to 5 minutes before each start")
-                    .advise("read the log of the previous run: kubectl logs --previous")
-                    .see("kq preempt why")
-            }
-            Self::Restarted { restarts, exit_code, last, probe } => {
-                let ended = match (exit_code, last) {
-                    (Some(code), Some(at)) => format!("; last with exit code {code} at {at}"),
-                    (Some(code), None) => format!("; last with exit code {code}"),
-                    _ => String::new(),
-                };
-                let wording = Wording::new(format!("{}{ended}", count_restarts(*restarts)));
-                match probe {
-                    Some(probe) => wording
-                        .because(format!(
-                            "exit code 137 is a kill; the container has a {probe} probe, so the kubelet may have killed it for that"
-                        ))
-                        .advise("compare the probe's timeout with the time of an answer")
-                        .see(format!("kq probe plan --type {probe}")),
-                    None => wording
-                        .advise("read the log of the previous run: kubectl logs --previous")
-                        .see("kq preempt why"),
-                }
-            }
-        }
-    }
-}
-
-fn count_restarts(restarts: i32) -> String {
-    count(usize::try_from(restarts).unwrap_or_default(), "restart", "restarts")
-}
-
 impl Headroom {
     pub(super) fn wording(&self) -> Wording {
         const COMMAND: &str = "kq preempt explain FILE --static";
@@ -376,7 +282,7 @@ fn first_of(pods: &[String]) -> String {
     }
 }
 
-fn count(number: usize, one: &str, many: &str) -> String {
+pub(super) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 

@@ -1,0 +1,184 @@
+//! Pods that a component ended, and pods that do not come to run or do not go.
+
+use super::pod_rule::{Ended, Stuck};
+use super::rule::{NodeFinding, NodeRule};
+use kq_admission::preemption::why::{Cause, Traces, why_killed};
+use kq_admission::qualified;
+use kq_answer::{Basis, Subject};
+use kq_facts::events::PodEvent;
+use kq_facts::node::Node;
+use kq_facts::pod_selector::PodSelector;
+use kq_facts::timestamp::Timestamp;
+use kq_facts::workloads::effective_uid;
+use kq_k8s::duration::GoDuration;
+use kq_k8s::pod::{ContainerStatus, Pod};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most ended pods that are shown.
+const SHOWN: usize = 10;
+
+/// A pod may take as long to get its sandbox.
+const SANDBOX_SECONDS: i64 = 120;
+
+/// A pod may take as long to go after its grace period.
+const DELETION_SECONDS: i64 = 60;
+
+/// What a container waits for in the ordinary course, and what is reported as a restart.
+const NO_ERROR: [&str; 7] = [
+    "",
+    "ContainerCreating",
+    "PodInitializing",
+    "Completed",
+    "CrashLoopBackOff",
+    "ImagePullBackOff",
+    "ErrImagePull",
+];
+
+/// Returns the findings about pods as a whole.
+pub(super) fn pods(node: &Node, source: &str) -> Vec<NodeFinding> {
+    let events = node.snapshot.events.value().map_or(&[] as &[PodEvent], Vec::as_slice);
+    let mut of_pod: BTreeMap<(&str, &str), Vec<&PodEvent>> = BTreeMap::new();
+    for event in events {
+        of_pod.entry((&event.pod.namespace, &event.pod.name)).or_default().push(event);
+    }
+    let sandboxes = sandboxes(node);
+    let (mut ended, mut stuck, mut health) = (Vec::new(), Vec::new(), Vec::new());
+    let loaded = node.snapshot.pods.value().into_iter().flat_map(|pods| &pods.pods);
+    for pod in loaded.map(|loaded| &loaded.pod) {
+        let name = (pod.metadata.namespace.as_str(), pod.metadata.name.as_str());
+        let own = of_pod.get(&name).map_or(&[] as &[&PodEvent], Vec::as_slice);
+        let about = |rule| {
+            NodeFinding::new(Subject::Pod { pod: qualified(pod), container: None }, rule)
+                .from(source)
+        };
+        if let Some(end) = end(pod, own, node.now) {
+            ended.push(about(NodeRule::EndedPods(end)));
+            continue;
+        }
+        stuck.extend(waiting(pod, source));
+        let without_sandbox =
+            sandboxes.as_ref().and_then(|all| no_sandbox(pod, own, all, node.now));
+        let rules = without_sandbox.into_iter().chain(deleting(pod, node.now));
+        stuck.extend(rules.map(|rule| about(NodeRule::StuckPods(rule))));
+        health.extend(unhealthy(pod, source));
+    }
+    let more = ended.len().saturating_sub(SHOWN);
+    ended.truncate(SHOWN);
+    match (ended.is_empty(), more) {
+        (true, _) => ended.push(NodeRule::EndedPods(Ended::Ok).of_node().from(source)),
+        (false, 0) => {}
+        (false, pods) => {
+            ended.push(NodeRule::EndedPods(Ended::More { pods }).of_node().from(source));
+        }
+    }
+    if stuck.is_empty() {
+        stuck.push(NodeRule::StuckPods(Stuck::Ok).of_node().from(source));
+    }
+    ended.into_iter().chain(stuck).chain(health).collect()
+}
+
+/// Returns the UIDs of the pods that have a sandbox that runs; `None`: the runtime did not list them.
+fn sandboxes(node: &Node) -> Option<BTreeSet<&str>> {
+    let all = node.snapshot.runtime.value()?.sandboxes.value()?;
+    Some(all.iter().filter(|it| it.ready).map(|it| it.uid.as_str()).collect())
+}
+
+/// Returns how a component ended a pod, as `kq preempt why` finds it.
+fn end(pod: &Pod, events: &[&PodEvent], now: Timestamp) -> Option<Ended> {
+    if pod.status.phase != "Failed" {
+        return None;
+    }
+    let events: Vec<PodEvent> = events.iter().copied().cloned().collect();
+    let traces =
+        Traces { pods: Ok(vec![pod]), events: Ok(&events), log: None, now, are_current: true };
+    let selector = PodSelector::new(&qualified(pod));
+    let cause = why_killed(&selector, &traces, Basis::default()).ok()?.cause;
+    let is_of_component = matches!(
+        cause,
+        Cause::RefusedAtAdmission
+            | Cause::EvictedByKubelet
+            | Cause::EvictedThroughApi
+            | Cause::PreemptedByKubelet
+            | Cause::PreemptedByScheduler
+            | Cause::NodeShutdown
+            | Cause::DeletedByTaintManager
+            | Cause::EndedByKubelet
+    );
+    is_of_component.then(|| Ended::Ended {
+        cause,
+        reason: pod.status.reason.clone(),
+        message: pod.status.message.clone(),
+    })
+}
+
+fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
+    pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses)
+}
+
+/// Returns the containers that wait with an error.
+fn waiting(pod: &Pod, source: &str) -> Vec<NodeFinding> {
+    let waiting = statuses(pod).filter_map(|status| {
+        let waiting = status.state.waiting.as_ref()?;
+        if NO_ERROR.contains(&waiting.reason.as_str()) {
+            return None;
+        }
+        let (reason, message) = (waiting.reason.clone(), waiting.message.clone());
+        let subject = Subject::Pod { pod: qualified(pod), container: Some(status.name.clone()) };
+        let rule = NodeRule::StuckPods(Stuck::Waiting { reason, message });
+        Some(NodeFinding::new(subject, rule).from(source))
+    });
+    waiting.collect()
+}
+
+/// Returns that a pod has had no sandbox for long.
+fn no_sandbox(
+    pod: &Pod,
+    events: &[&PodEvent],
+    sandboxes: &BTreeSet<&str>,
+    now: Timestamp,
+) -> Option<Stuck> {
+    let is_here = !pod.spec.node_name.is_empty() && pod.metadata.deletion_timestamp.is_none();
+    if pod.status.phase != "Pending" || !is_here || sandboxes.contains(effective_uid(pod)) {
+        return None;
+    }
+    let seconds = since(pod.status.start_time.as_deref()?, now)?;
+    let failure = events
+        .iter()
+        .filter(|event| event.reason.starts_with("Failed"))
+        .max_by_key(|event| event.at.map(|at| at.0));
+    let event = failure.map(|event| format!("{}: {}", event.reason, event.message));
+    (seconds > SANDBOX_SECONDS).then_some(Stuck::NoSandbox { seconds, event })
+}
+
+/// Returns that a pod should have been gone for long. Its `deletionTimestamp` includes the grace period.
+fn deleting(pod: &Pod, now: Timestamp) -> Option<Stuck> {
+    let seconds = since(pod.metadata.deletion_timestamp.as_deref()?, now)?;
+    (seconds > DELETION_SECONDS).then_some(Stuck::Deleting { seconds })
+}
+
+fn since(text: &str, now: Timestamp) -> Option<i64> {
+    let then: Timestamp = text.parse().ok()?;
+    Some(now.since(then) / GoDuration::SECOND.0)
+}
+
+/// Returns the devices and claims of a pod that are not healthy.
+fn unhealthy(pod: &Pod, source: &str) -> Vec<NodeFinding> {
+    let mut found = Vec::new();
+    for status in statuses(pod) {
+        for resource in &status.allocated_resources_status {
+            let sick = resource.resources.iter();
+            for unit in sick.filter(|unit| !matches!(unit.health.as_str(), "" | "Healthy")) {
+                let subject =
+                    Subject::Pod { pod: qualified(pod), container: Some(status.name.clone()) };
+                let rule = NodeRule::ResourceHealth {
+                    resource: resource.name.clone(),
+                    device: unit.resource_id.clone(),
+                    health: unit.health.clone(),
+                    message: unit.message.clone(),
+                };
+                found.push(NodeFinding::new(subject, rule).from(source));
+            }
+        }
+    }
+    found
+}
