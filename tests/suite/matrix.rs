@@ -65,6 +65,7 @@ pub const LINES: &[(&str, &str)] = &[
     ("snapshot", ""),
     ("schema", ""),
     ("version", ""),
+    ("allocatable", ""),
     ("completion", "bash"),
 ];
 

@@ -304,11 +304,12 @@ pub fn explain(file: &str, value: &str) -> Result<Explanation, ExplainError> {
         _ => by_row(&question),
     }?;
     if out.level.is_some() && out.formulas.is_empty() {
-        out.notes.push(
-            "neither the kubelet nor a container runtime writes this at this level; it was written \
-             by another program or by hand"
-                .to_owned(),
-        );
+        let note = "neither the kubelet nor a container runtime writes this at this level; it was written by another \
+                    program or by hand";
+        out.notes.push(match question.may_be_made_by(CgroupDriver::Systemd) {
+            true => format!("{note}, or systemd has it: systemctl show UNIT"),
+            false => note.to_owned(),
+        });
     }
     Ok(out)
 }

@@ -8,7 +8,8 @@ use kq_answer::origin::Origin;
 use kq_answer::warning::Warning;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::kubelet_rules::KubeletRules;
-use kq_k8s::pod::ResourceList;
+use kq_k8s::pod::{ResourceList, ResourceName};
+use kq_k8s::quantity::Quantity;
 use kq_k8s::version::KubeletVersion;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
@@ -54,6 +55,18 @@ pub struct Kernel {
     pub swap_controller: bool,
     /// The size of a page of memory in bytes.
     pub page_size: i64,
+}
+
+impl NodeConfig {
+    /// Returns the most pods that the kubelet admits: `maxPods`, or fewer by `podsPerCore`.
+    pub fn most_pods(&self) -> i64 {
+        let most = i64::from(self.config.max_pods);
+        let cpus = self.capacity.get(&ResourceName::Cpu).map(Quantity::value);
+        match (i64::from(self.config.pods_per_core), cpus) {
+            (0, _) | (_, None) => most,
+            (per_core, Some(cpus)) => most.min(per_core.saturating_mul(cpus)),
+        }
+    }
 }
 
 impl Default for Kernel {

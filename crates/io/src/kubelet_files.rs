@@ -10,7 +10,7 @@ use kq_answer::warning::{Warning, WarningCode};
 use kq_facts::config_on_disk::{ConfigContent, ConfigOnDisk, ConfigText};
 use kq_facts::describe::ConfigSource;
 use kq_facts::input_name::shown;
-use kq_facts::kubelet_config::{MergeError, Source, drop_in_order, merge};
+use kq_facts::kubelet_config::{MergeError, Source, carried, drop_in_order, merge};
 use kq_facts::kubelet_process::KubeletProcess;
 use kq_facts::lookup::{FailedSource, Lookup, Sourced};
 use kq_facts::node_list::{ListedNode, read_node_list};
@@ -293,7 +293,11 @@ fn first_document(
     content: Vec<u8>,
     notes: &mut Vec<String>,
 ) -> Result<Value, KubeletFileError> {
-    let text = text_in(path, content)?;
+    let mut text = text_in(path, content)?;
+    if let Some(config) = carried(&text) {
+        notes.push(config.note(shown(path)));
+        text = text_in(path, config.text)?;
+    }
     let documents = documents_of(&text);
     let Some(first) = documents.first() else {
         return Err(KubeletFileError::Documents { path: shown(path).to_owned(), count: 0 });

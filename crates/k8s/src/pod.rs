@@ -21,7 +21,8 @@ pub use placement::{
 };
 pub use probe::{
     ContainerPort, ContainerRestartRule, EnvVar, ExecAction, ExitCodes, GrpcAction, Handler,
-    HttpGetAction, HttpHeader, IntOrString, Probe, ProbeType, TcpSocketAction,
+    HttpGetAction, HttpHeader, INJECTED_PROBES, IntOrString, PROXY, Probe, ProbeType,
+    TcpSocketAction,
 };
 pub use read::{FromMapping, Text, null_as_default, object, objects, optional_object};
 pub use resource_list::{ResourceList, ResourceName};

@@ -98,7 +98,7 @@ impl DeviceFiles {
     /// # Errors
     ///
     /// Fails for a file that cannot be read.
-    fn read(&self) -> Result<FiledDevices, Failure> {
+    pub fn read(&self) -> Result<FiledDevices, Failure> {
         let mut given = DeviceFacts::default();
         if let Some(file) = &self.checkpoint {
             let fact = of_named_file(file).map_err(Failure::missing)?;
@@ -120,11 +120,12 @@ impl DeviceFiles {
 }
 
 /// The content of the files.
-struct FiledDevices(DeviceFacts);
+#[derive(Debug)]
+pub struct FiledDevices(DeviceFacts);
 
 impl FiledDevices {
     /// Removes the facts of the files from `needs`.
-    fn leave_out(&self, needs: &mut Needs) {
+    pub fn leave_out(&self, needs: &mut Needs) {
         if self.0.checkpoint.found.is_some() {
             *needs = needs.without(&[FactKey::DeviceCheckpoint]);
         }
@@ -134,7 +135,7 @@ impl FiledDevices {
     }
 
     /// Replaces the node's facts with those of the files.
-    fn put(self, snapshot: &mut Snapshot) {
+    pub fn put(self, snapshot: &mut Snapshot) {
         let Self(DeviceFacts { checkpoint, pod_resources }) = self;
         if checkpoint.found.is_none() && pod_resources.found.is_none() {
             return;

@@ -13,6 +13,7 @@ mod exec;
 pub mod grace_period;
 mod grpc;
 pub mod http;
+mod injected;
 pub mod lint;
 pub mod plan;
 pub mod pod_status;

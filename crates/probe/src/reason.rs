@@ -2,6 +2,7 @@
 //! The reasons of the worker's steps are in [`worker`](super::worker).
 
 use super::grace_period::{GracePeriod, GraceSource};
+use super::injected::Injected;
 use super::worker::StepReason;
 use kq_answer::Worded;
 use kq_output::units::microseconds;
@@ -87,6 +88,8 @@ pub enum ProbeNote {
         /// In its words.
         error: String,
     },
+    /// A proxy answers the probe.
+    Injected(Injected),
     /// Init containers without restartPolicy Always have no probes.
     InitContainer,
     /// Every attempt is an error, and there is never a result.
@@ -290,6 +293,7 @@ impl fmt::Display for ProbeNote {
                 "$({name}) is not expanded: env has no entry of that name (envFrom does not count)"
             ),
             Self::Refused { error } => write!(f, "the API server refuses it: {error}"),
+            Self::Injected(injected) => injected.fmt(f),
             Self::InitContainer => f.write_str(
                 "the kubelet runs no probes of init containers without restartPolicy Always",
             ),

@@ -2,6 +2,7 @@
 
 use super::consequence::{Counted, consequence};
 use super::grace_period::{GracePeriods, KillReason};
+use super::injected::injected;
 use super::prepare::{Job, JobFacts, Unsendable};
 use super::reason::{Consequence, ProbeNote};
 use super::report::{ProbeName, ProbeVerdict};
@@ -70,6 +71,8 @@ impl Target {
     ) -> Self {
         let mut notes = Vec::new();
         let job = Job::of(subject, facts, &mut notes);
+        let answers = injected(&subject.pod.spec, subject.container, subject.probe);
+        notes.extend(answers.map(ProbeNote::Injected));
         let metadata = &subject.pod.metadata;
         let name = match is_ad_hoc {
             true => ProbeName::default(),

@@ -3,8 +3,8 @@
 use crate::exit::{Code, Failure};
 use crate::write::{self, Color};
 use crate::{
-    admit, cgroup, devices, doctor, evict, fleet, gc, man, preempt, probe, report, schema,
-    snapshot, top, version, what_if,
+    admit, allocatable, cgroup, devices, doctor, evict, fleet, gc, man, preempt, probe, report,
+    schema, snapshot, top, version, what_if,
 };
 use clap::{Args, Parser, Subcommand};
 use kq_output::order::Order;
@@ -56,6 +56,7 @@ enum Command {
     Devices(devices::Args),
     Probe(probe::Args),
     Admit(admit::Args),
+    Allocatable(Box<allocatable::Args>),
     Preempt(preempt::Args),
     WhatIf(Box<what_if::Args>),
     Doctor(Box<doctor::Args>),
@@ -82,6 +83,7 @@ const ALONE: &[(&str, Definition)] = &[
     ("devices", define::<devices::Args>),
     ("probe", define::<probe::Args>),
     ("admit", define::<admit::Args>),
+    ("allocatable", define::<allocatable::Args>),
     ("preempt", define::<preempt::Args>),
     ("what-if", define::<what_if::Args>),
     ("doctor", define::<doctor::Args>),
@@ -138,6 +140,7 @@ impl Cli {
             Command::Devices(args) => args.run(),
             Command::Probe(args) => args.run(),
             Command::Admit(args) => args.run(),
+            Command::Allocatable(args) => args.run(),
             Command::Preempt(args) => args.run(),
             Command::WhatIf(args) => args.run(),
             Command::Doctor(args) => args.run(),

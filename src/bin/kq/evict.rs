@@ -84,11 +84,6 @@ pub struct RankArgs {
     #[arg(long, value_name = "FILE", help_heading = "Data sources")]
     stats: Option<String>,
 
-    /// The Node object (kubectl get node NAME -o json). It selects the node's pods and supplies the
-    /// kubelet's version and the node's resources
-    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
-    node_file: Option<String>,
-
     #[command(flatten)]
     kubelet: KubeletNodeArgs,
 }
@@ -130,11 +125,7 @@ impl RankArgs {
 
     /// Gathers, ranks and shows.
     fn once(&self) -> Result<Code, Failure> {
-        let files = NamedFiles {
-            node: self.node_file.clone(),
-            stats: self.stats.clone(),
-            ..NamedFiles::default()
-        };
+        let files = NamedFiles { stats: self.stats.clone(), ..NamedFiles::default() };
         let node = self.kubelet.gather_files(files, eviction_needs(self.signal))?;
         let options = EvictionOptions {
             signal: self.signal,

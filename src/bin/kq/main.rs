@@ -1,6 +1,7 @@
 //! The command line of kq: gather facts, ask the library, write the answer.
 
 mod admit;
+mod allocatable;
 mod cgroup;
 mod cli;
 mod complete;

@@ -323,6 +323,11 @@ pub struct KubeletNodeArgs {
     /// start of its process)
     #[arg(long, value_name = "TIME", value_parser = parse_start, help_heading = "The node")]
     kubelet_start: Option<KubeletStartOption>,
+
+    /// The Node object (kubectl get node NAME -o json). It selects the node's pods and supplies the
+    /// kubelet's version and the node's resources. By default it is read from the API server
+    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
+    pub node_file: Option<String>,
 }
 
 impl KubeletNodeArgs {
@@ -334,6 +339,7 @@ impl KubeletNodeArgs {
 
     /// Gathers the facts, those of files first, and describes the kubelet.
     pub fn gather_files(&self, files: NamedFiles, needs: Needs) -> Result<Node, Failure> {
+        let files = NamedFiles { node: self.node_file.clone(), ..files };
         let tell = |snapshot: &Snapshot| self.sources.show(snapshot);
         let (spec, overrides) = (self.sources.spec(), self.overrides()?);
         waiting(GATHERING, || files.gather(&spec, overrides, needs, tell))

@@ -189,10 +189,6 @@ pub struct AdmissionArgs {
     #[arg(long, value_name = "POD", help_heading = "What if")]
     without: Vec<String>,
 
-    /// The Node object (kubectl get node NAME -o json). By default it is read from the API server
-    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
-    node_file: Option<String>,
-
     #[command(flatten)]
     devices: DeviceFileArgs,
 
@@ -219,7 +215,7 @@ impl AdmissionArgs {
             node: self.kubelet.sources.spec(),
             overrides: self.kubelet.overrides()?,
             files: NamedFiles {
-                node: self.node_file.clone(),
+                node: self.kubelet.node_file.clone(),
                 devices: self.devices.files(),
                 stats: None,
             },

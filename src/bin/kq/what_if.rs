@@ -4,13 +4,14 @@ use crate::cgroup::gather::gather_facts;
 use crate::exit::{Code, Failure, note, tell, warn};
 use crate::node_args::NodeArgs;
 use crate::output_format::{OutputFormat, formats_with_script};
-use crate::source_args::SourceArgs;
+use crate::source_args::{DeviceFileArgs, SourceArgs};
 use kq_answer::finding_view;
 use kq_core::question::what_if::{ChangeFiles, NodeState, what_if, what_if_needs};
 use kq_core::what_if::change::Change;
 use kq_core::what_if::{ChangeList, changes_table, parse, script, table, wide};
 use kq_facts::config_on_disk::ConfigContent;
 use kq_facts::input_name::shown;
+use kq_facts::kubelet_config::carried;
 use kq_io::input::read_input;
 use kq_k8s::manifest::load;
 use kq_node::NodeFile;
@@ -57,6 +58,9 @@ pub struct Args {
 
     #[command(flatten)]
     node: NodeArgs,
+
+    #[command(flatten)]
+    devices: DeviceFileArgs,
 }
 
 impl Args {
@@ -86,8 +90,13 @@ impl Args {
         let (mut needs, spec) = (what_if_needs(), self.sources.spec());
         let node_file = NodeFile::read(self.node.node_file.as_deref(), &mut Vec::new())?;
         node_file.put_into(&mut needs, &spec)?;
+        let devices = self.devices.files();
+        needs.files |= devices.first_flag().is_some();
+        let devices = devices.read()?;
+        devices.leave_out(&mut needs);
         let overrides = self.node.overrides()?;
-        let facts = gather_facts(&self.sources, &self.node.root, &overrides, needs)?;
+        let mut facts = gather_facts(&self.sources, &self.node.root, &overrides, needs)?;
+        devices.put(&mut facts);
         node_file.check(&facts, &spec)?;
         let before = NodeState::of(facts, overrides)?;
         let answer = what_if(&before, &changes, &files)?;
@@ -119,7 +128,11 @@ pub fn read(changes: &[Change]) -> Result<ChangeFiles, Failure> {
     for change in changes {
         match change {
             Change::Config { file } => {
-                let content = read_input(file).map_err(Failure::missing)?;
+                let mut content = read_input(file).map_err(Failure::missing)?;
+                if let Some(config) = std::str::from_utf8(&content).ok().and_then(carried) {
+                    files.notes.push(config.note(shown(file)));
+                    content = config.text;
+                }
                 files.config = Some(ConfigContent::of(&content));
             }
             Change::Add { file, .. } => {
@@ -128,6 +141,7 @@ pub fn read(changes: &[Change]) -> Result<ChangeFiles, Failure> {
                 if let Some(problem) = loaded.problems.first() {
                     return Err(Failure::usage(anyhow::anyhow!("{problem}")));
                 }
+                files.notes.extend(loaded.notes.iter().map(ToString::to_string));
                 files.pods.insert(file.clone(), loaded.pods);
             }
             _ => {}

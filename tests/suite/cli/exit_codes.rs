@@ -88,6 +88,7 @@ const COMMANDS: &[Row] = &[
     of_node("snapshot", ""),
     of_files("schema"),
     of_node("version", ""),
+    of_node("allocatable", ""),
     of_node("what-if", "kubelet-restart").absent("remove default/nosuch"),
     of_files("completion"),
 ];

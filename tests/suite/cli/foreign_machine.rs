@@ -34,6 +34,8 @@ const ABOUT_FILES: &[&str] = &[
     "cgroup apply --dry-run -v --host-root COPY --pods pods.json",
     "cgroup rollback back.json --dry-run -v --host-root COPY",
     "version -v --host-root COPY",
+    "allocatable -v --host-root COPY",
+    "allocatable -v --kubelet-config kubelet.yaml --capacity cpu=4,memory=8Gi",
     "what-if kubelet-restart -v --host-root COPY",
     "what-if set maxPods=5 --snapshot snapshot.json",
     "what-if kubelet-restart -v --pods pods.json --node-file node.json --kubelet-config kubelet.yaml",

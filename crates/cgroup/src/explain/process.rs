@@ -1,7 +1,19 @@
 //! Explains limits of processes, CPU sets and OOM scores.
 
 use super::{Candidate, ExplainError, Explanation, Level, Origin, Question, Source};
+use crate::files::CgroupDriver;
 use kq_facts::cgroup_file::CgroupFile;
+
+/// What systemd writes into each scope that it makes (systemd-system.conf(5)).
+const TASKS_MAX: &str = "TasksMax of the scope, by default DefaultTasksMax: 15% of the smallest of kernel.pid_max, \
+                         kernel.threads-max and the pids.max of the root";
+
+/// Returns the usual limits of processes of which systemd's share is this number.
+fn task_limits(limit: i64) -> impl Iterator<Item = i64> {
+    [32_768, 49_152, 65_536, 131_072, 262_144, 4_194_304]
+        .into_iter()
+        .filter(move |whole| whole * 15 / 100 == limit)
+}
 
 pub(super) fn pids(question: &Question<'_>) -> Result<Explanation, ExplainError> {
     if question.value == "max" {
@@ -26,6 +38,15 @@ pub(super) fn pids(question: &Question<'_>) -> Result<Explanation, ExplainError>
             "the node's limit of processes less the pid of kubeReserved and systemReserved",
             Vec::new(),
         ));
+    }
+    if question.may_be(&[Level::Container]) {
+        if question.may_be_made_by(CgroupDriver::Systemd) {
+            out.formulas.push(Candidate::rule("systemd for scopes", TASKS_MAX, Vec::new()));
+            out.notes.extend(task_limits(limit).map(|whole| {
+                format!("{limit} is 15% of {whole}, a usual kernel.pid_max or kernel.threads-max")
+            }));
+        }
+        out.formulas.push(Candidate::rule("CRI-O", "pids_limit of crio.conf", Vec::new()));
     }
     match limit {
         0 => out.notes.push("the kubelet writes 1 instead of 0; written by hand".to_owned()),

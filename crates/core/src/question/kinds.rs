@@ -1,5 +1,6 @@
 //! The types of answers, and their kinds with JSON Schemas.
 
+pub use super::allocatable::AllocatableReport;
 pub use super::image_gc::ImageGcAnswer;
 pub use super::version::Versions;
 pub use crate::fleet::{FleetAnswer, FleetApply};
@@ -86,6 +87,7 @@ pub const KINDS: &[Kind] = &[
     kind::<Pass>(),
     kind::<ImageGcAnswer>(),
     kind::<ImageList>(),
+    kind::<AllocatableReport>(),
     kind::<NodeChecks>(),
     kind::<PodAdmission>(),
     kind::<PodPreemption>(),

@@ -3,6 +3,8 @@
 
 /// Admission, and preemption for a pod.
 pub mod admission;
+/// The allocatable resources of a node.
+pub mod allocatable;
 /// Cgroups.
 pub mod cgroup;
 /// The device manager: decisions about pods, lists, plans, checks of files.

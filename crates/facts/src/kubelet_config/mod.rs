@@ -3,6 +3,7 @@
 //!
 //! Pure. [`DecodedConfig`] reads the text of a file as the kubelet does.
 
+mod carrier;
 mod decode;
 mod defaults;
 mod document;
@@ -20,6 +21,7 @@ mod signal;
 mod validation;
 mod validation_error;
 
+pub use carrier::{Carried, carried};
 pub use decode::{DecodeProblem, Decoding, decode, decode_problem, unknown_fields};
 pub use defaults::{EffectiveConfiguration, default_eviction_hard, effective};
 pub use document::{

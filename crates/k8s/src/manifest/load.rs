@@ -30,6 +30,7 @@ pub fn load(file: &str, bytes: &[u8]) -> Loaded {
         Ok(text) => read_text(text, &place, &mut loaded),
         Err(kind) => loaded.problems.push(of_file(&place, kind)),
     }
+    loaded.count_custom_resources(&place);
     loaded
 }
 
@@ -292,6 +293,32 @@ pub struct Loaded {
 }
 
 impl Loaded {
+    /// Counts the custom resources beside the pods of a file. Without any pod, the first one is a problem: it is what the
+    /// file was named for.
+    fn count_custom_resources(&mut self, place: &Place) {
+        let mut custom = Vec::new();
+        self.notes.retain(|note| match &note.kind {
+            NoteKind::CustomResource(object) => {
+                custom.push((note.document, note.item, object.clone()));
+                false
+            }
+            _ => true,
+        });
+        let count = custom.len();
+        let Some((document, item, first)) = custom.first().cloned() else { return };
+        if self.pods.is_empty() {
+            let kind = ProblemKind::UnknownKind { kind: first.kind.clone() };
+            let problem = place.problem(Some(first), kind);
+            self.problems.push(Problem { document, item, ..problem });
+            return;
+        }
+        let mut kinds: Vec<String> = custom.into_iter().map(|(.., object)| object.kind).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        let kind = NoteKind::CustomResources { count, kinds };
+        self.notes.push(Note { file: Arc::clone(&place.file), document: None, item: None, kind });
+    }
+
     /// Adds the result of another file.
     pub fn append(&mut self, mut other: Self) {
         match self.pods.is_empty() {
@@ -360,8 +387,8 @@ impl Workload {
 pub struct Note {
     /// The file, as the caller named it.
     pub file: Arc<str>,
-    /// The document in the file; the first is 1.
-    pub document: usize,
+    /// The document in the file, the first is 1; `None`: the note is about the whole file.
+    pub document: Option<usize>,
     /// The place in the document's list.
     pub item: Option<usize>,
     pub kind: NoteKind,
@@ -372,6 +399,15 @@ pub struct Note {
 pub enum NoteKind {
     /// An object of a known kind without pods.
     NoPods(Object),
+    /// A custom resource, which kq does not know.
+    CustomResource(Object),
+    /// The custom resources of a file, beside its pods.
+    CustomResources {
+        /// How many.
+        count: usize,
+        /// Their kinds, each once.
+        kinds: Vec<String>,
+    },
     /// A list without items.
     EmptyList {
         /// The kind of the list.
@@ -396,9 +432,16 @@ pub enum NoteKind {
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_place(f, &self.file, Some(self.document), self.item)?;
+        write_place(f, &self.file, self.document, self.item)?;
         match &self.kind {
             NoteKind::NoPods(object) => write!(f, "{object} carries no pods"),
+            NoteKind::CustomResource(object) => write!(f, "{object} is passed over"),
+            NoteKind::CustomResources { count: 1, kinds } => {
+                write!(f, "1 custom resource is passed over: {}", kinds.join(", "))
+            }
+            NoteKind::CustomResources { count, kinds } => {
+                write!(f, "{count} custom resources are passed over: {}", kinds.join(", "))
+            }
             NoteKind::EmptyList { kind } => write!(f, "{kind:?} has no items"),
             NoteKind::DuplicateKey { key, position } => {
                 if let Some(position) = position {

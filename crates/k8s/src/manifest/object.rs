@@ -85,6 +85,10 @@ fn try_read(
         return Err(Box::new((Some(name), ProblemKind::Missing { field: "kind" })));
     };
     let (found, expected) = match kind(kind_name) {
+        Kind::Unknown if version.is_some_and(is_custom) => {
+            loaded.notes.push(place.note(NoteKind::CustomResource(name)));
+            return Ok(());
+        }
         Kind::Unknown => {
             let kind = shortened(kind_name);
             return Err(Box::new((Some(name), ProblemKind::UnknownKind { kind })));
@@ -129,6 +133,12 @@ fn try_read(
         read_nested(item.get(), implied, depth + 1, &place.item(at), loaded);
     }
     Ok(())
+}
+
+/// Returns true for a version in an API group with a domain, as custom resources have: `cert-manager.io/v1`. The kinds
+/// of Kubernetes that carry pods are in groups without one.
+fn is_custom(version: &str) -> bool {
+    version.split_once('/').is_some_and(|(group, _)| group.contains('.'))
 }
 
 fn set(text: Option<&str>) -> Option<&str> {

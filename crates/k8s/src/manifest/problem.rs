@@ -229,7 +229,7 @@ impl Place {
     }
 
     pub(super) fn note(&self, kind: NoteKind) -> Note {
-        Note { file: Arc::clone(&self.file), document: self.document, item: self.item, kind }
+        Note { file: Arc::clone(&self.file), document: Some(self.document), item: self.item, kind }
     }
 
     pub(super) fn source(&self, workload: Option<Workload>) -> Source {

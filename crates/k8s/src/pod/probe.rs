@@ -10,6 +10,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 
+/// The container that Istio adds to a pod.
+pub const PROXY: &str = "istio-proxy";
+
+/// The variable of [`PROXY`] with the probes that it answers for the application.
+pub const INJECTED_PROBES: &str = "ISTIO_KUBE_APP_PROBERS";
+
 /// A probe's handler, and its timing. All numbers are as in the
 /// manifest: 0 stands for the default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -278,7 +284,10 @@ impl Container {
             .flat_map(|text| references(text))
             .filter(|name| lengths.contains(&name.len()))
             .collect();
-        env.retain(|variable| named.contains(variable.name.as_str()));
+        let is_proxy = self.name == PROXY;
+        env.retain(|variable| {
+            named.contains(variable.name.as_str()) || is_proxy && variable.name == INJECTED_PROBES
+        });
         self.env = env;
     }
 

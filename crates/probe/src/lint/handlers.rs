@@ -4,6 +4,7 @@
 use super::rule::ProbeRule;
 use super::{Found, Probed};
 use crate::http::build_request;
+use crate::injected::{injected, is_proxy};
 use crate::resolve_port;
 use kq_k8s::pod::{EnvVar, ExecAction, Handler, HttpGetAction, IntOrString, Probe, ProbeType};
 use std::collections::BTreeMap;
@@ -13,6 +14,10 @@ pub(super) fn findings(probed: &Probed<'_>) -> Vec<Found> {
     findings.extend(same_handler(probed));
     for (kind, path, probe) in probed.probes() {
         let Some(handler) = probe.handler() else { continue };
+        if let Some(injected) = injected(probed.spec, probed.container, probe) {
+            findings.push((path, ProbeRule::Injected(injected)));
+            continue;
+        }
         match handler {
             Handler::HttpGet(get) => {
                 let path = format!("{path}.httpGet");
@@ -80,7 +85,9 @@ fn port(
             ProbeRule::UnknownPortName { probe_type, name, error }
         }
         (IntOrString::Int(number), Ok(_))
-            if !ports.is_empty() && !ports.iter().any(|port| port.container_port == *number) =>
+            if !ports.is_empty()
+                && !is_proxy(probed.container)
+                && !ports.iter().any(|port| port.container_port == *number) =>
         {
             ProbeRule::UndeclaredPort { port: *number }
         }

@@ -1,5 +1,6 @@
 //! The rules with their facts, severities and sentences.
 
+use crate::injected::Injected;
 use kq_answer::{Rule, Severity, Topic, Wording};
 use kq_k8s::pod::ProbeType;
 use serde::Serialize;
@@ -80,6 +81,9 @@ pub(super) enum ProbeRule {
         /// The prober's.
         error: String,
     },
+    /// A proxy answers the probe.
+    #[serde(rename = "injected-probe")]
+    Injected(Injected),
     UndeclaredPort {
         port: i32,
     },
@@ -169,6 +173,7 @@ impl Rule for ProbeRule {
             | Self::LateSuccess { .. }
             | Self::LongerGracePeriod { .. }
             | Self::UndeclaredPort { .. }
+            | Self::Injected(_)
             | Self::OtherHost { .. }
             | Self::HostNetwork
             | Self::HttpsNotVerified
@@ -310,6 +315,8 @@ impl Rule for ProbeRule {
                     .because(never_counts(*probe_type))
                     .advise("use the name or the number of a port of this container")
             }
+            Self::Injected(injected) => Wording::new(injected.to_string())
+                .because("a sidecar injector rewrote the probe"),
             Self::UndeclaredPort { port } => {
                 Wording::new(format!("the container does not list port {port}"))
                     .because(

@@ -1,7 +1,7 @@
 //! `kq cgroup plan`
 
 use super::plan_args::{PlanArgs, code, write_problems};
-use crate::exit::{Code, Failure, tell};
+use crate::exit::{Code, Failure, note, tell};
 use crate::output_format::{OutputFormat, formats_with};
 use crate::write;
 use kq_cgroup::report::CgroupPlan;
@@ -63,6 +63,9 @@ impl Args {
             }
         }
         tell(&basis);
+        if let Some(line) = gathered.allocatable_line() {
+            note("allocatable", &line);
+        }
         Ok(code)
     }
 }

@@ -16,10 +16,6 @@ pub struct DeviceNodeArgs {
     #[command(flatten)]
     files: DeviceFileArgs,
 
-    /// The Node object (kubectl get node NAME -o json). By default it is read from the API server
-    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
-    node_file: Option<String>,
-
     #[command(flatten)]
     pub kubelet: KubeletNodeArgs,
 }
@@ -49,8 +45,7 @@ impl DeviceNodeArgs {
     /// Fails for a named file that cannot be read.
     pub fn gather(&self, needs: Needs) -> Result<Node, Failure> {
         let devices = self.files.files();
-        self.kubelet
-            .gather_files(NamedFiles { node: self.node_file.clone(), devices, stats: None }, needs)
+        self.kubelet.gather_files(NamedFiles { devices, ..NamedFiles::default() }, needs)
     }
 }
 

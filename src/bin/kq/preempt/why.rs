@@ -9,7 +9,7 @@ use kq_admission::preemption::why::view::{table, wide};
 use kq_answer::Certainty;
 use kq_core::question::preemption::preemption_cause;
 use kq_facts::pod_selector::PodSelector;
-use kq_node::{TraceFiles, gather_traces};
+use kq_node::{TraceFiles, filed_node, gather_traces};
 
 /// Show which component killed a pod, and for which other pod
 ///
@@ -63,6 +63,10 @@ pub struct WhyArgs {
     #[arg(long, value_name = "FILE", help_heading = "Data sources")]
     kubelet_log: Vec<String>,
 
+    /// The Node object of the pod's node (kubectl get node NAME -o json): it names the node
+    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
+    node_file: Option<String>,
+
     #[command(flatten)]
     sources: SourceArgs,
 
@@ -74,11 +78,15 @@ pub struct WhyArgs {
 impl WhyArgs {
     /// Runs the command.
     pub fn run(self) -> Result<Code, Failure> {
-        let Self { pod, namespace, events, kubelet_log, sources, output } = self;
+        let Self { pod, namespace, events, kubelet_log, node_file, sources, output } = self;
         let pod = PodSelector::new(&namespace.qualify(&pod.to_string())?);
         let files = TraceFiles { events, kubelet_log };
+        let mut spec = sources.spec();
+        if let Some(file) = &node_file {
+            spec.node_name = Some(filed_node(file)?.object.metadata.name);
+        }
         let traces = waiting(GATHERING, || {
-            gather_traces(&sources.spec(), &pod, &files, &|snapshot| sources.show(snapshot))
+            gather_traces(&spec, &pod, &files, &|snapshot| sources.show(snapshot))
         })?;
         let answer = preemption_cause(&traces, &pod)?;
         output.write(&answer, table, wide)?;

@@ -98,6 +98,18 @@ impl PlanInput {
         })
     }
 
+    /// Returns the allocatable resources in one line, for a plan without pods: it is about the node alone.
+    pub fn allocatable_line(&self) -> Option<String> {
+        let has_no_pods = self.notes.iter().any(|note| note.code == WarningCode::NoPods);
+        let amounts = self.node.allocatable.status.iter();
+        let amounts: Vec<String> = amounts
+            .filter(|(name, _)| name.as_str() != "pid")
+            .map(|(name, amount)| format!("{name} {amount}"))
+            .collect();
+        (has_no_pods && !amounts.is_empty())
+            .then(|| format!("{} (kq allocatable shows the sums)", amounts.join(", ")))
+    }
+
     /// Takes the pods of a live node.
     ///
     /// # Errors

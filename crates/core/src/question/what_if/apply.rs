@@ -41,6 +41,8 @@ pub struct ChangeFiles {
     pub config: Option<ConfigContent>,
     /// The pods of each `add FILE`.
     pub pods: BTreeMap<String, Vec<LoadedPod>>,
+    /// What was noticed in these files.
+    pub notes: Vec<String>,
 }
 
 impl ChangeFiles {

@@ -12,7 +12,6 @@ use crate::what_if::{
 use kq_admission::qualified;
 use kq_answer::Subject;
 use kq_facts::kubelet_config::Signal;
-use kq_facts::node_config::NodeConfig;
 use kq_facts::node_object::NodeObject;
 use kq_image_gc::plan::{Trigger, names};
 use kq_k8s::feature_gates::Gate;
@@ -39,12 +38,15 @@ pub fn with_allocatable(before: &Described<'_>, after: &Described<'_>) -> Option
                 let mut shifted = reported.clone();
                 shifted += new;
                 shifted -= old;
-                shifted
+                match after.node().ok()?.capacity.get(name) {
+                    Some(capacity) if shifted.compare(capacity).is_gt() => capacity.clone(),
+                    _ => shifted,
+                }
             }
         };
         changed.push((name.clone(), amount));
     }
-    let (old, new) = (most_pods(old), most_pods(new));
+    let (old, new) = (old.most_pods(), new.most_pods());
     if changed.is_empty() && old == new {
         return None;
     }
@@ -60,16 +62,6 @@ pub fn with_allocatable(before: &Described<'_>, after: &Described<'_>) -> Option
         status.allocatable.insert(name, count);
     }
     Some(state)
-}
-
-/// Returns the most pods that the kubelet admits.
-fn most_pods(node: &NodeConfig) -> i64 {
-    let most = i64::from(node.config.max_pods);
-    let cpus = node.capacity.get(&ResourceName::Cpu).map(Quantity::value);
-    match (i64::from(node.config.pods_per_core), cpus) {
-        (0, _) | (_, None) => most,
-        (per_core, Some(cpus)) => most.min(per_core.saturating_mul(cpus)),
-    }
 }
 
 impl Transition<'_> {

@@ -25,7 +25,7 @@ use self::pods::{PodEffects, Transition};
 use crate::kubelet_start::StartFinding;
 use crate::what_if::change::Change;
 use crate::what_if::{Effect, PodResult, Step, WhatIf, WhatIfRule};
-use kq_answer::{Basis, Failure, Finding, Rule, Severity, Subject};
+use kq_answer::{Basis, Failure, Finding, Rule, Severity, Subject, WarningCode};
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
 use std::cell::OnceCell;
@@ -47,6 +47,7 @@ pub fn what_if(
     files: &ChangeFiles,
 ) -> Result<WhatIf, Failure> {
     let mut basis = Basis::default();
+    basis.warn_all(WarningCode::PodManifest.each(&files.notes));
     let before = &before.with_defaults(&mut basis);
     let mut after = before.clone();
     for change in changes {
