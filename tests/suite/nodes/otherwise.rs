@@ -142,6 +142,45 @@ fn a_score_that_somebody_changed_drifts() {
 }
 
 #[test]
+fn the_score_from_before_a_resize_is_no_drift() {
+    let mut recorded = Node::recorded();
+    let path = recorded.path("only-requests", Some("c"));
+    let score = |score: &str, edit: &dyn Fn(&mut Value)| {
+        let mut node = Node::recorded();
+        let pid =
+            node.cgroups()[&path]["cgroup.procs"].as_str().expect("a process").trim().to_owned();
+        node.0["cgroups"]["found"]["value"]["oomScoreAdj"][&pid] = score.into();
+        edit(node.pod("only-requests"));
+        node.differences()
+    };
+    let of_generation = |generation: Value| {
+        move |pod: &mut Value| pod["metadata"]["generation"] = generation.clone()
+    };
+    let answer = score("900", &of_generation(json!(2)));
+    assert_eq!(answer.found, [format!("RESIZE-PENDING {path} oom_score_adj 999 900")]);
+    assert!(answer.reasons[0].contains("from the container's next start"), "{:?}", answer.reasons);
+    assert_eq!(answer.code, 0);
+    let reported = |pod: &mut Value| {
+        pod["metadata"]["generation"] = Value::Null;
+        let status = &mut pod["status"]["containerStatuses"][0];
+        status["resources"] = json!({"requests": {"cpu": "30m"}});
+    };
+    assert_eq!(score("900", &reported).count("DRIFT"), 0, "reported by the kubelet");
+    let restarting = |pod: &mut Value| {
+        pod["metadata"]["generation"] = json!(2);
+        pod["spec"]["containers"][0]["resizePolicy"] =
+            json!([{"resourceName": "memory", "restartPolicy": "RestartContainer"}]);
+    };
+    for (name, answer) in [
+        ("never resized", score("900", &of_generation(json!(1)))),
+        ("no score of a Burstable pod", score("-500", &of_generation(json!(2)))),
+        ("a resize restarts it", score("900", &restarting)),
+    ] {
+        assert_eq!(answer.count("DRIFT"), 1, "{name}: {:?}", answer.found);
+    }
+}
+
+#[test]
 fn a_runtime_that_may_go_below_its_own_score_has_no_excuse() {
     let mut node = Node::recorded();
     node.0["runtime"]["found"]["value"]["restrictsOomScore"] = false.into();

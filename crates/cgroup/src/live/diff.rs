@@ -284,10 +284,17 @@ impl<'a> Comparison<'a> {
                 format!("how runtime {handler} of its RuntimeClass computes it is not known");
             return (Verdict::Unknown, Some(reason));
         }
-        if known == Some(CgroupFile::OomScoreAdj)
-            && let Some((verdict, reason)) = self.raised_score(planned, actual)
-        {
-            return (verdict, Some(reason.to_owned()));
+        if known == Some(CgroupFile::OomScoreAdj) {
+            if is_score_before_resize(cgroup, planned, actual) {
+                let reason = format!(
+                    "desired {planned}; no runtime changes the score of running processes when it resizes a \
+                     container: it is {planned} from the container's next start"
+                );
+                return (Verdict::ResizePending, Some(reason));
+            }
+            if let Some((verdict, reason)) = self.raised_score(planned, actual) {
+                return (verdict, Some(reason.to_owned()));
+            }
         }
         let reason = match cgroup.owner {
             Owner::Qos(_) => Some("the kubelet rewrites this level once a minute"),
@@ -322,6 +329,34 @@ impl<'a> Comparison<'a> {
         let as_planned = scores().find(|score| Some(score.as_str()) == planned);
         let first = || self.tree.oom_score_adj.get(pids.iter().min()?);
         as_planned.or_else(first).cloned()
+    }
+}
+
+/// The scores that depend on memory requests, those of Burstable pods (`GetContainerOOMScoreAdjust`,
+/// `pkg/kubelet/qos/policy.go`).
+const SCORES_BY_REQUEST: std::ops::RangeInclusive<i64> = 2..=999;
+
+/// Returns true if a container can have the score of the memory requests from before a resize: the pod was changed
+/// since it was created, and a change of its memory restarts no container. Runtimes set the score when they start a
+/// container (`WithResources` of containerd and `UpdateContainerResources` of CRI-O leave it out, as `runc update`
+/// does).
+fn is_score_before_resize(cgroup: &PlannedCgroup<'_>, planned: &str, actual: &str) -> bool {
+    let Owner::Container { pod, container, .. } = cgroup.owner else { return false };
+    let by_request = |score: &str| score.parse().is_ok_and(|it| SCORES_BY_REQUEST.contains(&it));
+    let restarts = container.resize_policy.iter().any(|policy| {
+        policy.resource_name == "memory" && policy.restart_policy == "RestartContainer"
+    });
+    was_resized(pod) && !restarts && by_request(planned) && by_request(actual)
+}
+
+/// Returns true if a pod can have been resized in place, by its status: its spec was changed, or, of API servers that
+/// do not count changes, its kubelet reports the resources of containers.
+fn was_resized(pod: &Pod) -> bool {
+    let mut statuses =
+        pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
+    match pod.metadata.generation {
+        Some(generation) => generation > 1,
+        None => statuses.any(|it| it.resources.is_some() || it.allocated_resources.is_some()),
     }
 }
 

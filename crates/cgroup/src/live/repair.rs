@@ -186,6 +186,12 @@ fn step(found: &Difference<'_>, version: CgroupVersion) -> Result<Option<Step>, 
     match found.verdict {
         Verdict::Match | Verdict::Rounded => return Ok(None),
         Verdict::Unknown => return left("the planned value is unknown"),
+        Verdict::ResizePending
+            if found.file.as_deref().and_then(CgroupFile::named)
+                == Some(CgroupFile::OomScoreAdj) =>
+        {
+            return left("it belongs to each process; restart the container");
+        }
         Verdict::ResizePending => return left("the kubelet is resizing the pod"),
         Verdict::Changing => return left("it is changing: run kq again"),
         Verdict::Drift | Verdict::Missing | Verdict::Extra => {}
