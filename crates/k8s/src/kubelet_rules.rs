@@ -206,6 +206,57 @@ impl KubeletVersion {
         !self.at_least(36)
     }
 
+    /// Returns true if the size of a resize is compared with the capacity without reserved resources (since 1.34);
+    /// before, with the allocatable resources of the Node object.
+    pub fn compares_resizes_with_reservations(self) -> bool {
+        self.at_least(34)
+    }
+
+    /// Returns true if a static manager makes a resize infeasible only where it changes the manager's own resource,
+    /// and each has its gate (since 1.34).
+    pub fn static_managers_refuse_own_resource(self) -> bool {
+        self.at_least(34)
+    }
+
+    /// Returns true if the static memory manager makes a resize infeasible (since 1.33): 1.32 compares with a policy of
+    /// another spelling.
+    pub fn static_memory_manager_refuses_resizes(self) -> bool {
+        self.at_least(33)
+    }
+
+    /// Returns true if a resize of memory is infeasible for a container that may swap (since 1.34).
+    pub fn refuses_resizes_with_swap(self) -> bool {
+        self.at_least(34)
+    }
+
+    /// Returns true if sidecars can be resized (since 1.33).
+    pub fn resizes_sidecars(self) -> bool {
+        self.at_least(33)
+    }
+
+    /// Returns true if another memory request alone is a resize of the container (since 1.33): 1.32 compares with
+    /// what the runtime reports, which has no memory request.
+    pub fn resizes_memory_requests(self) -> bool {
+        self.at_least(33)
+    }
+
+    /// Returns true if the kubelet compares each memory limit that a resize lowers with the usage (since 1.34);
+    /// before, the limit of the pod at any resize of memory.
+    pub fn compares_lowered_limits_with_usage(self) -> bool {
+        self.at_least(34)
+    }
+
+    /// Returns true if an API server of this version forbids to lower a memory limit without a restart (1.33).
+    pub fn forbids_lower_memory_limits(self) -> bool {
+        self.at_least(33) && !self.at_least(34)
+    }
+
+    /// Returns true if an API server of this version forbids every resize of a pod with resources of its own (before
+    /// 1.35); later ones have a gate.
+    pub fn forbids_resizes_at_pod_level(self) -> bool {
+        !self.at_least(35)
+    }
+
     /// Returns true if a container that was already running keeps its readiness over a restart of the kubelet (since 1.35).
     pub fn keeps_readiness(self) -> bool {
         self.at_least(35)

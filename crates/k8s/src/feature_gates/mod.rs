@@ -54,11 +54,14 @@ pub enum Gate {
     DynamicResourceAllocation,
     GitRepoVolumeDriver,
     PreventStaticPodApiReferences,
+    InPlacePodVerticalScalingExclusiveCpus,
+    InPlacePodVerticalScalingExclusiveMemory,
+    InPlacePodVerticalScalingInitContainers,
 }
 
 impl Gate {
     /// Every one of them.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 41] = [
         Self::PodLevelResources,
         Self::InPlacePodLevelResourcesVerticalScaling,
         Self::InPlacePodVerticalScaling,
@@ -97,6 +100,9 @@ impl Gate {
         Self::DynamicResourceAllocation,
         Self::GitRepoVolumeDriver,
         Self::PreventStaticPodApiReferences,
+        Self::InPlacePodVerticalScalingExclusiveCpus,
+        Self::InPlacePodVerticalScalingExclusiveMemory,
+        Self::InPlacePodVerticalScalingInitContainers,
     ];
 
     /// Returns the name as Kubernetes writes it.
@@ -144,6 +150,15 @@ impl Gate {
             Self::DynamicResourceAllocation => "DynamicResourceAllocation",
             Self::GitRepoVolumeDriver => "GitRepoVolumeDriver",
             Self::PreventStaticPodApiReferences => "PreventStaticPodAPIReferences",
+            Self::InPlacePodVerticalScalingExclusiveCpus => {
+                "InPlacePodVerticalScalingExclusiveCPUs"
+            }
+            Self::InPlacePodVerticalScalingExclusiveMemory => {
+                "InPlacePodVerticalScalingExclusiveMemory"
+            }
+            Self::InPlacePodVerticalScalingInitContainers => {
+                "InPlacePodVerticalScalingInitContainers"
+            }
         }
     }
 
