@@ -29,6 +29,10 @@ use kq_node::NodeFile;
 /// includes a restart of the kubelet. A label, a taint, a pod, a device, a disk or
 /// memory changes while the kubelet runs; add kubelet-restart for both.
 ///
+/// A resize names requests and limits: cpu=, memory=, cpu-limit=, memory-limit=. The
+/// answer says whether the API server and the kubelet take it, which containers
+/// restart for their resizePolicy, and when each value is written.
+///
 /// Exit code 0: nothing gets worse. 1: something does. 3: nothing that is known
 /// does, and a fact that decides is unavailable.
 ///
@@ -37,6 +41,7 @@ use kq_node::NodeFile;
 ///   kq what-if
 ///   kq what-if kubelet-restart
 ///   kq what-if kubelet-version 1.36 set maxPods=50
+///   kq what-if resize shop/web:app cpu=500m,memory-limit=2Gi
 ///   kq what-if taint maintenance=yes:NoExecute --snapshot node.json
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]

@@ -2,6 +2,7 @@
 
 mod fatal;
 mod recording;
+mod resize;
 mod restart;
 mod versions;
 

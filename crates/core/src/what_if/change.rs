@@ -109,7 +109,7 @@ pub const KINDS: [ChangeKind; 20] = [
     kind("feature-gates", "GATES", "feature gates of the KubeletConfiguration", "feature-gates MemoryQoS=true"),
     kind("add", "[static] FILE", "the pods of a manifest are added to the node", "add static dns.yaml"),
     kind("remove", "POD", "a pod is deleted", "remove shop/checkout-6d5f7"),
-    kind("resize", "POD[:CONTAINER] RESOURCES", "a pod is resized in place", "resize shop/web cpu=500m,memory=1Gi"),
+    kind("resize", "POD[:CONTAINER] RESOURCES", "a pod is resized in place: cpu=, memory=, cpu-limit=, memory-limit=", "resize shop/web cpu=500m,memory=1Gi"),
     kind("label", "KEY=VALUE|KEY-", "a label of the Node object", "label disk=hdd"),
     kind("taint", "KEY[=VALUE]:EFFECT[-]|KEY-", "a taint of the Node object", "taint maintenance=yes:NoExecute"),
     kind("device", "gone ID", "a plugin no longer lists a device", "device gone GPU-0"),

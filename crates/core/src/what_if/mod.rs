@@ -8,8 +8,8 @@ mod wording;
 
 pub use parse::{ChangeError, parse};
 pub use rule::{
-    AllocatableChange, Effect, EvictionChange, ImageGcChange, OpenCause, PodFate, RestartCause,
-    WhatIfRule,
+    AllocatableChange, Effect, EvictionChange, ImageGcChange, OpenCause, PendingReason, PodFate,
+    ResizeRefusal, ResizeRestart, RestartCause, WhatIfRule,
 };
 pub use view::{changes_table, script, table, wide};
 

@@ -4,6 +4,7 @@ use super::PodResult;
 use crate::kubelet_start::StartFinding;
 use crate::question::devices::plan::Holder;
 use crate::question::reclaim::{ReclaimAhead, Sufficiency};
+use kq_answer::reason::Reason;
 use kq_answer::{Rule, RuleFinding, Severity, Wording};
 use serde::Serialize;
 
@@ -71,7 +72,11 @@ pub enum PodFate {
     Evicted { condition: String, place: usize },
     Deleted { taint: String },
     Restarts { containers: Vec<String>, cause: RestartCause },
-    ResizeWaits { reason: String, message: String },
+    ResizeRefused { refusal: ResizeRefusal },
+    ResizeWaits { reason: PendingReason, message: String, has_conditions: bool },
+    ResizeFails { message: String, is_least: bool, has_conditions: bool },
+    ResizeOpen { limit: u64, restarts: Vec<ResizeRestart> },
+    ResizeRestarts { restarts: Vec<ResizeRestart> },
     Starts {},
     NotAdmitted { reason: String, message: String },
     Open { outcomes: Vec<PodResult>, cause: String },
@@ -90,6 +95,70 @@ pub enum RestartCause {
     /// The kubelet has no record of the container's resources, so it resizes the container; its
     /// `resizePolicy` is `RestartContainer`.
     ResizePolicy,
+    /// A resize changes a resource for which its `resizePolicy` is `RestartContainer`.
+    Resize,
+}
+
+/// A container that restarts for its `resizePolicy`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResizeRestart {
+    pub container: String,
+    /// The resized resources with this policy.
+    pub resources: Vec<&'static str>,
+}
+
+/// The reason of the condition `PodResizePending`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum PendingReason {
+    /// Never, while the node is as it is.
+    Infeasible,
+    /// The kubelet tries it again.
+    Deferred,
+}
+
+/// Why there is no resize: the message of the API server (`ValidatePodResize`,
+/// `pkg/apis/core/validation/validation.go`, read in 1.36.2 and 1.32.10).
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
+#[reason(tag = "refusal", case = "camelCase")]
+pub enum ResizeRefusal {
+    /// The kubelet's gate is off.
+    #[text(
+        "there is no in-place resize on this node: InPlacePodVerticalScaling is disabled (kubelet {version})"
+    )]
+    NoSuchResize { version: String },
+    /// The pod is static.
+    #[text("Forbidden: static pods cannot be resized")]
+    StaticPod,
+    /// The pod is for Windows.
+    #[text("Forbidden: windows pods cannot be resized")]
+    WindowsPod,
+    /// The pod has resources as a whole, before 1.35.
+    #[text("Forbidden: pods with pod-level resources cannot be resized")]
+    PodLevelResources,
+    /// The pod has resources as a whole, and the gate is off.
+    #[text(
+        "Forbidden: resize of pods with pod-level resources is forbidden when InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled"
+    )]
+    PodLevelGate,
+    /// An init container without `restartPolicy: Always`.
+    #[text("spec: Forbidden: resources for non-sidecar init containers are immutable")]
+    InitContainer,
+    /// The same, with a policy that restarts it.
+    #[text(
+        "spec.initContainers: Forbidden: non-sidecar init containers with a resize policy of RestartContainer cannot be resized"
+    )]
+    InitContainerPolicy,
+    /// A policy that restarts containers, in a pod that restarts none.
+    #[text(
+        "spec.containers[{at}].resizePolicy: Invalid value: \"RestartContainer\": must be 'NotRequired' when pod `restartPolicy` is 'Never'"
+    )]
+    PolicyOfNever { at: usize },
+    /// A lower memory limit without a restart, in 1.33.
+    #[text(
+        "spec.containers[{at}].resources.limits[memory]: Forbidden: memory limits cannot be decreased unless resizePolicy is RestartContainer"
+    )]
+    LowerMemoryLimit { at: usize },
 }
 
 /// Why the outcome of a pod is open.
@@ -108,6 +177,8 @@ pub enum OpenCause {
     Usage,
     /// The images and dead containers that go before it free enough or not.
     Reclaim,
+    /// The memory in use is below a new limit or not.
+    MemoryInUse,
 }
 
 /// The resources that the scheduler has for pods.
@@ -165,9 +236,13 @@ impl Rule for WhatIfRule {
                 | PodFate::NotAdmitted { .. } => Severity::Error,
                 // It is not running: only the back-off ends earlier.
                 PodFate::Restarts { cause: RestartCause::NotRunning, .. } => Severity::Info,
-                PodFate::Restarts { .. } | PodFate::ResizeWaits { .. } | PodFate::Open { .. } => {
-                    Severity::Warning
-                }
+                PodFate::Restarts { .. }
+                | PodFate::ResizeRefused { .. }
+                | PodFate::ResizeWaits { .. }
+                | PodFate::ResizeFails { .. }
+                | PodFate::ResizeOpen { .. }
+                | PodFate::ResizeRestarts { .. }
+                | PodFate::Open { .. } => Severity::Warning,
                 PodFate::Starts {} => Severity::Info,
             },
             Self::NextStart { .. }

@@ -2,7 +2,8 @@
 
 use super::PodResult;
 use super::rule::{
-    AllocatableChange, EvictionChange, ImageGcChange, OpenCause, PodFate, RestartCause, WhatIfRule,
+    AllocatableChange, EvictionChange, ImageGcChange, OpenCause, PendingReason, PodFate,
+    ResizeRefusal, ResizeRestart, RestartCause, WhatIfRule,
 };
 use crate::question::devices::plan::Holder;
 use kq_answer::Wording;
@@ -150,10 +151,54 @@ impl PodFate {
                 containers.join(", "),
                 if containers.len() == 1 { "restarts" } else { "restart" }
             )),
-            Self::ResizeWaits { reason, message } => Wording::new(format!(
-                "the resize is {reason}: {message}"
-            ))
-            .leads_to("the pod keeps its current resources, with the condition PodResizePending"),
+            Self::ResizeRefused { refusal } => refusal.sentences(),
+            Self::ResizeWaits { reason, message, has_conditions } => {
+                let wording = Wording::new(format!("the resize is {reason}: {message}"));
+                match has_conditions {
+                    true => wording.because(message.clone()).leads_to(
+                        "the pod keeps its current resources, with the condition PodResizePending",
+                    ),
+                    false => wording.because(message.clone()).leads_to(format!(
+                        "the pod keeps its current resources, with {reason} in status.resize"
+                    )),
+                }
+            }
+            Self::ResizeFails { message, is_least, has_conditions } => {
+                let state = match has_conditions {
+                    true => "with the condition PodResizeInProgress and its reason Error",
+                    false => "with InProgress in status.resize",
+                };
+                let least = match is_least {
+                    true => {
+                        "; the usage is that of the containers: the pod's own is unknown, and not less"
+                    }
+                    false => "",
+                };
+                Wording::new(format!("the resize fails: {message}"))
+                    .because(format!("{message}{least}"))
+                    .leads_to(format!(
+                        "no file is written: the pod keeps its current values, {state}, and counts with the new \
+                         requests; the kubelet tries again with each sync of the pod"
+                    ))
+                    .advise("set the limit above the memory in use, or lower the usage first")
+            }
+            Self::ResizeOpen { limit, restarts } => {
+                let restarts = match restarts.as_slice() {
+                    [] => String::new(),
+                    restarts => format!("{}; ", restarting(restarts)),
+                };
+                Wording::new(format!(
+                    "{restarts}the resize is done or fails: whether the memory in use is below the new limit of \
+                     {limit} is unknown"
+                ))
+                .because("the kubelet lowers no memory limit to or below the usage")
+                .leads_to(
+                    "if it fails, no file is written, and the pod has the condition PodResizeInProgress with the \
+                     reason Error",
+                )
+                .advise("run kq on the node, or give it a snapshot with the node's cgroups")
+            }
+            Self::ResizeRestarts { restarts } => Wording::new(restarting(restarts)),
             Self::Starts {} => Wording::new("the kubelet admits it"),
             Self::NotAdmitted { reason, message } => {
                 Wording::new(format!("the kubelet does not admit it: {reason}: {message}"))
@@ -169,6 +214,57 @@ impl PodFate {
     }
 }
 
+/// Returns the containers that restart with a resize, and why.
+fn restarting(restarts: &[ResizeRestart]) -> String {
+    let mut resources: Vec<&str> = restarts.iter().flat_map(|it| it.resources.clone()).collect();
+    resources.sort_unstable();
+    resources.dedup();
+    let containers: Vec<&str> = restarts.iter().map(|it| it.container.as_str()).collect();
+    let (verb, whose) = match containers.len() {
+        1 => ("restarts", "its"),
+        _ => ("restart", "their"),
+    };
+    let resources = resources.join(" and ");
+    format!(
+        "{} {verb}: {whose} resizePolicy for {resources} is RestartContainer, and the resize changes {resources}",
+        containers.join(", ")
+    )
+}
+
+impl ResizeRefusal {
+    fn sentences(&self) -> Wording {
+        match self {
+            Self::NoSuchResize { .. } => Wording::new(self.to_string())
+                .because(
+                    "the gate InPlacePodVerticalScaling is off by default until 1.32 (alpha), on since 1.33 (beta), and \
+                     locked since 1.35",
+                )
+                .leads_to(
+                    "the API server rejects the resize (spec: Forbidden: Pod running on node without support for \
+                     resize); the pod keeps its current resources, and no file is written",
+                )
+                .advise("create the pod again with the new resources"),
+            Self::StaticPod => Wording::new(format!("the API server rejects the resize: {self}"))
+                .leads_to(
+                    "the pod keeps its current resources; other resources in its manifest are another pod, which the \
+                     kubelet starts in its place",
+                ),
+            _ => Wording::new(format!("the API server rejects the resize: {self}"))
+                .because(self.to_string())
+                .leads_to("the pod keeps its current resources, and no file is written"),
+        }
+    }
+}
+
+impl fmt::Display for PendingReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Infeasible => "Infeasible",
+            Self::Deferred => "Deferred",
+        })
+    }
+}
+
 impl fmt::Display for RestartCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -180,6 +276,7 @@ impl fmt::Display for RestartCause {
                 "the kubelet has no record of its resources in actuated_pods_state, and its resizePolicy is \
                  RestartContainer"
             }
+            Self::Resize => "its resizePolicy is RestartContainer for a resource that the resize changes",
             Self::NotRunning => {
                 "not running now, and the kubelet forgets the back-off at its start"
             }
@@ -201,6 +298,7 @@ impl fmt::Display for OpenCause {
             Self::Reclaim => f.write_str(
                 "the kubelet removes dead containers and unused images first, and it is unknown whether that is enough",
             ),
+            Self::MemoryInUse => f.write_str("whether the memory in use is below the new limit is unknown"),
             Self::Tie => f.write_str("the kubelet admits pods created in the same second in random order"),
             Self::ManyTied { pods } => write!(
                 f,

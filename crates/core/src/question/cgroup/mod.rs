@@ -7,7 +7,9 @@ mod kubepods;
 /// The cgroups that the kubelet would set.
 pub mod plan;
 mod shares;
+mod swap;
 
 pub use comparison::Compared;
 pub use kubepods::{check_comparable, check_kubepods, tree_of_pods, tree_warnings, unknown_names};
 pub use shares::SharesOptions;
+pub use swap::may_swap;

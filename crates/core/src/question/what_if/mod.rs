@@ -1,6 +1,8 @@
 //! The effect of changes on a node, in every domain: each domain's questions are answered for the node before and after
 //! the change, and the answers compared.
 
+mod actuation;
+mod allocation;
 mod apply;
 mod behaviours;
 mod described;
@@ -19,6 +21,7 @@ pub use apply::ChangeFiles;
 pub use behaviours::reported as reported_behaviours;
 pub use state::NodeState;
 
+use self::allocation::Resizes;
 use self::described::Described;
 use self::follows::with_allocatable;
 use self::pods::{PodEffects, Transition};
@@ -29,7 +32,6 @@ use kq_answer::{Basis, Failure, Finding, Rule, Severity, Subject, WarningCode};
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
 
 /// Returns the facts that the question needs.
 pub fn what_if_needs() -> Needs {
@@ -53,14 +55,6 @@ pub fn what_if(
     for change in changes {
         apply::apply(&mut after, change, files, &mut basis)?;
     }
-    let is_resized = changes.iter().any(|change| matches!(change, Change::Resize(_)));
-    let waiting = match is_resized {
-        true => resize::waiting_resizes(before, &mut after)?,
-        false => BTreeMap::new(),
-    };
-    if !waiting.is_empty() {
-        after.snapshot.state_files.clone_from(&before.snapshot.state_files);
-    }
     let restarts = changes.iter().any(Change::restarts_kubelet);
     let mut items = Vec::new();
     let starts = match restarts {
@@ -71,14 +65,20 @@ pub fn what_if(
         }
         false => None,
     };
-    let (before, after) = (Described::new(before), Described::new(&after));
-    let settled = match starts {
-        Some(false) => None,
-        _ => with_allocatable(&before, &after),
-    };
-    let after = settled.as_ref().map_or(after, Described::new);
+    let before = Described::new(before);
+    let mut resizes = Resizes::default();
+    if starts != Some(false) {
+        if let Some(settled) = with_allocatable(&before, &Described::new(&after)) {
+            after = settled;
+        }
+        if changes.iter().any(|change| matches!(change, Change::Resize(_))) {
+            resizes = allocation::resizes(before.state, &mut after, changes)?;
+            basis.assume_all(resizes.assumptions());
+        }
+    }
+    let after = Described::new(&after);
     let transition = Transition {
-        waiting,
+        resizes,
         before,
         after,
         changes,
@@ -107,7 +107,7 @@ pub fn what_if(
             }
             Err(failure) => items.push(missing("pods", &failure)),
         }
-        match transition.values(&pods) {
+        match transition.values(&pods, &mut basis) {
             Ok(changed) => {
                 items.extend(values::findings(&changed, &transition));
                 values = changed;

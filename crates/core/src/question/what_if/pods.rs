@@ -1,11 +1,15 @@
 //! The effect of a change on the pods.
 
+use super::actuation::Actuation;
+use super::allocation::{ResizeAnswer, Resizes};
 use super::described::Described;
 use super::state::NodeState;
 use super::ties::leave_ties_open;
 use crate::question::admission::{AdmissionNode, Detail, plan, readmit_all, sort};
 use crate::what_if::change::Change;
-use crate::what_if::{Effect, OpenCause, PodFate, PodOutcome, PodResult, RestartCause, WhatIfRule};
+use crate::what_if::{
+    Effect, OpenCause, PodFate, PodOutcome, PodResult, ResizeRestart, RestartCause, WhatIfRule,
+};
 use kq_admission::preemption::{ReadmissionResult, Readmitted};
 use kq_admission::{qualified, untolerated_taint};
 use kq_answer::{Basis, Failure, Subject};
@@ -37,8 +41,7 @@ pub struct Transition<'t> {
     pub actuated: OnceCell<Option<PodAllocations>>,
     /// The containers of each pod that the runtime lists, by UID and name, and whether one of that name runs.
     pub running: OnceCell<BTreeMap<String, BTreeMap<String, bool>>>,
-    /// The pods whose resize is pending, with the reason and the message.
-    pub waiting: BTreeMap<String, (String, String)>,
+    pub resizes: Resizes,
 }
 
 impl Transition<'_> {
@@ -53,21 +56,58 @@ impl Transition<'_> {
             true => self.restarted(&about, basis)?,
             false => self.running(&about, basis)?,
         };
-        for outcome in &mut effects.outcomes {
-            if let Some((reason, message)) =
-                self.waiting.get(&outcome.pod).filter(|_| !outcome.result.is_lost())
-            {
-                outcome.result = PodResult::Waits;
-                outcome.reason = Some(reason.clone());
-                outcome.message = Some(message.clone());
-            }
-        }
+        self.resized(&mut effects.outcomes);
         self.evictions(&about, &mut effects, basis)?;
         effects.outcomes.sort_by_key(|outcome| (!outcome.result.is_lost(), outcome.place));
         let added = self.added();
         let findings = effects.outcomes.iter().filter_map(|outcome| self.finding(outcome, &added));
         effects.findings.extend(findings);
         Ok(effects)
+    }
+
+    /// Puts what becomes of resizes into the outcomes of pods.
+    fn resized(&self, outcomes: &mut Vec<PodOutcome>) {
+        for (pod, resized) in &self.resizes.pods {
+            let own = outcomes.iter_mut().find(|it| it.pod == *pod && !it.result.is_lost());
+            if let Some(outcome) = own {
+                put_resize(outcome, &resized.answer);
+            }
+            for victim in &resized.victims {
+                outcomes.retain(|it| it.pod != *victim);
+                let mut killed = outcome(victim, false, PodResult::Preempted);
+                killed.reason = Some("Preempting".to_owned());
+                killed.message = Some(pod.clone());
+                outcomes.push(killed);
+            }
+        }
+    }
+
+    /// Returns the finding about the resize of a pod; `None`: it keeps its containers, or is not resized.
+    fn resize_fate(&self, outcome: &PodOutcome) -> Option<PodFate> {
+        if outcome.result.is_lost() || outcome.cause == Some(RestartCause::Reboot) {
+            return None;
+        }
+        let rules = self.after.kubelet().ok().map(|node| node.kubelet.rules);
+        let has_conditions = rules.is_none_or(|rules| rules.counts_by_allocations());
+        match &self.resizes.pods.get(&outcome.pod)?.answer {
+            ResizeAnswer::Refused(refusal) => {
+                Some(PodFate::ResizeRefused { refusal: refusal.clone() })
+            }
+            ResizeAnswer::Pending { reason, message } => Some(PodFate::ResizeWaits {
+                reason: *reason,
+                message: message.clone(),
+                has_conditions,
+            }),
+            ResizeAnswer::Allocated(Actuation::Failed { message, is_least }) => {
+                let (message, is_least) = (message.clone(), *is_least);
+                Some(PodFate::ResizeFails { message, is_least, has_conditions })
+            }
+            ResizeAnswer::Allocated(Actuation::Open { restarts, limit }) => {
+                Some(PodFate::ResizeOpen { limit: *limit, restarts: restarts.clone() })
+            }
+            ResizeAnswer::Allocated(Actuation::Done { restarts, .. }) => (!restarts.is_empty())
+                .then(|| PodFate::ResizeRestarts { restarts: restarts.clone() }),
+        }
     }
 
     /// Readmits the pods, as a starting kubelet does.
@@ -235,12 +275,16 @@ impl Transition<'_> {
         let reason = || outcome.reason.clone().unwrap_or_default();
         let message = || outcome.message.clone().unwrap_or_default();
         let is_new = added.contains(&outcome.pod);
+        let subject = Subject::Pod { pod: outcome.pod.clone(), container: None };
+        if let Some(fate) = self.resize_fate(outcome) {
+            return Some(Effect::new(subject, WhatIfRule::Pod(fate)));
+        }
         let fate = match outcome.result {
             result if !outcome.or_else.is_empty() => PodFate::Open {
                 outcomes: [result].into_iter().chain(outcome.or_else.iter().copied()).collect(),
                 cause: outcome.depends_on.clone().unwrap_or_default(),
             },
-            PodResult::Kept => return None,
+            PodResult::Kept | PodResult::Waits => return None,
             PodResult::Refused if is_new => {
                 PodFate::NotAdmitted { reason: reason(), message: message() }
             }
@@ -254,11 +298,39 @@ impl Transition<'_> {
                 containers: outcome.containers.clone(),
                 cause: outcome.cause.unwrap_or(RestartCause::NotRunning),
             },
-            PodResult::Waits => PodFate::ResizeWaits { reason: reason(), message: message() },
             PodResult::Starts => PodFate::Starts {},
         };
-        let subject = Subject::Pod { pod: outcome.pod.clone(), container: None };
         Some(Effect::new(subject, WhatIfRule::Pod(fate)))
+    }
+}
+
+/// Puts what becomes of a resize into the outcome of its pod.
+fn put_resize(outcome: &mut PodOutcome, answer: &ResizeAnswer) {
+    let mut restart = |restarts: &[ResizeRestart]| {
+        if !restarts.is_empty() && outcome.result == PodResult::Kept {
+            outcome.result = PodResult::Restarts;
+            outcome.cause = Some(RestartCause::Resize);
+            outcome.containers = restarts.iter().map(|it| it.container.clone()).collect();
+        }
+    };
+    match answer {
+        ResizeAnswer::Refused(refusal) => outcome.message = Some(refusal.to_string()),
+        ResizeAnswer::Pending { reason, message } => {
+            outcome.result = PodResult::Waits;
+            outcome.reason = Some(reason.to_string());
+            outcome.message = Some(message.clone());
+        }
+        ResizeAnswer::Allocated(Actuation::Done { restarts, .. }) => restart(restarts),
+        ResizeAnswer::Allocated(Actuation::Failed { message, .. }) => {
+            outcome.result = PodResult::Waits;
+            outcome.reason = Some("Error".to_owned());
+            outcome.message = Some(message.clone());
+        }
+        ResizeAnswer::Allocated(Actuation::Open { restarts, .. }) => {
+            restart(restarts);
+            outcome.or_else.push(PodResult::Waits);
+            outcome.depends_on = Some(OpenCause::MemoryInUse.to_string());
+        }
     }
 }
 

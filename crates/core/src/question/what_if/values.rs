@@ -2,22 +2,25 @@
 
 use super::pods::Transition;
 use crate::question::cgroup::plan::PlanInput;
-use crate::what_if::change::{Change, Resize};
 use crate::what_if::{Effect, PodOutcome, ValueChange, WhatIfRule, Written};
 use kq_admission::qualified;
-use kq_answer::{Failure, Subject};
+use kq_answer::cgroup_fact::CgroupFact;
+use kq_answer::{Basis, Failure, Subject};
 use kq_cgroup::plan::{Owner, PlannedCgroup};
+use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_mode::CgroupVersion;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The identity of a value: the part of the node or the QoS class, the pod, the container, and the file.
-type Key = (String, Option<String>, Option<String>, String);
+pub(super) type Key = (String, Option<String>, Option<String>, String);
 
 /// A value with its cgroup and its level.
-struct Value {
-    cgroup: String,
-    text: String,
+pub(super) struct Value {
+    pub(super) cgroup: String,
+    pub(super) text: String,
     level: Level,
+    /// The fact that it takes for known.
+    guess: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -25,7 +28,10 @@ enum Level {
     Node,
     Qos,
     Pod,
+    /// A container that runs, or starts again.
     Container,
+    /// An init container that ends.
+    Init,
 }
 
 impl Transition<'_> {
@@ -34,15 +40,26 @@ impl Transition<'_> {
     /// # Errors
     ///
     /// Fails where one of the kubelets would set no cgroups.
-    pub fn values(&self, pods: &[PodOutcome]) -> Result<Vec<ValueChange>, Failure> {
+    pub fn values(
+        &self,
+        pods: &[PodOutcome],
+        basis: &mut Basis,
+    ) -> Result<Vec<ValueChange>, Failure> {
         let lost: BTreeSet<&str> =
             pods.iter().filter(|it| it.result.is_lost()).map(|it| it.pod.as_str()).collect();
         let before = planned(self.before.cgroups()?)?;
-        let after = match lost.is_empty() {
-            true => planned(self.after.cgroups()?)?,
-            false => planned(&self.after.state.cgroups_without(&lost)?)?,
+        let mut after = match (&self.resizes.written, lost.is_empty()) {
+            (Some(written), _) => planned(&written.cgroups_without(&lost)?)?,
+            (None, true) => planned(self.after.cgroups()?)?,
+            (None, false) => planned(&self.after.state.cgroups_without(&lost)?)?,
         };
-        let mut changes = Vec::new();
+        // The sums of the levels above pods are of what pods ask for, also while a resize waits.
+        if let Some(asked) = &self.resizes.asked {
+            after.retain(|(_, pod, ..), _| pod.is_some());
+            let sums = planned(&asked.cgroups_without(&lost)?)?;
+            after.extend(sums.into_iter().filter(|((_, pod, ..), _)| pod.is_none()));
+        }
+        let (mut changes, mut assumed) = (Vec::new(), BTreeSet::new());
         let keys: BTreeSet<&Key> = before.keys().chain(after.keys()).collect();
         let pods_of = |side: &BTreeMap<Key, Value>| -> BTreeSet<String> {
             side.keys().filter_map(|key| key.1.clone()).collect()
@@ -60,6 +77,17 @@ impl Transition<'_> {
                 continue;
             }
             let Some(place) = new.or(old) else { continue };
+            if let Some(guess) =
+                old.and_then(|it| it.guess.as_ref()).or(new.and_then(|it| it.guess.as_ref()))
+            {
+                // A guess on one side alone is no change.
+                let is_of_resize =
+                    pod.as_ref().is_some_and(|pod| self.resizes.pods.contains_key(pod));
+                if !(is_of_resize && old.is_some() && new.is_some()) {
+                    continue;
+                }
+                assumed.insert(format!("{file} of containers: {guess}"));
+            }
             changes.push(ValueChange {
                 cgroup: place.cgroup.clone(),
                 pod: pod.clone(),
@@ -67,9 +95,10 @@ impl Transition<'_> {
                 file: file.clone(),
                 before: old.map(|it| it.text.clone()),
                 after: new.map(|it| it.text.clone()),
-                written: self.written(place.level, pod.as_deref()),
+                written: self.written(place.level, key),
             });
         }
+        basis.assume_all(assumed);
         changes.sort_by(|one, other| {
             (one.written, &one.cgroup, &one.file).cmp(&(other.written, &other.cgroup, &other.file))
         });
@@ -78,29 +107,45 @@ impl Transition<'_> {
 
     /// Returns when a value is written. The kubelet writes the cgroups of a pod when it creates them, and those of a
     /// container at its start (`syncPod`, `pkg/kubelet/kubelet.go`); those of the QoS classes with every new pod and
-    /// once a minute (`qosContainerManagerImpl.Start`, `pkg/kubelet/cm/qos_container_manager_linux.go`).
-    fn written(&self, level: Level, pod: Option<&str>) -> Written {
-        let is_resized = |change: &Change| match change {
-            Change::Resize(Resize { pod: name, .. }) => pod.is_some_and(|pod| {
-                pod == name || pod.rsplit_once('/').is_some_and(|(_, short)| short == name)
-            }),
-            _ => false,
-        };
-        match level {
+    /// once a minute (`qosContainerManagerImpl.Start`, `pkg/kubelet/cm/qos_container_manager_linux.go`). With a
+    /// resize, it writes what CPU and memory decide (`doPodResizeAction`).
+    fn written(&self, level: Level, (_, pod, container, file): &Key) -> Written {
+        let restarted = pod.as_deref().and_then(|pod| self.resizes.restarted(pod));
+        let file = CgroupFile::named(file);
+        match (level, restarted) {
             _ if self.reboots => Written::AtStart,
-            Level::Node => Written::AtStart,
-            Level::Qos => Written::WithinAMinute,
-            Level::Pod | Level::Container if self.changes.iter().any(is_resized) => {
+            (Level::Node, _) => Written::AtStart,
+            (Level::Qos, _) => Written::WithinAMinute,
+            (Level::Pod, Some(_)) if file.is_some_and(is_resized_of_pod) => Written::AtResize,
+            (Level::Container, Some(restarted))
+                if file != Some(CgroupFile::OomScoreAdj)
+                    || container.as_deref().is_some_and(|it| restarted.contains(&it)) =>
+            {
                 Written::AtResize
             }
-            Level::Pod => Written::WithPod,
-            Level::Container => Written::AtContainerStart,
+            (Level::Pod, _) => Written::WithPod,
+            (Level::Container | Level::Init, _) => Written::AtContainerStart,
         }
     }
 }
 
+/// Returns true if the kubelet writes a file of a pod with a resize (`setPodCgroupConfig` in `doPodResizeAction`). Of a
+/// container, runtimes write all but `oom_score_adj`: no runtime changes that of running processes (`WithResources` of
+/// containerd, `UpdateContainerResources` of CRI-O).
+fn is_resized_of_pod(file: CgroupFile) -> bool {
+    matches!(
+        file,
+        CgroupFile::CpuShares
+            | CgroupFile::CpuWeight
+            | CgroupFile::CpuMax
+            | CgroupFile::CpuCfsQuota
+            | CgroupFile::CpuCfsPeriod
+            | CgroupFile::MemoryMax
+    )
+}
+
 /// Plans the cgroups of a node.
-fn planned(input: &PlanInput) -> Result<BTreeMap<Key, Value>, Failure> {
+pub(super) fn planned(input: &PlanInput) -> Result<BTreeMap<Key, Value>, Failure> {
     let (plan, _) = input.answer()?;
     let mut values = BTreeMap::new();
     for root in &plan.roots {
@@ -110,13 +155,28 @@ fn planned(input: &PlanInput) -> Result<BTreeMap<Key, Value>, Failure> {
                 Owner::Qos(class) => (class.as_str().to_owned(), None, None, Level::Qos),
                 Owner::Pod(pod, _) => (String::new(), Some(qualified(pod)), None, Level::Pod),
                 Owner::Container { pod, name, .. } => {
-                    (String::new(), Some(qualified(pod)), Some(name.to_owned()), Level::Container)
+                    let mut init = pod.spec.init_containers.iter();
+                    let level = match init.any(|it| it.name == *name && !it.restarts_always()) {
+                        true => Level::Init,
+                        false => Level::Container,
+                    };
+                    (String::new(), Some(qualified(pod)), Some(name.to_owned()), level)
                 }
             };
             for file in &cgroup.files {
                 let key = (part.clone(), pod.clone(), container.clone(), file.file.to_string());
-                let value = Value { cgroup: cgroup.path.clone(), text: file.value.clone(), level };
-                values.insert(key, value);
+                let (cgroup, text) = (cgroup.path.clone(), file.value.clone());
+                values.insert(key, Value { cgroup, text, level, guess: None });
+            }
+            let is_guess = |(_, fact): &&(_, CgroupFact)| *fact == CgroupFact::RuntimeFormula;
+            for (name, fact) in cgroup.missing.iter().filter(is_guess) {
+                let Some(file) = cgroup.withheld.iter().find(|it| it.file == *name) else {
+                    continue;
+                };
+                let key = (part.clone(), pod.clone(), container.clone(), name.to_string());
+                let (cgroup, text) = (cgroup.path.clone(), file.value.clone());
+                let guess = Some(plan.knowledge.reason(*fact));
+                values.insert(key, Value { cgroup, text, level, guess });
             }
         });
     }
