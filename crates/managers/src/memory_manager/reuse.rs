@@ -55,9 +55,12 @@ impl StaticMemory {
         for block in blocks {
             let nodes = mask(block)?;
             if is_init {
-                let amount = sets.entry(nodes).or_default().entry(block.memory_type.clone());
-                let amount = amount.or_default();
-                *amount = (*amount).max(block.size);
+                let amounts = sets.entry(nodes).or_default();
+                let largest = amounts.get(&block.memory_type).copied().unwrap_or_default();
+                // A block that later containers took whole leaves nothing, not an amount of 0.
+                if block.size > largest {
+                    amounts.insert(block.memory_type.clone(), block.size);
+                }
             } else if let Some(amounts) = sets.get_mut(&nodes)
                 && let Some(amount) = amounts.get_mut(&block.memory_type)
             {
@@ -96,5 +99,40 @@ impl StaticMemory {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kq_facts::checkpoint::memory_manager::MemoryState;
+    use kq_k8s::feature_gates::FeatureGates;
+    use kq_k8s::version::KubeletVersion;
+
+    fn block(size: u64) -> Block {
+        Block { numa_affinity: Some(vec![0]), memory_type: "memory".to_owned(), size }
+    }
+
+    /// Returns what a pod may reuse after its init container counted with blocks of these sizes.
+    fn left_by_init(sizes: &[u64]) -> Reusable {
+        let gates = FeatureGates::for_version(KubeletVersion::NEWEST);
+        let mut memory = StaticMemory::new(MemoryState::default(), gates);
+        let init = Container { name: "init".to_owned(), ..Container::default() };
+        let mut pod = Pod::default();
+        pod.metadata.uid = "pod".to_owned();
+        pod.spec.init_containers = vec![init.clone()];
+        for size in sizes {
+            memory.update_reusable(&pod, &init, &[block(*size)]).expect("no crash");
+        }
+        memory.reusable["pod"].clone()
+    }
+
+    #[test]
+    fn an_init_container_leaves_its_largest_block() {
+        let node = NumaNodes::of([0]);
+        let amounts = |size| Amounts::from([("memory".to_owned(), size)]);
+        assert_eq!(left_by_init(&[4096, 8192, 1]), [(node, amounts(8192))].into());
+        // As after a restart, where later containers have taken its block.
+        assert_eq!(left_by_init(&[0]), [(node, Amounts::new())].into());
     }
 }
