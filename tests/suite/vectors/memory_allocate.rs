@@ -119,7 +119,7 @@ fn named<'p>(pod: &'p Pod, name: &str) -> &'p Container {
 }
 
 /// Returns the reusable memory, ordered by pod, nodes and resource.
-fn reusable(memory: &StaticMemory) -> Value {
+pub fn reusable(memory: &StaticMemory) -> Value {
     let mut rows = Vec::new();
     for (pod, sets) in &memory.reusable {
         for (nodes, amounts) in sets {

@@ -38,6 +38,7 @@ mod input;
 mod kubelet_cgroup;
 mod kubelet_config_validate;
 mod kubelet_flags;
+mod memory_admit;
 mod memory_allocate;
 mod memory_input;
 mod memory_start;
@@ -91,6 +92,7 @@ const FAMILIES: &[(&str, Answer)] = &[
     ("device_run_options", device_run_options::answer),
     ("eviction", eviction::answer),
     ("eviction_rank", eviction_rank::answer),
+    ("memory_admit", memory_admit::answer),
     ("memory_allocate", memory_allocate::answer),
     ("memory_hints", memory_allocate::hints),
     ("memory_start", memory_start::answer),

@@ -18,7 +18,8 @@ struct StandIn<'c> {
     calls: &'c RefCell<Vec<String>>,
 }
 
-fn hints(resources: &Value) -> ProviderHints {
+/// Reads the hints of one provider.
+pub fn hints(resources: &Value) -> ProviderHints {
     let list = |value: &Value| -> Option<Vec<TopologyHint>> {
         Some(value.as_array()?.iter().map(hint).collect())
     };

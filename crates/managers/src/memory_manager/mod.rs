@@ -1,5 +1,5 @@
 //! The kubelet's memory manager with the static policy (`pkg/kubelet/cm/memorymanager`), read in 1.36.2 and pinned by
-//! `memory_start.jsonl`, `memory_allocate.jsonl` and `memory_hints.jsonl`.
+//! `memory_start.jsonl`, `memory_allocate.jsonl`, `memory_hints.jsonl`, and `memory_admit.jsonl` with the topology manager.
 //!
 //! * `create`: the manager of a configuration and a machine, or why the kubelet does not create it.
 //! * `start`: its start with a state file; `compare`: the state of the file against the machine; `judge`: the same with as

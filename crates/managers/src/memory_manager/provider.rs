@@ -27,6 +27,11 @@ impl MemoryProvider {
         self.active = active;
     }
 
+    /// Returns the manager with what it has given away; `None`: its policy is `None`.
+    pub fn memory(&self) -> Option<&StaticMemory> {
+        self.memory.as_ref()
+    }
+
     /// Takes back what containers had that are gone, and returns the manager.
     fn fresh(&mut self) -> Result<Option<&mut StaticMemory>, NotComputed> {
         let Some(memory) = &mut self.memory else { return Ok(None) };
