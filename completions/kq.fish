@@ -32,6 +32,7 @@ complete -c kq -n "__fish_kq_needs_command" -f -a "evict" -d 'Show the order in 
 complete -c kq -n "__fish_kq_needs_command" -f -a "devices" -d 'Inspect device allocations and predict what the device manager will do'
 complete -c kq -n "__fish_kq_needs_command" -f -a "probe" -d 'Run container probes as the kubelet does, and explain the consequences'
 complete -c kq -n "__fish_kq_needs_command" -f -a "admit" -d 'Check whether the kubelet would admit a pod'
+complete -c kq -n "__fish_kq_needs_command" -f -a "allocatable" -d 'Show what a node has for pods: its capacity less the reservations'
 complete -c kq -n "__fish_kq_needs_command" -f -a "preempt" -d 'Show which pods the kubelet would preempt for a critical pod, or evict them'
 complete -c kq -n "__fish_kq_needs_command" -f -a "what-if" -d 'Show what a change would do to the node, before it is made'
 complete -c kq -n "__fish_kq_needs_command" -f -a "doctor" -d 'Check the whole node, or show one pod on one page'
@@ -488,6 +489,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l node-file -d 'The Node object (kubectl get node NAME -o json). It selects the node\'s pods and supplies the kubelet\'s version and the node\'s resources. By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l records -d 'The file of kq gc record (default: /var/lib/kq/image-records.json on the node)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -s w -l watch -d 'Refresh until interrupted'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l live -d 'Query this machine for anything not set by flags, even when files are given'
@@ -526,6 +528,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l node-file -d 'The Node object (kubectl get node NAME -o json). It selects the node\'s pods and supplies the kubelet\'s version and the node\'s resources. By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l records -d 'The file of kq gc record (default: /var/lib/kq/image-records.json on the node)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l disk -d 'Explain the disk that holds the images'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l live -d 'Query this machine for anything not set by flags, even when files are given'
@@ -571,6 +574,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l node-file -d 'The Node object (kubectl get node NAME -o json). It selects the node\'s pods and supplies the kubelet\'s version and the node\'s resources. By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l records -d 'The file of kq gc record (default: /var/lib/kq/image-records.json on the node)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l dry-run -d 'Show the plan without applying it'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -s y -l yes -d 'Do not ask for confirmation'
@@ -611,6 +615,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l node-file -d 'The Node object (kubectl get node NAME -o json). It selects the node\'s pods and supplies the kubelet\'s version and the node\'s resources. By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l records -d 'The file of kq gc record (default: /var/lib/kq/image-records.json on the node)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -s q -l quiet -d 'Print the IDs only, as -o name does'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -s w -l watch -d 'Refresh until interrupted'
@@ -651,6 +656,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l node-file -d 'The Node object (kubectl get node NAME -o json). It selects the node\'s pods and supplies the kubelet\'s version and the node\'s resources. By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l records -d 'The file of kq gc record (default: /var/lib/kq/image-records.json on the node)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
@@ -687,6 +693,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l node-file -d 'The Node object (kubectl get node NAME -o json). It selects the node\'s pods and supplies the kubelet\'s version and the node\'s resources. By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l records -d 'The file of kq gc record (default: /var/lib/kq/image-records.json on the node)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
@@ -717,6 +724,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l node-file -d 'The Node object (kubectl get node NAME -o json). It selects the node\'s pods and supplies the kubelet\'s version and the node\'s resources. By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l records -d 'The file of kq gc record (default: /var/lib/kq/image-records.json on the node)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l once -d 'Read once, then exit'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l live -d 'Query this machine for anything not set by flags, even when files are given'
@@ -763,6 +771,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l node-file -d 'The Node object (kubectl get node NAME -o json). It selects the node\'s pods and supplies the kubelet\'s version and the node\'s resources. By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l records -d 'The file of kq gc record (default: /var/lib/kq/image-records.json on the node)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l allow-unsure -d 'Also remove images that may be younger than imageMinimumGCAge, or unused for less than imageMaximumGCAge. Only the kubelet knows these times'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -s y -l yes -d 'Remove the images that each pass reports, without asking for confirmation'
@@ -811,7 +820,6 @@ jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\'
 custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l interval -d 'Time between two refreshes' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l stats -d 'The kubelet\'s stats summary (kubectl get --raw /api/v1/nodes/NAME/proxy/stats/summary). By default kq queries the kubelet' -r
-complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l node-file -d 'The Node object (kubectl get node NAME -o json). It selects the node\'s pods and supplies the kubelet\'s version and the node\'s resources' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
@@ -835,6 +843,7 @@ complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l node-file -d 'The Node object (kubectl get node NAME -o json). It selects the node\'s pods and supplies the kubelet\'s version and the node\'s resources. By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s w -l watch -d 'Refresh until interrupted'
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l live -d 'Query this machine for anything not set by flags, even when files are given'
@@ -870,7 +879,6 @@ custom-columns=\t'A table of the items with these columns, such as custom-column
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l interval -d 'Time between two refreshes' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l checkpoint -d 'The device manager\'s checkpoint (default: the node\'s kubelet_internal_checkpoint)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l pod-resources -d 'The answer of the kubelet\'s pod-resources API as JSON. By default kq queries the kubelet' -r
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l node-file -d 'The Node object (kubectl get node NAME -o json). By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
@@ -894,6 +902,7 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l node-file -d 'The Node object (kubectl get node NAME -o json). It selects the node\'s pods and supplies the kubelet\'s version and the node\'s resources. By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l free -d 'Show only the healthy devices that no active pod holds'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s w -l watch -d 'Refresh until interrupted'
@@ -947,6 +956,7 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l node-file -d 'The Node object (kubectl get node NAME -o json). It selects the node\'s pods and supplies the kubelet\'s version and the node\'s resources. By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
@@ -969,7 +979,6 @@ jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\'
 custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l checkpoint -d 'The device manager\'s checkpoint (default: the node\'s kubelet_internal_checkpoint)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l pod-resources -d 'The answer of the kubelet\'s pod-resources API as JSON. By default kq queries the kubelet' -r
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l node-file -d 'The Node object (kubectl get node NAME -o json). By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
@@ -993,6 +1002,7 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l node-file -d 'The Node object (kubectl get node NAME -o json). It selects the node\'s pods and supplies the kubelet\'s version and the node\'s resources. By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-restart -d 'Assume that the kubelet restarts and that no plugin has registered yet'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l reboot -d 'Assume that the machine reboots: as --kubelet-restart, and no container runs'
@@ -1011,7 +1021,6 @@ jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\'
 custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l checkpoint -d 'The device manager\'s checkpoint (default: the node\'s kubelet_internal_checkpoint)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l pod-resources -d 'The answer of the kubelet\'s pod-resources API as JSON. By default kq queries the kubelet' -r
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l node-file -d 'The Node object (kubectl get node NAME -o json). By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
@@ -1035,6 +1044,7 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l node-file -d 'The Node object (kubectl get node NAME -o json). It selects the node\'s pods and supplies the kubelet\'s version and the node\'s resources. By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
@@ -1112,6 +1122,7 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l node-file -d 'The Node object (kubectl get node NAME -o json). It selects the node\'s pods and supplies the kubelet\'s version and the node\'s resources. By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l remove-stale -d 'Remove the entries of pods that are gone or have ended'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l rebuild -d 'Write a valid file from a damaged one'
@@ -1187,6 +1198,7 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l node-file -d 'The Node object (kubectl get node NAME -o json). It selects the node\'s pods and supplies the kubelet\'s version and the node\'s resources. By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l pod-ip -d 'The IP of the named pod (default: the IP reported by the kubelet, else by the runtime)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l all -d 'Run every probe of every pod of the node, concurrently'
@@ -1239,6 +1251,7 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l node-file -d 'The Node object (kubectl get node NAME -o json). It selects the node\'s pods and supplies the kubelet\'s version and the node\'s resources. By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l pod-ip -d 'The IP of the named pod (default: the IP reported by the kubelet, else by the runtime)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l live -d 'Query this machine for anything not set by flags, even when files are given'
@@ -1296,6 +1309,7 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l node-file -d 'The Node object (kubectl get node NAME -o json). It selects the node\'s pods and supplies the kubelet\'s version and the node\'s resources. By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l pod-ip -d 'The IP of the named pod (default: the IP reported by the kubelet, else by the runtime)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l live -d 'Query this machine for anything not set by flags, even when files are given'
@@ -1316,7 +1330,6 @@ complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l priority -d 'The pod\'s priority: a number, system-cluster-critical or system-node-critical (default: the priority in its spec)' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l without -d 'Leave this pod of the node out of the computation: NAMESPACE/NAME (can be repeated)' -r
-complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l node-file -d 'The Node object (kubectl get node NAME -o json). By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l checkpoint -d 'The device manager\'s checkpoint (default: the node\'s kubelet_internal_checkpoint)' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l pod-resources -d 'The answer of the kubelet\'s pod-resources API as JSON. By default kq queries the kubelet' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
@@ -1342,6 +1355,7 @@ complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l node-file -d 'The Node object (kubectl get node NAME -o json). It selects the node\'s pods and supplies the kubelet\'s version and the node\'s resources. By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
@@ -1358,6 +1372,56 @@ complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from help" -f -a "explain" -d 'Show whether this node\'s kubelet would admit a pod now, and why not'
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
+wide\t'All details'
+json\t'The complete answer as JSON'
+yaml\t'The complete answer as YAML'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l timeout -d 'Time limit for each source' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l cgroup-root -d 'The cgroup above kubepods' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l node-file -d 'A Node object (kubectl get node NAME -o json): capacity, versions' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l capacity -d 'The capacity of the machine, such as cpu=3,memory=8Gi,hugepages-2Mi=64Mi,pid=32768' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l kubelet-version -d 'The kubelet version whose rules apply, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
+2\t''"
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l cgroup-driver -d 'The cgroup driver: cgroupfs or systemd' -r -f -a "cgroupfs\t''
+systemd\t''"
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l qos-reserved -d 'Resources reserved for higher QoS classes, such as memory=50% (needs the gate QOSReserved)' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l kube-reserved -d 'Resources reserved for Kubernetes components, such as cpu=100m,memory=256Mi' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l system-reserved -d 'Resources reserved for the system, such as cpu=100m,memory=256Mi' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l runtime-weight-formula -d 'The runtime\'s formula for CPU shares to cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
+quadratic\t''"
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23; it determines the formula' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l swap-capacity -d 'The amount of swap of the machine' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
+false\t''"
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l page-size -d 'The size of a memory page' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l live -d 'Query this machine for anything not set by flags, even when files are given'
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why lint help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why lint help" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why lint help" -f -a "explain" -d 'Show which pods this node\'s kubelet would preempt to admit a pod, and why'
@@ -1369,7 +1433,6 @@ complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l priority -d 'The pod\'s priority: a number, system-cluster-critical or system-node-critical (default: the priority in its spec)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l without -d 'Leave this pod of the node out of the computation: NAMESPACE/NAME (can be repeated)' -r
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l node-file -d 'The Node object (kubectl get node NAME -o json). By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l checkpoint -d 'The device manager\'s checkpoint (default: the node\'s kubelet_internal_checkpoint)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l pod-resources -d 'The answer of the kubelet\'s pod-resources API as JSON. By default kq queries the kubelet' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
@@ -1395,6 +1458,7 @@ complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l node-file -d 'The Node object (kubectl get node NAME -o json). It selects the node\'s pods and supplies the kubelet\'s version and the node\'s resources. By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l order -d 'The kubelet\'s order of the pods: NAMESPACE/NAME; other pods come after them (default: the order of their names)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
@@ -1417,7 +1481,6 @@ complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l priority -d 'The pod\'s priority: a number, system-cluster-critical or system-node-critical (default: the priority in its spec)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l without -d 'Leave this pod of the node out of the computation: NAMESPACE/NAME (can be repeated)' -r
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l node-file -d 'The Node object (kubectl get node NAME -o json). By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l checkpoint -d 'The device manager\'s checkpoint (default: the node\'s kubelet_internal_checkpoint)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l pod-resources -d 'The answer of the kubelet\'s pod-resources API as JSON. By default kq queries the kubelet' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
@@ -1443,6 +1506,7 @@ complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l node-file -d 'The Node object (kubectl get node NAME -o json). It selects the node\'s pods and supplies the kubelet\'s version and the node\'s resources. By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
@@ -1462,6 +1526,7 @@ complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l events -d 'Events: kubectl get events -A -o json; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubelet-log -d 'The kubelet\'s log: journalctl -u kubelet -o cat, or in another journalctl format (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l node-file -d 'The Node object of the pod\'s node (kubectl get node NAME -o json): it names the node' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
@@ -1525,6 +1590,7 @@ complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l node-file -d 'The Node object (kubectl get node NAME -o json). It selects the node\'s pods and supplies the kubelet\'s version and the node\'s resources. By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
@@ -1582,6 +1648,8 @@ complete -c kq -n "__fish_kq_using_subcommand what-if" -l swap-capacity -d 'The 
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
 false\t''"
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l page-size -d 'The size of a memory page' -r
+complete -c kq -n "__fish_kq_using_subcommand what-if" -l checkpoint -d 'The device manager\'s checkpoint (default: the node\'s kubelet_internal_checkpoint)' -r
+complete -c kq -n "__fish_kq_using_subcommand what-if" -l pod-resources -d 'The answer of the kubelet\'s pod-resources API as JSON. By default kq queries the kubelet' -r
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l kill -d 'The kubelet is killed, and started again'
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
@@ -1965,23 +2033,24 @@ complete -c kq -n "__fish_kq_using_subcommand version" -s h -l help -d 'Print he
 complete -c kq -n "__fish_kq_using_subcommand version" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand completion" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand completion" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "gc" -d 'Predict, explain and run image garbage collection'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "evict" -d 'Show the order in which the kubelet would evict pods'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "devices" -d 'Inspect device allocations and predict what the device manager will do'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "probe" -d 'Run container probes as the kubelet does, and explain the consequences'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "admit" -d 'Check whether the kubelet would admit a pod'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "preempt" -d 'Show which pods the kubelet would preempt for a critical pod, or evict them'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "what-if" -d 'Show what a change would do to the node, before it is made'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "doctor" -d 'Check the whole node, or show one pod on one page'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "report" -d 'Write one page about a node, with pictures of the answers'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "top" -d 'Watch the pods of this node in the terminal'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "fleet" -d 'Ask many nodes the same question, and merge the answers'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "snapshot" -d 'Store all data that kq can read about this node'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "schema" -d 'Print the JSON Schema of a kind of answer'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "version" -d 'Show the versions of kq, the kubelet and the runtime, and the rules in use'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "completion" -d 'Print the completion script of a shell'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "gc" -d 'Predict, explain and run image garbage collection'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "evict" -d 'Show the order in which the kubelet would evict pods'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "devices" -d 'Inspect device allocations and predict what the device manager will do'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "probe" -d 'Run container probes as the kubelet does, and explain the consequences'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "admit" -d 'Check whether the kubelet would admit a pod'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "allocatable" -d 'Show what a node has for pods: its capacity less the reservations'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "preempt" -d 'Show which pods the kubelet would preempt for a critical pod, or evict them'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "what-if" -d 'Show what a change would do to the node, before it is made'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "doctor" -d 'Check the whole node, or show one pod on one page'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "report" -d 'Write one page about a node, with pictures of the answers'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "top" -d 'Watch the pods of this node in the terminal'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "fleet" -d 'Ask many nodes the same question, and merge the answers'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "snapshot" -d 'Store all data that kq can read about this node'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "schema" -d 'Print the JSON Schema of a kind of answer'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "version" -d 'Show the versions of kq, the kubelet and the runtime, and the rules in use'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "completion" -d 'Print the completion script of a shell'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "plan" -d 'Show every cgroup value that pods get on a node, with its arithmetic'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "shares" -d 'Show the CPU time of each container when every container is busy'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "explain" -d 'Explain the meaning and the possible origin of a value in a cgroup file'

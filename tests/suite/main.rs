@@ -44,6 +44,8 @@ mod objects;
 mod one_node;
 /// Every command has the same answer to whether a kubelet starts.
 mod one_start;
+/// A question has one answer, whichever command asks it.
+mod one_truth;
 /// kq predicts the victims of a recorded kubelet.
 mod preemption;
 /// Files of programs with a version.

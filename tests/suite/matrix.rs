@@ -48,6 +48,7 @@ pub const LINES: &[(&str, &str)] = &[
     ("probe simulate", "trace.yaml"),
     ("probe lint", ""),
     ("admit explain", "NEW"),
+    ("allocatable", ""),
     ("preempt explain", "NEW"),
     ("preempt apply", "NEW"),
     ("preempt why", "POD"),
@@ -65,7 +66,6 @@ pub const LINES: &[(&str, &str)] = &[
     ("snapshot", ""),
     ("schema", ""),
     ("version", ""),
-    ("allocatable", ""),
     ("completion", "bash"),
 ];
 
@@ -273,6 +273,17 @@ pub fn one_of_each_kind() -> Vec<(tempfile::TempDir, Vec<String>)> {
         (folder_with(&recording.files), asked.collect())
     };
     kinds.into_iter().map(session).collect()
+}
+
+/// Returns the snapshots of all recorded nodes and moments, each with its name.
+pub fn snapshots() -> Vec<(String, String)> {
+    let all = [nodes(), collections_of_images(), moments_with_devices(), preemptions()];
+    let snapshot = |recording: Recording| {
+        let folder = recording.golden.parent().expect("the folder of the recording");
+        let name = format!("{} {}", folder.display(), recording.moment.unwrap_or_default());
+        (name, recording.files[0].1.clone())
+    };
+    all.into_iter().flatten().map(snapshot).collect()
 }
 
 fn nodes() -> Vec<Recording> {

@@ -29,9 +29,9 @@ use kq_node::NodeFile;
 /// includes a restart of the kubelet. A label, a taint, a pod, a device, a disk or
 /// memory changes while the kubelet runs; add kubelet-restart for both.
 ///
-/// A resize names requests and limits: cpu=, memory=, cpu-limit=, memory-limit=. The
-/// answer says whether the API server and the kubelet take it, which containers
-/// restart for their resizePolicy, and when each value is written.
+/// A resize names requests and limits: cpu=, memory=, cpu-limit=, memory-limit=.
+/// The answer says whether the API server and the kubelet take it, which
+/// containers restart for their resizePolicy, and when each value is written.
 ///
 /// Exit code 0: nothing gets worse. 1: something does. 3: nothing that is known
 /// does, and a fact that decides is unavailable.

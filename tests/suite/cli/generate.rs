@@ -263,23 +263,24 @@ refused, 5 partially applied.
 Usage: kq [OPTIONS] <COMMAND>
 
 Commands:
-  cgroup      Plan, explain and check cgroup values
-  gc          Predict, explain and run image garbage collection
-  evict       Show the order in which the kubelet would evict pods
-  devices     Inspect device allocations and predict what the device manager will do
-  probe       Run container probes as the kubelet does, and explain the consequences
-  admit       Check whether the kubelet would admit a pod
-  preempt     Show which pods the kubelet would preempt for a critical pod, or evict them
-  what-if     Show what a change would do to the node, before it is made
-  doctor      Check the whole node, or show one pod on one page
-  report      Write one page about a node, with pictures of the answers
-  top         Watch the pods of this node in the terminal
-  fleet       Ask many nodes the same question, and merge the answers
-  snapshot    Store all data that kq can read about this node
-  schema      Print the JSON Schema of a kind of answer
-  version     Show the versions of kq, the kubelet and the runtime, and the rules in use
-  completion  Print the completion script of a shell
-  help        Print this message or the help of the given subcommand(s)
+  cgroup       Plan, explain and check cgroup values
+  gc           Predict, explain and run image garbage collection
+  evict        Show the order in which the kubelet would evict pods
+  devices      Inspect device allocations and predict what the device manager will do
+  probe        Run container probes as the kubelet does, and explain the consequences
+  admit        Check whether the kubelet would admit a pod
+  allocatable  Show what a node has for pods: its capacity less the reservations
+  preempt      Show which pods the kubelet would preempt for a critical pod, or evict them
+  what-if      Show what a change would do to the node, before it is made
+  doctor       Check the whole node, or show one pod on one page
+  report       Write one page about a node, with pictures of the answers
+  top          Watch the pods of this node in the terminal
+  fleet        Ask many nodes the same question, and merge the answers
+  snapshot     Store all data that kq can read about this node
+  schema       Print the JSON Schema of a kind of answer
+  version      Show the versions of kq, the kubelet and the runtime, and the rules in use
+  completion   Print the completion script of a shell
+  help         Print this message or the help of the given subcommand(s)
 
 Options:
       --color <WHEN>
@@ -321,23 +322,24 @@ Predict and explain what the kubelet on a node will do
 Usage: kq [OPTIONS] <COMMAND>
 
 Commands:
-  cgroup      Plan, explain and check cgroup values
-  gc          Predict, explain and run image garbage collection
-  evict       Show the order in which the kubelet would evict pods
-  devices     Inspect device allocations and predict what the device manager will do
-  probe       Run container probes as the kubelet does, and explain the consequences
-  admit       Check whether the kubelet would admit a pod
-  preempt     Show which pods the kubelet would preempt for a critical pod, or evict them
-  what-if     Show what a change would do to the node, before it is made
-  doctor      Check the whole node, or show one pod on one page
-  report      Write one page about a node, with pictures of the answers
-  top         Watch the pods of this node in the terminal
-  fleet       Ask many nodes the same question, and merge the answers
-  snapshot    Store all data that kq can read about this node
-  schema      Print the JSON Schema of a kind of answer
-  version     Show the versions of kq, the kubelet and the runtime, and the rules in use
-  completion  Print the completion script of a shell
-  help        Print this message or the help of the given subcommand(s)
+  cgroup       Plan, explain and check cgroup values
+  gc           Predict, explain and run image garbage collection
+  evict        Show the order in which the kubelet would evict pods
+  devices      Inspect device allocations and predict what the device manager will do
+  probe        Run container probes as the kubelet does, and explain the consequences
+  admit        Check whether the kubelet would admit a pod
+  allocatable  Show what a node has for pods: its capacity less the reservations
+  preempt      Show which pods the kubelet would preempt for a critical pod, or evict them
+  what-if      Show what a change would do to the node, before it is made
+  doctor       Check the whole node, or show one pod on one page
+  report       Write one page about a node, with pictures of the answers
+  top          Watch the pods of this node in the terminal
+  fleet        Ask many nodes the same question, and merge the answers
+  snapshot     Store all data that kq can read about this node
+  schema       Print the JSON Schema of a kind of answer
+  version      Show the versions of kq, the kubelet and the runtime, and the rules in use
+  completion   Print the completion script of a shell
+  help         Print this message or the help of the given subcommand(s)
 
 Options:
       --color <WHEN>  When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR

@@ -126,6 +126,7 @@ kube.slice (kubeReserved)                    12           512Mi        -
 assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, cgroupDriver cgroupfs, swapController true, pageSize 4096, runtimeWeightFormula quadratic
 default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, featureGates none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false
 warning: no FILE is given: planned without pods (- reads standard input)
+allocatable: cpu 3500m, memory 7324Mi (kq allocatable shows the sums)
 --- exit 0
 
 "#]]);
@@ -196,6 +197,7 @@ assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, cgroupDr
 default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false
 warning: conf.d/90-ignored.yaml: ignored, drop-ins end in .conf
 warning: no FILE is given: planned without pods (- reads standard input)
+allocatable: cpu 3400m, memory 7068Mi (kq allocatable shows the sums)
 --- exit 0
 
 "#]]);

@@ -1,7 +1,7 @@
 //! What kq says of a change is what a real kubelet did when it was restarted after it.
 
 mod fatal;
-mod recording;
+pub mod recording;
 mod resize;
 mod restart;
 mod versions;

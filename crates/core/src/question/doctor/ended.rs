@@ -104,7 +104,7 @@ fn end(pod: &Pod, events: &[&PodEvent], now: Timestamp) -> Option<Ended> {
             | Cause::DeletedByTaintManager
             | Cause::EndedByKubelet
     );
-    is_of_component.then(|| Ended::Ended {
+    is_of_component.then(|| Ended::Pod {
         cause,
         reason: pod.status.reason.clone(),
         message: pod.status.message.clone(),

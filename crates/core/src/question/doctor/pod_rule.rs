@@ -62,7 +62,8 @@ pub enum Follows {
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Ended {
     Ok,
-    Ended {
+    #[serde(rename = "ended")]
+    Pod {
         /// The component, as `kq preempt why` finds it.
         cause: Cause,
         /// `status.reason`
@@ -282,7 +283,7 @@ impl Ended {
             Self::More { pods } => {
                 Wording::new(format!("{} more ended so", count(*pods, "pod", "pods")))
             }
-            Self::Ended { cause, reason, message } => {
+            Self::Pod { cause, reason, message } => {
                 let who = match cause {
                     Cause::RefusedAtAdmission => "refused by the kubelet",
                     Cause::EvictedByKubelet => "evicted by the kubelet",

@@ -304,7 +304,7 @@ impl Rule for NodeRule {
             | Self::Restarts(Restarts::Ok)
             | Self::PreemptionHeadroom(Headroom::Ok { .. }) => Severity::Ok,
             Self::EndedPods(Ended::Ok) | Self::StuckPods(Stuck::Ok) => Severity::Ok,
-            Self::EndedPods(Ended::Ended { .. } | Ended::More { .. })
+            Self::EndedPods(Ended::Pod { .. } | Ended::More { .. })
             | Self::StuckPods(Stuck::NoSandbox { .. } | Stuck::Deleting { .. }) => {
                 Severity::Warning
             }

@@ -36,7 +36,7 @@ pub fn start(
         let reason = format!(
             "the configuration is unknown (--kubelet-config FILE); with the defaults, {with_defaults}"
         );
-        let rule = WhatIfRule::Missing { about: "the start of the kubelet".to_owned(), reason };
+        let rule = WhatIfRule::KubeletStart(StartFinding::Unknown { reason, text: None });
         return (None, vec![Effect::new(Subject::Node, rule)]);
     }
     let version = after.node().map_or(KubeletVersion::NEWEST, |node| node.kubelet.version);

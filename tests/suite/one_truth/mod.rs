@@ -1,0 +1,187 @@
+//! A question has one answer, whichever command asks it: the commands answer about the same node, each in a process of
+//! its own, and their answers are compared field by field.
+//!
+//! `pairs` has the comparisons. `KQ_TRUTH=all` asks about every recorded restart, instead of one in four.
+
+mod pairs;
+
+use crate::cli::{folder_with, kq, repository};
+use crate::matrix;
+use crate::what_if::recording::{Recording, scenarios};
+use serde_json::{Value, json};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// A critical pod.
+const CRITICAL: &str = "
+apiVersion: v1
+kind: Pod
+metadata: {name: critical, namespace: kube-system}
+spec:
+  priority: 2000001000
+  containers:
+  - name: app
+    image: node.test/app:1
+    resources: {requests: {cpu: 700m, memory: 64Mi}}
+";
+
+/// A pod that a user creates.
+const NEW: &str = "
+apiVersion: v1
+kind: Pod
+metadata: {name: new, namespace: shop}
+spec:
+  containers:
+  - name: app
+    image: node.test/app:1
+    resources: {requests: {cpu: 100m, memory: 64Mi}}
+";
+
+/// The answers about a node, each asked for once.
+pub struct Answers {
+    name: String,
+    folder: tempfile::TempDir,
+    known: RefCell<BTreeMap<String, Option<Rc<Value>>>>,
+    /// A fault that is put into one answer: the beginning of the line, the field, and its value.
+    fault: Option<(String, String, Value)>,
+}
+
+impl Answers {
+    fn of(name: &str, snapshot: &str) -> Self {
+        let files = [("node.json", snapshot), ("critical.yaml", CRITICAL), ("new.yaml", NEW)];
+        Self {
+            name: name.to_owned(),
+            folder: folder_with(&files),
+            known: RefCell::default(),
+            fault: None,
+        }
+    }
+
+    /// Returns the answer of `kq LINE --snapshot node.json`; `None`: there is none.
+    pub fn ask(&self, line: &str) -> Option<Rc<Value>> {
+        let snapshot = if line.starts_with("fleet ") { "" } else { " --snapshot node.json" };
+        self.whole(line, &format!("{line}{snapshot}"))
+    }
+
+    fn whole(&self, line: &str, command: &str) -> Option<Rc<Value>> {
+        if let Some(known) = self.known.borrow().get(line) {
+            return known.clone();
+        }
+        let command = match command.split_once(" -- ") {
+            Some((start, asked)) => format!("{start} -o json -- {asked}"),
+            None => format!("{command} -o json"),
+        };
+        let ran = kq(&command).within(self.folder.path()).run();
+        let mut answer: Option<Value> = serde_json::from_str(&ran.stdout).ok();
+        if let (Some((asked, field, value)), Some(answer)) = (&self.fault, &mut answer)
+            && line.starts_with(asked.as_str())
+            && let Some(field) = answer.pointer_mut(field)
+        {
+            field.clone_from(value);
+        }
+        let answer = answer.map(Rc::new);
+        self.known.borrow_mut().insert(line.to_owned(), answer.clone());
+        answer
+    }
+
+    /// Returns the page of `kq report`.
+    pub fn page(&self) -> Option<String> {
+        let ran = kq("report --snapshot node.json -o page.html").within(self.folder.path()).run();
+        (ran.code == 0)
+            .then(|| std::fs::read_to_string(self.folder.path().join("page.html")).expect("a page"))
+    }
+
+    /// Writes a file beside the snapshot.
+    pub fn write(&self, name: &str, content: &str) {
+        std::fs::write(self.folder.path().join(name), content).expect("a file can be written");
+    }
+
+    /// Returns what two commands say differently.
+    fn differences(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for (pair, compare) in pairs::PAIRS {
+            let mut own = Vec::new();
+            compare(self, &mut own);
+            found.extend(own.into_iter().map(|it| format!("{}: {pair}: {it}", self.name)));
+        }
+        found
+    }
+}
+
+/// Returns the snapshots of all nodes: made-up ones, recorded ones, and recorded restarts.
+fn snapshots() -> Vec<(String, String)> {
+    let mut all = matrix::snapshots();
+    let text = |path: &str| std::fs::read_to_string(repository().join(path)).expect("a snapshot");
+    for path in ["examples/night/worker-3.json", "tests/cases/doctor-pods-themselves/node.json"] {
+        // A report is passed on, and has no messages of runtimes.
+        let text =
+            text(path).replace("secret \\\"report-key\\\" not found", "").replace("link down", "");
+        all.push((path.to_owned(), text));
+    }
+    let every = if std::env::var("KQ_TRUTH").is_ok_and(|it| it == "all") { 1 } else { 4 };
+    for scenario in scenarios().into_iter().step_by(every) {
+        let snapshot = Recording::of(&scenario).node().snapshot;
+        all.push((scenario, serde_json::to_string(&snapshot).expect("a snapshot")));
+    }
+    all
+}
+
+#[test]
+fn every_command_agrees_with_the_others() {
+    let snapshots = snapshots();
+    let found: Vec<String> = std::thread::scope(|scope| {
+        let halves = snapshots.chunks(snapshots.len().div_ceil(2));
+        let compared = halves.map(|half| {
+            scope.spawn(move || {
+                let of_node =
+                    |(name, snapshot): &(String, String)| Answers::of(name, snapshot).differences();
+                half.iter().flat_map(of_node).collect::<Vec<_>>()
+            })
+        });
+        let threads: Vec<_> = compared.collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("no thread panics")).collect()
+    });
+    assert!(found.is_empty(), "{} differences:\n{}", found.len(), found.join("\n"));
+}
+
+/// A fact that is changed in one source only, a verdict that is dropped, a flag that is lost, a version that is ignored: each
+/// is put into one answer, and the comparison finds it.
+#[test]
+fn each_fault_of_one_command_is_found() {
+    let night = std::fs::read_to_string(repository().join("examples/night/worker-3.json"));
+    let night = night.expect("the example");
+    let ended =
+        std::fs::read_to_string(repository().join("tests/cases/doctor-pods-themselves/node.json"));
+    let ended = ended.expect("the case");
+    let faults: &[(&str, &str, &str, Value)] = &[
+        (&night, "gc dry-run", "/freed/images", json!(2)),
+        (&night, "gc dry-run", "/run/wantsSpace", json!(false)),
+        (&night, "evict rank --signal nodefs.available", "/thresholds/0/available", json!(1)),
+        (&night, "evict rank --signal nodefs.available", "/first/oneOf", json!([])),
+        (
+            &night,
+            "gc dry-run --trigger eviction --at-usage",
+            "/pressure/acts/0/settlement/enough",
+            json!(false),
+        ),
+        (&night, "devices list", "/items/0/findings", json!([])),
+        (&night, "cgroup diff", "/items", json!([])),
+        (&night, "admit explain --kubelet-restart", "/items/0/result", json!("refused")),
+        (&night, "what-if kubelet-restart", "/pods/0/result", json!("refused")),
+        (&night, "what-if device gone", "/items", json!([])),
+        (&night, "devices plan --reboot", "/pods/0/admitted", json!(true)),
+        (&night, "preempt explain critical.yaml --static", "/victims/0/pod", json!("shop/other")),
+        (&night, "what-if add new.yaml", "/pods", json!([])),
+        (&night, "cgroup plan --set systemReserved.cpu", "/items/0/value", json!("1")),
+        (&night, "version", "/kubelet/version", json!("v1.33.0")),
+        (&night, "fleet ask", "/items", json!([])),
+        (&ended, "preempt why batch/gone-1", "/cause", json!("notKilled")),
+    ];
+    for (snapshot, line, field, value) in faults {
+        let fault = Some(((*line).to_owned(), (*field).to_owned(), value.clone()));
+        let answers = Answers { fault, ..Answers::of("faulty", snapshot) };
+        let found = answers.differences();
+        assert!(!found.is_empty(), "{line}: {field}: {value} is not found");
+    }
+}
