@@ -14,7 +14,7 @@ use kq_k8s::defaults::{apply_api_defaults, apply_placement_defaults, apply_prior
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::manifest::LoadedPod;
-use kq_k8s::pod::Pod;
+use kq_k8s::pod::{ObjectMeta, Pod};
 use kq_k8s::priority::{is_mirror_pod, is_static_pod, mark_static};
 use std::collections::BTreeMap;
 
@@ -177,12 +177,19 @@ pub fn as_of_kubelet(pod: &mut Pod, source: PodSource, rules: &KubeletRules) {
         pod.spec.priority = None;
         return;
     }
-    if source == PodSource::ApiServer {
+    if source == PodSource::ApiServer && !is_of_kubelet(pod) {
         pod.metadata.annotations.config_source = Some("api".to_owned());
     }
     if !is_static_pod(pod) {
         apply_priority(pod);
     }
+}
+
+/// Returns true for a static pod as the kubelet has it: the hash of its manifest is its UID (`applyDefaults`,
+/// `pkg/kubelet/config/common.go`). The API server gives each of its pods a UID of its own.
+fn is_of_kubelet(pod: &Pod) -> bool {
+    let ObjectMeta { uid, annotations, .. } = &pod.metadata;
+    is_static_pod(pod) && annotations.config_hash.as_ref() == Some(uid)
 }
 
 /// Puts a pod in the place of its namesake, and keeps the status that the node reported.

@@ -111,6 +111,16 @@ pub struct ObjectMeta {
     pub owner_references: Vec<OwnerReference>,
 }
 
+impl ObjectMeta {
+    /// Sets the creation time of a new object: a second after that of the newest of the others.
+    pub fn create_after<'o>(&mut self, others: impl Iterator<Item = &'o Self>) {
+        let newest = others.filter_map(|it| it.creation_timestamp).max();
+        let newest = newest.unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        let next = newest.checked_add(jiff::SignedDuration::from_secs(1));
+        self.creation_timestamp = Some(next.unwrap_or(jiff::Timestamp::MAX));
+    }
+}
+
 /// An object that a pod belongs to.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]

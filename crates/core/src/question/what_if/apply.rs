@@ -4,6 +4,7 @@ use super::resize::resize;
 use super::state::NodeState;
 use crate::what_if::change::{Change, TaintChange};
 use anyhow::{Context, anyhow};
+use kq_admission::qualified;
 use kq_answer::origin::Origin;
 use kq_answer::{Basis, Failure};
 use kq_facts::config_on_disk::{ConfigContent, ConfigText};
@@ -23,8 +24,8 @@ use kq_facts::stats_summary::FsStats;
 use kq_facts::workloads::effective_uid;
 use kq_k8s::manifest::LoadedPod;
 use kq_k8s::nearest::nearest;
-use kq_k8s::pod::{Pod, PodStatus, ResourceName};
-use kq_k8s::priority::mark_static;
+use kq_k8s::pod::{Annotations, Pod, PodStatus, ResourceName};
+use kq_k8s::priority::{is_mirror_pod, is_static_pod};
 use kq_k8s::quantity::{Format, Quantity};
 use std::collections::BTreeMap;
 
@@ -58,12 +59,13 @@ fn lacks(change: &Change, what: &str, flag: &str) -> Failure {
     Failure::missing(anyhow!("{change}: {what}")).hint(flag.to_owned())
 }
 
-/// Changes the facts of a node.
+/// Changes the facts of a node. `before`: the node before all changes.
 ///
 /// # Errors
 ///
 /// Fails for a pod, device, resource or file that the node does not have, and for values that no field accepts.
 pub fn apply(
+    before: &NodeState,
     state: &mut NodeState,
     change: &Change,
     files: &ChangeFiles,
@@ -136,17 +138,17 @@ pub fn apply(
             let name = node(state, change)?.metadata.name.clone();
             for loaded in &mut pods {
                 arrive(&mut loaded.pod, &name, *is_static);
+                let old = before.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
+                loaded.pod.metadata.create_after(old.map(|it| &it.pod.metadata));
+                if *is_static {
+                    replace_static(state, change, &loaded.pod)?;
+                }
             }
             self::pods(state, change)?.pods.extend(pods);
         }
         Change::Remove { pod } => {
             let uid = pod_of(state, change, pod)?;
-            self::pods(state, change)?.pods.retain(|it| id(&it.pod) != uid);
-            if let Some(runtime) = &mut state.snapshot.runtime.found
-                && let Some(containers) = &mut runtime.value.containers.found
-            {
-                containers.value.retain(|container| container.pod_uid != uid);
-            }
+            remove(state, change, &uid)?;
         }
         Change::Resize(it) => resize(state, change, it)?,
         Change::Label { key, value } => {
@@ -300,18 +302,52 @@ pub(super) fn pod_of(state: &NodeState, change: &Change, name: &str) -> Result<S
     }
 }
 
+/// Removes a pod from the node, with its sandboxes and containers.
+fn remove(state: &mut NodeState, change: &Change, uid: &str) -> Result<(), Failure> {
+    pods(state, change)?.pods.retain(|it| id(&it.pod) != uid);
+    let Some(runtime) = &mut state.snapshot.runtime.found else { return Ok(()) };
+    if let Some(containers) = &mut runtime.value.containers.found {
+        containers.value.retain(|container| container.pod_uid != uid);
+    }
+    if let Some(sandboxes) = &mut runtime.value.sandboxes.found {
+        sandboxes.value.retain(|sandbox| sandbox.uid != uid);
+    }
+    Ok(())
+}
+
+/// Removes the static pod of which a manifest takes the place: the kubelet runs one pod of a name
+/// (`allowStaticPodStart`, `pkg/kubelet/pod_workers.go`).
+fn replace_static(state: &mut NodeState, change: &Change, new: &Pod) -> Result<(), Failure> {
+    let is_old = |old: &Pod| is_static_or_mirror(old) && qualified(old) == qualified(new);
+    let all = pods(state, change)?.pods.iter().map(|loaded| &loaded.pod);
+    let old: Vec<String> = all.filter(|pod| is_old(pod)).map(id).collect();
+    old.iter().try_for_each(|uid| remove(state, change, uid))
+}
+
+/// Returns true for a static pod, also as the mirror pod that stands for it.
+pub(super) fn is_static_or_mirror(pod: &Pod) -> bool {
+    is_static_pod(pod) || is_mirror_pod(pod)
+}
+
 /// Turns the pod of a file into one that is bound to the node.
 fn arrive(pod: &mut Pod, node: &str, is_static: bool) {
+    pod.metadata.deletion_timestamp = None;
     pod.status = Default::default();
     pod.status.phase = "Pending".to_owned();
     if pod.metadata.namespace.is_empty() {
         pod.metadata.namespace = "default".to_owned();
     }
     if is_static {
-        mark_static(pod);
-        pod.metadata.name = format!("{}-{node}", pod.metadata.name);
+        pod.metadata.name = format!("{}-{}", pod.metadata.name, node.to_lowercase());
     }
     pod.metadata.uid = format!("kq-{}-{}", pod.metadata.namespace, pod.metadata.name);
+    // What a manifest says of its origin, the API server and the kubelet replace.
+    pod.metadata.annotations = Annotations::default();
+    if is_static {
+        let annotations = &mut pod.metadata.annotations;
+        annotations.config_source = Some("file".to_owned());
+        annotations.config_hash = Some(pod.metadata.uid.clone());
+    }
     node.clone_into(&mut pod.spec.node_name);
 }
 

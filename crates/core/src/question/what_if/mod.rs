@@ -53,7 +53,7 @@ pub fn what_if(
     let before = &before.with_defaults(&mut basis);
     let mut after = before.clone();
     for change in changes {
-        apply::apply(&mut after, change, files, &mut basis)?;
+        apply::apply(before, &mut after, change, files, &mut basis)?;
     }
     let restarts = changes.iter().any(Change::restarts_kubelet);
     let mut items = Vec::new();

@@ -60,42 +60,39 @@ impl Transition<'_> {
             after.extend(sums.into_iter().filter(|((_, pod, ..), _)| pod.is_none()));
         }
         let (mut changes, mut assumed) = (Vec::new(), BTreeSet::new());
-        let keys: BTreeSet<&Key> = before.keys().chain(after.keys()).collect();
         let pods_of = |side: &BTreeMap<Key, Value>| -> BTreeSet<String> {
             side.keys().filter_map(|key| key.1.clone()).collect()
         };
         let (old_pods, new_pods) = (pods_of(&before), pods_of(&after));
-        for key in keys {
+        for key in after.keys() {
             let (_, pod, container, file) = key;
             if let Some(pod) = pod
                 && !(old_pods.contains(pod) && new_pods.contains(pod))
             {
                 continue;
             }
-            let (old, new) = (before.get(key), after.get(key));
-            if old.map(|it| &it.text) == new.map(|it| &it.text) {
+            // A file that is no longer written keeps its value.
+            let (old, Some(new)) = (before.get(key), after.get(key)) else { continue };
+            if old.is_some_and(|old| old.text == new.text) {
                 continue;
             }
-            let Some(place) = new.or(old) else { continue };
-            if let Some(guess) =
-                old.and_then(|it| it.guess.as_ref()).or(new.and_then(|it| it.guess.as_ref()))
-            {
+            if let Some(guess) = old.and_then(|it| it.guess.as_ref()).or(new.guess.as_ref()) {
                 // A guess on one side alone is no change.
                 let is_of_resize =
                     pod.as_ref().is_some_and(|pod| self.resizes.pods.contains_key(pod));
-                if !(is_of_resize && old.is_some() && new.is_some()) {
+                if !(is_of_resize && old.is_some()) {
                     continue;
                 }
                 assumed.insert(format!("{file} of containers: {guess}"));
             }
             changes.push(ValueChange {
-                cgroup: place.cgroup.clone(),
+                cgroup: new.cgroup.clone(),
                 pod: pod.clone(),
                 container: container.clone(),
                 file: file.clone(),
                 before: old.map(|it| it.text.clone()),
-                after: new.map(|it| it.text.clone()),
-                written: self.written(place.level, key),
+                after: Some(new.text.clone()),
+                written: self.written(new.level, key),
             });
         }
         basis.assume_all(assumed);
