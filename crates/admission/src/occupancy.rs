@@ -30,7 +30,11 @@ impl<'p> Occupancy<'p> {
 
     /// Adds a pod.
     pub fn add(&mut self, pod: &'p Pod, rules: &KubeletRules) {
-        let taken = taken(pod, rules);
+        self.add_counted(pod, taken(pod, rules));
+    }
+
+    /// Adds a pod whose amounts are known.
+    pub(crate) fn add_counted(&mut self, pod: &'p Pod, taken: Amounts) {
         self.used.add(&taken);
         self.used.pods = self.used.pods.saturating_add(1);
         for port in host_ports(pod) {

@@ -324,8 +324,8 @@ fn a_kubelet_with_another_name_leaves_its_node() {
     assert_eq!(told("--v=4"), None);
 }
 
-/// A node with copies of a pod that were created in the same second as it.
-fn crowded(copies: usize) -> impl FnOnce(&mut NodeState) {
+/// A node with copies of a pod that were created in one second, after all others or in that of many others.
+fn crowded(copies: usize, is_later: bool) -> impl FnOnce(&mut NodeState) {
     move |node| {
         let model = pod(node, "guar").clone();
         let pods = &mut node.snapshot.pods.found.as_mut().expect("pods").value.pods;
@@ -333,6 +333,9 @@ fn crowded(copies: usize) -> impl FnOnce(&mut NodeState) {
             pods.iter().find(|it| it.pod.metadata.name == "guar").cloned().expect("a pod");
         for number in 0..copies {
             loaded.pod = model.clone();
+            if is_later {
+                loaded.pod.metadata.create_after([&model.metadata].into_iter());
+            }
             loaded.pod.metadata.name = format!("copy-{number:03}");
             loaded.pod.metadata.uid = format!("copy-{number:03}");
             pods.push(loaded.clone());
@@ -347,10 +350,10 @@ fn pods_of_one_second_are_tried_out_or_all_left_open() {
         let causes = pods.map(|it| it.depends_on.clone().unwrap_or_default());
         causes.collect::<Vec<_>>()
     };
-    let few = open(&edited("set maxPods=30", crowded(20)));
+    let few = open(&edited("set maxPods=30", crowded(20, true)));
     assert_eq!(few.len(), 20);
     assert!(few.iter().all(|it| it.ends_with("in random order")), "{few:?}");
-    let many = open(&edited("set maxPods=30", crowded(200)));
+    let many = open(&edited("set maxPods=30", crowded(200, false)));
     assert_eq!(many.len(), 200);
     assert!(many.iter().all(|it| it.ends_with("too many to try")), "{many:?}");
 }

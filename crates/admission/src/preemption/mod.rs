@@ -21,6 +21,7 @@ pub mod cluster_view;
 mod explain;
 mod handle;
 pub mod lint;
+pub mod orders;
 mod reason;
 mod report;
 mod restart;
@@ -48,11 +49,11 @@ pub use report::{
     PreemptionResult, Reasoned, RoundExplained, Spared, StageExplained, Victim, WrittenExplained,
 };
 pub use restart::{
-    ComparedAnew, MOST_TAKERS, PodReadmission, ReadmissionResult, Readmitted, Taker, are_tied,
-    readmit, restart_order,
+    ComparedAnew, MOST_TAKERS, PodReadmission, ReadmissionResult, Readmitted, Taker, TiedOrder,
+    are_tied, readmit, restart_order,
 };
 pub use victims::{
-    MOST_PODS, MOST_TIES, NotEnough, PotentialVictim, Preemption, Requirement, Requirements, Round,
-    Stage, Trace, Visit, VisitResult, distance, pick_among, pick_victims, preemption_request,
-    requests_no_more, subtract,
+    AnyVictims, MOST_PODS, MOST_TIES, NotEnough, PotentialVictim, Preemption, Requirement,
+    Requirements, Round, Stage, Trace, Visit, VisitResult, any_victims, distance, pick_among,
+    pick_victims, preemption_request, requests_no_more, subtract,
 };

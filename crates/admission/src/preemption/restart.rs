@@ -99,6 +99,15 @@ pub struct Taker {
     pub amount: i64,
 }
 
+/// The orders of pods of one moment that an answer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TiedOrder {
+    /// That of their names.
+    ByName,
+    /// Every one.
+    Every,
+}
+
 /// How many pods are named of those that have what another one lacks.
 pub const MOST_TAKERS: usize = 10;
 
@@ -299,7 +308,12 @@ fn named_amounts(amounts: &Amounts) -> impl Iterator<Item = (ResourceName, i64)>
 
 impl PodReadmission {
     /// Puts an answer together, and says what the order rests on.
-    pub fn new(node: &NodeObject, items: Vec<Readmitted>, mut basis: Basis) -> Self {
+    pub fn new(
+        node: &NodeObject,
+        items: Vec<Readmitted>,
+        tied: TiedOrder,
+        mut basis: Basis,
+    ) -> Self {
         let mut assume = |text: String| basis.assume(text);
         if items.iter().any(|it| it.is_static) {
             assume("static pods come first: their source is usually read first".to_owned());
@@ -308,7 +322,8 @@ impl PodReadmission {
         let ties = made
             .windows(2)
             .filter(|pair| matches!(pair, [one, other] if one.created_at == other.created_at));
-        if ties.count() > 0 || items.iter().filter(|it| it.is_static).count() > 1 {
+        let has_ties = ties.count() > 0 || items.iter().filter(|it| it.is_static).count() > 1;
+        if has_ties && tied == TiedOrder::ByName {
             assume("pods of one moment are in the order of their names; the kubelet's is left to chance".to_owned());
         }
         let timeless = made.iter().filter(|it| it.created_at.is_none()).count();

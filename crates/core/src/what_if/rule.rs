@@ -22,7 +22,15 @@ pub enum WhatIfRule {
     /// The pods that are not reported one by one.
     Pods { kept: usize },
     /// At the next start of the kubelet, not before.
-    NextStart { pods: Vec<String>, result: PodResult, reason: String, message: String },
+    NextStart {
+        pods: Vec<String>,
+        /// One, or the possible ones.
+        results: Vec<PodResult>,
+        reason: String,
+        message: String,
+        /// What decides between them.
+        depends_on: Option<String>,
+    },
     /// A container holds devices that its plugin lists no longer.
     DeviceHeld(Holder),
     /// Values of cgroups.
@@ -173,6 +181,10 @@ pub enum OpenCause {
     Tie,
     /// The same, of more pods than are tried out.
     ManyTied { pods: usize },
+    /// The choice among equal pods that a critical pod may preempt.
+    EqualVictims,
+    /// Both.
+    TieAndEqualVictims,
     /// The pods before it in the order of eviction use enough or not.
     Usage,
     /// The images and dead containers that go before it free enough or not.

@@ -45,14 +45,19 @@ impl WhatIfRule {
                 1 => "1 pod keeps its containers".to_owned(),
                 kept => format!("{kept} pods keep their containers"),
             }),
-            Self::NextStart { pods, result, reason, message } => Wording::new(match pods.len() {
-                1 => format!("stays until the next start of the kubelet, then {result}: {reason}: {message}"),
-                count => format!(
-                    "{count} pods stay until the next start of the kubelet, then {result}: {reason}: {message}"
-                ),
-            })
-            .because("the kubelet checks labels, taints and resources when it admits a pod, and it admits all pods again at its start")
-            .see("kq admit explain --kubelet-restart"),
+            Self::NextStart { pods, results, reason, message, depends_on } => {
+                let results: Vec<String> = results.iter().map(ToString::to_string).collect();
+                let then = match depends_on {
+                    Some(cause) => format!("{}: {cause}", results.join(" or ")),
+                    None => format!("{}: {reason}: {message}", results.join(" or ")),
+                };
+                Wording::new(match pods.len() {
+                    1 => format!("stays until the next start of the kubelet, then {then}"),
+                    count => format!("{count} pods stay until the next start of the kubelet, then {then}"),
+                })
+                .because("the kubelet checks labels, taints and resources when it admits a pod, and it admits all pods again at its start")
+                .see("kq admit explain --kubelet-restart")
+            }
             Self::DeviceHeld(Holder { container, resource, devices, is_refused_again, .. }) => {
                 let next = match is_refused_again {
                     true => "; a new admission of the pod would fail",
@@ -300,6 +305,13 @@ impl fmt::Display for OpenCause {
             ),
             Self::MemoryInUse => f.write_str("whether the memory in use is below the new limit is unknown"),
             Self::Tie => f.write_str("the kubelet admits pods created in the same second in random order"),
+            Self::EqualVictims => {
+                f.write_str("the kubelet chooses at random among equal pods that it may preempt")
+            }
+            Self::TieAndEqualVictims => f.write_str(
+                "the kubelet admits pods created in the same second in random order, and chooses at random among equal pods \
+                 that it may preempt",
+            ),
             Self::ManyTied { pods } => write!(
                 f,
                 "the kubelet admits pods created in the same second in random order; {pods} of them are too many to try"

@@ -22,6 +22,11 @@ impl MemoryProvider {
         Self { memory, active: None }
     }
 
+    /// Returns true if it gives memory to containers.
+    pub fn is_static(&self) -> bool {
+        self.memory.is_some()
+    }
+
     /// Sets which containers are active, the ones of the pod that is admitted among them. `None`: nothing is given back.
     pub fn set_active(&mut self, active: Option<ActiveContainers>) {
         self.active = active;

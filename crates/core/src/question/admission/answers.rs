@@ -6,13 +6,16 @@ use super::start_pressure::{refusal, start_pressure};
 use super::sysctls::SysctlAdmission;
 use super::{AdmissionNode, Detail, plan};
 use crate::question::devices::admission::{DeviceAdmission, PluginStart};
-use kq_admission::preemption::{PodReadmission, Trace, readmit, restart_order};
+use kq_admission::preemption::orders::{AnyOrder, CheckMemory, EarlierChecks, MOST_ADMISSIONS};
+use kq_admission::preemption::{PodReadmission, TiedOrder, Trace, readmit, restart_order};
 use kq_admission::{DeviceDecision, NodePod, PodAdmission, qualified};
 use kq_answer::{Basis, Failure};
 use kq_facts::kubelet_config::PressureCondition;
 use kq_facts::node_object::NodeObject;
+use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::is_critical_pod;
+use kq_managers::reconstruct::asked_devices;
 use std::borrow::Cow;
 
 /// Explains whether the kubelet of a node admits a pod. `ledger`: with the requests of each other pod.
@@ -36,7 +39,7 @@ pub fn admit(about: &AdmissionNode, pod: &Pod, ledger: bool) -> Result<PodAdmiss
 /// Fails as [`admit`] does.
 pub fn readmit_all(about: &AdmissionNode) -> Result<PodReadmission, Failure> {
     let start = KubeletStart::of(about, PluginStart::AfterPods)?;
-    Ok(start.readmit(&start.order()))
+    Ok(start.readmit(&start.order(), TiedOrder::ByName))
 }
 
 /// A kubelet that starts, before it admits its pods.
@@ -82,26 +85,67 @@ impl<'n> KubeletStart<'n> {
         restart_order(&self.pods)
     }
 
-    /// Explains which pods it admits in this order.
-    pub fn readmit(&self, order: &[&Pod]) -> PodReadmission {
+    /// Explains which pods it admits in this order. `tied`: the orders that the whole answer is for.
+    pub fn readmit(&self, order: &[&Pod], tied: TiedOrder) -> PodReadmission {
         let rules = &self.about.node.kubelet.rules;
-        let (mut devices, mut basis) = (self.devices.clone(), self.basis.clone());
-        let mut placement = self.placement.clone();
+        let mut checks = self.checks();
+        let items = readmit(order, &self.object, |pod| checks.decide(pod), rules);
+        PodReadmission::new(&self.object, items, tied, checks.basis)
+    }
+
+    /// Returns what may become of its pods, whatever the order among those of one second; they are those of
+    /// [`order`](Self::order).
+    pub fn in_any_order(&self) -> AnyOrder {
+        let rules = &self.about.node.kubelet.rules;
+        AnyOrder::of(&self.order(), &self.object, &self.checks(), rules, MOST_ADMISSIONS)
+    }
+
+    fn checks(&self) -> StartChecks<'_> {
+        StartChecks {
+            conditions: &self.conditions,
+            sysctls: &self.sysctls,
+            rules: &self.about.node.kubelet.rules,
+            devices: self.devices.clone(),
+            placement: self.placement.clone(),
+            basis: self.basis.clone(),
+        }
+    }
+}
+
+/// The checks of a starting kubelet before the predicates, with what its managers have given away.
+#[derive(Clone)]
+struct StartChecks<'k> {
+    conditions: &'k [PressureCondition],
+    sysctls: &'k SysctlAdmission,
+    rules: &'k KubeletRules,
+    devices: Option<DeviceAdmission>,
+    placement: Placement,
+    basis: Basis,
+}
+
+impl EarlierChecks for StartChecks<'_> {
+    fn decide(&mut self, pod: &Pod) -> DeviceDecision {
         let refuse =
             |refusal| DeviceDecision { refusal: Some(refusal), ..DeviceDecision::default() };
-        let decide = |pod: &Pod| {
-            let refusal = refusal(&self.conditions, pod, rules);
-            if let Some(refusal) = refusal.or_else(|| self.sysctls.refusal(pod)) {
-                return refuse(refusal);
-            }
-            let placed = placement.check_next(pod, devices.as_ref(), &mut basis);
-            match (placed.refusals.into_iter().next(), &mut devices) {
-                (Some(refusal), _) => refuse(refusal),
-                (None, Some(devices)) => devices.decide_next(pod, &mut basis),
-                (None, None) => DeviceDecision::default(),
-            }
-        };
-        let items = readmit(order, &self.object, decide, rules);
-        PodReadmission::new(&self.object, items, basis)
+        let refusal = refusal(self.conditions, pod, self.rules);
+        if let Some(refusal) = refusal.or_else(|| self.sysctls.refusal(pod)) {
+            return refuse(refusal);
+        }
+        let placed = self.placement.check_next(pod, self.devices.as_ref(), &mut self.basis);
+        match (placed.refusals.into_iter().next(), &mut self.devices) {
+            (Some(refusal), _) => refuse(refusal),
+            (None, Some(devices)) => devices.decide_next(pod, &mut self.basis),
+            (None, None) => DeviceDecision::default(),
+        }
+    }
+
+    fn memory_of(&self, pod: &Pod) -> CheckMemory {
+        if self.placement.places(pod) {
+            CheckMemory::Order
+        } else if self.devices.is_some() && !asked_devices([pod]).is_empty() {
+            CheckMemory::Pod
+        } else {
+            CheckMemory::Nothing
+        }
     }
 }

@@ -14,7 +14,7 @@ use kq_facts::node::Node;
 use kq_facts::node_config::NodeConfig;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::feature_gates::FeatureGates;
-use kq_k8s::pod::{Pod, ResourceList, ResourceName};
+use kq_k8s::pod::{Container, Pod, ResourceList, ResourceName};
 use kq_k8s::qos::{QosClass, effective_qos_class};
 use kq_managers::cpu_manager::{
     ActiveContainers, Allocation, CpuManager, CpuManagerConfig, CpuOutcome, CpuTopology,
@@ -80,6 +80,16 @@ impl Placement {
         self.check(pod, uid_of(pod, NEW), devices, basis)
     }
 
+    /// Returns true if a manager gives a pod something that it has not recorded for it.
+    pub fn places(&self, pod: &Pod) -> bool {
+        match self {
+            Self::Managers(managers) => {
+                is_placed(pod, managers.gates) && !managers.has_recorded(pod)
+            }
+            Self::Nothing | Self::Unknown { .. } => false,
+        }
+    }
+
     /// Decides about the next pod of the node.
     pub fn check_next(
         &mut self,
@@ -98,11 +108,9 @@ impl Placement {
         basis: &mut Basis,
     ) -> EarlierCheck {
         let check = |because, refusals| EarlierCheck { check: "placement", because, refusals };
-        // The managers give resources of their own to no others.
-        let is_placed = |gates| effective_qos_class(pod, gates) == QosClass::Guaranteed;
         let managers = match self {
-            Self::Managers(managers) if is_placed(managers.gates) => managers,
-            Self::Unknown { reason, gates } if is_placed(*gates) => {
+            Self::Managers(managers) if is_placed(pod, managers.gates) => managers,
+            Self::Unknown { reason, gates } if is_placed(pod, *gates) => {
                 basis.lack(unplaced(pod, reason));
                 return check(CheckReason::PlacementUnknown { error: reason.clone() }, Vec::new());
             }
@@ -138,6 +146,11 @@ impl Placement {
     }
 }
 
+/// The managers give resources of their own to no others.
+fn is_placed(pod: &Pod, gates: FeatureGates) -> bool {
+    effective_qos_class(pod, gates) == QosClass::Guaranteed
+}
+
 fn unplaced(pod: &Pod, reason: &str) -> Missing {
     let pod = qualified(pod);
     let text = format!("which CPUs and NUMA nodes {pod} would get: {reason}");
@@ -162,6 +175,20 @@ impl Managers {
         let cpu = cpu_manager(node, settings, &topology)?;
         let memory = MemoryProvider::new(memory_manager(node, settings)?);
         Ok(Self { gates, topology, cpu, memory, active })
+    }
+
+    /// Returns true if each container of a pod that gets CPUs of its own has them.
+    fn has_recorded(&self, pod: &Pod) -> bool {
+        let uid = uid_of(pod, &qualified(pod));
+        let gets_none = |container: &Container| {
+            let cpu = container.resources.requests.get(&ResourceName::Cpu);
+            cpu.is_none_or(|cpu| cpu.milli_value() % 1_000 != 0)
+        };
+        let has = |container: &Container| self.cpu.exclusive(&uid, &container.name).is_some();
+        let is_simple = pod.spec.init_containers.is_empty() && pod.spec.resources.is_none();
+        is_simple
+            && !self.memory.is_static()
+            && pod.spec.containers.iter().all(|it| gets_none(it) || has(it))
     }
 
     fn admit(

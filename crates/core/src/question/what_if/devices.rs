@@ -8,7 +8,7 @@ use crate::question::devices::admission::PluginStart;
 use crate::question::devices::plan::{Holder, holders_of};
 use crate::what_if::change::Change;
 use crate::what_if::{Effect, OpenCause, PodOutcome, PodResult, WhatIfRule};
-use kq_admission::preemption::ReadmissionResult;
+use kq_admission::preemption::{ReadmissionResult, TiedOrder};
 use kq_admission::qualified;
 use kq_answer::{Certainty, Failure, Subject};
 use kq_facts::devices::{CheckpointEntry, CheckpointFact};
@@ -110,7 +110,7 @@ impl Transition<'_> {
             return Ok(());
         }
         let start = KubeletStart::of(about, PluginStart::BeforePods)?;
-        let answer = start.readmit(&start.order());
+        let answer = start.readmit(&start.order(), TiedOrder::Every);
         let admitted: BTreeSet<&str> = answer
             .items
             .iter()
@@ -121,10 +121,13 @@ impl Transition<'_> {
             outcomes.iter_mut().filter(|(outcome, _)| admitted.contains(outcome.pod.as_str()));
         for (outcome, resource) in survivors {
             let Some(pod) = pods.get(&outcome.pod) else { continue };
-            outcome.or_else.push(match self.restarting(pod, about).0 {
+            let survives = match self.restarting(pod, about).0 {
                 Some(_) => PodResult::Restarts,
                 None => PodResult::Kept,
-            });
+            };
+            if !outcome.or_else.contains(&survives) {
+                outcome.or_else.push(survives);
+            }
             let resource = resource.clone();
             outcome.depends_on = Some(OpenCause::PluginRegisters { resource }.to_string());
         }

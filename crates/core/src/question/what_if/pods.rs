@@ -4,13 +4,13 @@ use super::actuation::Actuation;
 use super::allocation::{ResizeAnswer, Resizes};
 use super::described::Described;
 use super::state::NodeState;
-use super::ties::leave_ties_open;
-use crate::question::admission::{AdmissionNode, Detail, plan, readmit_all, sort};
+use super::ties::{StartEnd, StartEnds, by_name};
+use crate::question::admission::{AdmissionNode, Detail, plan, sort};
 use crate::what_if::change::Change;
 use crate::what_if::{
     Effect, OpenCause, PodFate, PodOutcome, PodResult, ResizeRestart, RestartCause, WhatIfRule,
 };
-use kq_admission::preemption::{ReadmissionResult, Readmitted};
+use kq_admission::preemption::ReadmissionResult;
 use kq_admission::{qualified, untolerated_taint};
 use kq_answer::{Basis, Failure, Subject};
 use kq_facts::checkpoint::pod_allocation::PodAllocations;
@@ -58,6 +58,9 @@ impl Transition<'_> {
         };
         self.resized(&mut effects.outcomes);
         self.evictions(&about, &mut effects, basis)?;
+        if !self.restarts {
+            self.next_start(&mut effects)?;
+        }
         effects.outcomes.sort_by_key(|outcome| (!outcome.result.is_lost(), outcome.place));
         let added = self.added();
         let findings = effects.outcomes.iter().filter_map(|outcome| self.finding(outcome, &added));
@@ -112,48 +115,39 @@ impl Transition<'_> {
 
     /// Readmits the pods, as a starting kubelet does.
     fn restarted(&self, about: &AdmissionNode, basis: &mut Basis) -> Result<PodEffects, Failure> {
-        let answer = readmit_all(about)?;
-        take(basis, answer.basis);
+        let ends = StartEnds::of(about)?;
+        take(basis, ends.basis);
         let pods: BTreeMap<String, &Pod> =
             about.node.allocated_pods().into_iter().map(|pod| (qualified(pod), pod)).collect();
         let added = self.added();
-        let one = |item: &Readmitted| {
-            let pod = pods.get(&item.pod).copied();
-            let mut outcome = outcome(&item.pod, item.is_static, PodResult::Kept);
-            match item.result {
-                ReadmissionResult::Admitted => {}
-                ReadmissionResult::Refused => {
-                    outcome.result = PodResult::Refused;
-                    let refusal = item.refusals.first();
-                    outcome.reason = refusal.map(|it| it.reason.clone());
-                    outcome.message = refusal.map(|it| it.message.trim_end().to_owned());
-                }
-                ReadmissionResult::Killed => {
-                    outcome.result = PodResult::Preempted;
-                    outcome.reason = Some("Preempting".to_owned());
-                    outcome.message.clone_from(&item.killed_for);
-                }
-            }
-            if let Some(pod) = pod.filter(|_| outcome.result == PodResult::Kept) {
-                outcome.result =
-                    if added.contains(&item.pod) { PodResult::Starts } else { PodResult::Kept };
-                if outcome.result == PodResult::Kept {
+        let one = |end: &StartEnd| {
+            let mut outcome = outcome(&end.pod, end.is_static, PodResult::Kept);
+            let pod = pods.get(&end.pod).copied();
+            let kept = match pod {
+                _ if added.contains(&end.pod) => PodResult::Starts,
+                Some(pod) if !end.ends() => {
                     (outcome.cause, outcome.containers) = self.restarting(pod, about);
-                    if outcome.cause.is_some() {
-                        outcome.result = PodResult::Restarts;
-                    }
+                    outcome.cause.map_or(PodResult::Kept, |_| PodResult::Restarts)
                 }
-            }
+                _ => PodResult::Kept,
+            };
+            let mut results = end.results.iter().map(|result| result_of(*result, kept));
+            outcome.result = results.next().unwrap_or(kept);
+            outcome.or_else = results.collect();
+            outcome.reason.clone_from(&end.reason);
+            outcome.message.clone_from(&end.message);
+            outcome.depends_on = end.cause.as_ref().map(ToString::to_string);
             if let Some(resource) = pod.and_then(|pod| self.forgotten_device(pod))
                 && !outcome.result.is_lost()
             {
-                outcome.or_else.push(PodResult::Refused);
+                if !outcome.or_else.contains(&PodResult::Refused) {
+                    outcome.or_else.push(PodResult::Refused);
+                }
                 outcome.depends_on = Some(OpenCause::DeviceForgotten { resource }.to_string());
             }
             outcome
         };
-        let mut outcomes: Vec<PodOutcome> = answer.items.iter().map(one).collect();
-        leave_ties_open(about, &mut outcomes)?;
+        let mut outcomes: Vec<PodOutcome> = ends.items.iter().map(one).collect();
         self.leave_plugins_open(about, &mut outcomes)?;
         Ok(PodEffects { outcomes, findings: Vec::new() })
     }
@@ -220,51 +214,37 @@ impl Transition<'_> {
                 effects.outcomes.push(outcome);
             }
         }
-        self.next_start(about, &mut effects)?;
         Ok(effects)
     }
 
     /// Reports the pods that only the next start of the kubelet would reject.
-    fn next_start(&self, about: &AdmissionNode, effects: &mut PodEffects) -> Result<(), Failure> {
-        let lost = |about: &AdmissionNode| -> Result<BTreeMap<String, Readmitted>, Failure> {
-            let items = readmit_all(about)?.items.into_iter();
-            let lost = items.filter(|item| item.result != ReadmissionResult::Admitted);
-            Ok(lost.map(|item| (item.pod.clone(), item)).collect())
-        };
-        let now = lost(&admission_node(self.before.kubelet()?))?;
-        let reclaimed = match self.after_reclaim() {
-            Some(state) => Some(admission_node(&state.node()?)),
-            None => None,
-        };
-        let about = reclaimed.as_ref().unwrap_or(about);
+    fn next_start(&self, effects: &mut PodEffects) -> Result<(), Failure> {
+        let now = by_name(StartEnds::of(&admission_node(self.before.kubelet()?))?);
         let outcomes = effects.outcomes.iter().filter(|it| it.result.is_lost());
-        let reported: BTreeSet<String> = outcomes.map(|it| it.pod.clone()).collect();
-        let mut refused: BTreeMap<(PodResult, String, String), Vec<String>> = BTreeMap::new();
-        for (name, item) in lost(about)? {
-            if now.contains_key(&name) || reported.contains(&name) {
-                continue;
+        let reported: Vec<String> = outcomes.map(|it| it.pod.clone()).collect();
+        // A pod that ends with the change takes no room at the next start.
+        let node = match self.after_reclaim() {
+            Some(state) => state.node()?,
+            None => self.after.kubelet()?.clone(),
+        };
+        let about = AdmissionNode::with_flags(node, reported.clone(), None);
+        let mut ends: BTreeMap<NextEnd, Vec<String>> = BTreeMap::new();
+        for end in StartEnds::of(&about)?.items {
+            let is_worse = now.get(&end.pod).is_none_or(|now| match now.may_end() {
+                true => end.ends() && !now.ends(),
+                false => end.may_end(),
+            });
+            if end.may_end() && is_worse && !reported.contains(&end.pod) {
+                let pod = end.pod.clone();
+                ends.entry(NextEnd::of(end)).or_default().push(pod);
             }
-            let end = match item.result {
-                ReadmissionResult::Killed => (
-                    PodResult::Preempted,
-                    "Preempting".to_owned(),
-                    item.killed_for.unwrap_or_default(),
-                ),
-                _ => {
-                    let refusal = item.refusals.into_iter().next();
-                    let (reason, message) =
-                        refusal.map(|it| (it.reason, it.message)).unwrap_or_default();
-                    (PodResult::Refused, reason, message.trim_end().to_owned())
-                }
-            };
-            refused.entry(end).or_default().push(name);
         }
-        for ((result, reason, message), pods) in refused {
+        for (NextEnd { results, reason, message, depends_on }, pods) in ends {
             let subject = match pods.as_slice() {
                 [pod] => Subject::Pod { pod: pod.clone(), container: None },
                 _ => Subject::Node,
             };
-            let rule = WhatIfRule::NextStart { pods, result, reason, message };
+            let rule = WhatIfRule::NextStart { pods, results, reason, message, depends_on };
             effects.findings.push(Effect::new(subject, rule));
         }
         Ok(())
@@ -331,6 +311,36 @@ fn put_resize(outcome: &mut PodOutcome, answer: &ResizeAnswer) {
             outcome.or_else.push(PodResult::Waits);
             outcome.depends_on = Some(OpenCause::MemoryInUse.to_string());
         }
+    }
+}
+
+/// The end of pods at the next start of the kubelet.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct NextEnd {
+    results: Vec<PodResult>,
+    reason: String,
+    message: String,
+    depends_on: Option<String>,
+}
+
+impl NextEnd {
+    fn of(end: StartEnd) -> Self {
+        let results = end.results.iter().map(|result| result_of(*result, PodResult::Kept));
+        Self {
+            results: results.collect(),
+            reason: end.reason.unwrap_or_default(),
+            message: end.message.unwrap_or_default(),
+            depends_on: end.cause.map(|cause| cause.to_string()),
+        }
+    }
+}
+
+/// Returns the result for a pod; `kept`: that of one that is admitted.
+fn result_of(result: ReadmissionResult, kept: PodResult) -> PodResult {
+    match result {
+        ReadmissionResult::Admitted => kept,
+        ReadmissionResult::Refused => PodResult::Refused,
+        ReadmissionResult::Killed => PodResult::Preempted,
     }
 }
 

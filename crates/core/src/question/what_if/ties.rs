@@ -1,117 +1,162 @@
-//! Outcomes that depend on chance, among pods that were created in the same second.
+//! The ends of pods at a start of the kubelet, in every order in which it may come to those of one second.
 
 use crate::question::admission::{AdmissionNode, KubeletStart};
 use crate::question::devices::admission::PluginStart;
-use crate::what_if::{OpenCause, PodOutcome, PodResult};
-use kq_admission::preemption::{ReadmissionResult, are_tied};
+use crate::what_if::OpenCause;
+use kq_admission::preemption::orders::{AnyOrder, PossibleEnds};
+use kq_admission::preemption::{ReadmissionResult, Readmitted, TiedOrder};
 use kq_admission::qualified;
-use kq_answer::Failure;
-use kq_k8s::pod::Pod;
-use kq_k8s::priority::is_static_pod;
+use kq_answer::{Basis, Failure};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most admissions that are simulated: those of 110 pods of which 90 share a second.
-const MOST_ADMISSIONS: usize = 20_000;
+/// How many messages of refusals an answer names.
+const MOST_MESSAGES: usize = 3;
 
-/// Leaves open the outcomes of pods of one second where their order decides: each of them is simulated as the first and
-/// as the last. If all of them are admitted without a victim in one order, they are in every order.
-///
-/// # Errors
-///
-/// Fails where the pods or the Node object are unknown.
-pub fn leave_ties_open(about: &AdmissionNode, outcomes: &mut [PodOutcome]) -> Result<(), Failure> {
-    let lost = outcomes.iter().filter(|it| it.result.is_lost());
-    // The message of a preempted pod is the pod that took its place.
-    let decided: BTreeSet<String> =
-        lost.flat_map(|it| [Some(it.pod.clone()), it.message.clone()]).flatten().collect();
-    if decided.is_empty() {
-        return Ok(());
+/// The ends of the pods of a node when its kubelet starts.
+pub struct StartEnds {
+    /// The pods in the order of their age and names.
+    pub items: Vec<StartEnd>,
+    pub basis: Basis,
+}
+
+/// The end of a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StartEnd {
+    pub pod: String,
+    pub is_static: bool,
+    /// The possible ends; the first is that in the order of age and names.
+    pub results: Vec<ReadmissionResult>,
+    /// The reason in the pod's status, where it ends.
+    pub reason: Option<String>,
+    /// The kubelet's message; of a killed pod, the pod for which it is killed.
+    pub message: Option<String>,
+    /// What decides between the ends.
+    pub cause: Option<OpenCause>,
+}
+
+impl StartEnds {
+    /// Returns the ends of the pods of a node.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the pods or the Node object are unknown.
+    pub fn of(about: &AdmissionNode) -> Result<Self, Failure> {
+        let start = KubeletStart::of(about, PluginStart::AfterPods)?;
+        let answer = start.readmit(&start.order(), TiedOrder::Every);
+        let mut ends = Self {
+            items: answer.items.iter().map(StartEnd::of).collect(),
+            basis: answer.basis.clone(),
+        };
+        // If all of them are admitted without a victim in one order, they are in every order.
+        if !answer.all_stay() {
+            let names: Vec<String> = start.order().into_iter().map(qualified).collect();
+            ends.add_orders(&names, &start.in_any_order());
+        }
+        Ok(ends)
     }
-    let start = KubeletStart::of(about, PluginStart::AfterPods)?;
-    let order = start.order();
-    let groups = order.chunk_by(|one, other| are_tied(one, other)).filter(|group| {
-        group.len() > 1 && group.iter().any(|pod| decided.contains(&qualified(pod)))
-    });
-    let tied: Vec<&Pod> = groups.flatten().copied().collect();
-    let mut open = OpenOutcomes::of(outcomes);
-    if tied.len() * 2 * order.len() > MOST_ADMISSIONS {
-        open.leave_all(&order, &tied);
-        return Ok(());
+
+    /// Adds what another order makes of the pods.
+    fn add_orders(&mut self, names: &[String], any: &AnyOrder) {
+        for (item, ends) in self.items.iter_mut().zip(&any.pods) {
+            item.add(ends, names);
+            item.cause = (item.results.len() > 1).then(|| cause(any, ends));
+        }
     }
-    for pod in tied {
-        for is_first in [true, false] {
-            let mut order = order.clone();
-            place(&mut order, pod, is_first);
-            for item in start.readmit(&order).items {
-                let result = match item.result {
-                    ReadmissionResult::Admitted => PodResult::Kept,
-                    ReadmissionResult::Refused => PodResult::Refused,
-                    ReadmissionResult::Killed => PodResult::Preempted,
-                };
-                let Some(outcome) = open.add(&item.pod, result, || OpenCause::Tie) else {
-                    continue;
-                };
-                if outcome.reason.is_none() {
-                    let refusal = item.refusals.first();
-                    outcome.reason = refusal.map(|it| it.reason.clone());
-                    outcome.message = refusal.map(|it| it.message.trim_end().to_owned());
+}
+
+/// Returns what decides about a pod with several ends.
+fn cause(any: &AnyOrder, ends: &PossibleEnds) -> OpenCause {
+    match (ends.is_untried, any.has_ties, any.has_equal_victims) {
+        (true, ..) => OpenCause::ManyTied { pods: any.untried },
+        (false, true, true) => OpenCause::TieAndEqualVictims,
+        (false, false, true) => OpenCause::EqualVictims,
+        (false, ..) => OpenCause::Tie,
+    }
+}
+
+impl StartEnd {
+    fn of(item: &Readmitted) -> Self {
+        let refusal = item.refusals.first();
+        let (reason, message) = match item.result {
+            ReadmissionResult::Admitted => (None, None),
+            ReadmissionResult::Refused => (
+                refusal.map(|it| it.reason.clone()),
+                refusal.map(|it| it.message.trim_end().to_owned()),
+            ),
+            ReadmissionResult::Killed => (Some("Preempting".to_owned()), item.killed_for.clone()),
+        };
+        Self {
+            pod: item.pod.clone(),
+            is_static: item.is_static,
+            results: vec![item.result],
+            reason,
+            message,
+            cause: None,
+        }
+    }
+
+    /// Returns true if the pod ends in some order.
+    pub fn may_end(&self) -> bool {
+        self.results.iter().any(|it| *it != ReadmissionResult::Admitted)
+    }
+
+    /// Returns true if the pod ends in every order.
+    pub fn ends(&self) -> bool {
+        !self.results.contains(&ReadmissionResult::Admitted)
+    }
+
+    /// Adds the possible ends. `names`: of the pods, by their places.
+    fn add(&mut self, ends: &PossibleEnds, names: &[String]) {
+        let mut add = |result, is_possible: bool| {
+            if is_possible && !self.results.contains(&result) {
+                self.results.push(result);
+            }
+        };
+        add(ReadmissionResult::Refused, !ends.refusals.is_empty() || ends.is_untried);
+        add(ReadmissionResult::Killed, !ends.killed_for.is_empty());
+        add(ReadmissionResult::Admitted, ends.stays || ends.is_untried);
+        let killers = ends.killed_for.iter().filter_map(|at| names.get(*at).cloned());
+        let killers: BTreeSet<String> = killers.chain(self.killer()).collect();
+        let first_end = self.results.iter().find(|it| **it != ReadmissionResult::Admitted);
+        match first_end {
+            Some(ReadmissionResult::Killed) => {
+                self.reason = Some("Preempting".to_owned());
+                self.message = one_of(killers.into_iter().collect());
+            }
+            Some(ReadmissionResult::Refused) if !ends.refusals.is_empty() => {
+                let mut reasons: Vec<String> = Vec::new();
+                for reason in ends.refusals.iter().map(|it| it.reason()) {
+                    if !reasons.contains(&reason) {
+                        reasons.push(reason);
+                    }
                 }
+                self.reason = one_of(reasons);
+                self.message = one_of(ends.refusals.iter().map(|it| it.message()).collect());
             }
+            _ => {}
         }
     }
-    Ok(())
-}
 
-/// Moves a pod to the start or the end of the pods of its second.
-fn place(order: &mut Vec<&Pod>, pod: &Pod, is_first: bool) {
-    let Some(at) = order.iter().position(|it| std::ptr::eq(*it, pod)) else { return };
-    let pod = order.remove(at);
-    let is_other = |other: &&Pod| !are_tied(pod, other);
-    let first = order[..at].iter().rposition(is_other).map_or(0, |place| place + 1);
-    let after = order[at..].iter().position(is_other).map_or(order.len(), |place| at + place);
-    order.insert(if is_first { first } else { after }, pod);
-}
-
-/// The outcomes of pods, by their names.
-struct OpenOutcomes<'o> {
-    outcomes: &'o mut [PodOutcome],
-    places: BTreeMap<String, usize>,
-}
-
-impl<'o> OpenOutcomes<'o> {
-    fn of(outcomes: &'o mut [PodOutcome]) -> Self {
-        let places = outcomes.iter().enumerate().map(|(at, it)| (it.pod.clone(), at)).collect();
-        Self { outcomes, places }
+    /// Returns the pod for which it is killed in the order of age and names.
+    fn killer(&self) -> Option<String> {
+        let is_killed = self.results.first() == Some(&ReadmissionResult::Killed);
+        self.message.clone().filter(|_| is_killed)
     }
+}
 
-    /// Adds another possible result of a pod; returns its outcome if the result is new.
-    fn add(
-        &mut self,
-        pod: &str,
-        result: PodResult,
-        cause: impl FnOnce() -> OpenCause,
-    ) -> Option<&mut PodOutcome> {
-        let outcome = &mut self.outcomes[*self.places.get(pod)?];
-        let differs = result != outcome.result && (result.is_lost() || outcome.result.is_lost());
-        if !differs || outcome.or_else.contains(&result) {
-            return None;
+/// Joins texts of which one holds.
+fn one_of(texts: Vec<String>) -> Option<String> {
+    let shown = texts.iter().take(MOST_MESSAGES).cloned().collect::<Vec<_>>().join(" or ");
+    match texts.len() {
+        0 => None,
+        count if count > MOST_MESSAGES => {
+            Some(format!("{shown} or one of {} others", count - MOST_MESSAGES))
         }
-        outcome.or_else.push(result);
-        outcome.depends_on = Some(cause().to_string());
-        Some(outcome)
+        _ => Some(shown),
     }
+}
 
-    /// Leaves open each pod that an order which was not simulated can affect: those after the first of `tied`, or all
-    /// if a critical pod preempts others.
-    fn leave_all(&mut self, order: &[&Pod], tied: &[&Pod]) {
-        let has_victims = self.outcomes.iter().any(|it| it.result == PodResult::Preempted);
-        let is_first = |pod: &&Pod| tied.first().is_some_and(|it| std::ptr::eq(*it, *pod));
-        let first = if has_victims { 0 } else { order.iter().position(is_first).unwrap_or(0) };
-        for pod in order[first..].iter().filter(|pod| !is_static_pod(pod)) {
-            let name = qualified(pod);
-            for result in [PodResult::Kept, PodResult::Refused] {
-                self.add(&name, result, || OpenCause::ManyTied { pods: tied.len() });
-            }
-        }
-    }
+/// Returns the ends by the names of the pods.
+pub fn by_name(ends: StartEnds) -> BTreeMap<String, StartEnd> {
+    ends.items.into_iter().map(|end| (end.pod.clone(), end)).collect()
 }
