@@ -36,9 +36,11 @@ fn class(result: PodResult) -> &'static str {
     match result {
         PodResult::Kept | PodResult::Starts => "a-admitted",
         PodResult::Restarts | PodResult::Waits => "a-restarts",
-        PodResult::Refused | PodResult::Preempted | PodResult::Evicted | PodResult::Deleted => {
-            "a-lost"
-        }
+        PodResult::Refused
+        | PodResult::Preempted
+        | PodResult::Evicted
+        | PodResult::Deleted
+        | PodResult::Ends => "a-lost",
     }
 }
 
@@ -85,7 +87,7 @@ fn body(found: Found<'_>, answer: &WhatIf) -> Markup {
 
 /// Two rows of the same pods: as they are, and as they are after the change.
 fn picture(pods: &[Pod<'_>]) -> Markup {
-    const RESULTS: [PodResult; 8] = [
+    const RESULTS: [PodResult; 9] = [
         PodResult::Kept,
         PodResult::Starts,
         PodResult::Restarts,
@@ -94,6 +96,7 @@ fn picture(pods: &[Pod<'_>]) -> Markup {
         PodResult::Preempted,
         PodResult::Evicted,
         PodResult::Deleted,
+        PodResult::Ends,
     ];
     let width = 1.0 / pods.len() as f64;
     let of = |result: PodResult| pods.iter().filter(move |(pod, _)| pod.result == result);
@@ -131,7 +134,15 @@ fn picture(pods: &[Pod<'_>]) -> Markup {
 fn values(what_if: &Value) -> Markup {
     let values = what_if.list("values");
     let cells = |it: &Value| {
-        [it.text("before").to_owned(), it.text("after").to_owned()].map(|text| shown(&text))
+        let after = match it.list("between") {
+            [one, other] => format!(
+                "{} to {} (open)",
+                one.as_str().unwrap_or_default(),
+                other.as_str().unwrap_or_default()
+            ),
+            _ => it.text("after").to_owned(),
+        };
+        [it.text("before").to_owned(), after].map(|text| shown(&text))
     };
     if values.is_empty() {
         return html! {};

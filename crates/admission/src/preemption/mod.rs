@@ -18,6 +18,7 @@ mod cluster;
 #[cfg(test)]
 mod cluster_tests;
 pub mod cluster_view;
+mod equal_victims;
 mod explain;
 mod handle;
 pub mod lint;
@@ -38,6 +39,7 @@ pub mod why;
 pub use cluster::{
     ClusterPreemption, Cost, NodeAnswer, NodeResult, NodeStanding, NodeVictim, Summary,
 };
+pub use equal_victims::{AnyVictims, VictimChoice, any_victims, choose_victims};
 pub use explain::{explain_preemption, why_critical};
 pub use handle::{
     CONDITION_MESSAGE, Handled, MESSAGE, Outcome, REASON_PREEMPTING, WrittenStatus,
@@ -53,7 +55,7 @@ pub use restart::{
     are_tied, readmit, restart_order,
 };
 pub use victims::{
-    AnyVictims, MOST_PODS, MOST_TIES, NotEnough, PotentialVictim, Preemption, Requirement,
-    Requirements, Round, Stage, Trace, Visit, VisitResult, any_victims, distance, pick_among,
-    pick_victims, preemption_request, requests_no_more, subtract,
+    MOST_PODS, MOST_TIES, NotEnough, PotentialVictim, Preemption, Requirement, Requirements, Round,
+    Stage, Trace, Visit, VisitResult, distance, pick_among, pick_victims, preemption_request,
+    requests_no_more, subtract,
 };

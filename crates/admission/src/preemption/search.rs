@@ -2,11 +2,10 @@
 //! pod, so the time grows with the square of the pods: callers bound them by [`MOST_PODS`](super::MOST_PODS).
 
 use super::victims::{
-    AnyVictims, MOST_TIES, NotEnough, PotentialVictim, Requirement, Requirements, Round, Stage,
-    Trace, Visit, VisitResult, requests_no_more, shortfall, subtract,
+    MOST_TIES, NotEnough, PotentialVictim, Requirement, Requirements, Round, Stage, Trace, Visit,
+    VisitResult, requests_no_more, shortfall, subtract,
 };
 use kq_k8s::qos::QosClass;
-use std::collections::BTreeMap;
 
 /// A pod that may be killed, with all that is compared.
 #[derive(Clone)]
@@ -34,8 +33,8 @@ impl Candidate {
 /// What is missing of the requirement at a place of the whole.
 #[derive(Clone, Copy)]
 pub(super) struct Missing {
-    at: usize,
-    quantity: i64,
+    pub(super) at: usize,
+    pub(super) quantity: i64,
 }
 
 /// Who is nearest to what is missing.
@@ -132,127 +131,6 @@ impl<'s> Search<'s> {
         stages.push(Stage { class, requirements, rounds });
         Ok(victims)
     }
-}
-
-/// Some victims of a class, and what is left to choose from.
-struct Partial {
-    victims: Vec<Candidate>,
-    left: Vec<Candidate>,
-    missing: Vec<Missing>,
-}
-
-impl Search<'_> {
-    /// Returns the sets of victims that are possible where equal pods come in any order.
-    pub(super) fn any_classes(
-        &self,
-        [best_effort, burstable, guaranteed]: &[Vec<Candidate>; 3],
-        kinds: &[usize],
-        most: usize,
-    ) -> Option<AnyVictims> {
-        let mut any = AnyVictims::default();
-        let all = [best_effort, burstable, guaranteed].into_iter().flatten();
-        if !self.without(all).is_empty() {
-            return None;
-        }
-        let missing = self.without(best_effort.iter().chain(burstable));
-        for guaranteed in self.any_stage(guaranteed, missing, kinds, &mut any, most)? {
-            let missing = self.without(best_effort.iter().chain(&guaranteed));
-            for burstable in self.any_stage(burstable, missing, kinds, &mut any, most)? {
-                let missing = self.without(burstable.iter().chain(&guaranteed));
-                for best_effort in self.any_stage(best_effort, missing, kinds, &mut any, most)? {
-                    let victims = [&best_effort, &burstable, &guaranteed].into_iter().flatten();
-                    any.sets.insert(victims.map(|victim| victim.pod).collect());
-                    if any.sets.len() > most {
-                        return None;
-                    }
-                }
-            }
-        }
-        Some(any)
-    }
-
-    /// Picks victims of one class until nothing is missing, in each way that is possible.
-    fn any_stage(
-        &self,
-        pods: &[Candidate],
-        missing: Vec<Missing>,
-        kinds: &[usize],
-        any: &mut AnyVictims,
-        most: usize,
-    ) -> Option<Vec<Vec<Candidate>>> {
-        let kind = |it: &Candidate| kinds.get(it.pod).copied().unwrap_or(it.pod);
-        let mut sets = Vec::new();
-        let start = Partial { victims: Vec::new(), left: pods.to_vec(), missing };
-        let mut level = BTreeMap::from([(Vec::new(), start)]);
-        while !level.is_empty() {
-            let mut next = BTreeMap::new();
-            for (chosen, partial) in level {
-                if partial.missing.is_empty() {
-                    sets.push(partial.victims);
-                    continue;
-                }
-                let nearest = nearest(&partial.left, &partial.missing);
-                any.is_chosen_among_equals |= nearest.len() > 1;
-                let one_of_each: BTreeMap<usize, usize> =
-                    nearest.into_iter().map(|at| (kind(&partial.left[at]), at)).collect();
-                let count = one_of_each.len();
-                let mut rest = Some(partial);
-                for (nth, (kind, at)) in one_of_each.into_iter().enumerate() {
-                    let partial = match nth + 1 == count {
-                        true => rest.take(),
-                        false => rest.as_ref().map(Partial::copy),
-                    };
-                    let Some(partial) = partial else { continue };
-                    let mut chosen = chosen.clone();
-                    let place = chosen.partition_point(|other| *other < kind);
-                    chosen.insert(place, kind);
-                    next.insert(chosen, partial.with(at));
-                }
-            }
-            if next.len() > most {
-                return None;
-            }
-            level = next;
-        }
-        Some(sets)
-    }
-}
-
-impl Partial {
-    fn copy(&self) -> Self {
-        let Self { victims, left, missing } = self;
-        Self { victims: victims.clone(), left: left.clone(), missing: missing.clone() }
-    }
-
-    /// Adds the pod at a place to the victims.
-    fn with(mut self, at: usize) -> Self {
-        let chosen = self.left.swap_remove(at);
-        let stays = |it: &Missing| {
-            let quantity = subtract(it.quantity, [chosen.gives(it.at)])?;
-            Some(Missing { quantity, ..*it })
-        };
-        self.missing = self.missing.iter().filter_map(stays).collect();
-        self.victims.push(chosen);
-        self
-    }
-}
-
-/// Returns the places of the pods that are nearest to what is missing and request the least: one of them is picked.
-fn nearest(pods: &[Candidate], missing: &[Missing]) -> Vec<usize> {
-    let mut nearest = Vec::new();
-    let mut best: Option<(f64, (i64, i64))> = None;
-    for (at, pod) in pods.iter().enumerate() {
-        let distance = shortfall(missing.iter().map(|it| (it.quantity, pod.gives(it.at))));
-        let own = (distance, pod.asks);
-        if best.is_none_or(|best| own < best) {
-            best = Some(own);
-            nearest.clear();
-        }
-        if best == Some(own) {
-            nearest.push(at);
-        }
-    }
-    nearest
 }
 
 /// Looks at every pod, in order, for the one that is nearest to what is missing. `room`: how many more ties are kept.

@@ -10,7 +10,6 @@ use kq_k8s::priority::is_preemptable;
 use kq_k8s::qos::{QosClass, recorded_qos_class};
 use kq_k8s::quantity::Quantity;
 use kq_k8s::resources::{kubelet_request, kubelet_requests};
-use std::collections::BTreeSet;
 use std::fmt;
 
 /// What is missing of a resource: thousandths of a CPU, pods, bytes or whole units.
@@ -261,38 +260,6 @@ pub fn pick_among(
     }
     found.victims = search.all_classes(best_effort, burstable, guaranteed, &mut found.stages);
     found
-}
-
-/// The victims that the kubelet may choose for a pod: among equal pods, the order of a map decides.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AnyVictims {
-    /// The possible sets, as places in the given list. Of sets that differ in pods of the same kind alone, one.
-    pub sets: BTreeSet<BTreeSet<usize>>,
-    /// The kubelet chooses one of several equal pods.
-    pub is_chosen_among_equals: bool,
-}
-
-/// Returns each set of pods that the kubelet may kill to free the required amounts; `None`: not all pods together are
-/// enough, or there are too many sets. `kinds`: the kind of each pod; pods of one kind differ in nothing.
-pub fn any_victims(
-    preemptor: &Pod,
-    pods: &[PotentialVictim<'_>],
-    kinds: &[usize],
-    requirements: &[Requirement],
-    most: usize,
-) -> Option<AnyVictims> {
-    let mut classes: [Vec<Candidate>; 3] = Default::default();
-    for (at, pod) in pods.iter().enumerate() {
-        let class = pod.class.filter(|_| is_preemptable(preemptor, pod.pod));
-        let candidates = match class {
-            None => continue,
-            Some(QosClass::BestEffort) => 0,
-            Some(QosClass::Burstable) => 1,
-            Some(QosClass::Guaranteed) => 2,
-        };
-        classes[candidates].push(Candidate::of(at, pod, requirements));
-    }
-    Search::new(requirements, Trace::Chosen).any_classes(&classes, kinds, most)
 }
 
 /// A pod that may have to go.

@@ -75,7 +75,7 @@ pub struct PodOutcome {
     pub result: PodResult,
     /// The reason in the status of the pod, where it ends.
     pub reason: Option<String>,
-    /// The message in the status of the pod.
+    /// The message of the kubelet's event; in the status of a refused pod it comes after `Pod was rejected: `.
     pub message: Option<String>,
     /// The containers that restart.
     pub containers: Vec<String>,
@@ -101,6 +101,8 @@ pub enum PodResult {
     Evicted,
     /// A controller deletes it.
     Deleted,
+    /// Its containers end, and its `restartPolicy` starts none again.
+    Ends,
     /// Containers of it restart.
     Restarts,
     /// It stays, and waits: for a resize, for room.
@@ -114,7 +116,7 @@ pub enum PodResult {
 impl PodResult {
     /// Returns true if the pod does not run on this node afterwards.
     pub fn is_lost(self) -> bool {
-        matches!(self, Self::Refused | Self::Preempted | Self::Evicted | Self::Deleted)
+        matches!(self, Self::Refused | Self::Preempted | Self::Evicted | Self::Deleted | Self::Ends)
     }
 }
 
@@ -132,8 +134,10 @@ pub struct ValueChange {
     pub file: String,
     /// The planned value before the change; null: the file is not written.
     pub before: Option<String>,
-    /// The planned value after the change; null: the file is not written.
+    /// The planned value after the change; null: the outcome of pods that is open decides.
     pub after: Option<String>,
+    /// Then, the values between which it is: without these pods, and with all of them.
+    pub between: Option<[String; 2]>,
     /// When it is written.
     pub written: Written,
 }

@@ -20,7 +20,11 @@ pub enum WhatIfRule {
     /// The outcome of a pod.
     Pod(PodFate),
     /// The pods that are not reported one by one.
-    Pods { kept: usize },
+    Pods {
+        kept: usize,
+        /// How many end, restart or wait, for certain or perhaps.
+        others: usize,
+    },
     /// At the next start of the kubelet, not before.
     NextStart {
         pods: Vec<String>,
@@ -75,19 +79,58 @@ pub enum WhatIfRule {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "result", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum PodFate {
-    Refused { reason: String, message: String },
-    Preempted { for_pod: String },
-    Evicted { condition: String, place: usize },
-    Deleted { taint: String },
-    Restarts { containers: Vec<String>, cause: RestartCause },
-    ResizeRefused { refusal: ResizeRefusal },
-    ResizeWaits { reason: PendingReason, message: String, has_conditions: bool },
-    ResizeFails { message: String, is_least: bool, has_conditions: bool },
-    ResizeOpen { limit: u64, restarts: Vec<ResizeRestart> },
-    ResizeRestarts { restarts: Vec<ResizeRestart> },
+    Refused {
+        reason: String,
+        message: String,
+    },
+    Preempted {
+        for_pod: String,
+    },
+    Evicted {
+        condition: String,
+        place: usize,
+    },
+    Deleted {
+        taint: String,
+    },
+    Restarts {
+        containers: Vec<String>,
+        cause: RestartCause,
+    },
+    /// Its containers end, and its `restartPolicy` starts none again.
+    Ends {
+        containers: Vec<String>,
+        cause: RestartCause,
+    },
+    ResizeRefused {
+        refusal: ResizeRefusal,
+    },
+    ResizeWaits {
+        reason: PendingReason,
+        message: String,
+        has_conditions: bool,
+    },
+    ResizeFails {
+        message: String,
+        is_least: bool,
+        has_conditions: bool,
+    },
+    ResizeOpen {
+        limit: u64,
+        restarts: Vec<ResizeRestart>,
+    },
+    ResizeRestarts {
+        restarts: Vec<ResizeRestart>,
+    },
     Starts {},
-    NotAdmitted { reason: String, message: String },
-    Open { outcomes: Vec<PodResult>, cause: String },
+    NotAdmitted {
+        reason: String,
+        message: String,
+    },
+    Open {
+        outcomes: Vec<PodResult>,
+        cause: String,
+    },
 }
 
 /// Why containers restart.
@@ -105,6 +148,10 @@ pub enum RestartCause {
     ResizePolicy,
     /// A resize changes a resource for which its `resizePolicy` is `RestartContainer`.
     Resize,
+    /// A kubelet of another minor version gives the static pod another UID.
+    NewUid,
+    /// Another manifest takes the place of the static pod's.
+    Replaced,
 }
 
 /// A container that restarts for its `resizePolicy`.
@@ -239,12 +286,14 @@ impl Rule for WhatIfRule {
     fn severity(&self) -> Severity {
         match self {
             Self::KubeletStart(start) => start.severity(),
-            Self::Pods { .. } => Severity::Ok,
+            Self::Pods { others: 0, .. } => Severity::Ok,
+            Self::Pods { .. } => Severity::Info,
             Self::Pod(fate) => match fate {
                 PodFate::Refused { .. }
                 | PodFate::Preempted { .. }
                 | PodFate::Evicted { .. }
                 | PodFate::Deleted { .. }
+                | PodFate::Ends { .. }
                 | PodFate::NotAdmitted { .. } => Severity::Error,
                 // It is not running: only the back-off ends earlier.
                 PodFate::Restarts { cause: RestartCause::NotRunning, .. } => Severity::Info,

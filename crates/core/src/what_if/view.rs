@@ -80,7 +80,10 @@ fn values(values: &[ValueChange], is_wide: bool) -> String {
         Column::wide(Column::new("CGROUP", |it| it.cgroup.clone())),
         Column::new("FILE", |it| it.file.clone()),
         Column::new("BEFORE", |it| or_dash(it.before.as_ref())),
-        Column::new("AFTER", |it| or_dash(it.after.as_ref())),
+        Column::new("AFTER", |it| match &it.between {
+            Some([one, other]) => format!("{one} to {other} (open)"),
+            None => or_dash(it.after.as_ref()),
+        }),
         Column::new("WRITTEN", |it| it.written.to_string()),
     ];
     let mut text = Rows::of(&rows).wide(is_wide).table(&columns).to_string();

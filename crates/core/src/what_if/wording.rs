@@ -17,6 +17,7 @@ impl fmt::Display for PodResult {
             Self::Preempted => "preempted",
             Self::Evicted => "evicted",
             Self::Deleted => "deleted",
+            Self::Ends => "ends",
             Self::Restarts => "restarts",
             Self::Waits => "waits",
             Self::Starts => "starts",
@@ -24,6 +25,10 @@ impl fmt::Display for PodResult {
         })
     }
 }
+
+/// The consequence for a pod that the kubelet refuses (`rejectPod`, `pkg/kubelet/kubelet.go`).
+const REFUSED: &str = "its containers are stopped; its phase becomes Failed with this reason and the message after \"Pod was \
+                       rejected: \", or Succeeded without a reason where each container exits with 0";
 
 /// The consequence for a pod that the kubelet ends.
 const ENDS: &str = "its containers are stopped; its phase becomes Failed with this reason, or Succeeded without a \
@@ -41,7 +46,7 @@ impl WhatIfRule {
         match self {
             Self::KubeletStart(start) => start.wording(),
             Self::Pod(fate) => fate.sentences(),
-            Self::Pods { kept } => Wording::new(match kept {
+            Self::Pods { kept, .. } => Wording::new(match kept {
                 1 => "1 pod keeps its containers".to_owned(),
                 kept => format!("{kept} pods keep their containers"),
             }),
@@ -133,7 +138,7 @@ impl PodFate {
         match self {
             Self::Refused { reason, message } => {
                 Wording::new(format!("refused when the kubelet starts: {reason}: {message}"))
-                    .leads_to(ENDS)
+                    .leads_to(REFUSED)
                     .advise("drain the pod before the change, or reserve room for it")
                     .see("kq admit explain --kubelet-restart")
             }
@@ -151,6 +156,25 @@ impl PodFate {
                 "deleted by the taint eviction controller: no toleration for {taint}"
             ))
             .advise("add a toleration to the pods that must stay"),
+            Self::Restarts { cause: RestartCause::NewUid, .. } => Wording::new(
+                "stopped and started again (a new UID): its containers do not survive",
+            )
+            .because(RestartCause::NewUid.to_string())
+            .leads_to(
+                "its emptyDir volumes are lost; the new pod starts when the old one has ended",
+            ),
+            Self::Restarts { cause: RestartCause::Replaced, .. } => Wording::new(
+                "the old pod ends, then the new one starts: its containers do not survive",
+            )
+            .because(RestartCause::Replaced.to_string()),
+            Self::Ends { containers, cause } => Wording::new(format!(
+                "{} {} and {} not start again (restartPolicy Never): {cause}",
+                containers.join(", "),
+                if containers.len() == 1 { "ends" } else { "end" },
+                if containers.len() == 1 { "does" } else { "do" },
+            ))
+            .leads_to("its phase becomes Failed, or Succeeded where each container exited with 0")
+            .advise("let the pod finish, or move it before the change"),
             Self::Restarts { containers, cause } => Wording::new(format!(
                 "{} {}: {cause}",
                 containers.join(", "),
@@ -282,6 +306,11 @@ impl fmt::Display for RestartCause {
                  RestartContainer"
             }
             Self::Resize => "its resizePolicy is RestartContainer for a resource that the resize changes",
+            Self::NewUid => {
+                "the UID of a static pod is a hash over all fields of the Pod type, and a kubelet of another minor version has \
+                 other fields"
+            }
+            Self::Replaced => "its manifest takes the place of that of a static pod of the same name",
             Self::NotRunning => {
                 "not running now, and the kubelet forgets the back-off at its start"
             }

@@ -4,8 +4,9 @@ use super::bounds;
 use super::state::{Key, State, Turn, join_equal, turns};
 use super::{AnyOrder, CheckMemory, EarlierChecks, PossibleEnds, PossibleRefusal, seconds};
 use crate::amounts::Amounts;
+use crate::preemption::equal_victims::any_victims;
 use crate::preemption::handle::{Handled, Outcome, make_room_with};
-use crate::preemption::victims::{PotentialVictim, Requirement, Trace, any_victims, pick_among};
+use crate::preemption::victims::{PotentialVictim, Requirement, Trace, pick_among};
 use crate::{
     DeviceDecision, Facts, Filtered, HostPort, Occupancy, Verdict, drop_places, examine, finally,
 };

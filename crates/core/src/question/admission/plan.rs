@@ -5,8 +5,8 @@ use super::existing_pods::{ExistingPods, UnknownActivity};
 use anyhow::anyhow;
 use kq_admission::preemption::apply::Target;
 use kq_admission::preemption::{
-    MOST_PODS, Outcome, PreemptionExplanation, PreemptionResult, Trace, explain_preemption,
-    make_room,
+    MOST_PODS, Outcome, PreemptionExplanation, PreemptionResult, Trace, VictimChoice,
+    choose_victims, explain_preemption, make_room,
 };
 use kq_admission::{
     CheckReason, DeviceDecision, EarlierCheck, Explanation, Facts, NodePod, Occupancy, explain,
@@ -15,6 +15,7 @@ use kq_admission::{
 use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode};
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::is_critical_pod;
+use std::collections::BTreeSet;
 
 /// The kubelet's actions for a pod.
 pub struct Planned<'n> {
@@ -24,6 +25,8 @@ pub struct Planned<'n> {
     pub preemption: PreemptionExplanation,
     /// The victims, in the order in which they are killed.
     pub victims: Vec<&'n Pod>,
+    /// The victims that are certain, and those that are possible: among equal pods the kubelet's choice is random.
+    pub choice: VictimChoice,
     /// The pods that count.
     pub counted: Vec<&'n Pod>,
     /// The counted pods that may have ended.
@@ -129,6 +132,16 @@ pub fn plan<'n>(
         Some(Outcome::Kills(victims)) => victims.as_slice(),
         _ => &[],
     };
+    let preempted = handled.as_ref().and_then(|handled| handled.preemption.as_ref());
+    let choice =
+        preempted.filter(|_| !chosen.is_empty()).map_or_else(VictimChoice::default, |it| {
+            choose_victims(pod, &counted, &it.requirements, rules).unwrap_or_else(|| {
+                let rounds = it.stages.iter().flat_map(|stage| &stage.rounds);
+                let ties = rounds.flat_map(|round| &round.ties).copied();
+                let possible = chosen.iter().copied().chain(ties).collect();
+                VictimChoice { certain: BTreeSet::new(), possible }
+            })
+        });
     let victims: Vec<&Pod> = chosen.iter().filter_map(|at| counted.get(*at).copied()).collect();
     let kills = victims.iter().map(|victim| qualified(victim)).collect();
     let unordered = examined.filtered.unordered.len() > 1;
@@ -146,5 +159,14 @@ pub fn plan<'n>(
         basis.warn(Warning::new(WarningCode::UncountedRequest, text).about(&it.container));
     }
     let admission = admission.with_room(refusals, kills);
-    Ok(Planned { admission, preemption, victims, counted, doubtful, unknown_devices, basis })
+    Ok(Planned {
+        admission,
+        preemption,
+        victims,
+        choice,
+        counted,
+        doubtful,
+        unknown_devices,
+        basis,
+    })
 }

@@ -1,6 +1,6 @@
 //! The effect of a kubelet restart on pods with devices.
 
-use super::pods::Transition;
+use super::pods::{Transition, survival};
 use super::state::NodeState;
 use crate::kubelet_start::StartFinding;
 use crate::question::admission::{AdmissionNode, KubeletStart};
@@ -121,10 +121,7 @@ impl Transition<'_> {
             outcomes.iter_mut().filter(|(outcome, _)| admitted.contains(outcome.pod.as_str()));
         for (outcome, resource) in survivors {
             let Some(pod) = pods.get(&outcome.pod) else { continue };
-            let survives = match self.restarting(pod, about).0 {
-                Some(_) => PodResult::Restarts,
-                None => PodResult::Kept,
-            };
+            let survives = survival(pod, self.restarting(pod, about).0);
             if !outcome.or_else.contains(&survives) {
                 outcome.or_else.push(survives);
             }

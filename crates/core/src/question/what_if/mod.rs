@@ -27,7 +27,9 @@ use self::follows::with_allocatable;
 use self::pods::{PodEffects, Transition};
 use crate::kubelet_start::StartFinding;
 use crate::what_if::change::Change;
-use crate::what_if::{Effect, PodResult, Step, WhatIf, WhatIfRule};
+use crate::what_if::{
+    Effect, PodFate, PodOutcome, PodResult, RestartCause, Step, WhatIf, WhatIfRule,
+};
 use kq_answer::{Basis, Failure, Finding, Rule, Severity, Subject, WarningCode};
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
@@ -101,8 +103,7 @@ pub fn what_if(
         match transition.pods(&mut basis) {
             Ok(PodEffects { outcomes, findings }) => {
                 items.extend(findings);
-                let kept = outcomes.iter().filter(|it| it.result == PodResult::Kept).count();
-                items.push(Effect::new(Subject::Node, WhatIfRule::Pods { kept }));
+                items.extend(summary(&outcomes));
                 pods = outcomes;
             }
             Err(failure) => items.push(missing("pods", &failure)),
@@ -141,12 +142,32 @@ fn missing(about: &str, failure: &Failure) -> Effect {
     Effect::new(Subject::Node, rule)
 }
 
+/// Returns how many pods keep their containers. It is no good news where that is none of them.
+fn summary(pods: &[PodOutcome]) -> Option<Effect> {
+    let is_kept = |it: &&PodOutcome| it.result == PodResult::Kept && it.or_else.is_empty();
+    let kept = pods.iter().filter(is_kept).count();
+    let is_fine = |it: &&PodOutcome| {
+        let is_idle = it.cause == Some(RestartCause::NotRunning);
+        let starts = it.result == PodResult::Starts || is_idle && it.result == PodResult::Restarts;
+        is_kept(it) || starts && it.or_else.is_empty()
+    };
+    let others = pods.len() - pods.iter().filter(is_fine).count();
+    let is_told = kept > 0 || others == 0;
+    is_told.then(|| Effect::new(Subject::Node, WhatIfRule::Pods { kept, others }))
+}
+
 /// Returns the steps before the change, one for each danger.
 fn steps(items: &[Effect]) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut drained = Vec::new();
     for item in items.iter().filter(|it| it.rule.severity() <= Severity::Warning) {
         let command = match (&item.rule, &item.subject) {
+            // A static pod does not move.
+            (WhatIfRule::Pod(PodFate::Restarts { cause, .. }), _)
+                if matches!(cause, RestartCause::NewUid | RestartCause::Replaced) =>
+            {
+                continue;
+            }
             (WhatIfRule::Pod(_), Subject::Pod { pod, .. }) => {
                 drained.push(pod.clone());
                 continue;

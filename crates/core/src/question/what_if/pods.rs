@@ -2,6 +2,7 @@
 
 use super::actuation::Actuation;
 use super::allocation::{ResizeAnswer, Resizes};
+use super::apply::id;
 use super::described::Described;
 use super::state::NodeState;
 use super::ties::{StartEnd, StartEnds, by_name};
@@ -62,8 +63,8 @@ impl Transition<'_> {
             self.next_start(&mut effects)?;
         }
         effects.outcomes.sort_by_key(|outcome| (!outcome.result.is_lost(), outcome.place));
-        let added = self.added();
-        let findings = effects.outcomes.iter().filter_map(|outcome| self.finding(outcome, &added));
+        let added = &(&self.added() | &self.replaced());
+        let findings = effects.outcomes.iter().filter_map(|outcome| self.finding(outcome, added));
         effects.findings.extend(findings);
         Ok(effects)
     }
@@ -119,15 +120,18 @@ impl Transition<'_> {
         take(basis, ends.basis);
         let pods: BTreeMap<String, &Pod> =
             about.node.allocated_pods().into_iter().map(|pod| (qualified(pod), pod)).collect();
-        let added = self.added();
+        let (added, replaced) = (self.added(), self.replaced());
         let one = |end: &StartEnd| {
             let mut outcome = outcome(&end.pod, end.is_static, PodResult::Kept);
             let pod = pods.get(&end.pod).copied();
             let kept = match pod {
                 _ if added.contains(&end.pod) => PodResult::Starts,
                 Some(pod) if !end.ends() => {
-                    (outcome.cause, outcome.containers) = self.restarting(pod, about);
-                    outcome.cause.map_or(PodResult::Kept, |_| PodResult::Restarts)
+                    (outcome.cause, outcome.containers) = match replaced.contains(&end.pod) {
+                        true => (Some(RestartCause::Replaced), names(pod)),
+                        false => self.restarting(pod, about),
+                    };
+                    survival(pod, outcome.cause)
                 }
                 _ => PodResult::Kept,
             };
@@ -148,6 +152,10 @@ impl Transition<'_> {
             outcome
         };
         let mut outcomes: Vec<PodOutcome> = ends.items.iter().map(one).collect();
+        if outcomes.iter().any(|it| it.cause == Some(RestartCause::NewUid)) {
+            basis.assume(NEW_UID);
+            basis.assume(NO_UID_IN_MANIFEST);
+        }
         self.leave_plugins_open(about, &mut outcomes)?;
         Ok(PodEffects { outcomes, findings: Vec::new() })
     }
@@ -161,12 +169,24 @@ impl Transition<'_> {
         names(self.after.state).difference(&names(self.before.state)).cloned().collect()
     }
 
+    /// Returns the static pods whose manifests are replaced.
+    fn replaced(&self) -> BTreeSet<String> {
+        let pods = self.before.state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
+        let before: BTreeMap<String, String> =
+            pods.map(|it| (qualified(&it.pod), id(&it.pod))).collect();
+        let pods = self.after.state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
+        let is_other = |pod: &&Pod| {
+            is_static_pod(pod) && before.get(&qualified(pod)).is_some_and(|old| *old != id(pod))
+        };
+        pods.map(|it| &it.pod).filter(is_other).map(qualified).collect()
+    }
+
     /// Returns the outcomes of pods whose kubelet keeps running.
     fn running(&self, about: &AdmissionNode, basis: &mut Basis) -> Result<PodEffects, Failure> {
         let mut effects = PodEffects::default();
-        let added = self.added();
+        let (added, replaced) = (self.added(), self.replaced());
         let object = about.object()?;
-        let mut victims = BTreeSet::new();
+        let mut victims: BTreeMap<String, PodOutcome> = BTreeMap::new();
         let old_taints = self.before.state.snapshot.node.value().map(|node| &node.spec.taints);
         for pod in about.node.allocated_pods() {
             if matches!(pod.status.phase.as_str(), "Succeeded" | "Failed") {
@@ -177,11 +197,17 @@ impl Transition<'_> {
             let taint = untolerated_taint(pod, object, &about.node.kubelet.rules).filter(|taint| {
                 !is_static_pod(pod) && old_taints.is_none_or(|old| !old.contains(taint))
             });
-            if added.contains(&name) {
+            let is_replaced = replaced.contains(&name);
+            if added.contains(&name) || is_replaced {
                 let others = |others: &mut [_]| sort(others, &[]);
                 let planned = plan(about, pod, others, Detail::BRIEF)?;
                 take(basis, planned.basis);
                 match planned.admission.refusals.first() {
+                    None if is_replaced => {
+                        outcome.result = PodResult::Restarts;
+                        outcome.cause = Some(RestartCause::Replaced);
+                        outcome.containers = names(pod);
+                    }
                     None => outcome.result = PodResult::Starts,
                     Some(refusal) => {
                         outcome.result = PodResult::Refused;
@@ -189,17 +215,24 @@ impl Transition<'_> {
                         outcome.message = Some(refusal.message.trim_end().to_owned());
                     }
                 }
-                for victim in planned.victims {
-                    let victim = qualified(victim);
-                    let found = effects.outcomes.iter_mut().find(|it| it.pod == victim);
-                    let mut killed = self::outcome(&victim, false, PodResult::Preempted);
+                for at in &planned.choice.possible {
+                    let Some(victim) = planned.counted.get(*at).copied() else { continue };
+                    let is_chosen = planned.victims.iter().any(|it| std::ptr::eq(*it, victim));
+                    let mut killed = self::outcome(&qualified(victim), false, PodResult::Preempted);
+                    killed.is_static = is_static_pod(victim);
                     killed.reason = Some("Preempting".to_owned());
                     killed.message = Some(name.clone());
-                    match found {
-                        Some(found) => *found = killed,
-                        None => effects.outcomes.push(killed),
+                    if !planned.choice.certain.contains(at) {
+                        let results = [PodResult::Preempted, PodResult::Kept];
+                        let [first, second] =
+                            if is_chosen { results } else { [results[1], results[0]] };
+                        (killed.result, killed.or_else) = (first, vec![second]);
+                        killed.depends_on = Some(OpenCause::EqualVictims.to_string());
                     }
-                    victims.insert(victim);
+                    let known = victims.entry(killed.pod.clone()).or_insert_with(|| killed.clone());
+                    if killed.or_else.is_empty() {
+                        *known = killed;
+                    }
                 }
             } else if let Some(taint) = taint {
                 outcome.result = PodResult::Deleted;
@@ -210,8 +243,11 @@ impl Transition<'_> {
                 };
                 outcome.message = Some(format!("{}{value}:{}", taint.key, taint.effect));
             }
-            if !victims.contains(&name) {
-                effects.outcomes.push(outcome);
+            effects.outcomes.push(outcome);
+        }
+        for outcome in &mut effects.outcomes {
+            if let Some(killed) = victims.remove(&outcome.pod) {
+                *outcome = killed;
             }
         }
         Ok(effects)
@@ -278,6 +314,10 @@ impl Transition<'_> {
                 containers: outcome.containers.clone(),
                 cause: outcome.cause.unwrap_or(RestartCause::NotRunning),
             },
+            PodResult::Ends => PodFate::Ends {
+                containers: outcome.containers.clone(),
+                cause: outcome.cause.unwrap_or(RestartCause::NotRunning),
+            },
             PodResult::Starts => PodFate::Starts {},
         };
         Some(Effect::new(subject, WhatIfRule::Pod(fate)))
@@ -311,6 +351,31 @@ fn put_resize(outcome: &mut PodOutcome, answer: &ResizeAnswer) {
             outcome.or_else.push(PodResult::Waits);
             outcome.depends_on = Some(OpenCause::MemoryInUse.to_string());
         }
+    }
+}
+
+/// What the new UIDs of static pods rest on.
+const NEW_UID: &str = "a static pod without metadata.uid in its manifest has another UID under a kubelet of another minor version: \
+                       read in the kubelet's source (applyDefaults, pkg/kubelet/config/common.go), not seen on a node";
+
+const NO_UID_IN_MANIFEST: &str = "a static pod whose UID has 32 hexadecimal digits has no metadata.uid in its manifest: its mirror \
+                                  pod does not show that";
+
+/// Returns the names of the containers of a pod.
+fn names(pod: &Pod) -> Vec<String> {
+    pod.spec.containers.iter().map(|container| container.name.clone()).collect()
+}
+
+/// Returns what becomes of an admitted pod whose containers end for this cause.
+pub(super) fn survival(pod: &Pod, cause: Option<RestartCause>) -> PodResult {
+    match cause {
+        None => PodResult::Kept,
+        Some(RestartCause::Reboot | RestartCause::ResizePolicy | RestartCause::CgroupsMoved)
+            if pod.spec.restart_policy == "Never" =>
+        {
+            PodResult::Ends
+        }
+        Some(_) => PodResult::Restarts,
     }
 }
 

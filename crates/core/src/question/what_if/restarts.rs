@@ -1,5 +1,6 @@
 //! The containers that restart with the kubelet.
 
+use super::described::Described;
 use super::pods::Transition;
 use crate::question::admission::AdmissionNode;
 use crate::what_if::RestartCause;
@@ -31,6 +32,9 @@ impl Transition<'_> {
         };
         if self.reboots {
             return named(RestartCause::Reboot, all().collect());
+        }
+        if self.gets_new_uid(pod) {
+            return named(RestartCause::NewUid, all().collect());
         }
         let own = self.running.get_or_init(|| self.containers()).get(effective_uid(pod));
         let runs = |container: &&Container| {
@@ -67,6 +71,17 @@ impl Transition<'_> {
             (node.cgroup_driver, node.config.cgroup_root.clone(), node.config.cgroups_per_qos)
         };
         after.config.cgroups_per_qos && place(before) != place(after)
+    }
+
+    /// Returns true for a static pod whose UID the kubelet makes up, if the kubelet becomes one of another minor version.
+    /// The UID is a hash over a dump of the whole internal Pod, with the fields that have no value (`applyDefaults`,
+    /// `pkg/kubelet/config/common.go`, and `DeepHashObject`, `pkg/util/hash/hash.go`, read in 1.36.2), and each minor version
+    /// has added fields. A UID of the manifest is kept.
+    fn gets_new_uid(&self, pod: &Pod) -> bool {
+        let version = |node: &Described<'_>| Some(node.kubelet().ok()?.kubelet.version);
+        is_static_pod(pod)
+            && is_made_up(uid_of_static(pod))
+            && version(&self.before) != version(&self.after)
     }
 
     /// Returns the containers of each pod in the runtime, and whether they run.
@@ -110,6 +125,19 @@ impl Transition<'_> {
             Some(Text::Unreadable(_)) | None => true,
         }
     }
+}
+
+/// Returns the UID under which the kubelet runs a static pod: its annotations have it where the API server shows another.
+fn uid_of_static(pod: &Pod) -> &str {
+    let annotations = &pod.metadata.annotations;
+    let told = annotations.config_mirror.as_deref().or(annotations.config_hash.as_deref());
+    told.unwrap_or(&pod.metadata.uid)
+}
+
+/// Returns true for a UID that a kubelet made up, or makes up: 128 bits as hexadecimal digits.
+fn is_made_up(uid: &str) -> bool {
+    let is_digit = |letter: u8| matches!(letter, b'0'..=b'9' | b'a'..=b'f');
+    uid.is_empty() || uid.len() == 32 && uid.bytes().all(is_digit)
 }
 
 /// Returns true if a resize from nothing to its resources restarts a container (`computePodResizeAction`,

@@ -45,20 +45,18 @@ impl Transition<'_> {
         pods: &[PodOutcome],
         basis: &mut Basis,
     ) -> Result<Vec<ValueChange>, Failure> {
-        let lost: BTreeSet<&str> =
-            pods.iter().filter(|it| it.result.is_lost()).map(|it| it.pod.as_str()).collect();
-        let before = planned(self.before.cgroups()?)?;
-        let mut after = match (&self.resizes.written, lost.is_empty()) {
-            (Some(written), _) => planned(&written.cgroups_without(&lost)?)?,
-            (None, true) => planned(self.after.cgroups()?)?,
-            (None, false) => planned(&self.after.state.cgroups_without(&lost)?)?,
+        let may_end =
+            |it: &&PodOutcome| it.result.is_lost() || it.or_else.iter().any(|it| it.is_lost());
+        let ends = |it: &&PodOutcome| {
+            it.result.is_lost() && it.or_else.iter().all(|other| other.is_lost())
         };
-        // The sums of the levels above pods are of what pods ask for, also while a resize waits.
-        if let Some(asked) = &self.resizes.asked {
-            after.retain(|(_, pod, ..), _| pod.is_some());
-            let sums = planned(&asked.cgroups_without(&lost)?)?;
-            after.extend(sums.into_iter().filter(|((_, pod, ..), _)| pod.is_none()));
-        }
+        let names = |is_one: &dyn Fn(&&PodOutcome) -> bool| -> BTreeSet<&str> {
+            pods.iter().filter(is_one).map(|it| it.pod.as_str()).collect()
+        };
+        let (least, most) = (names(&ends), names(&may_end));
+        let before = planned(self.before.cgroups()?)?;
+        let after = self.planned_without(&least)?;
+        let emptier = if least == most { None } else { Some(self.planned_without(&most)?) };
         let (mut changes, mut assumed) = (Vec::new(), BTreeSet::new());
         let pods_of = |side: &BTreeMap<Key, Value>| -> BTreeSet<String> {
             side.keys().filter_map(|key| key.1.clone()).collect()
@@ -73,7 +71,9 @@ impl Transition<'_> {
             }
             // A file that is no longer written keeps its value.
             let (old, Some(new)) = (before.get(key), after.get(key)) else { continue };
-            if old.is_some_and(|old| old.text == new.text) {
+            let other = emptier.as_ref().and_then(|it| it.get(key));
+            let other = other.filter(|other| pod.is_none() && other.text != new.text);
+            if other.is_none() && old.is_some_and(|old| old.text == new.text) {
                 continue;
             }
             if let Some(guess) = old.and_then(|it| it.guess.as_ref()).or(new.guess.as_ref()) {
@@ -91,7 +91,8 @@ impl Transition<'_> {
                 container: container.clone(),
                 file: file.clone(),
                 before: old.map(|it| it.text.clone()),
-                after: Some(new.text.clone()),
+                after: Some(new.text.clone()).filter(|_| other.is_none()),
+                between: other.map(|other| [other.text.clone(), new.text.clone()]),
                 written: self.written(new.level, key),
             });
         }
@@ -100,6 +101,22 @@ impl Transition<'_> {
             (one.written, &one.cgroup, &one.file).cmp(&(other.written, &other.cgroup, &other.file))
         });
         Ok(changes)
+    }
+
+    /// Plans the cgroups after the change, without some pods.
+    fn planned_without(&self, lost: &BTreeSet<&str>) -> Result<BTreeMap<Key, Value>, Failure> {
+        let mut after = match (&self.resizes.written, lost.is_empty()) {
+            (Some(written), _) => planned(&written.cgroups_without(lost)?)?,
+            (None, true) => planned(self.after.cgroups()?)?,
+            (None, false) => planned(&self.after.state.cgroups_without(lost)?)?,
+        };
+        // The sums of the levels above pods are of what pods ask for, also while a resize waits.
+        if let Some(asked) = &self.resizes.asked {
+            after.retain(|(_, pod, ..), _| pod.is_some());
+            let sums = planned(&asked.cgroups_without(lost)?)?;
+            after.extend(sums.into_iter().filter(|((_, pod, ..), _)| pod.is_none()));
+        }
+        Ok(after)
     }
 
     /// Returns when a value is written. The kubelet writes the cgroups of a pod when it creates them, and those of a
