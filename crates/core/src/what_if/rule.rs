@@ -228,6 +228,8 @@ pub enum OpenCause {
     Tie,
     /// The same, of more pods than are tried out.
     ManyTied { pods: usize },
+    /// The order in which pods that are added at once reach the kubelet.
+    ArrivalOrder,
     /// The choice among equal pods that a critical pod may preempt.
     EqualVictims,
     /// Both.

@@ -334,6 +334,9 @@ impl fmt::Display for OpenCause {
             ),
             Self::MemoryInUse => f.write_str("whether the memory in use is below the new limit is unknown"),
             Self::Tie => f.write_str("the kubelet admits pods created in the same second in random order"),
+            Self::ArrivalOrder => {
+                f.write_str("the pods that are added reach the kubelet in any order")
+            }
             Self::EqualVictims => {
                 f.write_str("the kubelet chooses at random among equal pods that it may preempt")
             }

@@ -57,6 +57,11 @@ impl AdmissionNode {
         Self { node, without, device_flags, basis }
     }
 
+    /// Sets the pods that do not count.
+    pub fn leave_out(&mut self, pods: Vec<String>) {
+        self.without = pods;
+    }
+
     /// Wraps a node that was gathered elsewhere, with all of its pods, and without its own files.
     pub fn of(node: Node, mut basis: Basis) -> Self {
         basis.assume_all(node.assumed_allocations());

@@ -4,6 +4,7 @@
 mod actuation;
 mod allocation;
 mod apply;
+mod arrivals;
 mod behaviours;
 mod described;
 mod devices;

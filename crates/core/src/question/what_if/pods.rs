@@ -3,10 +3,11 @@
 use super::actuation::Actuation;
 use super::allocation::{ResizeAnswer, Resizes};
 use super::apply::id;
+use super::arrivals::{Arrival, Arrivals, Victim};
 use super::described::Described;
 use super::state::NodeState;
 use super::ties::{StartEnd, StartEnds, by_name};
-use crate::question::admission::{AdmissionNode, Detail, plan, sort};
+use crate::question::admission::AdmissionNode;
 use crate::what_if::change::Change;
 use crate::what_if::{
     Effect, OpenCause, PodFate, PodOutcome, PodResult, ResizeRestart, RestartCause, WhatIfRule,
@@ -186,7 +187,11 @@ impl Transition<'_> {
         let mut effects = PodEffects::default();
         let (added, replaced) = (self.added(), self.replaced());
         let object = about.object()?;
-        let mut victims: BTreeMap<String, PodOutcome> = BTreeMap::new();
+        let new = &added | &replaced;
+        let arrivals = match new.is_empty() {
+            true => Arrivals::default(),
+            false => Arrivals::of(&mut admission_node(self.after.kubelet()?), &new, basis)?,
+        };
         let old_taints = self.before.state.snapshot.node.value().map(|node| &node.spec.taints);
         for pod in about.node.allocated_pods() {
             if matches!(pod.status.phase.as_str(), "Succeeded" | "Failed") {
@@ -197,43 +202,9 @@ impl Transition<'_> {
             let taint = untolerated_taint(pod, object, &about.node.kubelet.rules).filter(|taint| {
                 !is_static_pod(pod) && old_taints.is_none_or(|old| !old.contains(taint))
             });
-            let is_replaced = replaced.contains(&name);
-            if added.contains(&name) || is_replaced {
-                let others = |others: &mut [_]| sort(others, &[]);
-                let planned = plan(about, pod, others, Detail::BRIEF)?;
-                take(basis, planned.basis);
-                match planned.admission.refusals.first() {
-                    None if is_replaced => {
-                        outcome.result = PodResult::Restarts;
-                        outcome.cause = Some(RestartCause::Replaced);
-                        outcome.containers = names(pod);
-                    }
-                    None => outcome.result = PodResult::Starts,
-                    Some(refusal) => {
-                        outcome.result = PodResult::Refused;
-                        outcome.reason = Some(refusal.reason.clone());
-                        outcome.message = Some(refusal.message.trim_end().to_owned());
-                    }
-                }
-                for at in &planned.choice.possible {
-                    let Some(victim) = planned.counted.get(*at).copied() else { continue };
-                    let is_chosen = planned.victims.iter().any(|it| std::ptr::eq(*it, victim));
-                    let mut killed = self::outcome(&qualified(victim), false, PodResult::Preempted);
-                    killed.is_static = is_static_pod(victim);
-                    killed.reason = Some("Preempting".to_owned());
-                    killed.message = Some(name.clone());
-                    if !planned.choice.certain.contains(at) {
-                        let results = [PodResult::Preempted, PodResult::Kept];
-                        let [first, second] =
-                            if is_chosen { results } else { [results[1], results[0]] };
-                        (killed.result, killed.or_else) = (first, vec![second]);
-                        killed.depends_on = Some(OpenCause::EqualVictims.to_string());
-                    }
-                    let known = victims.entry(killed.pod.clone()).or_insert_with(|| killed.clone());
-                    if killed.or_else.is_empty() {
-                        *known = killed;
-                    }
-                }
+            if let Some(arrival) = arrivals.new.get(&name) {
+                let is_replaced = replaced.contains(&name);
+                self::arrive(&mut outcome, arrival, is_replaced.then(|| names(pod)));
             } else if let Some(taint) = taint {
                 outcome.result = PodResult::Deleted;
                 let value = if taint.value.is_empty() {
@@ -246,8 +217,8 @@ impl Transition<'_> {
             effects.outcomes.push(outcome);
         }
         for outcome in &mut effects.outcomes {
-            if let Some(killed) = victims.remove(&outcome.pod) {
-                *outcome = killed;
+            if let Some(victim) = arrivals.victims.get(&outcome.pod) {
+                kill(outcome, victim);
             }
         }
         Ok(effects)
@@ -400,6 +371,39 @@ impl NextEnd {
     }
 }
 
+/// Writes down what becomes of a new pod. `containers`: of one that takes the place of another.
+fn arrive(outcome: &mut PodOutcome, arrival: &Arrival, containers: Option<Vec<String>>) {
+    let starts = match containers {
+        Some(containers) => {
+            outcome.cause = Some(RestartCause::Replaced);
+            outcome.containers = containers;
+            PodResult::Restarts
+        }
+        None => PodResult::Starts,
+    };
+    let [first, second] = match arrival.is_admitted {
+        true => [starts, PodResult::Refused],
+        false => [PodResult::Refused, starts],
+    };
+    outcome.result = first;
+    outcome.or_else = arrival.is_open.then_some(second).into_iter().collect();
+    outcome.depends_on = arrival.cause.as_ref().map(ToString::to_string);
+    (outcome.reason, outcome.message) = arrival.refusal.clone().unzip();
+}
+
+/// Writes down that a pod is killed for a new one, or may be.
+fn kill(outcome: &mut PodOutcome, victim: &Victim) {
+    let stays = outcome.result;
+    outcome.reason = Some("Preempting".to_owned());
+    outcome.message = Some(victim.killer.clone());
+    (outcome.result, outcome.or_else) = match (&victim.cause, victim.is_chosen) {
+        (None, _) => (PodResult::Preempted, Vec::new()),
+        (Some(_), true) => (PodResult::Preempted, vec![stays]),
+        (Some(_), false) => (stays, vec![PodResult::Preempted]),
+    };
+    outcome.depends_on = victim.cause.as_ref().map(ToString::to_string);
+}
+
 /// Returns the result for a pod; `kept`: that of one that is admitted.
 fn result_of(result: ReadmissionResult, kept: PodResult) -> PodResult {
     match result {
@@ -430,7 +434,7 @@ pub(super) fn admission_node(node: &Node) -> AdmissionNode {
 }
 
 /// Adds the basis of another answer to the basis of this one.
-fn take(basis: &mut Basis, other: Basis) {
+pub(super) fn take(basis: &mut Basis, other: Basis) {
     basis.assume_all(other.assumptions);
     basis.warn_all(other.warnings);
     basis.lack_all(other.missing);

@@ -1,0 +1,172 @@
+//! Pods that are new to a running kubelet: it admits one after the other, each next to those that it took in before. Pods that
+//! are added at once come in any order.
+
+use super::pods::take;
+use crate::question::admission::{AdmissionNode, Detail, plan, sort};
+use crate::what_if::OpenCause;
+use kq_admission::qualified;
+use kq_answer::{Basis, Failure};
+use kq_k8s::pod::Pod;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many new pods are admitted in every order.
+const MOST_PERMUTED: usize = 4;
+
+/// What becomes of new pods and of those that are killed for them.
+#[derive(Default)]
+pub struct Arrivals {
+    pub new: BTreeMap<String, Arrival>,
+    pub victims: BTreeMap<String, Victim>,
+}
+
+/// The ends of a new pod.
+#[derive(Clone, Debug, Default)]
+pub struct Arrival {
+    /// It is admitted in the order of the names.
+    pub is_admitted: bool,
+    /// Another order ends otherwise.
+    pub is_open: bool,
+    /// The reason and the message of a refusal.
+    pub refusal: Option<(String, String)>,
+    pub cause: Option<OpenCause>,
+}
+
+/// A pod that is killed for a new one.
+#[derive(Clone, Debug)]
+pub struct Victim {
+    pub killer: String,
+    /// It is killed in the order of the names.
+    pub is_chosen: bool,
+    /// What decides whether it is killed; `None`: it is.
+    pub cause: Option<OpenCause>,
+}
+
+/// What one order gives.
+#[derive(Default)]
+struct OneOrder {
+    /// The new pods, with their refusals.
+    new: BTreeMap<String, Option<(String, String)>>,
+    /// The pods that were killed, for whom, and those that may have been instead.
+    killed: BTreeMap<String, String>,
+    possible: BTreeMap<String, String>,
+    certain: BTreeSet<String>,
+}
+
+impl Arrivals {
+    /// Admits new pods in the orders in which they can come.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the pods or the Node object are unknown.
+    pub fn of(
+        about: &mut AdmissionNode,
+        new: &BTreeSet<String>,
+        basis: &mut Basis,
+    ) -> Result<Self, Failure> {
+        let names: Vec<String> = new.iter().cloned().collect();
+        let first = OneOrder::of(about, &names, Some(basis))?;
+        let is_easy = first.new.values().all(Option::is_none) && first.possible.is_empty();
+        let mut arrivals = Self::default();
+        let is_whole = names.len() <= MOST_PERMUTED;
+        // If all of them are admitted without a victim in one order, they are in every order.
+        let others = if is_easy { Vec::new() } else { orders(&names) };
+        let mut all = vec![first];
+        for order in &others {
+            all.push(OneOrder::of(about, order, None)?);
+        }
+        for name in &names {
+            arrivals.new.insert(name.clone(), arrival(name, &all, is_whole || is_easy));
+        }
+        let cause = |name: &String| match all.iter().any(|it| it.killed.get(name).is_none()) {
+            true if all.len() > 1 => Some(OpenCause::ArrivalOrder),
+            _ => Some(OpenCause::EqualVictims),
+        };
+        for (name, killer) in all.iter().flat_map(|it| &it.possible) {
+            let is_certain = all.iter().all(|it| it.certain.contains(name));
+            let victim = Victim {
+                killer: killer.clone(),
+                is_chosen: all.first().is_some_and(|it| it.killed.contains_key(name)),
+                cause: if is_certain { None } else { cause(name) },
+            };
+            arrivals.victims.entry(name.clone()).or_insert(victim);
+        }
+        Ok(arrivals)
+    }
+}
+
+fn arrival(name: &str, all: &[OneOrder], is_whole: bool) -> Arrival {
+    let refusals: Vec<&Option<(String, String)>> =
+        all.iter().filter_map(|it| it.new.get(name)).collect();
+    let is_admitted = refusals.first().is_some_and(|it| it.is_none());
+    let differs = refusals.iter().any(|it| it.is_none() != is_admitted);
+    let is_open = differs || !is_whole;
+    Arrival {
+        is_admitted,
+        is_open,
+        refusal: refusals.iter().find_map(|it| (*it).clone()),
+        cause: is_open.then_some(OpenCause::ArrivalOrder),
+    }
+}
+
+impl OneOrder {
+    fn of(
+        about: &mut AdmissionNode,
+        order: &[String],
+        mut basis: Option<&mut Basis>,
+    ) -> Result<Self, Failure> {
+        let mut found = Self::default();
+        let (mut later, mut gone): (BTreeSet<String>, BTreeSet<String>) =
+            (order.iter().cloned().collect(), BTreeSet::new());
+        for name in order {
+            later.remove(name);
+            about.leave_out(later.iter().chain(&gone).cloned().collect());
+            let pods = about.node.allocated_pods();
+            let Some(pod) = pods.into_iter().find(|pod| qualified(pod) == *name) else { continue };
+            let planned = plan(about, pod, |others| sort(others, &[]), Detail::BRIEF)?;
+            if let Some(basis) = &mut basis {
+                take(basis, planned.basis);
+            }
+            let refusal = planned.admission.refusals.first();
+            let refusal = refusal.map(|it| (it.reason.clone(), it.message.trim_end().to_owned()));
+            gone.extend(refusal.is_some().then(|| name.clone()));
+            found.new.insert(name.clone(), refusal);
+            let named = |at: &usize| planned.counted.get(*at).map(|pod: &&Pod| qualified(pod));
+            for victim in planned.choice.possible.iter().filter_map(named) {
+                found.possible.insert(victim, name.clone());
+            }
+            found.certain.extend(planned.choice.certain.iter().filter_map(named));
+            for victim in planned.victims.iter().map(|pod| qualified(pod)) {
+                found.killed.insert(victim.clone(), name.clone());
+                gone.insert(victim);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Returns the other orders of names: all of few, else each as the first and as the last.
+fn orders(names: &[String]) -> Vec<Vec<String>> {
+    if names.len() <= MOST_PERMUTED {
+        let mut all = Vec::new();
+        permute(&mut names.to_vec(), 0, &mut all);
+        return all.into_iter().filter(|order| order != names).collect();
+    }
+    let moved = |name: &String| {
+        let others: Vec<String> = names.iter().filter(|it| *it != name).cloned().collect();
+        let first = [std::slice::from_ref(name), others.as_slice()].concat();
+        [first, [others.as_slice(), std::slice::from_ref(name)].concat()]
+    };
+    names.iter().take(MOST_PERMUTED).flat_map(moved).collect()
+}
+
+fn permute(names: &mut Vec<String>, at: usize, all: &mut Vec<Vec<String>>) {
+    if at + 1 >= names.len() {
+        all.push(names.clone());
+        return;
+    }
+    for other in at..names.len() {
+        names.swap(at, other);
+        permute(names, at + 1, all);
+        names.swap(at, other);
+    }
+}
