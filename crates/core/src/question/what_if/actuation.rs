@@ -214,7 +214,7 @@ fn pod_limit((state, pod): (&NodeState, &Pod)) -> Result<Option<NewLimit>, Failu
     let limit = values.iter().find(|((_, _, container, file), _)| {
         container.is_none() && CgroupFile::named(file) == Some(CgroupFile::MemoryMax)
     });
-    let bytes = limit.and_then(|(_, value)| value.text.parse().ok());
+    let bytes = limit.and_then(|(_, value)| value.value.parse().ok());
     Ok(bytes.map(|bytes| NewLimit { container: None, bytes }))
 }
 

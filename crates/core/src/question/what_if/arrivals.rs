@@ -77,7 +77,7 @@ impl Arrivals {
         for name in &names {
             arrivals.new.insert(name.clone(), arrival(name, &all, is_whole || is_easy));
         }
-        let cause = |name: &String| match all.iter().any(|it| it.killed.get(name).is_none()) {
+        let cause = |name: &String| match all.iter().any(|it| !it.killed.contains_key(name)) {
             true if all.len() > 1 => Some(OpenCause::ArrivalOrder),
             _ => Some(OpenCause::EqualVictims),
         };

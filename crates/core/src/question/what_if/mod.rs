@@ -164,11 +164,13 @@ fn steps(items: &[Effect]) -> Vec<Step> {
     for item in items.iter().filter(|it| it.rule.severity() <= Severity::Warning) {
         let command = match (&item.rule, &item.subject) {
             // A static pod does not move.
-            (WhatIfRule::Pod(PodFate::Restarts { cause, .. }), _)
-                if matches!(cause, RestartCause::NewUid | RestartCause::Replaced) =>
-            {
-                continue;
-            }
+            (
+                WhatIfRule::Pod(PodFate::Restarts {
+                    cause: RestartCause::NewUid | RestartCause::Replaced,
+                    ..
+                }),
+                _,
+            ) => continue,
             (WhatIfRule::Pod(_), Subject::Pod { pod, .. }) => {
                 drained.push(pod.clone());
                 continue;

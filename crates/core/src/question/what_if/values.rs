@@ -17,7 +17,7 @@ pub(super) type Key = (String, Option<String>, Option<String>, String);
 /// A value with its cgroup and its level.
 pub(super) struct Value {
     pub(super) cgroup: String,
-    pub(super) text: String,
+    pub(super) value: String,
     level: Level,
     /// The fact that it takes for known.
     guess: Option<String>,
@@ -72,8 +72,8 @@ impl Transition<'_> {
             // A file that is no longer written keeps its value.
             let (old, Some(new)) = (before.get(key), after.get(key)) else { continue };
             let other = emptier.as_ref().and_then(|it| it.get(key));
-            let other = other.filter(|other| pod.is_none() && other.text != new.text);
-            if other.is_none() && old.is_some_and(|old| old.text == new.text) {
+            let other = other.filter(|other| pod.is_none() && other.value != new.value);
+            if other.is_none() && old.is_some_and(|old| old.value == new.value) {
                 continue;
             }
             if let Some(guess) = old.and_then(|it| it.guess.as_ref()).or(new.guess.as_ref()) {
@@ -90,9 +90,9 @@ impl Transition<'_> {
                 pod: pod.clone(),
                 container: container.clone(),
                 file: file.clone(),
-                before: old.map(|it| it.text.clone()),
-                after: Some(new.text.clone()).filter(|_| other.is_none()),
-                between: other.map(|other| [other.text.clone(), new.text.clone()]),
+                before: old.map(|it| it.value.clone()),
+                after: Some(new.value.clone()).filter(|_| other.is_none()),
+                between: other.map(|other| [other.value.clone(), new.value.clone()]),
                 written: self.written(new.level, key),
             });
         }
@@ -179,8 +179,8 @@ pub(super) fn planned(input: &PlanInput) -> Result<BTreeMap<Key, Value>, Failure
             };
             for file in &cgroup.files {
                 let key = (part.clone(), pod.clone(), container.clone(), file.file.to_string());
-                let (cgroup, text) = (cgroup.path.clone(), file.value.clone());
-                values.insert(key, Value { cgroup, text, level, guess: None });
+                let (cgroup, value) = (cgroup.path.clone(), file.value.clone());
+                values.insert(key, Value { cgroup, value, level, guess: None });
             }
             let is_guess = |(_, fact): &&(_, CgroupFact)| *fact == CgroupFact::RuntimeFormula;
             for (name, fact) in cgroup.missing.iter().filter(is_guess) {
@@ -188,9 +188,9 @@ pub(super) fn planned(input: &PlanInput) -> Result<BTreeMap<Key, Value>, Failure
                     continue;
                 };
                 let key = (part.clone(), pod.clone(), container.clone(), name.to_string());
-                let (cgroup, text) = (cgroup.path.clone(), file.value.clone());
+                let (cgroup, value) = (cgroup.path.clone(), file.value.clone());
                 let guess = Some(plan.knowledge.reason(*fact));
-                values.insert(key, Value { cgroup, text, level, guess });
+                values.insert(key, Value { cgroup, value, level, guess });
             }
         });
     }
