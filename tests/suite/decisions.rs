@@ -47,6 +47,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("crates/cgroup/src/shares.rs", "match leaf.node.id", NO_TEXT),
     ("crates/cgroup/src/shares/competitors.rs", "problem.source.ends_with", OWN),
     ("crates/core/src/fleet/own_pod.rs", ".pointer(", FOREIGN),
+    ("crates/core/src/question/doctor/ended.rs", r#"event.reason.starts_with("Failed")"#, FOREIGN),
     ("crates/core/src/question/doctor/pods.rs", r#""OOMKilled""#, FOREIGN),
     ("crates/core/src/question/top.rs", "place.level", OWN),
     (
@@ -56,6 +57,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ),
     ("crates/facts/src/checkpoint/memory_manager/types.rs", "dump.pointer(", NO_TEXT),
     ("crates/facts/src/devices.rs", "no_folder(folder)", OWN),
+    ("crates/facts/src/kubelet_config/carrier.rs", ".pointer(", FOREIGN),
     ("crates/facts/src/drop_ins.rs", "actual == it.to_string()", FOREIGN),
     ("crates/facts/src/events.rs", "Preempted", FOREIGN),
     ("crates/facts/src/start_files/named.rs", "config.pointer(", FOREIGN),
