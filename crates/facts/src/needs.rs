@@ -114,6 +114,9 @@ impl Needs {
     /// For admission: also whether the kubelet decodes its configuration.
     pub const ADMISSION: Self = Self::DEVICES.with(&[ConfigOnDisk]);
 
+    /// For the admission of all pods by a kubelet that starts: also the measurements of its eviction manager.
+    pub const READMISSION: Self = Self::ADMISSION.with(&[StatsSummary]);
+
     /// For a list of devices: the checkpoint, the pod-resources API and the pods; the configuration only locates
     /// them.
     pub const DEVICE_LIST: Self = Self::DEVICES.without(&[StateFiles, KubeletConfig]);

@@ -89,7 +89,7 @@ impl ExplainArgs {
     }
 
     fn restart(&self) -> Result<Code, Failure> {
-        let about = self.admission.gather_node()?;
+        let about = self.admission.gather_restarting()?;
         let answer = readmit_all(&about)?;
         self.output.write(&answer, restart_view::table, restart_view::wide)?;
         if self.output.is_for_people() {

@@ -203,10 +203,10 @@ impl AdmissionArgs {
         waiting(GATHERING, || options.gather(name, |snapshot| sources.show(snapshot)))
     }
 
-    /// Gathers the node.
-    pub fn gather_node(&self) -> Result<AdmissionNode, Failure> {
+    /// Gathers the node of a kubelet that starts.
+    pub fn gather_restarting(&self) -> Result<AdmissionNode, Failure> {
         let (options, sources) = (self.options()?, &self.kubelet.sources);
-        waiting(GATHERING, || options.gather_node(|snapshot| sources.show(snapshot)))
+        waiting(GATHERING, || options.gather_restarting(|snapshot| sources.show(snapshot)))
     }
 
     /// Returns what the flags say.

@@ -1,7 +1,8 @@
 //! A question has one answer, whichever command asks it: the commands answer about the same node, each in a process of
 //! its own, and their answers are compared field by field.
 //!
-//! `pairs` has the comparisons. `KQ_TRUTH=all` asks about every recorded restart, instead of one in four.
+//! `pairs` has the comparisons. `KQ_TRUTH=all` asks about every recorded restart, instead of one in four;
+//! `KQ_TRUTH_PROGRAM=PATH` asks another kq.
 
 mod pairs;
 
@@ -13,13 +14,12 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// A critical pod.
+/// A pod that is critical as a static one.
 const CRITICAL: &str = "
 apiVersion: v1
 kind: Pod
 metadata: {name: critical, namespace: kube-system}
 spec:
-  priority: 2000001000
   containers:
   - name: app
     image: node.test/app:1
@@ -72,8 +72,7 @@ impl Answers {
             Some((start, asked)) => format!("{start} -o json -- {asked}"),
             None => format!("{command} -o json"),
         };
-        let ran = kq(&command).within(self.folder.path()).run();
-        let mut answer: Option<Value> = serde_json::from_str(&ran.stdout).ok();
+        let mut answer: Option<Value> = serde_json::from_slice(&self.run(&command)).ok();
         if let (Some((asked, field, value)), Some(answer)) = (&self.fault, &mut answer)
             && line.starts_with(asked.as_str())
             && let Some(field) = answer.pointer_mut(field)
@@ -85,11 +84,20 @@ impl Answers {
         answer
     }
 
+    /// Runs a command, and returns what it writes. Another kq than the present one is not held to the schema.
+    fn run(&self, command: &str) -> Vec<u8> {
+        let Some(program) = std::env::var_os("KQ_TRUTH_PROGRAM") else {
+            return kq(command).within(self.folder.path()).run().stdout.into_bytes();
+        };
+        let mut other = std::process::Command::new(program);
+        let other = other.args(command.split(' ')).current_dir(self.folder.path());
+        other.env_clear().output().expect("the program runs").stdout
+    }
+
     /// Returns the page of `kq report`.
     pub fn page(&self) -> Option<String> {
-        let ran = kq("report --snapshot node.json -o page.html").within(self.folder.path()).run();
-        (ran.code == 0)
-            .then(|| std::fs::read_to_string(self.folder.path().join("page.html")).expect("a page"))
+        self.run("report --snapshot node.json -o page.html");
+        std::fs::read_to_string(self.folder.path().join("page.html")).ok()
     }
 
     /// Writes a file beside the snapshot.
@@ -109,6 +117,43 @@ impl Answers {
     }
 }
 
+/// A change of a node.
+type Variant = (&'static str, fn(&mut Value));
+
+/// Nodes that are like worker-3, and in trouble.
+const VARIANTS: &[Variant] = &[
+    ("worker-3 without a runtime", |node| {
+        let failed = json!({ "source": "the runtime", "reason": "connection refused" });
+        node["runtime"] = json!({ "found": null, "tried": [failed] });
+    }),
+    ("worker-3 without measurements", |node| {
+        let failed = json!({ "source": "the kubelet", "reason": "connection refused" });
+        node["statsSummary"] = json!({ "found": null, "tried": [failed] });
+    }),
+    ("worker-3 short of memory", |node| {
+        node["statsSummary"]["found"]["value"]["node"]["memory"]["availableBytes"] =
+            json!(50 << 20);
+    }),
+    ("worker-3 with a full disk", |node| {
+        let stats = &mut node["statsSummary"]["found"]["value"]["node"];
+        stats["fs"]["availableBytes"] = json!(2_u64 << 30);
+        for folder in node["folders"].as_object_mut().into_iter().flatten() {
+            let filesystem = &mut folder.1["filesystem"]["found"]["value"];
+            if filesystem.is_object() {
+                filesystem["availableBytes"] = json!(2_u64 << 30);
+                filesystem["freeBytes"] = json!(2_u64 << 30);
+            }
+        }
+    }),
+    ("worker-3 without devices", |node| {
+        node["devices"] = Value::Null;
+    }),
+    ("worker-3 with kubelet 1.33", |node| {
+        let version = &mut node["node"]["found"]["value"]["status"]["nodeInfo"]["kubeletVersion"];
+        *version = json!("v1.33.4");
+    }),
+];
+
 /// Removes the messages of runtimes, which a report that is passed on does not have.
 fn without_messages(snapshot: &str) -> String {
     snapshot.replace("secret \\\"report-key\\\" not found", "").replace("link down", "")
@@ -120,6 +165,12 @@ fn snapshots() -> Vec<(String, String)> {
     let text = |path: &str| std::fs::read_to_string(repository().join(path)).expect("a snapshot");
     for path in ["examples/night/worker-3.json", "tests/cases/doctor-pods-themselves/node.json"] {
         all.push((path.to_owned(), without_messages(&text(path))));
+    }
+    let night: Value = serde_json::from_str(&text("examples/night/worker-3.json")).expect("JSON");
+    for (name, change) in VARIANTS {
+        let mut node = night.clone();
+        change(&mut node);
+        all.push(((*name).to_owned(), node.to_string()));
     }
     let every = if std::env::var("KQ_TRUTH").is_ok_and(|it| it == "all") { 1 } else { 4 };
     for scenario in scenarios().into_iter().step_by(every) {

@@ -1,7 +1,8 @@
 //! The answer of one node, and its results.
 
 use super::reported::{
-    Admission, Distance, Eviction, Freed, ImageGc, Known, Outcome, Reported, ReportedFinding,
+    Admission, Devices, Distance, Eviction, Freed, ImageGc, Known, Outcome, Reported,
+    ReportedFinding,
 };
 use kq_answer::Severity;
 use kq_k8s::duration::GoDuration;
@@ -237,6 +238,15 @@ fn counted(answer: &Value, exit_code: u8) -> BTreeSet<NodeResult> {
         Reported::ImageGc(ImageGc { freed: Freed { images: 1.. }, .. }) => one("removes images"),
         Reported::ImageGc(_) => one("removes nothing"),
         Reported::Eviction(it) => one(eviction(&it)),
+        Reported::Devices(Devices { items }) => {
+            let states = items.into_iter().filter_map(|device| match device.state {
+                Known::Value(state) => Some(state.result()),
+                Known::Other(_) => None,
+            });
+            states
+                .map(|(severity, word)| NodeResult { severity, result: word.to_owned() })
+                .collect()
+        }
         Reported::Counted(counts) => {
             let counts = counts
                 .iter()

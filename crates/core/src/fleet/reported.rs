@@ -21,6 +21,8 @@ pub(super) enum Reported {
     ImageGc(ImageGc),
     /// `kq evict rank`
     Eviction(Eviction),
+    /// `kq devices list`
+    Devices(Devices),
     /// Another answer with a summary: how often it has each verdict.
     Counted(BTreeMap<String, u64>),
     /// No other answer is counted.
@@ -72,6 +74,40 @@ pub(super) struct Outcome {
 #[derive(Debug, Deserialize)]
 pub(super) struct Eviction {
     pub now: Vec<Distance>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Devices {
+    pub items: Vec<Device>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Device {
+    pub state: Known<DeviceState>,
+}
+
+/// A state of a device that is a problem (`State` of `kq_managers`).
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub(super) enum DeviceState {
+    Double,
+    Unhealthy,
+    Orphan,
+    Missing,
+    Stale,
+}
+
+impl DeviceState {
+    /// Returns how bad it is, and its word.
+    pub fn result(self) -> (Severity, &'static str) {
+        match self {
+            Self::Double => (Severity::Error, "DOUBLE"),
+            Self::Unhealthy => (Severity::Error, "UNHEALTHY"),
+            Self::Orphan => (Severity::Warning, "ORPHAN"),
+            Self::Missing => (Severity::Warning, "MISSING"),
+            Self::Stale => (Severity::Warning, "STALE"),
+        }
+    }
 }
 
 /// How near the node is to an eviction (`DistanceReason` of `kq_eviction`).
@@ -132,6 +168,7 @@ impl Reported {
             "PodAdmission" => Admission::deserialize(answer).map(Self::Admission),
             "PodPreemption" => Preemption::deserialize(answer).map(Self::Preemption),
             "ImageGcPlan" => ImageGc::deserialize(answer).map(Self::ImageGc),
+            "DeviceList" => Devices::deserialize(answer).map(Self::Devices),
             "EvictionRank" => Eviction::deserialize(answer).map(Self::Eviction),
             _ => Summarised::deserialize(answer).map(|it| Self::Counted(counts(it.summary))),
         };

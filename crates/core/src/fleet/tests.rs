@@ -67,6 +67,12 @@ fn results_of_one_answer() {
             json!({"kind": "ImageGcPlan", "freed": {"images": 2}, "outcome": {"error": "x"}}),
             &["frees too little"],
         ),
+        (
+            "a device that is not healthy",
+            0,
+            json!({"kind": "DeviceList", "items": [{"state": "OK"}, {"state": "UNHEALTHY"}, {"state": "STALE"}]}),
+            &["ERROR UNHEALTHY", "WARNING STALE"],
+        ),
         ("far from an eviction", 0, ranked(&[("notCrossed", "0s")]), &["evicts nothing"]),
         ("pressure that ends", 0, ranked(&[("reported", "0s")]), &["evicts nothing"]),
         (

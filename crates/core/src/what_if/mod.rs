@@ -152,6 +152,8 @@ pub enum Written {
     WithinAMinute,
     /// With the resize.
     AtResize,
+    /// When the CPU manager compares the containers with its state, every 10 seconds (`cpuManagerReconcilePeriod`).
+    WithReconcile,
     /// At the next start of the container; a running container keeps its value.
     AtContainerStart,
     /// When the pod is created again; a running pod keeps its value.

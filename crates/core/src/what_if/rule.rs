@@ -263,8 +263,22 @@ pub enum ImageGcChange {
     Removes { images: usize, bytes: u64, first: String, before: usize },
     /// It cannot free enough.
     FallsShort { error: String },
-    /// The kubelet forgets when images were used last.
-    ForgetsAges {},
+    /// The kubelet forgets when it found images and when they were used last.
+    FromStart {
+        /// Why the first collection, at the start, frees too little; `None`: it frees enough.
+        error: Option<String>,
+        /// What the next one removes, five minutes later.
+        images: usize,
+        bytes: u64,
+        /// Their order does not matter; else these are the most.
+        is_certain: bool,
+        /// Why that frees too little.
+        next_error: Option<String>,
+        /// Without the change, a start removes fewer images.
+        removes_more: bool,
+        /// Without the change, a start frees enough.
+        fails_newly: bool,
+    },
 }
 
 /// The thresholds of eviction after the change.
@@ -282,6 +296,10 @@ pub enum EvictionChange {
     },
     /// It was crossed, and is not any more.
     Relieved { signal: String },
+    /// The signals have no threshold any more.
+    Off { signals: Vec<String> },
+    /// The thresholds change, and what they are compared with is not measured.
+    Unmeasured { signals: Vec<String> },
 }
 
 impl Rule for WhatIfRule {
@@ -320,7 +338,11 @@ impl Rule for WhatIfRule {
             Self::Allocatable(_) => Severity::Info,
             Self::ImageGc(ImageGcChange::FallsShort { .. }) => Severity::Error,
             Self::ImageGc(ImageGcChange::Removes { .. }) => Severity::Warning,
-            Self::ImageGc(ImageGcChange::ForgetsAges {}) => Severity::Info,
+            Self::ImageGc(ImageGcChange::FromStart { fails_newly: true, .. }) => Severity::Error,
+            Self::ImageGc(ImageGcChange::FromStart { removes_more: true, .. }) => Severity::Warning,
+            Self::ImageGc(ImageGcChange::FromStart { .. }) => Severity::Info,
+            Self::Eviction(EvictionChange::Off { .. }) => Severity::Warning,
+            Self::Eviction(EvictionChange::Unmeasured { .. }) => Severity::Unknown,
             Self::Eviction(EvictionChange::Crossed { reclaim: Some(ahead), .. })
                 if ahead.sufficiency == Sufficiency::Enough =>
             {

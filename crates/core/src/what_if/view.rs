@@ -13,6 +13,7 @@ impl fmt::Display for Written {
             Self::AtStart => "at start",
             Self::WithinAMinute => "within 1m",
             Self::AtResize => "at resize",
+            Self::WithReconcile => "within 11s",
             Self::AtContainerStart => "next container start",
             Self::WithPod => "new pod only",
         })

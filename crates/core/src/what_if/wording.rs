@@ -383,9 +383,28 @@ impl ImageGcChange {
                     .leads_to("the disk fills up to the thresholds of eviction")
                     .see("kq gc dry-run")
             }
-            Self::ForgetsAges {} => Wording::new(
-                "the kubelet forgets when images were last used: the first collections order images by usage since the start",
-            ),
+            Self::FromStart { error, images, bytes: size, is_certain, next_error, .. } => {
+                let first = match error {
+                    Some(_) => "the first collection, at the start, frees nothing",
+                    None => "the first collection, at the start, frees what it wants",
+                };
+                let up_to = if *is_certain { "" } else { "up to " };
+                let noun = if *images == 1 { "image" } else { "images" };
+                let next = match images {
+                    0 => "the next one, 5 minutes later, removes no image".to_owned(),
+                    count => format!(
+                        "the next one, 5 minutes later, removes {up_to}{count} {noun} ({})",
+                        bytes(*size)
+                    ),
+                };
+                let wording = Wording::new(format!("{first}; {next}"))
+                    .because("a kubelet that starts has found every image just now, and forgets when it was last used")
+                    .see("kq gc dry-run");
+                match next_error.as_ref().or(error.as_ref()) {
+                    Some(error) => wording.leads_to(error.clone()),
+                    None => wording,
+                }
+            }
         }
     }
 }
@@ -408,6 +427,18 @@ impl EvictionChange {
                     }
                 }
             }
+            Self::Off { signals } => Wording::new(format!(
+                "no threshold of eviction any more: {}",
+                signals.join(", ")
+            ))
+            .because("an evictionHard that is set replaces all defaults, unless mergeDefaultEvictionSettings is true")
+            .leads_to("the kubelet does not evict when they run out: the kernel kills processes, or the disk fills up")
+            .advise("name every signal in evictionHard"),
+            Self::Unmeasured { signals } => Wording::new(format!(
+                "the threshold changes, and whether it is crossed is not known: {}: the kubelet's measurements are missing",
+                signals.join(", ")
+            ))
+            .advise("run kq as root on the node, or take a snapshot there"),
             Self::Relieved { signal } => {
                 Wording::new(format!("{signal}: no longer below its threshold"))
             }

@@ -17,16 +17,47 @@ const SAME_PERCENT: f64 = 1e-5;
 /// A distance of fewer percent of the disk between garbage collection and eviction is a finding.
 const NEAR_PERCENT: f64 = 1.0;
 
+/// The signals that have a hard threshold by default.
+const DEFAULTS: [Signal; 5] = [
+    Signal::MemoryAvailable,
+    Signal::NodeFsAvailable,
+    Signal::NodeFsInodesFree,
+    Signal::ImageFsAvailable,
+    Signal::ImageFsInodesFree,
+];
+
 pub(super) fn findings(linted: LintInput<'_>) -> Vec<Found> {
+    let mut found: Vec<Found> =
+        signals_off(linted).map(|rule| setting("evictionHard", rule)).into_iter().collect();
     let policy = linted.policy();
     // Without a loop, or with thresholds that are refused, there is nothing to compare.
-    if !policy.is_collecting() || policy.validate().is_err() {
-        return Vec::new();
+    if policy.is_collecting() && policy.validate().is_ok() {
+        found.extend(compared(linted, policy.high_threshold_percent));
     }
+    found
+}
+
+/// Finds the signals of the defaults that have no threshold, neither hard nor soft.
+fn signals_off(linted: LintInput<'_>) -> Option<ImageGcRule> {
+    let is_zero = |value: &String| matches!(value.as_str(), "0" | "0%" | "100%");
+    let are_refused =
+        linted.thresholds.is_empty() && !linted.config.eviction_hard.values().all(is_zero);
+    let is_off = |signal: &Signal| !linted.thresholds.iter().any(|it| it.signal == *signal);
+    let off: Vec<Signal> = DEFAULTS.into_iter().filter(is_off).collect();
+    if are_refused || off.is_empty() {
+        return None;
+    }
+    let is_danger =
+        off.contains(&Signal::MemoryAvailable) || off.contains(&Signal::NodeFsAvailable);
+    let signals = off.into_iter().map(Signal::as_str).collect();
+    Some(ImageGcRule::EvictionSignalsOff { signals, is_danger })
+}
+
+fn compared(linted: LintInput<'_>, high_threshold_percent: i32) -> Vec<Found> {
     let of_images = linted.thresholds.iter().filter_map(|threshold| {
         let (capacity, has_images) = disk(linted, threshold.signal)?;
         let capacity = capacity.filter(|bytes| *bytes > 0);
-        compare(policy.high_threshold_percent, threshold, capacity, has_images)
+        compare(high_threshold_percent, threshold, capacity, has_images)
     });
     of_images.map(|rule| setting("imageGCHighThresholdPercent", rule)).collect()
 }

@@ -33,6 +33,12 @@ pub(super) enum ImageGcRule {
         unused_bytes: Option<u64>,
     },
     /// The threshold is an amount, and the capacity of the disk is not known.
+    /// `evictionHard` leaves out signals that have a default.
+    EvictionSignalsOff {
+        signals: Vec<&'static str>,
+        /// The memory or the disk of the kubelet is among them.
+        is_danger: bool,
+    },
     EvictionNotComparable {
         signal: &'static str,
         amount: Quantity,
@@ -107,7 +113,8 @@ impl Rule for ImageGcRule {
             {
                 Severity::Info
             }
-            Self::ImageGcOff
+            Self::EvictionSignalsOff { is_danger: true, .. }
+            | Self::ImageGcOff
             | Self::MaximumAgeTakesUnused { unused_images: Some(1..), .. }
             | Self::EvictionBeforeImageGc(_)
             | Self::EvictionWithImageGc(_)
@@ -176,6 +183,13 @@ impl Rule for ImageGcRule {
                     ))
                     .advise("pin images that must stay in the container runtime")
             }
+            Self::EvictionSignalsOff { signals, .. } => Wording::new(format!(
+                "no hard threshold: {}",
+                signals.join(", ")
+            ))
+            .because("an evictionHard that is set replaces all defaults, unless mergeDefaultEvictionSettings is true")
+            .leads_to("the kubelet does not evict when they run out: the kernel kills processes, or the disk fills up")
+            .advise("name every signal in evictionHard"),
             Self::EvictionNotComparable { signal, amount } => Wording::new(format!(
                 "{signal} < {amount} is an amount, and the capacity of the disk is not known"
             ))

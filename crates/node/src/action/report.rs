@@ -337,8 +337,13 @@ impl Report<'_> {
         Ok(AdmissionNode::with_flags(self.kubelet(Needs::ADMISSION)?, Vec::new(), flags))
     }
 
+    fn restarting(&self) -> Result<AdmissionNode, Failure> {
+        let flags = Some("--checkpoint, --pod-resources");
+        Ok(AdmissionNode::with_flags(self.kubelet(Needs::READMISSION)?, Vec::new(), flags))
+    }
+
     fn restart(&self) -> Asking<PodReadmission> {
-        reply(readmit_all(&self.about()?)?)
+        reply(readmit_all(&self.restarting()?)?)
     }
 
     fn preempt(&self, pod: &CriticalPod) -> Asking {

@@ -124,8 +124,27 @@ impl AdmissionOptions {
     ///
     /// Fails for files that cannot be read, and for a Node object of another node.
     pub fn gather_node(&self, observe: impl FnOnce(&Snapshot)) -> Result<AdmissionNode, Failure> {
-        let node =
-            self.files.gather(&self.node, self.overrides.clone(), Needs::ADMISSION, observe)?;
+        self.gather_facts(Needs::ADMISSION, observe)
+    }
+
+    /// Gathers the node of a kubelet that starts.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`AdmissionOptions::gather_node`] does.
+    pub fn gather_restarting(
+        &self,
+        observe: impl FnOnce(&Snapshot),
+    ) -> Result<AdmissionNode, Failure> {
+        self.gather_facts(Needs::READMISSION, observe)
+    }
+
+    fn gather_facts(
+        &self,
+        needs: Needs,
+        observe: impl FnOnce(&Snapshot),
+    ) -> Result<AdmissionNode, Failure> {
+        let node = self.files.gather(&self.node, self.overrides.clone(), needs, observe)?;
         let device_flags = Some("--checkpoint, --pod-resources");
         Ok(AdmissionNode::with_flags(node, self.without.clone(), device_flags))
     }

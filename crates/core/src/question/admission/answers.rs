@@ -1,6 +1,6 @@
 //! Answers about admission: of a pod on a node, and of a node's pods when its kubelet starts.
 
-use super::placement::Placement;
+use super::placement::{CpuSets, Placement};
 use super::plan::check_pod_count;
 use super::start_pressure::{refusal, start_pressure};
 use super::sysctls::SysctlAdmission;
@@ -91,6 +91,16 @@ impl<'n> KubeletStart<'n> {
         let mut checks = self.checks();
         let items = readmit(order, &self.object, |pod| checks.decide(pod), rules);
         PodReadmission::new(&self.object, items, tied, checks.basis)
+    }
+
+    /// Returns the CPUs of containers once it has admitted the pods in this order; `None`: as for
+    /// [`Placement::cpu_sets`].
+    pub fn cpu_sets(&self, order: &[&Pod]) -> Option<CpuSets> {
+        let mut checks = self.checks();
+        checks.placement.cpu_sets()?;
+        let rules = &self.about.node.kubelet.rules;
+        readmit(order, &self.object, |pod| checks.decide(pod), rules);
+        checks.placement.cpu_sets()
     }
 
     /// Returns what may become of its pods, whatever the order among those of one second; they are those of

@@ -12,6 +12,7 @@ mod sysctls;
 
 pub use answers::{KubeletStart, admit, readmit_all};
 pub use order::{random_order, sort};
+pub use placement::CpuSets;
 pub use plan::{Detail, Planned, plan};
 pub use removals::{PreemptionPlan, plan_removals};
 pub use settled::{Settled, has_ended, settled};
@@ -66,6 +67,11 @@ impl AdmissionNode {
     pub fn of(node: Node, mut basis: Basis) -> Self {
         basis.assume_all(node.assumed_allocations());
         Self { node, without: Vec::new(), device_flags: None, basis }
+    }
+
+    /// Returns the CPUs of the containers that run; `None`: no static CPU manager sets any, or it is not known which.
+    pub fn cpu_sets(&self) -> Option<CpuSets> {
+        self.placement(None).cpu_sets()
     }
 
     /// Returns the question for the device manager, with these pods.

@@ -69,7 +69,30 @@ impl AdmissionNode {
     }
 }
 
+/// The CPUs of containers, as the static CPU manager has them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CpuSets {
+    shared: CpuSet,
+    exclusive: BTreeMap<String, BTreeMap<String, CpuSet>>,
+}
+
+impl CpuSets {
+    /// Returns the CPUs of a container: its own, else the shared ones.
+    pub fn of(&self, pod: &Pod, container: &str) -> &CpuSet {
+        let own = self.exclusive.get(&uid_of(pod, &qualified(pod)));
+        own.and_then(|own| own.get(container)).unwrap_or(&self.shared)
+    }
+}
+
 impl Placement {
+    /// Returns the CPUs of containers; `None`: no static CPU manager sets any, or it is not known which.
+    pub fn cpu_sets(&self) -> Option<CpuSets> {
+        let Self::Managers(managers) = self else { return None };
+        managers.cpu.static_policy()?;
+        let state = managers.cpu.state();
+        Some(CpuSets { shared: state.default_cpu_set.clone(), exclusive: state.containers.clone() })
+    }
+
     /// Decides about a pod that is new to the node. What is not known is reported as missing.
     pub fn check_new(
         &mut self,

@@ -11,9 +11,12 @@ use crate::what_if::{
 };
 use kq_admission::qualified;
 use kq_answer::Subject;
-use kq_facts::kubelet_config::Signal;
+use kq_facts::kubelet_config::{EvictionThreshold, Signal};
+use kq_facts::lookup::Lookup;
 use kq_facts::node_object::NodeObject;
+use kq_facts::overrides::KubeletStartOption;
 use kq_image_gc::plan::{Trigger, names};
+use kq_k8s::duration::GoDuration;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::pod::{Container, ResourceName};
 use kq_k8s::priority::is_static_pod;
@@ -165,6 +168,9 @@ impl Transition<'_> {
             let node = node.kubelet().ok()?;
             Some(image_gc_plan(node, &ImageGcOptions::new(Trigger::Periodic)).ok()?.plan)
         };
+        if self.restarts {
+            return self.image_gc_from_start();
+        }
         let (before, after) = (plan(&self.before)?, plan(&self.after)?);
         let rule = match (&after.outcome.error, &before.outcome.error) {
             (Some(error), None) => ImageGcChange::FallsShort { error: error.clone() },
@@ -178,8 +184,38 @@ impl Transition<'_> {
                     .unwrap_or_default(),
                 before: before.freed.images,
             },
-            _ if self.restarts && after.freed.images > 0 => ImageGcChange::ForgetsAges {},
             _ => return None,
+        };
+        Some(Effect::new(Subject::Node, WhatIfRule::ImageGc(rule)))
+    }
+
+    /// Returns the collections of a kubelet that starts. It has found every image just now, so that the first one leaves
+    /// those that are younger than `imageMinimumGCAge`; the next one comes five minutes later. They are compared with those of
+    /// a start without the change.
+    fn image_gc_from_start(&self) -> Option<Effect> {
+        let plan = |state: &NodeState, age_minutes: i64| {
+            let mut state = state.clone();
+            state.snapshot.image_records = Lookup::default();
+            let age = GoDuration(age_minutes * 60 * GoDuration::SECOND.0);
+            state.overrides.kubelet_start = Some(KubeletStartOption::Ago(age));
+            let node = state.node().ok()?;
+            Some(image_gc_plan(&node, &ImageGcOptions::new(Trigger::Periodic)).ok()?.plan)
+        };
+        let (first, next) = (plan(self.after.state, 0)?, plan(self.after.state, 6)?);
+        if first.run.wants_space != Some(true) && next.freed.images == 0 {
+            return None;
+        }
+        let unchanged = plan(self.before.state, 6);
+        let before = unchanged.as_ref().map_or(0, |plan| plan.freed.images);
+        let fails_before = unchanged.is_some_and(|plan| plan.outcome.error.is_some());
+        let rule = ImageGcChange::FromStart {
+            error: first.outcome.error.clone(),
+            images: next.freed.images,
+            bytes: u64::try_from(next.freed.at_most_bytes).unwrap_or(0),
+            is_certain: next.freed.at_least_bytes == next.freed.at_most_bytes,
+            next_error: next.outcome.error.clone(),
+            removes_more: next.freed.images > before,
+            fails_newly: next.outcome.error.is_some() && !fails_before,
         };
         Some(Effect::new(Subject::Node, WhatIfRule::ImageGc(rule)))
     }
@@ -187,7 +223,7 @@ impl Transition<'_> {
     fn thresholds(&self) -> Vec<Effect> {
         let finding = |rule| Effect::new(Subject::Node, WhatIfRule::Eviction(rule));
         let (before, after) = (crossed(&self.before), crossed(&self.after));
-        let mut findings = Vec::new();
+        let mut findings = self.other_thresholds();
         let reclaim = self.after.kubelet().ok().and_then(|node| node_reclaim(node).ok());
         for (signal, (available, threshold)) in &after {
             if before.contains_key(signal) {
@@ -206,6 +242,37 @@ impl Transition<'_> {
             findings.push(finding(EvictionChange::Relieved { signal: signal.as_str().to_owned() }));
         }
         findings
+    }
+
+    /// Reports signals without a threshold from now on, and thresholds that cannot be compared.
+    fn other_thresholds(&self) -> Vec<Effect> {
+        // The kubelet derives these from the others.
+        let is_derived = |signal: Signal| {
+            use Signal::{AllocatableMemoryAvailable, ContainerFsAvailable, ContainerFsInodesFree};
+            matches!(
+                signal,
+                AllocatableMemoryAvailable | ContainerFsAvailable | ContainerFsInodesFree
+            )
+        };
+        let thresholds = |node: &Described<'_>| -> Vec<EvictionThreshold> {
+            let all = node.kubelet().ok().and_then(|node| node.eviction_thresholds().ok());
+            all.into_iter().flatten().filter(|it| !is_derived(it.signal)).collect()
+        };
+        let (before, after) = (thresholds(&self.before), thresholds(&self.after));
+        let has = |list: &[EvictionThreshold], signal| list.iter().any(|it| it.signal == signal);
+        let names = |signals: BTreeSet<Signal>| -> Vec<String> {
+            signals.into_iter().map(|signal| signal.as_str().to_owned()).collect()
+        };
+        let off: BTreeSet<Signal> =
+            before.iter().map(|it| it.signal).filter(|signal| !has(&after, *signal)).collect();
+        let is_new = |it: &&EvictionThreshold| it.is_hard() && !before.contains(it);
+        let new: BTreeSet<Signal> = after.iter().filter(is_new).map(|it| it.signal).collect();
+        let is_measured = self.after.state.snapshot.stats_summary.found.is_some();
+        let off = (!off.is_empty()).then(|| EvictionChange::Off { signals: names(off) });
+        let unmeasured = (!new.is_empty() && !is_measured)
+            .then(|| EvictionChange::Unmeasured { signals: names(new) });
+        let rules = off.into_iter().chain(unmeasured);
+        rules.map(|rule| Effect::new(Subject::Node, WhatIfRule::Eviction(rule))).collect()
     }
 
     fn first_evicted(&self, signal: Signal) -> Vec<String> {

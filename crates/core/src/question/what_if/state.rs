@@ -27,6 +27,8 @@ pub struct NodeState {
     pub overrides: Overrides,
     /// The input of the kubelet's next start.
     pub on_disk: ConfigOnDisk,
+    /// A configuration was found or given, whatever single options say.
+    knows_config: bool,
     /// No configuration was found, so the defaults apply.
     pub has_assumed_config: bool,
 }
@@ -40,6 +42,10 @@ impl NodeState {
     /// Fails for options that no field accepts, and for an invalid Node object.
     pub fn of(mut snapshot: Snapshot, mut overrides: Overrides) -> Result<Self, Failure> {
         let given = overrides.config.take();
+        let knows_config = given.as_ref().map_or_else(
+            || snapshot.kubelet_config.found.is_some(),
+            |given| !given.config.value.is_null(),
+        );
         let mut on_disk = ConfigOnDisk::of(&snapshot, given.as_ref());
         if let Some(given) = given {
             let source =
@@ -58,8 +64,13 @@ impl NodeState {
         if let Some(Origin::Flag(_)) = config.origins.get("cgroupDriver") {
             set_driver(&mut snapshot, &config);
         }
-        let mut state =
-            Self { snapshot, overrides: Overrides::default(), on_disk, has_assumed_config: false };
+        let mut state = Self {
+            snapshot,
+            overrides: Overrides::default(),
+            on_disk,
+            knows_config,
+            has_assumed_config: false,
+        };
         let recorded = state.snapshot.kubelet_config.value();
         if recorded.map_or(&Value::Null, |recorded| &recorded.value) != &*config.value {
             state.put_config(config);
@@ -119,8 +130,7 @@ impl NodeState {
     /// has the default.
     pub fn with_defaults(&self, basis: &mut Basis) -> Self {
         let mut state = self.clone();
-        state.has_assumed_config =
-            self.snapshot.kubelet_config.found.is_none() && !self.knows_files();
+        state.has_assumed_config = !self.knows_config && !self.knows_files();
         if state.has_assumed_config {
             basis.assume(
                 "the kubelet runs with its default configuration: it is unknown (--kubelet-config FILE supplies it)"

@@ -1,7 +1,9 @@
 //! The cgroup values that change, and when each is written.
 
-use super::pods::Transition;
+use super::pods::{Transition, admission_node};
+use crate::question::admission::{CpuSets, KubeletStart};
 use crate::question::cgroup::plan::PlanInput;
+use crate::question::devices::admission::PluginStart;
 use crate::what_if::{Effect, PodOutcome, ValueChange, WhatIfRule, Written};
 use kq_admission::qualified;
 use kq_answer::cgroup_fact::CgroupFact;
@@ -9,6 +11,7 @@ use kq_answer::{Basis, Failure, Subject};
 use kq_cgroup::plan::{Owner, PlannedCgroup};
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_mode::CgroupVersion;
+use kq_k8s::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The identity of a value: the part of the node or the QoS class, the pod, the container, and the file.
@@ -97,10 +100,59 @@ impl Transition<'_> {
             });
         }
         basis.assume_all(assumed);
+        changes.extend(self.cpusets(&after, &most));
         changes.sort_by(|one, other| {
             (one.written, &one.cgroup, &one.file).cmp(&(other.written, &other.cgroup, &other.file))
         });
         Ok(changes)
+    }
+
+    /// Returns the CPUs of containers that the static CPU manager moves (`reconcileState`,
+    /// `pkg/kubelet/cm/cpumanager/cpu_manager.go`): a policy that becomes static gives every container its CPUs, and one that
+    /// ends leaves them. `may_end`: the pods that are left out.
+    fn cpusets(&self, after: &BTreeMap<Key, Value>, may_end: &BTreeSet<&str>) -> Vec<ValueChange> {
+        let Some((before, sets)) = self.cpu_sets() else { return Vec::new() };
+        let Ok(node) = self.after.kubelet() else { return Vec::new() };
+        let pods: BTreeMap<String, &Pod> =
+            node.allocated_pods().into_iter().map(|pod| (qualified(pod), pod)).collect();
+        let cgroups: BTreeMap<(&String, &String), (&String, Level)> = after
+            .iter()
+            .filter_map(|((_, pod, container, _), value)| {
+                Some(((pod.as_ref()?, container.as_ref()?), (&value.cgroup, value.level)))
+            })
+            .collect();
+        let moved =
+            |(&(pod, container), &(cgroup, level)): (&(&String, &String), &(&String, Level))| {
+                let object = pods.get(pod).filter(|_| !may_end.contains(pod.as_str()))?;
+                if level != Level::Container {
+                    return None;
+                }
+                let old = before.as_ref().map(|before| before.of(object, container).to_string());
+                let new = sets.of(object, container).to_string();
+                (old.as_ref() != Some(&new)).then(|| ValueChange {
+                    cgroup: cgroup.clone(),
+                    pod: Some(pod.clone()),
+                    container: Some(container.clone()),
+                    file: "cpuset.cpus".to_owned(),
+                    before: old,
+                    after: Some(new),
+                    between: None,
+                    written: Written::WithReconcile,
+                })
+            };
+        cgroups.iter().filter_map(moved).collect()
+    }
+
+    /// Returns the CPUs of containers before, if a static CPU manager set them, and after the start.
+    fn cpu_sets(&self) -> Option<(Option<CpuSets>, CpuSets)> {
+        if !self.restarts || self.reboots {
+            return None;
+        }
+        let about = admission_node(self.after.kubelet().ok()?);
+        let start = KubeletStart::of(&about, PluginStart::AfterPods).ok()?;
+        let after = start.cpu_sets(&start.order())?;
+        let before = self.before.kubelet().ok().and_then(|node| admission_node(node).cpu_sets());
+        Some((before, after))
     }
 
     /// Plans the cgroups after the change, without some pods.
@@ -201,9 +253,8 @@ pub(super) fn planned(input: &PlanInput) -> Result<BTreeMap<Key, Value>, Failure
 pub fn findings(changes: &[ValueChange], transition: &Transition<'_>) -> Vec<Effect> {
     let finding = |rule| Effect::new(Subject::Node, rule);
     let mut findings = Vec::new();
-    let is_now = |it: &&ValueChange| {
-        matches!(it.written, Written::AtStart | Written::WithinAMinute | Written::AtResize)
-    };
+    let is_now =
+        |it: &&ValueChange| !matches!(it.written, Written::AtContainerStart | Written::WithPod);
     let now = changes.iter().filter(is_now).count();
     if !changes.is_empty() {
         findings.push(finding(WhatIfRule::CgroupValues { now, later: changes.len() - now }));
