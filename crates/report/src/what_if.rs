@@ -40,6 +40,7 @@ fn class(result: PodResult) -> &'static str {
         | PodResult::Preempted
         | PodResult::Evicted
         | PodResult::Deleted
+        | PodResult::Terminated
         | PodResult::Ends => "a-lost",
     }
 }
@@ -87,7 +88,7 @@ fn body(found: Found<'_>, answer: &WhatIf) -> Markup {
 
 /// Two rows of the same pods: as they are, and as they are after the change.
 fn picture(pods: &[Pod<'_>]) -> Markup {
-    const RESULTS: [PodResult; 9] = [
+    const RESULTS: [PodResult; 10] = [
         PodResult::Kept,
         PodResult::Starts,
         PodResult::Restarts,
@@ -96,6 +97,7 @@ fn picture(pods: &[Pod<'_>]) -> Markup {
         PodResult::Preempted,
         PodResult::Evicted,
         PodResult::Deleted,
+        PodResult::Terminated,
         PodResult::Ends,
     ];
     let width = 1.0 / pods.len() as f64;

@@ -64,6 +64,12 @@ impl Answers {
         self.whole(line, &format!("{line}{snapshot}"))
     }
 
+    /// Returns every answer so far, with its line.
+    pub fn answers(&self) -> Vec<(String, Rc<Value>)> {
+        let known = self.known.borrow();
+        known.iter().filter_map(|(line, it)| Some((line.clone(), it.clone()?))).collect()
+    }
+
     fn whole(&self, line: &str, command: &str) -> Option<Rc<Value>> {
         if let Some(known) = self.known.borrow().get(line) {
             return known.clone();

@@ -35,6 +35,7 @@ pub const PAIRS: &[(&str, Compare)] = &[
     ("version, doctor", version),
     ("doctor POD, the commands of its page", page_of_a_pod),
     ("report, the commands of its cards", cards),
+    ("the facts of all answers", facts),
 ];
 
 fn text(value: &Value) -> String {
@@ -595,6 +596,26 @@ fn cards(node: &Answers, found: &mut Vec<String>) {
         for field in asked.as_object().into_iter().flatten().map(|(field, _)| field) {
             if answer[field] != asked[field] {
                 found.push(format!("{line}: {field} differs"));
+            }
+        }
+    }
+}
+
+/// A fact that several answers name has one value and one source, unless the question changes it.
+fn facts(node: &Answers, found: &mut Vec<String>) {
+    let mut known: BTreeMap<String, (String, Value)> = BTreeMap::new();
+    for (line, answer) in node.answers() {
+        let changes = ["--set", "--cgroup-driver", "--at-usage", "--planned"];
+        if line.starts_with("fleet ") || changes.iter().any(|flag| line.contains(flag)) {
+            continue;
+        }
+        for (name, fact) in answer["facts"].as_object().into_iter().flatten() {
+            match known.get(name) {
+                Some((other, value)) if value != fact => {
+                    found.push(format!("{name}: {line} has {fact}, and {other} has {value}"));
+                }
+                Some(_) => {}
+                None => _ = known.insert(name.clone(), (line.clone(), fact.clone())),
             }
         }
     }

@@ -19,6 +19,8 @@ pub mod eviction;
 pub mod image_gc;
 /// The kinds of answers and their JSON Schemas.
 pub mod kinds;
+/// The graceful shutdown of a node.
+pub mod node_shutdown;
 /// The pods of a question: names, labels, a namespace, and files with pods.
 pub mod pod_selectors;
 /// Preemption.

@@ -83,6 +83,8 @@ pub struct PodOutcome {
     pub cause: Option<RestartCause>,
     /// Its place in the order of eviction, from 1.
     pub place: Option<usize>,
+    /// The seconds that it gets to end before the machine shuts down; null: it does not end so.
+    pub grace_seconds: Option<i64>,
     /// Other possible results, if the outcome is open.
     pub or_else: Vec<PodResult>,
     /// What decides between the results.
@@ -103,6 +105,8 @@ pub enum PodResult {
     Deleted,
     /// Its containers end, and its `restartPolicy` starts none again.
     Ends,
+    /// The kubelet ends it before the machine shuts down.
+    Terminated,
     /// Containers of it restart.
     Restarts,
     /// It stays, and waits: for a resize, for room.
@@ -116,7 +120,15 @@ pub enum PodResult {
 impl PodResult {
     /// Returns true if the pod does not run on this node afterwards.
     pub fn is_lost(self) -> bool {
-        matches!(self, Self::Refused | Self::Preempted | Self::Evicted | Self::Deleted | Self::Ends)
+        matches!(
+            self,
+            Self::Refused
+                | Self::Preempted
+                | Self::Evicted
+                | Self::Deleted
+                | Self::Terminated
+                | Self::Ends
+        )
     }
 }
 

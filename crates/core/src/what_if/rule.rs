@@ -97,6 +97,12 @@ pub enum PodFate {
         containers: Vec<String>,
         cause: RestartCause,
     },
+    /// The kubelet ends it before the machine shuts down.
+    Terminated {
+        /// What it gets to end.
+        seconds: Option<i64>,
+        message: String,
+    },
     /// Its containers end, and its `restartPolicy` starts none again.
     Ends {
         containers: Vec<String>,
@@ -313,6 +319,7 @@ impl Rule for WhatIfRule {
                 | PodFate::Preempted { .. }
                 | PodFate::Evicted { .. }
                 | PodFate::Deleted { .. }
+                | PodFate::Terminated { .. }
                 | PodFate::Ends { .. }
                 | PodFate::NotAdmitted { .. } => Severity::Error,
                 // It is not running: only the back-off ends earlier.

@@ -17,6 +17,7 @@ impl fmt::Display for PodResult {
             Self::Preempted => "preempted",
             Self::Evicted => "evicted",
             Self::Deleted => "deleted",
+            Self::Terminated => "terminated",
             Self::Ends => "ends",
             Self::Restarts => "restarts",
             Self::Waits => "waits",
@@ -167,6 +168,14 @@ impl PodFate {
                 "the old pod ends, then the new one starts: its containers do not survive",
             )
             .because(RestartCause::Replaced.to_string()),
+            Self::Terminated { seconds, message } => {
+                let seconds = seconds.map(|it| format!(" within {it} s")).unwrap_or_default();
+                Wording::new(format!(
+                    "ends{seconds} as the machine shuts down: Failed, Terminated: {message}"
+                ))
+                .because("shutdownGracePeriod and its variants let the kubelet end pods before systemd goes on")
+                .leads_to("it does not start again after the boot: its controller creates another pod")
+            }
             Self::Ends { containers, cause } => Wording::new(format!(
                 "{} {} and {} not start again (restartPolicy Never): {cause}",
                 containers.join(", "),

@@ -8,6 +8,7 @@ use super::described::Described;
 use super::state::NodeState;
 use super::ties::{StartEnd, StartEnds, by_name};
 use crate::question::admission::AdmissionNode;
+use crate::question::node_shutdown::{self, ShutdownGroups};
 use crate::what_if::change::Change;
 use crate::what_if::{
     Effect, OpenCause, PodFate, PodOutcome, PodResult, ResizeRestart, RestartCause, WhatIfRule,
@@ -158,7 +159,32 @@ impl Transition<'_> {
             basis.assume(NO_UID_IN_MANIFEST);
         }
         self.leave_plugins_open(about, &mut outcomes)?;
+        self.shut_down(&pods, &added, &mut outcomes, basis);
         Ok(PodEffects { outcomes, findings: Vec::new() })
+    }
+
+    /// Ends the pods that the kubelet ends before a reboot. Static pods start again with the kubelet.
+    fn shut_down(
+        &self,
+        pods: &BTreeMap<String, &Pod>,
+        added: &BTreeSet<String>,
+        outcomes: &mut [PodOutcome],
+        basis: &mut Basis,
+    ) {
+        let groups = self.before.kubelet().ok().and_then(ShutdownGroups::of);
+        let Some(groups) = groups.filter(|_| self.reboots) else { return };
+        let ending = outcomes.iter_mut().filter(|it| !it.is_static && !added.contains(&it.pod));
+        for outcome in ending {
+            let Some(pod) = pods.get(&outcome.pod) else { continue };
+            outcome.result = PodResult::Terminated;
+            outcome.reason = Some(node_shutdown::REASON.to_owned());
+            outcome.message = Some(node_shutdown::MESSAGE.to_owned());
+            outcome.grace_seconds = Some(groups.seconds(pod));
+            (outcome.cause, outcome.depends_on) = (None, None);
+            outcome.containers.clear();
+            outcome.or_else.clear();
+        }
+        basis.assume(node_shutdown::BY_SYSTEMD);
     }
 
     /// Returns the pods of files that are added to the node.
@@ -285,6 +311,9 @@ impl Transition<'_> {
                 containers: outcome.containers.clone(),
                 cause: outcome.cause.unwrap_or(RestartCause::NotRunning),
             },
+            PodResult::Terminated => {
+                PodFate::Terminated { seconds: outcome.grace_seconds, message: message() }
+            }
             PodResult::Ends => PodFate::Ends {
                 containers: outcome.containers.clone(),
                 cause: outcome.cause.unwrap_or(RestartCause::NotRunning),
@@ -423,6 +452,7 @@ fn outcome(pod: &str, is_static: bool, result: PodResult) -> PodOutcome {
         containers: Vec::new(),
         cause: None,
         place: None,
+        grace_seconds: None,
         or_else: Vec::new(),
         depends_on: None,
     }
