@@ -43,6 +43,8 @@ pub enum StartFinding {
         /// The file.
         path: String,
     },
+    /// It starts without a field of a drop-in, and says nothing of it.
+    Drops { path: String, field: String },
     /// A fact that decides is not known.
     Unknown {
         reason: String,
@@ -82,6 +84,9 @@ impl StartFinding {
             StartWarning::Lenient { path, strict_error } => {
                 Self::Ignores { text, strict_error: strict_error.clone(), path: path.clone() }
             }
+            StartWarning::UnknownField { path, field } => {
+                Self::Drops { path: path.clone(), field: field.clone() }
+            }
             _ => Self::Warns { text },
         }
     }
@@ -92,7 +97,7 @@ impl StartFinding {
             Self::Stops { .. } | Self::StopsThen { .. } | Self::PanicsWithDevice { .. } => {
                 Severity::Error
             }
-            Self::Warns { .. } | Self::Ignores { .. } => Severity::Warning,
+            Self::Warns { .. } | Self::Ignores { .. } | Self::Drops { .. } => Severity::Warning,
             Self::Unknown { .. } => Severity::Unknown,
             Self::Starts { not_checked, .. } if !not_checked.is_empty() => Severity::Info,
             Self::Starts { .. } => Severity::Ok,
@@ -144,6 +149,10 @@ impl StartFinding {
                     .because(text.as_str())
                     .advise(format!("correct the name of the field in {path}, or remove it"))
             }
+            Self::Drops { path, field } => Wording::new(format!(
+                "the kubelet starts without {field} of {path}, which it does not know, and logs nothing"
+            ))
+            .advise(format!("correct the name of the field in {path}, or remove it")),
             Self::Unknown { reason, text } => {
                 let wording = Wording::new(reason.as_str());
                 text.iter().fold(wording, |wording, text| {

@@ -78,11 +78,13 @@ fn contradictions(pods: &PodAllocations, findings: &mut Findings<'_>) {
     }
 }
 
-/// Finds requests that are larger than limits.
+/// Finds requests that are larger than limits. A limit of 0 is none, and the kubelet writes it down as it is.
 fn above_limits(resources: &Resources, place: &str, findings: &mut Findings<'_>) {
     for (name, request) in resources.requests.iter() {
         let limit = resources.limits.get(name);
-        let Some(limit) = limit.filter(|limit| request.compare(limit) == Ordering::Greater) else {
+        let Some(limit) =
+            limit.filter(|it| !it.is_zero() && request.compare(it) == Ordering::Greater)
+        else {
             continue;
         };
         let rule = StateFileRule::RequestAboveLimit { request, limit };
