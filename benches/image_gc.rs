@@ -52,7 +52,7 @@ fn uses(images: &[Image]) -> Uses {
 }
 
 fn rules() -> KubeletRules {
-    KubeletRules::for_version(KubeletVersion::NEWEST)
+    KubeletRules::for_version(KubeletVersion::ASSUMED)
 }
 
 /// The disk is at 86 percent, so that 6 percent have to be freed.

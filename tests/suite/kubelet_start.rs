@@ -371,7 +371,7 @@ fn what_the_next_start_reads_is_on_the_disk() {
     let stored = serde_json::to_string(&file).expect("it is stored");
     assert!(stored.contains("noSuchField") && !stored.contains("apiVersion:"), "{stored}");
     let examination = examine(&StartFacts {
-        version: Some(KubeletVersion::NEWEST),
+        version: Some(KubeletVersion::ASSUMED),
         process: process.as_ref(),
         config_file: file,
         drop_ins,
@@ -443,7 +443,7 @@ fn the_client_certificate_decides() {
         let named = named_files(on_disk.process.as_ref(), std::iter::empty());
         let files = read_start_files(node.path(), &named);
         let examination = examine(&StartFacts {
-            version: Some(KubeletVersion::NEWEST),
+            version: Some(KubeletVersion::ASSUMED),
             process: on_disk.process.as_ref(),
             config_file: on_disk.file,
             files: Some(&files),

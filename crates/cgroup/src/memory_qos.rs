@@ -27,9 +27,9 @@ pub fn memory_qos(
     let request = own.requests.get(&ResourceName::Memory).map_or(0, Quantity::value);
     let limit = own.limits.get(&ResourceName::Memory).map_or(0, Quantity::value);
     let mut unified = reservation(request, class, settings);
-    if request == limit {
+    let Some(factor) = settings.memory_throttling_factor.filter(|_| request != limit) else {
         return (unified, None);
-    }
+    };
     let (top, top_is) = if limit != 0 {
         (limit, "limit")
     } else {
@@ -44,13 +44,13 @@ pub fn memory_qos(
         }
     };
     if top != 0 {
-        let high = memory_high(request, top, settings);
+        let high = memory_high(request, top, factor, settings);
         if high != 0 && high > request {
             let step = Step::MemoryHigh {
                 request,
                 top,
                 top_is,
-                factor: settings.memory_throttling_factor,
+                factor,
                 page_size: settings.kernel.page_size,
                 high,
             };
@@ -96,8 +96,8 @@ fn reservation(request: i64, class: QosClass, settings: &CgroupSettings) -> Unif
 }
 
 /// In the same floats as the kubelet, each operation on its own.
-fn memory_high(request: i64, top: i64, settings: &CgroupSettings) -> i64 {
+fn memory_high(request: i64, top: i64, factor: f64, settings: &CgroupSettings) -> i64 {
     let (request, top) = (request as f64, top as f64);
-    let bytes = (request + (top - request) * settings.memory_throttling_factor).floor();
+    let bytes = (request + (top - request) * factor).floor();
     ((bytes / settings.kernel.page_size as f64) as i64).wrapping_mul(settings.kernel.page_size)
 }

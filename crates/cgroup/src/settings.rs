@@ -30,8 +30,8 @@ pub struct CgroupSettings {
     pub pod_pids_limit: i64,
     /// `memoryReservationPolicy`
     pub memory_reservation_policy: MemoryReservationPolicy,
-    /// `memoryThrottlingFactor`
-    pub memory_throttling_factor: f64,
+    /// `memoryThrottlingFactor`; `None`: no container is throttled.
+    pub memory_throttling_factor: Option<f64>,
     /// `singleProcessOOMKill`
     pub single_process_oom_kill: Option<bool>,
     /// `memorySwap.swapBehavior`
@@ -120,7 +120,7 @@ impl Default for CgroupSettings {
             static_cpu_manager: false,
             pod_pids_limit: -1,
             memory_reservation_policy: MemoryReservationPolicy::None,
-            memory_throttling_factor: 0.9,
+            memory_throttling_factor: Some(0.9),
             single_process_oom_kill: None,
             swap_behavior: SwapBehavior::NoSwap,
             kernel: Kernel::default(),

@@ -404,7 +404,7 @@ mod tests {
             let containers = if devices[2].is_empty() { "/images" } else { "/containers" };
             let told =
                 ImageFilesystems { image: vec![at("/images")], container: vec![at(containers)] };
-            let mut rules = KubeletRules::for_version(KubeletVersion::NEWEST);
+            let mut rules = KubeletRules::for_version(KubeletVersion::ASSUMED);
             rules.gates = rules.gates.with(Gate::KubeletSeparateDiskGc, gate);
             let disks = node_disks(DiskFacts {
                 folders: &folders,
@@ -441,7 +441,7 @@ mod tests {
             );
             serde_json::from_str::<StatsSummary>(&text).unwrap()
         };
-        let rules = KubeletRules::for_version(KubeletVersion::NEWEST);
+        let rules = KubeletRules::for_version(KubeletVersion::ASSUMED);
         for (name, summary, expected) in [
             ("equally large", summary(9, 9), Some(false)),
             ("not equally large", summary(9, 8), Some(true)),

@@ -249,12 +249,12 @@ impl Facts {
 fn kubelet_version(sources: NodeSources<'_>, facts: &mut Facts) -> KubeletVersion {
     let live = sources.live.and_then(|live| live.kubelet_version.as_ref());
     let given = given_version(sources.overrides.kubelet.version, sources.object, live);
-    let version = given.as_ref().map_or(KubeletVersion::NEWEST, |(version, _)| *version);
+    let version = given.as_ref().map_or(KubeletVersion::ASSUMED, |(version, _)| *version);
     let shown = given.map(|(version, origin)| (version.to_string(), origin));
     facts.add(
         "kubeletVersion",
         shown,
-        || Some(KubeletVersion::NEWEST.to_string()),
+        || Some(KubeletVersion::ASSUMED.to_string()),
         "--kubelet-version",
     );
     version

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub struct Kubelet {
     pub version: KubeletVersion,
-    /// Its origin; an unknown version is the newest that kq knows.
+    /// Its origin; an unknown version is the newest that kq knows as a whole.
     pub version_origin: Origin,
     pub rules: KubeletRules,
     /// Its configuration, without defaults.
@@ -80,7 +80,7 @@ impl Kubelet {
 /// Fails on what the kubelet does not decode, and on its feature gates.
 pub fn describe_kubelet(sources: KubeletSources<'_>) -> Result<Kubelet, DescribeError> {
     let given = given_version(sources.version, sources.object, sources.program);
-    let (version, version_origin) = given.unwrap_or((KubeletVersion::NEWEST, Origin::Assumed));
+    let (version, version_origin) = given.unwrap_or((KubeletVersion::ASSUMED, Origin::Assumed));
     let mut warnings = Vec::new();
     warn_of_version(version, &mut warnings);
     if sources.version.is_none() {
@@ -165,12 +165,16 @@ pub(super) fn gates(
     source: &ConfigSource,
 ) -> Result<FeatureGates, DescribeError> {
     let none = BTreeMap::new();
-    FeatureGates::for_version(version)
-        .with_overrides(given.feature_gates.as_ref().unwrap_or(&none))
-        .map_err(|error| DescribeError::Gates {
-            error,
-            origin: source.origins.get("featureGates").cloned(),
-        })
+    let (defaults, set) =
+        (FeatureGates::for_version(version), given.feature_gates.as_ref().unwrap_or(&none));
+    if !version.is_known() {
+        // Which gates it has is not known either.
+        return Ok(defaults.with_known(set));
+    }
+    defaults.with_overrides(set).map_err(|error| DescribeError::Gates {
+        error,
+        origin: source.origins.get("featureGates").cloned(),
+    })
 }
 
 pub(super) fn configuration(

@@ -261,7 +261,7 @@ impl Node {
         if self.kubelet.version_origin == Origin::Assumed {
             let version = self.kubelet.version;
             assumed.push(format!(
-                "the kubelet is of version {version}, the newest that kq knows (--kubelet-version)"
+                "the kubelet is of version {version}, the newest that kq knows as a whole (--kubelet-version)"
             ));
         }
         assumed

@@ -268,7 +268,7 @@ mod tests {
     use kq_k8s::version::KubeletVersion;
 
     fn policy(config: &Value, flags: Option<&ContainerGcFlags>) -> GcPolicy {
-        let version = KubeletVersion::NEWEST;
+        let version = KubeletVersion::ASSUMED;
         let given = read(config, Source::Flags, version).expect("a configuration").config;
         let file = Origin::Source("kubelet.yaml".to_owned());
         let fields = config.as_object().into_iter().flatten();

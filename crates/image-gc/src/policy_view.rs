@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn loops_come_before_settings() {
-        let version = KubeletVersion::NEWEST;
+        let version = KubeletVersion::ASSUMED;
         let policy = GcPolicy::of(PolicySources {
             config: &effective(&KubeletConfiguration::default(), version),
             gates: FeatureGates::for_version(version),

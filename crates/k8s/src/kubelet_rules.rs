@@ -180,6 +180,16 @@ impl KubeletVersion {
         self.at_least(36)
     }
 
+    /// Returns true if `memoryThrottlingFactor` has no default, and is refused without the gate MemoryQoS (since 1.37).
+    pub fn throttles_only_on_demand(self) -> bool {
+        self.at_least(37)
+    }
+
+    /// Returns true if the start checks `defaultPodSysctls` (since 1.37).
+    pub fn has_default_pod_sysctls(self) -> bool {
+        self.at_least(37)
+    }
+
     /// Returns true if `mergeDefaultEvictionSettings` counts (since 1.33).
     pub fn merges_default_eviction_settings(self) -> bool {
         self.at_least(33)
@@ -283,6 +293,17 @@ impl KubeletVersion {
         }
     }
 
+    /// Returns true if the lines of the kubelet's source are known, which some of its errors name (1.36).
+    pub fn has_known_lines(self) -> bool {
+        self.at_least(36) && !self.at_least(37)
+    }
+
+    /// Returns true if the CPU and memory managers write a layout of their files whose checksums were not read
+    /// (since 1.37).
+    pub fn writes_unread_state_files(self) -> bool {
+        self.at_least(37)
+    }
+
     /// Returns true if kq knows the rules of exactly this version.
     pub fn is_known(self) -> bool {
         matches!(self.known(), VersionSupport::Inside(_))
@@ -351,9 +372,9 @@ impl KubeletRules {
 }
 
 impl Default for KubeletRules {
-    /// The newest supported rules.
+    /// The rules that are assumed where the version is not known.
     fn default() -> Self {
-        Self::for_version(KubeletVersion::NEWEST)
+        Self::for_version(KubeletVersion::ASSUMED)
     }
 }
 

@@ -415,7 +415,7 @@ mod tests {
             ("overhead is not added to nothing", EMPTY, "memory", [0, 0, 0]),
         ];
         let old = KubeletRules::for_version("1.32".parse().unwrap());
-        let new = KubeletRules::for_version(KubeletVersion::NEWEST);
+        let new = KubeletRules::for_version(KubeletVersion::ASSUMED);
         let off = KubeletRules { gates: new.gates.with(Gate::PodLevelResources, false) };
         for (name, spec, resource, expected) in rows {
             let pod: Pod = serde_json::from_str(&format!(r#"{{"spec":{spec}}}"#)).unwrap();

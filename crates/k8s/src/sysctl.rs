@@ -194,6 +194,18 @@ pub fn normalize(name: &str) -> Cow<'_, str> {
     Cow::Owned(exchanged.collect())
 }
 
+/// Returns true if a name has the form of a sysctl's (`IsValidSysctlName`, `pkg/apis/core/validation`).
+pub fn is_name(name: &str) -> bool {
+    name.len() <= MAX_LENGTH && name.split(['.', '/']).all(is_segment)
+}
+
+/// Returns true if a sysctl belongs to a namespace that a pod can have of its own, the user namespace among them, which
+/// 1.37 knows too (`GetNamespace`).
+pub fn is_namespaced(name: &str) -> bool {
+    let name = normalize(name);
+    namespace(&name).is_some() || name.starts_with("user.")
+}
+
 fn namespace(name: &str) -> Option<Namespace> {
     if IPC_NAMES.contains(&name) || name.starts_with("fs.mqueue.") {
         return Some(Namespace::Ipc);
@@ -203,16 +215,6 @@ fn namespace(name: &str) -> Option<Namespace> {
 
 /// Returns true if a pattern has the kubelet's form.
 fn is_pattern(pattern: &str) -> bool {
-    let is_inner = |byte: u8| is_alphanumeric(byte) || matches!(byte, b'-' | b'_');
-    let is_segment = |segment: &str| match segment.as_bytes() {
-        [only] => is_alphanumeric(*only),
-        [first, inner @ .., last] => {
-            is_alphanumeric(*first)
-                && inner.iter().all(|byte| is_inner(*byte))
-                && is_alphanumeric(*last)
-        }
-        [] => false,
-    };
     let is_last = |segment: &str| match segment.as_bytes() {
         [inner @ .., last] => {
             inner.first().is_none_or(|first| is_alphanumeric(*first))
@@ -228,6 +230,22 @@ fn is_pattern(pattern: &str) -> bool {
     pattern.len() <= MAX_LENGTH
         && is_last(last)
         && path.is_none_or(|path| path.split(['.', '/']).all(is_segment))
+}
+
+fn is_segment(segment: &str) -> bool {
+    match segment.as_bytes() {
+        [only] => is_alphanumeric(*only),
+        [first, inner @ .., last] => {
+            is_alphanumeric(*first)
+                && inner.iter().all(|byte| is_inner(*byte))
+                && is_alphanumeric(*last)
+        }
+        [] => false,
+    }
+}
+
+fn is_inner(byte: u8) -> bool {
+    is_alphanumeric(byte) || matches!(byte, b'-' | b'_')
 }
 
 fn is_alphanumeric(byte: u8) -> bool {

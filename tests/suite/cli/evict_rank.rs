@@ -75,7 +75,7 @@ RANK   POD               PRIORITY     REQUEST   USAGE     OVER      EXCEEDS   CR
 6-7    shop/worker-2     100          1Gi       700Mi     -324Mi    no        no         equal to one other: any order; the last
 --- stderr
 assumed: no kubelet configuration was passed: the defaults apply, apart from --set (--kubelet-config FILE)
-assumed: the kubelet is of version 1.36, the newest that kq knows (--kubelet-version)
+assumed: the kubelet is of version 1.36, the newest that kq knows as a whole (--kubelet-version)
 --- exit 0
 
 "#]]);
@@ -139,7 +139,7 @@ RANK   POD               PRIORITY     REQUEST   USAGE     OVER   EXCEEDS   CRITI
 7      kube-system/dns   2000001000   -         3         -      -         spared     the last
 --- stderr
 assumed: no kubelet configuration was passed: the defaults apply, apart from --set (--kubelet-config FILE)
-assumed: the kubelet is of version 1.36, the newest that kq knows (--kubelet-version)
+assumed: the kubelet is of version 1.36, the newest that kq knows as a whole (--kubelet-version)
 --- exit 0
 
 "#]]);
@@ -434,7 +434,7 @@ RANK   POD          PRIORITY   REQUEST   USAGE   OVER   EXCEEDS   CRITICAL   WHY
 1      shop/web     0          64Mi      90Mi    26Mi   yes       no         more over its request: 26Mi, then 10Mi
 2      shop/batch   0          0         10Mi    10Mi   yes       no         the last
 --- stderr
-assumed: the kubelet is of version 1.36, the newest that kq knows (--kubelet-version)
+assumed: the kubelet is of version 1.36, the newest that kq knows as a whole (--kubelet-version)
 warning: the container runtime did not answer; name it with --runtime-endpoint (unix:///run/containerd/containerd.sock (containerd's usual socket): no such file or directory; unix:///run/crio/crio.sock (CRI-O's usual socket): no such file or directory; unix:///var/run/crio/crio.sock (CRI-O's usual socket): no such file or directory; unix:///run/cri-dockerd.sock (cri-dockerd's usual socket): no such file or directory; unix:///run/k3s/containerd/containerd.sock (the usual socket of k3s and rke2): no such file or directory; unix:///var/snap/microk8s/common/run/containerd.sock (the usual socket of microk8s): no such file or directory; unix:///run/k0s/containerd.sock (the usual socket of k0s): no such file or directory)
 missing: the kubelet's own stats, so it may rank by other numbers; the node's available amounts are unknown; limits of local storage are assumed not to be exceeded: http://127.0.0.1:1/stats/summary: 127.0.0.1:1 refused the connection
 --- exit 3

@@ -9,7 +9,7 @@ fn the_versions_of_a_node() {
     assert_eq!(versions["kind"], "Version");
     assert_eq!(versions["client"]["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(versions["kubelet"]["name"], "kubelet");
-    assert_eq!(versions["rules"]["newest"], "1.36");
+    assert_eq!(versions["rules"]["newest"], "1.37");
     assert_eq!(versions["rules"]["used"], "1.36");
 }
 

@@ -107,7 +107,7 @@ fn what_is_odd_is_said() {
         ("an unknown CPU manager", PLAIN, "--set cpuManagerPolicy=statc", Some("\"statc\"")),
         ("swap", PLAIN, "--swap-capacity 1Gi", Some("failSwapOn is true")),
         ("an old interface", PLAIN, "--cgroup-version 1", Some("does not start on cgroup v1")),
-        ("an old kubelet", PLAIN, "--kubelet-version 1.28", Some("1.32 to 1.36")),
+        ("an old kubelet", PLAIN, "--kubelet-version 1.28", Some("1.32 to 1.37")),
         (
             "a reserved cgroup whose parents systemd does not see",
             PLAIN,

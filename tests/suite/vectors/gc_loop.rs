@@ -62,7 +62,7 @@ fn event(event: &GcEvent) -> Value {
 }
 
 fn configuration(config: &Value) -> Value {
-    let version = KubeletVersion::NEWEST;
+    let version = KubeletVersion::ASSUMED;
     let given = read(config, Source::Flags, version).expect("a readable configuration").config;
     let gates = FeatureGates::for_version(version)
         .with_overrides(&given.feature_gates.clone().unwrap_or_default())

@@ -28,7 +28,7 @@ pub fn rules(case: &Value) -> KubeletRules {
         // Goes off with it.
         set.entry("InPlacePodLevelResourcesVerticalScaling".to_owned()).or_insert(false);
     }
-    let gates = FeatureGates::for_version(KubeletVersion::NEWEST);
+    let gates = FeatureGates::for_version(KubeletVersion::ASSUMED);
     KubeletRules { gates: gates.with_overrides(&set).expect("gates of the reference version") }
 }
 

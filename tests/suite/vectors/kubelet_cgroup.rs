@@ -44,7 +44,7 @@ pub fn settings(case: &Value) -> CgroupSettings {
     settings.swap_capacity = Some(node["swap_capacity_bytes"].as_i64().unwrap_or(0));
     settings.single_process_oom_kill = node["single_process_oom_kill"].as_bool();
     if let Some(factor) = node["memory_throttling_factor"].as_f64() {
-        settings.memory_throttling_factor = factor;
+        settings.memory_throttling_factor = Some(factor);
     }
     if text("memory_reservation_policy") == Some("TieredReservation") {
         settings.memory_reservation_policy = MemoryReservationPolicy::TieredReservation;

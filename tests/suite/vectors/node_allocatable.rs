@@ -26,7 +26,7 @@ fn compute(case: &Value) -> Result<Value, Value> {
     let error = |text: String| json!({ "error": text });
     let given: KubeletConfiguration = input::read(&case["kubelet_configuration"]);
     let machine = &case["machine"];
-    let version = KubeletVersion::NEWEST;
+    let version = KubeletVersion::ASSUMED;
     let gates = FeatureGates::for_version(version)
         .with_overrides(given.feature_gates.as_ref().unwrap_or(&BTreeMap::new()))
         .map_err(|problem| {

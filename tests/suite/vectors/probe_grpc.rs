@@ -23,7 +23,7 @@ pub fn answer(input: &Value) -> Value {
     let version = &input["kubelet_version"];
     let part = |name: &str| version[name].as_str().expect("a version");
     let agent = format!("kube-probe/{}.{}", part("major"), part("minor"));
-    let agent = grpc_user_agent(&agent, KubeletVersion::NEWEST);
+    let agent = grpc_user_agent(&agent, KubeletVersion::ASSUMED);
     let seconds: i32 = serde_json::from_value(input["timeout_seconds"].clone()).expect("seconds");
 
     let start = Instant::now();

@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 
-const VERSIONS: [&str; 5] = ["1.32", "1.33", "1.34", "1.35", "1.36"];
+const VERSIONS: [&str; 6] = ["1.32", "1.33", "1.34", "1.35", "1.36", "1.37"];
 
 fn rows(name: &str) -> Vec<Value> {
     let path = repository().join(format!("tests/vectors/versions/{name}.jsonl"));

@@ -174,8 +174,8 @@ fn document(start: &mut Start<'_>, file: &ConfigText, drop_in: Option<&Said>) ->
         return None;
     }
     if kind != KIND || api_version != API_VERSION {
-        // The words name a line of the kubelet's source, which is known of 1.36.
-        let is_known = is_drop_in || start.version.minor == KubeletVersion::NEWEST.minor;
+        // The words name a line of the kubelet's source.
+        let is_known = is_drop_in || start.version.has_known_lines();
         let certainty = if is_known { Certainty::Certain } else { Certainty::Likely };
         let rule = StartRule::OtherType { place: place(), kind, api_version };
         start.stop_perhaps(stage, rule, certainty);

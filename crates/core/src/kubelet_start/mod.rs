@@ -284,7 +284,7 @@ impl Start<'_> {
 
 /// Follows a start.
 pub fn examine(facts: &StartFacts<'_>) -> StartExamination {
-    let version = facts.version.unwrap_or(KubeletVersion::NEWEST);
+    let version = facts.version.unwrap_or(KubeletVersion::ASSUMED);
     let mut start = Start { facts, version, found: StartExamination::default() };
     if facts.version.is_none() {
         start.skip(

@@ -230,7 +230,8 @@ mod tests {
             ("v1.36.2+k3s1", "1.36"),
             ("v1.33.1", "1.33"),
             ("v1.20.0", "1.32"),
-            ("v1.99.0", "1.36"),
+            ("v1.37.1", "1.37"),
+            ("v1.99.0", "1.37"),
         ] {
             let versions = versions_of(Some(version));
             let kubelet = versions.kubelet.expect("a kubelet");
@@ -252,7 +253,7 @@ mod tests {
     #[test]
     fn the_client_alone_has_no_node() {
         let text = table(&client_version()).to_string();
-        assert!(text.contains("client") && text.contains("known: 1.32 to 1.36"), "{text}");
+        assert!(text.contains("client") && text.contains("known: 1.32 to 1.37"), "{text}");
         assert!(!text.contains("kubelet"), "{text}");
     }
 }

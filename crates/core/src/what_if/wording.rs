@@ -7,6 +7,7 @@ use super::rule::{
 };
 use crate::question::devices::plan::Holder;
 use kq_answer::Wording;
+use kq_k8s::version::KubeletVersion;
 use kq_output::units::bytes;
 use std::fmt;
 
@@ -127,7 +128,11 @@ impl WhatIfRule {
             Self::VersionUnknown { version, used } => Wording::new(format!(
                 "kubelet {version} is not a version that kq knows: kq applies the rules of {used}"
             ))
-            .because("kq knows the kubelets 1.32 to 1.36"),
+            .because(format!(
+                "kq knows the kubelets {} to {}",
+                KubeletVersion::OLDEST,
+                KubeletVersion::NEWEST
+            )),
             Self::Restarts { what, effect } => Wording::new(format!("{what}: {effect}")),
             Self::Missing { about, reason } => Wording::new(format!("{about}: {reason}")),
         }

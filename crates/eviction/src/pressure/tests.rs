@@ -44,9 +44,9 @@ fn pressure_of(devices: [&str; 3], left: [u64; 3], soft: Option<&str>, memory: u
         given.eviction_soft = Some([(signal.to_owned(), value.to_owned())].into());
         given.eviction_soft_grace_period = Some([(signal.to_owned(), "1m".to_owned())].into());
     }
-    let config = effective(&given, KubeletVersion::NEWEST);
+    let config = effective(&given, KubeletVersion::ASSUMED);
     let thresholds = eviction_thresholds(&config, false).unwrap();
-    let rules = KubeletRules::for_version(KubeletVersion::NEWEST);
+    let rules = KubeletRules::for_version(KubeletVersion::ASSUMED);
     let text = format!(
         r#"{{"node":{{"memory":{{"availableBytes":{memory},"workingSetBytes":1000000000}}}},
             "pods":[{{"podRef":{{"uid":"u"}},"ephemeral-storage":{{"usedBytes":9}},
@@ -224,9 +224,9 @@ fn rows_have_exact_numbers() {
 
 #[test]
 fn what_is_not_known_is_said() {
-    let config = effective(&KubeletConfiguration::default(), KubeletVersion::NEWEST);
+    let config = effective(&KubeletConfiguration::default(), KubeletVersion::ASSUMED);
     let thresholds = eviction_thresholds(&config, false).unwrap();
-    let rules = KubeletRules::for_version(KubeletVersion::NEWEST);
+    let rules = KubeletRules::for_version(KubeletVersion::ASSUMED);
     let disks = node_disks(DiskFacts {
         folders: &BTreeMap::new(),
         runtime: None,

@@ -299,17 +299,17 @@ mod tests {
                  v1.VerbosityLevel",
             ),
         ] {
-            let problem = decode_problem(&value, KubeletVersion::NEWEST).expect("a problem");
+            let problem = decode_problem(&value, KubeletVersion::ASSUMED).expect("a problem");
             assert_eq!(
                 (problem.field.as_str(), problem.text),
                 (field, format!("{START}{expected}"))
             );
         }
         let value = json!({"syncFrequency": "10"});
-        let problem = decode_problem(&value, KubeletVersion::NEWEST).expect("a problem");
+        let problem = decode_problem(&value, KubeletVersion::ASSUMED).expect("a problem");
         assert_eq!(problem.text, "time: missing unit in duration \"10\"");
         let value = json!({"noSuchField": 1, "memorySwap": {"swapBehavior": null}, "maxPods": 1});
-        assert_eq!(decode_problem(&value, KubeletVersion::NEWEST), None);
+        assert_eq!(decode_problem(&value, KubeletVersion::ASSUMED), None);
     }
 
     #[test]

@@ -46,7 +46,8 @@ pub struct EffectiveConfiguration {
     pub max_pods: i32,
     pub memory_manager_policy: String,
     pub memory_reservation_policy: String,
-    pub memory_throttling_factor: f64,
+    /// `None`: no container is throttled (since 1.37).
+    pub memory_throttling_factor: Option<f64>,
     pub merge_default_eviction_settings: bool,
     /// -1: no limit of its own.
     pub pod_pids_limit: i64,
@@ -82,8 +83,8 @@ pub fn default_eviction_hard() -> BTreeMap<String, String> {
 /// Returns what a version takes for fields that are absent; where that hangs on feature gates, with their
 /// defaults.
 pub(super) fn defaults(version: KubeletVersion) -> &'static KubeletConfiguration {
-    static DEFAULTS: LazyLock<[KubeletConfiguration; 5]> =
-        LazyLock::new(|| [32, 33, 34, 35, 36].map(|minor| table(KubeletVersion::new(1, minor))));
+    static DEFAULTS: LazyLock<Vec<KubeletConfiguration>> =
+        LazyLock::new(|| KubeletVersion::supported().map(table).collect());
     &DEFAULTS[version.column()]
 }
 
@@ -184,8 +185,7 @@ pub fn effective(config: &KubeletConfiguration, version: KubeletVersion) -> Effe
         ),
         memory_throttling_factor: config
             .memory_throttling_factor
-            .or(absent.memory_throttling_factor)
-            .unwrap_or_default(),
+            .or(absent.memory_throttling_factor),
         merge_default_eviction_settings: merge,
         pod_pids_limit: config.pod_pids_limit.or(absent.pod_pids_limit).unwrap_or(-1).max(-1),
         pods_per_core: config.pods_per_core.or(absent.pods_per_core).unwrap_or_default(),

@@ -105,7 +105,7 @@ mod tests {
                 (70, 60, "1ns", "12h0m0s"),
             ),
         ] {
-            let version = KubeletVersion::NEWEST;
+            let version = KubeletVersion::ASSUMED;
             let given = read(&config, Source::Flags, version).expect(name).config;
             let config = effective(&given, version);
             let ages = [config.image_minimum_gc_age, config.image_maximum_gc_age];

@@ -44,6 +44,7 @@ pub struct KubeletConfiguration {
     pub cpu_manager_policy: Option<String>,
     pub cpu_manager_policy_options: Option<BTreeMap<String, String>>,
     pub crash_loop_back_off: Option<CrashLoopBackOff>,
+    pub default_pod_sysctls: Option<BTreeMap<String, String>>,
     pub enable_system_log_handler: Option<bool>,
     pub enable_system_log_query: Option<bool>,
     pub enforce_node_allocatable: Option<Vec<String>>,

@@ -14,8 +14,9 @@ use kq_k8s::version::KubeletVersion;
 use std::collections::BTreeMap;
 
 /// A field: its path, where `[]` stands for an element of a list, its type in Go, a `+` for each of 1.32 to
-/// 1.36 that has it, and its defaults as JSON: one for each of these versions, one for all, or none.
-pub(super) type Field = (&'static str, &'static str, &'static [u8; 5], &'static [&'static str]);
+/// 1.37 that has it, and its defaults as JSON: one for each of these versions, one for all, or none.
+pub(super) type Field =
+    (&'static str, &'static str, &'static [u8; KubeletVersion::COUNT], &'static [&'static str]);
 
 /// The type of a field; `null` always means absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,17 +5,17 @@ use kq_k8s::feature_gates::FeatureGates;
 use kq_k8s::version::KubeletVersion;
 use serde_json::{Value, json};
 
-const NEWEST: KubeletVersion = KubeletVersion::NEWEST;
+const ASSUMED: KubeletVersion = KubeletVersion::ASSUMED;
 
 fn config(value: &Value) -> KubeletConfiguration {
-    read(value, Source::Configz, NEWEST).expect("a readable configuration").config
+    read(value, Source::Configz, ASSUMED).expect("a readable configuration").config
 }
 
 /// Returns the error with which a kubelet 1.36 refuses a configuration before it sees the machine.
 fn startup_error(value: &Value, cgroups: CgroupMode) -> Option<String> {
     let config = config(value);
-    let effective = effective(&config, NEWEST);
-    let gates = match FeatureGates::for_version(NEWEST).with_overrides(&effective.feature_gates) {
+    let effective = effective(&config, ASSUMED);
+    let gates = match FeatureGates::for_version(ASSUMED).with_overrides(&effective.feature_gates) {
         Ok(gates) => gates,
         Err(error) => {
             return Some(format!(
@@ -137,10 +137,10 @@ fn what_is_misspelt_or_mistyped_is_refused() {
         // What is typed may not be misspelt; of a file, the kubelet ignores it.
         let is_misspelt = expected.starts_with("unknown field");
         let errors = match is_misspelt {
-            true => read_typed(&value, NEWEST).expect_err(name),
-            false => read(&value, Source::File, NEWEST).expect_err(name),
+            true => read_typed(&value, ASSUMED).expect_err(name),
+            false => read(&value, Source::File, ASSUMED).expect_err(name),
         };
-        let ignored = read(&value, Source::File, NEWEST).map(|reading| reading.notes.len());
+        let ignored = read(&value, Source::File, ASSUMED).map(|reading| reading.notes.len());
         assert_eq!(ignored.ok(), is_misspelt.then_some(1), "{name}");
         assert_eq!(
             errors.iter().map(ToString::to_string).collect::<Vec<_>>(),
@@ -148,9 +148,9 @@ fn what_is_misspelt_or_mistyped_is_refused() {
             "{name}"
         );
     }
-    let untyped = read(&json!({}), Source::File, NEWEST).expect_err("no type");
+    let untyped = read(&json!({}), Source::File, ASSUMED).expect_err("no type");
     assert_eq!(untyped.len(), 2);
-    assert!(read(&json!([]), Source::Configz, NEWEST).is_err());
+    assert!(read(&json!([]), Source::Configz, ASSUMED).is_err());
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn configz_is_read_wrapped_or_not_and_unknown_fields_are_notes() {
     let value =
         json!({"kubeletconfig": {"maxPods": 50, "fromTheFuture": 1, "cpuCFSQuotaPeriod": "20ms"}});
     for value in [&value, &value["kubeletconfig"]] {
-        let reading = read(value, Source::Configz, NEWEST).expect("readable");
+        let reading = read(value, Source::Configz, ASSUMED).expect("readable");
         assert_eq!(reading.config.max_pods, Some(50));
         assert_eq!(
             reading.notes,
@@ -186,7 +186,7 @@ fn defaults_depend_on_the_version() {
         );
     }
     let zeros =
-        effective(&config(&json!({"maxPods": 0, "podPidsLimit": -5, "cgroupDriver": ""})), NEWEST);
+        effective(&config(&json!({"maxPods": 0, "podPidsLimit": -5, "cgroupDriver": ""})), ASSUMED);
     assert_eq!(
         (zeros.max_pods, zeros.pod_pids_limit, zeros.cgroup_driver.as_str()),
         (110, -1, "cgroupfs")

@@ -16,6 +16,7 @@ use super::validation_error::ValidationError;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::feature_gates::{FeatureGates, Gate};
+use kq_k8s::sysctl;
 use kq_k8s::validation::{is_label_value, is_qualified_name};
 use kq_k8s::version::KubeletVersion;
 use std::collections::BTreeSet;
@@ -209,8 +210,12 @@ pub fn validate_with_logging(
     );
     broken.0.extend(logging_errors(given, gates).into_iter().map(ValidationError::Logging));
     tracing(given, version, gates, &mut broken);
-    let factor = config.memory_throttling_factor;
-    broken.check(!(factor > 0.0 && factor <= 1.0), ValidationError::ThrottlingFactor(factor));
+    if let Some(factor) = config.memory_throttling_factor {
+        let is_refused = version.throttles_only_on_demand() && !gates.enabled(Gate::MemoryQos);
+        // The former default is let through.
+        broken.check(is_refused && factor != 0.9, ValidationError::ThrottlingNeedsGate);
+        broken.check(!(factor > 0.0 && factor <= 1.0), ValidationError::ThrottlingFactor(factor));
+    }
     if version.checks_memory_reservation_policy() {
         let policy = config.memory_reservation_policy;
         let tiered = policy == "TieredReservation";
@@ -220,6 +225,7 @@ pub fn validate_with_logging(
         );
         broken.check(!tiered && policy != "None", ValidationError::Policy(policy));
     }
+    default_sysctls(given, version, gates, &mut broken);
     let endpoint = &given.container_runtime_endpoint;
     broken.check(
         is_emptied("containerRuntimeEndpoint", endpoint),
@@ -235,6 +241,35 @@ fn pulls(given: &KubeletConfiguration, broken: &mut Broken) {
     // Without a word, several at a time are enough to switch this off.
     let is_serial = given.serialize_image_pulls.unwrap_or(parallel < 2);
     broken.check(is_serial && parallel > 1, ValidationError::ParallelAndSerialPulls);
+}
+
+/// Checks the sysctls of all sandboxes, in the order of their names.
+fn default_sysctls(
+    given: &KubeletConfiguration,
+    version: KubeletVersion,
+    gates: &FeatureGates,
+    broken: &mut Broken,
+) {
+    let Some(sysctls) = given.default_pod_sysctls.as_ref().filter(|given| !given.is_empty()) else {
+        return;
+    };
+    if !version.has_default_pod_sysctls() {
+        return;
+    }
+    if !gates.enabled(Gate::DefaultPodSysctls) {
+        return broken.check(true, ValidationError::DefaultSysctlsNeedGate);
+    }
+    let mut before = BTreeSet::new();
+    for name in sysctls.keys() {
+        if !sysctl::is_name(name) {
+            broken.check(true, ValidationError::DefaultSysctlName(name.clone()));
+            continue;
+        }
+        let is_namespaced = sysctl::is_namespaced(name);
+        broken.check(!is_namespaced, ValidationError::DefaultSysctlNamespace(name.clone()));
+        let is_new = before.insert(sysctl::normalize(name));
+        broken.check(!is_new, ValidationError::DefaultSysctlTwice(name.clone()));
+    }
 }
 
 fn check_taint(taint: &Taint, broken: &mut Broken) {

@@ -187,6 +187,20 @@ pub enum ValidationError {
     Logging(String),
     #[error("invalid configuration: memoryThrottlingFactor {} must be greater than 0 and less than or equal to 1.0", float(*.0))]
     ThrottlingFactor(f64),
+    #[error(
+        "invalid configuration: memoryThrottlingFactor must not be set when MemoryQoS feature gate is disabled"
+    )]
+    ThrottlingNeedsGate,
+    #[error(
+        "invalid configuration: DefaultPodSysctls feature gate is required for Kubelet configuration option defaultPodSysctls"
+    )]
+    DefaultSysctlsNeedGate,
+    #[error("invalid configuration: {} is not a valid sysctl name for defaultPodSysctls", quote(.0))]
+    DefaultSysctlName(String),
+    #[error("invalid configuration: {} is not known to be namespaced for defaultPodSysctls", quote(.0))]
+    DefaultSysctlNamespace(String),
+    #[error("invalid configuration: duplicate sysctl {} found in defaultPodSysctls", quote(.0))]
+    DefaultSysctlTwice(String),
     #[error("invalid configuration: memoryReservationPolicy {} requires MemoryQoS feature gate to be enabled", quote(.0))]
     PolicyNeedsGate(String),
     #[error("invalid configuration: option {} specified for memoryReservationPolicy. Valid options are \"None\" or \"TieredReservation\"", quote(.0))]

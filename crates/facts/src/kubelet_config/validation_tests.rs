@@ -243,7 +243,7 @@ fn the_log_is_set_up_before() {
             "logging.vmodule[0]: Invalid value: \"a=b\": File pattern must not contain equal sign or comma",
         ),
     ] {
-        let given = read(&config, Source::Flags, KubeletVersion::NEWEST).expect("a configuration");
+        let given = read(&config, Source::Flags, KubeletVersion::ASSUMED).expect("a configuration");
         let errors = logging_errors(&given.config, &gates_of(&config, 36));
         assert_eq!(errors.join("; "), expected, "{config}");
     }

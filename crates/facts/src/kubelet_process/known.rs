@@ -8,7 +8,7 @@ use kq_k8s::version::KubeletVersion;
 pub struct KnownFlag {
     /// The type of its value, as `pflag` names it: `bool`, `int32`, `mapStringString`.
     pub value_type: &'static str,
-    states: &'static [u8; 5],
+    states: &'static [u8; KubeletVersion::COUNT],
 }
 
 /// A flag as a version has it.
@@ -29,7 +29,7 @@ pub fn known_flag(name: &str) -> Option<KnownFlag> {
 
 /// Returns the names of the flags of a version.
 pub fn flag_names(version: KubeletVersion) -> impl Iterator<Item = &'static str> {
-    let there = move |states: &[u8; 5]| states[version.column()] != b'.';
+    let there = move |states: &[u8; KubeletVersion::COUNT]| states[version.column()] != b'.';
     FLAGS.iter().filter(move |(.., states)| there(states)).map(|(name, ..)| *name)
 }
 
@@ -67,7 +67,7 @@ mod tests {
         assert!(FLAGS.is_sorted_by(|left, right| left.0 < right.0));
         let minors = |name: &str| -> String {
             let flag = known_flag(name).expect("a flag");
-            (32..=36)
+            (32..=37)
                 .map(|minor| match flag.state(KubeletVersion::new(1, minor)) {
                     None => '.',
                     Some(FlagState::Current) => '+',
@@ -76,11 +76,13 @@ mod tests {
                 .collect()
         };
         for (name, expected, until) in [
-            ("config", "+++++", None),
-            ("max-pods", "ddddd", None),
-            ("cloud-config", "dd...", Some(33)),
-            ("register-schedulable", "dd...", Some(33)),
-            ("pod-infra-container-image", "ddd..", Some(34)),
+            ("config", "++++++", None),
+            ("max-pods", "dddddd", None),
+            ("cloud-config", "dd....", Some(33)),
+            ("register-schedulable", "dd....", Some(33)),
+            ("pod-infra-container-image", "ddd...", Some(34)),
+            ("boot-id-file", "ddddd.", Some(36)),
+            ("housekeeping-interval", "++++++", None),
         ] {
             assert_eq!(minors(name), expected, "{name}");
             assert_eq!(known_flag(name).and_then(|flag| flag.until()), until, "{name}");

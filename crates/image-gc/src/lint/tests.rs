@@ -20,7 +20,7 @@ struct Case {
 
 impl Case {
     fn new(config: Value) -> Self {
-        let reading = read(&config, Source::Flags, KubeletVersion::NEWEST);
+        let reading = read(&config, Source::Flags, KubeletVersion::ASSUMED);
         Self { config: reading.expect("a configuration").config, ..Self::default() }
     }
 

@@ -126,7 +126,7 @@ proptest! {
         fs in option::of((option::of(any_number()), option::of(any_number()))),
     ) {
         let rules = KubeletRules {
-            gates: KubeletRules::for_version(KubeletVersion::NEWEST)
+            gates: KubeletRules::for_version(KubeletVersion::ASSUMED)
                 .gates
                 .with(Gate::RuntimeClassInImageCriApi, by_handler),
         };

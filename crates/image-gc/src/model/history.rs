@@ -51,7 +51,7 @@ pub enum Is {
 
 /// The kubelet's own data.
 pub fn rules() -> KubeletRules {
-    KubeletRules::for_version(KubeletVersion::NEWEST)
+    KubeletRules::for_version(KubeletVersion::ASSUMED)
 }
 
 /// Returns how often a property is tried. What fails is printed and not stored.

@@ -57,11 +57,15 @@ pub enum Gate {
     InPlacePodVerticalScalingExclusiveCpus,
     InPlacePodVerticalScalingExclusiveMemory,
     InPlacePodVerticalScalingInitContainers,
+    DefaultPodSysctls,
+    HugepageAwareEviction,
+    PodLevelResourcesFixKubeletQosClass,
+    SelinuxMount,
 }
 
 impl Gate {
     /// Every one of them.
-    pub const ALL: [Self; 41] = [
+    pub const ALL: [Self; 45] = [
         Self::PodLevelResources,
         Self::InPlacePodLevelResourcesVerticalScaling,
         Self::InPlacePodVerticalScaling,
@@ -103,6 +107,10 @@ impl Gate {
         Self::InPlacePodVerticalScalingExclusiveCpus,
         Self::InPlacePodVerticalScalingExclusiveMemory,
         Self::InPlacePodVerticalScalingInitContainers,
+        Self::DefaultPodSysctls,
+        Self::HugepageAwareEviction,
+        Self::PodLevelResourcesFixKubeletQosClass,
+        Self::SelinuxMount,
     ];
 
     /// Returns the name as Kubernetes writes it.
@@ -159,6 +167,10 @@ impl Gate {
             Self::InPlacePodVerticalScalingInitContainers => {
                 "InPlacePodVerticalScalingInitContainers"
             }
+            Self::DefaultPodSysctls => "DefaultPodSysctls",
+            Self::HugepageAwareEviction => "HugepageAwareEviction",
+            Self::PodLevelResourcesFixKubeletQosClass => "PodLevelResourcesFixKubeletQOSClass",
+            Self::SelinuxMount => "SELinuxMount",
         }
     }
 
@@ -203,6 +215,12 @@ pub fn gate_state(name: &str, version: KubeletVersion) -> Option<GateState> {
     state(states[version.column()])
 }
 
+/// Returns a version's specification of a gate, or the last one before it was removed.
+fn last_state(name: &str, version: KubeletVersion) -> Option<GateState> {
+    let (_, states) = table::GATES.iter().find(|(known, _)| *known == name)?;
+    states[..=version.column()].iter().rev().find_map(|letter| state(*letter))
+}
+
 /// Reads one letter of the table.
 fn state(letter: u8) -> Option<GateState> {
     let (stage, locked) = match letter.to_ascii_lowercase() {
@@ -225,11 +243,12 @@ pub struct FeatureGates {
 }
 
 impl FeatureGates {
-    /// Returns the defaults of a version, or of the nearest supported one.
+    /// Returns the defaults of a version, or of the nearest supported one. What a gate that is gone did stays as it
+    /// was by default: Kubernetes removes a gate when its feature is there for good, or is given up.
     pub fn for_version(version: KubeletVersion) -> Self {
         let on = Gate::ALL
             .into_iter()
-            .filter(|gate| gate_state(gate.name(), version).is_some_and(|state| state.default));
+            .filter(|gate| last_state(gate.name(), version).is_some_and(|state| state.default));
         Self { version, on: on.fold(0, |bits, gate| bits | gate.bit()) }
     }
 
@@ -238,7 +257,7 @@ impl FeatureGates {
         self.version
     }
 
-    /// Returns true if a gate is on; an unrecognised one is off.
+    /// Returns true if a gate is on; one that the version does not have yet is off.
     pub fn enabled(self, gate: Gate) -> bool {
         self.on & gate.bit() != 0
     }
@@ -248,6 +267,13 @@ impl FeatureGates {
     pub fn with(self, gate: Gate, on: bool) -> Self {
         let others = self.on & !gate.bit();
         Self { on: if on { others | gate.bit() } else { others }, ..self }
+    }
+
+    /// Returns the same with the gates that kq's rules depend on set as named, whether the kubelet would allow that or not.
+    #[must_use]
+    pub fn with_known(self, set: &BTreeMap<String, bool>) -> Self {
+        let named = Gate::ALL.into_iter().filter_map(|gate| Some((gate, *set.get(gate.name())?)));
+        named.fold(self, |gates, (gate, on)| gates.with(gate, on))
     }
 
     /// Returns the gates after `featureGates` or `--feature-gates`, if the kubelet accepts them.
@@ -289,12 +315,8 @@ impl FeatureGates {
     /// Returns the enabled gates whose dependencies are off.
     fn broken_dependencies(self, set: &BTreeMap<String, bool>) -> Vec<FeatureGateProblem> {
         let mut broken = Vec::new();
-        for (name, in_35, in_36) in table::DEPENDENCIES {
-            let needs = match self.version.known().used().minor {
-                ..35 => continue,
-                35 => in_35,
-                _ => in_36,
-            };
+        for (name, needs) in table::DEPENDENCIES {
+            let needs = needs[self.version.column()];
             if !self.resolve(name, set) {
                 continue;
             }
@@ -309,15 +331,15 @@ impl FeatureGates {
 
     /// Returns whether a gate is on with these settings.
     fn resolve(self, name: &str, set: &BTreeMap<String, bool>) -> bool {
+        let own = Gate::ALL.into_iter().find(|gate| gate.name() == name);
         let Some(state) = gate_state(name, self.version) else {
-            return false;
+            return own.is_some_and(|gate| self.enabled(gate));
         };
         let for_all = match state.stage {
             Stage::Alpha => set.get("AllAlpha"),
             Stage::Beta => set.get("AllBeta"),
             Stage::Ga | Stage::Deprecated => None,
         };
-        let own = Gate::ALL.into_iter().find(|gate| gate.name() == name);
         set.get(name)
             .or(for_all)
             .copied()

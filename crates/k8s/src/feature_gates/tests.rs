@@ -16,8 +16,8 @@ fn the_table_is_sorted_and_readable() {
         assert!(states.iter().any(|letter| state(*letter).is_some()), "{name}");
         assert!(states.iter().all(|l| *l == b'.' || state(*l).is_some()), "{name}");
     }
-    for (name, before, now) in table::DEPENDENCIES {
-        for gate in std::iter::once(name).chain(*before).chain(*now) {
+    for (name, needs) in table::DEPENDENCIES {
+        for gate in std::iter::once(name).chain(needs.iter().copied().flatten()) {
             assert!(table::GATES.iter().any(|(known, _)| known == gate), "{gate}");
         }
     }
@@ -27,23 +27,25 @@ fn the_table_is_sorted_and_readable() {
 fn defaults_follow_the_version() {
     // One column per version, 1.32 first: on, off or unknown.
     let cases = [
-        (Gate::PodLevelResources, "--+++"),
-        (Gate::InPlacePodLevelResourcesVerticalScaling, "...-+"),
-        (Gate::InPlacePodVerticalScaling, "-++++"),
-        (Gate::InPlacePodVerticalScalingExclusiveCpus, "-----"),
-        (Gate::InPlacePodVerticalScalingExclusiveMemory, "..---"),
-        (Gate::InPlacePodVerticalScalingInitContainers, "....+"),
-        (Gate::SidecarContainers, "+++++"),
-        (Gate::NodeSwap, "+++++"),
-        (Gate::MemoryQos, "-----"),
-        (Gate::QosReserved, "-----"),
-        (Gate::CustomCpuCfsQuotaPeriod, "----+"),
-        (Gate::DisableCpuQuotaWithExclusiveCpus, ".++++"),
-        (Gate::DraNodeAllocatableResources, "....-"),
-        (Gate::PodLevelResourceManagers, "....-"),
+        (Gate::PodLevelResources, "--++++"),
+        (Gate::InPlacePodLevelResourcesVerticalScaling, "...-++"),
+        (Gate::InPlacePodVerticalScaling, "-+++++"),
+        (Gate::InPlacePodVerticalScalingExclusiveCpus, "------"),
+        (Gate::InPlacePodVerticalScalingExclusiveMemory, "..----"),
+        (Gate::InPlacePodVerticalScalingInitContainers, "....++"),
+        (Gate::SidecarContainers, "+++++."),
+        (Gate::NodeSwap, "++++++"),
+        (Gate::MemoryQos, "-----+"),
+        (Gate::QosReserved, "------"),
+        (Gate::CustomCpuCfsQuotaPeriod, "----++"),
+        (Gate::DisableCpuQuotaWithExclusiveCpus, ".+++++"),
+        (Gate::DraNodeAllocatableResources, "....--"),
+        (Gate::PodLevelResourceManagers, "....--"),
+        (Gate::PreventStaticPodApiReferences, "..+++."),
+        (Gate::HugepageAwareEviction, ".....+"),
     ];
     for (gate, expected) in cases {
-        let got: String = (32..=36)
+        let got: String = (32..=37)
             .map(|minor| match gate_state(gate.name(), KubeletVersion::new(1, minor)) {
                 None => '.',
                 Some(state) if state.default => '+',
@@ -55,6 +57,20 @@ fn defaults_follow_the_version() {
     let gates = FeatureGates::for_version(KubeletVersion::new(1, 32));
     assert!(!gates.enabled(Gate::DisableCpuQuotaWithExclusiveCpus));
     assert!(gates.with(Gate::MemoryQos, true).enabled(Gate::MemoryQos));
+}
+
+#[test]
+fn what_a_removed_gate_did_stays_as_it_was_by_default() {
+    let gates = FeatureGates::for_version(KubeletVersion::new(1, 37));
+    for gate in [Gate::SidecarContainers, Gate::PreventStaticPodApiReferences] {
+        assert!(
+            gate_state(gate.name(), gates.version()).is_none() && gates.enabled(gate),
+            "{gate}"
+        );
+        assert!(gates.with_overrides(&set(&[("MemoryQoS", false)])).expect("gates").enabled(gate));
+    }
+    let before = FeatureGates::for_version(KubeletVersion::new(1, 36));
+    assert!(!before.enabled(Gate::HugepageAwareEviction), "a gate that is not there yet is off");
 }
 
 #[test]
@@ -94,6 +110,14 @@ fn overrides_are_refused_with_the_kubelets_texts() {
             &[("NodeSwap", false), ("SidecarContainers", false)],
             "[cannot set feature gate NodeSwap to false, feature is locked to true, cannot set \
              feature gate SidecarContainers to false, feature is locked to true]",
+        ),
+        (
+            "dependencies of 1.37",
+            37,
+            &[("PodLevelResources", false), ("InPlacePodLevelResourcesVerticalScaling", false)],
+            "[PodLevelResourcesFixDefaulting is enabled, but depends on features that are disabled: \
+             [PodLevelResources], PodLevelResourcesFixKubeletQOSClass is enabled, but depends on \
+             features that are disabled: [PodLevelResources]]",
         ),
         ("removed", 36, &[("MemoryManager", true)], "unrecognized feature gate: MemoryManager"),
     ];
@@ -143,7 +167,7 @@ fn unknown_gates_have_hints() {
             "newer",
             32,
             "NodeDeclaredFeatures",
-            Some("NodeDeclaredFeatures exists from 1.35 to 1.36"),
+            Some("NodeDeclaredFeatures exists from 1.35 to 1.37"),
         ),
         ("misspelt", 36, "MemoryQOs", Some("did you mean MemoryQoS?")),
         ("nothing like it", 36, "Unheard", None),

@@ -1,7 +1,7 @@
 //! The options of the static policy (`pkg/kubelet/cm/cpumanager/policy_options.go`).
 //!
 //! Which options exist and which gate each needs depends on the version: `KubeletVersion::cpu_policy_option` has the table
-//! of 1.32 to 1.36.
+//! of 1.32 to 1.36, which 1.37 is assumed to have too.
 
 use super::topology::CpuTopology;
 use crate::topology_manager::TopologyPolicy;

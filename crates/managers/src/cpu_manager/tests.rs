@@ -143,7 +143,7 @@ fn pods_with_pod_level_resources_depend_on_version_and_gate() {
 
 #[test]
 fn a_pod_as_a_whole_shares_what_its_containers_leave() {
-    let gates = FeatureGates::for_version(KubeletVersion::NEWEST);
+    let gates = FeatureGates::for_version(KubeletVersion::ASSUMED);
     let rules = KubeletRules { gates: gates.with(Gate::PodLevelResourceManagers, true) };
     let two = json!({"cpu": "2", "memory": "1Mi"});
     let four = json!({"cpu": "4", "memory": "1Mi"});
@@ -182,7 +182,7 @@ fn a_distance_that_a_kubelet_looks_up_by_number_is_missed() {
     let node = |id| NumaNode { id, distances: Some(vec![10, 20]) };
     let numa = NumaInfo::new([node(0), node(2)]);
     let given = options(&["prefer-closest-numa-nodes"]);
-    let gates = FeatureGates::for_version(KubeletVersion::NEWEST);
+    let gates = FeatureGates::for_version(KubeletVersion::ASSUMED);
     let mut topology =
         TopologyManager::new("restricted", "container", &given, gates, numa).expect("a manager");
     let cpu =

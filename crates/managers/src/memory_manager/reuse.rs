@@ -115,7 +115,7 @@ mod tests {
 
     /// Returns what a pod may reuse after its init container counted with blocks of these sizes.
     fn left_by_init(sizes: &[u64]) -> Reusable {
-        let gates = FeatureGates::for_version(KubeletVersion::NEWEST);
+        let gates = FeatureGates::for_version(KubeletVersion::ASSUMED);
         let mut memory = StaticMemory::new(MemoryState::default(), gates);
         let init = Container { name: "init".to_owned(), ..Container::default() };
         let mut pod = Pod::default();

@@ -255,7 +255,7 @@ fn rules(
     warnings: &mut Vec<Warning>,
 ) -> Result<KubeletRules, FeatureGateError> {
     let said = trace.kubelet.version.as_deref().and_then(|text| text.parse().ok());
-    let version: KubeletVersion = what_if.version.or(said).unwrap_or(KubeletVersion::NEWEST);
+    let version: KubeletVersion = what_if.version.or(said).unwrap_or(KubeletVersion::ASSUMED);
     if let VersionSupport::Older(used) | VersionSupport::Newer(used) = version.known() {
         let text = format!("the rules of {version} are unknown; those of {used} are used");
         warnings.push(Warning::new(WarningCode::UnknownRules, text).about(version.to_string()));

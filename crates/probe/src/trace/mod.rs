@@ -99,7 +99,7 @@ pub struct TracePod {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TraceKubelet {
-    /// Its version, as it was written; the newest that kq knows.
+    /// Its version, as it was written; the newest that kq knows as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The feature gates that were set.

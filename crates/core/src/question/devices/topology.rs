@@ -82,7 +82,7 @@ impl TopologyOptions {
             if kubelet_version {
                 basis.assume(Assumption::new(
                     format!(
-                        "the kubelet is of version {}, the newest that kq knows",
+                        "the kubelet is of version {}, the newest that kq knows as a whole",
                         node.kubelet.version
                     ),
                     ["--kubelet-version"],

@@ -14,7 +14,6 @@ use kq_facts::node_pods::NodePods;
 use kq_facts::read_error::ReadError;
 use kq_facts::snapshot::Snapshot;
 use kq_k8s::feature_gates::Gate;
-use kq_k8s::version::VersionSupport;
 use kq_managers::memory_manager::KnownMemory;
 use kq_managers::verify::{Content, StateFileContent, Verification, VerifyContext};
 use std::borrow::Cow;
@@ -136,7 +135,8 @@ fn known<'n>(node: &'n Node, pods: &'n NodePods<'n>, is_of_node: bool) -> Verify
         unread: if is_of_node { unread(node) } else { BTreeSet::new() },
         knows_gates: says("featureGates"),
         knows_version: node.kubelet.version_origin != Origin::Assumed
-            && matches!(node.kubelet.version.known(), VersionSupport::Inside(_)),
+            && node.kubelet.version.is_known()
+            && !node.kubelet.version.writes_unread_state_files(),
         is_1_32: is_1_32(node),
         containers,
         memory: if is_of_node { memory(node) } else { KnownMemory::default() },

@@ -198,7 +198,10 @@ impl Targets {
         basis.warn_all(node.notes.iter().cloned());
         if kubelet.version_origin == Origin::Assumed {
             basis.assume(Assumption::new(
-                format!("the kubelet is of version {}, the newest that kq knows", kubelet.version),
+                format!(
+                    "the kubelet is of version {}, the newest that kq knows as a whole",
+                    kubelet.version
+                ),
                 ["--kubelet-version"],
             ));
         }

@@ -39,7 +39,7 @@ pub fn start(
         let rule = WhatIfRule::KubeletStart(StartFinding::Unknown { reason, text: None });
         return (None, vec![Effect::new(Subject::Node, rule)]);
     }
-    let version = after.node().map_or(KubeletVersion::NEWEST, |node| node.kubelet.version);
+    let version = after.node().map_or(KubeletVersion::ASSUMED, |node| node.kubelet.version);
     let start = KubeletStart::of(&examination, version);
     let skipped = start.not_examined.iter().map(|it| format!("{} ({})", it.what, it.fact));
     let skipped: Vec<String> = skipped.collect();

@@ -86,7 +86,7 @@ fn a_refused_entry_is_named() {
         ),
     ] {
         let config: KubeletConfiguration = serde_json::from_value(change).expect(name);
-        let config = effective(&config, KubeletVersion::NEWEST);
+        let config = effective(&config, KubeletVersion::ASSUMED);
         let refused = eviction_thresholds(&config, false).expect_err(name);
         let found = (refused.field, &*refused.signal, &*refused.text);
         assert_eq!(found, expected, "{name}");
@@ -124,7 +124,7 @@ fn pods_as_a_whole_get_the_hard_thresholds_of_memory() {
 
 #[test]
 fn a_kubelet_that_was_told_nothing_has_the_default_thresholds() {
-    let config = effective(&KubeletConfiguration::default(), KubeletVersion::NEWEST);
+    let config = effective(&KubeletConfiguration::default(), KubeletVersion::ASSUMED);
     let signals = |ignores| -> Vec<&str> {
         let thresholds = eviction_thresholds(&config, ignores).unwrap();
         thresholds.iter().map(|threshold| threshold.signal.as_str()).collect()
