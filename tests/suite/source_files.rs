@@ -81,3 +81,30 @@ fn processes_are_started_in_one_place() {
         .collect();
     assert_eq!(found, STARTERS.map(|(path, _)| path));
 }
+
+/// Where versions of the kubelet may be compared: the rules, the type, and the tables with a column for each version.
+const RULES: [&str; 2] = ["crates/k8s/src/kubelet_rules.rs", "crates/k8s/src/version.rs"];
+
+#[test]
+fn versions_are_compared_in_the_rules_alone() {
+    let pattern = r"\.minor\s*(==|!=|<|>)|(==|!=|<=|>=|<|>)\s*[\w.:]*\.minor\b|match\s[^{]*\.minor\b|version(\(\))?\.at_least\(|(==|!=)\s*KubeletVersion::";
+    let pattern = regex::Regex::new(pattern).expect("a pattern");
+    for line in [
+        "if version.minor >= 36 {",
+        "match self.known().used().minor {",
+        "3 < it.minor",
+        "self.version.at_least(37)",
+    ] {
+        assert!(pattern.is_match(line), "{line}");
+    }
+    let mut found = Vec::new();
+    for (path, text) in rust_files() {
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let lines = code.lines().enumerate().filter(|(_, line)| pattern.is_match(line));
+        let is_left_out = RULES.contains(&path.as_str()) || path.ends_with("tests.rs");
+        found.extend(
+            lines.filter(|_| !is_left_out).map(|(at, line)| format!("{path}:{}: {line}", at + 1)),
+        );
+    }
+    assert!(found.is_empty(), "versions are compared outside of the rules: {found:#?}");
+}

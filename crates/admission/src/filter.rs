@@ -59,7 +59,8 @@ pub(super) fn requested(pod: &Pod, rules: &KubeletRules) -> Amounts {
     Amounts::of(&pod_requests(pod, &options_of_wanted(rules)).total)
 }
 
-/// Returns the requests of an existing pod: the maximum of the spec's, the actual and the allocated ones.
+/// Returns the requests of an existing pod: the maximum of the spec's, the actual and the allocated ones, of each container
+/// or, since 1.37, of the sums.
 pub(super) fn taken(pod: &Pod, rules: &KubeletRules) -> Amounts {
     Amounts::of(&pod_requests(pod, &options_of_taken(rules)).total)
 }
@@ -70,6 +71,7 @@ pub(super) fn options_of_taken(rules: &KubeletRules) -> ResourceOptions {
     ResourceOptions {
         use_status_resources: gate(Gate::InPlacePodVerticalScaling),
         resizes_without_conditions: !rules.counts_by_allocations(),
+        takes_largest_sum: rules.takes_largest_sum(),
         in_place_pod_level_resources_vertical_scaling: gate(
             Gate::InPlacePodLevelResourcesVerticalScaling,
         ),

@@ -14,7 +14,7 @@ use crate::files::{CgroupVersion, FileValue, hugetlb_files, memory_files, page_s
 use crate::memory_qos::memory_qos;
 use crate::oom_score::oom_score_adj;
 use crate::plan::RuntimeFormula;
-use crate::pod::pod_options;
+use crate::pod::{pod_memory_limit, pod_options};
 use crate::resource_config::{ExplainedFile, WeightWriter, cpu_files, shares_file};
 use crate::rule::Rule;
 use crate::settings::{CgroupSettings, SwapBehavior};
@@ -156,7 +156,8 @@ fn container_cgroup<'p>(
         }
     }
     if settings.rules.gates.enabled(Gate::MemoryQos) && settings.version == CgroupVersion::V2 {
-        let (unified, unknown) = memory_qos(own, class, settings);
+        let (unified, unknown) =
+            memory_qos(own, pod_memory_limit(pod, settings).is_some(), class, settings);
         resources.unified.extend(unified);
         missing.extend(unknown);
     }

@@ -1,8 +1,8 @@
 //! Memory QoS of a container: `memory.min`, `memory.low` and `memory.high`.
 //!
 //! Mirrors the memory QoS part of `generateLinuxContainerResources` in
-//! `pkg/kubelet/kuberuntime/kuberuntime_container_linux.go`, read in 1.36.2 and 1.32; pinned by the
-//! vectors `container_cgroup.jsonl`.
+//! `pkg/kubelet/kuberuntime/kuberuntime_container_linux.go`, read in 1.36.2 and 1.32, and of 1.37 as it was in July 2026;
+//! pinned by the vectors `container_cgroup.jsonl`.
 
 use crate::derivation::{Derived, Step};
 use crate::rule::Rule;
@@ -18,16 +18,21 @@ type Unified = BTreeMap<&'static str, Derived<String>>;
 
 /// Returns the files of a container, and those whose text depends on a fact that is not known.
 ///
-/// Only the container's own request and limit count, not the pod's.
+/// Only the container's own request and limit count, not the pod's. `has_pod_limit`: the pod has a memory limit of its
+/// own, by which it is throttled as a whole since 1.37.
 pub fn memory_qos(
     own: &ResourceRequirements,
+    has_pod_limit: bool,
     class: QosClass,
     settings: &CgroupSettings,
 ) -> (Unified, Option<(&'static str, CgroupFact)>) {
     let request = own.requests.get(&ResourceName::Memory).map_or(0, Quantity::value);
     let limit = own.limits.get(&ResourceName::Memory).map_or(0, Quantity::value);
     let mut unified = reservation(request, class, settings);
-    let Some(factor) = settings.memory_throttling_factor.filter(|_| request != limit) else {
+    let throttles_pods = settings.rules.throttles_pods();
+    let is_even = request == limit && (limit > 0 || !throttles_pods);
+    let is_throttled = !is_even && !(throttles_pods && has_pod_limit && limit == 0);
+    let Some(factor) = settings.memory_throttling_factor.filter(|_| is_throttled) else {
         return (unified, None);
     };
     let (top, top_is) = if limit != 0 {
@@ -43,22 +48,23 @@ pub fn memory_qos(
             }
         }
     };
-    if top != 0 {
-        let high = memory_high(request, top, factor, settings);
-        if high != 0 && high > request {
-            let step = Step::MemoryHigh {
-                request,
-                top,
-                top_is,
-                factor,
-                page_size: settings.kernel.page_size,
-                high,
-            };
-            unified
-                .insert(CgroupFile::MemoryHigh.v2_name(), Derived::new(high.to_string(), [step]));
-        }
+    if let Some((step, high)) = memory_high_step(request, (top, top_is), factor, settings) {
+        unified.insert(CgroupFile::MemoryHigh.v2_name(), Derived::new(high.to_string(), [step]));
     }
     (unified, None)
+}
+
+/// Returns where throttling begins between a request and a limit, if anywhere.
+pub fn memory_high_step(
+    request: i64,
+    (top, top_is): (i64, &'static str),
+    factor: f64,
+    settings: &CgroupSettings,
+) -> Option<(Step, i64)> {
+    let high = memory_high(request, top, factor, settings);
+    let page_size = settings.kernel.page_size;
+    (top != 0 && high != 0 && high > request)
+        .then_some((Step::MemoryHigh { request, top, top_is, factor, page_size, high }, high))
 }
 
 fn reservation(request: i64, class: QosClass, settings: &CgroupSettings) -> Unified {

@@ -7,6 +7,7 @@
 use crate::cpu::{milli_cpu_to_quota, milli_cpu_to_shares};
 use crate::derivation::{Derived, Stated, Step};
 use crate::files::CgroupVersion;
+use crate::memory_qos::memory_high_step;
 use crate::resource_config::ResourceConfig;
 use crate::rule::Rule;
 use crate::settings::{CgroupSettings, MemoryReservationPolicy};
@@ -69,6 +70,7 @@ pub fn pod_resource_config(
         requests: pod_total(pod, Side::Requests, &options),
         limits: pod_total(pod, Side::Limits, &options),
         options,
+        counts_own_limits: settings.rules.counts_own_limits(),
     };
     let class = effective_qos_class(pod, settings.rules.gates);
     let shares = match class {
@@ -93,7 +95,18 @@ pub fn pod_resource_config(
     if let Some((file, text)) = sums.memory_reservation(class, settings) {
         config.unified.insert(file, text);
     }
+    if let Some(text) = sums.memory_high(settings) {
+        config.unified.insert(CgroupFile::MemoryHigh.v2_name(), text);
+    }
     config
+}
+
+/// Returns the memory limit of a pod as a whole, where it has one that counts.
+pub fn pod_memory_limit<'p>(pod: &'p Pod, settings: &CgroupSettings) -> Option<&'p Quantity> {
+    let resources = pod.spec.resources.as_ref()?;
+    let limit = resources.limits.get(&ResourceName::Memory)?;
+    let counts = settings.rules.gates.enabled(Gate::PodLevelResources) && !limit.is_zero();
+    counts.then_some(limit)
 }
 
 struct PodSums<'p> {
@@ -101,6 +114,8 @@ struct PodSums<'p> {
     requests: PodTotal<'p>,
     limits: PodTotal<'p>,
     options: ResourceOptions,
+    /// Each container counts with its own limit alone.
+    counts_own_limits: bool,
 }
 
 impl PodSums<'_> {
@@ -151,7 +166,7 @@ impl PodSums<'_> {
         Derived::new(units, [self.explain(side, name), Step::Units { units, unit: "bytes" }])
     }
 
-    /// Returns true if every container has a limit, as far as the kubelet looks: an init container
+    /// Returns true if every container has a limit, as far as the kubelet looks: before 1.37, an init container
     /// hides its missing one behind the sidecars that were started before it.
     fn declares_limit(&self, name: &ResourceName) -> bool {
         let non_zero = |list: &ResourceList| list.get(name).is_some_and(|limit| !limit.is_zero());
@@ -160,9 +175,27 @@ impl PodSums<'_> {
                 && is_pod_level_set(resources, false, self.options.skip_pod_level_hugepages)
                 && non_zero(&resources.limits)
         });
-        let has_limit =
-            |seen: &Seen<'_>| self.limits.amount(seen, name).is_some_and(|limit| !limit.is_zero());
+        let has_limit = |seen: &Seen<'_>| match self.counts_own_limits {
+            true => non_zero(&seen.amounts),
+            false => self.limits.amount(seen, name).is_some_and(|limit| !limit.is_zero()),
+        };
         pod_level || self.limits.seen.iter().all(has_limit)
+    }
+
+    /// A pod with a memory limit of its own is throttled as a whole, by the formula of containers, from its totals
+    /// with the overhead (`ApplyPodLevelMemoryHigh`; its test and its caller were read, not the function).
+    fn memory_high(&self, settings: &CgroupSettings) -> Option<Derived<String>> {
+        let gates = settings.rules.gates;
+        let is_asked = settings.rules.throttles_pods()
+            && gates.enabled(Gate::MemoryQos)
+            && settings.version == CgroupVersion::V2;
+        let factor = settings.memory_throttling_factor.filter(|_| is_asked)?;
+        pod_memory_limit(self.pod, settings)?;
+        let of = |side| self.side(side).total.get(&ResourceName::Memory).map_or(0, Quantity::value);
+        let (request, top) = (of(Side::Requests), of(Side::Limits));
+        let step = memory_high_step(request, (top, "limit"), factor, settings)?;
+        let text = step.1.to_string();
+        Some(Derived::new(text, [self.explain(Side::Limits, &ResourceName::Memory), step.0]))
     }
 
     /// Two names can mean one size.

@@ -1,8 +1,8 @@
 //! The cgroups of the QoS classes, recomputed by the kubelet once a minute from all active pods.
 //!
 //! Mirrors `UpdateCgroups`, `setCPUCgroupConfig`, `setMemoryReserve`, `setMemoryQoS` and
-//! `setHugePagesUnbounded` of `pkg/kubelet/cm/qos_container_manager_linux.go`, read in 1.36.2 and
-//! 1.32; pinned by the vectors `qos_cgroup.jsonl`.
+//! `setHugePagesUnbounded` of `pkg/kubelet/cm/qos_container_manager_linux.go`, read in 1.36.2,
+//! 1.32, and as it was in July 2026 (1.37); pinned by the vectors `qos_cgroup.jsonl`.
 
 use crate::cpu::milli_cpu_to_shares;
 use crate::derivation::{Derived, Step};
@@ -162,6 +162,9 @@ fn protect_memory(cgroups: &mut QosCgroups, sums: &QosSums, settings: &CgroupSet
         }
     };
     cgroups.kubepods.unified.insert(CgroupFile::MemoryMin.v2_name(), min);
+    if settings.rules.protects_all_pods() {
+        cgroups.kubepods.unified.insert(CgroupFile::MemoryLow.v2_name(), low.clone());
+    }
     cgroups.burstable.unified.insert(CgroupFile::MemoryLow.v2_name(), low);
 }
 

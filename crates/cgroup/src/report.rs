@@ -11,6 +11,7 @@ use kq_answer::cgroup_fact::CgroupFact;
 use kq_answer::origin::Origin;
 use kq_answer::{Assumption, Basis, Warning, WarningCode, answer};
 use kq_facts::node_config::NodeConfig;
+use kq_k8s::kubelet_rules::RuleArea;
 use kq_k8s::manifest::LoadedPod;
 use kq_k8s::pod::Pod;
 use kq_k8s::qos::QosClass;
@@ -217,6 +218,7 @@ pub fn basis_of(
         ));
     }
     basis.assume_all(pod_assumptions(pods));
+    basis.assume_all(plan.settings.rules.gates.version().certainty(RuleArea::Cgroups));
     basis.warn_all(notes);
     basis.warn_all(node.warnings.iter().cloned());
     basis.warn_all(plan.warnings.iter().cloned());

@@ -193,7 +193,8 @@ pub fn synchronize(
         .map(|active| active.threshold.clone())
         .collect();
     if setup.local_storage_capacity_isolation {
-        cycle.local_storage = local_storage_checks(input.pods, &summary.pods, setup.layout);
+        cycle.local_storage =
+            local_storage_checks(input.pods, &summary.pods, setup.layout, &setup.rules);
     }
     let gone = |check: &LocalStorageCheck| matches!(check.verdict, Verdict::Evicted(_));
     cycle.outcome = if cycle.local_storage.iter().any(gone) {

@@ -7,6 +7,7 @@ use super::observation::unsigned;
 use super::rank_report::RankInput;
 use super::victim::{Eviction, IMMEDIATE_GRACE_SECONDS, Verdict, evict_pod};
 use kq_facts::stats_summary::{FsStats, PodStats, StatsByPod, VolumeStats};
+use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{ByName, Pod, ResourceName};
 use kq_k8s::quantity::{Format, Quantity};
 use kq_k8s::resources::{ResourceOptions, pod_limits};
@@ -64,6 +65,7 @@ pub fn local_storage_checks(
     pods: &[&Pod],
     stats: &[PodStats],
     layout: Layout,
+    rules: &KubeletRules,
 ) -> Vec<LocalStorageCheck> {
     let stats = StatsByPod::new(stats);
     let mut checks = Vec::new();
@@ -73,7 +75,7 @@ pub fn local_storage_checks(
         let mut verdict = None;
         let limits: [&dyn Fn() -> Option<ExceededLimit>; 3] =
             [&|| empty_dir(pod, &measured.volumes), &|| pod_total(pod, measured), &|| {
-                container(pod, measured, layout)
+                container(pod, measured, layout, rules)
             }];
         for limit in limits.iter().filter_map(|check| check()) {
             let eviction = Eviction {
@@ -117,12 +119,17 @@ fn pod_total(pod: &Pod, stats: &PodStats) -> Option<ExceededLimit> {
         .then(|| ExceededLimit::Pod { used, limit: limit.clone() })
 }
 
-/// Limits of init containers, sidecars included, do not count.
-fn container(pod: &Pod, stats: &PodStats, layout: Layout) -> Option<ExceededLimit> {
-    let limits: BTreeMap<&str, &Quantity> = pod
-        .spec
-        .containers
-        .iter()
+/// Limits of init containers do not count; those of sidecars do since 1.37.
+fn container(
+    pod: &Pod,
+    stats: &PodStats,
+    layout: Layout,
+    rules: &KubeletRules,
+) -> Option<ExceededLimit> {
+    let sidecars = pod.spec.init_containers.iter().filter(|it| it.restarts_always());
+    let sidecars = sidecars.filter(|_| rules.limits_storage_of_sidecars());
+    let limits: BTreeMap<&str, &Quantity> = sidecars
+        .chain(&pod.spec.containers)
         .filter_map(|container| {
             let limit = container.resources.limits.get(&storage())?;
             (limit.value() != 0).then_some((container.name.as_str(), limit))
@@ -156,7 +163,8 @@ pub(super) fn over_own_limits(input: &RankInput<'_>) -> Vec<String> {
     if !input.config.local_storage_capacity_isolation {
         return Vec::new();
     }
-    let checks = local_storage_checks(input.pods, &input.summary.pods, input.layout.layout());
+    let checks =
+        local_storage_checks(input.pods, &input.summary.pods, input.layout.layout(), input.rules);
     let gone = checks.into_iter().filter(|check| matches!(check.verdict, Verdict::Evicted(_)));
     gone.filter_map(|check| {
         let metadata = &input.pods.get(check.pod)?.metadata;
@@ -168,6 +176,36 @@ pub(super) fn over_own_limits(input: &RankInput<'_>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kq_k8s::version::KubeletVersion;
+
+    #[test]
+    fn the_limit_of_a_sidecar_counts_since_1_37() {
+        let limited = |name: &str, policy: &str| {
+            format!(
+                r#"{{"name":"{name}"{policy},"resources":{{"limits":{{"ephemeral-storage":"5"}}}}}}"#
+            )
+        };
+        let stats =
+            r#"[{"podRef":{"uid":"u"},"containers":[{"name":"s","logs":{"usedBytes":6}}]}]"#;
+        let stats: Vec<PodStats> = serde_json::from_str(stats).expect("stats");
+        for (policy, version, expected) in [
+            (r#","restartPolicy":"Always""#, 36, false),
+            (r#","restartPolicy":"Always""#, 37, true),
+            ("", 37, false),
+        ] {
+            let text = format!(
+                r#"{{"metadata":{{"uid":"u"}},"spec":{{"initContainers":[{}],"containers":[{{"name":"c"}}]}}}}"#,
+                limited("s", policy)
+            );
+            let pod: Pod = serde_json::from_str(&text).expect("a pod");
+            let rules = KubeletRules::for_version(KubeletVersion::new(1, version));
+            let checks = local_storage_checks(&[&pod], &stats, Layout::default(), &rules);
+            let told: Vec<String> =
+                checks.iter().flat_map(|it| &it.exceeded).map(ToString::to_string).collect();
+            let message = "Container s exceeded its local ephemeral storage limit \"5\". ";
+            assert_eq!(told, vec![message; usize::from(expected)], "{policy} {version}");
+        }
+    }
 
     #[test]
     fn a_pod_goes_for_its_first_limit_and_a_critical_one_stays() {
@@ -220,7 +258,8 @@ mod tests {
                 format!(r#"{{"metadata":{{"uid":"u"}},"spec":{{"priority":{priority},{spec}}}}}"#);
             let pod: Pod = serde_json::from_str(&text).unwrap();
             let stats: Vec<PodStats> = serde_json::from_str(&stats).unwrap();
-            let checks = local_storage_checks(&[&pod], &stats, Layout::default());
+            let checks =
+                local_storage_checks(&[&pod], &stats, Layout::default(), &KubeletRules::default());
             let told: Vec<String> =
                 checks.iter().flat_map(|check| &check.exceeded).map(ToString::to_string).collect();
             assert_eq!(told, expected, "{name}");

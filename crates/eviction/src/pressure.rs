@@ -356,7 +356,7 @@ impl<'a> Manager<'a> {
             return Vec::new();
         }
         let stats = &self.input.disks.summary.pods;
-        let checks = local_storage_checks(&self.pods, stats, self.setup.layout);
+        let checks = local_storage_checks(&self.pods, stats, self.setup.layout, &self.setup.rules);
         let told = checks.into_iter().filter_map(|check| {
             Some(ExceedingPod {
                 pod: self.name(check.pod)?,

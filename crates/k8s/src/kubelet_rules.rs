@@ -34,6 +34,51 @@ impl KubeletRules {
         self.since(36)
     }
 
+    /// Returns true if memory QoS throttles containers without request and limit too, and a pod with a memory limit of its
+    /// own as a whole, its containers without a limit no longer (since 1.37).
+    pub fn throttles_pods(&self) -> bool {
+        self.since(37)
+    }
+
+    /// Returns true if memory QoS tells the kernel of Burstable requests on the cgroup of all pods too (since 1.37):
+    /// without it the kernel gives them no protection.
+    pub fn protects_all_pods(&self) -> bool {
+        self.since(37)
+    }
+
+    /// Returns true if the limits of the pod's cgroup hang on the own limit of each container alone (since 1.37); before, an
+    /// init container counts with the sidecars that run with it.
+    pub fn counts_own_limits(&self) -> bool {
+        self.since(37)
+    }
+
+    /// Returns true if requests with a status are the largest of three sums, of what is asked for, allocated and actuated
+    /// (since 1.37); before, the sum of the largest of each container.
+    pub fn takes_largest_sum(&self) -> bool {
+        self.since(37)
+    }
+
+    /// Returns true if `memory.available` is less by the huge pages of the node (since 1.37, by a gate).
+    pub fn subtracts_hugepages(&self) -> bool {
+        self.gates.enabled(Gate::HugepageAwareEviction)
+    }
+
+    /// Returns true if a sidecar above its limit of ephemeral storage is a reason to evict its pod (since 1.37).
+    pub fn limits_storage_of_sidecars(&self) -> bool {
+        self.since(37)
+    }
+
+    /// Returns true if results of readiness probes that run a command are dropped once the pod ends (1.35 and 1.36): the
+    /// probers run in a context that ends with the pod.
+    pub fn drops_exec_readiness_of_ending_pods(&self) -> bool {
+        self.since(35) && !self.since(37)
+    }
+
+    /// Returns true if the sysctls of TCP's slow start and of unsent data are safe (since 1.37).
+    pub fn has_more_safe_sysctls(&self) -> bool {
+        self.since(37)
+    }
+
     /// Returns true if the kubelet reports why the image file system stays full (since 1.35); before, it only
     /// reported how little it freed.
     pub fn explains_full_image_filesystem(&self) -> bool {
@@ -130,6 +175,68 @@ pub enum OptionStage {
     Beta,
     /// It needs no gate.
     Stable,
+}
+
+/// A part of the kubelet whose rules were read, or not, in the source of a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleArea {
+    /// Flags, configuration, gates, and what else ends the start.
+    Start,
+    /// The values of cgroups.
+    Cgroups,
+    /// Admission and preemption.
+    Admission,
+    /// The ranking, the thresholds and the limits of eviction.
+    Eviction,
+    /// The managers of devices, CPUs, memory and topology.
+    Managers,
+    /// Probes.
+    Probes,
+    /// The collection of images.
+    Images,
+}
+
+impl RuleArea {
+    /// Every one of them.
+    pub const ALL: [Self; 7] = [
+        Self::Start,
+        Self::Cgroups,
+        Self::Admission,
+        Self::Eviction,
+        Self::Managers,
+        Self::Probes,
+        Self::Images,
+    ];
+
+    /// Returns what of the rules of 1.37 was read where, and what is taken from 1.36.
+    fn of_1_37(self) -> &'static str {
+        match self {
+            Self::Start => {
+                "start: gates, fields, their validation and removed flags by its source; other flags, defaults of fields \
+                 and paths of the start as in 1.36"
+            }
+            Self::Cgroups => {
+                "cgroups: memory QoS and totals of pods by its source of July 2026, memory.high of pods by a test alone; \
+                 the rest as in 1.36"
+            }
+            Self::Admission => {
+                "admission: totals of pods by its source of July 2026, safe sysctls by release notes; the rest, \
+                 preemption too, as in 1.36"
+            }
+            Self::Eviction => {
+                "eviction: huge pages by the enhancement proposal, sidecars by release notes; the rest as in 1.36"
+            }
+            Self::Managers => {
+                "devices, CPUs, memory and topology: no file of the managers was read; as in 1.36"
+            }
+            Self::Probes => {
+                "probes: no file was read; as in 1.36, but for exec probes of pods that end, by the text of a pull request"
+            }
+            Self::Images => {
+                "images: no file was read, and no release note names the collection; as in 1.36"
+            }
+        }
+    }
 }
 
 /// The options of the CPU manager's static policy, and the minor versions from which each is beta and stable
@@ -293,6 +400,21 @@ impl KubeletVersion {
         }
     }
 
+    /// Returns true if the kubelet is announced not to start with containerd 1.x (from 1.38).
+    pub fn ends_containerd_1(self) -> bool {
+        self.at_least(38)
+    }
+
+    /// Returns true if a static pod that references API objects can be refused (since 1.34).
+    pub fn can_refuse_static_references(self) -> bool {
+        self.at_least(34)
+    }
+
+    /// Returns true if more than 31 pulls at a time panic with the verification of credentials (1.35 and 1.36).
+    pub fn panics_on_parallel_pulls(self) -> bool {
+        self.at_least(35) && !self.at_least(37)
+    }
+
     /// Returns true if the lines of the kubelet's source are known, which some of its errors name (1.36).
     pub fn has_known_lines(self) -> bool {
         self.at_least(36) && !self.at_least(37)
@@ -302,6 +424,12 @@ impl KubeletVersion {
     /// (since 1.37).
     pub fn writes_unread_state_files(self) -> bool {
         self.at_least(37)
+    }
+
+    /// Returns how surely the rules of an area are those of this version; `None`: they were read in its source.
+    pub fn certainty(self, area: RuleArea) -> Option<String> {
+        let is_partly_read = self.at_least(37) && self.is_known();
+        is_partly_read.then(|| format!("kubelet {self}, {}", area.of_1_37()))
     }
 
     /// Returns true if kq knows the rules of exactly this version.

@@ -4,8 +4,9 @@
 //! pinned by the vectors `qos.jsonl`.
 
 use crate::feature_gates::{FeatureGates, Gate};
-use crate::pod::{Pod, ResourceList, ResourceName};
+use crate::pod::{Pod, ResourceList, ResourceName, ResourceRequirements};
 use crate::quantity::Quantity;
+use crate::resources::is_pod_level_set;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
@@ -62,11 +63,16 @@ pub fn recorded_qos_class(pod: &Pod, gates: FeatureGates) -> Option<QosClass> {
 
 /// Returns the class that follows from the spec.
 ///
-/// With resources for the pod as a whole, even empty ones, only those count.
+/// With resources for the pod as a whole only those count; even empty ones, without the gate for that (before 1.37).
 pub fn computed_qos_class(pod: &Pod, gates: FeatureGates) -> QosClass {
     let (mut requests, mut limits) = (Sums::default(), Sums::default());
     let mut guaranteed = true;
-    match pod.spec.resources.as_ref().filter(|_| gates.enabled(Gate::PodLevelResources)) {
+    let counts = |resources: &&ResourceRequirements| {
+        let decides = is_pod_level_set(resources, false, false)
+            || !gates.enabled(Gate::PodLevelResourcesFixKubeletQosClass);
+        gates.enabled(Gate::PodLevelResources) && decides
+    };
+    match pod.spec.resources.as_ref().filter(counts) {
         Some(resources) => {
             requests.add(&resources.requests);
             limits.add(&resources.limits);
@@ -130,4 +136,32 @@ fn has_cpu_and_memory(limits: &ResourceList) -> bool {
 
 fn positive<'l>(list: &'l ResourceList, name: &ResourceName) -> Option<&'l Quantity> {
     list.get(name).filter(|amount| amount.sign() > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::version::KubeletVersion;
+
+    #[test]
+    fn empty_resources_of_a_pod_decide_until_1_36() {
+        let class = |resources: &str, minor: u32, fix: bool| {
+            let text = format!(
+                r#"{{"spec": {{"resources": {resources}, "containers": [
+                    {{"name": "c", "resources": {{"requests": {{"cpu": "1"}}}}}}]}}}}"#
+            );
+            let pod: Pod = serde_json::from_str(&text).expect("a pod");
+            let gates = FeatureGates::for_version(KubeletVersion::new(1, minor));
+            let gate = Gate::PodLevelResourcesFixKubeletQosClass;
+            computed_qos_class(&pod, if fix { gates } else { gates.with(gate, false) })
+        };
+        for empty in ["{}", r#"{"requests": {}}"#, r#"{"limits": {}}"#] {
+            assert_eq!(class(empty, 36, true), QosClass::BestEffort, "{empty}");
+            assert_eq!(class(empty, 37, true), QosClass::Burstable, "{empty}");
+            assert_eq!(class(empty, 37, false), QosClass::BestEffort, "{empty}");
+        }
+        let whole = r#"{"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "1", "memory": "1Gi"}}"#;
+        assert_eq!(class(whole, 36, true), QosClass::Guaranteed);
+        assert_eq!(class(whole, 37, true), QosClass::Guaranteed);
+    }
 }

@@ -1,8 +1,8 @@
 //! The total resources of a pod.
 //!
 //! Mirrors `PodRequests`, `PodLimits` and their callees in
-//! `staging/src/k8s.io/component-helpers/resource/helpers.go`, read in 1.36.2; pinned by the vectors
-//! `pod_resources.jsonl`.
+//! `staging/src/k8s.io/component-helpers/resource/helpers.go`, read in 1.36.2 and as it was in July 2026 (1.37); pinned by
+//! the vectors `pod_resources.jsonl`.
 //!
 //! The requests of a pod as the kubelet counts them for eviction and preemption.
 //!
@@ -35,6 +35,9 @@ pub struct ResourceOptions {
     /// With the status: as kubelets before 1.33 do, by `status.resize` instead of a condition, of regular
     /// containers alone, and without what was allocated.
     pub resizes_without_conditions: bool,
+    /// With the status: the largest of the sums of what is asked for, allocated and actuated, as since 1.37, instead of the
+    /// sum of the largest of each container.
+    pub takes_largest_sum: bool,
     /// With the status: at pod level too.
     pub in_place_pod_level_resources_vertical_scaling: bool,
     /// Adds the resources that dynamic resource allocation accounts to the pod. Requests only.
@@ -67,6 +70,13 @@ impl Side {
         match self {
             Self::Requests => &resources.requests,
             Self::Limits => &resources.limits,
+        }
+    }
+
+    fn of_mut(self, resources: &mut ResourceRequirements) -> &mut ResourceList {
+        match self {
+            Self::Requests => &mut resources.requests,
+            Self::Limits => &mut resources.limits,
         }
     }
 }
@@ -148,6 +158,10 @@ pub fn pod_total<'p>(pod: &'p Pod, side: Side, options: &ResourceOptions) -> Pod
         true => PodTotal::default(),
         false => container_total(pod, side, options),
     };
+    let takes_largest = options.use_status_resources && options.takes_largest_sum;
+    if takes_largest && !skips_containers && has_status(pod, options) {
+        sum.total = largest_sum(pod, side, options);
+    }
     // Claims count with the containers (`AggregateContainerRequests`), so that requests of the pod as a whole
     // replace them too.
     if requests && !skips_containers && options.use_dra_node_allocatable_resource_claim_status {
@@ -160,7 +174,8 @@ pub fn pod_total<'p>(pod: &'p Pod, side: Side, options: &ResourceOptions) -> Pod
         && is_pod_level_set(resources, requests, options.skip_pod_level_hugepages)
     {
         let effective = pod_level_with_status(pod, resources, side, options);
-        for (name, _) in side.of(resources).iter() {
+        let replacing = if takes_largest { &effective } else { side.of(resources) };
+        for (name, _) in replacing.iter() {
             if is_supported_at_pod_level(name, options.skip_pod_level_hugepages) {
                 sum.total.insert(name.clone(), effective.get(name).cloned().unwrap_or_default());
             }
@@ -180,6 +195,82 @@ pub fn pod_total<'p>(pod: &'p Pod, side: Side, options: &ResourceOptions) -> Pod
         }
     }
     sum
+}
+
+/// Returns the largest of the sums over a pod's containers: of the spec, of what is allocated and of what is actuated
+/// (`AggregateContainerRequests` and `AggregateContainerLimits` since 1.37). The first one is left out for a resize that is
+/// infeasible, and the status of the pod as a whole stands for the sums of its containers.
+fn largest_sum(pod: &Pod, side: Side, options: &ResourceOptions) -> ResourceList {
+    let alone = ResourceOptions { use_status_resources: false, ..options.clone() };
+    let sum = |amounts: &dyn Fn(&Container) -> ResourceList| {
+        let mut taken = pod.clone();
+        let containers = taken.spec.containers.iter_mut().chain(&mut taken.spec.init_containers);
+        for container in containers {
+            let amounts = amounts(container);
+            *side.of_mut(&mut container.resources) = amounts;
+        }
+        container_total(&taken, side, &alone).total
+    };
+    let statuses = statuses_of(pod);
+    let infeasible = is_infeasible(pod, options);
+    let asked = |container: &Container| match infeasible {
+        true => ResourceList::default(),
+        false => side.of(&container.resources).clone(),
+    };
+    let allocated = |container: &Container| {
+        let status = statuses.get(&container.name);
+        let allocated = status.and_then(|status| status.allocated_resources.clone());
+        allocated.unwrap_or_else(|| asked(container))
+    };
+    let actuated = |container: &Container| {
+        let status = statuses.get(&container.name).and_then(|status| status.resources.as_ref());
+        let actuated = status.map(|resources| side.of(resources)).filter(|list| !list.is_empty());
+        match (actuated, side) {
+            (Some(actuated), _) => actuated.clone(),
+            (None, Side::Requests) => allocated(container),
+            (None, Side::Limits) => asked(container),
+        }
+    };
+    let at_pod_level = options.in_place_pod_level_resources_vertical_scaling;
+    let of_pod = pod.status.resources.as_ref().filter(|_| at_pod_level);
+    let of_pod = of_pod.map(|resources| side.of(resources)).filter(|list| !list.is_empty());
+    let mut largest = match infeasible {
+        true => ResourceList::default(),
+        false => sum(&|container: &Container| side.of(&container.resources).clone()),
+    };
+    match (side, of_pod, pod.status.allocated_resources.as_ref()) {
+        (Side::Requests, Some(actuated), Some(allocated)) => {
+            max(&mut largest, actuated);
+            max(&mut largest, allocated);
+        }
+        (Side::Limits, Some(actuated), _) => max(&mut largest, actuated),
+        (Side::Requests, ..) => {
+            max(&mut largest, &sum(&actuated));
+            max(&mut largest, &sum(&allocated));
+        }
+        (Side::Limits, None, _) => max(&mut largest, &sum(&actuated)),
+    }
+    largest
+}
+
+/// Returns true if the status of a pod can make its sums differ from that of its spec.
+fn has_status(pod: &Pod, options: &ResourceOptions) -> bool {
+    let statuses = pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
+    pod.status.resources.is_some()
+        || is_infeasible(pod, options)
+        || statuses.into_iter().any(|it| it.resources.is_some() || it.allocated_resources.is_some())
+}
+
+/// Returns true if the kubelet said that it can never do the resize of a pod.
+fn is_infeasible(pod: &Pod, options: &ResourceOptions) -> bool {
+    let told = match options.resizes_without_conditions {
+        true => Some(&pod.status.resize),
+        false => {
+            let mut conditions = pod.status.conditions.iter();
+            conditions.find(|it| it.kind == "PodResizePending").map(|it| &it.reason)
+        }
+    };
+    told.is_some_and(|told| told == "Infeasible")
 }
 
 /// Returns one side of the sum of a pod's containers, without pod level and overhead.
@@ -314,15 +405,8 @@ fn with_status(
     side: Side,
     options: &ResourceOptions,
 ) -> ResourceList {
-    let told = match options.resizes_without_conditions {
-        true => Some(&pod.status.resize),
-        false => {
-            let mut conditions = pod.status.conditions.iter();
-            conditions.find(|it| it.kind == "PodResizePending").map(|it| &it.reason)
-        }
-    };
-    let infeasible = told.is_some_and(|told| told == "Infeasible");
-    let mut amounts = if infeasible { ResourceList::default() } else { spec.clone() };
+    let mut amounts =
+        if is_infeasible(pod, options) { ResourceList::default() } else { spec.clone() };
     max(&mut amounts, side.of(status));
     let counts = side == Side::Requests && !options.resizes_without_conditions;
     if let Some(allocated) = allocated.filter(|_| counts) {
@@ -395,6 +479,60 @@ fn of_containers_alone(pod: &Pod) -> ResourceList {
 mod tests {
     use super::*;
     use crate::version::KubeletVersion;
+
+    /// Returns the CPU and the memory of a pod with these parts, before 1.37 and since.
+    fn with_status_of(spec: &str, status: &str) -> [(String, String); 2] {
+        let text = format!(r#"{{"spec": {spec}, "status": {status}}}"#);
+        let pod: Pod = serde_json::from_str(&text).expect("a pod");
+        [false, true].map(|takes_largest_sum| {
+            let options = ResourceOptions {
+                use_status_resources: true,
+                takes_largest_sum,
+                in_place_pod_level_resources_vertical_scaling: true,
+                ..ResourceOptions::default()
+            };
+            let total = pod_requests(&pod, &options).total;
+            let of = |name| total.get(&name).map_or_else(String::new, ToString::to_string);
+            (of(ResourceName::Cpu), of(ResourceName::Memory))
+        })
+    }
+
+    #[test]
+    fn the_largest_sum_counts_since_1_37() {
+        let spec = r#"{"containers": [
+            {"name": "a", "resources": {"requests": {"cpu": "100m"}}},
+            {"name": "b", "resources": {"requests": {"cpu": "300m"}}}]}"#;
+        let statuses = r#""containerStatuses": [
+            {"name": "a", "allocatedResources": {"cpu": "200m"}, "resources": {"requests": {"cpu": "200m"}}},
+            {"name": "b", "allocatedResources": {"cpu": "100m"}, "resources": {"requests": {"cpu": "100m"}}}]"#;
+        let cpu = |spec: &str, status: &str| with_status_of(spec, status).map(|(cpu, _)| cpu);
+        assert_eq!(cpu(spec, "{}"), ["400m", "400m"], "nothing is known but the spec");
+        // 200m and 300m; the spec alone is 400m, what is allocated 300m.
+        assert_eq!(cpu(spec, &format!("{{{statuses}}}")), ["500m", "400m"]);
+        let infeasible = r#""conditions": [{"type": "PodResizePending", "reason": "Infeasible"}]"#;
+        assert_eq!(cpu(spec, &format!("{{{statuses}, {infeasible}}}")), ["300m", "300m"]);
+        assert_eq!(cpu(spec, &format!("{{{infeasible}}}")), ["400m", ""], "no status at all");
+        let of_pod =
+            r#""resources": {"requests": {"cpu": "700m"}}, "allocatedResources": {"cpu": "600m"}"#;
+        assert_eq!(cpu(spec, &format!("{{{statuses}, {of_pod}}}")), ["500m", "700m"]);
+        // Init containers count by their status too, sidecars or not.
+        let spec = r#"{"containers": [{"name": "c"}], "initContainers": [
+            {"name": "i", "resources": {"requests": {"cpu": "100m"}}}]}"#;
+        let status = r#"{"initContainerStatuses": [
+            {"name": "i", "allocatedResources": {"cpu": "200m"}}]}"#;
+        assert_eq!(cpu(spec, status), ["100m", "200m"]);
+    }
+
+    #[test]
+    fn the_status_of_a_pod_adds_resources_of_its_own_since_1_37() {
+        let spec = r#"{"resources": {"requests": {"cpu": "1"}}, "containers": [
+            {"name": "c", "resources": {"requests": {"cpu": "100m", "memory": "1Gi"}}}]}"#;
+        let status = r#"{"resources": {"requests": {"cpu": "1", "memory": "2Gi"}},
+            "allocatedResources": {"cpu": "2", "memory": "2Gi"}}"#;
+        let expected = [("2", "1Gi"), ("2", "2Gi")];
+        let expected = expected.map(|(cpu, memory)| (cpu.to_owned(), memory.to_owned()));
+        assert_eq!(with_status_of(spec, status), expected);
+    }
 
     #[test]
     fn overhead_pod_level_and_sidecars_count_by_version_and_gate() {

@@ -34,6 +34,9 @@ const SAFE: [(&str, Option<(u64, u64)>); 12] = [
     ("net.ipv4.tcp_wmem", Some((4, 15))),
 ];
 
+/// What is safe since 1.37 too, by its notes: from which kernel on was not read.
+const SAFE_LATER: [&str; 2] = ["net.ipv4.tcp_slow_start_after_idle", "net.ipv4.tcp_notsent_lowat"];
+
 /// The names that belong to the IPC namespace.
 const IPC_NAMES: [&str; 10] = [
     "kernel.sem",
@@ -108,6 +111,13 @@ impl SysctlAllowlist {
             list.allow(pattern)?;
         }
         Ok(list)
+    }
+
+    /// Returns the same with what is safe since 1.37.
+    #[must_use]
+    pub fn with_later(mut self) -> Self {
+        self.names.extend(SAFE_LATER.map(|name| (name.to_owned(), Namespace::Net)));
+        self
     }
 
     fn allow(&mut self, pattern: &str) -> Result<(), SysctlListError> {

@@ -213,6 +213,7 @@ mod throttling;
 mod top;
 /// `kq version`
 mod version;
+mod version_137;
 /// The warnings of answers that rest on odd sources.
 mod warnings;
 /// Help texts and documents are in plain words, and fit a terminal.

@@ -306,7 +306,7 @@ fn local_storage(case: &Value) -> Value {
     let pods: Vec<&Pod> = pods.iter().collect();
     let stats: Vec<PodStats> = input::read(&case["pod_stats"]);
     let mut evicted = Vec::new();
-    for check in local_storage_checks(&pods, &stats, layout(case)) {
+    for check in local_storage_checks(&pods, &stats, layout(case), &input::rules(case)) {
         if let Verdict::Evicted(eviction) = check.verdict {
             evicted.push(json!({
                 "pod": pods[check.pod].metadata.name,

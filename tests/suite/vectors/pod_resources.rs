@@ -15,6 +15,7 @@ pub fn answer(case: &Value) -> Value {
         skip_container_level_resources: on("skip_container_level_resources"),
         use_status_resources: on("use_status_resources"),
         resizes_without_conditions: false,
+        takes_largest_sum: false,
         in_place_pod_level_resources_vertical_scaling: on(
             "in_place_pod_level_resources_vertical_scaling_enabled",
         ),

@@ -132,6 +132,180 @@ fn a_field_that_a_version_lacks_is_passed_over_with_a_warning() {
     assert!(compared >= 8, "{compared}");
 }
 
+/// What 1.37 does otherwise, and the test that holds the rule, where it is no reported behaviour.
+const RULES_OF_1_37: [(&str, &str); 13] = [
+    ("memoryqos-on", "tests/suite/cli/version_137.rs"),
+    ("memoryqos-reserved-min", "tests/suite/cli/version_137.rs"),
+    ("memory-throttling-factor-nil", "tests/suite/cli/version_137.rs"),
+    ("memory-throttling-factor-validation", "tests/cases/version-137-start"),
+    ("memory-high-besteffort", "tests/suite/cli/version_137.rs"),
+    ("memory-high-pod-level", "tests/suite/cli/version_137.rs"),
+    ("kubepods-memory-low", "tests/suite/cli/version_137.rs"),
+    ("resources-max-of-sums", "crates/k8s/src/resources.rs"),
+    ("resources-pod-level-status", "crates/k8s/src/resources.rs"),
+    ("cpu-quota-exclusive-locked", "tests/cases/version-137-start"),
+    ("podlevelresources-dependencies", "tests/cases/version-137-start"),
+    ("cadvisor-flags-gone", "tests/cases/version-137-start"),
+    ("safe-sysctls", "tests/suite/cli/version_137.rs"),
+];
+
+/// A node of 1.36 whose pods and settings 1.37 treats otherwise.
+fn touched(node: &mut NodeState) {
+    let read = |text: &str| serde_json::from_str(text).expect("a part of a pod");
+    let web = pod(node, "guar");
+    web.spec.resources = Some(kq_k8s::pod::ResourceRequirements::default());
+    web.spec.volumes = vec![read_volume(r#"{"name": "v", "persistentVolumeClaim": {}}"#)];
+    let burst = pod(node, "be");
+    burst.spec.init_containers = vec![
+        read(
+            r#"{"name": "proxy", "restartPolicy": "Always",
+            "resources": {"limits": {"cpu": "1", "memory": "1Gi", "ephemeral-storage": "1Gi"}}}"#,
+        ),
+        read(r#"{"name": "setup"}"#),
+    ];
+    for container in &mut burst.spec.containers {
+        let limits = r#"{"limits": {"cpu": "1", "memory": "1Gi"}}"#;
+        container.resources = serde_json::from_str(limits).expect("limits");
+        container.readiness_probe =
+            serde_json::from_str(r#"{"exec": {"command": ["true"]}}"#).expect("a probe");
+    }
+    let stats = r#"{"node": {"memory": {"availableBytes": 8589934592, "workingSetBytes": 1}}}"#;
+    let stats = serde_json::from_str(stats).expect("stats");
+    node.snapshot.stats_summary = Lookup::found("stats", stats);
+    let object = node.snapshot.node.found.as_mut().expect("a node");
+    let hugepages = kq_k8s::pod::ResourceName::from("hugepages-2Mi");
+    object.value.status.capacity.insert(hugepages, "1Gi".parse().expect("an amount"));
+}
+
+fn read_volume(text: &str) -> kq_k8s::pod::Volume {
+    serde_json::from_str(text).expect("a volume")
+}
+
+fn told_of(answer: &WhatIf) -> Vec<&str> {
+    let facts = answer.items.iter().filter_map(|it| it.facts.get("behaviour")?.as_str());
+    facts.collect()
+}
+
+#[test]
+fn what_1_37_does_otherwise_is_told_of_the_pods_that_it_concerns() {
+    let line = "set eventRecordQPS=0 kubelet-version 1.37";
+    let answer = edited(line, touched);
+    let told = told_of(&answer);
+    for id in [
+        "selinux-mount",
+        "hugepage-aware-eviction",
+        "sidecar-ephemeral-storage",
+        "qos-empty-pod-resources",
+        "pod-limits-declared",
+        "event-record-qps-zero",
+    ] {
+        assert!(told.contains(&id), "{id}: {told:?}");
+    }
+    let assumed: Vec<String> = answer.basis.assumptions.iter().map(|it| it.text.clone()).collect();
+    let notes = "behaviour sidecar-ephemeral-storage is known by its release notes alone";
+    assert!(assumed.iter().any(|it| it == notes), "{assumed:#?}");
+    let unread = "kubelet 1.37, probes: no file was read; as in 1.36";
+    assert!(assumed.iter().any(|it| it.starts_with(unread)), "{assumed:#?}");
+    // Nothing of it concerns the node as it was recorded, nor a restart.
+    let plain = edited("kubelet-version 1.37", |_| {});
+    assert_eq!(told_of(&plain), Vec::<&str>::new());
+    let restart = edited("kubelet-restart", touched);
+    assert_eq!(told_of(&restart), Vec::<&str>::new());
+    assert!(restart.basis.assumptions.iter().all(|it| !it.text.contains("1.37")));
+    // The gates bring the behaviour of 1.36 back.
+    let gates = "HugepageAwareEviction=false,SELinuxMount=false,\
+                 PodLevelResourcesFixKubeletQOSClass=false";
+    let answer = edited(&format!("kubelet-version 1.37 feature-gates {gates}"), touched);
+    let told = told_of(&answer);
+    assert_eq!(told, ["sidecar-ephemeral-storage", "pod-limits-declared"]);
+}
+
+#[test]
+fn huge_pages_are_taken_from_the_available_memory() {
+    let available = |answer: &WhatIf| {
+        let texts = answer.basis.assumptions.iter().map(|it| it.text.as_str());
+        texts.filter(|it| it.starts_with("memory.available is")).collect::<Vec<_>>().join("; ")
+    };
+    let less = available(&edited("kubelet-version 1.37", touched));
+    assert_eq!(less, "memory.available is less by the huge pages of the node, 1Gi");
+    assert_eq!(available(&edited("kubelet-version 1.37", |_| {})), "", "there are none");
+    let line = "kubelet-version 1.37 memory-available 4Gi";
+    assert_eq!(available(&edited(line, touched)), "", "the amount is named");
+    let back = edited("kubelet-version 1.36", |node| {
+        touched(node);
+        node.overrides.kubelet.version = Some("1.37".parse().expect("a version"));
+    });
+    assert!(available(&back).starts_with("memory.available is more by"), "{}", available(&back));
+    // What was enough is too little without the huge pages.
+    let nearly = |node: &mut NodeState| {
+        touched(node);
+        let stats = node.snapshot.stats_summary.found.as_mut().expect("stats");
+        let memory = stats.value.node.memory.as_mut().expect("memory");
+        memory.available_bytes = Some(1 << 30);
+    };
+    let crossed = |answer: &WhatIf| {
+        let mut found = answer.items.iter().filter(|it| it.id == "eviction");
+        found.any(|it| it.facts.get("signal").and_then(Value::as_str) == Some("memory.available"))
+    };
+    assert!(crossed(&edited("kubelet-version 1.37", nearly)));
+    let off = "kubelet-version 1.37 feature-gates HugepageAwareEviction=false";
+    assert!(!crossed(&edited(off, nearly)));
+}
+
+#[test]
+fn of_1_38_what_is_announced_is_told_and_the_start_is_not_known() {
+    let containerd = |version: &'static str| {
+        move |node: &mut NodeState| {
+            let runtime = node.snapshot.runtime.found.as_mut().expect("a runtime");
+            runtime.value.version.runtime_name = "containerd".to_owned();
+            runtime.value.version.runtime_version = version.to_owned();
+        }
+    };
+    let line = "kubelet-version 1.38 feature-gates ExecProbeTimeout=true,SELinuxMount=false";
+    let answer = edited(line, containerd("v1.7.27"));
+    assert_eq!(answer.kubelet_starts, None);
+    assert_eq!(told_of(&answer), ["containerd-1x-ends", "subordinate-ids", "gates-announced"]);
+    let answer = edited("kubelet-version 1.38", containerd("v2.1.4"));
+    assert_eq!(told_of(&answer), ["subordinate-ids"]);
+    // 1.37 still starts with it.
+    let answer = edited("kubelet-version 1.37", containerd("v1.7.27"));
+    assert_eq!((answer.kubelet_starts, told_of(&answer)), (Some(true), Vec::new()));
+    let answer = edited("kubelet-version 1.36", |node| {
+        containerd("v1.7.27")(node);
+        node.overrides.kubelet.version = Some("1.35".parse().expect("a version"));
+    });
+    let mut found = answer
+        .items
+        .iter()
+        .filter(|it| it.facts.get("behaviour").and_then(Value::as_str) == Some("containerd-1x"));
+    let about = found.next().and_then(|it| it.facts.get("about")?.as_str()).unwrap_or_default();
+    assert!(about.contains("put off to 1.38"), "{:#?}", answer.items);
+}
+
+/// The row of the announced end of containerd 1.x, which 1.36 reports under another name.
+const REPORTED_OTHERWISE: [(&str, &str); 1] = [("cgroup-driver-fallback", "containerd-1x")];
+
+#[test]
+fn what_1_37_does_otherwise_is_a_rule_or_not_covered() {
+    let page = fs::read_to_string(repository().join("docs/what-if.md")).expect("the page");
+    let rows = rows("behaviours-1.37");
+    assert_eq!(rows.len(), 71);
+    for row in &rows {
+        let id = row["id"].as_str().expect("an id");
+        let is_told = reported_behaviours().any(|(told, since)| told == id && since == 37);
+        let held = RULES_OF_1_37.iter().find(|(rule, _)| *rule == id).map(|(_, test)| test);
+        let test = held.map(|test| repository().join(test));
+        assert!(test.is_none_or(|test| test.exists()), "{id} has no test");
+        let other = REPORTED_OTHERWISE.iter().find(|(rule, _)| *rule == id).map(|(_, told)| told);
+        let is_other = other.is_some_and(|told| reported_behaviours().any(|(it, _)| it == *told));
+        let is_rule = is_told || held.is_some() || is_other;
+        let is_named = page.contains(&format!("| `{id}` |"));
+        assert_ne!(is_rule, is_named, "{id}: a rule {is_rule}, not covered {is_named}");
+        let danger = row["danger"].as_u64().expect("a danger");
+        assert!(danger < 5 || is_rule, "{id} is dangerous, and not covered");
+    }
+}
+
 /// Changes between two versions that can do harm: each is reported, or has a reason here.
 const OTHERWISE: [(&str, &str); 21] = [
     ("ready-on-restart", "readiness at the start"),
@@ -159,9 +333,10 @@ const OTHERWISE: [(&str, &str); 21] = [
 
 #[test]
 fn what_a_version_does_otherwise_is_told_where_it_can_cost_something() {
-    let rows = rows("behaviours");
+    let rows: Vec<Value> = rows("behaviours").into_iter().chain(rows("behaviours-1.37")).collect();
     let row = |id: &str| rows.iter().find(|row| row["id"] == id);
-    for (id, since) in reported_behaviours() {
+    // Of 1.38 there is a preview alone.
+    for (id, since) in reported_behaviours().filter(|(_, since)| *since < 38) {
         let row = row(id).unwrap_or_else(|| panic!("{id} is no row"));
         assert_eq!(row["changed_between"][1], format!("1.{since}"), "{id}");
     }
@@ -172,6 +347,8 @@ fn what_a_version_does_otherwise_is_told_where_it_can_cost_something() {
     let silent: Vec<&str> = rows
         .iter()
         .filter(|row| row["danger"].as_u64() >= Some(4) && row["changed_between"].is_array())
+        // Those of 1.37 have a test of their own.
+        .filter(|row| row["changed_between"][1] != "1.37")
         .map(|row| row["id"].as_str().expect("an id"))
         .filter(|id| reported_behaviours().all(|(told, _)| told != *id))
         .filter(|id| OTHERWISE.iter().all(|(other, _)| other != id))

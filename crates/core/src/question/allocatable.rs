@@ -5,6 +5,7 @@ use kq_facts::allocatable::reserved;
 use kq_facts::needs::Needs;
 use kq_facts::node::Node;
 use kq_facts::node_config::NodeConfig;
+use kq_k8s::kubelet_rules::RuleArea;
 use kq_k8s::pod::{ResourceList, ResourceName};
 use kq_k8s::quantity::{Format, Quantity};
 use kq_output::table::{Column, Rows, Table};
@@ -65,6 +66,7 @@ pub fn node_allocatable(node: &Node) -> Result<AllocatableReport, Failure> {
     basis.warn_all(node.warnings());
     basis.warn_all(settings.warnings.iter().cloned());
     basis.assume_all(node.assumed());
+    basis.assume_all(node.kubelet.version.certainty(RuleArea::Cgroups));
     basis.lack_all(node.missing_config());
     for name in [ResourceName::Cpu, ResourceName::Memory] {
         if !settings.capacity.contains(&name) {

@@ -20,6 +20,7 @@ use kq_facts::node_pods::{NodePods, Standing};
 use kq_facts::snapshot::PodSource;
 use kq_facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
 use kq_facts::workloads::effective_uid;
+use kq_k8s::kubelet_rules::RuleArea;
 use kq_k8s::pod::Pod;
 use std::collections::BTreeSet;
 
@@ -268,6 +269,7 @@ fn basis_of(node: &Node) -> Basis {
         basis.warn(Warning::new(WarningCode::KubeletFlag, text).about(flag));
     }
     basis.assume_all(node.assumed());
+    basis.assume_all(node.kubelet.version.certainty(RuleArea::Eviction));
     let known = node.allocated_pods();
     let snapshot = &node.snapshot;
     basis.lack_all(incomplete(&snapshot.pods, &known, snapshot.runtime.value()));

@@ -113,10 +113,10 @@ pub(super) fn exists(field: &Field, version: KubeletVersion) -> bool {
 pub(super) fn lifetime(field: &Field) -> String {
     let minor = |at: Option<usize>| at.map_or(0, |at| KubeletVersion::OLDEST.minor as usize + at);
     let first = minor(field.2.iter().position(|state| *state == b'+'));
-    let last = minor(field.2.iter().rposition(|state| *state == b'+'));
-    match last == KubeletVersion::NEWEST.minor as usize {
+    let last = field.2.iter().rposition(|state| *state == b'+');
+    match last == Some(KubeletVersion::COUNT - 1) {
         true => format!("since 1.{first}"),
-        false => format!("until 1.{last}"),
+        false => format!("until 1.{}", minor(last)),
     }
 }
 

@@ -222,6 +222,15 @@ pub fn simulate(trace: &Trace, what_if: &WhatIf) -> Result<Simulation, FeatureGa
     warnings.extend(summary.warnings(trace.steps.len(), moved));
     let mut basis = Basis::default();
     basis.warn_all(warnings);
+    if kind == ProbeType::Readiness
+        && rules.drops_exec_readiness_of_ending_pods()
+        && world.deleted()
+    {
+        basis.assume(
+            "the probe runs no command: kubelets 1.35 and 1.36 drop the results of one once the pod ends, which 1.37 no \
+             longer does",
+        );
+    }
     Ok(Simulation {
         probe_type: kind,
         container: name.clone(),

@@ -26,6 +26,7 @@ use kq_eviction::{Admission, admit_under_pressure};
 use kq_facts::kubelet_config::PressureCondition;
 use kq_facts::node::Node;
 use kq_facts::node_object::NodeObject;
+use kq_k8s::kubelet_rules::RuleArea;
 use kq_k8s::pod::{OS_LABEL, Pod, ResourceName};
 use std::collections::BTreeSet;
 
@@ -51,6 +52,7 @@ impl AdmissionNode {
         let mut basis = Basis::default();
         basis.warn_all(node.pod_notes.iter().cloned());
         basis.assume_all(node.assumed());
+        basis.assume_all(node.kubelet.version.certainty(RuleArea::Admission));
         basis.assume_all(node.assumed_allocations());
         let known: Vec<Warning> = node.fatal_config().map(Warning::from).collect();
         basis.warn_all(node.notes.iter().filter(|note| !known.contains(note)).cloned());

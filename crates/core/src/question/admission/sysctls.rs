@@ -55,7 +55,9 @@ impl AdmissionNode {
             SysctlAllowlist::new(&[], kernel)
         });
         // The safe sysctls alone are always a list.
-        SysctlAdmission { list: list.unwrap_or_default() }
+        let list = list.unwrap_or_default();
+        let has_more = node.kubelet.rules.has_more_safe_sysctls();
+        SysctlAdmission { list: if has_more { list.with_later() } else { list } }
     }
 }
 

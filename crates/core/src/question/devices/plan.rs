@@ -15,6 +15,7 @@ use kq_facts::needs::Needs;
 use kq_facts::node::Node;
 use kq_facts::node_pods::{NodePods, Standing};
 use kq_facts::pod_selector::PodSelector;
+use kq_k8s::kubelet_rules::RuleArea;
 use kq_k8s::pod::{OsRefusal, Pod};
 use kq_managers::manager::allocate::{
     AllocationContext, Choice, Outcome, Pool, Preference, in_order,
@@ -267,6 +268,7 @@ pub fn device_plan<P: PlanPlugins>(
     planned.look_up_resources(node.snapshot.node.value());
     assume_preferences(&mut planned);
     planned.basis.warnings.splice(0..0, node.warnings());
+    planned.basis.assume_all(node.kubelet.version.certainty(RuleArea::Managers));
     planned.basis.lack_all(node.missing_config());
     Ok(planned)
 }

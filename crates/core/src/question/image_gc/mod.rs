@@ -28,6 +28,7 @@ use kq_image_gc::policy::ImageGcPolicy;
 use kq_image_gc::policy_report::{GcPolicy, PolicySources};
 use kq_image_gc::reason::Consequence;
 use kq_image_gc::uses::Uses;
+use kq_k8s::kubelet_rules::RuleArea;
 use kq_k8s::pod::Pod;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -130,6 +131,7 @@ pub fn gc_policy(node: &Node) -> GcPolicy {
     });
     policy.basis.lack_all(node.missing_config());
     policy.basis.warn_all(node.warnings());
+    policy.basis.assume_all(node.kubelet.version.certainty(RuleArea::Images));
     policy
 }
 
@@ -212,6 +214,7 @@ fn plan_under(
         kept,
     });
     planned.basis.warn_all(node.warnings());
+    planned.basis.assume_all(node.kubelet.version.certainty(RuleArea::Images));
     planned.basis.lack_all(node.missing_config());
     if trigger == Trigger::Eviction && !has_all_pods(node, &node.pods()) {
         let of_runtime = node.snapshot.runtime.value();

@@ -12,6 +12,7 @@ use kq_facts::runtime::Sandbox;
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::kubelet_rules::RuleArea;
 use kq_k8s::pod::{Container, OsRefusal, Pod, Probe, ProbeType};
 use kq_probe::plan::{ProbePlan, plan};
 use kq_probe::report::{Outcome, ProbeReport, ProbeRun, ProbeVerdict, Sourced};
@@ -196,6 +197,7 @@ impl Targets {
         basis.know("kubeletVersion", version, kubelet.version_origin.clone());
         node.kubelet_start.iter().for_each(|start| start.record(&mut basis));
         basis.warn_all(node.notes.iter().cloned());
+        basis.assume_all(kubelet.version.certainty(RuleArea::Probes));
         if kubelet.version_origin == Origin::Assumed {
             basis.assume(Assumption::new(
                 format!(

@@ -1,16 +1,17 @@
 //! Differences in behaviour between kubelet versions that concern the node.
 //!
-//! From `tests/vectors/versions/behaviours.jsonl`, which names the source of each. Fatal differences are in
-//! `kubelet_start`.
+//! From `tests/vectors/versions/behaviours.jsonl` and `behaviours-1.37.jsonl`, which name the source of each. Fatal
+//! differences are in `kubelet_start`. Those of 1.38 are a preview, of its changelog and of what 1.37 announces.
 
+use super::hugepages::hugepages;
 use super::pods::Transition;
 use crate::what_if::{Effect, WhatIfRule};
 use kq_admission::qualified;
-use kq_answer::Subject;
+use kq_answer::{Basis, Subject};
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::node::Node;
 use kq_k8s::feature_gates::Gate;
-use kq_k8s::pod::Pod;
+use kq_k8s::pod::{Container, Pod, ResourceName};
 use kq_k8s::priority::is_static_pod;
 use kq_k8s::qos::{QosClass, effective_qos_class};
 
@@ -25,15 +26,39 @@ struct Behaviour {
     what: &'static str,
     about: &'static str,
     advice: Option<&'static str>,
+    /// How it is known, where it was not read in the source of a released kubelet.
+    certainty: Option<&'static str>,
     /// It concerns the node or pods of it; these are named.
-    concerns: fn(&Node) -> Concern,
+    concerns: fn(&Sides<'_>) -> Concern,
 }
+
+/// The node before and after the change.
+struct Sides<'n> {
+    before: &'n Node,
+    after: &'n Node,
+}
+
+impl Sides<'_> {
+    /// Returns true if a gate is on after the change, and was off before.
+    fn turns_on(&self, gate: Gate) -> bool {
+        let is_on = |node: &Node| node.kubelet.rules.gates.enabled(gate);
+        is_on(self.after) && !is_on(self.before)
+    }
+}
+
+/// What is known of a release note alone.
+const NOTES: Option<&str> = Some("its release notes alone");
 
 /// The subject of a behaviour.
 enum Concern {
     Nothing,
     Node,
-    Pods(Vec<String>),
+    /// These, of pods or settings.
+    Named(Vec<String>),
+}
+
+fn named(names: Vec<String>) -> Concern {
+    if names.is_empty() { Concern::Nothing } else { Concern::Named(names) }
 }
 
 fn pods(node: &Node, is_meant: impl Fn(&Pod) -> bool) -> Concern {
@@ -41,15 +66,14 @@ fn pods(node: &Node, is_meant: impl Fn(&Pod) -> bool) -> Concern {
         .pods()
         .into_iter()
         .filter(|pod| !matches!(pod.status.phase.as_str(), "Succeeded" | "Failed"));
-    let meant: Vec<String> = active.filter(|pod| is_meant(pod)).map(qualified).collect();
-    if meant.is_empty() { Concern::Nothing } else { Concern::Pods(meant) }
+    named(active.filter(|pod| is_meant(pod)).map(qualified).collect())
 }
 
 fn when(is_so: bool) -> Concern {
     if is_so { Concern::Node } else { Concern::Nothing }
 }
 
-const BEHAVIOURS: [Behaviour; 9] = [
+const BEHAVIOURS: [Behaviour; 19] = [
     Behaviour {
         id: "admit-static-api-refs",
         since: 34,
@@ -57,7 +81,12 @@ const BEHAVIOURS: [Behaviour; 9] = [
         what: "static pods with references to API objects (service account, Secret, ConfigMap, claim) are refused",
         about: "the static pod does not start after the upgrade; a running one is removed",
         advice: Some("remove such references from the manifests of static pods"),
-        concerns: |node| match node.kubelet.rules.gates.enabled(Gate::PreventStaticPodApiReferences)
+        certainty: None,
+        concerns: |Sides { after: node, .. }| match node
+            .kubelet
+            .rules
+            .gates
+            .enabled(Gate::PreventStaticPodApiReferences)
         {
             true => pods(node, |pod| is_static_pod(pod) && references_api(pod)),
             false => Concern::Nothing,
@@ -70,7 +99,8 @@ const BEHAVIOURS: [Behaviour; 9] = [
         what: "spec.resources of a pod decides the pod's cgroup, admission, eviction and the QoS class",
         about: "running pods have cgroups without it",
         advice: None,
-        concerns: |node| pods(node, |pod| pod.spec.resources.is_some()),
+        certainty: None,
+        concerns: |Sides { after: node, .. }| pods(node, |pod| pod.spec.resources.is_some()),
     },
     Behaviour {
         id: "resize-podlevel",
@@ -79,7 +109,8 @@ const BEHAVIOURS: [Behaviour; 9] = [
         what: "pods with spec.resources are resized once: the kubelet has no record of their resources",
         about: "their cgroups are written again; containers with resizePolicy RestartContainer restart",
         advice: None,
-        concerns: |node| pods(node, |pod| pod.spec.resources.is_some()),
+        certainty: None,
+        concerns: |Sides { after: node, .. }| pods(node, |pod| pod.spec.resources.is_some()),
     },
     Behaviour {
         id: "gitrepo",
@@ -88,7 +119,13 @@ const BEHAVIOURS: [Behaviour; 9] = [
         what: "gitRepo volumes are not mounted, unless the gate GitRepoVolumeDriver is on",
         about: "new pods with such volumes stay in ContainerCreating",
         advice: Some("replace gitRepo volumes by an init container that clones into an emptyDir"),
-        concerns: |node| match node.kubelet.rules.gates.enabled(Gate::GitRepoVolumeDriver) {
+        certainty: None,
+        concerns: |Sides { after: node, .. }| match node
+            .kubelet
+            .rules
+            .gates
+            .enabled(Gate::GitRepoVolumeDriver)
+        {
             true => Concern::Nothing,
             false => pods(node, |pod| pod.spec.volumes.iter().any(|it| it.git_repo.is_some())),
         },
@@ -100,7 +137,9 @@ const BEHAVIOURS: [Behaviour; 9] = [
         what: "containers with exclusive CPUs have no CPU quota",
         about: "such containers are not throttled after their next start",
         advice: None,
-        concerns: |node| match node.kubelet.config.cpu_manager_policy.as_str() {
+        certainty: None,
+        concerns: |Sides { after: node, .. }| match node.kubelet.config.cpu_manager_policy.as_str()
+        {
             "static" => pods(node, |pod| {
                 effective_qos_class(pod, node.kubelet.rules.gates) == QosClass::Guaranteed
             }),
@@ -114,10 +153,11 @@ const BEHAVIOURS: [Behaviour; 9] = [
         what: "MemoryQoS writes memory.min and memory.low only with memoryReservationPolicy TieredReservation",
         about: "pods lose the protection of their memory requests",
         advice: Some("set memoryReservationPolicy: TieredReservation"),
-        concerns: |node| {
-            let config = &node.kubelet.config;
-            let is_on = node.kubelet.rules.gates.enabled(Gate::MemoryQos);
-            when(is_on && config.memory_reservation_policy != "TieredReservation")
+        certainty: None,
+        concerns: |Sides { before, after }| {
+            let is_on = |node: &Node| node.kubelet.rules.gates.enabled(Gate::MemoryQos);
+            let policy = &after.kubelet.config.memory_reservation_policy;
+            when(is_on(before) && is_on(after) && policy != "TieredReservation")
         },
     },
     Behaviour {
@@ -129,7 +169,8 @@ const BEHAVIOURS: [Behaviour; 9] = [
         advice: Some(
             "add imagePullSecrets to the pods, or set imagePullCredentialsVerificationPolicy: NeverVerify",
         ),
-        concerns: |node| {
+        certainty: None,
+        concerns: |Sides { after: node, .. }| {
             let policy = node.snapshot.kubelet_config.value();
             let policy =
                 policy.and_then(|it| it.value.get("imagePullCredentialsVerificationPolicy"));
@@ -146,7 +187,8 @@ const BEHAVIOURS: [Behaviour; 9] = [
         what: "the kubelet uses the cgroup driver that the runtime reports, and ignores cgroupDriver",
         about: "cgroups of new pods have other paths",
         advice: None,
-        concerns: |node| {
+        certainty: None,
+        concerns: |Sides { after: node, .. }| {
             let driver = node.snapshot.runtime.value().and_then(|it| it.cgroup_driver.value());
             when(
                 driver
@@ -158,15 +200,249 @@ const BEHAVIOURS: [Behaviour; 9] = [
         id: "containerd-1x",
         since: 36,
         is_danger: true,
-        what: "this is the last version that supports containerd 1.x",
-        about: "kubelet 1.37 does not start with containerd 1.x",
+        what: "the support of containerd 1.x ends",
+        about: "1.37 is the last version that starts with it: its removal was put off to 1.38",
         advice: Some("upgrade containerd to 2.x"),
-        concerns: |node| {
-            let version = node.snapshot.runtime.value().map(|runtime| &runtime.version);
-            when(version.is_some_and(|it| {
-                it.runtime_name == "containerd"
-                    && it.runtime_version.trim_start_matches('v').starts_with("1.")
-            }))
+        certainty: Some("the release notes and the enhancement proposal (KEP-4033)"),
+        concerns: |sides| match sides.after.kubelet.version.ends_containerd_1() {
+            // The preview says it.
+            true => Concern::Nothing,
+            false => when(has_containerd_1(sides.after)),
+        },
+    },
+    Behaviour {
+        id: "static-pod-api-refs",
+        since: 37,
+        is_danger: true,
+        what: "static pods with references to API objects are refused, and no gate allows them any more",
+        about: "the static pod does not start after the upgrade; a running one is removed",
+        advice: Some("remove such references from the manifests of static pods"),
+        certainty: None,
+        concerns: |sides| match sides.turns_on(Gate::PreventStaticPodApiReferences)
+            && sides.before.kubelet.version.can_refuse_static_references()
+        {
+            true => pods(sides.after, |pod| is_static_pod(pod) && references_api(pod)),
+            false => Concern::Nothing,
+        },
+    },
+    Behaviour {
+        id: "selinux-mount",
+        since: 37,
+        is_danger: true,
+        what: "volumes are mounted with the SELinux label of the pod (SELinuxMount)",
+        about: "where SELinux is enforcing, pods with different labels on one volume conflict: the later one stays in ContainerCreating",
+        advice: Some(
+            "give such pods one label, or seLinuxChangePolicy: Recursive; SELinuxMount: false in the feature gates keeps it as it is",
+        ),
+        certainty: Some("the table of gates in its source, and its release notes"),
+        concerns: |sides| match sides.turns_on(Gate::SelinuxMount) {
+            true => pods(sides.after, has_mountable_volume),
+            false => Concern::Nothing,
+        },
+    },
+    Behaviour {
+        id: "hugepage-aware-eviction",
+        since: 37,
+        is_danger: true,
+        what: "memory.available is less by all huge pages of the node (HugepageAwareEviction)",
+        about: "thresholds in percent count from the smaller amount, and those that were raised for huge pages count them twice",
+        advice: Some("lower the thresholds that were raised for huge pages"),
+        certainty: Some("the enhancement proposal with its code, and the test of the function"),
+        concerns: |sides| {
+            let pages = hugepages(&sides.after.snapshot).unwrap_or_default();
+            when(sides.turns_on(Gate::HugepageAwareEviction) && pages > 0)
+        },
+    },
+    Behaviour {
+        id: "sidecar-ephemeral-storage",
+        since: 37,
+        is_danger: true,
+        what: "a sidecar above its limit of ephemeral storage is a reason to evict its pod",
+        about: "pods whose sidecars write more than that are evicted",
+        advice: None,
+        certainty: NOTES,
+        concerns: |sides| pods(sides.after, has_limited_sidecar),
+    },
+    Behaviour {
+        id: "qos-empty-pod-resources",
+        since: 37,
+        is_danger: true,
+        what: "spec.resources without any request or limit no longer makes a pod BestEffort",
+        about: "the containers decide the QoS class of new pods",
+        advice: None,
+        certainty: Some("the table of gates in its source, and its release notes"),
+        concerns: |sides| match sides.turns_on(Gate::PodLevelResourcesFixKubeletQosClass) {
+            true => pods(sides.after, has_empty_resources),
+            false => Concern::Nothing,
+        },
+    },
+    Behaviour {
+        id: "pod-limits-declared",
+        since: 37,
+        is_danger: true,
+        what: "an init container without a limit leaves the cgroup of its pod without one, whatever sidecars run before it",
+        about: "cpu.max or memory.max of new pods is max",
+        advice: Some("set the limits of init containers too"),
+        certainty: Some("its source as it was in July 2026"),
+        concerns: |sides| pods(sides.after, hides_missing_limit),
+    },
+    Behaviour {
+        id: "event-record-qps-zero",
+        since: 37,
+        is_danger: false,
+        what: "eventRecordQPS 0 is no limit",
+        about: "the kubelet sends every event; before, 0 was a default rate",
+        advice: Some("set eventRecordQPS to the rate that is meant"),
+        certainty: NOTES,
+        concerns: |sides| when(sides.after.kubelet.given.event_record_qps == Some(0)),
+    },
+    Behaviour {
+        id: "containerd-1x-ends",
+        since: 38,
+        is_danger: true,
+        what: "kubelet 1.38 is announced not to start with containerd 1.x",
+        about: "the node becomes NotReady",
+        advice: Some("upgrade containerd to 2.x"),
+        certainty: Some("the release notes of 1.37 and the enhancement proposal (KEP-4033)"),
+        concerns: |sides| when(has_containerd_1(sides.after)),
+    },
+    Behaviour {
+        id: "subordinate-ids",
+        since: 38,
+        is_danger: true,
+        what: "kubelet 1.38 does not start with a range of subordinate IDs that ends at or past 4294967295, nor with such a range recorded for a pod",
+        about: "the default range ends one idsPerPod lower",
+        advice: None,
+        certainty: Some("the notes of 1.38.0-alpha.2 alone"),
+        concerns: |_| Concern::Node,
+    },
+    Behaviour {
+        id: "gates-announced",
+        since: 38,
+        is_danger: true,
+        what: "gates of the configuration are announced to be removed or locked in 1.38",
+        about: "the kubelet does not start with a removed gate, nor with a locked one at its other value",
+        advice: Some("remove them from the feature gates"),
+        certainty: Some("comments in the source of 1.37"),
+        concerns: |sides| {
+            let set = sides.after.kubelet.given.feature_gates.iter().flatten();
+            let announced = set.filter(|(name, on)| {
+                REMOVED_LATER.contains(&name.as_str())
+                    || (LOCKED_LATER.contains(&name.as_str()) && !**on)
+            });
+            named(announced.map(|(name, _)| name.clone()).collect())
+        },
+    },
+];
+
+/// The gates whose removal in 1.38 a comment of 1.37's `kube_features.go` announces.
+const REMOVED_LATER: [&str; 10] = [
+    "AllowOverwriteTerminationGracePeriodSeconds",
+    "DisableCPUQuotaWithExclusiveCPUs",
+    "DynamicResourceAllocation",
+    "ExecProbeTimeout",
+    "ImageMaximumGCAge",
+    "InPlacePodVerticalScaling",
+    "JobManagedBy",
+    "MutableCSINodeAllocatableCount",
+    "PodObservedGenerationTracking",
+    "SupplementalGroupsPolicy",
+];
+
+/// The gates that are announced to be locked on in 1.38.
+const LOCKED_LATER: [&str; 6] = [
+    "ClusterTrustBundle",
+    "ClusterTrustBundleProjection",
+    "DRADeviceTaintRules",
+    "DRADeviceTaints",
+    "PodCertificateRequest",
+    "SELinuxMount",
+];
+
+fn has_containerd_1(node: &Node) -> bool {
+    let version = node.snapshot.runtime.value().map(|runtime| &runtime.version);
+    version.is_some_and(|it| {
+        it.runtime_name == "containerd"
+            && it.runtime_version.trim_start_matches('v').starts_with("1.")
+    })
+}
+
+/// Returns true if a pod has a volume of a kind that can be mounted with a label.
+fn has_mountable_volume(pod: &Pod) -> bool {
+    pod.spec.volumes.iter().any(|it| {
+        it.persistent_volume_claim.is_some() || it.ephemeral.is_some() || it.csi.is_some()
+    })
+}
+
+fn has_limited_sidecar(pod: &Pod) -> bool {
+    let storage = ResourceName::from("ephemeral-storage");
+    let sidecars = pod.spec.init_containers.iter().filter(|it| it.restarts_always());
+    sidecars.into_iter().any(|it| it.resources.limits.get(&storage).is_some())
+}
+
+fn has_empty_resources(pod: &Pod) -> bool {
+    let resources = pod.spec.resources.as_ref();
+    resources.is_some_and(|it| it.requests.is_empty() && it.limits.is_empty())
+}
+
+/// Returns true if only init containers after a sidecar with a limit lack one of their own.
+fn hides_missing_limit(pod: &Pod) -> bool {
+    [ResourceName::Cpu, ResourceName::Memory].iter().any(|name| {
+        let has = |it: &Container| it.resources.limits.get(name).is_some_and(|it| !it.is_zero());
+        let init = &pod.spec.init_containers;
+        let Some(sidecar) = init.iter().position(|it| it.restarts_always() && has(it)) else {
+            return false;
+        };
+        let (before, after) = init.split_at(sidecar);
+        let is_whole = before.iter().chain(&pod.spec.containers).all(has);
+        is_whole && pod.spec.resources.is_none() && !after.iter().all(has)
+    })
+}
+
+/// Returns true if pulls can panic: more than 31 at a time, with the verification of credentials.
+fn can_panic(node: &Node) -> bool {
+    let parallel = node.kubelet.given.max_parallel_image_pulls.unwrap_or_default();
+    let gates = node.kubelet.rules.gates;
+    parallel > 31
+        && node.kubelet.version.panics_on_parallel_pulls()
+        && gates.enabled(Gate::KubeletEnsureSecretPulledImages)
+}
+
+/// Returns the pods with a readiness probe that runs a command, where the kubelet drops its results as they end.
+fn with_dropped_probes(node: &Node) -> Concern {
+    let has_command =
+        |it: &Container| it.readiness_probe.as_ref().is_some_and(|it| it.exec.is_some());
+    match node.kubelet.rules.drops_exec_readiness_of_ending_pods() {
+        true => pods(node, |pod| pod.spec.containers.iter().any(has_command)),
+        false => Concern::Nothing,
+    }
+}
+
+/// What some versions do that neither the one before nor the one after does.
+const STATES: [Behaviour; 2] = [
+    Behaviour {
+        id: "parallel-pulls-panic",
+        since: 35,
+        is_danger: true,
+        what: "the kubelet can panic while it pulls images, with maxParallelImagePulls above 31",
+        about: "index out of range, where the credentials of images are verified; 1.37 has it fixed",
+        advice: Some("set maxParallelImagePulls to 31 or less"),
+        certainty: Some("the text of a pull request alone"),
+        concerns: |sides| when(can_panic(sides.after) && !can_panic(sides.before)),
+    },
+    Behaviour {
+        id: "exec-readiness-while-terminating",
+        since: 35,
+        is_danger: false,
+        what: "readiness probes that run a command count no more once the pod ends: their context is canceled",
+        about: "Ready keeps its value for the grace period; 1.37 has it fixed, perhaps a patch before",
+        advice: None,
+        certainty: Some(
+            "the text of a pull request alone; which patches of 1.35 and 1.36 have the fix is not known",
+        ),
+        concerns: |sides| match with_dropped_probes(sides.before) {
+            Concern::Nothing => with_dropped_probes(sides.after),
+            _ => Concern::Nothing,
         },
     },
 ];
@@ -179,14 +455,18 @@ fn references_api(pod: &Pod) -> bool {
 
 /// Returns the rows of `behaviours.jsonl` that are reported, with the first minor version.
 pub fn reported() -> impl Iterator<Item = (&'static str, u32)> {
-    BEHAVIOURS.iter().map(|it| (it.id, it.since))
+    BEHAVIOURS.iter().map(|it| (it.id, it.since)).chain(STATES.iter().map(|it| (it.id, 37)))
+}
+
+fn known_by(id: &str, source: &str) -> String {
+    format!("behaviour {id} is known by {source}")
 }
 
 /// As many pods as a reader can use.
 const NAMED: usize = 5;
 
 /// Returns the differences of the other kubelet version.
-pub fn behaviours(transition: &Transition<'_>) -> Vec<Effect> {
+pub fn behaviours(transition: &Transition<'_>, basis: &mut Basis) -> Vec<Effect> {
     let (Ok(before), Ok(after)) = (transition.before.kubelet(), transition.after.kubelet()) else {
         return Vec::new();
     };
@@ -199,18 +479,20 @@ pub fn behaviours(transition: &Transition<'_>) -> Vec<Effect> {
         };
         findings.push(Effect::new(Subject::Node, rule));
     }
-    for behaviour in BEHAVIOURS.iter().filter(|it| from.is_before(it.since, to)) {
-        let named = match (behaviour.concerns)(after) {
+    let sides = Sides { before, after };
+    let new = BEHAVIOURS.iter().filter(|it| from.is_before(it.since, to));
+    for behaviour in STATES.iter().chain(new) {
+        let named = match (behaviour.concerns)(&sides) {
             Concern::Nothing => continue,
             Concern::Node => String::new(),
-            Concern::Pods(pods) => {
-                let more = match pods.len().saturating_sub(NAMED) {
+            Concern::Named(names) => {
+                let more = match names.len().saturating_sub(NAMED) {
                     0 => String::new(),
                     more => format!(" and {more} more"),
                 };
                 format!(
                     ": {}{more}",
-                    pods.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ")
+                    names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ")
                 )
             }
         };
@@ -223,6 +505,7 @@ pub fn behaviours(transition: &Transition<'_>) -> Vec<Effect> {
             advice: behaviour.advice.map(str::to_owned),
         };
         findings.push(Effect::new(Subject::Node, rule));
+        basis.assume_all(behaviour.certainty.map(|source| known_by(behaviour.id, source)));
     }
     if let (Ok(before), Ok(after)) = (transition.before.node(), transition.after.node())
         && before.cgroup_version != after.cgroup_version

@@ -10,6 +10,7 @@ mod described;
 mod devices;
 mod eviction;
 mod follows;
+mod hugepages;
 mod pods;
 mod resize;
 mod restarts;
@@ -34,6 +35,7 @@ use crate::what_if::{
 use kq_answer::{Basis, Failure, Finding, Rule, Severity, Subject, WarningCode};
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
+use kq_k8s::kubelet_rules::RuleArea;
 use std::cell::OnceCell;
 
 /// Returns the facts that the question needs.
@@ -68,6 +70,8 @@ pub fn what_if(
         }
         false => None,
     };
+    // The start makes the gates of the configuration those of the kubelet.
+    hugepages::adjust(before, &mut after, changes, &mut basis);
     let before = Described::new(before);
     let mut resizes = Resizes::default();
     if starts != Some(false) {
@@ -119,7 +123,14 @@ pub fn what_if(
         items.extend(transition.holders(&pods));
         items.extend(transition.follows(&pods));
     }
-    items.extend(behaviours::behaviours(&transition));
+    if let Ok(node) = transition.after.kubelet() {
+        let version = node.kubelet.version;
+        let areas = RuleArea::ALL.into_iter().filter_map(|area| version.certainty(area));
+        let new: Vec<String> =
+            areas.filter(|it| basis.assumptions.iter().all(|known| known.text != *it)).collect();
+        basis.assume_all(new);
+    }
+    items.extend(behaviours::behaviours(&transition, &mut basis));
     items.sort_by_key(|effect| effect.rule.severity());
     let steps = steps(&items);
     let facts = &transition.before.state.snapshot;
