@@ -50,6 +50,8 @@ pub enum FileUse {
     Statistics,
     /// It names the processes.
     Processes,
+    /// It says whether there are processes in the cgroup or below. Read beside the cgroup of all pods only.
+    Population,
     /// It belongs to a process and not to a cgroup.
     OfProcess,
 }
@@ -216,6 +218,9 @@ files! {
     IoPressure = usage("io", None, Some("io.pressure")),
     CgroupProcs = Row {
         used_for: FileUse::Processes, ..usage("", Some("cgroup.procs"), Some("cgroup.procs"))
+    },
+    CgroupEvents = Row {
+        used_for: FileUse::Population, ..usage("", None, Some("cgroup.events"))
     },
     OomScoreAdj = Row {
         used_for: FileUse::OfProcess, in_plan: true,

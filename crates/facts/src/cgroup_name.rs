@@ -254,6 +254,10 @@ pub fn container_path(
     }
 }
 
+/// The cgroup in a scope of systemd in which crun puts a container (`find_systemd_subgroup`,
+/// `src/libcrun/cgroup-systemd.c`).
+pub const CRUN_SUBGROUP: &str = "container";
+
 /// Returns what follows the name of a runtime in the name of a cgroup: the id of a container, or of a helper.
 pub fn id_in_scope(name: &str) -> Option<&str> {
     ["cri-containerd-", "crio-", "docker-"].iter().find_map(|prefix| name.strip_prefix(prefix))

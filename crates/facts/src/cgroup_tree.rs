@@ -194,7 +194,9 @@ impl CgroupTree {
                     Some(FileUse::Usage) => usage,
                     Some(FileUse::Statistics) => statistics,
                     Some(FileUse::Processes) => processes,
-                    Some(FileUse::Setting | FileUse::OfProcess) | None => true,
+                    Some(FileUse::Setting | FileUse::OfProcess | FileUse::Population) | None => {
+                        true
+                    }
                 }
             });
         }

@@ -15,6 +15,7 @@ use crate::watchdog::reading;
 use kq_facts::cgroup_file::{CgroupFile, FileUse, v1_controllers};
 use kq_facts::cgroup_layout::CgroupLayout;
 use kq_facts::cgroup_mode::CgroupVersion;
+use kq_facts::cgroup_name::CRUN_SUBGROUP;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree, LEVELS};
 use kq_facts::lookup::FailedSource;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -185,6 +186,8 @@ enum Detail {
     Container,
     /// The settings only.
     Settings,
+    /// The settings and the processes.
+    Subgroup,
     /// The processes only.
     Processes,
 }
@@ -253,6 +256,7 @@ impl Walk<'_> {
         let detail = match level {
             LEVELS => Detail::Container,
             level if level < LEVELS => Detail::Full,
+            level if level == LEVELS + 1 && path.name() == CRUN_SUBGROUP => Detail::Subgroup,
             _ => Detail::Processes,
         };
         if level == LEVELS && !(self.needs.processes && self.hierarchy.processes) {
@@ -393,6 +397,7 @@ fn is_wanted(
     match file.row().used_for {
         FileUse::OfProcess => false,
         FileUse::Processes => needs.processes && hierarchy.processes && detail != Detail::Settings,
+        FileUse::Population => detail == Detail::Settings,
         FileUse::Usage if !needs.usage || !matches!(detail, Detail::Full | Detail::Container) => {
             false
         }

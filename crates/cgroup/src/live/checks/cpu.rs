@@ -11,7 +11,7 @@ use crate::pod::pod_options;
 use crate::settings::CgroupSettings;
 use kq_answer::Severity;
 use kq_facts::cgroup_file::CgroupFile;
-use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
+use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use kq_k8s::pod::{Pod, ResourceList, ResourceName};
 use kq_k8s::resources::pod_requests;
 use kq_output::units::percent;
@@ -142,7 +142,12 @@ fn judge(examined: CheckInput<'_>, top: &Top<'_>, capacity: u64) -> Check {
         let reason = examined.incomplete.unwrap_or(NO_PODS);
         unknown(NAME, format!("{found}; {reason}"), GIVE_PODS)
     };
-    let heaviest = top.siblings.iter().max_by_key(|(_, weight)| *weight).copied();
+    // Of equal ones that of the system is named: the others can be empty.
+    let heaviest = top
+        .siblings
+        .iter()
+        .max_by_key(|(name, weight)| (*weight, *name == "system.slice"))
+        .copied();
     if let Some((name, weight)) = heaviest.filter(|(_, weight)| *weight > own) {
         let both = own.saturating_add(weight);
         let (taken, left) = (part(capacity, weight, both), part(capacity, own, both));
@@ -204,15 +209,26 @@ fn top<'t>(
         let reason = format!("{} has no {}", root.as_str(), file.v2_name());
         return Err((reason, "see whether the cpu controller is on at the top of the tree"));
     };
-    // What has no such file does not compete as a group.
+    // What has no such file does not compete as a group, and what has no processes does not compete.
     let siblings = tree
         .cgroups
         .iter()
-        .filter(|(path, _)| path.depth() == 1 && path != root)
+        .filter(|(path, texts)| {
+            path.depth() == 1 && path != root && may_compete(path.name(), texts)
+        })
         .filter_map(|(path, texts)| Some((path.name(), texts.number(file)?)));
     let mut siblings: Vec<(&str, u64)> = siblings.collect();
     siblings.sort_by_key(|(name, weight)| (std::cmp::Reverse(*weight), *name));
     Ok(Top { root, weight, siblings })
+}
+
+/// Returns true if a cgroup, or one below it, has processes. Where the kernel says nothing of it, as on cgroup v1 and in
+/// older snapshots, only the units of mounts are known to have none.
+fn may_compete(name: &str, texts: &CgroupTexts) -> bool {
+    let populated = texts.text_of(CgroupFile::CgroupEvents).and_then(|text| {
+        text.lines().find_map(|line| line.strip_prefix("populated ")).map(|it| it.trim() == "1")
+    });
+    populated.unwrap_or(!name.ends_with(".mount"))
 }
 
 /// Returns `part` of `whole` of an amount, rounded down.
