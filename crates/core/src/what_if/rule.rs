@@ -46,6 +46,8 @@ pub enum WhatIfRule {
     },
     /// The QoS cgroups between the start of the kubelet and its first update.
     QosCgroupsReset { file: String, value: String },
+    /// The huge pages of the cgroup of all pods between the start of the kubelet and its first update.
+    HugePagesReset { file: String, value: String },
     /// The kubelet registers under another name.
     OtherNodeName { name: String, node: String, static_pods: usize },
     /// The readiness of containers with a readiness or startup probe after the start.
@@ -338,9 +340,10 @@ impl Rule for WhatIfRule {
             | Self::Restarts { .. }
             | Self::VersionUnknown { .. } => Severity::Warning,
             Self::OtherNodeName { .. } => Severity::Error,
-            Self::CgroupValues { .. } | Self::QosCgroupsReset { .. } | Self::Readiness { .. } => {
-                Severity::Info
-            }
+            Self::CgroupValues { .. }
+            | Self::QosCgroupsReset { .. }
+            | Self::HugePagesReset { .. }
+            | Self::Readiness { .. } => Severity::Info,
             Self::Allocatable(change) if change.is_exceeded => Severity::Warning,
             Self::Allocatable(_) => Severity::Info,
             Self::ImageGc(ImageGcChange::FallsShort { .. }) => Severity::Error,

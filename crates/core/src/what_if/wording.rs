@@ -90,6 +90,11 @@ impl WhatIfRule {
             ))
             .because("the kubelet writes it at its start, before it knows any pod")
             .leads_to("while the CPUs are busy, all Burstable pods together get no more CPU time than the BestEffort pods"),
+            Self::HugePagesReset { file, value } => Wording::new(format!(
+                "{file} of kubepods is {value} until the first update of the QoS cgroups, up to 60 s after the start"
+            ))
+            .because("the kubelet writes what node allocatable has at its start, and 2^62 with the QoS cgroups")
+            .leads_to("pods that use more huge pages than that get no others until then"),
             Self::OtherNodeName { name, node, static_pods } => {
                 let wording = Wording::new(format!("the kubelet registers as {name}, not as {node}"))
                     .advise("keep the name, or delete the Node object and drain the node first");

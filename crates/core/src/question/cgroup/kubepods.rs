@@ -2,15 +2,18 @@
 
 use anyhow::anyhow;
 use kq_answer::{Failure, Warning};
+use kq_cgroup::files::page_size_text;
 use kq_cgroup::knowledge::Knowledge;
 use kq_cgroup::live::place::{LiveOwner, live_cgroups};
 use kq_cgroup::plan::RuntimeFormula;
+use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_mode::CgroupDriver;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::live::unknown_facts;
 use kq_facts::node::Node;
 use kq_facts::node_config::NodeConfig;
 use kq_k8s::qos::QosClass;
+use kq_k8s::quantity::Quantity;
 
 /// Returns a tree that has a cgroup of all pods.
 ///
@@ -62,6 +65,19 @@ pub fn check_kubepods(
     let roots: Vec<&str> = roots.iter().map(|(_, root)| root.as_str()).collect();
     Err(Failure::missing(anyhow!("there is no cgroup {}", roots.join(" or ")))
         .hint("for a kubelet with another cgroupRoot, use --cgroup-root PATH"))
+}
+
+/// Returns the files and texts of the cgroup of all pods that are there until the QoS classes are updated, of the sizes that
+/// the node has pages of: `enforceNodeAllocatableCgroups` (`pkg/kubelet/cm/node_container_manager_linux.go`, read in 1.36.2)
+/// writes what node allocatable has of huge pages over the 2^62 of the classes.
+pub fn first_hugepages(node: &NodeConfig) -> impl Iterator<Item = (String, String)> {
+    let amounts = node.allocatable.absolute.iter().filter(|(_, amount)| amount.sign() > 0);
+    amounts.filter_map(|(name, amount)| {
+        let size = name.hugepage_size()?.parse::<Quantity>().ok()?;
+        let size = page_size_text(size.value()).ok()?;
+        let file = CgroupFile::HugetlbMax.sized_name(node.cgroup_version, &size);
+        Some((file, amount.value().to_string()))
+    })
 }
 
 /// Returns what is known of the facts that a plan rests on.

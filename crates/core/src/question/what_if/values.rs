@@ -2,6 +2,7 @@
 
 use super::pods::{Transition, admission_node};
 use crate::question::admission::{CpuSets, KubeletStart};
+use crate::question::cgroup::first_hugepages;
 use crate::question::cgroup::plan::PlanInput;
 use crate::question::devices::admission::PluginStart;
 use crate::what_if::{Effect, PodOutcome, ValueChange, WhatIfRule, Written};
@@ -10,7 +11,7 @@ use kq_answer::cgroup_fact::CgroupFact;
 use kq_answer::{Basis, Failure, Subject};
 use kq_cgroup::plan::{Owner, PlannedCgroup};
 use kq_facts::cgroup_file::CgroupFile;
-use kq_facts::cgroup_mode::CgroupVersion;
+use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_k8s::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,6 +37,9 @@ enum Level {
     /// An init container that ends.
     Init,
 }
+
+/// The cgroup of all pods, as a part of the node.
+const KUBEPODS: &str = "kubepods";
 
 impl Transition<'_> {
     /// Returns the values that change, except for pods that exist only before or only after.
@@ -175,11 +179,18 @@ impl Transition<'_> {
     /// container at its start (`syncPod`, `pkg/kubelet/kubelet.go`); those of the QoS classes with every new pod and
     /// once a minute (`qosContainerManagerImpl.Start`, `pkg/kubelet/cm/qos_container_manager_linux.go`). With a
     /// resize, it writes what CPU and memory decide (`doPodResizeAction`).
-    fn written(&self, level: Level, (_, pod, container, file): &Key) -> Written {
+    fn written(&self, level: Level, (part, pod, container, file): &Key) -> Written {
         let restarted = pod.as_deref().and_then(|pod| self.resizes.restarted(pod));
         let file = CgroupFile::named(file);
         match (level, restarted) {
             _ if self.reboots => Written::AtStart,
+            // The classes write these on the cgroup of all pods.
+            (Level::Node, _)
+                if part == KUBEPODS
+                    && file.is_some_and(|it| it.has_size() || it == CgroupFile::MemoryMin) =>
+            {
+                Written::WithinAMinute
+            }
             (Level::Node, _) => Written::AtStart,
             (Level::Qos, _) => Written::WithinAMinute,
             (Level::Pod, Some(_)) if file.is_some_and(is_resized_of_pod) => Written::AtResize,
@@ -272,6 +283,12 @@ pub fn findings(changes: &[ValueChange], transition: &Transition<'_>) -> Vec<Eff
             file: file.to_owned(),
             value: value.to_owned(),
         }));
+        if node.cgroup_driver == CgroupDriver::Systemd {
+            let first = first_hugepages(node);
+            findings.extend(
+                first.map(|(file, value)| finding(WhatIfRule::HugePagesReset { file, value })),
+            );
+        }
     }
     findings
 }
