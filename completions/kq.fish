@@ -94,7 +94,8 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l system-reserved -d 'Resources reserved for the system, such as cpu=100m,memory=256Mi' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l runtime-weight-formula -d 'The runtime\'s formula for CPU shares to cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
 quadratic\t''"
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23; it determines the formula' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23; it determines the formula. More of them after a comma are those of RuntimeClasses, whose handlers have their names' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l runtime-set -d 'Settings of containerd, such as disable_hugetlb_controller=true,restrict_oom_score_adj=false' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l swap-capacity -d 'The amount of swap of the machine' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
 false\t''"
@@ -151,7 +152,8 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l system-reserved -d 'Resources reserved for the system, such as cpu=100m,memory=256Mi' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l runtime-weight-formula -d 'The runtime\'s formula for CPU shares to cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
 quadratic\t''"
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23; it determines the formula' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23; it determines the formula. More of them after a comma are those of RuntimeClasses, whose handlers have their names' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l runtime-set -d 'Settings of containerd, such as disable_hugetlb_controller=true,restrict_oom_score_adj=false' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l swap-capacity -d 'The amount of swap of the machine' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
 false\t''"
@@ -298,7 +300,8 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l system-reserved -d 'Resources reserved for the system, such as cpu=100m,memory=256Mi' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l runtime-weight-formula -d 'The runtime\'s formula for CPU shares to cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
 quadratic\t''"
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23; it determines the formula' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23; it determines the formula. More of them after a comma are those of RuntimeClasses, whose handlers have their names' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l runtime-set -d 'Settings of containerd, such as disable_hugetlb_controller=true,restrict_oom_score_adj=false' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l swap-capacity -d 'The amount of swap of the machine' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
 false\t''"
@@ -355,7 +358,8 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l system-reserved -d 'Resources reserved for the system, such as cpu=100m,memory=256Mi' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l runtime-weight-formula -d 'The runtime\'s formula for CPU shares to cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
 quadratic\t''"
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23; it determines the formula' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23; it determines the formula. More of them after a comma are those of RuntimeClasses, whose handlers have their names' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l runtime-set -d 'Settings of containerd, such as disable_hugetlb_controller=true,restrict_oom_score_adj=false' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l swap-capacity -d 'The amount of swap of the machine' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
 false\t''"
@@ -1412,7 +1416,8 @@ complete -c kq -n "__fish_kq_using_subcommand allocatable" -l kube-reserved -d '
 complete -c kq -n "__fish_kq_using_subcommand allocatable" -l system-reserved -d 'Resources reserved for the system, such as cpu=100m,memory=256Mi' -r
 complete -c kq -n "__fish_kq_using_subcommand allocatable" -l runtime-weight-formula -d 'The runtime\'s formula for CPU shares to cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
 quadratic\t''"
-complete -c kq -n "__fish_kq_using_subcommand allocatable" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23; it determines the formula' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23; it determines the formula. More of them after a comma are those of RuntimeClasses, whose handlers have their names' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l runtime-set -d 'Settings of containerd, such as disable_hugetlb_controller=true,restrict_oom_score_adj=false' -r
 complete -c kq -n "__fish_kq_using_subcommand allocatable" -l swap-capacity -d 'The amount of swap of the machine' -r
 complete -c kq -n "__fish_kq_using_subcommand allocatable" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
 false\t''"
@@ -1643,7 +1648,8 @@ complete -c kq -n "__fish_kq_using_subcommand what-if" -l kube-reserved -d 'Reso
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l system-reserved -d 'Resources reserved for the system, such as cpu=100m,memory=256Mi' -r
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l runtime-weight-formula -d 'The runtime\'s formula for CPU shares to cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
 quadratic\t''"
-complete -c kq -n "__fish_kq_using_subcommand what-if" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23; it determines the formula' -r
+complete -c kq -n "__fish_kq_using_subcommand what-if" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23; it determines the formula. More of them after a comma are those of RuntimeClasses, whose handlers have their names' -r
+complete -c kq -n "__fish_kq_using_subcommand what-if" -l runtime-set -d 'Settings of containerd, such as disable_hugetlb_controller=true,restrict_oom_score_adj=false' -r
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l swap-capacity -d 'The amount of swap of the machine' -r
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
 false\t''"
@@ -1700,7 +1706,8 @@ complete -c kq -n "__fish_kq_using_subcommand doctor" -l kube-reserved -d 'Resou
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l system-reserved -d 'Resources reserved for the system, such as cpu=100m,memory=256Mi' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l runtime-weight-formula -d 'The runtime\'s formula for CPU shares to cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
 quadratic\t''"
-complete -c kq -n "__fish_kq_using_subcommand doctor" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23; it determines the formula' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23; it determines the formula. More of them after a comma are those of RuntimeClasses, whose handlers have their names' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l runtime-set -d 'Settings of containerd, such as disable_hugetlb_controller=true,restrict_oom_score_adj=false' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l swap-capacity -d 'The amount of swap of the machine' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
 false\t''"
@@ -1751,7 +1758,8 @@ complete -c kq -n "__fish_kq_using_subcommand report" -l kube-reserved -d 'Resou
 complete -c kq -n "__fish_kq_using_subcommand report" -l system-reserved -d 'Resources reserved for the system, such as cpu=100m,memory=256Mi' -r
 complete -c kq -n "__fish_kq_using_subcommand report" -l runtime-weight-formula -d 'The runtime\'s formula for CPU shares to cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
 quadratic\t''"
-complete -c kq -n "__fish_kq_using_subcommand report" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23; it determines the formula' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23; it determines the formula. More of them after a comma are those of RuntimeClasses, whose handlers have their names' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l runtime-set -d 'Settings of containerd, such as disable_hugetlb_controller=true,restrict_oom_score_adj=false' -r
 complete -c kq -n "__fish_kq_using_subcommand report" -l swap-capacity -d 'The amount of swap of the machine' -r
 complete -c kq -n "__fish_kq_using_subcommand report" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
 false\t''"
@@ -1806,7 +1814,8 @@ complete -c kq -n "__fish_kq_using_subcommand top" -l kube-reserved -d 'Resource
 complete -c kq -n "__fish_kq_using_subcommand top" -l system-reserved -d 'Resources reserved for the system, such as cpu=100m,memory=256Mi' -r
 complete -c kq -n "__fish_kq_using_subcommand top" -l runtime-weight-formula -d 'The runtime\'s formula for CPU shares to cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
 quadratic\t''"
-complete -c kq -n "__fish_kq_using_subcommand top" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23; it determines the formula' -r
+complete -c kq -n "__fish_kq_using_subcommand top" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23; it determines the formula. More of them after a comma are those of RuntimeClasses, whose handlers have their names' -r
+complete -c kq -n "__fish_kq_using_subcommand top" -l runtime-set -d 'Settings of containerd, such as disable_hugetlb_controller=true,restrict_oom_score_adj=false' -r
 complete -c kq -n "__fish_kq_using_subcommand top" -l swap-capacity -d 'The amount of swap of the machine' -r
 complete -c kq -n "__fish_kq_using_subcommand top" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
 false\t''"

@@ -58,7 +58,6 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("crates/facts/src/checkpoint/memory_manager/types.rs", "dump.pointer(", NO_TEXT),
     ("crates/facts/src/devices.rs", "no_folder(folder)", OWN),
     ("crates/facts/src/kubelet_config/carrier.rs", ".pointer(", FOREIGN),
-    ("crates/facts/src/drop_ins.rs", "actual == it.to_string()", FOREIGN),
     ("crates/facts/src/events.rs", "Preempted", FOREIGN),
     ("crates/facts/src/start_files/named.rs", "config.pointer(", FOREIGN),
     ("crates/facts/src/node_pods.rs", r#"source.contains(", ")"#, "a sentence in the plural"),

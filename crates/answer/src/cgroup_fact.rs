@@ -29,6 +29,8 @@ pub enum CgroupFact {
     KubeletConfig(&'static str),
     /// The runtime's conversion of shares into a weight.
     RuntimeFormula,
+    /// Whether the runtime writes limits of huge pages.
+    RuntimeHugepages,
     /// Every pod of the node, for what is added up over all of them.
     Pods,
 }
@@ -49,6 +51,7 @@ impl CgroupFact {
             Self::CgroupDriver => "--cgroup-driver DRIVER",
             Self::KubeletConfig(_) => "--kubelet-config FILE",
             Self::RuntimeFormula => "--runtime NAME=VERSION",
+            Self::RuntimeHugepages => "--runtime-set disable_hugetlb_controller=BOOL",
             Self::Pods => "--pods FILE",
         }
     }
@@ -71,6 +74,9 @@ impl fmt::Display for CgroupFact {
                 return write!(f, "the kubelet's configuration is not known: {field}");
             }
             Self::RuntimeFormula => "how the runtime computes weights is not known",
+            Self::RuntimeHugepages => {
+                "whether the runtime limits the huge pages of containers is not known"
+            }
             Self::Pods => "not all pods of the node are known",
         })
     }

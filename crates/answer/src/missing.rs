@@ -39,6 +39,8 @@ pub enum MissingFact {
     KubeletLog,
     /// The runtime's conversion of shares into a weight.
     RuntimeFormula,
+    /// Whether the runtime writes the limits of huge pages of containers.
+    RuntimeHugepages,
     /// All pods of the node with their specifications.
     Pods,
     /// A pod that a source has and that kq could not read.
@@ -168,6 +170,7 @@ impl From<CgroupFact> for MissingFact {
             CgroupFact::CgroupDriver => Self::CgroupDriver,
             CgroupFact::KubeletConfig(_) => Self::KubeletConfig,
             CgroupFact::RuntimeFormula => Self::RuntimeFormula,
+            CgroupFact::RuntimeHugepages => Self::RuntimeHugepages,
             CgroupFact::Pods => Self::Pods,
         }
     }

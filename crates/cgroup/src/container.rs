@@ -374,7 +374,7 @@ fn given(list: &'static str, name: &ResourceName, amount: &Quantity) -> Step {
 /// Returns the files, in the order of their controllers. What is 0 is not set.
 pub fn container_files(
     resources: RuntimeResources,
-    RuntimeFormula { formula, assumed, limits_reservations }: RuntimeFormula,
+    RuntimeFormula { formula, assumed, limits_reservations, disables_hugetlb }: RuntimeFormula,
     settings: &CgroupSettings,
 ) -> Vec<ExplainedFile> {
     let version = settings.version;
@@ -394,8 +394,14 @@ pub fn container_files(
         let file = FileValue { file: file.into(), value: limit.to_string() };
         files.push(ExplainedFile::new(file, because));
     }
-    for (size, Derived { value: limit, mut because }) in resources.hugepage_limits {
-        because.push(Rule::RuntimeMayIgnoreHugepages.into());
+    let hugepage_limits = match disables_hugetlb {
+        Some(true) => Vec::new(),
+        Some(false) | None => resources.hugepage_limits,
+    };
+    for (size, Derived { value: limit, mut because }) in hugepage_limits {
+        if disables_hugetlb.is_none() {
+            because.push(Rule::RuntimeMayIgnoreHugepages.into());
+        }
         let mut written = Vec::from(hugetlb_files(&size, limit, version));
         written.truncate(if limits_reservations { 2 } else { 1 });
         files.extend(ExplainedFile::all(written, because));

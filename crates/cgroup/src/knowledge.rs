@@ -82,6 +82,9 @@ impl Knowledge {
         if formula.assumed && node.cgroup_version == CgroupVersion::V2 {
             missing.insert(CgroupFact::RuntimeFormula);
         }
+        if formula.disables_hugetlb.is_none() {
+            missing.insert(CgroupFact::RuntimeHugepages);
+        }
         if unknown_pods.is_some() {
             missing.insert(CgroupFact::Pods);
         }
@@ -448,8 +451,10 @@ fn of_container(
                 premises.extend(["systemReserved", "kubeReserved"].map(Premise::Field));
             }
         }
+        CgroupFile::HugetlbMax => premises.push(Premise::Fact(CgroupFact::RuntimeHugepages)),
         // The oldest runtimes do not limit reservations.
         CgroupFile::HugetlbRsvdMax => {
+            premises.push(Premise::Fact(CgroupFact::RuntimeHugepages));
             premises.push(Premise::Fact(CgroupFact::RuntimeFormula));
         }
         _ => {}

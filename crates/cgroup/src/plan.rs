@@ -35,19 +35,77 @@ pub struct RuntimeFormula {
     pub assumed: bool,
     /// It limits reservations of huge pages too, as runc does from 1.1.10 on.
     pub limits_reservations: bool,
+    /// The container runtime above it leaves out the limits of huge pages; `None`: unknown.
+    pub disables_hugetlb: Option<bool>,
+}
+
+/// The low-level runtimes of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Runtimes {
+    /// That of pods without a RuntimeClass.
+    pub default: RuntimeFormula,
+    /// Those of pods with one, by UID, as far as they are known.
+    by_uid: BTreeMap<String, RuntimeFormula>,
+}
+
+impl From<RuntimeFormula> for Runtimes {
+    fn from(default: RuntimeFormula) -> Self {
+        Self { default, by_uid: BTreeMap::new() }
+    }
+}
+
+impl Runtimes {
+    /// Returns the runtimes of a node: the flags, else what the container runtime says.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`RuntimeFormula::of_node`] does.
+    pub fn of_node(node: &Node) -> Result<Self, Failure> {
+        let default = RuntimeFormula::of_node(node)?;
+        let Some(facts) = node.snapshot.runtime.value() else { return Ok(default.into()) };
+        let sandboxes = facts.sandboxes.value().into_iter().flatten();
+        let by_uid = sandboxes.filter_map(|sandbox| {
+            let handler = sandbox.runtime_handler.as_str();
+            let given = named_runtimes(node).find(|(name, _)| *name == handler);
+            let (name, version) = given.or_else(|| {
+                let found = facts.handlers.get(handler)?.value()?;
+                Some((found.name.as_str(), found.version.as_str()))
+            })?;
+            let disables_hugetlb = default.disables_hugetlb;
+            let formula = RuntimeFormula::of_runtime(name, version)?;
+            Some((sandbox.uid.clone(), RuntimeFormula { disables_hugetlb, ..formula }))
+        });
+        Ok(Self { default, by_uid: by_uid.collect() })
+    }
+
+    /// Returns the runtime of a pod.
+    pub fn of(&self, pod: &Pod) -> RuntimeFormula {
+        self.by_uid.get(effective_uid(pod)).copied().unwrap_or(self.default)
+    }
+
+    /// Returns true if the runtime of a pod's RuntimeClass is known.
+    pub fn knows(&self, uid: &str) -> bool {
+        self.by_uid.contains_key(uid)
+    }
+}
+
+/// Returns the names and versions of the flag `--runtime`.
+fn named_runtimes(node: &Node) -> impl Iterator<Item = (&str, &str)> {
+    let given = node.overrides.runtime.as_deref().unwrap_or_default();
+    given.split(',').filter_map(|runtime| runtime.trim().split_once('='))
 }
 
 impl RuntimeFormula {
     /// Returns what runtimes with this formula do; all but the oldest limit reservations.
     pub const fn new(formula: WeightFormula, assumed: bool) -> Self {
-        Self { formula, assumed, limits_reservations: true }
+        Self { formula, assumed, limits_reservations: true, disables_hugetlb: None }
     }
 
     /// Returns what a runtime does; `None` when its formula is not known.
     pub fn of_runtime(name: &str, version: &str) -> Option<Self> {
         let formula = WeightFormula::of_runtime(name, version)?;
         let limits_reservations = limits_reservations(name, version);
-        Some(Self { formula, assumed: false, limits_reservations })
+        Some(Self { formula, assumed: false, limits_reservations, disables_hugetlb: None })
     }
 
     /// Returns what the runtime of a node does. Where nothing says so, it is what the runtimes do that were released with
@@ -57,14 +115,25 @@ impl RuntimeFormula {
     ///
     /// Fails for an override that names no runtime.
     pub fn of_node(node: &Node) -> Result<Self, Failure> {
+        let facts = node.snapshot.runtime.value();
+        let given = node.overrides.runtime_settings.disable_hugetlb_controller;
+        let disables_hugetlb = given.or_else(|| facts?.leaves_out_hugepages());
+        Ok(Self { disables_hugetlb, ..Self::low_level_of(node)? })
+    }
+
+    fn low_level_of(node: &Node) -> Result<Self, Failure> {
         if let Some(formula) = node.overrides.runtime_weight_formula {
             return Ok(Self::new(formula, false));
         }
         if let Some(runtime) = &node.overrides.runtime {
-            let named = runtime.split_once('=');
-            let formula = named.and_then(|(name, version)| Self::of_runtime(name, version));
+            let unknown = runtime.split(',').find(|runtime| {
+                let named = runtime.trim().split_once('=');
+                named.and_then(|(name, version)| Self::of_runtime(name, version)).is_none()
+            });
+            let first = named_runtimes(node).next().filter(|_| unknown.is_none());
+            let formula = first.and_then(|(name, version)| Self::of_runtime(name, version));
             return formula.ok_or_else(|| {
-                Failure::usage(UnknownRuntime(runtime.clone()))
+                Failure::usage(UnknownRuntime(unknown.unwrap_or(runtime).to_owned()))
                     .hint("for another runtime, pass --runtime-weight-formula linear or quadratic")
             });
         }
@@ -184,11 +253,25 @@ pub enum PlanError {
 pub fn plan<'p>(
     pods: &'p [LoadedPod],
     node: &NodeConfig,
-    formula: RuntimeFormula,
+    runtimes: impl Into<Runtimes>,
+) -> Result<Plan<'p>, PlanError> {
+    plan_with(pods, node, CgroupSettings::of(node), runtimes.into())
+}
+
+/// Plans with settings that the node need not have now.
+///
+/// # Errors
+///
+/// Fails as [`plan`] does.
+pub(crate) fn plan_with<'p>(
+    pods: &'p [LoadedPod],
+    node: &NodeConfig,
+    settings: CgroupSettings,
+    runtimes: Runtimes,
 ) -> Result<Plan<'p>, PlanError> {
     let (active, ended): (Vec<&Pod>, Vec<&Pod>) =
         pods.iter().map(|loaded| &loaded.pod).partition(|pod| is_active(pod));
-    let planner = Planner { node, settings: CgroupSettings::of(node), formula };
+    let planner = Planner { node, settings, runtimes };
     let mut warnings = Vec::new();
     let mut roots = planner.kubepods(&active, &mut warnings)?;
     roots.extend(planner.reserved(&mut warnings)?);

@@ -4,7 +4,7 @@ use crate::container::{ContainerCgroup, container_cgroups, container_files};
 use crate::files::{CgroupDriver, CgroupVersion, FileValue};
 use crate::node::{NodeResources, ReservedCgroup, kubepods_config, reserved_cgroups};
 use crate::parallel::in_parallel;
-use crate::plan::{Owner, PlanError, PlannedCgroup, RuntimeFormula, SystemdUnit};
+use crate::plan::{Owner, PlanError, PlannedCgroup, Runtimes, SystemdUnit};
 use crate::pod::{effective_uid, pinned_containers, pod_resource_config};
 use crate::pod_warnings::{overcommitment, pod_warnings};
 use crate::qos::{QosCgroups, QosSums, qos_cgroups};
@@ -25,7 +25,7 @@ const OOM_SCORE_ADJ: &str = CgroupFile::OomScoreAdj.v2_name();
 pub(super) struct Planner<'n> {
     pub(super) node: &'n NodeConfig,
     pub(super) settings: CgroupSettings,
-    pub(super) formula: RuntimeFormula,
+    pub(super) runtimes: Runtimes,
 }
 
 impl Planner<'_> {
@@ -143,7 +143,7 @@ impl Planner<'_> {
         pinned: bool,
     ) -> PlannedCgroup<'p> {
         let ContainerCgroup { container, kind, resources, oom_score_adj, mut missing, .. } = cgroup;
-        let mut files = container_files(resources, self.formula, &self.settings);
+        let mut files = container_files(resources, self.runtimes.of(pod), &self.settings);
         match oom_score_adj {
             Ok(score) => {
                 let file = FileValue { file: OOM_SCORE_ADJ.into(), value: score.value.to_string() };

@@ -66,13 +66,22 @@ impl UnitProperty {
                 _ => false,
             },
             (_, "infinity") => actual == "max",
-            (_, value) if file.is_bytes() => {
-                bytes(value).is_some_and(|it| actual == it.to_string())
-            }
+            (_, value) if file.is_bytes() => match (bytes(value), actual.parse::<u64>()) {
+                (Some(bytes), Ok(actual)) => is_kept(bytes, actual),
+                _ => false,
+            },
             (_, value) => value == actual,
         }
     }
 }
+
+/// Returns true if the kernel keeps this of an amount: whole pages.
+fn is_kept(bytes: u64, actual: u64) -> bool {
+    bytes == actual || PAGE_SIZES.iter().any(|page| bytes - bytes % page == actual)
+}
+
+/// The sizes of pages of the kernels that run kubelets.
+const PAGE_SIZES: [u64; 3] = [4096, 16384, 65536];
 
 /// Returns the files that a property sets; none for a property that is not about them.
 fn files_of(property: &str) -> &'static [CgroupFile] {
@@ -84,6 +93,7 @@ fn files_of(property: &str) -> &'static [CgroupFile] {
         "MemoryHigh" => &[CgroupFile::MemoryHigh],
         "MemoryLow" => &[CgroupFile::MemoryLow],
         "MemoryMin" => &[CgroupFile::MemoryMin],
+        "MemorySwapMax" => &[CgroupFile::MemorySwapMax],
         "TasksMax" => &[CgroupFile::PidsMax],
         "AllowedCPUs" => &[CgroupFile::CpusetCpus],
         _ => &[],
@@ -148,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_property_explains_the_text_that_the_kernel_makes_of_it() {
-        use CgroupFile::{CpuCfsQuota, CpuMax, CpuWeight, MemoryMax, PidsMax};
+        use CgroupFile::{CpuCfsQuota, CpuMax, CpuWeight, MemoryMax, MemoryMin, PidsMax};
         for (line, file, actual, expected) in [
             ("CPUQuota=20%", CpuMax, "20000 100000", true),
             ("CPUQuota=20.50%", CpuMax, "20500 100000", true),
@@ -160,6 +170,8 @@ mod tests {
             ("CPUWeight=50", CpuWeight, "50", true),
             ("MemoryMax=1G", MemoryMax, "1073741824", true),
             ("MemoryMax=1073741824", MemoryMax, "1073741824", true),
+            ("MemoryMin=454596225", MemoryMin, "454594560", true),
+            ("MemoryMin=454596225", MemoryMin, "454586368", false),
             ("MemoryMax=infinity", MemoryMax, "max", true),
             ("MemoryMax=many", MemoryMax, "0", false),
             ("MemoryMax=99999999999T", MemoryMax, "0", false),

@@ -54,8 +54,11 @@ pub struct Overrides {
     pub system_reserved: Option<String>,
     /// The runtime's formula for cgroup v2 weights.
     pub runtime_weight_formula: Option<WeightFormula>,
-    /// The low-level runtime, from which the formula follows: `runc=1.3.1`.
+    /// The low-level runtimes, from which formulas follow: `runc=1.3.1`, or `runc=1.3.1,crun=1.21` with those of
+    /// RuntimeClasses, whose handlers have their names.
     pub runtime: Option<String>,
+    /// Settings of the container runtime.
+    pub runtime_settings: RuntimeSettings,
     /// The capacity of the machine; resources that are not in it are the machine's own.
     pub capacity: ResourceList,
     /// The machine's swap in bytes.
@@ -64,6 +67,46 @@ pub struct Overrides {
     pub swap_controller: Option<bool>,
     /// The size of a page of memory in bytes.
     pub page_size: Option<i64>,
+}
+
+/// Settings of a container runtime by the names that containerd has for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RuntimeSettings {
+    /// `disable_hugetlb_controller`: it leaves out the limits of huge pages of containers.
+    pub disable_hugetlb_controller: Option<bool>,
+    /// `restrict_oom_score_adj`: it does not lower `oom_score_adj` below its own.
+    pub restrict_oom_score_adj: Option<bool>,
+}
+
+impl RuntimeSettings {
+    /// The settings that can be given.
+    pub const NAMES: [&str; 2] = ["disable_hugetlb_controller", "restrict_oom_score_adj"];
+
+    /// Reads `disable_hugetlb_controller=true,restrict_oom_score_adj=false`.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason, in words.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut settings = Self::default();
+        for entry in text.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
+            let (name, value) =
+                entry.split_once('=').ok_or_else(|| format!("{entry:?}: expected NAME=BOOL"))?;
+            let value = value.trim().parse::<bool>();
+            let value = value.map_err(|_| format!("{entry:?}: expected true or false"))?;
+            match name.trim() {
+                "disable_hugetlb_controller" => {
+                    settings.disable_hugetlb_controller = Some(value);
+                }
+                "restrict_oom_score_adj" => settings.restrict_oom_score_adj = Some(value),
+                other => {
+                    let names = Self::NAMES.join(" or ");
+                    return Err(format!("{other:?} is no setting that kq uses: expected {names}"));
+                }
+            }
+        }
+        Ok(settings)
+    }
 }
 
 /// Single facts about the kubelet. They win over its configuration.
@@ -221,6 +264,32 @@ impl GivenConfig {
             read_as: self.config.source,
             origins: origins.map(|(field, origin)| (field.clone(), origin.to_string())).collect(),
             notes: self.notes.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RuntimeSettings;
+
+    #[test]
+    fn settings_of_the_runtime_are_named_as_containerd_does() {
+        let both = RuntimeSettings {
+            disable_hugetlb_controller: Some(true),
+            restrict_oom_score_adj: Some(false),
+        };
+        for (text, expected) in [
+            ("disable_hugetlb_controller=true, restrict_oom_score_adj=false", Ok(both)),
+            ("", Ok(RuntimeSettings::default())),
+            ("disable_hugetlb_controller", Err("expected NAME=BOOL")),
+            ("disable_hugetlb_controller=yes", Err("expected true or false")),
+            ("disable_cgroup=true", Err("is no setting that kq uses")),
+        ] {
+            match (RuntimeSettings::parse(text), expected) {
+                (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{text}"),
+                (Err(found), Err(expected)) => assert!(found.contains(expected), "{found}"),
+                (found, expected) => panic!("{text}: {found:?}, expected {expected:?}"),
+            }
         }
     }
 }

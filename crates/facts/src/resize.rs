@@ -31,6 +31,11 @@ impl RecordedResources {
         Ok(Self(load(text.as_bytes()).shown?))
     }
 
+    /// Returns the UIDs of the recorded pods.
+    pub fn uids(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
     /// Returns true if a pod is recorded.
     fn knows(&self, pod: &Pod) -> bool {
         self.0.contains_key(effective_uid(pod))

@@ -3,6 +3,7 @@
 use crate::cgroup_mode::CgroupDriver;
 use crate::lookup::{Lookup, Sourced};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The answers of a runtime to all queries. Lists have an order of their own, so that two readings of
 /// an unchanged node are equal: sandboxes by namespace, name, attempt and id; containers by pod UID,
@@ -21,10 +22,16 @@ pub struct RuntimeFacts {
     pub driver_by: Option<DriverBy>,
     /// The program that creates containers, by default: `runc`, `crun`.
     pub low_level: Lookup<LowLevelRuntime>,
+    /// The programs of the runtimes that pods name by a RuntimeClass, by handler.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub handlers: BTreeMap<String, Lookup<LowLevelRuntime>>,
     /// It does not lower `oom_score_adj` of a container below its own (containerd's
     /// `restrict_oom_score_adj`).
     #[serde(default)]
     pub restricts_oom_score: Option<bool>,
+    /// It leaves out the limits of huge pages that the kubelet asks for (containerd's `disable_hugetlb_controller`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disables_hugetlb: Option<bool>,
     /// `ListPodSandbox`
     pub sandboxes: Lookup<Vec<Sandbox>>,
     /// `ListContainers`
@@ -48,6 +55,15 @@ pub struct RuntimeFacts {
 }
 
 impl RuntimeFacts {
+    /// Returns whether it leaves out the limits of huge pages of containers; `None`: unknown.
+    ///
+    /// CRI-O has no such setting: it writes them wherever the kernel has the controller
+    /// (`SpecSetLinuxContainerResources`, `internal/factory/container/container.go`).
+    pub fn leaves_out_hugepages(&self) -> Option<bool> {
+        let is_crio = self.version.runtime_name == "cri-o";
+        self.disables_hugetlb.or_else(|| is_crio.then_some(false))
+    }
+
     /// Returns the cgroup driver as the kubelet gets it, by `RuntimeConfig`. What kq finds in the runtime's configuration
     /// where that failed does not reach the kubelet.
     pub fn driver_for_kubelet(&self) -> Option<&Sourced<CgroupDriver>> {

@@ -88,9 +88,13 @@ impl WeightFormula {
 }
 
 /// Returns true if a runtime writes `hugetlb.SIZE.rsvd.*` with the limit of huge pages: runc does from
-/// 1.1.10 on.
+/// 1.1.10 on, crun does not (`write_hugetlb_resources`, `src/libcrun/cgroup-resources.c`, read in 1.19 and 1.29).
 pub fn limits_reservations(name: &str, version: &str) -> bool {
-    name != "runc" || version_numbers(version).is_none_or(|version| version >= [1, 1, 10])
+    match name {
+        "crun" => false,
+        "runc" => version_numbers(version).is_none_or(|version| version >= [1, 1, 10]),
+        _ => true,
+    }
 }
 
 /// Reads `1.3.2`, `v1.4.0-rc.1` or `1.23`; the rest is ignored.
@@ -162,13 +166,13 @@ mod tests {
     }
 
     #[test]
-    fn old_runtimes_limit_no_reservations() {
+    fn old_runtimes_and_crun_limit_no_reservations() {
         for (runtime, version, expected) in [
             ("runc", "1.1.5+ds1", false),
             ("runc", "1.1.9", false),
             ("runc", "1.1.10", true),
             ("runc", "1.3.6", true),
-            ("crun", "1.0", true),
+            ("crun", "1.29", false),
         ] {
             assert_eq!(limits_reservations(runtime, version), expected, "{runtime} {version}");
         }

@@ -7,7 +7,9 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::needs::Needs;
-use kq_facts::overrides::{GivenConfig, KubeletFlags, KubeletStartOption, Overrides};
+use kq_facts::overrides::{
+    GivenConfig, KubeletFlags, KubeletStartOption, Overrides, RuntimeSettings,
+};
 use kq_facts::snapshot::Snapshot;
 use kq_facts::weight_formula::WeightFormula;
 use kq_io::clock::now;
@@ -117,9 +119,14 @@ pub struct NodeArgs {
           value_parser = one_of::<WeightFormula>(["linear", "quadratic"]))]
     runtime_weight_formula: Option<WeightFormula>,
 
-    /// The low-level runtime, such as runc=1.3.1 or crun=1.23; it determines the formula
+    /// The low-level runtime, such as runc=1.3.1 or crun=1.23; it determines the formula. More of them
+    /// after a comma are those of RuntimeClasses, whose handlers have their names
     #[arg(long, value_name = "NAME=VERSION")]
     runtime: Option<String>,
+
+    /// Settings of containerd, such as disable_hugetlb_controller=true,restrict_oom_score_adj=false
+    #[arg(long, value_name = "NAME=BOOL", value_parser = RuntimeSettings::parse)]
+    runtime_set: Option<RuntimeSettings>,
 
     /// The amount of swap of the machine
     #[arg(long, value_name = "AMOUNT", value_parser = parse_bytes)]
@@ -208,6 +215,7 @@ impl NodeArgs {
             || self.cgroup_version.is_some()
             || self.cgroup_driver.is_some()
             || self.runtime_weight_formula.is_some()
+            || self.runtime_set.is_some()
             || self.swap_capacity.is_some()
             || self.swap_controller.is_some()
             || self.page_size.is_some()
@@ -231,6 +239,7 @@ impl NodeArgs {
             system_reserved: self.system_reserved.clone(),
             runtime_weight_formula: self.runtime_weight_formula,
             runtime: self.runtime.clone(),
+            runtime_settings: self.runtime_set.unwrap_or_default(),
             swap_capacity: self.swap_capacity,
             swap_controller: self.swap_controller,
             page_size: self.page_size,

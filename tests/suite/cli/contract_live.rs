@@ -91,6 +91,7 @@ struct Summary {
     missing: usize,
     extra: usize,
     resize_pending: usize,
+    older_config: usize,
     changing: usize,
     unknown: usize,
 }
@@ -357,9 +358,18 @@ fn differences_have_their_shape() {
     assert_eq!((report.api_version.as_str(), report.kind.as_str()), ("kq/v2", "CgroupDiff"));
     assert!(report.facts.contains_key("cgroupDriver") && !report.assumptions.is_empty());
     assert!(report.warnings.iter().any(|warning| warning.text.contains("--runtime-endpoint")));
-    let Summary { r#match, rounded, drift, missing, extra, resize_pending, changing, unknown } =
-        report.summary;
-    let others = rounded + missing + extra + resize_pending + changing + unknown;
+    let Summary {
+        r#match,
+        rounded,
+        drift,
+        missing,
+        extra,
+        resize_pending,
+        older_config,
+        changing,
+        unknown,
+    } = report.summary;
+    let others = rounded + missing + extra + resize_pending + older_config + changing + unknown;
     assert_eq!((drift, others), (1, 0), "beside {match} that match");
     assert_eq!(report.items.len(), r#match + 1);
     let drifting = report.items.iter().find(|item| item.verdict == "DRIFT").expect("one drifts");

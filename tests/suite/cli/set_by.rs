@@ -46,8 +46,10 @@ fn a_drop_in_with_the_kernels_value_wrote_it() {
     let path = "/run/systemd/transient/x.scope.d/50-CPUQuota.conf";
     property(&mut node, "20.00%", path);
     let (reason, by) = told(&node);
-    let expected =
-        format!("set by systemd: CPUQuota=20.00% in {path}, as systemctl set-property writes it");
+    let expected = format!(
+        "set by systemd: CPUQuota=20.00% in {path}, as systemctl set-property writes it, and as the kubelet or \
+         the runtime do over D-Bus"
+    );
     assert_eq!(reason, expected);
     let expected =
         json!({ "code": "systemd", "property": "CPUQuota", "value": "20.00%", "path": path });

@@ -481,7 +481,8 @@ fn a_node_without_its_runtime_is_compared_as_far_as_its_pods_tell() {
     // What only the runtime knows: which cgroups are sandboxes, and whether it raises scores.
     let sandboxes = "the container's pod is unknown";
     let of_sandboxes = answer.reasons.iter().filter(|reason| *reason == sandboxes).count();
-    let scores = "unknown whether the runtime restricts it (restrict_oom_score_adj)";
+    let scores =
+        "unknown whether the runtime restricts it (--runtime-set restrict_oom_score_adj=BOOL)";
     let of_scores = answer.reasons.iter().filter(|reason| *reason == scores).count();
     assert_eq!((of_sandboxes, of_scores), (16, 3), "{:?}", answer.found);
     assert_eq!(answer.count("UNKNOWN"), 19, "{:?}", answer.found);

@@ -279,6 +279,7 @@ fn runtime(folder: &Path, is_there: &dyn Fn(&str) -> bool) -> RuntimeFacts {
             },
         ),
         restricts_oom_score: Some(true),
+        disables_hugetlb: Some(false),
         sandboxes: Lookup::found(format!("{ENDPOINT} ListPodSandbox"), sandboxes),
         containers: Lookup::found(format!("{ENDPOINT} ListContainers"), containers),
         ..RuntimeFacts::default()

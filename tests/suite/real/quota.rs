@@ -84,6 +84,7 @@ impl Cgroups<'_> {
             is_resizing: false,
             pod_uid: None,
             is_sum: false,
+            is_refreshed: false,
             because: std::borrow::Cow::Borrowed(&[]),
         })
     }

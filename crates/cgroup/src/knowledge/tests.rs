@@ -35,6 +35,7 @@ struct Setup {
     settings: Vec<(String, String)>,
     overrides: Overrides,
     formula: WeightFormula,
+    disables_hugetlb: Option<bool>,
     pods: Vec<LoadedPod>,
 }
 
@@ -64,6 +65,7 @@ impl Setup {
                 ..Overrides::default()
             },
             formula: WeightFormula::Linear,
+            disables_hugetlb: None,
             pods: load("pods.json", PODS.as_bytes()).pods,
         }
     }
@@ -87,7 +89,9 @@ impl Setup {
         for loaded in &mut pods {
             apply_api_defaults(&mut loaded.pod, &node.rules);
         }
-        let formula = RuntimeFormula::new(self.formula, true);
+        let disables_hugetlb = self.disables_hugetlb;
+        let formula =
+            RuntimeFormula { disables_hugetlb, ..RuntimeFormula::new(self.formula, true) };
         let mut planned = plan(&pods, &node, formula).ok()?;
         planned.withhold(Knowledge::default());
         Some(show(&planned))
@@ -254,6 +258,7 @@ fn a_value_names_each_fact_about_the_machine_that_it_rests_on() {
             it.overrides.capacity.remove(&"hugepages-2Mi".into());
         }),
         (CgroupFact::RuntimeFormula, |it| it.formula = WeightFormula::Quadratic),
+        (CgroupFact::RuntimeHugepages, |it| it.disables_hugetlb = Some(true)),
     ] {
         let mut differing = 0;
         for base in bases() {

@@ -49,6 +49,11 @@ impl<'a> Comparison<'a> {
         }
         let alive = self.context.workloads.pod(uid).is_some_and(|pod| pod.alive);
         match (self.context.runtime_known, alive) {
+            (true, true) if has_new_status(pod) => {
+                let reason = "the kubelet has begun a new status of the pod, without conditions: the pod is being \
+                              started or ended";
+                (Verdict::Changing, reason.to_owned())
+            }
             (true, true) if pod.status.phase != "Pending" => {
                 (Verdict::Missing, "the pod runs and has no cgroup".to_owned())
             }
@@ -114,4 +119,14 @@ impl<'a> Comparison<'a> {
             });
         }
     }
+}
+
+/// Returns true if an API server has a status of a running pod in which the kubelet reports nothing yet, as it does for a
+/// pod that it refuses, or takes up again after its restart.
+fn has_new_status(pod: &Pod) -> bool {
+    let status = &pod.status;
+    status.phase == "Running"
+        && status.conditions.is_empty()
+        && status.start_time.is_some()
+        && pod.metadata.generation.is_some()
 }

@@ -8,7 +8,9 @@ use crate::live::motion::Motion;
 use crate::live::place::LiveCgroup;
 use crate::live::set_by::{SetBy, Writers};
 use crate::plan::{Owner, Plan, PlannedCgroup, controller};
+use crate::resource_config::ExplainedFile;
 use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::cgroup_name::CRUN_SUBGROUP;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::pod_selector::Selection;
 use kq_facts::workloads::{Workloads, effective_uid};
@@ -134,6 +136,10 @@ impl<'a> Comparison<'a> {
             if self.absent_controllers.contains(controller(&file.file)) {
                 continue;
             }
+            if let Some(found) = self.value_in_subgroup(cgroup, &path, file) {
+                self.found.push(found);
+                continue;
+            }
             let actual = match CgroupFile::named(&file.file) {
                 Some(CgroupFile::OomScoreAdj) => self.score(&path, Some(&file.value)),
                 _ => texts.text(&file.file).map(str::to_owned),
@@ -171,6 +177,60 @@ impl<'a> Comparison<'a> {
                 self.context.selection.has(namespace, &pod.display_name(), uid)
             }
         }
+    }
+
+    /// Judges a value that crun writes below the container's scope; `None`: this is in the container's own cgroup.
+    ///
+    /// crun hands systemd the limits that systemd knows, and writes all of them into a cgroup in the scope
+    /// (`libcrun_cgroup_enter_systemd`, `src/libcrun/cgroup-systemd.c`). What systemd gets is not always the same:
+    /// `MemorySwapMax` is memory and swap together (`get_memory_swap_max`), and `memory.oom.group` has no property.
+    fn value_in_subgroup(
+        &self,
+        cgroup: &'a PlannedCgroup<'a>,
+        path: &CgroupPath,
+        file: &'a ExplainedFile,
+    ) -> Option<Difference<'a>> {
+        let known = CgroupFile::named(&file.file)?;
+        let is_below = matches!(
+            known,
+            CgroupFile::MemoryOomGroup
+                | CgroupFile::MemorySwapMax
+                | CgroupFile::MemoryMin
+                | CgroupFile::MemoryHigh
+                | CgroupFile::HugetlbMax
+        );
+        if !is_below || !matches!(cgroup.owner, Owner::Container { .. }) {
+            return None;
+        }
+        let below = path.child(CRUN_SUBGROUP);
+        let subgroup = self.tree.get(&below).filter(|_| path.name().ends_with(".scope"))?;
+        let above = self.tree.get(path)?.text(&file.file);
+        let found = match subgroup.text(&file.file) {
+            Some(actual) => {
+                let actual = Some(actual.to_owned());
+                self.value(cgroup, &file.file, &file.value, actual, &file.because)
+            }
+            None if above == Some(&file.value) => return None,
+            None => {
+                let reason = format!(
+                    "crun keeps it in {CRUN_SUBGROUP} below the scope, which was not read: take the snapshot again"
+                );
+                Difference {
+                    planned: Some(file.value.clone()),
+                    reason: Some(reason),
+                    because: Cow::Borrowed(&file.because),
+                    ..Difference::of(cgroup, Some(&file.file), Verdict::Unknown)
+                }
+            }
+        };
+        let mut found = Difference { cgroup: below.as_str().to_owned(), ..found };
+        // systemd writes no file of this cgroup.
+        if found.verdict == Verdict::Drift {
+            let actual = found.actual.as_deref().unwrap_or_default();
+            found.set_by = self.context.writers.of(&found.cgroup, &file.file, actual, true);
+            found.reason = found.set_by.as_ref().map(ToString::to_string);
+        }
+        Some(found)
     }
 
     fn value(
@@ -212,7 +272,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// Returns who wrote a value; of one that the kubelet itself can have left behind, only what a drop-in says.
-    fn set_by(
+    pub(super) fn set_by(
         &self,
         cgroup: &PlannedCgroup<'_>,
         file: &str,
@@ -280,8 +340,9 @@ impl<'a> Comparison<'a> {
             && known == Some(CgroupFile::CpuWeight)
             && let Some(handler) = self.context.handlers.get(effective_uid(pod))
         {
-            let reason =
-                format!("how runtime {handler} of its RuntimeClass computes it is not known");
+            let reason = format!(
+                "how runtime {handler} of its RuntimeClass computes it is not known (--runtime NAME=VERSION,{handler}=VERSION)"
+            );
             return (Verdict::Unknown, Some(reason));
         }
         if known == Some(CgroupFile::OomScoreAdj) {
@@ -315,7 +376,7 @@ impl<'a> Comparison<'a> {
             Some(false) => None,
             None => Some((
                 Verdict::Unknown,
-                "unknown whether the runtime restricts it (restrict_oom_score_adj)",
+                "unknown whether the runtime restricts it (--runtime-set restrict_oom_score_adj=BOOL)",
             )),
         }
     }
@@ -368,6 +429,17 @@ fn left_behind(cgroup: &PlannedCgroup<'_>, file: &str, actual: &str) -> Option<&
     let file = CgroupFile::named(file)?;
     match cgroup.owner {
         Owner::Container { kind: ContainerKind::EphemeralContainer, .. } => None,
+        // Measured with systemd 257: whatever property is set, it applies the policy of the scope (`OOMPolicy=`) again.
+        Owner::Container { .. }
+            if file == CgroupFile::MemoryOomGroup
+                && actual == "0"
+                && cgroup.path.ends_with(".scope") =>
+        {
+            Some(
+                "systemd sets it to 0 when a property of the scope is set (systemctl set-property), and by its \
+                 default; the runtime writes it when it starts or resizes the container",
+            )
+        }
         Owner::Container { pod, container, .. } => {
             let (spec, own) = (&pod.spec, &container.resources);
             let least = matches!(

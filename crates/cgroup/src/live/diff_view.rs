@@ -45,9 +45,11 @@ fn tone(verdict: Verdict) -> Option<Tone> {
     match verdict {
         Verdict::Match => Some(Tone::Good),
         Verdict::Drift | Verdict::Missing => Some(Tone::Bad),
-        Verdict::Extra | Verdict::ResizePending | Verdict::Changing | Verdict::Unknown => {
-            Some(Tone::Doubtful)
-        }
+        Verdict::Extra
+        | Verdict::ResizePending
+        | Verdict::OlderConfig
+        | Verdict::Changing
+        | Verdict::Unknown => Some(Tone::Doubtful),
         Verdict::Rounded => None,
     }
 }

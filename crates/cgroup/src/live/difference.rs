@@ -5,6 +5,7 @@ use crate::live::place::{LiveCgroup, LivePlace};
 use crate::live::set_by::SetBy;
 use crate::plan::{Owner, PlannedCgroup};
 use crate::report::Place;
+use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::workloads::effective_uid;
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
@@ -27,6 +28,9 @@ pub enum Verdict {
     Extra,
     /// A resize of the pod is not finished, and the kernel has what was allocated or in effect before.
     ResizePending,
+    /// The kernel has what an earlier configuration of the kubelet gave: the pod or the container is older than the
+    /// kubelet's start.
+    OlderConfig,
     /// A pod or a container is being created or removed, or it changed while kq read it.
     Changing,
     /// One side is not known.
@@ -35,13 +39,14 @@ pub enum Verdict {
 
 impl Verdict {
     /// All verdicts, in the order in which they are counted.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Match,
         Self::Rounded,
         Self::Drift,
         Self::Missing,
         Self::Extra,
         Self::ResizePending,
+        Self::OlderConfig,
         Self::Changing,
         Self::Unknown,
     ];
@@ -61,6 +66,7 @@ impl fmt::Display for Verdict {
             Self::Missing => "MISSING",
             Self::Extra => "EXTRA",
             Self::ResizePending => "RESIZE-PENDING",
+            Self::OlderConfig => "OLDER-CONFIG",
             Self::Changing => "CHANGING",
             Self::Unknown => "UNKNOWN",
         })
@@ -100,6 +106,9 @@ pub struct Difference<'a> {
     /// It is added up over all pods.
     #[serde(skip)]
     pub is_sum: bool,
+    /// The kubelet writes it once a minute, whatever happens.
+    #[serde(skip)]
+    pub is_refreshed: bool,
     /// The steps to what is planned.
     #[serde(serialize_with = "because_of")]
     #[schemars(with = "Vec<derivation::ShownStep<'static>>")]
@@ -119,6 +128,11 @@ impl<'a> Difference<'a> {
     /// Takes back a drift: what came or went explains it.
     pub(super) fn set_changing(&mut self, reason: String) {
         (self.verdict, self.reason, self.set_by) = (Verdict::Changing, Some(reason), None);
+    }
+
+    /// Takes back a drift: an earlier configuration explains it.
+    pub(super) fn set_older(&mut self, reason: String) {
+        (self.verdict, self.reason, self.set_by) = (Verdict::OlderConfig, Some(reason), None);
     }
 
     pub(super) fn of(cgroup: &PlannedCgroup<'_>, file: Option<&str>, verdict: Verdict) -> Self {
@@ -144,6 +158,7 @@ impl<'a> Difference<'a> {
                 Owner::Node { .. } | Owner::Qos(_) => None,
             },
             is_sum: false,
+            is_refreshed: is_refreshed(&cgroup.owner, file),
             because: Cow::Borrowed(&[]),
         }
     }
@@ -166,8 +181,20 @@ impl<'a> Difference<'a> {
             is_resizing: false,
             pod_uid: cgroup.owner.pod().map(|pod| pod.uid.clone()),
             is_sum: false,
+            is_refreshed: false,
             because: Cow::Borrowed(&[]),
         }
+    }
+}
+
+/// Returns true for the files of the QoS classes, and for those that the classes write on the cgroup of all pods
+/// (`UpdateCgroups`, `pkg/kubelet/cm/qos_container_manager_linux.go`).
+fn is_refreshed(owner: &Owner<'_>, file: Option<&str>) -> bool {
+    let Some(file) = file.and_then(CgroupFile::named) else { return false };
+    match owner {
+        Owner::Qos(_) => true,
+        Owner::Node { part: "kubepods" } => file.has_size() || file == CgroupFile::MemoryMin,
+        Owner::Node { .. } | Owner::Pod(..) | Owner::Container { .. } => false,
     }
 }
 

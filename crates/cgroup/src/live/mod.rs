@@ -19,6 +19,7 @@ pub mod diff_report;
 pub mod diff_view;
 pub mod difference;
 pub mod motion;
+pub mod older;
 pub mod place;
 pub mod pod_stats;
 pub mod repair;

@@ -18,6 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// `pkg/kubelet/cm/qos_container_manager_linux.go`).
 const REFRESH_NS: i64 = 60_000_000_000;
 
+/// How long after its process began the kubelet writes the QoS classes for the first time, on a slow machine.
+const START_NS: i64 = 30_000_000_000;
+
 /// What the sources say of pods that come and go.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Motion {
@@ -27,6 +30,10 @@ pub struct Motion {
     removed: BTreeSet<String>,
     /// The ids of containers that are made and not started.
     created: BTreeSet<String>,
+    /// The kubelet has just started.
+    is_first_minute: bool,
+    /// Pods of which the runtime lists no sandbox that runs.
+    without_sandbox: BTreeSet<String>,
 }
 
 impl Motion {
@@ -42,17 +49,30 @@ impl Motion {
         let is_recent = |moment: Option<Timestamp>| {
             now.zip(moment).is_some_and(|(now, moment)| now.since(moment) < REFRESH_NS)
         };
-        if is_recent(kubelet_started) {
-            // It begins with a sum over no pods.
+        if let (Some(now), Some(started)) = (now, kubelet_started)
+            && now.since(started) < REFRESH_NS + START_NS
+        {
+            // It begins with a sum over no pods, and with what node allocatable has of huge pages.
             motion.recent = Some("the kubelet started within the last minute".to_owned());
+            motion.is_first_minute = true;
         }
         let parse = |text: &Option<String>| text.as_ref().and_then(|text| text.parse().ok());
         for pod in pods {
             let uid = effective_uid(pod).to_owned();
             let name = format!("{}/{}", pod.metadata.namespace, pod.metadata.name);
             let ended = matches!(pod.status.phase.as_str(), "Succeeded" | "Failed");
-            if is_recent(parse(&pod.status.start_time)) {
-                motion.recent.get_or_insert(format!("pod {name} started within the last minute"));
+            let start = parse(&pod.status.start_time);
+            if is_recent(start) {
+                // The status of a static pod begins anew with the kubelet.
+                let is_older =
+                    running_since(pod).any(|running| start.is_some_and(|it| running < it));
+                let what = match is_older {
+                    true => format!(
+                        "the kubelet was restarted, and took up pod {name} within the last minute"
+                    ),
+                    false => format!("pod {name} started within the last minute"),
+                };
+                motion.recent.get_or_insert(what);
             }
             let last = ends(pod).filter_map(|text| text.parse::<Timestamp>().ok()).max();
             if ended && is_recent(last) {
@@ -81,10 +101,31 @@ impl Motion {
                 motion.recent.get_or_insert(format!("pod {name} is gone, and its sandbox is not"));
             }
         }
+        if let Some(sandboxes) = runtime.sandboxes.value() {
+            let running: BTreeSet<&str> =
+                sandboxes.iter().filter(|it| it.ready).map(|it| it.uid.as_str()).collect();
+            motion.without_sandbox =
+                known.iter().filter(|uid| !running.contains(uid.as_str())).cloned().collect();
+        }
         let containers = runtime.containers.value().into_iter().flatten();
         let created = containers.filter(|container| container.state == ContainerState::Created);
         motion.created = created.map(|container| container.id.clone()).collect();
         motion
+    }
+
+    /// Adds pods that the kubelet's records still have, and that are gone: what is added up over all pods can have them.
+    pub fn with_gone(mut self, uids: impl IntoIterator<Item = String>) -> Self {
+        if let Some(uid) = uids.into_iter().next() {
+            self.recent.get_or_insert(format!(
+                "pod {uid} is gone, and the kubelet's records have it still"
+            ));
+        }
+        self
+    }
+
+    /// Returns true if a pod is known and the runtime lists no sandbox of it that runs.
+    pub(super) fn awaits_sandbox(&self, uid: &str) -> bool {
+        self.without_sandbox.contains(uid)
     }
 
     /// Returns the reason why a difference can be due to a pod or container that starts or ends.
@@ -97,11 +138,16 @@ impl Motion {
             };
             return Some(format!("{recent}, and {lag}"));
         }
+        if self.is_first_minute && found.planned.is_some() && found.is_refreshed {
+            let reason = "the kubelet started within the last minute, and writes this again a minute after its \
+                          first time";
+            return Some(reason.to_owned());
+        }
         if found.pod_uid.as_ref().is_some_and(|uid| self.removed.contains(uid)) {
             return Some("the pod is being removed".to_owned());
         }
-        let name = found.cgroup.rsplit('/').next().unwrap_or_default();
-        let is_created = self.created.iter().any(|id| !id.is_empty() && name.contains(id.as_str()));
+        let is_created =
+            self.created.iter().any(|id| !id.is_empty() && found.cgroup.contains(id.as_str()));
         is_created.then(|| "the container is being created".to_owned())
     }
 
@@ -113,6 +159,12 @@ impl Motion {
             }
         }
     }
+}
+
+/// Returns when the running containers of a pod started.
+fn running_since(pod: &Pod) -> impl Iterator<Item = Timestamp> {
+    let statuses = pod.status.container_statuses.iter();
+    statuses.filter_map(|status| status.state.running.as_ref()?.started_at.as_ref()?.parse().ok())
 }
 
 fn ends(pod: &Pod) -> impl Iterator<Item = &String> {
@@ -265,6 +317,7 @@ mod tests {
             is_resizing: false,
             pod_uid: uid.map(str::to_owned),
             is_sum: false,
+            is_refreshed: false,
             because: std::borrow::Cow::Borrowed(&[]),
         }
     }
@@ -376,5 +429,31 @@ mod tests {
         ];
         motion.excuse(&mut found);
         assert_eq!(found.map(|found| found.verdict), [Verdict::Changing, Verdict::Drift]);
+    }
+
+    #[test]
+    fn a_kubelet_that_has_just_started_writes_the_classes_again() {
+        let now: Timestamp = "2026-01-01T00:02:00Z".parse().expect("a time");
+        let of = |is_refreshed, planned: Option<&str>| Difference {
+            is_refreshed,
+            planned: planned.map(str::to_owned),
+            ..difference(None, "/k", "0")
+        };
+        for (name, is_refreshed, planned, seconds, is_excused) in [
+            ("just now", true, Some("4"), 50, true),
+            ("on a slow machine", true, Some("4"), 80, true),
+            ("long ago", true, Some("4"), 100, false),
+            ("written once", false, Some("4"), 50, false),
+            ("not planned", true, None, 50, false),
+        ] {
+            let motion = Motion::of([], None, Some(now.plus(-seconds * 1_000_000_000)), Some(now));
+            let mut found = [of(is_refreshed, planned)];
+            motion.excuse(&mut found);
+            assert_eq!(found[0].verdict == Verdict::Changing, is_excused, "{name}");
+        }
+        let motion = Motion::default().with_gone(["u9".to_owned()]);
+        let mut found = [Difference { is_sum: true, ..difference(None, "/k/burstable", "2") }];
+        motion.excuse(&mut found);
+        assert_eq!(found[0].verdict, Verdict::Changing, "a pod that is gone is in the records");
     }
 }

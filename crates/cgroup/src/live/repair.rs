@@ -194,7 +194,7 @@ fn step(found: &Difference<'_>, version: CgroupVersion) -> Result<Option<Step>, 
         }
         Verdict::ResizePending => return left("the kubelet is resizing the pod"),
         Verdict::Changing => return left("it is changing: run kq again"),
-        Verdict::Drift | Verdict::Missing | Verdict::Extra => {}
+        Verdict::Drift | Verdict::Missing | Verdict::Extra | Verdict::OlderConfig => {}
     }
     let (Some(file), Some(actual)) = (&found.file, &found.actual) else {
         return left(match (found.verdict, &found.file) {
@@ -206,7 +206,8 @@ fn step(found: &Difference<'_>, version: CgroupVersion) -> Result<Option<Step>, 
     if found.is_resizing {
         return left("the kubelet is resizing the pod");
     }
-    if found.verdict == Verdict::Extra && found.level == "container" {
+    let is_extra = found.planned.is_none() && found.verdict != Verdict::Missing;
+    if is_extra && found.level == "container" {
         return left("the runtime may have its own reason for it");
     }
     let known = CgroupFile::named(file);

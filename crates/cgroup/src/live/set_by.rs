@@ -62,8 +62,13 @@ impl fmt::Display for SetBy {
         match self {
             Self::Systemd { property, value, path } => {
                 write!(f, "set by systemd: {property}={value} in {path}")?;
-                match path.starts_with("/etc/systemd/system/") {
-                    true => Ok(()),
+                if path.starts_with("/etc/systemd/system/") {
+                    return Ok(());
+                }
+                match path.starts_with("/run/systemd/transient/") {
+                    true => f.write_str(
+                        ", as systemctl set-property writes it, and as the kubelet or the runtime do over D-Bus",
+                    ),
                     false => f.write_str(", as systemctl set-property writes it"),
                 }
             }
@@ -90,5 +95,16 @@ mod tests {
         assert_eq!(of(false, "cpu.weight"), Some(SetBy::Other));
         assert_eq!(of(true, "cpu.weight"), None);
         assert_eq!(of(true, "cpu.max"), Some(SetBy::Other));
+    }
+
+    #[test]
+    fn a_transient_drop_in_is_of_systemctl_or_of_the_kubelet() {
+        let of = |path: &str| {
+            let [property, value, path] = ["CPUWeight", "5", path].map(str::to_owned);
+            SetBy::Systemd { property, value, path }.to_string()
+        };
+        assert!(of("/run/systemd/transient/a.slice.d/50.conf").contains("over D-Bus"));
+        assert!(of("/etc/systemd/system.control/a").ends_with("systemctl set-property writes it"));
+        assert!(of("/etc/systemd/system/a.slice.d/x.conf").ends_with("x.conf"));
     }
 }

@@ -64,13 +64,17 @@ impl<'a> Comparison<'a> {
         actual: &str,
         reason: String,
     ) {
-        let (verdict, reason) = match self.plan.unknown(cgroup, name) {
-            Some(unknown) => (Verdict::Unknown, unknown.reason),
-            None => (Verdict::Extra, reason),
+        let (verdict, reason, set_by) = match self.plan.unknown(cgroup, name) {
+            Some(unknown) => (Verdict::Unknown, unknown.reason, None),
+            None => match self.set_by(cgroup, name, actual, true) {
+                Some(set_by) => (Verdict::Extra, format!("{reason}; {set_by}"), Some(set_by)),
+                None => (Verdict::Extra, reason, None),
+            },
         };
         self.found.push(Difference {
             actual: Some(actual.to_owned()),
             reason: Some(reason),
+            set_by,
             ..Difference::of(cgroup, Some(name), verdict)
         });
     }
@@ -91,21 +95,22 @@ impl<'a> Comparison<'a> {
             if !selected {
                 continue;
             }
-            let judged = match &cgroup.owner {
-                LiveOwner::Pod(pod) => Some(self.unplanned_pod(cgroup.path, &pod.uid, ended)),
-                LiveOwner::Container(container) => self.unplanned_container(cgroup, container.part),
-                LiveOwner::Stranger => {
-                    Some((Verdict::Extra, "no kubelet creates such a cgroup".to_owned()))
-                }
-                // The plan has these; they are on another path only under another driver.
-                LiveOwner::Kubepods | LiveOwner::Qos(_) => {
-                    Some(self.elsewhere(format!(
+            let judged =
+                match &cgroup.owner {
+                    LiveOwner::Pod(pod) => Some(self.unplanned_pod(cgroup.path, &pod.uid, ended)),
+                    LiveOwner::Container(container) => {
+                        self.unplanned_container(cgroup, &container.pod.uid, container.part)
+                    }
+                    LiveOwner::Stranger => {
+                        Some((Verdict::Extra, "no kubelet creates such a cgroup".to_owned()))
+                    }
+                    // The plan has these; they are on another path only under another driver.
+                    LiveOwner::Kubepods | LiveOwner::Qos(_) => Some(self.elsewhere(format!(
                         "the plan has this level elsewhere: {}",
                         self.of_driver()
-                    )))
-                }
-                LiveOwner::Inside(_) => None,
-            };
+                    ))),
+                    LiveOwner::Inside(_) => None,
+                };
             if let Some((verdict, reason)) = judged {
                 self.found.push(Difference::of_live(cgroup, verdict, reason));
             }
@@ -158,6 +163,7 @@ impl<'a> Comparison<'a> {
     fn unplanned_container(
         &self,
         cgroup: &LiveCgroup<'_>,
+        uid: &str,
         part: Part<'_>,
     ) -> Option<(Verdict, String)> {
         let parent = cgroup.path.parent()?;
@@ -173,6 +179,11 @@ impl<'a> Comparison<'a> {
             Part::Container(..) => {
                 Some((Verdict::Extra, "the pod has no such container any more".to_owned()))
             }
+            Part::Unknown if self.context.motion.awaits_sandbox(uid) => Some((
+                Verdict::Changing,
+                "a sandbox of the pod is being created: the runtime lists it once it runs"
+                    .to_owned(),
+            )),
             Part::Unknown if self.context.runtime_known => {
                 Some((Verdict::Extra, "the runtime knows no container of this id".to_owned()))
             }

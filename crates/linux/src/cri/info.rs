@@ -83,6 +83,12 @@ impl RuntimeInfo {
         self.0.get("restrictOOMScoreAdj").and_then(Value::as_bool).unwrap_or(false)
     }
 
+    /// Returns true if containerd leaves out the limits of huge pages (`DisableHugetlbController` in
+    /// `internal/cri/config/config.go`); `None`: the configuration is not laid out as that of containerd.
+    pub(super) fn disables_hugetlb(&self) -> Option<bool> {
+        self.0.get("disableHugetlbController").and_then(Value::as_bool)
+    }
+
     /// Returns the name of the sandbox image. containerd 2 no longer reports it here.
     pub(super) fn sandbox_image(&self) -> Result<String, String> {
         text(&self.0, "sandboxImage")
@@ -92,29 +98,29 @@ impl RuntimeInfo {
 
     /// Returns the program that creates containers by default.
     pub(super) fn program(&self) -> Result<NamedProgram, String> {
-        if self.0.get("crio").is_some() {
-            return self.crio_program();
+        match self.crio_default() {
+            Some(name) => self.crio_program(name?),
+            None => program_of(&self.containerd()?),
         }
-        let runtime = self.containerd()?;
-        let kind = runtime.kind();
-        if !is_runc(kind) {
-            let what = match kind {
-                kind if kind.contains("kata") => " (Kata Containers: a virtual machine)",
-                kind if kind.contains("runsc") => " (gVisor: a kernel of its own)",
-                _ => "",
-            };
-            return Err(format!(
-                "the default runtime {:?} is of type {kind:?}{what}, which is not runc-compatible",
-                runtime.name
-            ));
-        }
-        let program = match runtime.value.pointer("/options/BinaryName") {
-            None | Some(Value::Null) => "runc",
-            Some(Value::String(name)) if name.is_empty() => "runc",
-            Some(Value::String(name)) => name,
-            Some(other) => return Err(format!("BinaryName is {other}, expected a string")),
+    }
+
+    /// Returns the programs of all runtimes, each with its handler; those that are no programs are left out.
+    pub(super) fn programs(&self) -> Vec<NamedProgram> {
+        let crio = self.crio_default().is_some();
+        let at = if crio { "/crio/Runtimes" } else { "/containerd/runtimes" };
+        let Some(runtimes) = self.0.pointer(at).and_then(Value::as_object) else { return vec![] };
+        let program = |(name, value): (&String, &Value)| match crio {
+            true => self.crio_program(name).ok(),
+            false => program_of(&Configured { name, value }).ok(),
         };
-        Ok(NamedProgram { program: program.to_owned(), runtime: runtime.name.to_owned() })
+        runtimes.iter().filter_map(program).collect()
+    }
+
+    /// Returns CRI-O's default runtime; `None`: this is not CRI-O.
+    fn crio_default(&self) -> Option<Result<&str, String>> {
+        let crio = self.0.get("crio")?;
+        let unset = || "config.crio.DefaultRuntime is not set".to_owned();
+        Some(text(crio, "DefaultRuntime").ok_or_else(unset))
     }
 
     /// Returns containerd's default runtime.
@@ -131,10 +137,8 @@ impl RuntimeInfo {
         Ok(Configured { name, value })
     }
 
-    /// Returns the program of CRI-O's runtime; without a path, CRI-O searches for the runtime's name.
-    fn crio_program(&self) -> Result<NamedProgram, String> {
-        let name = self.0.pointer("/crio").and_then(|crio| text(crio, "DefaultRuntime"));
-        let name = name.ok_or("config.crio.DefaultRuntime is not set")?;
+    /// Returns the program of a runtime of CRI-O; without a path, CRI-O searches for the runtime's name.
+    fn crio_program(&self, name: &str) -> Result<NamedProgram, String> {
         let runtime = self
             .0
             .pointer("/crio/Runtimes")
@@ -148,6 +152,29 @@ impl RuntimeInfo {
         let program = text(runtime, "RuntimePath").unwrap_or(name);
         Ok(NamedProgram { program: program.to_owned(), runtime: name.to_owned() })
     }
+}
+
+/// Returns the program of a runtime of containerd.
+fn program_of(runtime: &Configured<'_>) -> Result<NamedProgram, String> {
+    let kind = runtime.kind();
+    if !is_runc(kind) {
+        let what = match kind {
+            kind if kind.contains("kata") => " (Kata Containers: a virtual machine)",
+            kind if kind.contains("runsc") => " (gVisor: a kernel of its own)",
+            _ => "",
+        };
+        return Err(format!(
+            "the default runtime {:?} is of type {kind:?}{what}, which is not runc-compatible",
+            runtime.name
+        ));
+    }
+    let program = match runtime.value.pointer("/options/BinaryName") {
+        None | Some(Value::Null) => "runc",
+        Some(Value::String(name)) if name.is_empty() => "runc",
+        Some(Value::String(name)) => name,
+        Some(other) => return Err(format!("BinaryName is {other}, expected a string")),
+    };
+    Ok(NamedProgram { program: program.to_owned(), runtime: runtime.name.to_owned() })
 }
 
 impl Configured<'_> {
@@ -336,6 +363,31 @@ mod tests {
                 found == expected
             };
             assert!(is_same, "{name}: {found}");
+        }
+    }
+
+    #[test]
+    fn tells_what_it_leaves_out() {
+        let of = |config: &str| info(config).expect("a configuration").disables_hugetlb();
+        assert_eq!(of(r#"{"disableHugetlbController":true}"#), Some(true));
+        assert_eq!(of(r#"{"disableHugetlbController":false}"#), Some(false));
+        assert_eq!(of(r#"{"disableHugetlbController":"yes"}"#), None);
+        assert_eq!(of(r#"{"crio":{}}"#), None);
+    }
+
+    #[test]
+    fn names_the_programs_of_all_handlers() {
+        let config = r#"{"containerd":{"defaultRuntimeName":"runc","runtimes":{
+            "runc":{"runtimeType":"io.containerd.runc.v2"},
+            "crun":{"runtimeType":"io.containerd.runc.v2","options":{"BinaryName":"/usr/bin/crun"}},
+            "kata":{"runtimeType":"io.containerd.kata.v2"}}}}"#;
+        let crio = r#"{"crio":{"DefaultRuntime":"crun","Runtimes":{"crun":{},"vm":{"RuntimeType":"vm"}}}}"#;
+        for (config, expected) in
+            [(config, "crun=/usr/bin/crun runc=runc"), (crio, "crun=crun"), ("{}", "")]
+        {
+            let named = info(config).expect("a configuration").programs().into_iter();
+            let named = named.map(|it| format!("{}={}", it.runtime, it.program));
+            assert_eq!(named.collect::<Vec<_>>().join(" "), expected);
         }
     }
 }

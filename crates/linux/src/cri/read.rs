@@ -2,13 +2,14 @@
 //! concurrently over one connection.
 
 use super::connect::{connect_checked, image_client, runtime_client, socket_path};
-use super::info::RuntimeInfo;
+use super::info::{NamedProgram, RuntimeInfo};
 use super::reason::{chain, status_reason};
 use super::{CriError, RuntimeNeeds, convert, info, storage, v1};
 use kq_facts::cgroup_mode::CgroupDriver;
 use kq_facts::lookup::{FailedSource, Lookup, Sourced};
 use kq_facts::runtime::{ContainerStatus, DriverBy, ImageStorage, LowLevelRuntime, RuntimeFacts};
 use kq_io::trust::NamedBy;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -71,8 +72,13 @@ pub fn read_runtime(
     }
     if let Some(info) = info.filter(|_| needs.low_level) {
         facts.restricts_oom_score = info.as_ref().ok().map(RuntimeInfo::restricts_oom_score);
+        facts.disables_hugetlb = info.as_ref().ok().and_then(RuntimeInfo::disables_hugetlb);
         facts.low_level = match distrust {
-            None => low_level_of(info, endpoint, &socket, host_root),
+            None => {
+                let default = low_level_of(&info, endpoint, &socket, host_root);
+                facts.handlers = handlers_of(&info, &facts, &default, &socket, host_root);
+                default
+            }
             // It would decide which program's version is the node's.
             Some(reason) => Lookup::failed(format!("{endpoint} Status(verbose)"), reason),
         };
@@ -250,13 +256,13 @@ async fn driver(
 
 /// Returns the low-level runtime: its program from the configuration, its version from the program's file.
 fn low_level_of(
-    info: Answer<RuntimeInfo>,
+    info: &Answer<RuntimeInfo>,
     endpoint: &str,
     socket: &Path,
     host_root: &Path,
 ) -> Lookup<LowLevelRuntime> {
     let source = format!("{endpoint} Status(verbose)");
-    let named = match info.and_then(|info| info.program()) {
+    let named = match info.as_ref().map_err(Clone::clone).and_then(RuntimeInfo::program) {
         Ok(named) => named,
         Err(reason) => return Lookup::failed(source, reason),
     };
@@ -264,6 +270,36 @@ fn low_level_of(
         Ok(found) => Lookup::found(found.path.clone(), found),
         Err(reason) => Lookup::failed(source, reason),
     }
+}
+
+/// How many runtimes of RuntimeClasses are looked at.
+const MOST_HANDLERS: usize = 8;
+
+/// Returns the low-level runtimes that pods with a RuntimeClass have.
+fn handlers_of(
+    info: &Answer<RuntimeInfo>,
+    facts: &RuntimeFacts,
+    default: &Lookup<LowLevelRuntime>,
+    socket: &Path,
+    host_root: &Path,
+) -> BTreeMap<String, Lookup<LowLevelRuntime>> {
+    let Ok(info) = info else { return BTreeMap::new() };
+    let program = info.program().ok().map(|named| named.program);
+    let sandboxes = facts.sandboxes.value().into_iter().flatten();
+    let used: BTreeSet<&str> = sandboxes.map(|sandbox| sandbox.runtime_handler.as_str()).collect();
+    let named = info.programs().into_iter();
+    let named = named.filter(|named| used.contains(named.runtime.as_str())).take(MOST_HANDLERS);
+    let found = |named: NamedProgram| {
+        if program.as_ref() == Some(&named.program) {
+            return (named.runtime, default.clone());
+        }
+        let found = match info::version(&named, socket, host_root) {
+            Ok(found) => Lookup::found(found.path.clone(), found),
+            Err(reason) => Lookup::failed(format!("{} Status(verbose)", facts.endpoint), reason),
+        };
+        (named.runtime, found)
+    };
+    named.map(found).collect()
 }
 
 fn start<T: Send + 'static>(

@@ -24,6 +24,7 @@ use std::path::Path;
 ///   MISSING         it lacks the planned file or cgroup
 ///   EXTRA           it has a value or a cgroup that is not planned
 ///   RESIZE-PENDING  a resize is not finished
+///   OLDER-CONFIG    of an earlier configuration of the kubelet
 ///   CHANGING        a pod or container is being created or removed
 ///   UNKNOWN         the planned or the actual value is unknown, with the reason
 ///

@@ -8,9 +8,10 @@ use kq_cgroup::live::compare::Rounding;
 use kq_cgroup::live::diff::{Context, absent_controllers, diff};
 use kq_cgroup::live::difference::Difference;
 use kq_cgroup::live::motion::{Census, Confirmed, DriftSet, Motion};
+use kq_cgroup::live::older::{self, Ages};
 use kq_cgroup::live::place::live_cgroups;
 use kq_cgroup::live::set_by::Writers;
-use kq_cgroup::plan::{Plan, RuntimeFormula, plan};
+use kq_cgroup::plan::{Plan, Runtimes, plan};
 use kq_cgroup::report::basis_of;
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::cgroup_tree::CgroupPath;
@@ -22,10 +23,12 @@ use kq_facts::node_config::NodeConfig;
 use kq_facts::pod_selector::Selection;
 use kq_facts::resize::{RecordedResizes, RecordedResources, put_effective};
 use kq_facts::timestamp::Timestamp;
+use kq_facts::workloads::effective_uid;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::manifest::LoadedPod;
 use kq_k8s::pod::Pod;
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 
 /// A live node, and the pods to compare.
 pub struct Compared {
@@ -33,7 +36,7 @@ pub struct Compared {
     pub live: Node,
     /// What its container manager works with.
     pub settings: NodeConfig,
-    formula: RuntimeFormula,
+    runtimes: Runtimes,
     selection: Selection,
     earlier: Vec<(&'static str, Vec<LoadedPod>)>,
     notes: Vec<Warning>,
@@ -104,11 +107,20 @@ impl Compared {
     ///
     /// Fails as [`Node::settings`] does, and for an override that names no runtime.
     pub fn of(live: Node, selection: Selection) -> Result<Self, Failure> {
-        let (settings, formula) = (live.settings()?.clone(), RuntimeFormula::of_node(&live)?);
+        let (settings, runtimes) = (live.settings()?.clone(), Runtimes::of_node(&live)?);
         let mut notes = Vec::new();
         let earlier = earlier(&live, &mut notes);
         let comparison = OnceCell::new();
-        Ok(Self { live, settings, formula, selection, earlier, notes, confirmed: None, comparison })
+        Ok(Self {
+            live,
+            settings,
+            runtimes,
+            selection,
+            earlier,
+            notes,
+            confirmed: None,
+            comparison,
+        })
     }
 
     /// Returns true if every pod could be read, and none was left out because its labels are unknown.
@@ -173,7 +185,10 @@ impl Compared {
                 return guessed(fact, flag);
             }
         }
-        if weights && self.formula.assumed && self.settings.cgroup_version == CgroupVersion::V2 {
+        if weights
+            && self.runtimes.default.assumed
+            && self.settings.cgroup_version == CgroupVersion::V2
+        {
             return guessed("how the runtime computes weights", "--runtime NAME=VERSION");
         }
         Ok(())
@@ -212,14 +227,24 @@ impl Compared {
         Ok((differences.clone(), basis))
     }
 
+    /// Returns the pods that the kubelet's records have and no source of pods.
+    fn gone(&self) -> Vec<String> {
+        let files = self.live.snapshot.state_files.as_ref();
+        let text = files.and_then(|files| files.get("allocated_pods_state"));
+        let Ok(recorded) = RecordedResources::parse(text) else { return Vec::new() };
+        let known: BTreeSet<&str> =
+            self.live.loaded_pods().iter().map(|loaded| effective_uid(&loaded.pod)).collect();
+        recorded.uids().filter(|uid| !known.contains(uid)).map(str::to_owned).collect()
+    }
+
     /// Plans and compares.
     fn compare(&self) -> Result<Comparison, Failure> {
         let live = &self.live;
-        let (node, formula) = (&self.settings, self.formula);
+        let (node, formula) = (&self.settings, self.runtimes.default);
         let knowledge = knowledge(live, node, formula);
         let cpus = assigned_cpus(live);
         let known = |pods| -> Result<Plan<'_>, Failure> {
-            let mut planned = plan(pods, node, formula).map_err(Failure::usage)?;
+            let mut planned = plan(pods, node, self.runtimes.clone()).map_err(Failure::usage)?;
             if let Some(state) = &cpus {
                 planned.assign_cpus(state);
             }
@@ -241,6 +266,7 @@ impl Compared {
         let runtime = live.snapshot.runtime.value();
         let sandboxes = runtime.and_then(|runtime| runtime.sandboxes.value());
         let handlers = sandboxes.into_iter().flatten().filter(|s| !s.runtime_handler.is_empty());
+        let handlers = handlers.filter(|s| !self.runtimes.knows(&s.uid));
         let handlers = handlers.map(|s| (s.uid.clone(), s.runtime_handler.clone())).collect();
         let pods = || live.loaded_pods().iter().map(|loaded| &loaded.pod);
         let taken_at = live.snapshot.taken_at.parse().ok();
@@ -255,20 +281,30 @@ impl Compared {
                 && self.notes.is_empty(),
             is_formula_assumed: formula.assumed,
         };
+        let restricts = live.overrides.runtime_settings.restrict_oom_score_adj;
         let incomplete = live.unknown_pods().map(|it| it.text);
         let context = Context {
             writers,
             handlers: &handlers,
-            motion: &Motion::of(pods(), runtime, started_at, taken_at),
+            motion: &Motion::of(pods(), runtime, started_at, taken_at).with_gone(self.gone()),
             workloads: &live.workloads,
             rounding: self.rounding(),
             incomplete: incomplete.as_deref(),
             runtime_known: runtime.is_some_and(|runtime| runtime.containers.found.is_some()),
-            restricts_oom_score: runtime.and_then(|runtime| runtime.restricts_oom_score),
+            restricts_oom_score: restricts.or_else(|| runtime?.restricts_oom_score),
             selection: &self.selection,
             resizing: &resizing,
         };
         let mut found = diff(&desired, tree, &cgroups, context);
+        if let Some(ages) = Ages::of(live.snapshot.kubelet.value(), pods(), runtime) {
+            let compared = older::Compared {
+                node,
+                pods: live.loaded_pods(),
+                runtimes: &self.runtimes,
+                rounding: self.rounding(),
+            };
+            older::excuse(&mut found, &ages, compared);
+        }
         if let Some(confirmed) = &self.confirmed {
             confirmed.demote(&mut found);
         }

@@ -3,7 +3,7 @@
 use super::kubepods::knowledge;
 use kq_answer::{Basis, Failure, Warning, WarningCode};
 use kq_cgroup::knowledge::Knowledge;
-use kq_cgroup::plan::{Plan, RuntimeFormula, plan, select};
+use kq_cgroup::plan::{Plan, Runtimes, plan, select};
 use kq_cgroup::report::basis_of;
 use kq_cgroup::view::unknown_facts;
 use kq_facts::cgroup_tree::CgroupTree;
@@ -26,7 +26,7 @@ pub struct PlanInput {
     pub node: NodeConfig,
     /// Pods that could not be read, with the reasons.
     pub left_out: Vec<String>,
-    formula: RuntimeFormula,
+    runtimes: Runtimes,
     pods: Vec<LoadedPod>,
     /// Pods of the node, or its kubelet's configuration, are unknown.
     is_incomplete: bool,
@@ -61,7 +61,7 @@ impl PlanInput {
         mut loaded: Loaded,
         options: &PlanPodOptions,
     ) -> Result<Self, Failure> {
-        let (mut notes, formula) = (node.notes_of_plan(), RuntimeFormula::of_node(node)?);
+        let (mut notes, runtimes) = (node.notes_of_plan(), Runtimes::of_node(node)?);
         let is_incomplete = !node.refused_config().is_empty();
         let knowledge = Knowledge::default().without(node.refused_fields());
         let node = node.settings()?.clone();
@@ -88,7 +88,7 @@ impl PlanInput {
         Ok(Self {
             node,
             left_out: loaded.problems.iter().map(ToString::to_string).collect(),
-            formula,
+            runtimes,
             pods: loaded.pods,
             is_incomplete,
             cgroups: Lookup::default(),
@@ -116,8 +116,8 @@ impl PlanInput {
     ///
     /// Fails as [`PlanInput::of_pods`] does.
     pub fn of_live(live: Node, selection: Selection, are_static: bool) -> Result<Self, Failure> {
-        let (settings, formula) = (live.settings()?.clone(), RuntimeFormula::of_node(&live)?);
-        let knowledge = knowledge(&live, &settings, formula);
+        let (settings, runtimes) = (live.settings()?.clone(), Runtimes::of_node(&live)?);
+        let knowledge = knowledge(&live, &settings, runtimes.default);
         let incomplete = live.unknown_pods();
         let lacks_config = live.config.value.is_null() || !live.refused_config().is_empty();
         let is_incomplete = incomplete.is_some() || lacks_config;
@@ -131,7 +131,7 @@ impl PlanInput {
         Ok(Self {
             node: settings,
             left_out: live.left_out,
-            formula,
+            runtimes,
             pods,
             is_incomplete,
             cgroups: live.snapshot.cgroups,
@@ -177,7 +177,7 @@ impl PlanInput {
 
     /// Plans the cgroups.
     pub fn plan(&self) -> Result<Plan<'_>, Failure> {
-        plan(&self.pods, &self.node, self.formula).map_err(Failure::usage)
+        plan(&self.pods, &self.node, self.runtimes.clone()).map_err(Failure::usage)
     }
 
     /// Takes out of a plan what is not known of a live node. Of a node that is made up of files, what no
@@ -204,7 +204,8 @@ impl PlanInput {
 
     /// Returns what a plan rests on.
     pub fn basis(&self, plan: &Plan<'_>) -> Basis {
-        let mut basis = basis_of(&self.node, plan, &self.pods, self.formula, self.notes.clone());
+        let mut basis =
+            basis_of(&self.node, plan, &self.pods, self.runtimes.default, self.notes.clone());
         basis.lack_all(self.selection.missing());
         basis
     }
