@@ -36,6 +36,8 @@ mod kubelet_start;
 mod matrix;
 /// kq agrees with what the kubelet, the runtime and the kernel did on recorded nodes.
 mod nodes;
+/// kq agrees with what a kubelet did on a node with systemd, cgroup v2 and containerd 2.
+mod nodes_v2;
 /// Pods and nodes that the tests describe.
 #[path = "../support/objects.rs"]
 #[expect(dead_code, reason = "some of it is for unit tests")]
