@@ -5,7 +5,7 @@
 //! absent, and since when it has been seen in use, or unused.
 
 use crate::timestamp::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The version of the format.
 pub const API_VERSION: &str = "kq/v1";
@@ -33,7 +33,15 @@ pub struct ImageRecords {
     /// shortly.
     pub unbroken_since: Timestamp,
     /// The images, by id and handler.
+    #[serde(deserialize_with = "in_order")]
     pub images: Vec<ImageRecord>,
+}
+
+/// Reads records in any order: they are found by bisection.
+fn in_order<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ImageRecord>, D::Error> {
+    let mut images = Vec::<ImageRecord>::deserialize(deserializer)?;
+    images.sort_by(|one, other| one.key().cmp(&other.key()));
+    Ok(images)
 }
 
 /// The record of one image.
@@ -109,7 +117,7 @@ pub enum RecordsError {
         other: &'static str,
     },
     /// Two records of one image.
-    #[error("images[{index}].id: {id:?} is a duplicate, or out of order")]
+    #[error("images[{index}].id: {id:?} is a duplicate")]
     Twice { index: usize, id: String },
 }
 
@@ -215,6 +223,14 @@ mod tests {
         assert!(records.get("sha256:b", "").is_some_and(|record| record.last_used.is_some()));
         assert_eq!(records.get("sha256:b", "kata"), None);
         assert_eq!(records.get("sha256:c", ""), None);
+    }
+
+    #[test]
+    fn records_are_found_in_any_order() {
+        let mut turned = ImageRecords::parse(GOOD.as_bytes()).expect("a good file");
+        turned.images.reverse();
+        let written = serde_json::to_vec(&turned).expect("it can be written");
+        assert_eq!(ImageRecords::parse(&written), ImageRecords::parse(GOOD.as_bytes()));
     }
 
     #[test]
