@@ -31,8 +31,9 @@ pub fn memory_qos(
     let mut unified = reservation(request, class, settings);
     let throttles_pods = settings.rules.throttles_pods();
     let is_even = request == limit && (limit > 0 || !throttles_pods);
-    let is_throttled = !is_even && !(throttles_pods && has_pod_limit && limit == 0);
-    let Some(factor) = settings.memory_throttling_factor.filter(|_| is_throttled) else {
+    let is_left_to_pod = throttles_pods && has_pod_limit && limit == 0;
+    let is_spared = is_even || is_left_to_pod;
+    let Some(factor) = settings.memory_throttling_factor.filter(|_| !is_spared) else {
         return (unified, None);
     };
     let (top, top_is) = if limit != 0 {

@@ -191,7 +191,25 @@ fn a_path_leaves_out_what_cannot_be() {
             "no",
         ),
         ("pod, pids", slices, "pids.max", "400", "pod", "podPidsLimit", ""),
-        ("container, pids", &scope, "pids.max", "400", "container", "", "by hand"),
+        (
+            "container, pids",
+            &scope,
+            "pids.max",
+            "400",
+            "container",
+            "TasksMax of the scope, by default DefaultTasksMax: 15% of the smallest of kernel.pid_max, \
+             kernel.threads-max and the pids.max of the root,pids_limit of crio.conf",
+            "",
+        ),
+        (
+            "cgroupfs, pids",
+            &guaranteed,
+            "pids.max",
+            "400",
+            "container",
+            "pids_limit of crio.conf",
+            "",
+        ),
         ("pod, huge pages", slices, "hugetlb.2MB.max", "2097152", "pod", "sum of the requests", ""),
     ] {
         let explained = explain(&format!("{cgroup}/{file}"), value).expect("a known file");
