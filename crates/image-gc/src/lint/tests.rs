@@ -58,9 +58,19 @@ impl Case {
     }
 }
 
-/// A configuration that is compared with nothing: eviction does not look at disks.
+/// A configuration that names every signal, far below where the image GC acts.
 fn settings(mut config: Value) -> Case {
-    config["evictionHard"] = json!({ "memory.available": "100Mi" });
+    let mut hard = json!({
+        "memory.available": "100Mi",
+        "nodefs.available": "0.0001%",
+        "nodefs.inodesFree": "1%",
+        "imagefs.available": "0.0001%",
+        "imagefs.inodesFree": "1%",
+    });
+    for (signal, value) in config["evictionHard"].as_object().into_iter().flatten() {
+        hard[signal] = value.clone();
+    }
+    config["evictionHard"] = hard;
     Case::new(config)
 }
 
@@ -110,6 +120,12 @@ fn settings_by_themselves() {
                 "INFO image-gc-at-full-disk: 100: no space is made before the disk is full"
                     .to_owned(),
                 "INFO maximum-age-takes-unused: 24h0m0s".to_owned(),
+                "INFO eviction-near-image-gc: 100 acts below 1% available, eviction by \
+                 imagefs.available below 0.0001%"
+                    .to_owned(),
+                "INFO eviction-near-image-gc: 100 acts below 1% available, eviction by \
+                 nodefs.available below 0.0001%, if images are on that disk"
+                    .to_owned(),
             ],
         ),
         (
@@ -261,11 +277,28 @@ fn eviction_is_compared() {
     ] {
         let config =
             json!({ "imageGCHighThresholdPercent": high, "evictionHard": { signal: value } });
-        let case = Case { disks, ..Case::new(config) };
+        let case = Case { disks, ..settings(config) };
         let found = case.found();
         assert_eq!(found.first().map(String::as_str), expected, "{name}");
         assert!(found.len() < 2, "{name}: {found:?}");
     }
+}
+
+#[test]
+fn signals_that_evictionhard_does_not_name_are_off() {
+    let off = |hard: Value| {
+        let items = Case::new(json!({ "evictionHard": hard })).lint().items;
+        let found = items.into_iter().find(|item| item.id == "eviction-signals-off");
+        found.map(|item| (item.severity, item.found))
+    };
+    let disks = "no hard threshold: nodefs.available, nodefs.inodesFree, imagefs.available, \
+                 imagefs.inodesFree";
+    assert_eq!(off(json!({ "memory.available": "1Gi" })), Some((Severity::Warning, disks.into())));
+    let merged = json!({
+        "mergeDefaultEvictionSettings": true,
+        "evictionHard": { "memory.available": "1Gi" },
+    });
+    assert_eq!(Case::new(merged).found(), Case::new(json!({})).found());
 }
 
 #[test]
