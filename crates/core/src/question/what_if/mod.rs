@@ -32,7 +32,7 @@ use crate::what_if::change::Change;
 use crate::what_if::{
     Effect, PodFate, PodOutcome, PodResult, RestartCause, Step, WhatIf, WhatIfRule,
 };
-use kq_answer::{Basis, Failure, Finding, Rule, Severity, Subject, WarningCode};
+use kq_answer::{Assumption, Basis, Failure, Finding, Rule, Severity, Subject, WarningCode};
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
 use kq_k8s::kubelet_rules::RuleArea;
@@ -125,10 +125,12 @@ pub fn what_if(
     }
     if let Ok(node) = transition.after.kubelet() {
         let version = node.kubelet.version;
-        let areas = RuleArea::ALL.into_iter().filter_map(|area| version.certainty(area));
-        let new: Vec<String> =
-            areas.filter(|it| basis.assumptions.iter().all(|known| known.text != *it)).collect();
-        basis.assume_all(new);
+        for certainty in RuleArea::ALL.into_iter().filter_map(|area| version.certainty(area)) {
+            let assumption = Assumption::from(certainty);
+            if !basis.assumptions.contains(&assumption) {
+                basis.assume(assumption);
+            }
+        }
     }
     items.extend(behaviours::behaviours(&transition, &mut basis));
     items.sort_by_key(|effect| effect.rule.severity());
