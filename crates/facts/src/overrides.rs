@@ -92,18 +92,16 @@ impl RuntimeSettings {
         for entry in text.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
             let (name, value) =
                 entry.split_once('=').ok_or_else(|| format!("{entry:?}: expected NAME=BOOL"))?;
-            let value = value.trim().parse::<bool>();
-            let value = value.map_err(|_| format!("{entry:?}: expected true or false"))?;
-            match name.trim() {
-                "disable_hugetlb_controller" => {
-                    settings.disable_hugetlb_controller = Some(value);
-                }
-                "restrict_oom_score_adj" => settings.restrict_oom_score_adj = Some(value),
+            let setting = match name.trim() {
+                "disable_hugetlb_controller" => &mut settings.disable_hugetlb_controller,
+                "restrict_oom_score_adj" => &mut settings.restrict_oom_score_adj,
                 other => {
                     let names = Self::NAMES.join(" or ");
                     return Err(format!("{other:?} is no setting that kq uses: expected {names}"));
                 }
-            }
+            };
+            let value = value.trim().parse();
+            *setting = Some(value.map_err(|_| format!("{entry:?}: expected true or false"))?);
         }
         Ok(settings)
     }
@@ -283,7 +281,7 @@ mod tests {
             ("", Ok(RuntimeSettings::default())),
             ("disable_hugetlb_controller", Err("expected NAME=BOOL")),
             ("disable_hugetlb_controller=yes", Err("expected true or false")),
-            ("disable_cgroup=true", Err("is no setting that kq uses")),
+            ("disable_cgroup=maybe", Err("is no setting that kq uses")),
         ] {
             match (RuntimeSettings::parse(text), expected) {
                 (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{text}"),

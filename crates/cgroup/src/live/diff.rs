@@ -97,7 +97,7 @@ pub fn absent_controllers(plan: &Plan<'_>, tree: &CgroupTree) -> BTreeSet<String
     planned
 }
 
-fn by_path<'a>(plan: &'a Plan<'a>) -> BTreeMap<&'a str, &'a PlannedCgroup<'a>> {
+pub(super) fn by_path<'a>(plan: &'a Plan<'a>) -> BTreeMap<&'a str, &'a PlannedCgroup<'a>> {
     let mut all = BTreeMap::new();
     for root in &plan.roots {
         root.walk(0, &mut |cgroup, _| {

@@ -7,6 +7,7 @@
 
 use crate::derivation::Step;
 use crate::live::compare::{KernelValue, Rounding, compare};
+use crate::live::diff::by_path;
 use crate::live::difference::{Difference, Verdict};
 use crate::live::set_by::SetBy;
 use crate::plan::{Plan, PlannedCgroup, Runtimes, plan_with};
@@ -185,16 +186,6 @@ fn leave_protection(found: &mut [Difference<'_>], compared: Compared<'_>) {
                       does not take it back";
         left.set_older(reason.to_owned());
     }
-}
-
-fn by_path<'a>(plan: &'a Plan<'a>) -> BTreeMap<&'a str, &'a PlannedCgroup<'a>> {
-    let mut all = BTreeMap::new();
-    for root in &plan.roots {
-        root.walk(0, &mut |cgroup, _| {
-            all.insert(cgroup.path.as_str(), cgroup);
-        });
-    }
-    all
 }
 
 /// Returns the path of the cgroup that a plan has for what was found.
