@@ -60,6 +60,8 @@ pub struct CheckInput<'a> {
     pub config: &'a ConfigSource,
     /// A file with the Node object that was named, which goes before the one that was found.
     pub node_file: Option<&'a str>,
+    /// The low-level runtimes that were given, which go before the one that was found: `runc=1.3.3,crun=1.21`.
+    pub low_level: Option<&'a str>,
     /// Where the cgroup of all pods may be under each driver.
     pub roots: &'a [(CgroupDriver, CgroupPath)],
     pub pods: &'a [LoadedPod],

@@ -224,15 +224,15 @@ pub fn runtime(examined: CheckInput<'_>) -> Check {
         .with(json!({ "state": "otherEndpoint", "runtime": own, "configured": configured }))
         .from(source);
     }
-    match &facts.low_level.found {
-        Some(Sourced { source: low_source, value: program }) => {
-            ok(NAME, format!("{own} with {} {}", program.name, program.version))
-                .with(json!({
-                    "runtime": own,
-                    "lowLevel": format!("{} {}", program.name, program.version),
-                }))
-                .from(format!("{source}, {low_source}"))
-        }
+    let found = facts.low_level.found.as_ref().map(|Sourced { source, value: program }| {
+        (source.as_str(), format!("{} {}", program.name, program.version))
+    });
+    let given =
+        examined.low_level.map(|given| ("--runtime", given.replace('=', " ").replace(',', ", ")));
+    match given.or(found) {
+        Some((low_source, low_level)) => ok(NAME, format!("{own} with {low_level}"))
+            .with(json!({ "runtime": own, "lowLevel": low_level }))
+            .from(format!("{source}, {low_source}")),
         None => unknown(
             NAME,
             format!("{own}, low-level runtime not known: {}", facts.low_level.reason()),

@@ -41,6 +41,7 @@ struct Given {
     snapshot: Snapshot,
     compared: Result<BTreeMap<String, usize>, String>,
     node_file: Option<&'static str>,
+    low_level: Option<&'static str>,
     start: NextStart,
     ignored: Vec<&'static str>,
 }
@@ -62,6 +63,7 @@ fn healthy() -> Given {
         },
         compared: Ok([("MATCH".to_owned(), 12)].into()),
         node_file: None,
+        low_level: None,
         start: NextStart::default(),
         ignored: Vec::new(),
     };
@@ -278,6 +280,7 @@ impl Given {
             node: &node,
             config: &config,
             node_file: self.node_file,
+            low_level: self.low_level,
             roots: &roots,
             pods: &pods,
             workloads: &workloads,

@@ -34,6 +34,7 @@ pub fn cgroup_checks(
         node: &compared.settings,
         config: &live.config,
         node_file,
+        low_level: live.overrides.runtime.as_deref(),
         roots: &live.roots,
         pods: live.loaded_pods(),
         workloads: &live.workloads,

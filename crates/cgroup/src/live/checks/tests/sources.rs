@@ -163,6 +163,16 @@ fn the_sources_are_checked() {
                 "--runtime NAME=VERSION",
             ),
             (
+                "a low-level runtime that was given",
+                |given| {
+                    given.runtime().low_level = Lookup::failed("runc", "timed out");
+                    given.low_level = Some("runc=1.3.6,crun=1.21");
+                },
+                Fine,
+                "containerd 2.1.4 with runc 1.3.6, crun 1.21",
+                "",
+            ),
+            (
                 "another one than the kubelet's",
                 |given| {
                     given
