@@ -7,7 +7,7 @@
 //!
 //! The orders of a second are not walked one by one. The pods that are taken in so far decide what the next one finds, not
 //! the order in which they came. Pods with the same amounts, priority and class of service stand for each other. So
-//! the search goes over sets of pods, and each is reached once. Where there are too many sets, [`bounds`] answer.
+//! the search goes over sets of pods, and each is reached once. Where there are too many sets, `bounds` answers.
 
 mod bounds;
 mod search;

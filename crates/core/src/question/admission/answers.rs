@@ -94,7 +94,7 @@ impl<'n> KubeletStart<'n> {
     }
 
     /// Returns the CPUs of containers once it has admitted the pods in this order; `None`: as for
-    /// [`Placement::cpu_sets`].
+    /// `Placement::cpu_sets`.
     pub fn cpu_sets(&self, order: &[&Pod]) -> Option<CpuSets> {
         let mut checks = self.checks();
         checks.placement.cpu_sets()?;
