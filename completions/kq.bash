@@ -603,7 +603,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__admit__subcmd__explain)
-            opts="-f -n -A -r -v -o -h -V --kubelet-restart --filename --namespace --all-namespaces --static --priority --without --checkpoint --pod-resources --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --node-file --output --help --version"
+            opts="-f -n -A -r -v -o -h -V --kubelet-restart --filename --namespace --all-namespaces --static --priority --without --checkpoint --pod-resources --devices --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --node-file --output --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -638,6 +638,10 @@ _kq() {
                     return 0
                     ;;
                 --pod-resources)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --devices)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -6315,7 +6319,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__preempt__subcmd__apply)
-            opts="-y -f -n -A -r -v -o -h -V --dry-run --yes --like-kubelet --budget-timeout --victim-timeout --order --filename --namespace --all-namespaces --static --priority --without --checkpoint --pod-resources --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --node-file --output --help --version"
+            opts="-y -f -n -A -r -v -o -h -V --dry-run --yes --like-kubelet --budget-timeout --victim-timeout --order --filename --namespace --all-namespaces --static --priority --without --checkpoint --pod-resources --devices --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --node-file --output --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6362,6 +6366,10 @@ _kq() {
                     return 0
                     ;;
                 --pod-resources)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --devices)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -6469,7 +6477,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__preempt__subcmd__explain)
-            opts="-f -n -A -r -v -o -h -V --filename --namespace --all-namespaces --static --priority --without --checkpoint --pod-resources --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --node-file --all-nodes --order --output --help --version"
+            opts="-f -n -A -r -v -o -h -V --filename --namespace --all-namespaces --static --priority --without --checkpoint --pod-resources --devices --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --node-file --all-nodes --order --output --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6504,6 +6512,10 @@ _kq() {
                     return 0
                     ;;
                 --pod-resources)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --devices)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -8131,7 +8143,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__what__subcmd__if)
-            opts="-o -r -v -h -V --kill --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --runtime-set --swap-capacity --swap-controller --page-size --checkpoint --pod-resources --help --version"
+            opts="-o -r -v -h -V --kill --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --runtime-set --swap-capacity --swap-controller --page-size --checkpoint --pod-resources --devices --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8286,6 +8298,10 @@ _kq() {
                     return 0
                     ;;
                 --pod-resources)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --devices)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

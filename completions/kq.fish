@@ -1336,6 +1336,7 @@ complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l without -d 'Leave this pod of the node out of the computation: NAMESPACE/NAME (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l checkpoint -d 'The device manager\'s checkpoint (default: the node\'s kubelet_internal_checkpoint)' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l pod-resources -d 'The answer of the kubelet\'s pod-resources API as JSON. By default kq queries the kubelet' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l devices -d 'The devices: a list of {resource, id, health, numaNodes} in JSON or YAML. The list is complete for each resource that it names' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
@@ -1440,6 +1441,7 @@ complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l without -d 'Leave this pod of the node out of the computation: NAMESPACE/NAME (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l checkpoint -d 'The device manager\'s checkpoint (default: the node\'s kubelet_internal_checkpoint)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l pod-resources -d 'The answer of the kubelet\'s pod-resources API as JSON. By default kq queries the kubelet' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l devices -d 'The devices: a list of {resource, id, health, numaNodes} in JSON or YAML. The list is complete for each resource that it names' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
@@ -1488,6 +1490,7 @@ complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l without -d 'Leave this pod of the node out of the computation: NAMESPACE/NAME (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l checkpoint -d 'The device manager\'s checkpoint (default: the node\'s kubelet_internal_checkpoint)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l pod-resources -d 'The answer of the kubelet\'s pod-resources API as JSON. By default kq queries the kubelet' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l devices -d 'The devices: a list of {resource, id, health, numaNodes} in JSON or YAML. The list is complete for each resource that it names' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
@@ -1656,6 +1659,7 @@ false\t''"
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l page-size -d 'The size of a memory page' -r
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l checkpoint -d 'The device manager\'s checkpoint (default: the node\'s kubelet_internal_checkpoint)' -r
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l pod-resources -d 'The answer of the kubelet\'s pod-resources API as JSON. By default kq queries the kubelet' -r
+complete -c kq -n "__fish_kq_using_subcommand what-if" -l devices -d 'The devices: a list of {resource, id, health, numaNodes} in JSON or YAML. The list is complete for each resource that it names' -r
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l kill -d 'The kubelet is killed, and started again'
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'

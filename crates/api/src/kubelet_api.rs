@@ -51,6 +51,9 @@ pub struct KubeletApi {
     pub server: ServerTrust,
 }
 
+/// A client certificate with its key, from a kubeconfig.
+pub struct ClientCertificate(pub(crate) Identity);
+
 impl KubeletApi {
     /// Returns the content of a path.
     ///
@@ -61,6 +64,20 @@ impl KubeletApi {
     ///
     /// Fails unless the answer is complete and a success; redirects are not followed.
     pub fn get(&self, path: &str, deadline: Duration) -> Result<Vec<u8>, HttpError> {
+        self.get_as(None, path, deadline)
+    }
+
+    /// Does the same with a client certificate in place of the credentials.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`KubeletApi::get`] does.
+    pub fn get_as(
+        &self,
+        certificate: Option<ClientCertificate>,
+        path: &str,
+        deadline: Duration,
+    ) -> Result<Vec<u8>, HttpError> {
         let target = Target::parse(&self.url)?;
         let path = target.path(path)?;
         if !target.is_tls && self.credentials != Credentials::None {
@@ -71,7 +88,7 @@ impl KubeletApi {
         if let Credentials::TokenFile(file) = &self.credentials {
             headers.insert(AUTHORIZATION, bearer(file)?);
         }
-        let tls = if target.is_tls { Some(self.tls()?) } else { None };
+        let tls = if target.is_tls { Some(self.tls(certificate)?) } else { None };
         run(async {
             let deadline = Deadline::after(deadline);
             let exchange = Exchange {
@@ -91,17 +108,18 @@ impl KubeletApi {
         })
     }
 
-    fn tls(&self) -> Result<Tls, HttpError> {
+    fn tls(&self, client: Option<ClientCertificate>) -> Result<Tls, HttpError> {
         let trust = match &self.server {
             ServerTrust::Authority(file) => Trust::Authorities(read_authorities(file)?),
             ServerTrust::Insecure | ServerTrust::Socket(_) => Trust::Anyone,
             ServerTrust::Pinned(certificates) => Trust::Exactly(certificates.clone()),
         };
-        let identity = match &self.credentials {
-            Credentials::ClientCertificate { certificate, key } => {
+        let identity = match (client, &self.credentials) {
+            (Some(client), _) => Some(client.0),
+            (None, Credentials::ClientCertificate { certificate, key }) => {
                 Some(Identity::read(certificate, key)?)
             }
-            Credentials::None | Credentials::TokenFile(_) => None,
+            (None, _) => None,
         };
         Tls::new(trust, identity)
     }
@@ -139,13 +157,15 @@ pub fn is_other_certificate(error: &HttpError) -> bool {
 /// Returns the remedy for an error, if known: whole sentences, each on its own line.
 pub fn hint(error: &HttpError) -> Option<String> {
     let hint = match error {
-        HttpError::Status { code: 401, .. } => {
-            "the kubelet did not authenticate kq: pass a token with --kubelet-token-file, or a \
-             client certificate from the authority in its authentication.x509.clientCAFile with \
-             --kubelet-client-certificate"
-                .to_owned()
-        }
-        HttpError::Status { code: 403, path, .. } => permission(path),
+        HttpError::Status { code: 401, .. } => AUTHENTICATE.to_owned(),
+        HttpError::Status { code: 403, path, body, .. } => match user(body) {
+            Some(ANONYMOUS) => AUTHENTICATE.to_owned(),
+            user => format!(
+                "{}: {GRANT} --user={}",
+                permission(path),
+                user.unwrap_or("USER")
+            ),
+        },
         HttpError::Status { code: 404, .. } => {
             "the path may be turned off in the kubelet's configuration: enableDebuggingHandlers, \
              enableSystemLogHandler"
@@ -165,6 +185,27 @@ pub fn hint(error: &HttpError) -> Option<String> {
         _ => return None,
     };
     Some(hint)
+}
+
+const AUTHENTICATE: &str = "the kubelet did not authenticate kq: pass a token with --kubelet-token-file, or a client \
+                            certificate from the authority in its authentication.x509.clientCAFile with \
+                            --kubelet-client-certificate";
+
+/// Gives what kq reads of kubelets, and nothing else.
+const GRANT: &str = "kubectl create clusterrole kq-kubelet-api --verb=get \
+                     --resource=nodes/configz,nodes/pods,nodes/stats && \
+                     kubectl create clusterrolebinding kq-kubelet-api --clusterrole=kq-kubelet-api";
+
+/// The user of a request without credentials.
+const ANONYMOUS: &str = "system:anonymous";
+
+/// Returns the user that a kubelet names when it refuses a request (`InstallAuthFilter`,
+/// `pkg/kubelet/server/server.go`), if a shell takes the name as it is.
+fn user(body: &str) -> Option<&str> {
+    let (_, after) = body.split_once("user=")?;
+    let (user, _) = after.split_once(", verb=")?;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ':' | '.' | '_' | '@' | '-');
+    (!user.is_empty() && user.chars().all(is_plain)).then_some(user)
 }
 
 /// Returns the permission that a path needs.
@@ -218,6 +259,16 @@ pub fn own_certificates(root: &Path, folder: &str, tls_cert_file: Option<&str>) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refusal_names_the_user() {
+        let of = |user: &str| {
+            format!("Forbidden (user={user}, verb=get, resource=nodes, subresource=[stats])")
+        };
+        assert_eq!(user(&of("system:node:a.example")), Some("system:node:a.example"));
+        assert_eq!(user(&of("a; reboot")), None);
+        assert_eq!(user("Forbidden"), None);
+    }
 
     #[test]
     fn a_path_needs_a_permission() {

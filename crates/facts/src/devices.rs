@@ -8,7 +8,7 @@ use crate::lookup::Lookup;
 use crate::pod_resources::PodResources;
 use kq_k8s::go_json::GoJsonError;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The folder of device plugins and of the checkpoint, in the kubelet's mount namespace. `--root-dir` does not move it
 /// (`DevicePluginPath` in `staging/src/k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1/constants.go`, `NewManagerImpl` in
@@ -26,6 +26,30 @@ pub struct DeviceFacts {
     pub checkpoint: Lookup<CheckpointFact>,
     /// The pod-resources API.
     pub pod_resources: Lookup<PodResources>,
+    /// Devices that are given by hand, over those of the node; they are all of their resources.
+    #[serde(skip)]
+    pub given: Vec<GivenDevice>,
+}
+
+/// A device that is given by hand.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GivenDevice {
+    pub resource: String,
+    pub id: String,
+    /// `Healthy` where nothing is said; any other text is not.
+    #[serde(default = "healthy")]
+    pub health: String,
+    /// The NUMA nodes; nothing: it has none.
+    #[serde(default)]
+    pub numa_nodes: Option<Vec<i64>>,
+}
+
+/// The only health with which pods get a device.
+pub const HEALTHY: &str = "Healthy";
+
+fn healthy() -> String {
+    HEALTHY.to_owned()
 }
 
 /// The checkpoint, as a starting kubelet reads it.
@@ -84,6 +108,58 @@ pub fn no_folder(folder: &str) -> String {
 }
 
 impl DeviceFacts {
+    /// Returns true if a source says which devices there are.
+    pub fn lists_devices(&self) -> bool {
+        self.checkpoint.found.is_some()
+            || self.pod_resources.found.is_some()
+            || !self.given.is_empty()
+    }
+
+    /// Returns the healthy devices of each resource: those that are given, else those that the kubelet tells, else those that
+    /// it wrote down.
+    pub fn listed(&self) -> BTreeMap<String, BTreeSet<String>> {
+        let told = self.pod_resources.value().and_then(|it| it.allocatable.value());
+        let mut listed = BTreeMap::<String, BTreeSet<String>>::new();
+        match (told, self.checkpoint.value()) {
+            (Some(told), _) => {
+                for devices in &told.devices {
+                    let ids = listed.entry(devices.resource_name.clone()).or_default();
+                    ids.extend(devices.device_ids.iter().cloned());
+                }
+            }
+            (None, Some(checkpoint)) => {
+                let registered = checkpoint.registered.iter();
+                listed.extend(
+                    registered.map(|(name, ids)| (name.clone(), ids.iter().cloned().collect())),
+                );
+            }
+            (None, None) => {}
+        }
+        listed.retain(|resource, _| !self.is_given(resource));
+        for device in &self.given {
+            let ids = listed.entry(device.resource.clone()).or_default();
+            ids.extend((device.health == HEALTHY).then(|| device.id.clone()));
+        }
+        listed
+    }
+
+    /// Returns true if the devices of a resource are given by hand.
+    pub fn is_given(&self, resource: &str) -> bool {
+        self.given.iter().any(|it| it.resource == resource)
+    }
+
+    /// Removes devices from every source.
+    pub fn unlist(&mut self, is_gone: impl Fn(&str) -> bool) {
+        let checkpoint = self.checkpoint.found.iter_mut();
+        let registered = checkpoint.flat_map(|found| found.value.registered.values_mut());
+        registered.for_each(|ids| ids.retain(|id| !is_gone(id)));
+        let told = self.pod_resources.found.iter_mut();
+        let told = told.flat_map(|found| found.value.allocatable.found.iter_mut());
+        let of_resource = told.flat_map(|found| &mut found.value.devices);
+        of_resource.for_each(|it| it.device_ids.retain(|id| !is_gone(id)));
+        self.given.retain(|it| !is_gone(&it.id));
+    }
+
     /// Returns true if the checkpoint was queried and even its folder does not exist.
     pub fn has_no_folder(&self) -> bool {
         let tried = &self.checkpoint.tried;

@@ -100,6 +100,8 @@ pub enum Place {
     ConfigFolder,
     /// The kubelet's kubeconfig.
     Kubeconfig,
+    /// The administrator's kubeconfig on a control plane node.
+    AdminKubeconfig,
     /// The manifests of static pods, where no configuration names them.
     StaticPods,
     /// The certificate of the kubelet's server, where no configuration names it.
@@ -153,6 +155,7 @@ const ROWS: &[Row] = &[
     row(Kubeadm, CertificateFolder, DEFAULT_CERT_DIR, "cmd/kubelet/app/options/options.go"),
     row(Kubeadm, Config, KUBEADM_CONFIG, "cmd/kubeadm/app/constants/constants.go"),
     row(Kubeadm, Kubeconfig, "/etc/kubernetes/kubelet.conf", "cmd/kubeadm/app/constants/constants.go"),
+    row(Kubeadm, AdminKubeconfig, "/etc/kubernetes/admin.conf", "cmd/kubeadm/app/constants/constants.go"),
     row(Kubeadm, ApiServerCertificate, "/etc/kubernetes/pki/apiserver-kubelet-client.crt", "cmd/kubeadm/app/constants/constants.go"),
     row(Kubeadm, ApiServerKey, "/etc/kubernetes/pki/apiserver-kubelet-client.key", "cmd/kubeadm/app/constants/constants.go"),
 
@@ -167,6 +170,7 @@ const ROWS: &[Row] = &[
     row(K3s, RootFolder, DEFAULT_ROOT_DIR, "pkg/daemons/agent/agent_linux.go"),
     row(K3s, ConfigFolder, "/var/lib/rancher/k3s/agent/etc/kubelet.conf.d", "pkg/daemons/agent/agent_linux.go"),
     row(K3s, Kubeconfig, "/var/lib/rancher/k3s/agent/kubelet.kubeconfig", "pkg/agent/config/config.go"),
+    row(K3s, AdminKubeconfig, "/etc/rancher/k3s/k3s.yaml", "pkg/server/server.go"),
     row(K3s, StaticPods, "/var/lib/rancher/k3s/agent/pod-manifests", "pkg/agent/config/config.go"),
     row(K3s, ServingCertificate, "/var/lib/rancher/k3s/agent/serving-kubelet.crt", "pkg/agent/config/config.go"),
     row(K3s, ServingKey, "/var/lib/rancher/k3s/agent/serving-kubelet.key", "pkg/agent/config/config.go"),
@@ -182,6 +186,7 @@ const ROWS: &[Row] = &[
     row(Rke2, RootFolder, DEFAULT_ROOT_DIR, "pkg/executor/staticpod/staticpod.go"),
     row(Rke2, ConfigFolder, "/var/lib/rancher/rke2/agent/etc/kubelet.conf.d", "pkg/daemons/agent/agent_linux.go of k3s"),
     row(Rke2, Kubeconfig, "/var/lib/rancher/rke2/agent/kubelet.kubeconfig", "pkg/agent/config/config.go of k3s"),
+    row(Rke2, AdminKubeconfig, "/etc/rancher/rke2/rke2.yaml", "pkg/rke2/rke2.go"),
     row(Rke2, StaticPods, "/var/lib/rancher/rke2/agent/pod-manifests", "pkg/rke2/rke2_linux.go"),
     row(Rke2, ServingCertificate, "/var/lib/rancher/rke2/agent/serving-kubelet.crt", "pkg/agent/config/config.go of k3s"),
     row(Rke2, ServingKey, "/var/lib/rancher/rke2/agent/serving-kubelet.key", "pkg/agent/config/config.go of k3s"),
@@ -209,6 +214,7 @@ const ROWS: &[Row] = &[
     row(K0s, Kubeconfig, "/run/k0s/kubelet-direct.conf", "pkg/component/worker/utils.go"),
     row(K0s, Kubeconfig, "/run/k0s/nllb/kubeconfig.yaml", "pkg/component/worker/nllb/reconciler.go"),
     row(K0s, Kubeconfig, "/var/lib/k0s/kubelet.conf", "pkg/config/cfgvars.go"),
+    row(K0s, AdminKubeconfig, "/var/lib/k0s/pki/admin.conf", "pkg/config/cfgvars.go"),
     row(K0s, ApiServerCertificate, "/var/lib/k0s/pki/apiserver-kubelet-client.crt", "pkg/component/controller/apiserver.go"),
     row(K0s, ApiServerKey, "/var/lib/k0s/pki/apiserver-kubelet-client.key", "pkg/component/controller/apiserver.go"),
     row(K0s, Unit, "k0scontroller.service", "docs/k0s-multi-node.md"),

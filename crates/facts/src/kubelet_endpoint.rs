@@ -38,6 +38,22 @@ pub enum Credentials {
         /// The file with the key.
         key: PathBuf,
     },
+    /// With the client certificate of a kubeconfig, which has this name in messages.
+    Kubeconfig(String),
+}
+
+impl Credentials {
+    /// Returns where they are; `None`: there are none.
+    pub fn shown(&self) -> Option<String> {
+        match self {
+            Self::None => None,
+            Self::TokenFile(file) => Some(format!("the token in {}", file.display())),
+            Self::ClientCertificate { certificate, .. } => {
+                Some(format!("the client certificate {}", certificate.display()))
+            }
+            Self::Kubeconfig(shown) => Some(format!("the client certificate in {shown}")),
+        }
+    }
 }
 
 /// The flags, and what is known of the running kubelet; `None` is unknown.
@@ -66,6 +82,8 @@ pub struct KnownKubelet {
     pub accepts_certificates: Option<bool>,
     /// Which credential files exist on the node.
     pub files: Vec<PathBuf>,
+    /// The kubeconfigs with a client certificate that the operator may use, by their names in messages.
+    pub kubeconfigs: Vec<String>,
 }
 
 /// An endpoint to query.
@@ -105,6 +123,8 @@ pub enum CredentialsOrigin {
     CertificateFlag,
     /// The files of a control plane node: the certificate.
     ControlPlane(&'static str),
+    /// The operator's kubeconfig.
+    Kubeconfig,
     /// None are needed: the endpoint needs none, or could not keep them secret.
     NotNeeded,
     /// None are known.
@@ -129,6 +149,7 @@ impl fmt::Display for CredentialsOrigin {
             Self::TokenFlag => "--kubelet-token-file",
             Self::CertificateFlag => "--kubelet-client-certificate",
             Self::ControlPlane(certificate) => certificate,
+            Self::Kubeconfig => "the operator's kubeconfig",
             Self::NotNeeded => "no credentials needed",
             Self::NotFound => "no credentials found",
         })
@@ -212,6 +233,8 @@ fn candidates(known: &KnownKubelet) -> Vec<(Credentials, CredentialsOrigin)> {
                 candidates.push((credentials, CredentialsOrigin::ControlPlane(certificate)));
             }
         }
+        let kubeconfigs = known.kubeconfigs.iter().cloned().map(Credentials::Kubeconfig);
+        candidates.extend(kubeconfigs.map(|it| (it, CredentialsOrigin::Kubeconfig)));
     }
     if candidates.is_empty() {
         candidates.push((Credentials::None, CredentialsOrigin::NotFound));
@@ -254,6 +277,7 @@ mod tests {
             Credentials::ClientCertificate { certificate, key } => {
                 format!("{} + {}", certificate.display(), key.display())
             }
+            Credentials::Kubeconfig(shown) => shown.clone(),
         };
         kubelet_endpoints(known)
             .iter()
@@ -319,9 +343,24 @@ mod tests {
                 &[ANONYMOUS, LAST],
             ),
             (
+                "a kubeconfig after the control plane's certificate",
+                KnownKubelet {
+                    files: control_plane(),
+                    kubeconfigs: vec!["/etc/kubernetes/admin.conf".to_owned()],
+                    read_only_port: Some(0),
+                    ..none()
+                },
+                &[
+                    WITH_CONTROL_PLANE,
+                    "https://127.0.0.1:10250 (the kubelet's default port), \
+                     /etc/kubernetes/admin.conf (the operator's kubeconfig)",
+                ],
+            ),
+            (
                 "a kubelet that looks at no certificates",
                 KnownKubelet {
                     files: control_plane(),
+                    kubeconfigs: vec!["/etc/kubernetes/admin.conf".to_owned()],
                     accepts_certificates: Some(false),
                     ..none()
                 },

@@ -130,7 +130,7 @@ pub fn missing_of_snapshot(snapshot: &Snapshot, has_config: bool) -> Vec<Missing
         missing.push(Missing::new(MissingFact::CgroupTree, text));
     }
     if let Some(devices) = snapshot.devices.as_ref().filter(|_| snapshot.kubelet.found.is_some()) {
-        let DeviceFacts { checkpoint, pod_resources } = devices;
+        let DeviceFacts { checkpoint, pod_resources, .. } = devices;
         let mut lacks = |fact, what: &str, reason: String| {
             missing.push(Missing::new(fact, format!("the {what} is unavailable ({reason})")));
         };

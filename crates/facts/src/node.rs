@@ -14,13 +14,14 @@ use crate::kubelet_process::KubeletProcess;
 use crate::live::{
     cgroup_tree, config_source, incomplete, live_sources, missing_config, unknown_facts,
 };
-use crate::lookup::Lookup;
+use crate::lookup::{Lookup, Sourced};
 use crate::node_config::NodeConfig;
 use crate::node_object::NodeObject;
 use crate::overrides::{FiledNode, GivenConfig, KubeletStartOption, Overrides};
 use crate::refused_config::{Accepted, RefusedConfig};
 use crate::runtime::{Container, Image, RuntimeFacts};
 use crate::snapshot::Snapshot;
+use crate::stats_summary::StatsSummary;
 use crate::timestamp::Timestamp;
 use crate::workloads::Workloads;
 use anyhow::anyhow;
@@ -30,6 +31,7 @@ use kq_answer::{Failure, Missing};
 use kq_k8s::duration::GoDuration;
 use kq_k8s::manifest::LoadedPod;
 use serde_json::Value;
+use std::sync::OnceLock;
 
 /// A node and its kubelet. It is made once of facts and overrides; a change makes another one.
 #[derive(Clone, Debug)]
@@ -76,6 +78,8 @@ pub struct Node {
     refused: Vec<RefusedConfig>,
     /// What the container manager works with.
     settings: Result<NodeConfig, DescribeError>,
+    /// The measurements of a node whose kubelet does not give its own, once they were asked for.
+    pub measured: OnceLock<Option<Sourced<StatsSummary>>>,
 }
 
 impl Node {
@@ -177,6 +181,7 @@ impl Node {
             left_out: pods.left_out,
             refused,
             settings: accepted.made,
+            measured: OnceLock::new(),
         })
     }
 

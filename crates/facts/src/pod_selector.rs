@@ -1,7 +1,8 @@
 //! The pods that an answer is about.
 
 use super::workloads::effective_uid;
-use kq_answer::{Missing, MissingFact};
+use anyhow::anyhow;
+use kq_answer::{Failure, Missing, MissingFact};
 use kq_k8s::label_selector::LabelSelector;
 use kq_k8s::nearest::nearest;
 use kq_k8s::pod::Pod;
@@ -92,6 +93,28 @@ impl PodSelector {
 /// Returns true if a name has the form of a UID.
 pub fn is_uid(name: &str) -> bool {
     name.len() == 36 && name.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+}
+
+/// Returns the failure for a name that several pods have: their namespaces tell them apart, else their UIDs.
+pub fn several_pods<'p>(name: &str, pods: impl IntoIterator<Item = &'p Pod>) -> Failure {
+    let pods: Vec<&Pod> = pods.into_iter().collect();
+    let listed = |all: Vec<String>| match all.len().saturating_sub(NAMED_PODS) {
+        0 => all.join(", "),
+        more => format!("{} and {more} more", all[..NAMED_PODS].join(", ")),
+    };
+    let full = |pod: &&Pod| format!("{}/{}", pod.metadata.namespace, pod.metadata.name);
+    let names: BTreeSet<String> = pods.iter().map(full).collect();
+    let (differ, count) = (names.len() > 1, pods.len());
+    let hint = match differ {
+        true => "use NAMESPACE/NAME".to_owned(),
+        false => {
+            let uids = pods.iter().map(|pod| effective_uid(pod).to_owned()).collect();
+            format!("use the UID: {}", listed(uids))
+        }
+    };
+    let which =
+        if differ { format!(": {}", listed(names.into_iter().collect())) } else { String::new() };
+    Failure::usage(anyhow!("{name} means {count} pods{which}")).hint(hint)
 }
 
 /// Returns the pod, as NAMESPACE/NAME, that was probably meant by a name that none has: one of that name in

@@ -20,6 +20,9 @@ pub struct StatsSummary {
     /// The pods, in the kubelet's order.
     #[serde(deserialize_with = "objects")]
     pub pods: Vec<PodStats>,
+    /// It was made of what the kernel says, without the kubelet.
+    #[serde(skip)]
+    pub is_of_machine: bool,
 }
 
 /// The measurements of the node.

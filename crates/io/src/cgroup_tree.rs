@@ -184,6 +184,8 @@ enum Detail {
     Full,
     /// The same without statistics.
     Container,
+    /// What is used of the whole machine.
+    Root,
     /// The settings only.
     Settings,
     /// The settings and the processes.
@@ -211,7 +213,7 @@ impl Walk<'_> {
             }
         };
         let top = CgroupPath::root();
-        for child in self.read(root.as_fd(), &top, Detail::Settings).children {
+        for child in self.read(root.as_fd(), &top, Detail::Root).children {
             let path = top.child(&child);
             if self.needs.roots.contains(&path) {
                 continue;
@@ -396,14 +398,22 @@ fn is_wanted(
 ) -> bool {
     match file.row().used_for {
         FileUse::OfProcess => false,
-        FileUse::Processes => needs.processes && hierarchy.processes && detail != Detail::Settings,
+        FileUse::Processes => {
+            needs.processes
+                && hierarchy.processes
+                && !matches!(detail, Detail::Settings | Detail::Root)
+        }
         FileUse::Population => detail == Detail::Settings,
+        // Of the root only what says how much memory is used: the kernel counts it for the whole machine.
+        FileUse::Usage if detail == Detail::Root => {
+            needs.statistics && file == CgroupFile::MemoryCurrent
+        }
         FileUse::Usage if !needs.usage || !matches!(detail, Detail::Full | Detail::Container) => {
             false
         }
-        FileUse::Statistics if !needs.statistics || detail != Detail::Full => false,
+        FileUse::Statistics => needs.statistics && matches!(detail, Detail::Full | Detail::Root),
         FileUse::Setting if detail == Detail::Processes => false,
-        FileUse::Usage | FileUse::Statistics | FileUse::Setting => {
+        FileUse::Usage | FileUse::Setting => {
             let here = hierarchy.controllers.as_ref();
             here.is_none_or(|controllers| controllers.contains(&file.row().controller))
         }

@@ -1,11 +1,13 @@
 //! The running kubelet's configuration: from `/configz`, else from the files and flags of its process.
 
+use super::pods::{Kubeconfig, kubeconfigs_of_operator};
 use super::source_order::{self, NodeInQuestion, config_sources};
 use super::spec::NodeSpec;
 use kq_answer::origin::Origin;
+use kq_api::api_server::{ApiError, client_certificate};
 use kq_api::kubelet_api::{
-    Credentials, HttpError, KubeletApi, RunningKubelet, ServerTrust, hint, is_other_certificate,
-    own_certificates,
+    ClientCertificate, Credentials, HttpError, KubeletApi, RunningKubelet, ServerTrust, hint,
+    is_other_certificate, own_certificates,
 };
 use kq_facts::describe::ConfigSource;
 use kq_facts::kubelet_config::Source;
@@ -183,6 +185,18 @@ impl KubeletServer<'_> {
         endpoints
     }
 
+    /// Returns the kubeconfigs of the operator with a client certificate.
+    fn kubeconfigs(&self) -> Vec<Kubeconfig> {
+        let Self { spec, node, root, .. } = *self;
+        let mut found = kubeconfigs_of_operator(spec, node, root);
+        found.retain(|it| self.certificate(it).is_ok_and(|it| it.is_some()));
+        found
+    }
+
+    fn certificate(&self, kubeconfig: &Kubeconfig) -> Result<Option<ClientCertificate>, ApiError> {
+        client_certificate(kubeconfig.place(self.root), self.spec.context.as_deref())
+    }
+
     /// Returns the known facts about the kubelet's endpoints.
     fn known(&self) -> KnownKubelet {
         let Self { spec, root, config, .. } = *self;
@@ -214,6 +228,7 @@ impl KubeletServer<'_> {
                 file.is_some_and(|file| !file.is_empty())
             }),
             files: files.filter(is_believed).collect(),
+            kubeconfigs: self.kubeconfigs().iter().map(Kubeconfig::shown).collect(),
         }
     }
 
@@ -281,7 +296,15 @@ impl KubeletServer<'_> {
             let is_verified = server != ServerTrust::Insecure;
             let api =
                 KubeletApi { url: endpoint.url.clone(), credentials: credentials.clone(), server };
-            let error = match api.get(path, self.spec.timeout) {
+            let certificate = match &credentials {
+                Credentials::Kubeconfig(shown) => {
+                    let mut all = self.kubeconfigs().into_iter();
+                    let named = all.find(|it| it.shown() == *shown);
+                    named.and_then(|it| self.certificate(&it).ok().flatten())
+                }
+                _ => None,
+            };
+            let error = match api.get_as(certificate, path, self.spec.timeout) {
                 Ok(body) => {
                     let note = other.map(|_| {
                         format!(
@@ -300,7 +323,12 @@ impl KubeletServer<'_> {
                 // A client without permission needs the hint; a closed port explains itself.
                 _ => hint(&error).filter(|_| matches!(error.status(), Some(401 | 403))),
             };
-            reason = hint.map_or_else(|| error.to_string(), |hint| format!("{error} ({hint})"));
+            let refused = matches!(error.status(), Some(401 | 403));
+            let said = match credentials.shown().filter(|_| refused) {
+                Some(tried) => format!("{error} to {tried}"),
+                None => error.to_string(),
+            };
+            reason = hint.map_or_else(|| said.clone(), |hint| format!("{said} ({hint})"));
             if !is_other_certificate(&error) {
                 break;
             }

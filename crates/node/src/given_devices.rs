@@ -2,10 +2,10 @@
 
 use anyhow::anyhow;
 use kq_answer::Failure;
+use kq_facts::devices::GivenDevice;
 use kq_facts::input_name::shown;
 use kq_io::input::read_input;
 use kq_k8s::yaml;
-use kq_managers::reconstruct::DeviceOverride;
 use std::collections::BTreeMap;
 
 /// Reads a list of devices in JSON or YAML.
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// # Errors
 ///
 /// Fails for a file that is not a list of devices, and names the first invalid entry.
-pub fn read_devices(file: &str) -> Result<Vec<DeviceOverride>, Failure> {
+pub(crate) fn read_devices(file: &str) -> Result<Vec<GivenDevice>, Failure> {
     let name = shown(file);
     let refuse = |why: String| {
         Failure::usage(anyhow!("--devices {name}: {why}")).hint(
@@ -30,7 +30,7 @@ pub fn read_devices(file: &str) -> Result<Vec<DeviceOverride>, Failure> {
         return Err(refuse("the list is empty".to_owned()));
     }
     let device = |(at, item): (usize, serde_json::Value)| {
-        let device: DeviceOverride = serde_json::from_value(item)
+        let device: GivenDevice = serde_json::from_value(item)
             .map_err(|error| refuse(format!("device {}: {error}", at + 1)))?;
         match (device.resource.is_empty(), device.id.is_empty()) {
             (true, _) => Err(refuse(format!("device {}: its resource is empty", at + 1))),
@@ -38,10 +38,10 @@ pub fn read_devices(file: &str) -> Result<Vec<DeviceOverride>, Failure> {
             _ => Ok(device),
         }
     };
-    let devices: Vec<DeviceOverride> =
+    let devices: Vec<GivenDevice> =
         items.into_iter().enumerate().map(device).collect::<Result<_, Failure>>()?;
     let mut seen = BTreeMap::new();
-    for (at, DeviceOverride { resource, id, .. }) in devices.iter().enumerate() {
+    for (at, GivenDevice { resource, id, .. }) in devices.iter().enumerate() {
         if let Some(first) = seen.insert((resource, id), at + 1) {
             return Err(refuse(format!(
                 "device {}: {id} of {resource} is device {first} already",

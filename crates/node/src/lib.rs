@@ -26,7 +26,6 @@ mod stats;
 mod version;
 
 pub use gather::{check_live, gather, gather_node, gather_node_with, is_of_this_machine};
-pub use given_devices::read_devices;
 pub use kq_facts::node::Node;
 pub use kq_facts::overrides::Overrides;
 pub use named_files::{DeviceFiles, NamedFiles};

@@ -2,6 +2,7 @@
 
 use super::NodeSpec;
 use super::devices::of_named_file;
+use super::given_devices::read_devices;
 use super::node_file::NodeFile;
 use super::stats::of_stats_file;
 use anyhow::anyhow;
@@ -81,6 +82,8 @@ pub struct DeviceFiles {
     pub checkpoint: Option<String>,
     /// The answer of the kubelet's pod-resources API as JSON.
     pub pod_resources: Option<String>,
+    /// A list of devices in JSON or YAML.
+    pub given: Option<String>,
 }
 
 impl DeviceFiles {
@@ -115,6 +118,7 @@ impl DeviceFiles {
             })?;
             given.pod_resources = Lookup::found(name, answers);
         }
+        given.given = self.given.as_deref().map(read_devices).transpose()?.unwrap_or_default();
         Ok(FiledDevices(given))
     }
 }
@@ -136,11 +140,12 @@ impl FiledDevices {
 
     /// Replaces the node's facts with those of the files.
     pub fn put(self, snapshot: &mut Snapshot) {
-        let Self(DeviceFacts { checkpoint, pod_resources }) = self;
-        if checkpoint.found.is_none() && pod_resources.found.is_none() {
+        let Self(DeviceFacts { checkpoint, pod_resources, given }) = self;
+        if checkpoint.found.is_none() && pod_resources.found.is_none() && given.is_empty() {
             return;
         }
         let devices = snapshot.devices.get_or_insert_default();
+        devices.given = given;
         if checkpoint.found.is_some() {
             devices.checkpoint = checkpoint;
         }

@@ -123,7 +123,7 @@ fn not_given(source: &str, node: NodeInQuestion) -> Option<FailedSource> {
 }
 
 /// The origin of the kubeconfig.
-enum Kubeconfig {
+pub enum Kubeconfig {
     /// In a file that the operator named.
     File(PathBuf),
     /// In the files that the environment names.
@@ -135,7 +135,7 @@ enum Kubeconfig {
 }
 
 impl Kubeconfig {
-    fn place<'a>(&'a self, root: &'a Path) -> KubeconfigPlace<'a> {
+    pub fn place<'a>(&'a self, root: &'a Path) -> KubeconfigPlace<'a> {
         match self {
             Self::File(path) => KubeconfigPlace::Named(path),
             // Several files are merged as kubectl merges them.
@@ -147,7 +147,7 @@ impl Kubeconfig {
     }
 
     /// Returns the name that it has in messages.
-    fn shown(&self) -> String {
+    pub fn shown(&self) -> String {
         match self {
             Self::File(path) => path.display().to_string(),
             Self::Environment(paths) => format!("KUBECONFIG={paths}"),
@@ -188,6 +188,23 @@ fn kubeconfigs(
     let home = spec.environment.home.as_deref().map(|home| format!("{home}/.kube/config"));
     let home = home.filter(|path| read_trusted(Path::new("/"), path, LIMIT).is_ok());
     home.map(Kubeconfig::Home).into_iter().chain(of_node).collect()
+}
+
+/// Returns the kubeconfigs that the operator may use: the named one, else those of the environment, the one in the operator's
+/// folder, and the administrator's on a control plane node. The kubelet's own is the node's.
+pub fn kubeconfigs_of_operator(
+    spec: &NodeSpec,
+    node: NodeInQuestion,
+    root: &Path,
+) -> Vec<Kubeconfig> {
+    let mut found = kubeconfigs(spec, node, root, None);
+    if spec.kubeconfig.is_none() && node.runs_here() {
+        found.retain(|it| !matches!(it, Kubeconfig::OfNode(_)));
+        let admin = rows(Place::AdminKubeconfig).map(|row| row.path.to_owned());
+        let is_believed = |path: &String| read_trusted(root, path, LIMIT).is_ok();
+        found.extend(admin.filter(is_believed).map(Kubeconfig::OfNode));
+    }
+    found
 }
 
 /// Connects to the API server that the pods of this node are from. Where they are from elsewhere, the kubelet's own

@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use crate::node_args::KubeletNodeArgs;
 use crate::progress::waiting;
-use crate::source_args::{DeviceFileArgs, GATHERING};
+use crate::source_args::{DeviceFileArgs, GATHERING, GivenDevicesArgs};
 use anyhow::anyhow;
 use kq_core::question::admission::AdmissionNode;
 use kq_core::question::pod_selectors::PodSelectors;
@@ -193,6 +193,9 @@ pub struct AdmissionArgs {
     devices: DeviceFileArgs,
 
     #[command(flatten)]
+    given: GivenDevicesArgs,
+
+    #[command(flatten)]
     pub kubelet: KubeletNodeArgs,
 }
 
@@ -216,7 +219,7 @@ impl AdmissionArgs {
             overrides: self.kubelet.overrides()?,
             files: NamedFiles {
                 node: self.kubelet.node_file.clone(),
-                devices: self.devices.files(),
+                devices: self.devices.files(Some(&self.given)),
                 stats: None,
             },
             is_static: self.is_static,

@@ -235,11 +235,20 @@ pub struct DeviceFileArgs {
     pod_resources: Option<String>,
 }
 
+/// The devices of a node, given by hand.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct GivenDevicesArgs {
+    /// The devices: a list of {resource, id, health, numaNodes} in JSON or YAML. The list is complete
+    /// for each resource that it names
+    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
+    pub devices: Option<String>,
+}
+
 impl DeviceFileArgs {
-    /// Returns the files.
-    pub fn files(&self) -> DeviceFiles {
+    /// Returns the files, and the list of devices over them.
+    pub fn files(&self, given: Option<&GivenDevicesArgs>) -> DeviceFiles {
         let (checkpoint, pod_resources) = (self.checkpoint.clone(), self.pod_resources.clone());
-        DeviceFiles { checkpoint, pod_resources }
+        DeviceFiles { checkpoint, pod_resources, given: given.and_then(|it| it.devices.clone()) }
     }
 }
 

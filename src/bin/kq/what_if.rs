@@ -4,7 +4,7 @@ use crate::cgroup::gather::gather_facts;
 use crate::exit::{Code, Failure, note, tell, warn};
 use crate::node_args::NodeArgs;
 use crate::output_format::{OutputFormat, formats_with_script};
-use crate::source_args::{DeviceFileArgs, SourceArgs};
+use crate::source_args::{DeviceFileArgs, GivenDevicesArgs, SourceArgs};
 use kq_answer::finding_view;
 use kq_core::question::what_if::{ChangeFiles, NodeState, what_if, what_if_needs};
 use kq_core::what_if::change::Change;
@@ -66,6 +66,9 @@ pub struct Args {
 
     #[command(flatten)]
     devices: DeviceFileArgs,
+
+    #[command(flatten)]
+    given: GivenDevicesArgs,
 }
 
 impl Args {
@@ -95,7 +98,7 @@ impl Args {
         let (mut needs, spec) = (what_if_needs(), self.sources.spec());
         let node_file = NodeFile::read(self.node.node_file.as_deref(), &mut Vec::new())?;
         node_file.put_into(&mut needs, &spec)?;
-        let devices = self.devices.files();
+        let devices = self.devices.files(Some(&self.given));
         needs.files |= devices.first_flag().is_some();
         let devices = devices.read()?;
         devices.leave_out(&mut needs);

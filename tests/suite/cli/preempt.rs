@@ -216,7 +216,7 @@ fn what_cannot_be_understood_is_named() {
             }]),
             node("n", "2"),
             2,
-            &["a matches more than one pod", "hint: use NAMESPACE/NAME"],
+            &["a means 2 pods", "hint: use NAMESPACE/NAME"],
         ),
         (
             "an order with a misspelt name",

@@ -161,7 +161,7 @@ fn the_pod_may_be_of_the_cluster_and_where_it_is_does_not_count() {
     assert!(assumed.contains("its spec.nodeName m is ignored"), "{assumed}");
     let ran = ask(&LINE.replace("new.json", "a"), &new(), &nodes, &pods);
     assert_eq!(ran.code, 2, "{}", ran.text());
-    assert!(ran.stderr.contains("a matches more than one pod"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("a means 2 pods"), "{}", ran.stderr);
     let ran = ask(&LINE.replace("new.json", "nobody"), &new(), &nodes, &pods);
     assert_eq!(ran.code, 2, "{}", ran.text());
     assert!(ran.stderr.contains("no pod nobody in this cluster"), "{}", ran.stderr);

@@ -324,7 +324,7 @@ fn a_pod_of_the_cluster_is_asked_for_by_its_name() {
     );
     assert_eq!(ran.code, 2);
     let ran = ask(&authority, "new", "");
-    assert!(ran.stderr.contains("new matches more than one pod"), "{}", ran.text());
+    assert!(ran.stderr.contains("new means 2 pods"), "{}", ran.text());
     assert_eq!(ran.code, 2);
     let ran = ask(&authority, "nobody", "");
     assert!(ran.stderr.contains("no pod nobody in this cluster"), "{}", ran.text());

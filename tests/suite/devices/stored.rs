@@ -108,6 +108,7 @@ pub fn snapshot(moment: &str) -> Snapshot {
                 checkpoint,
             ),
             pod_resources: Lookup::found(socket, told),
+            ..DeviceFacts::default()
         }),
         ..Snapshot::default()
     }

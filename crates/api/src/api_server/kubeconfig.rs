@@ -10,6 +10,7 @@ use crate::api_server::{ApiError, KubeconfigPlace};
 use crate::http::authorities::Authorities;
 use crate::http::tls::{Identity, Tls, Trust, authorities};
 use crate::http::{HttpError, TOKEN_FILE, Target, open_bounded, read_token, refuse, token};
+use crate::kubelet_api::ClientCertificate;
 use k8s_openapi::ByteString;
 use kq_facts::limits::MAX_KUBECONFIG_BYTES;
 use kq_io::host::LIMIT;
@@ -45,16 +46,23 @@ struct Source {
 
 /// Reads the named kubeconfig, else those of kubectl, else the service account of kq's pod.
 pub(super) fn read(place: KubeconfigPlace<'_>, context: Option<&str>) -> Result<Access, ApiError> {
-    let source = match place {
-        KubeconfigPlace::Named(path) => Source::read(path)?,
-        KubeconfigPlace::OfNode { root, path } => Source::of_node(root, path)?,
-        KubeconfigPlace::Usual => match customary()? {
-            Some(source) => source,
-            None => return in_cluster(),
-        },
-    };
+    let Some(source) = Source::find(place)? else { return in_cluster() };
     let (cluster, user) = source.choose(context)?;
     source.access(&cluster, user)
+}
+
+/// Returns the client certificate of a kubeconfig, which kubelets of its cluster may accept, too; `None`: it has none.
+///
+/// # Errors
+///
+/// Fails for a file that cannot be read, and a context that it does not have.
+pub fn client_certificate(
+    place: KubeconfigPlace<'_>,
+    context: Option<&str>,
+) -> Result<Option<ClientCertificate>, ApiError> {
+    let Some(source) = Source::find(place)? else { return Ok(None) };
+    let (_, user) = source.choose(context)?;
+    Ok(source.identity(&user)?.map(ClientCertificate))
 }
 
 /// Reads YAML as a kubeconfig; relative paths in it are relative to its folder.
@@ -155,6 +163,15 @@ fn in_cluster() -> Result<Access, ApiError> {
 }
 
 impl Source {
+    /// Reads the kubeconfig of a place; `None`: kubectl's places have none.
+    fn find(place: KubeconfigPlace<'_>) -> Result<Option<Self>, ApiError> {
+        match place {
+            KubeconfigPlace::Named(path) => Self::read(path).map(Some),
+            KubeconfigPlace::OfNode { root, path } => Self::of_node(root, path).map(Some),
+            KubeconfigPlace::Usual => customary(),
+        }
+    }
+
     /// Reads a file that the operator named.
     fn read(path: &Path) -> Result<Self, ApiError> {
         let shown = path.display().to_string();
@@ -295,6 +312,17 @@ impl Source {
             (false, Some((path, pem))) => Trust::Authorities(authorities(&path, &pem)?),
             (false, None) => Trust::Authorities(self.system()?),
         };
+        let mut tls = Tls::new(trust, self.identity(user)?)?;
+        if let Some(name) = given(&cluster.tls_server_name) {
+            let name = ServerName::try_from(name.to_owned())
+                .map_err(|_| self.refuse("tls-server-name is neither a name nor an address"))?;
+            tls.server_name = Some(name);
+        }
+        Ok(tls)
+    }
+
+    /// Returns the client certificate of a user, with its key.
+    fn identity(&self, user: &AuthInfo) -> Result<Option<Identity>, ApiError> {
         let certificate = self.pem(
             ("client certificate", "client-certificate-data"),
             given(&user.client_certificate_data),
@@ -305,25 +333,14 @@ impl Source {
             user.client_key_data.as_ref().map(|key| key.expose_secret()).filter(|k| !k.is_empty()),
             given(&user.client_key),
         )?;
-        let identity = match (&certificate, &key) {
-            (None, None) => None,
+        match (&certificate, &key) {
+            (None, None) => Ok(None),
             (Some((path, chain)), Some((key_path, key))) => {
-                Some(Identity::from_pem((path, chain), (key_path, key))?)
+                Ok(Some(Identity::from_pem((path, chain), (key_path, key))?))
             }
-            (Some(_), None) => {
-                return Err(self.refuse("the user has a client certificate without a key"));
-            }
-            (None, Some(_)) => {
-                return Err(self.refuse("the user has a client key without a certificate"));
-            }
-        };
-        let mut tls = Tls::new(trust, identity)?;
-        if let Some(name) = given(&cluster.tls_server_name) {
-            let name = ServerName::try_from(name.to_owned())
-                .map_err(|_| self.refuse("tls-server-name is neither a name nor an address"))?;
-            tls.server_name = Some(name);
+            (Some(_), None) => Err(self.refuse("the user has a client certificate without a key")),
+            (None, Some(_)) => Err(self.refuse("the user has a client key without a certificate")),
         }
-        Ok(tls)
     }
 
     /// Returns PEM from the file itself, or from the file that it names, with the path for messages.

@@ -56,5 +56,7 @@ pub enum DeletedPod {
 
 #[cfg(feature = "apiserver")]
 pub use client::{ApiServer, connect};
+#[cfg(feature = "apiserver")]
+pub use kubeconfig::client_certificate;
 #[cfg(not(feature = "apiserver"))]
-pub use without::{ApiServer, connect};
+pub use without::{ApiServer, client_certificate, connect};

@@ -1,6 +1,7 @@
 //! The replacement of the API server's client in a kq that was built without it.
 
 use crate::api_server::{ApiError, DeletedPod, KubeconfigPlace};
+use crate::kubelet_api::ClientCertificate;
 use kq_facts::pod_removal::{EvictionResponse, PodPresence, Removal, Target};
 use kq_facts::timestamp::Timestamp;
 use serde_json::Value;
@@ -24,6 +25,18 @@ pub fn connect(
     _deadline: Duration,
 ) -> Result<ApiServer, ApiError> {
     Err(ApiError::NotBuilt)
+}
+
+/// Returns no certificate: kq was built without the API server.
+///
+/// # Errors
+///
+/// Never fails.
+pub fn client_certificate(
+    _kubeconfig: KubeconfigPlace<'_>,
+    _context: Option<&str>,
+) -> Result<Option<ClientCertificate>, ApiError> {
+    Ok(None)
 }
 
 impl ApiServer {

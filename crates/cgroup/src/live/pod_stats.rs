@@ -49,7 +49,8 @@ fn reference(pod: &LivePod<'_>) -> PodReference {
     PodReference { name, namespace, uid: pod.uid.clone() }
 }
 
-fn working_set(texts: &CgroupTexts) -> Option<u64> {
+/// Returns the memory of a cgroup that it cannot do without.
+pub fn working_set(texts: &CgroupTexts) -> Option<u64> {
     let inactive = |key| texts.keyed(CgroupFile::MemoryStat, key);
     let used = texts.number(CgroupFile::MemoryCurrent)?;
     // On cgroup v1 the other key leaves out the cgroups below.

@@ -94,6 +94,7 @@ impl StartFinding {
     /// Returns the severity.
     pub fn severity(&self) -> Severity {
         match self {
+            Self::PanicsWithDevice { certainty: Certainty::Possible, .. } => Severity::Unknown,
             Self::Stops { .. } | Self::StopsThen { .. } | Self::PanicsWithDevice { .. } => {
                 Severity::Error
             }
@@ -129,9 +130,15 @@ impl StartFinding {
                 fix.iter().fold(wording, |wording, fix| wording.advise(fix.as_str()))
             }
             Self::PanicsWithDevice { text, pod, resource, device, certainty } => {
-                Wording::new(format!(
-                    "the kubelet panics when it admits {pod} ({certainty}): the plugin of {resource} no longer lists {device}"
-                ))
+                let found = match certainty {
+                    Certainty::Possible => format!(
+                        "the kubelet may panic when it admits {pod}: {device} of {resource} is unhealthy, or its plugin no longer lists it"
+                    ),
+                    _ => format!(
+                        "the kubelet panics when it admits {pod} ({certainty}): the plugin of {resource} no longer lists {device}"
+                    ),
+                };
+                Wording::new(found)
                 .because(text.as_str())
                 .leads_to("the kubelet panics at every start at which the plugin registers before the pods are admitted")
                 .advise(format!("delete {pod} before the change, or remove its entry: kq devices repair --remove-stale"))

@@ -1,5 +1,6 @@
 //! The disk pressure on the node, for plans of what it causes.
 
+use super::measured::stats;
 use kq_answer::Failure;
 use kq_eviction::{
     AssumedSpace, DiskFacts, FreedBytes, NodeDisks, Pressure, PressureInput, Reclaimed, node_disks,
@@ -42,7 +43,7 @@ impl<'a> PressureFacts<'a> {
             endpoint: &config.container_runtime_endpoint,
             feature_gates: &config.feature_gates,
             rules: &node.kubelet.rules,
-            summary: node.snapshot.stats_summary.value(),
+            summary: stats(node).map(|found| &found.value),
             assumed,
         });
         Ok(Self { node, thresholds, disks, pods: node.pods() })
@@ -51,14 +52,13 @@ impl<'a> PressureFacts<'a> {
     /// Returns the plan of the eviction manager, with the effect of the reclaim if it is known.
     pub fn pressure(&self, reclaimed: Option<Reclaimed>) -> Pressure {
         let snapshot = &self.node.snapshot;
-        let stats = &snapshot.stats_summary;
         let unknown = incomplete(&snapshot.pods, &self.pods, snapshot.runtime.value());
         pressure(&PressureInput {
             config: self.node.config(),
             thresholds: &self.thresholds,
             rules: self.node.kubelet.rules,
             disks: &self.disks,
-            stats_unknown: stats.found.is_none().then(|| stats.reason()),
+            stats_unknown: stats(self.node).is_none().then(|| snapshot.stats_summary.reason()),
             pods: unknown.map_or(Ok(&self.pods), |it| Err(it.text)),
             reclaimed,
         })

@@ -1,9 +1,9 @@
 //! The order in which the kubelet of a node would evict pods.
 
+use super::measured::stats;
 use super::pod_selectors::PodSelectors;
 use anyhow::anyhow;
 use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode, Worded};
-use kq_cgroup::live::pod_stats::pod_stats;
 use kq_eviction::{
     self, Crossing, DiskFacts, DistanceReason, EvictionRank, NodeIdentity, PodName, RankInput,
     UsageFrom, UsageSource, compare, is_active, node_disks, observe,
@@ -14,6 +14,7 @@ use kq_facts::input_name::shown;
 use kq_facts::kubelet_config::{PressureCondition, Signal};
 use kq_facts::live::cgroup_tree;
 use kq_facts::live::incomplete;
+use kq_facts::lookup::Sourced;
 use kq_facts::needs::Needs;
 use kq_facts::node::Node;
 use kq_facts::node_pods::{NodePods, Standing};
@@ -55,8 +56,8 @@ pub fn eviction_needs(signal: Signal) -> Needs {
 /// Fails on thresholds with which the kubelet would not start.
 pub fn crossed_thresholds(node: &Node) -> Result<Vec<Crossing>, Failure> {
     let thresholds = node.eviction_thresholds()?;
-    let Some(summary) = node.snapshot.stats_summary.value() else { return Ok(Vec::new()) };
-    let crossings = compare(&thresholds, &observe(summary), false);
+    let Some(found) = stats(node) else { return Ok(Vec::new()) };
+    let crossings = compare(&thresholds, &observe(&found.value), false);
     Ok(crossings.into_iter().filter(Crossing::met).collect())
 }
 
@@ -97,6 +98,14 @@ pub fn eviction_rank_of(
     Ok(rank)
 }
 
+/// The stats, with their source.
+struct Measured {
+    summary: StatsSummary,
+    usage: UsageSource,
+    /// Why what the pods use is unknown.
+    unknown: Option<Missing>,
+}
+
 impl EvictionOptions {
     /// Returns the node whose pods count. The stats of another node's kubelet do not apply to this one.
     fn own_node(&self, node: &Node, summary: &StatsSummary) -> Result<NodeIdentity, Failure> {
@@ -132,7 +141,7 @@ impl EvictionOptions {
         let mut basis = basis_of(node);
         basis.assume_all(of_pods.assumptions);
         has_pods(node)?;
-        let (summary, usage) = self.measured(node, &mut basis)?;
+        let Measured { summary, usage, unknown } = self.measured(node, &mut basis)?;
         let own_node = self.own_node(node, &summary)?;
         let nothing = || {
             let none = self.stats_file.is_some()
@@ -141,7 +150,9 @@ impl EvictionOptions {
             let text = "the pods' usage: the stats have no pods (--stats)";
             none.then(|| Missing::new(MissingFact::PodStats, text))
         };
-        let mismatch = own_node.mismatch(&node.allocated_pods(), &summary.pods).or_else(nothing);
+        let mismatch = unknown
+            .or_else(|| own_node.mismatch(&node.allocated_pods(), &summary.pods))
+            .or_else(nothing);
         if mismatch.is_none() {
             basis.lack_all(unread(node, &summary));
         }
@@ -190,18 +201,9 @@ impl EvictionOptions {
     }
 
     /// Returns the stats with their source.
-    fn measured(
-        &self,
-        node: &Node,
-        basis: &mut Basis,
-    ) -> Result<(StatsSummary, UsageSource), Failure> {
+    fn measured(&self, node: &Node, basis: &mut Basis) -> Result<Measured, Failure> {
         let lookup = &node.snapshot.stats_summary;
-        if let Some(found) = &lookup.found {
-            let source =
-                UsageSource { from: UsageFrom::StatsSummary, source: found.source.clone() };
-            return Ok((found.value.clone(), source));
-        }
-        let reason = match lookup.was_not_queried() && self.is_stored {
+        let reason = || match lookup.tried.is_empty() && self.is_stored {
             true => "not in the snapshot".to_owned(),
             false => lookup.reason(),
         };
@@ -212,46 +214,67 @@ impl EvictionOptions {
                  pass it with --snapshot",
             )
         };
-        if self.signal.filesystem().is_some() {
-            return Err(failed(anyhow!(
-                "the pods' disk usage is unknown, and only the kubelet measures it: {reason}"
-            )));
+        let Some(found) = stats(node) else {
+            let reason = reason();
+            return Err(failed(match cgroup_tree(&node.snapshot) {
+                Ok(_) => anyhow!("the kubelet's stats: {reason}"),
+                Err(error) => anyhow!("{}; the kubelet's stats: {reason}", error.reason()),
+            }));
+        };
+        let Sourced { source, value } = found.clone();
+        if !value.is_of_machine {
+            let usage = UsageSource { from: UsageFrom::StatsSummary, source };
+            return Ok(Measured { summary: value, usage, unknown: None });
         }
-        let tree = cgroup_tree(&node.snapshot).map_err(|error| {
-            failed(anyhow!("{}; the kubelet's stats: {reason}", error.reason()))
-        })?;
-        let config = node.config();
-        let roots = kubelet_roots(&config.cgroup_root, config.cgroups_per_qos);
-        let pods = pod_stats(tree, &roots, &node.workloads);
+        let reason = reason();
+        let usage = UsageSource { from: UsageFrom::Cgroups, source };
+        if self.signal.filesystem().is_some() {
+            let text = format!(
+                "the pods' disk usage, which the kubelet alone measures: {reason} (--stats)"
+            );
+            let unknown = Some(Missing::new(MissingFact::PodStats, text));
+            return Ok(Measured { summary: value, usage, unknown });
+        }
+        self.knows_usage(node, &value.pods, &reason).map_err(failed)?;
+        basis.lack_all(cgroup_problems(node));
+        let text = format!(
+            "the kubelet's own stats, so it may rank by other numbers; limits of local storage are assumed \
+             not to be exceeded: {reason}"
+        );
+        basis.lack(Missing::new(MissingFact::StatsSummary, text));
+        Ok(Measured { summary: value, usage, unknown: None })
+    }
+
+    /// Makes sure that the kernel says what each pod uses.
+    fn knows_usage(&self, node: &Node, pods: &[PodStats], reason: &str) -> anyhow::Result<()> {
+        if pods.is_empty() {
+            let config = node.config();
+            let roots = kubelet_roots(&config.cgroup_root, config.cgroups_per_qos);
+            let roots: Vec<&str> = roots.iter().map(|(_, root)| root.as_str()).collect();
+            let roots = roots.join(" or ");
+            return Err(anyhow!("{roots} has no pods; the kubelet's stats: {reason}"));
+        }
         let is_known = |pod: &&PodStats| match self.signal {
             Signal::PidAvailable => pod.process_stats.is_some(),
             _ => pod.memory.is_some(),
         };
-        if pods.is_empty() {
-            let roots: Vec<&str> = roots.iter().map(|(_, root)| root.as_str()).collect();
-            let roots = roots.join(" or ");
-            return Err(failed(anyhow!("{roots} has no pods; the kubelet's stats: {reason}")));
-        }
         let unknown: Vec<_> = pods.iter().filter(|pod| !is_known(pod)).collect();
-        if let Some(pod) = unknown.first() {
-            let (of, uid) = (unknown.len(), &pod.pod_ref.uid);
-            return Err(failed(anyhow!(
-                "{of} pods have no usage in their cgroups, such as pod{uid}; the kubelet's stats: {reason}"
-            )));
-        }
-        basis.lack_all(tree.problems.iter().map(|problem| {
-            let missing = Missing::new(MissingFact::CgroupTree, format!("a cgroup: {problem}"));
-            missing.about(&problem.source)
-        }));
-        let text = format!(
-            "the kubelet's own stats, so it may rank by other numbers; the node's available amounts are \
-             unknown; limits of local storage are assumed not to be exceeded: {reason}"
-        );
-        basis.lack(Missing::new(MissingFact::StatsSummary, text));
-        let source = node.snapshot.cgroups.found.as_ref().map(|found| found.source.clone());
-        let usage = UsageSource { from: UsageFrom::Cgroups, source: source.unwrap_or_default() };
-        Ok((StatsSummary { pods, ..StatsSummary::default() }, usage))
+        let Some(pod) = unknown.first() else { return Ok(()) };
+        let (of, uid) = (unknown.len(), &pod.pod_ref.uid);
+        Err(anyhow!(
+            "{of} pods have no usage in their cgroups, such as pod{uid}; the kubelet's stats: {reason}"
+        ))
     }
+}
+
+/// Returns what of the cgroups could not be read.
+fn cgroup_problems(node: &Node) -> Vec<Missing> {
+    let problems = node.snapshot.cgroups.value().into_iter().flat_map(|tree| &tree.problems);
+    let missing = problems.map(|problem| {
+        let missing = Missing::new(MissingFact::CgroupTree, format!("a cgroup: {problem}"));
+        missing.about(&problem.source)
+    });
+    missing.collect()
 }
 
 /// Returns the basis of every answer about this node.

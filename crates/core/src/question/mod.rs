@@ -8,6 +8,8 @@ pub mod allocatable;
 /// Cgroups.
 pub mod cgroup;
 /// The device manager: decisions about pods, lists, plans, checks of files.
+mod device_panic;
+
 pub mod devices;
 /// The disk pressure on a node.
 pub mod disk_pressure;
@@ -20,6 +22,8 @@ pub mod image_gc;
 /// The kinds of answers and their JSON Schemas.
 pub mod kinds;
 /// The graceful shutdown of a node.
+pub mod measured;
+
 pub mod node_shutdown;
 /// The pods of a question: names, labels, a namespace, and files with pods.
 pub mod pod_selectors;

@@ -1,5 +1,6 @@
 //! Would this kubelet start, and with which words does it end? Every command that says something of the start asks here.
 
+use super::device_panic::device_panic;
 use crate::kubelet_start::{
     Machine, NotExamined, Stage, StartExamination, StartFacts, StartFinding, StartProblem,
     StartRule, examine, missing_paths,
@@ -15,6 +16,10 @@ use kq_k8s::pod::ResourceName;
 use kq_k8s::quantity::{Format, Quantity};
 use kq_k8s::version::{KubeletVersion, VersionSupport};
 use std::collections::BTreeSet;
+
+/// Where it looks up the NUMA nodes of devices.
+const DEVICE_PANIC: &str =
+    "pkg/kubelet/cm/devicemanager/topology_hints.go generateDeviceTopologyHints";
 
 /// The next start of a kubelet.
 #[derive(Clone, Debug)]
@@ -42,6 +47,12 @@ pub fn kubelet_start(node: &Node) -> KubeletStart {
             None => "the kubelet's configuration is not known (--kubelet-config FILE)".to_owned(),
         };
         start.only_flags(&examination, reason);
+    }
+    if start.starts == Some(true)
+        && let Some(panic) = device_panic(node, None)
+    {
+        start.starts = None;
+        start.findings.push((panic, Some(DEVICE_PANIC)));
     }
     start
 }

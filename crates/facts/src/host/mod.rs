@@ -13,12 +13,13 @@ pub use read::{HostFactError, HostFacts, NumaNode, Text};
 mod tests;
 
 /// The files that are always of interest.
-pub const FILES: [&str; 12] = [
+pub const FILES: [&str; 13] = [
     BOOT_ID,
     CGROUP_CONTROLLERS,
     CPUS_ONLINE,
     DBUS_MACHINE_ID,
     KERNEL_RELEASE,
+    LOADAVG,
     MACHINE_ID,
     MEMINFO,
     MEMSW_LIMIT,
@@ -38,6 +39,8 @@ pub const CPUS_ONLINE: &str = "/sys/devices/system/cpu/online";
 pub const DBUS_MACHINE_ID: &str = "/var/lib/dbus/machine-id";
 /// The kernel's version.
 pub const KERNEL_RELEASE: &str = "/proc/sys/kernel/osrelease";
+/// The load; its fourth field has how many processes and threads there are.
+pub const LOADAVG: &str = "/proc/loadavg";
 /// The machine's number.
 pub const MACHINE_ID: &str = "/etc/machine-id";
 /// The machine's memory and swap.

@@ -4,7 +4,7 @@
 
 use super::{
     BOOT_ID, CGROUP_CONTROLLERS, CPUS_ONLINE, DBUS_MACHINE_ID, HUGEPAGES, INIT_MOUNTINFO,
-    KERNEL_RELEASE, MACHINE_ID, MEMINFO, MEMSW_LIMIT, NUMA_NODES, OWN_MOUNTINFO, PID_MAX,
+    KERNEL_RELEASE, LOADAVG, MACHINE_ID, MEMINFO, MEMSW_LIMIT, NUMA_NODES, OWN_MOUNTINFO, PID_MAX,
     PROC_CGROUPS, PROC_STAT, SWAP_GROUPS, THREADS_MAX, listing, memory_max, numa_huge_pages,
     swap_max,
 };
@@ -57,6 +57,12 @@ impl HostFacts {
     /// Fails for a text that was not read or does not contain it.
     pub fn swap_bytes(&self) -> Answer<i64> {
         kilobytes(MEMINFO, self.text(MEMINFO)?, "SwapTotal:")
+    }
+
+    /// Returns how many tasks there are (`runningTaskCount`, `pkg/kubelet/stats/pidlimit`).
+    pub fn tasks(&self) -> Option<i64> {
+        let fields = self.text(LOADAVG).ok()?.split_whitespace().nth(3)?;
+        fields.split_once('/')?.1.parse().ok()
     }
 
     /// Returns the memory set aside for huge pages, by the size of the page as Kubernetes writes it:

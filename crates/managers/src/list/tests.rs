@@ -100,6 +100,7 @@ fn snapshot(pods: &[Value], checkpoint: CheckpointFact, told: PodResources) -> S
         devices: Some(DeviceFacts {
             checkpoint: Lookup::found("f", checkpoint),
             pod_resources: Lookup::found("s", told),
+            ..DeviceFacts::default()
         }),
         ..Snapshot::default()
     }

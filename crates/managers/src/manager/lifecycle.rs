@@ -5,8 +5,7 @@ use kq_facts::checkpoint::device::{DeviceCheckpoint, DeviceSet, PodDevices};
 use kq_facts::timestamp::Timestamp;
 use std::collections::BTreeMap;
 
-/// The only text that means health.
-pub const HEALTHY: &str = "Healthy";
+pub use kq_facts::devices::HEALTHY;
 
 /// A device as its plugin lists it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]

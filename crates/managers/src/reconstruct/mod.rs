@@ -9,32 +9,14 @@ use crate::manager::{Device, Endpoint, HEALTHY, ManagerState};
 use from_pod_resources::{add_told, told_alone, without_checkpoint};
 use kq_answer::{Assumption, Basis, Missing, MissingFact, Warning, WarningCode};
 use kq_facts::checkpoint::device::{PodDevice, PodDeviceKey, PodDevices};
-use kq_facts::devices::{CheckpointEntry, CheckpointFact, DeviceFacts, PluginAnswer};
+use kq_facts::devices::{CheckpointEntry, CheckpointFact, DeviceFacts, GivenDevice, PluginAnswer};
 use kq_facts::lookup::Lookup;
 use kq_facts::node_object::NodeObject;
 use kq_facts::node_pods::{NodePods, Standing};
 use kq_facts::pod_resources::AllocatableResources;
 use kq_k8s::pod::ResourceName;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A device that is given by hand.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct DeviceOverride {
-    pub resource: String,
-    pub id: String,
-    /// `Healthy` where nothing is said; any other text is not.
-    #[serde(default = "healthy")]
-    pub health: String,
-    /// The NUMA nodes; nothing: it has none.
-    #[serde(default)]
-    pub numa_nodes: Option<Vec<i64>>,
-}
-
-fn healthy() -> String {
-    HEALTHY.to_owned()
-}
 
 /// A device manager, and where its parts are from.
 #[derive(Clone, Debug, Default)]
@@ -81,12 +63,12 @@ pub struct NoDevices(pub String);
 /// Fails if no device is known.
 pub fn assemble(
     facts: Option<&DeviceFacts>,
-    given: &[DeviceOverride],
     pods: &NodePods<'_>,
     basis: &mut Basis,
 ) -> Result<ReconstructedManager, NoDevices> {
     let none = DeviceFacts::default();
     let facts = facts.unwrap_or(&none);
+    let given = facts.given.as_slice();
     let checkpoint = facts.checkpoint.value().filter(|fact| !fact.absent);
     let told = facts.pod_resources.value();
     if facts.checkpoint.value().is_none() && told.is_none() && given.is_empty() {
@@ -276,7 +258,7 @@ fn listed(
 /// Takes the devices that the checkpoint remembers.
 fn remembered(
     checkpoint: Option<&CheckpointFact>,
-    given: &[DeviceOverride],
+    given: &[GivenDevice],
     reason: &str,
     assembled: &mut ReconstructedManager,
     basis: &mut Basis,
@@ -332,7 +314,7 @@ fn unhealthy(id: &str) -> Device {
 }
 
 /// Takes the devices that are given; they are all of their resources.
-fn by_hand(given: &[DeviceOverride], assembled: &mut ReconstructedManager) {
+fn by_hand(given: &[GivenDevice], assembled: &mut ReconstructedManager) {
     let mut devices: BTreeMap<&str, Vec<Device>> = BTreeMap::new();
     for device in given {
         devices.entry(&device.resource).or_default().push(Device {

@@ -30,8 +30,8 @@ fn told(ids: &[&str]) -> PodResources {
     PodResources { allocatable: Lookup::found("s", allocatable), ..PodResources::default() }
 }
 
-fn given(id: &str) -> DeviceOverride {
-    DeviceOverride { resource: "r".to_owned(), id: id.to_owned(), ..DeviceOverride::default() }
+fn given(id: &str) -> GivenDevice {
+    GivenDevice { resource: "r".to_owned(), id: id.to_owned(), ..GivenDevice::default() }
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn devices_are_those_of_the_best_source() {
         &'a str,
         Option<CheckpointFact>,
         Option<PodResources>,
-        Vec<DeviceOverride>,
+        Vec<GivenDevice>,
         Option<(&'a [&'a str], &'a [&'a str], DeviceSource)>,
     );
     let rows: Vec<Row<'_>> = vec![
@@ -81,10 +81,11 @@ fn devices_are_those_of_the_best_source() {
                 .map_or_else(|| Lookup::failed("f", no("absent")), |fact| Lookup::found("f", fact)),
             pod_resources: told
                 .map_or_else(|| Lookup::failed("s", no("absent")), |told| Lookup::found("s", told)),
+            given,
         };
         let snapshot = Snapshot::default();
         let mut basis = Basis::default();
-        let got = assemble(Some(&facts), &given, &NodePods::of(&snapshot), &mut basis);
+        let got = assemble(Some(&facts), &NodePods::of(&snapshot), &mut basis);
         let Some((healthy, unhealthy, source)) = expected else {
             assert!(got.is_err(), "{name}");
             continue;
@@ -103,7 +104,7 @@ fn recorded_numa_nodes_stand_in_for_those_that_nobody_lists() {
     let facts = DeviceFacts { checkpoint: Lookup::found("f", fact()), ..DeviceFacts::default() };
     let mut basis = Basis::default();
     let snapshot = Snapshot::default();
-    let got = assemble(Some(&facts), &[], &NodePods::of(&snapshot), &mut basis).expect("facts");
+    let got = assemble(Some(&facts), &NodePods::of(&snapshot), &mut basis).expect("facts");
     assert_eq!(got.state.devices["r"]["a"].numa_nodes, Some(vec![1]));
     assert_eq!(got.state.devices["r"]["b"].numa_nodes, None);
     assert_eq!(basis.assumptions.len(), 1);
@@ -115,7 +116,7 @@ fn a_checkpoint_that_is_not_taken_is_not_restored() {
     let facts = DeviceFacts { checkpoint: Lookup::found("f", fact), ..DeviceFacts::default() };
     let mut basis = Basis::default();
     let snapshot = Snapshot::default();
-    let got = assemble(Some(&facts), &[], &NodePods::of(&snapshot), &mut basis).expect("facts");
+    let got = assemble(Some(&facts), &NodePods::of(&snapshot), &mut basis).expect("facts");
     assert!(got.restored.entries.is_empty() && got.registered.is_empty());
     assert_eq!(got.state.pod_devices.entries.len(), 1);
     assert_eq!(basis.warnings.len(), 1);

@@ -8,7 +8,7 @@ use kq_api::api_server::ApiServer;
 use kq_facts::input_name::shown;
 use kq_facts::lookup::Sourced;
 use kq_facts::node_list::{ListedNode, read_node_list};
-use kq_facts::pod_selector::{PodSelector, is_uid};
+use kq_facts::pod_selector::{PodSelector, is_uid, several_pods};
 use kq_facts::snapshot::RecordedPods;
 use kq_facts::workloads::effective_uid;
 use kq_io::kubelet_files::read_node_list_file;
@@ -168,12 +168,12 @@ impl<'a> Cluster<'a> {
             }),
         );
         let filed = filed.into_iter().flat_map(|filed| &filed.recorded.pods);
-        let mut meant = filed.chain(&asked.pods).map(|loaded| &loaded.pod).filter(is_meant);
-        match (meant.next(), meant.next()) {
-            (Some(pod), None) => Ok(pod.clone()),
-            (Some(_), Some(_)) => Err(Failure::usage(anyhow!("{name} matches more than one pod"))
-                .hint("use NAMESPACE/NAME")),
-            (None, _) => Err(Failure::not_found(anyhow!("no pod {name} in this cluster"), None)
+        let meant: Vec<&Pod> =
+            filed.chain(&asked.pods).map(|loaded| &loaded.pod).filter(is_meant).collect();
+        match &meant[..] {
+            [pod] => Ok((*pod).clone()),
+            [_, _, ..] => Err(several_pods(name, meant)),
+            [] => Err(Failure::not_found(anyhow!("no pod {name} in this cluster"), None)
                 .hint("for a file, give its path, such as ./pod.yaml")),
         }
     }

@@ -7,7 +7,7 @@ use kq_answer::{Assumption, Basis, Failure, Warning, WarningCode};
 use kq_core::question::admission::AdmissionNode;
 use kq_facts::input_name::shown;
 use kq_facts::node::Node;
-use kq_facts::pod_selector::{PodSelector, nearest_pod};
+use kq_facts::pod_selector::{PodSelector, nearest_pod, several_pods};
 use kq_facts::workloads::effective_uid;
 use kq_io::input::read_input;
 use kq_k8s::defaults::apply_default_tolerations;
@@ -151,14 +151,11 @@ pub(super) fn pod_of_node(node: &Node, name: &str) -> Result<Pod, Failure> {
         selector.matches(&metadata.namespace, &metadata.name, effective_uid(pod))
     };
     let pods = node.allocated_pods();
-    let mut meant = pods.iter().copied().filter(is_meant);
-    match (meant.next(), meant.next()) {
-        (Some(pod), None) => Ok(pod.clone()),
-        (Some(_), Some(_)) => {
-            let hint = if name.contains('/') { "use its UID" } else { "use NAMESPACE/NAME" };
-            Err(Failure::usage(anyhow!("{name} matches more than one pod")).hint(hint))
-        }
-        (None, _) => {
+    let meant: Vec<&Pod> = pods.iter().copied().filter(is_meant).collect();
+    match &meant[..] {
+        [pod] => Ok((*pod).clone()),
+        [_, _, ..] => Err(several_pods(name, meant)),
+        [] => {
             let error = anyhow!("no pod {name} on this node");
             let unknown = node.unknown_pods().map(|it| it.text);
             Err(Failure::not_found(error, unknown.as_deref()).hint(match nearest_pod(name, pods) {

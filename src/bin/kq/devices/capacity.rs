@@ -3,6 +3,7 @@
 use super::node_args::DeviceNodeArgs;
 use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats_with};
+use crate::source_args::GivenDevicesArgs;
 use kq_core::question::devices::capacity::{device_capacity, device_capacity_needs};
 use kq_managers::capacity::{CapacityReport, table, wide};
 
@@ -33,10 +34,8 @@ use kq_managers::capacity::{CapacityReport, table, wide};
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// The devices: a list of {resource, id, health, numaNodes} in JSON or YAML. The list is complete
-    /// for each resource that it names
-    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
-    devices: Option<String>,
+    #[command(flatten)]
+    devices: GivenDevicesArgs,
 
     /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The names of the resources"))]
@@ -49,11 +48,10 @@ pub struct Args {
 impl Args {
     /// Gathers, counts and shows.
     pub fn run(self) -> Result<Code, Failure> {
-        let given =
-            self.devices.as_deref().map(kq_node::read_devices).transpose()?.unwrap_or_default();
-        let needs = self.node.needs_with_given(!given.is_empty(), device_capacity_needs());
-        let node = self.node.gather(needs)?;
-        let report = device_capacity(&node, &given)?;
+        let needs =
+            self.node.needs_with_given(self.devices.devices.is_some(), device_capacity_needs());
+        let node = self.node.gather(Some(&self.devices), needs)?;
+        let report = device_capacity(&node)?;
         let names = |report: &CapacityReport| report.resources.keys().cloned().collect();
         self.output.write_or_names(&report, table, wide, names)?;
         if self.output.is_for_people() {

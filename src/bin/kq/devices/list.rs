@@ -107,7 +107,7 @@ impl Args {
             Source::Both => Asked::Both,
         };
         let selection = self.selection()?;
-        let node = self.node.gather(device_list_needs(asked))?;
+        let node = self.node.gather(None, device_list_needs(asked))?;
         let mut list = device_list(&node, asked, &selection)?;
         self.select_labels(&node, &mut list)?;
         if self.output.is_for_people() {

@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use crate::node_args::KubeletNodeArgs;
-use crate::source_args::DeviceFileArgs;
+use crate::source_args::{DeviceFileArgs, GivenDevicesArgs};
 use kq_core::question::devices::topology::TopologyOptions;
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
@@ -43,8 +43,8 @@ impl DeviceNodeArgs {
     /// # Errors
     ///
     /// Fails for a named file that cannot be read.
-    pub fn gather(&self, needs: Needs) -> Result<Node, Failure> {
-        let devices = self.files.files();
+    pub fn gather(&self, given: Option<&GivenDevicesArgs>, needs: Needs) -> Result<Node, Failure> {
+        let devices = self.files.files(given);
         self.kubelet.gather_files(NamedFiles { devices, ..NamedFiles::default() }, needs)
     }
 }

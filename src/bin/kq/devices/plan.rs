@@ -4,6 +4,7 @@ use super::node_args::{DeviceNodeArgs, TopologyArgs};
 use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::PodArgs;
+use crate::source_args::GivenDevicesArgs;
 use anyhow::anyhow;
 use kq_answer::Basis;
 use kq_core::question::devices::manifest_pods;
@@ -89,10 +90,8 @@ pub struct Args {
     #[arg(long, value_name = "DIR", requires = "ask_plugin")]
     dir: Option<PathBuf>,
 
-    /// The devices: a list of {resource, id, health, numaNodes} in JSON or YAML. The list is complete
-    /// for each resource that it names
-    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
-    devices: Option<String>,
+    #[command(flatten)]
+    devices: GivenDevicesArgs,
 
     #[command(flatten)]
     topology: TopologyArgs,
@@ -134,8 +133,6 @@ impl Args {
     pub fn run(mut self) -> Result<Code, Failure> {
         self.check_asked()?;
         self.pod = self.named.one(self.pod.as_deref())?;
-        let given =
-            self.devices.as_deref().map(kq_node::read_devices).transpose()?.unwrap_or_default();
         let mut basis = Basis::default();
         let from_file = match self.pod.as_deref().filter(|pod| is_file(pod)) {
             Some(file) => {
@@ -145,9 +142,9 @@ impl Args {
             None => None,
         };
         // For a pod of the node they stand beside what the node says.
-        let stand_alone = !given.is_empty() && from_file.is_some();
+        let stand_alone = self.devices.devices.is_some() && from_file.is_some();
         let needs = self.node.needs_with_given(stand_alone, device_plan_needs());
-        let node = self.node.gather(needs)?;
+        let node = self.node.gather(Some(&self.devices), needs)?;
         let subject = match (from_file, &self.pod) {
             (Some(pods), _) => Subject::Manifest(pods),
             (None, Some(name)) => Subject::Pod(name.clone()),
@@ -155,7 +152,6 @@ impl Args {
         };
         let options = DevicePlanOptions {
             subject,
-            given,
             unhealthy: self.unhealthy.clone(),
             kubelet_restart: self.kubelet_restart,
             reboot: self.reboot,

@@ -2,10 +2,12 @@
 
 use super::AdmissionNode;
 use crate::question::eviction::crossed_thresholds;
+use crate::question::measured::stats;
 use kq_admission::Refusal;
 use kq_answer::{Basis, Failure};
-use kq_eviction::{admit_under_pressure, node_conditions};
+use kq_eviction::{admit_under_pressure, node_conditions, observe};
 use kq_facts::kubelet_config::PressureCondition;
+use kq_facts::node::Node;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::Pod;
 
@@ -20,26 +22,19 @@ pub fn start_pressure(
     basis: &mut Basis,
 ) -> Result<Vec<PressureCondition>, Failure> {
     let node = &about.node;
-    if node.snapshot.stats_summary.found.is_none() {
-        let (short, _) = about.object()?.status.pressure();
-        basis.assume(match short.as_slice() {
-            [] => {
-                "a starting kubelet finds no pressure, like the Node object: its stats are unknown"
-                    .to_owned()
-            }
-            short => {
-                let names: Vec<&str> = short.iter().map(|it| it.as_str()).collect();
-                format!(
-                    "a starting kubelet finds {}, like the Node object: its stats are unknown",
-                    names.join(", ")
-                )
-            }
-        });
-        return Ok(short);
-    }
     let crossed = crossed_thresholds(node)?;
     let hard = crossed.iter().map(|crossing| &crossing.threshold).filter(|it| it.is_hard());
-    let found = node_conditions(hard);
+    let mut found = node_conditions(hard);
+    if !are_measured(node)? {
+        let (short, _) = about.object()?.status.pressure();
+        let names: Vec<&str> = short.iter().map(|it| it.as_str()).collect();
+        let names = if names.is_empty() { "no pressure".to_owned() } else { names.join(", ") };
+        basis.assume(format!(
+            "a starting kubelet finds {names}, like the Node object: its stats are unknown"
+        ));
+        found.extend(short.into_iter().filter(|it| !found.contains(it)).collect::<Vec<_>>());
+        return Ok(found);
+    }
     if !found.is_empty() {
         basis.assume(
             "the eviction manager measures the node before the pods are admitted (0.24 s before in a recorded start)"
@@ -47,6 +42,17 @@ pub fn start_pressure(
         );
     }
     Ok(found)
+}
+
+/// Returns true if each signal with a hard threshold was measured.
+fn are_measured(node: &Node) -> Result<bool, Failure> {
+    let Some(found) = stats(node) else { return Ok(false) };
+    if !found.value.is_of_machine {
+        return Ok(true);
+    }
+    let known = observe(&found.value);
+    let thresholds = node.eviction_thresholds()?;
+    Ok(thresholds.iter().filter(|it| it.is_hard()).all(|it| known.contains_key(&it.signal)))
 }
 
 /// Returns the refusal of a pod under these conditions.

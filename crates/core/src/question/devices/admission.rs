@@ -228,7 +228,7 @@ impl DeviceQuestion<'_> {
         let devices = self.node.snapshot.devices.as_ref();
         let checkpoint = devices.and_then(|devices| devices.checkpoint.value());
         let mut told = Basis::default();
-        let reason = match assemble(devices, &[], pods, &mut told) {
+        let reason = match assemble(devices, pods, &mut told) {
             // A kubelet that starts knows what its checkpoint says, and that may be nothing.
             Ok(mut assembled) => {
                 match assembled.unknown_devices.take().filter(|_| !restart || checkpoint.is_none())

@@ -6,23 +6,23 @@ use kq_facts::needs::Needs;
 use kq_facts::node::Node;
 use kq_facts::node_pods::NodePods;
 use kq_managers::capacity::{Around, CapacityReport, capacity};
-use kq_managers::reconstruct::{DeviceOverride, assemble};
+use kq_managers::reconstruct::assemble;
 
 /// Returns the facts that the capacity needs; the pods that hold the devices are not among them.
 pub fn device_capacity_needs() -> Needs {
     Needs::DEVICE_LIST.without(&[FactKey::Pods, FactKey::Sandboxes, FactKey::Containers])
 }
 
-/// Counts the devices of a node, or those that are given.
+/// Counts the devices of a node.
 ///
 /// # Errors
 ///
 /// Fails if no source reports devices.
-pub fn device_capacity(node: &Node, given: &[DeviceOverride]) -> Result<CapacityReport, Failure> {
+pub fn device_capacity(node: &Node) -> Result<CapacityReport, Failure> {
     let pods = NodePods::of(&node.snapshot);
     let mut basis = Basis::default();
     let assembled =
-        assemble(node.snapshot.devices.as_ref(), given, &pods, &mut basis).map_err(|error| {
+        assemble(node.snapshot.devices.as_ref(), &pods, &mut basis).map_err(|error| {
             Failure::missing(error).hint(
                 "run as root on the node, or take a snapshot there and pass it with --snapshot",
             )

@@ -14,7 +14,7 @@ use kq_facts::live::incomplete;
 use kq_facts::needs::Needs;
 use kq_facts::node::Node;
 use kq_facts::node_pods::{NodePods, Standing};
-use kq_facts::pod_selector::PodSelector;
+use kq_facts::pod_selector::{PodSelector, several_pods};
 use kq_k8s::kubelet_rules::RuleArea;
 use kq_k8s::pod::{OsRefusal, Pod};
 use kq_managers::manager::allocate::{
@@ -26,7 +26,7 @@ use kq_managers::plan::{
     Verdict, WhatIf, asked_resources, asks_for_devices, changes, foresee, plan, state_of,
     unhealthy,
 };
-use kq_managers::reconstruct::{DeviceOverride, ReconstructedManager, assemble, keeping, some};
+use kq_managers::reconstruct::{ReconstructedManager, assemble, keeping, some};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,8 +40,6 @@ const AFTER_REBOOT: &str = "the kubelet admits the pods before it has heard from
 pub struct DevicePlanOptions {
     /// The pods.
     pub subject: Subject,
-    /// Devices that are named; they are all of their resources.
-    pub given: Vec<DeviceOverride>,
     /// Devices that count as unhealthy.
     pub unhealthy: Vec<String>,
     /// The kubelet restarts first.
@@ -111,7 +109,6 @@ pub struct Holder {
 pub fn holders_of(node: &Node, unhealthy: Vec<String>) -> Result<Vec<Holder>, Failure> {
     let options = DevicePlanOptions {
         subject: Subject::Node,
-        given: Vec::new(),
         unhealthy,
         kubelet_restart: false,
         reboot: false,
@@ -152,8 +149,8 @@ pub fn device_plan<P: PlanPlugins>(
     let is_all = matches!(options.subject, Subject::Node);
     let restart = options.kubelet_restart || options.reboot;
     let pods = NodePods::of(&node.snapshot);
-    let mut assembled = assemble(node.snapshot.devices.as_ref(), &options.given, &pods, &mut basis)
-        .map_err(|error| {
+    let mut assembled =
+        assemble(node.snapshot.devices.as_ref(), &pods, &mut basis).map_err(|error| {
             Failure::missing(error).hint(
                 "run as root on the node, take a snapshot there and pass it with --snapshot, or \
                  give devices with --devices FILE",
@@ -163,7 +160,7 @@ pub fn device_plan<P: PlanPlugins>(
         assembled.heed_node(object, &mut basis);
     }
     if restart {
-        know_checkpoint(node, &options.given, &mut assembled, &mut basis)?;
+        know_checkpoint(node, &mut assembled, &mut basis)?;
     }
     let question = WhatIf {
         unhealthy: options.unhealthy.clone(),
@@ -320,12 +317,7 @@ fn pods_of_node(
             Err(unknown_pod(node, &PodSelector::new(name), &known)
                 .hint("for a file, give its path, such as ./pod.yaml"))
         }
-        (Some(name), several @ 2..) => {
-            let uids: Vec<&str> = meant.iter().map(|it| &*it.pod.metadata.uid).collect();
-            let more = if name.contains('/') { "" } else { "NAMESPACE/NAME, or " };
-            Err(Failure::usage(anyhow!("{name} means {several} pods"))
-                .hint(format!("use {more}the UID: {}", some(&uids))))
-        }
+        (Some(name), 2..) => Err(several_pods(name, meant.iter().map(|it| &it.pod))),
         _ => Ok(meant),
     }
 }
@@ -383,12 +375,11 @@ fn know_pods(
 /// Makes sure that it is known what a kubelet that starts finds in its checkpoint.
 fn know_checkpoint(
     node: &Node,
-    given: &[DeviceOverride],
     assembled: &mut ReconstructedManager,
     basis: &mut Basis,
 ) -> Result<(), Failure> {
     let none = DeviceFacts::default();
-    let checkpoint = &node.snapshot.devices.as_ref().unwrap_or(&none).checkpoint;
+    let DeviceFacts { checkpoint, given, .. } = node.snapshot.devices.as_ref().unwrap_or(&none);
     if checkpoint.found.is_some() {
         return Ok(());
     }

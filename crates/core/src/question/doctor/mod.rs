@@ -20,6 +20,7 @@ pub use pod::{PodReport, page};
 use super::admission::AdmissionNode;
 use super::cgroup::Compared;
 use super::cgroup::checks::cgroup_checks;
+use super::measured::stats;
 use super::start::kubelet_start;
 use kq_answer::{Failure, Finding, Rule, Severity, Subject};
 use kq_cgroup::live::checks::{NodeChecks, NotRequested};
@@ -92,7 +93,7 @@ fn findings(
     let runtime = snapshot.runtime.value().map(|runtime| runtime.endpoint.as_str());
     all.extend(written(told_by(runtime, vec![disk::image_gc(node)])));
     all.extend(disk::settings(node));
-    let summary = snapshot.stats_summary.found.as_ref().map(|found| found.source.as_str());
+    let summary = stats(node).map(|found| found.source.as_str());
     all.extend(written(told_by(summary, disk::eviction(node, name, is_stored))));
     all.extend(written(told_by(devices_source(snapshot), devices::devices(node))));
     all.extend(devices::state_files(node));

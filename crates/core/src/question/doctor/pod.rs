@@ -17,7 +17,7 @@ use kq_cgroup::live::show::Usage;
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::kubelet_config::Signal;
 use kq_facts::node::Node;
-use kq_facts::pod_selector::{PodSelector, Selection, nearest_pod};
+use kq_facts::pod_selector::{PodSelector, Selection, nearest_pod, several_pods};
 use kq_facts::workloads::effective_uid;
 use kq_image_gc::plan::Trigger;
 use kq_k8s::feature_gates::FeatureGates;
@@ -127,12 +127,11 @@ fn find<'c>(compared: &'c Compared, named: &str) -> Result<&'c Pod, Failure> {
     let is_meant = |pod: &&Pod| {
         selector.matches(&pod.metadata.namespace, &pod.metadata.name, effective_uid(pod))
     };
-    let mut meant = pods().filter(is_meant);
-    match (meant.next(), meant.next()) {
-        (Some(pod), None) => Ok(pod),
-        (Some(_), Some(_)) => Err(Failure::usage(anyhow!("{named} is the name of several pods"))
-            .hint("use NAMESPACE/NAME")),
-        (None, _) => {
+    let meant: Vec<&Pod> = pods().filter(is_meant).collect();
+    match &meant[..] {
+        [pod] => Ok(pod),
+        [_, _, ..] => Err(several_pods(named, meant)),
+        [] => {
             let unknown = live.snapshot.pods.found.is_none().then(|| live.snapshot.pods.reason());
             let failure = Failure::not_found(
                 anyhow!("no pod {named} on this node"),

@@ -3,7 +3,7 @@
 use anyhow::anyhow;
 use kq_answer::{Failure, Missing, MissingFact};
 use kq_facts::node::Node;
-use kq_facts::pod_selector::{PodSelector, nearest_pod};
+use kq_facts::pod_selector::{PodSelector, nearest_pod, several_pods};
 use kq_facts::runtime::{RuntimeFacts, Sandbox};
 use kq_facts::workloads::{add_container_ids, adopt_uid, effective_uid};
 use kq_k8s::defaults::apply_probe_defaults;
@@ -190,11 +190,7 @@ pub fn named(
                 }),
             })
         }
-        several => {
-            let names: Vec<String> = several.iter().map(|(pod, _)| display_name(pod)).collect();
-            Err(Failure::usage(anyhow!("{name} means {} pods: {}", names.len(), names.join(", ")))
-                .hint("use NAMESPACE/NAME"))
-        }
+        several => Err(several_pods(name, several.iter().map(|(pod, _)| pod))),
     }
 }
 

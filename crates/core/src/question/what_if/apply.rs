@@ -2,6 +2,7 @@
 
 use super::resize::resize;
 use super::state::NodeState;
+use crate::question::measured::stats;
 use crate::what_if::change::{Change, TaintChange};
 use anyhow::{Context, anyhow};
 use kq_admission::qualified;
@@ -14,7 +15,7 @@ use kq_facts::kubelet_config::{field_names, path_parts};
 use kq_facts::kubelet_process::{ArgumentFault, as_started};
 use kq_facts::lookup::Lookup;
 use kq_facts::node_object::{NodeObject, NodeTaint};
-use kq_facts::pod_selector::{PodSelector, nearest_pod};
+use kq_facts::pod_selector::{PodSelector, nearest_pod, several_pods};
 use kq_facts::redaction::redact_pods;
 use kq_facts::runtime::{ContainerState, LowLevelRuntime};
 use kq_facts::settings::{assign, assign_gates};
@@ -171,6 +172,8 @@ pub fn apply(
         Change::PluginGone { resource } => plugin_gone(state, change, resource)?,
         Change::Disk { used_percent } => disk(state, change, *used_percent)?,
         Change::MemoryAvailable { bytes } => {
+            let found = state.node().ok().and_then(|node| stats(&node).cloned());
+            state.snapshot.stats_summary.found = found;
             let memory = state.snapshot.stats_summary.found.as_mut();
             let memory = memory.and_then(|found| found.value.node.memory.as_mut());
             let memory = memory.ok_or_else(|| {
@@ -286,8 +289,7 @@ pub(super) fn pod_of(state: &NodeState, change: &Change, name: &str) -> Result<S
     match (found.next(), found.next()) {
         (Some(pod), None) => Ok(id(pod)),
         (Some(_), Some(_)) => {
-            let failure = Failure::usage(anyhow!("{change}: several pods are called {name}"));
-            Err(failure.hint("name it NAMESPACE/NAME"))
+            Err(several_pods(&format!("{change}: {name}"), all().filter(matches)))
         }
         (None, _) => {
             let unknown = state.node().ok().and_then(|node| node.unknown_pods());
@@ -385,35 +387,32 @@ fn taint(node: &mut NodeObject, change: &Change, taint: &TaintChange) -> Result<
 }
 
 fn device_gone(state: &mut NodeState, change: &Change, id: &str) -> Result<(), Failure> {
-    let devices = state.snapshot.devices.as_mut();
-    let checkpoint = devices.and_then(|devices| devices.checkpoint.found.as_mut());
-    let Some(checkpoint) = checkpoint.map(|found| &mut found.value) else {
-        return Err(lacks(
-            change,
-            "the devices of the node are unknown",
-            "run as root on the node",
-        ));
+    let Some(devices) = state.snapshot.devices.as_mut().filter(|it| it.lists_devices()) else {
+        let failure =
+            lacks(change, "the devices of the node are unknown", "run as root on the node");
+        return Err(failure.hint("or name them: --devices FILE"));
     };
+    let listed = devices.listed();
     // A device that is shared is listed several times, as ID::0, ID::1 and so on.
     let replica = format!("{id}::");
-    let is_listed = checkpoint.registered.values().flatten().any(|it| it == id);
+    let is_listed = listed.values().any(|ids| ids.contains(id));
     let is_it = |it: &str| it == id || !is_listed && it.starts_with(&replica);
-    let mut gone = Vec::new();
-    for (resource, ids) in &mut checkpoint.registered {
-        let count = ids.len();
-        ids.retain(|it| !is_it(it));
-        if ids.len() < count {
-            gone.push((resource.clone(), i64::try_from(count - ids.len()).unwrap_or(i64::MAX)));
+    let mut gone = BTreeMap::new();
+    for (resource, ids) in &listed {
+        let count = ids.iter().filter(|it| is_it(it)).count();
+        if count > 0 {
+            gone.insert(resource.clone(), i64::try_from(count).unwrap_or(i64::MAX));
         }
     }
     if gone.is_empty() {
-        let all = checkpoint.registered.values().flatten().map(String::as_str);
+        let all = listed.values().flatten().map(String::as_str);
         let failure = Failure::usage(anyhow!("{change}: no plugin lists such a device"));
         return Err(match nearest(id, all) {
             Some(near) => failure.hint(format!("did you mean {near}?")),
             None => failure,
         });
     }
+    devices.unlist(is_it);
     let Ok(node) = node(state, change) else { return Ok(()) };
     for (resource, gone) in gone {
         let name = ResourceName::from(resource.as_str());

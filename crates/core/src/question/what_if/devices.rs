@@ -4,22 +4,19 @@ use super::pods::{Transition, survival};
 use super::state::NodeState;
 use crate::kubelet_start::StartFinding;
 use crate::question::admission::{AdmissionNode, KubeletStart};
+use crate::question::device_panic::device_panic;
 use crate::question::devices::admission::PluginStart;
 use crate::question::devices::plan::{Holder, holders_of};
 use crate::what_if::change::Change;
 use crate::what_if::{Effect, OpenCause, PodOutcome, PodResult, WhatIfRule};
 use kq_admission::preemption::{ReadmissionResult, TiedOrder};
 use kq_admission::qualified;
-use kq_answer::{Certainty, Failure, Subject};
-use kq_facts::devices::{CheckpointEntry, CheckpointFact};
+use kq_answer::{Failure, Subject};
+use kq_facts::devices::DeviceFacts;
 use kq_facts::workloads::effective_uid;
-use kq_k8s::pod::{ByName, Container, Pod, ResourceName};
+use kq_k8s::pod::Pod;
 use kq_managers::reconstruct::asked_devices;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The panic of a kubelet that looks up an unknown device.
-const NULL_POINTER: &str =
-    "panic: runtime error: invalid memory address or nil pointer dereference";
 
 impl Transition<'_> {
     /// Reports the pods that hold a device which its plugin lists no longer, as `kq devices plan --unhealthy` does.
@@ -45,15 +42,12 @@ impl Transition<'_> {
 
     /// Returns the devices that the changes take away, each behind its resource.
     fn gone_devices(&self) -> Vec<String> {
-        let checkpoint = |state: &'_ NodeState| {
-            state.snapshot.devices.as_ref()?.checkpoint.value().map(|it| it.registered.clone())
+        let listed = |state: &NodeState| {
+            state.snapshot.devices.as_ref().map(DeviceFacts::listed).unwrap_or_default()
         };
-        let before = checkpoint(self.before.state).unwrap_or_default();
-        let after = checkpoint(self.after.state).unwrap_or_default();
+        let (before, after) = (listed(self.before.state), listed(self.after.state));
         let is_gone = |change: &Change, resource: &str, id: &str| match change {
-            Change::DeviceGone { .. } => {
-                !after.get(resource).is_some_and(|ids| ids.iter().any(|it| it == id))
-            }
+            Change::DeviceGone { .. } => !after.get(resource).is_some_and(|ids| ids.contains(id)),
             Change::PluginGone { resource: gone } => resource == gone,
             _ => false,
         };
@@ -131,60 +125,9 @@ impl Transition<'_> {
         Ok(())
     }
 
-    /// Returns the panic of a kubelet that aligns an allocated device which its plugin no longer lists. It looks up the
-    /// NUMA nodes of each device of the container, once the plugin has registered and before it admits the pod
-    /// (`generateDeviceTopologyHints`, `pkg/kubelet/cm/devicemanager/topology_hints.go`, read in 1.36.2).
+    /// Returns the panic of the restarted kubelet over a device that its plugin no longer lists.
     pub(super) fn topology_panic(&self) -> Option<StartFinding> {
-        let config = &self.after.kubelet().ok()?.kubelet.config;
-        if !self.restarts || config.topology_manager_policy == "none" {
-            return None;
-        }
-        let before = self.before.state.snapshot.devices.as_ref()?.checkpoint.value()?;
-        let after = self.after.state.snapshot.devices.as_ref()?.checkpoint.value()?;
-        let (listed_before, listed_after) = (listed(before), listed(after));
-        let is_gone = |entry: &CheckpointEntry, id: &String| {
-            let device = (entry.resource_name.as_str(), id.as_str());
-            listed_before.contains(&device) && !listed_after.contains(&device)
-        };
-        let mut entries: BTreeMap<&str, Vec<&CheckpointEntry>> = BTreeMap::new();
-        for entry in &after.entries {
-            entries.entry(&entry.pod_uid).or_default().push(entry);
-        }
-        let pods = self.after.state.snapshot.pods.value()?.pods.iter().map(|it| &it.pod);
-        for pod in pods.filter(|it| !matches!(it.status.phase.as_str(), "Succeeded" | "Failed")) {
-            let own = entries.get(effective_uid(pod)).into_iter().flatten();
-            let containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
-            let containers = ByName::first_of(containers);
-            for entry in own.copied() {
-                let is_aligned = entry.device_ids.nodes().any(|numa| numa >= 0)
-                    && after.registered.get(&entry.resource_name).is_some_and(|it| !it.is_empty());
-                let ids = || entry.device_ids.ids();
-                let Some(id) = ids().find(|id| is_gone(entry, id)) else { continue };
-                if is_aligned && requested(&containers, entry) == i64::try_from(ids().count()).ok()
-                {
-                    return Some(StartFinding::PanicsWithDevice {
-                        text: NULL_POINTER.to_owned(),
-                        pod: qualified(pod),
-                        resource: entry.resource_name.clone(),
-                        device: id.clone(),
-                        certainty: Certainty::Likely,
-                    });
-                }
-            }
-        }
-        None
+        let before = self.before.state.snapshot.devices.as_ref();
+        self.restarts.then(|| device_panic(self.after.kubelet().ok()?, before))?
     }
-}
-
-/// Returns how many devices a container requests.
-fn requested(containers: &ByName<'_, Container>, entry: &CheckpointEntry) -> Option<i64> {
-    let container = containers.get(&entry.container_name)?;
-    let name = ResourceName::from(entry.resource_name.as_str());
-    container.resources.limits.get(&name).map(|count| count.value())
-}
-
-/// Returns the devices that a checkpoint lists, each with its resource.
-fn listed(checkpoint: &CheckpointFact) -> BTreeSet<(&str, &str)> {
-    let all = checkpoint.registered.iter();
-    all.flat_map(|(resource, ids)| ids.iter().map(|id| (resource.as_str(), id.as_str()))).collect()
 }

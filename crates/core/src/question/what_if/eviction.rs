@@ -4,6 +4,7 @@ use super::pods::{PodEffects, Transition};
 use super::state::NodeState;
 use crate::question::admission::{AdmissionNode, start_pressure};
 use crate::question::eviction::{EvictionOptions, crossed_thresholds, eviction_rank};
+use crate::question::measured::stats;
 use crate::question::reclaim::{Sufficiency, node_reclaim};
 use crate::what_if::{OpenCause, PodResult};
 use kq_answer::{Basis, Failure};
@@ -20,9 +21,7 @@ impl Transition<'_> {
         basis: &mut Basis,
     ) -> Result<(), Failure> {
         let mut ignored = Basis::default();
-        if about.node.snapshot.stats_summary.found.is_none()
-            || start_pressure(about, &mut ignored)?.is_empty()
-        {
+        if stats(&about.node).is_none() || start_pressure(about, &mut ignored)?.is_empty() {
             return Ok(());
         }
         let mut gone: BTreeSet<String> = effects
@@ -110,6 +109,7 @@ impl Transition<'_> {
             return None;
         }
         let mut state = self.after.state.clone();
+        state.snapshot.stats_summary.found = stats(node).cloned();
         let stats = &mut state.snapshot.stats_summary.found.as_mut()?.value.node;
         let runtime = stats.runtime.iter_mut();
         let of_runtime = runtime.flat_map(|it| it.image_fs.iter_mut().chain(&mut it.container_fs));

@@ -5,6 +5,7 @@ use super::pods::Transition;
 use super::state::NodeState;
 use crate::question::eviction::{EvictionOptions, crossed_thresholds, eviction_rank};
 use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
+use crate::question::measured::stats;
 use crate::question::reclaim::node_reclaim;
 use crate::what_if::{
     AllocatableChange, Effect, EvictionChange, ImageGcChange, PodOutcome, PodResult, WhatIfRule,
@@ -267,7 +268,7 @@ impl Transition<'_> {
             before.iter().map(|it| it.signal).filter(|signal| !has(&after, *signal)).collect();
         let is_new = |it: &&EvictionThreshold| it.is_hard() && !before.contains(it);
         let new: BTreeSet<Signal> = after.iter().filter(is_new).map(|it| it.signal).collect();
-        let is_measured = self.after.state.snapshot.stats_summary.found.is_some();
+        let is_measured = self.after.kubelet().is_ok_and(|node| stats(node).is_some());
         let off = (!off.is_empty()).then(|| EvictionChange::Off { signals: names(off) });
         let unmeasured = (!new.is_empty() && !is_measured)
             .then(|| EvictionChange::Unmeasured { signals: names(new) });
