@@ -34,6 +34,8 @@ mod images;
 mod kubelet_start;
 /// Every command answers about every recorded node as it did.
 mod matrix;
+/// What a release of Kubernetes brings is covered, or has a reason.
+mod new_release;
 /// kq agrees with what the kubelet, the runtime and the kernel did on recorded nodes.
 mod nodes;
 /// kq agrees with what a kubelet did on a node with systemd, cgroup v2 and containerd 2.

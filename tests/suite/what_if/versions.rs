@@ -3,6 +3,7 @@
 use super::recording::{Recording, scenarios};
 use super::{asked, words_of};
 use crate::cli::repository;
+use crate::new_release::covered;
 use kq_core::question::what_if::{ChangeFiles, NodeState, reported_behaviours, what_if};
 use kq_core::what_if::{PodResult, RestartCause, WhatIf};
 use kq_facts::devices::{CheckpointEntry, CheckpointFact};
@@ -131,23 +132,6 @@ fn a_field_that_a_version_lacks_is_passed_over_with_a_warning() {
     }
     assert!(compared >= 8, "{compared}");
 }
-
-/// What 1.37 does otherwise, and the test that holds the rule, where it is no reported behaviour.
-const RULES_OF_1_37: [(&str, &str); 13] = [
-    ("memoryqos-on", "tests/suite/cli/version_137.rs"),
-    ("memoryqos-reserved-min", "tests/suite/cli/version_137.rs"),
-    ("memory-throttling-factor-nil", "tests/suite/cli/version_137.rs"),
-    ("memory-throttling-factor-validation", "tests/cases/version-137-start"),
-    ("memory-high-besteffort", "tests/suite/cli/version_137.rs"),
-    ("memory-high-pod-level", "tests/suite/cli/version_137.rs"),
-    ("kubepods-memory-low", "tests/suite/cli/version_137.rs"),
-    ("resources-max-of-sums", "crates/k8s/src/resources.rs"),
-    ("resources-pod-level-status", "crates/k8s/src/resources.rs"),
-    ("cpu-quota-exclusive-locked", "tests/cases/version-137-start"),
-    ("podlevelresources-dependencies", "tests/cases/version-137-start"),
-    ("cadvisor-flags-gone", "tests/cases/version-137-start"),
-    ("safe-sysctls", "tests/suite/cli/version_137.rs"),
-];
 
 /// A node of 1.36 whose pods and settings 1.37 treats otherwise.
 fn touched(node: &mut NodeState) {
@@ -282,25 +266,24 @@ fn of_1_38_what_is_announced_is_told_and_the_start_is_not_known() {
     assert!(about.contains("put off to 1.38"), "{:#?}", answer.items);
 }
 
-/// The row of the announced end of containerd 1.x, which 1.36 reports under another name.
-const REPORTED_OTHERWISE: [(&str, &str); 1] = [("cgroup-driver-fallback", "containerd-1x")];
-
 #[test]
 fn what_1_37_does_otherwise_is_a_rule_or_not_covered() {
     let page = fs::read_to_string(repository().join("docs/what-if.md")).expect("the page");
     let rows = rows("behaviours-1.37");
     assert_eq!(rows.len(), 71);
+    let covered = covered("behaviours", "1.37");
     for row in &rows {
         let id = row["id"].as_str().expect("an id");
-        let is_told = reported_behaviours().any(|(told, since)| told == id && since == 37);
-        let held = RULES_OF_1_37.iter().find(|(rule, _)| *rule == id).map(|(_, test)| test);
-        let test = held.map(|test| repository().join(test));
-        assert!(test.is_none_or(|test| test.exists()), "{id} has no test");
-        let other = REPORTED_OTHERWISE.iter().find(|(rule, _)| *rule == id).map(|(_, told)| told);
-        let is_other = other.is_some_and(|told| reported_behaviours().any(|(it, _)| it == *told));
-        let is_rule = is_told || held.is_some() || is_other;
-        let is_named = page.contains(&format!("| `{id}` |"));
-        assert_ne!(is_rule, is_named, "{id}: a rule {is_rule}, not covered {is_named}");
+        let (how, by) = covered.get(id).unwrap_or_else(|| panic!("{id} has no row"));
+        let line = format!("| `{id}` | {by} |");
+        match how.as_str() {
+            "told" => assert!(reported_behaviours().any(|(told, _)| told == by), "{id}: {by}"),
+            "test" => assert!(repository().join(by).exists(), "{id}: there is no {by}"),
+            "none" => assert!(page.contains(&line), "docs/what-if.md lacks: {line}"),
+            other => panic!("{id}: {other}"),
+        }
+        let is_rule = how != "none";
+        assert_eq!(page.contains(&format!("| `{id}` |")), !is_rule, "{id}");
         let danger = row["danger"].as_u64().expect("a danger");
         assert!(danger < 5 || is_rule, "{id} is dangerous, and not covered");
     }
