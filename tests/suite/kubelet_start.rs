@@ -8,6 +8,7 @@ use kq_core::kubelet_start::{
 };
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::config_on_disk::ConfigOnDisk;
+use kq_facts::filesystems::Filesystem;
 use kq_facts::host::Text;
 use kq_facts::kubelet_process::{KubeletProcess, as_started};
 use kq_facts::start_files::named_files;
@@ -227,6 +228,47 @@ fn with(version: u32, line: &[&str], config: Option<Value>) -> StartExamination 
         swap_bytes: Some(0),
         ..StartFacts::default()
     })
+}
+
+#[test]
+fn the_first_patch_of_1_36_does_not_start_on_zfs() {
+    const WORDS: &str = "failed to get rootfs info: failed to get device for dir \"/var/lib/kubelet\": with major: 0, \
+                         minor: 60: could not find device in cached partitions map";
+    let process = as_started(&["kubelet".to_owned()]).expect("a kubelet");
+    let start = |version: &str, kind: Option<&str>| {
+        let filesystem = kind.map(|kind| Filesystem {
+            mount_point: "/var/lib/kubelet".to_owned(),
+            device: "0:60".to_owned(),
+            kind: kind.to_owned(),
+            ..Filesystem::default()
+        });
+        examine(&StartFacts {
+            version: Some(version.parse().expect("a version")),
+            process: Some(&process),
+            cgroup_version: Some(CgroupVersion::V2),
+            swap_bytes: Some(0),
+            root_filesystem: filesystem.as_ref(),
+            ..StartFacts::default()
+        })
+    };
+    let stopped = start("1.36.0", Some("zfs"));
+    let problem = stopped.problems.iter().find(|it| it.text == WORDS).expect("a problem");
+    assert_eq!((problem.stage, problem.exit), (Stage::ContainerManager, Exit::Error));
+    let fix = problem.fix.as_ref().map(ToString::to_string);
+    assert_eq!(fix.as_deref(), Some("install kubelet 1.36.1 or later"));
+    for (version, kind) in [
+        ("1.36.0", Some("ext4")),
+        ("1.36.1", Some("zfs")),
+        ("1.36", Some("zfs")),
+        ("1.35.5", Some("zfs")),
+        ("1.37.0", Some("zfs")),
+        ("1.36.0", None),
+    ] {
+        let start = start(version, kind);
+        assert!(!texts(&start).contains(&WORDS), "{version} {kind:?}");
+        let is_skipped = start.unknown.iter().any(|it| it.what == "ZFS below its folder");
+        assert_eq!(is_skipped, version == "1.36.0" && kind.is_none(), "{version} {kind:?}");
+    }
 }
 
 fn texts(examination: &StartExamination) -> Vec<&str> {

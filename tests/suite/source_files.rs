@@ -87,13 +87,14 @@ const RULES: [&str; 2] = ["crates/k8s/src/kubelet_rules.rs", "crates/k8s/src/ver
 
 #[test]
 fn versions_are_compared_in_the_rules_alone() {
-    let pattern = r"\.minor\s*(==|!=|<|>)|(==|!=|<=|>=|<|>)\s*[\w.:]*\.minor\b|match\s[^{]*\.minor\b|version(\(\))?\.at_least\(|(==|!=)\s*KubeletVersion::";
+    let pattern = r"\.patch\s*(==|!=|<|>)|(==|!=|<=|>=|<|>)\s*[\w.:]*\.patch\b|\.minor\s*(==|!=|<|>)|(==|!=|<=|>=|<|>)\s*[\w.:]*\.minor\b|match\s[^{]*\.minor\b|version(\(\))?\.at_least\(|(==|!=)\s*KubeletVersion::";
     let pattern = regex::Regex::new(pattern).expect("a pattern");
     for line in [
         "if version.minor >= 36 {",
         "match self.known().used().minor {",
         "3 < it.minor",
         "self.version.at_least(37)",
+        "version.patch < Some(4)",
     ] {
         assert!(pattern.is_match(line), "{line}");
     }

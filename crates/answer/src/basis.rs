@@ -3,6 +3,7 @@
 pub use super::missing::{Missing, MissingFact};
 use super::origin::Origin;
 pub use super::warning::{Warning, WarningCode};
+use kq_k8s::patch_fixes::PatchNote;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -124,6 +125,20 @@ impl Assumption {
 impl From<String> for Assumption {
     fn from(text: String) -> Self {
         Self { text, ..Self::default() }
+    }
+}
+
+/// A patch that is not known is a fact that a flag supplies.
+impl From<PatchNote> for Assumption {
+    fn from(note: PatchNote) -> Self {
+        let flags = note.is_assumed_fixed.then(|| "--kubelet-version VERSION".to_owned());
+        Self {
+            text: note.to_string(),
+            fact: Some("kubeletVersion".to_owned()),
+            value: Some(note.version.to_string()),
+            origin: None,
+            flags: Vec::from_iter(flags),
+        }
     }
 }
 

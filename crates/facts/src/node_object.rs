@@ -152,6 +152,9 @@ pub struct NodeInfo {
     pub kernel_version: String,
     /// `v1.36.2`
     pub kubelet_version: String,
+    /// `containerd://2.1.4`
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    pub container_runtime_version: String,
     /// The machine's swap, where the kubelet reports it.
     pub swap: NodeSwap,
 }

@@ -4,6 +4,7 @@
 //! difference, so that no computation compares versions.
 
 use crate::feature_gates::{FeatureGates, Gate};
+use crate::patch_fixes::{GATE_PATCHES, GatePatch, PATCHES, PatchFault, PatchNote, PatchRow, READ};
 use crate::version::{KubeletVersion, VersionSupport};
 
 #[derive(Clone, Copy, Debug)]
@@ -85,9 +86,9 @@ impl KubeletRules {
         self.since(35)
     }
 
-    /// Returns true if the event about an image without id has a reason of its own (1.36; not in 1.32).
+    /// Returns true if the event about an image without id has a reason of its own (since 1.36).
     pub fn names_invalid_image_ids(&self) -> bool {
-        self.since(35)
+        self.since(36)
     }
 
     /// Returns true if a negative `imageMinimumGCAge` is refused (since 1.36); earlier kubelets accept it,
@@ -102,10 +103,9 @@ impl KubeletRules {
         self.since(34)
     }
 
-    /// Returns true if the kubelet reads the node again where only its labels refuse a pod (1.36; not
-    /// in 1.32; assumed since 1.33).
+    /// Returns true if the kubelet reads the node again where only its labels refuse a pod (since 1.35).
     pub fn reads_node_again(&self) -> bool {
-        self.since(33)
+        self.since(35)
     }
 
     /// Returns true if the kubelet stores the resources that it allocated to pods and counts with them, and
@@ -131,28 +131,54 @@ impl KubeletRules {
         self.since(33)
     }
 
-    /// Returns true if an event about the error of a prober names the accompanying result
-    /// (1.36; not in 1.32; assumed since 1.33).
+    /// Returns true if an event about the error of a prober names the accompanying result (since 1.33).
     pub fn names_state_of_probe_errors(&self) -> bool {
         self.since(33)
     }
 
-    /// Returns true if hints of devices go through the NUMA nodes of the devices alone
-    /// (1.36; 1.32 went through all of the machine; assumed since 1.33).
+    /// Returns true if hints of devices go through the NUMA nodes of the devices alone (since 1.36); before, through all
+    /// of the machine.
     pub fn hints_of_device_nodes(&self) -> bool {
-        self.since(33)
+        self.since(36)
     }
 
-    /// Returns true if a prober without a failure and without a result causes no event
-    /// (1.36; 1.32 reported a failed probe; assumed since 1.33).
+    /// Returns true if a prober without a failure and without a result causes no event (since 1.33); 1.32 reported a failed
+    /// probe.
     pub fn unknown_probes_are_no_event(&self) -> bool {
         self.since(33)
     }
 
     /// Returns true if the worker of a probe waits for its sidecar to start again where the pod's
-    /// policy is `Never` (1.36; not in 1.32; assumed since 1.33).
+    /// policy is `Never` (since 1.35, and patches of 1.33 and 1.34).
     pub fn workers_wait_for_sidecars(&self) -> bool {
-        self.since(33)
+        !self.has_fault(PatchFault::EndsProbesOfSidecars)
+    }
+
+    /// Returns true if a starting kubelet that keeps the status of containers also keeps that a sidecar has started (since
+    /// 1.36, and a patch of 1.35).
+    pub fn keeps_start_of_sidecars(&self) -> bool {
+        !self.has_fault(PatchFault::ForgetsStartedSidecars)
+    }
+
+    /// Returns true if the kubelet has a fault that a patch release ended, and the gates with which it has an effect.
+    pub fn has_fault(&self, fault: PatchFault) -> bool {
+        self.gates.version().has_fault(fault) && self.meets(fault)
+    }
+
+    /// Returns what to say of a fault that concerns the answer; `None`: the kubelet does not have it.
+    pub fn patch_note(&self, fault: PatchFault) -> Option<PatchNote> {
+        self.gates.version().patch_note(fault).filter(|_| self.meets(fault))
+    }
+
+    /// Returns true if the gates are such that a fault has an effect.
+    fn meets(&self, fault: PatchFault) -> bool {
+        match fault {
+            // With the gate the rules of the container decide.
+            PatchFault::EndsProbesOfSidecars => !self.gates.enabled(Gate::ContainerRestartRules),
+            PatchFault::ForgetsStartedSidecars => !self.forgets_status_on_restart(),
+            PatchFault::WatchdogWhileWaiting => self.gates.enabled(Gate::SystemdWatchdog),
+            _ => true,
+        }
     }
 
     /// Returns true if a starting kubelet resets the started and ready states of running containers.
@@ -463,19 +489,85 @@ impl KubeletVersion {
     }
 }
 
-/// Rules of the CPU manager and the topology manager (`pkg/kubelet/cm/cpumanager`, `topologymanager`), read in 1.32, 1.33,
-/// 1.34 and 1.36. 1.35 is assumed to be like 1.34, but for the stage of `max-allowable-numa-nodes`.
-impl KubeletRules {
-    /// Returns true if a part of an uncore cache is taken by rounding up to whole cores, with one CPU less for an odd
-    /// number (since 1.33); before, by rounding down.
-    pub fn rounds_up_cores_of_cache(&self) -> bool {
-        self.since(33)
+/// Patch releases: the data is in `patch_fixes`.
+impl KubeletVersion {
+    /// Returns true if this version has a fault that a patch release ended. Of a version without a patch the newest one is
+    /// meant, whose rules kq has.
+    pub fn has_fault(self, fault: PatchFault) -> bool {
+        self.patch_row(fault).is_some_and(|row| match row.fixed_in {
+            Some(fixed) => self.patch.is_some_and(|patch| patch < fixed),
+            None => true,
+        })
     }
 
-    /// Returns true if exclusive CPUs go by `allocatedResources` of the container's status while resizing in place is on
-    /// (before 1.36); later by the spec, which the kubelet sets to what it allocated.
-    pub fn exclusive_cpus_by_status(&self) -> bool {
-        !self.since(36) && self.gates.enabled(Gate::InPlacePodVerticalScaling)
+    /// Returns what to say of a fault: the version has it, or has no patch, which decides.
+    pub fn patch_note(self, fault: PatchFault) -> Option<PatchNote> {
+        let row = self.patch_row(fault)?;
+        let line = Self::new(self.major, row.minor);
+        let (last, fixed) = match row.fixed_in {
+            Some(fixed) => (fixed.checked_sub(1)?, line.with_patch(fixed)),
+            None => (self.newest_read()?, Self::new(self.major, fault.sound_since())),
+        };
+        let is_open = self.patch.is_none() && row.fixed_in.is_some();
+        (is_open || self.has_fault(fault)).then(|| PatchNote {
+            fault,
+            version: self,
+            first: line.with_patch(0),
+            last: (last > 0).then(|| line.with_patch(last)),
+            fixed,
+            pull: row.pull,
+            is_read_to_the_end: row.fixed_in.is_some(),
+            is_assumed_fixed: is_open,
+        })
+    }
+
+    /// Returns the patch that changed a gate in the line of this version.
+    pub fn gate_patch(self, gate: &str) -> Option<&'static GatePatch> {
+        let minor = self.is_known().then_some(self.minor)?;
+        GATE_PATCHES.iter().find(|row| row.minor == minor && row.gate == gate)
+    }
+
+    /// Returns true if this version is of an earlier patch than the one that changed a gate of its line.
+    pub fn precedes(self, change: &GatePatch) -> bool {
+        self.patch.is_some_and(|patch| patch < change.patch)
+    }
+
+    /// Returns what to say of a gate that the first patches of the line do not have, and the kubelet's patch is not known.
+    pub fn gate_note(self, gate: &str) -> Option<String> {
+        let change =
+            self.gate_patch(gate).filter(|it| self.patch.is_none() && it.before == b'.')?;
+        let GatePatch { patch, pull, .. } = change;
+        let (first, last) = (self.with_patch(0), self.with_patch(patch.checked_sub(1)?));
+        let fixed = self.with_patch(*patch);
+        Some(format!(
+            "kubelet {self} is {fixed} or later: {first} to {last} do not start with {gate}, which they do not know (#{pull})"
+        ))
+    }
+
+    /// Returns the newest patch of the line whose notes were read.
+    pub fn newest_read(self) -> Option<u32> {
+        READ.iter().find(|(minor, _)| *minor == self.minor).map(|(_, patch)| *patch)
+    }
+
+    fn patch_row(self, fault: PatchFault) -> Option<&'static PatchRow> {
+        let minor = self.is_known().then_some(self.minor)?;
+        PATCHES.iter().find(|row| row.minor == minor && row.fault == fault)
+    }
+}
+
+/// Rules of the CPU, memory and topology managers (`pkg/kubelet/cm/cpumanager`, `memorymanager`, `topologymanager`), read in
+/// 1.32 to 1.36.
+impl KubeletRules {
+    /// Returns true if a part of an uncore cache is taken by rounding up to whole cores, with one CPU less for an odd
+    /// number (since 1.34); before, by rounding down. A distribution has it in its 1.33.
+    pub fn rounds_up_cores_of_cache(&self) -> bool {
+        self.since(34)
+    }
+
+    /// Returns true if exclusive CPUs and memory go by `allocatedResources` of the container's status while resizing in place
+    /// is on (before 1.35); later by the spec, which the kubelet sets to what it allocated.
+    pub fn exclusive_amounts_by_status(&self) -> bool {
+        !self.since(35) && self.gates.enabled(Gate::InPlacePodVerticalScaling)
     }
 
     /// Returns true if the status of a sidecar counts too, where that of containers does (since 1.33).
@@ -535,6 +627,71 @@ mod tests {
             let rules = KubeletRules { gates: rules.gates.with(gate, on) };
             assert_eq!(rules.forgets_status_on_restart(), expected, "{version} {on}");
         }
+    }
+
+    fn version(text: &str) -> KubeletVersion {
+        text.parse().expect("a version")
+    }
+
+    #[test]
+    fn each_patch_ends_its_fault() {
+        for row in &PATCHES {
+            let line = KubeletVersion::new(1, row.minor);
+            let has = |patch: u32| line.with_patch(patch).has_fault(row.fault);
+            let notes = |patch: u32| line.with_patch(patch).patch_note(row.fault).is_some();
+            let last = match row.fixed_in {
+                Some(fixed) => {
+                    assert!(!has(fixed) && !has(fixed + 1) && !notes(fixed), "{row:?}");
+                    assert!(!line.has_fault(row.fault), "{row:?}: the newest patch");
+                    assert!(line.patch_note(row.fault).is_some_and(|it| it.is_assumed_fixed));
+                    fixed - 1
+                }
+                None => line.newest_read().expect("a patch"),
+            };
+            assert!(has(0) && has(last) && notes(0) && notes(last), "{row:?}");
+            let sound = KubeletVersion::new(1, row.fault.sound_since());
+            assert!(!sound.with_patch(0).has_fault(row.fault), "{row:?}: {sound}");
+        }
+        for fault in PatchFault::ALL {
+            assert!(PATCHES.iter().any(|row| row.fault == fault), "{fault:?} is in no line");
+            assert!(!version("1.30.1").has_fault(fault) && !version("1.40.0").has_fault(fault));
+        }
+    }
+
+    #[test]
+    fn a_note_names_the_patches() {
+        let note = |text: &str, fault| version(text).patch_note(fault).map(|it| it.to_string());
+        let fault = PatchFault::TakesStaticClaims;
+        let what = "a static pod with resourceClaims is accepted, and does not run";
+        let expected = format!("kubelet 1.32.5: {what} (1.32.0 to 1.32.5 only; #131875)");
+        assert_eq!(note("1.32.5", fault), Some(expected));
+        assert_eq!(note("1.32.6", fault), None);
+        let expected =
+            format!("kubelet 1.33 is 1.33.2 or later: {what} in 1.33.0 to 1.33.1 only (#131876)");
+        assert_eq!(note("1.33", fault), Some(expected));
+        let only = note("1.36.0", PatchFault::LacksZfs).expect("a note");
+        assert!(only.ends_with("(1.36.0 only; #138590)"), "{only}");
+        let read = note("1.33.4", PatchFault::ForgetsRestartedContainers).expect("a note");
+        assert!(
+            read.ends_with("(1.33.0 to 1.33.12, and perhaps later; not in 1.36; #135485)"),
+            "{read}"
+        );
+    }
+
+    #[test]
+    fn gates_follow_their_patch() {
+        use crate::feature_gates::gate_state;
+        for row in &GATE_PATCHES {
+            let line = KubeletVersion::new(1, row.minor);
+            let state = |version| gate_state(row.gate, version);
+            assert_eq!(state(line), state(line.with_patch(row.patch)), "{row:?}");
+            assert_ne!(state(line), state(line.with_patch(row.patch - 1)), "{row:?}");
+        }
+        assert!(gate_state("OrderedNamespaceDeletion", version("1.32.2")).is_none());
+        assert!(gate_state("OrderedNamespaceDeletion", version("1.32.3")).is_some());
+        assert!(gate_state("OrderedNamespaceDeletion", version("1.33.0")).is_some());
+        let gate = gate_state("MaxUnavailableStatefulSet", version("1.35.3")).expect("a gate");
+        assert!(gate.default);
     }
 
     #[test]

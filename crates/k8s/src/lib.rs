@@ -12,6 +12,7 @@ pub mod kubelet_rules;
 pub mod label_selector;
 pub mod manifest;
 pub mod nearest;
+pub mod patch_fixes;
 pub mod pod;
 pub mod priority;
 pub mod qos;

@@ -26,7 +26,7 @@ pub use probe::{
 };
 pub use read::{FromMapping, Text, null_as_default, object, objects, optional_object};
 pub use resource_list::{ResourceList, ResourceName};
-pub use volume::{EmptyDir, Volume};
+pub use volume::{EmptyDir, PodResourceClaim, Volume};
 
 use probe::{boxed, is_zero};
 use read::{objects_where, withheld};
@@ -100,6 +100,9 @@ pub struct PodSpec {
     /// The volumes that use the node's disk or name objects of the API.
     #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
     pub volumes: Vec<Volume>,
+    /// The claims of devices that DRA drivers prepare; what they refer to is not kept.
+    #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
+    pub resource_claims: Vec<PodResourceClaim>,
     /// Which containers start again when they ended: `Always`, `OnFailure`, `Never`; empty for
     /// `Always`.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]

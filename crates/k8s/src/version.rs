@@ -1,14 +1,14 @@
 //! The version of a kubelet, as far as its behaviour depends on it.
 //!
-//! Rules change with minor versions; the patch is kept for showing only.
+//! Rules change with minor versions. A patch ends faults and switches gates ([`patch_fixes`](crate::patch_fixes)).
 
 use std::fmt;
 use std::str::FromStr;
 
 /// The version of a kubelet.
 ///
-/// Two versions are equal by major and minor: patches do not change rules. They have no order that others could compare by:
-/// what depends on it has a name in [`kubelet_rules`](crate::kubelet_rules).
+/// Two versions are equal by major and minor: patches have no rules of their own, and what they end has a name in
+/// [`kubelet_rules`](crate::kubelet_rules). So has what depends on the order of versions, which others cannot compare by.
 #[derive(Clone, Copy, Debug)]
 pub struct KubeletVersion {
     /// 1.
@@ -51,6 +51,12 @@ impl KubeletVersion {
     /// Returns a version without a patch.
     pub const fn new(major: u32, minor: u32) -> Self {
         Self { major, minor, patch: None }
+    }
+
+    /// Returns the same minor version with a patch.
+    #[must_use]
+    pub const fn with_patch(self, patch: u32) -> Self {
+        Self { patch: Some(patch), ..self }
     }
 
     /// Returns whether kq has the rules of this version, or which version it uses instead.

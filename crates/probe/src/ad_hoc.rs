@@ -77,6 +77,7 @@ pub fn http_get(url: &str, headers: &[String]) -> Result<Probe, AdHocError> {
         // As it is written into a URL; a probe has it bare.
         host: host.replacen("%25", "%", 1),
         scheme: scheme.to_owned(),
+        protocol: String::new(),
         http_headers,
     };
     Ok(Probe { http_get: Some(http_get), ..Probe::default() })
@@ -101,7 +102,8 @@ pub fn tcp_socket(address: &str) -> Result<Probe, AdHocError> {
 /// Fails without a good port.
 pub fn grpc(address: &str, service: Option<String>) -> Result<(String, Probe), AdHocError> {
     let (host, port) = host_and_port(address)?;
-    Ok((host, Probe { grpc: Some(GrpcAction { port, service }), ..Probe::default() }))
+    let grpc = GrpcAction { port, service, mode: String::new() };
+    Ok((host, Probe { grpc: Some(grpc), ..Probe::default() }))
 }
 
 /// Returns the probe that runs a command.

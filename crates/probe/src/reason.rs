@@ -116,6 +116,13 @@ pub enum ProbeNote {
         /// Of the probe.
         timeout_seconds: i32,
     },
+    /// The kubelet speaks another protocol, by a gate that is on.
+    OtherProtocol {
+        /// The field of the probe with its value.
+        field: String,
+        /// The gate.
+        gate: String,
+    },
 }
 
 /// A port of a container that has a name.
@@ -316,6 +323,11 @@ impl fmt::Display for ProbeNote {
             }
             Self::StartUnknown => f.write_str(
                 "the kubelet runs it once the startup probe has succeeded; whether it has is unknown",
+            ),
+            Self::OtherProtocol { field, gate } => write!(
+                f,
+                "{field}: the kubelet follows it, as the feature gate {gate} is on; kq sends the probe without it, and the \
+                 result can be another one"
             ),
             Self::TimeoutIgnored { timeout_seconds } => write!(
                 f,

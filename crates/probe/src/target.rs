@@ -104,6 +104,7 @@ impl Target {
         if !is_ad_hoc {
             target.note_state();
         }
+        target.notes.extend(other_protocol(subject.probe, &rules));
         if !target.counts_timeouts() {
             let timeout_seconds = target.timing.timeout_seconds;
             target.notes.push(ProbeNote::TimeoutIgnored { timeout_seconds });
@@ -342,4 +343,19 @@ pub fn host_of(probe: &Probe) -> &str {
 pub fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost")
         || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Returns the field by which the kubelet speaks another protocol than kq: over TLS (`grpc.mode`), or HTTP/2 in the clear
+/// (`httpGet.protocol`), each by an alpha gate of 1.37. Without the gate, the field has no effect.
+fn other_protocol(probe: &Probe, rules: &KubeletRules) -> Option<ProbeNote> {
+    let mode = probe.grpc.as_ref().map_or("", |it| it.mode.as_str());
+    let protocol = probe.http_get.as_ref().map_or("", |it| it.protocol.as_str());
+    let (gate, field) = match (mode, protocol) {
+        ("TLS", _) => (Gate::GrpcContainerProbeTls, "grpc.mode TLS"),
+        (_, "HTTP2") => (Gate::H2cContainerProbe, "httpGet.protocol HTTP2"),
+        _ => return None,
+    };
+    let is_on = rules.gates.enabled(gate);
+    is_on
+        .then(|| ProbeNote::OtherProtocol { field: field.to_owned(), gate: gate.name().to_owned() })
 }

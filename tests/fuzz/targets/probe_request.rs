@@ -15,6 +15,7 @@ libfuzzer_sys::fuzz_target!(|input: (&str, &str, &str, &str, Vec<Vec<u8>>)| {
         port: IntOrString::Int(8080),
         host: host.to_owned(),
         scheme: "HTTPS".to_owned(),
+        protocol: String::new(),
         http_headers: vec![header],
     };
     let Ok(mut request) = build_request(&action, &[], "10.1.2.3", "kube-probe/1.36") else {

@@ -14,6 +14,7 @@ use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::kubelet_config::{EvictionSettings, possible_eviction_errors};
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::go_text::{atoi, parse_bool, quote};
+use kq_k8s::patch_fixes::PatchFault;
 use kq_k8s::pod::ResourceList;
 use kq_k8s::quantity::Quantity;
 use kq_k8s::sysctl::SysctlAllowlist;
@@ -108,6 +109,7 @@ pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said, serving: 
     let at_start = AtStart { read, folder: &folder, machine: &machine };
     state::cpu(start, &at_start, cpu);
     state::memory(start, &at_start);
+    root_filesystem(start, &folder);
     if let Some(kept) = &kept
         && let Err(over) = node_allocatable(&machine.capacity, kept)
     {
@@ -138,6 +140,26 @@ pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said, serving: 
         }
     }
     node_setup::system_cgroup(start, read);
+}
+
+/// Checks the file system of the kubelet's folder, which cAdvisor looks up among those that it has a plugin for
+/// (`RootFsInfo`). The words are those of a kubelet 1.36.0 (kubernetes/kubernetes#138556).
+fn root_filesystem(start: &mut Start<'_>, folder: &str) {
+    let Some(note) = start.version.patch_note(PatchFault::LacksZfs) else { return };
+    if note.is_assumed_fixed {
+        return;
+    }
+    let Some(filesystem) = start.facts.root_filesystem else {
+        return start.skip("ZFS below its folder", "the file system of the kubelet's folder");
+    };
+    if filesystem.kind == "zfs"
+        && let Some((major, minor)) = filesystem.device.split_once(':')
+    {
+        let (folder, fixed) = (folder.to_owned(), note.fixed.to_string());
+        let (major, minor) = (major.to_owned(), minor.to_owned());
+        let rule = StartRule::RootFilesystem { folder, major, minor, fixed };
+        start.stop(Stage::ContainerManager, rule);
+    }
 }
 
 /// The keys of `enforceNodeAllocatable`, in the kubelet's order: the key, the field of the cgroup, and the

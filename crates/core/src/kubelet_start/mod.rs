@@ -37,6 +37,7 @@ pub use rule::{CgroupProblem, Exit, Fix, Stage, StartRule};
 use kq_answer::reason::Reason;
 use kq_answer::{Certainty, Worded};
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
+use kq_facts::filesystems::Filesystem;
 use kq_facts::host::HostFacts;
 use kq_facts::kubelet_config::EffectiveConfiguration;
 use kq_facts::kubelet_process::{DEFAULT_ROOT_DIR, KubeletProcess};
@@ -85,6 +86,8 @@ pub struct StartFacts<'a> {
     pub files: Option<&'a StartFiles>,
     /// The moment of the start.
     pub now: Option<Timestamp>,
+    /// The file system of the kubelet's folder.
+    pub root_filesystem: Option<&'a Filesystem>,
     /// The container runtime answers at its endpoint.
     pub runtime_answers: bool,
     /// A kubelet runs.

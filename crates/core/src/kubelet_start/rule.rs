@@ -286,6 +286,19 @@ pub enum StartRule {
     /// A name of a cgroup that systemd has no slice for.
     #[text("{error}")]
     CgroupRoot { error: String },
+    /// The kubelet's folder is on a file system for which this patch has no plugin.
+    #[text(
+        "failed to get rootfs info: failed to get device for dir {folder:%q}: with major: {major}, minor: {minor}: could \
+         not find device in cached partitions map"
+    )]
+    RootFilesystem {
+        folder: String,
+        /// The numbers of its device.
+        major: String,
+        minor: String,
+        /// The first version with a plugin for it.
+        fixed: String,
+    },
 }
 
 impl StartRule {
@@ -399,6 +412,7 @@ impl StartRule {
                 Fix::StartRuntime { field, endpoint: endpoint.clone() }
             }
             Self::KernelSettings { settings, .. } => Fix::SetKernel { settings: settings.clone() },
+            Self::RootFilesystem { fixed, .. } => Fix::UsePatch { version: fixed.clone() },
         })
     }
 
@@ -462,6 +476,7 @@ impl StartRule {
             },
             Self::CgroupRoot { .. } => "pkg/kubelet/cm/cgroup_manager_linux.go ToSystemd",
             Self::Endpoint { .. } => "pkg/kubelet/kubelet.go PreInitRuntimeService",
+            Self::RootFilesystem { .. } => "pkg/kubelet/cm/container_manager_linux.go Start",
             Self::KernelSettings { .. } => {
                 "pkg/kubelet/cm/container_manager_linux.go setupKernelTunables"
             }
@@ -563,4 +578,7 @@ pub enum Fix {
     /// Change settings of the kernel.
     #[text("set {settings} with sysctl", settings = settings.join(", "))]
     SetKernel { settings: Vec<String> },
+    /// Use a kubelet without the fault.
+    #[text("install kubelet {version} or later")]
+    UsePatch { version: String },
 }

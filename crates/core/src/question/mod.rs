@@ -25,6 +25,8 @@ pub mod kinds;
 pub mod measured;
 
 pub mod node_shutdown;
+/// The faults of patch releases.
+mod patches;
 /// The pods of a question: names, labels, a namespace, and files with pods.
 pub mod pod_selectors;
 /// Preemption.

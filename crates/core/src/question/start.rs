@@ -8,6 +8,7 @@ use crate::kubelet_start::{
 use kq_answer::{Certainty, Severity};
 use kq_facts::checkpoint::StateFile;
 use kq_facts::config_on_disk::ConfigOnDisk;
+use kq_facts::filesystems::{Filesystem, FolderRole};
 use kq_facts::node::Node;
 use kq_facts::overrides::Overrides;
 use kq_facts::runtime::RuntimeFacts;
@@ -165,6 +166,10 @@ fn is_of_config(rule: &StartRule) -> bool {
     )
 }
 
+fn root_filesystem(snapshot: &Snapshot) -> Option<&Filesystem> {
+    snapshot.folders.get(&FolderRole::Kubelet)?.filesystem.value()
+}
+
 /// Follows the start of a kubelet with these facts.
 pub(super) fn examine_start(
     snapshot: &Snapshot,
@@ -207,6 +212,7 @@ pub(super) fn examine_start(
         missing_paths: Some(&missing),
         files: snapshot.start_files.value(),
         now: snapshot.taken_at.parse().ok(),
+        root_filesystem: root_filesystem(snapshot),
         runtime_answers: runtime.is_some(),
         runs: snapshot.kubelet.found.is_some(),
     })

@@ -69,6 +69,17 @@ pub enum WhatIfRule {
         about: String,
         advice: Option<String>,
     },
+    /// The kubelet has a fault that a patch release ends.
+    PatchFault {
+        fault: String,
+        /// The patches with it: `1.35.0 to 1.35.3`.
+        patches: String,
+        /// The first version without it.
+        fixed: String,
+        what: String,
+        /// The pods that it concerns.
+        about: Vec<String>,
+    },
     /// The version is none that kq knows.
     VersionUnknown { version: String, used: String },
     /// The machine or the runtime restarts.
@@ -232,6 +243,8 @@ pub enum OpenCause {
     PluginRegisters { resource: String },
     /// A device that the kubelet forgot.
     DeviceForgotten { resource: String },
+    /// The kubelet finds the running container or one that exited before it.
+    ContainerFound { container: String },
     /// The order of pods that were created in the same second.
     Tie,
     /// The same, of more pods than are tried out.
@@ -337,6 +350,7 @@ impl Rule for WhatIfRule {
             },
             Self::NextStart { .. }
             | Self::DeviceHeld(_)
+            | Self::PatchFault { .. }
             | Self::Restarts { .. }
             | Self::VersionUnknown { .. } => Severity::Warning,
             Self::OtherNodeName { .. } => Severity::Error,

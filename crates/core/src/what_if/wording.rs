@@ -130,6 +130,14 @@ impl WhatIfRule {
                 };
                 with(wording, advice.as_ref())
             }
+            Self::PatchFault { patches, fixed, what, about, .. } => {
+                let named = match about.as_slice() {
+                    [] => String::new(),
+                    names => format!(": {}", names.join(", ")),
+                };
+                Wording::new(format!("kubelet {patches} only: {what}{named}"))
+                    .advise(format!("install kubelet {fixed} or later"))
+            }
             Self::VersionUnknown { version, used } => Wording::new(format!(
                 "kubelet {version} is not a version that kq knows: kq applies the rules of {used}"
             ))
@@ -370,6 +378,10 @@ impl fmt::Display for OpenCause {
             Self::DeviceForgotten { resource } => write!(
                 f,
                 "the kubelet forgot the {resource} of this pod; real kubelets have kept such pods and have refused them"
+            ),
+            Self::ContainerFound { container } => write!(
+                f,
+                "{container} has restarted: this kubelet finds any of its containers, the one that runs or one that exited"
             ),
         }
     }

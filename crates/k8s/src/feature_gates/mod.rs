@@ -61,11 +61,14 @@ pub enum Gate {
     HugepageAwareEviction,
     PodLevelResourcesFixKubeletQosClass,
     SelinuxMount,
+    SystemdWatchdog,
+    GrpcContainerProbeTls,
+    H2cContainerProbe,
 }
 
 impl Gate {
     /// Every one of them.
-    pub const ALL: [Self; 45] = [
+    pub const ALL: [Self; 48] = [
         Self::PodLevelResources,
         Self::InPlacePodLevelResourcesVerticalScaling,
         Self::InPlacePodVerticalScaling,
@@ -111,6 +114,9 @@ impl Gate {
         Self::HugepageAwareEviction,
         Self::PodLevelResourcesFixKubeletQosClass,
         Self::SelinuxMount,
+        Self::SystemdWatchdog,
+        Self::GrpcContainerProbeTls,
+        Self::H2cContainerProbe,
     ];
 
     /// Returns the name as Kubernetes writes it.
@@ -171,6 +177,9 @@ impl Gate {
             Self::HugepageAwareEviction => "HugepageAwareEviction",
             Self::PodLevelResourcesFixKubeletQosClass => "PodLevelResourcesFixKubeletQOSClass",
             Self::SelinuxMount => "SELinuxMount",
+            Self::SystemdWatchdog => "SystemdWatchdog",
+            Self::GrpcContainerProbeTls => "GRPCContainerProbeTLS",
+            Self::H2cContainerProbe => "H2CContainerProbe",
         }
     }
 
@@ -212,7 +221,8 @@ pub struct GateState {
 /// Returns a version's specification of a gate; `None`: the version does not recognise it.
 pub fn gate_state(name: &str, version: KubeletVersion) -> Option<GateState> {
     let (_, states) = table::GATES.iter().find(|(known, _)| *known == name)?;
-    state(states[version.column()])
+    let earlier = version.gate_patch(name).filter(|patch| version.precedes(patch));
+    state(earlier.map_or(states[version.column()], |patch| patch.before))
 }
 
 /// Returns a version's specification of a gate, or the last one before it was removed.
@@ -429,6 +439,13 @@ pub enum GateHint {
         /// The last supported minor version that has it.
         last: u32,
     },
+    /// A later patch of the same line recognises it.
+    #[error("{name} exists from {since} on")]
+    LaterPatch {
+        name: &'static str,
+        /// The first version of the line that has it.
+        since: KubeletVersion,
+    },
     /// A gate with a similar name.
     #[error("did you mean {0}?")]
     Nearest(&'static str),
@@ -438,6 +455,9 @@ pub enum GateHint {
 fn unrecognized(name: &str, version: KubeletVersion) -> FeatureGateProblem {
     let elsewhere = table::GATES.iter().find(|(known, _)| *known == name);
     let hint = match elsewhere {
+        Some((name, states)) if states[version.column()] != b'.' => version
+            .gate_patch(name)
+            .map(|patch| GateHint::LaterPatch { name, since: version.with_patch(patch.patch) }),
         Some((name, states)) => {
             let minors = |at: usize| table::FIRST_MINOR + at as u32;
             let first = states.iter().position(|letter| *letter != b'.').map(minors);

@@ -2,7 +2,7 @@
 //!
 //! The names are those of `k8s.io/api` v1.36: `core/v1/types.go`, `apps/v1/types.go` and
 //! `batch/v1/types.go`. What only v1.35 (`workloadRef`) or v1.37 (`evictionResponders`,
-//! `scheduling`) has is here too: to call a good field unknown is worse than to miss a bad one.
+//! `scheduling`, `grpc.mode`, `httpGet.protocol`) has is here too: to call a good field unknown is worse than to miss a bad one.
 
 use super::kinds::PodTemplatePath;
 
@@ -307,14 +307,14 @@ static PROBE: Fields = Fields {
     ],
     below: &[
         ("exec", &Fields { names: &["command"], below: &[] }),
-        ("grpc", &Fields { names: &["port", "service"], below: &[] }),
+        ("grpc", &Fields { names: &["mode", "port", "service"], below: &[] }),
         ("httpGet", &HTTP_GET),
         ("tcpSocket", &Fields { names: &["host", "port"], below: &[] }),
     ],
 };
 
 static HTTP_GET: Fields = Fields {
-    names: &["host", "httpHeaders", "path", "port", "scheme"],
+    names: &["host", "httpHeaders", "path", "port", "protocol", "scheme"],
     below: &[("httpHeaders", &Fields { names: &["name", "value"], below: &[] })],
 };
 

@@ -84,6 +84,9 @@ pub struct HttpGetAction {
     /// `HTTP` or `HTTPS`; empty for `HTTP`.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
     pub scheme: String,
+    /// `HTTP1` or `HTTP2`, by a gate of 1.37; empty for `HTTP1`.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    pub protocol: String,
     /// Headers of the request.
     #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
     pub http_headers: Vec<HttpHeader>,
@@ -123,6 +126,9 @@ pub struct GrpcAction {
     pub port: i32,
     /// The name of the service.
     pub service: Option<String>,
+    /// `Plaintext` or `TLS`, by a gate of 1.37; empty for `Plaintext`.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    pub mode: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -41,6 +41,15 @@ pub struct Volume {
     pub csi: Option<Details>,
 }
 
+/// A claim of devices that a DRA driver prepares, by the name that containers refer to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct PodResourceClaim {
+    /// Unique in its pod.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+}
+
 /// A folder that lives as long as its pod.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]

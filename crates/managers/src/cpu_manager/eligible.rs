@@ -2,13 +2,13 @@
 //!
 //! | version | amount of a container |
 //! |---|---|
-//! | 1.32 to 1.35 | `allocatedResources` of its status if resizing in place is on (the status of sidecars since 1.33), else its request |
-//! | 1.36 | its request |
+//! | 1.32 to 1.34 | `allocatedResources` of its status if resizing in place is on (the status of sidecars since 1.33), else its request |
+//! | since 1.35 | its request |
 //!
 //! Pods with pod-level resources get none since 1.34 (`KubeletRules::skips_pod_level_resources`).
 
 use kq_k8s::kubelet_rules::KubeletRules;
-use kq_k8s::pod::{Container, Pod, ResourceName, ResourceRequirements};
+use kq_k8s::pod::{Container, Pod, ResourceList, ResourceName, ResourceRequirements};
 use kq_k8s::qos::{QosClass, effective_qos_class};
 use kq_k8s::quantity::Quantity;
 use kq_k8s::resources::has_pod_level_resources;
@@ -63,17 +63,26 @@ fn whole(amount: &Quantity) -> Option<i64> {
 }
 
 fn amount<'p>(rules: KubeletRules, pod: &'p Pod, container: &'p Container) -> Option<&'p Quantity> {
-    if rules.exclusive_cpus_by_status() {
+    counted_requests(rules, pod, container)?.get(&ResourceName::Cpu)
+}
+
+/// Returns the requests of a container that the static managers count; `None`: its status has none.
+pub(crate) fn counted_requests<'p>(
+    rules: KubeletRules,
+    pod: &'p Pod,
+    container: &'p Container,
+) -> Option<&'p ResourceList> {
+    if rules.exclusive_amounts_by_status() {
         let sidecars = pod.status.init_container_statuses.iter();
         let with_sidecars = rules.reads_status_of_sidecars() && container.restarts_always();
         let statuses =
             pod.status.container_statuses.iter().chain(sidecars.take_while(|_| with_sidecars));
         let mut statuses = statuses.filter(|status| status.name == container.name);
         if let Some(status) = statuses.next() {
-            return status.allocated_resources.as_ref()?.get(&ResourceName::Cpu);
+            return status.allocated_resources.as_ref();
         }
     }
-    container.resources.requests.get(&ResourceName::Cpu)
+    Some(&container.resources.requests)
 }
 
 /// Returns true if a container alone would be Guaranteed (`IsContainerEquivalentQOSGuaranteed`).

@@ -32,6 +32,7 @@ mod tests;
 
 pub use accumulator::TakeError;
 pub use eligible::SharedBecause;
+pub(crate) use eligible::counted_requests;
 pub use errors::{
     AllocateError, EmptySharedPool, NewError, StartError, StateError, StaticPolicyError,
 };

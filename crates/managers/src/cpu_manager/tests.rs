@@ -112,7 +112,7 @@ fn parts_of_caches_depend_on_the_version() {
         let uncore_cache = Some(cpu / 4);
         Cpu { cpu, core: cpu - cpu % 2, socket: 0, numa_node: 0, uncore_cache }
     };
-    for (minor, expected) in [(32, "2-4"), (33, "4-6")] {
+    for (minor, expected) in [(32, "2-4"), (33, "2-4"), (34, "4-6")] {
         let rules = KubeletRules::for_version(KubeletVersion::new(1, minor));
         let topology = CpuTopology::new((0..8).map(cpu)).expect("a machine");
         let names = ["prefer-align-cpus-by-uncorecache"];

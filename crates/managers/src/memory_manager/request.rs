@@ -2,7 +2,9 @@
 //! `policy_static.go`, `IsContainerEquivalentQOSGuaranteed` in `pkg/kubelet/cm/qos`.
 
 use super::{AllocateError, Amounts};
+use crate::cpu_manager::counted_requests;
 use kq_k8s::feature_gates::{FeatureGates, Gate};
+use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Container, Pod, ResourceList, ResourceName};
 use kq_k8s::resources::has_pod_level_resources;
 
@@ -40,7 +42,8 @@ pub fn requested_by_container(
     if counts_as_whole(pod, gates) && !is_guaranteed(container) {
         return Ok(Amounts::new());
     }
-    let requested = amounts(&container.resources.requests)?;
+    let counted = counted_requests(KubeletRules { gates }, pod, container);
+    let requested = counted.map(amounts).transpose()?.unwrap_or_default();
     Ok(requested.into_iter().map(|(name, amount)| (name, amount.cast_unsigned())).collect())
 }
 
@@ -140,5 +143,38 @@ pub(super) fn add(sums: &mut Amounts, more: Amounts) {
     for (name, amount) in more {
         let sum = sums.entry(name).or_default();
         *sum = sum.wrapping_add(amount);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kq_k8s::version::KubeletVersion;
+    use serde_json::json;
+
+    #[test]
+    fn before_1_35_the_status_of_a_container_counts() {
+        let pod: Pod = serde_json::from_value(json!({
+            "spec": {"containers": [{"name": "c", "resources": {"requests": {"memory": "2Gi"}}}]},
+            "status": {"containerStatuses":
+                [{"name": "c", "allocatedResources": {"memory": "1Gi"}}]},
+        }))
+        .expect("a pod");
+        let of = |minor: u32, resizes: bool| {
+            let gates = FeatureGates::for_version(KubeletVersion::new(1, minor));
+            let gates = gates.with(Gate::InPlacePodVerticalScaling, resizes);
+            let requested = requested_by_container(&pod, &pod.spec.containers[0], gates);
+            requested.expect("amounts").get("memory").copied().unwrap_or_default() >> 30
+        };
+        for (minor, resizes, expected) in [
+            (32, false, 2),
+            (32, true, 1),
+            (33, true, 1),
+            (34, true, 1),
+            (35, true, 2),
+            (36, true, 2),
+        ] {
+            assert_eq!(of(minor, resizes), expected, "1.{minor} {resizes}");
+        }
     }
 }

@@ -91,7 +91,7 @@ mod tests {
             ("fe80::1%eth0", "[fe80::1%eth0]:80", "[fe80::1%25eth0]:80"),
             ("", ":80", "localhost:80"),
         ] {
-            let target = grpc_target(&GrpcAction { port: 80, service: None }, pod_ip);
+            let target = grpc_target(&GrpcAction { port: 80, ..GrpcAction::default() }, pod_ip);
             assert_eq!(target.address, address);
             assert_eq!(target.authority(), authority);
         }

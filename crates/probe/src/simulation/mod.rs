@@ -24,6 +24,7 @@ use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::feature_gates::{FeatureGateError, FeatureGates};
 use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::patch_fixes::{PatchFault, PatchNote};
 use kq_k8s::pod::{Container, Pod, Probe, ProbeType};
 use kq_k8s::version::{KubeletVersion, VersionSupport};
 use serde::Serialize;
@@ -231,6 +232,7 @@ pub fn simulate(trace: &Trace, what_if: &WhatIf) -> Result<Simulation, FeatureGa
              longer does",
         );
     }
+    basis.assume_all(patch_faults(trace, &rules, &steps));
     Ok(Simulation {
         probe_type: kind,
         container: name.clone(),
@@ -241,6 +243,23 @@ pub fn simulate(trace: &Trace, what_if: &WhatIf) -> Result<Simulation, FeatureGa
         summary,
         basis,
     })
+}
+
+/// Returns what is to be said of faults of patch releases that concern the steps.
+fn patch_faults(trace: &Trace, rules: &KubeletRules, steps: &[SimulatedStep]) -> Vec<PatchNote> {
+    let given = &trace.container;
+    if !given.sidecar {
+        return Vec::new();
+    }
+    let never = trace.pod.restart_policy == "Never";
+    let met = steps.iter().any(|it| it.new_container == Some(NewContainer::KubeletRestart));
+    let is_startup = trace.probe_type == ProbeType::Startup;
+    let concerns = [
+        (PatchFault::EndsProbesOfSidecars, never),
+        (PatchFault::ForgetsStartedSidecars, is_startup && met),
+    ];
+    let concerning = concerns.into_iter().filter(|(_, concerns)| *concerns);
+    concerning.filter_map(|(fault, _)| rules.patch_note(fault)).collect()
 }
 
 const SECOND: i64 = 1_000_000_000;

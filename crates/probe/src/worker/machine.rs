@@ -211,7 +211,7 @@ impl Worker {
         self.state.on_hold = false;
         let id = &self.state.container_id;
         if !self.rules.forgets_status_on_restart() {
-            let started = container.started == Some(true);
+            let started = container.started == Some(true) && self.rules.keeps_start_of_sidecars();
             if self.kind == ProbeType::Startup && self.is_sidecar && started {
                 set(cache, calls, id, Verdict::Success);
             }

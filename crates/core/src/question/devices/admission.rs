@@ -2,6 +2,7 @@
 //! holders and the kubelet.
 
 use super::topology::TopologyOptions;
+use crate::question::patches::assume_fault;
 use kq_admission::{
     CheckReason, DeviceDecision, DeviceOutcome, DeviceReason, NodePod, Refusal, named_resources,
     qualified,
@@ -15,6 +16,7 @@ use kq_facts::node_pods::NodePods;
 use kq_facts::runtime::ContainerState;
 use kq_facts::workloads::effective_uid;
 use kq_k8s::feature_gates::Gate;
+use kq_k8s::patch_fixes::PatchFault;
 use kq_k8s::pod::{Pod, ResourceList, ResourceName};
 use kq_k8s::quantity::Quantity;
 use kq_managers::manager::allocate::{AllocationContext, Outcome, ResourceAllocation, in_order};
@@ -44,6 +46,9 @@ pub enum PluginStart {
     AfterPods,
     /// Before that, with the devices that they list now.
     BeforePods,
+    /// After its pods too, of a kubelet that takes running containers which have restarted for stopped
+    /// (`PatchFault::ForgetsRestartedContainers`).
+    AfterPodsForgetting,
 }
 
 /// What is asked of the device manager.
@@ -198,7 +203,8 @@ impl DeviceQuestion<'_> {
             pod.metadata.uid = uid_of(&pod, &qualified(&pod));
             running(&pod, &pods)
         };
-        let running = all.iter().flat_map(running_of).collect();
+        let mut running: BTreeSet<(String, String)> = all.iter().flat_map(running_of).collect();
+        self.forget(all, plugins, &mut running, basis);
         let restarted = match is_first {
             true => self.object.clone(),
             false => without_plugins(self.object, &known.registered, known.no_checkpoint),
@@ -214,6 +220,31 @@ impl DeviceQuestion<'_> {
         let mut admission = self.admission(state, circumstances, known.unknown, basis)?;
         admission.restarted = Some(restarted);
         Ok(Some(admission))
+    }
+
+    /// Leaves out the running containers that a kubelet with a fault may take for stopped, and says so.
+    fn forget(
+        &self,
+        all: &[&Pod],
+        plugins: PluginStart,
+        running: &mut BTreeSet<(String, String)>,
+        basis: &mut Basis,
+    ) {
+        let rules = &self.node.kubelet.rules;
+        let asking = || all.iter().copied().filter(|pod| !asked_devices([*pod]).is_empty());
+        let concerned = || {
+            let named = asking().filter(|pod| restarted_containers(pod).next().is_some());
+            named.map(qualified).collect()
+        };
+        assume_fault(rules, PatchFault::ForgetsRestartedContainers, concerned, basis);
+        if plugins == PluginStart::AfterPodsForgetting {
+            for pod in asking() {
+                let uid = uid_of(pod, &qualified(pod));
+                for name in restarted_containers(pod) {
+                    running.remove(&(uid.clone(), name.to_owned()));
+                }
+            }
+        }
     }
 
     /// Returns what is known of the devices: what the kubelet remembers or tells, else what the Node object
@@ -489,6 +520,14 @@ pub fn running(pod: &Pod, pods: &NodePods<'_>) -> Vec<(String, String)> {
     };
     let all = in_order(pod).map(|(_, container)| container.name.clone());
     all.filter(|name| runs(name)).map(|name| (uid.clone(), name)).collect()
+}
+
+/// Returns the containers of a pod that run and have restarted: the runtime lists one that exited next to each.
+pub fn restarted_containers(pod: &Pod) -> impl Iterator<Item = &str> {
+    let status = &pod.status;
+    let statuses = status.container_statuses.iter().chain(&status.init_container_statuses);
+    let restarted = statuses.filter(|it| it.restart_count > 0 && it.state.running.is_some());
+    restarted.map(|it| it.name.as_str())
 }
 
 /// Adds the assumption that the containers of a pod do not run, if that is unknown.

@@ -1,10 +1,12 @@
 //! The devices that pods would get.
 
 use super::admission::{
-    BEFORE_ALL_SOURCES, NO_OTHER_USE, circumstances, running, unknown_containers,
+    BEFORE_ALL_SOURCES, NO_OTHER_USE, circumstances, restarted_containers, running,
+    unknown_containers,
 };
 use super::topology::TopologyOptions;
 use super::unknown_pod;
+use crate::question::patches::assume_fault;
 use anyhow::anyhow;
 use kq_admission::qualified;
 use kq_answer::{Assumption, Basis, Failure, Missing, MissingFact, Warning, WarningCode};
@@ -16,6 +18,7 @@ use kq_facts::node::Node;
 use kq_facts::node_pods::{NodePods, Standing};
 use kq_facts::pod_selector::{PodSelector, several_pods};
 use kq_k8s::kubelet_rules::RuleArea;
+use kq_k8s::patch_fixes::PatchFault;
 use kq_k8s::pod::{OsRefusal, Pod};
 use kq_managers::manager::allocate::{
     AllocationContext, Choice, Outcome, Pool, Preference, in_order,
@@ -213,6 +216,15 @@ pub fn device_plan<P: PlanPlugins>(
         true => BTreeSet::new(),
         false => to_plan.iter().flat_map(|planned| running(&planned.pod, &pods)).collect(),
     };
+    if restart && !options.reboot {
+        let concerned = || {
+            let meant = to_plan.iter().map(|it| &it.pod);
+            let named = meant.filter(|pod| restarted_containers(pod).next().is_some());
+            named.map(qualified).collect()
+        };
+        let fault = PatchFault::ForgetsRestartedContainers;
+        assume_fault(&node.kubelet.rules, fault, concerned, &mut basis);
+    }
     let running_at_start = restart.then(|| running.clone());
     let now = Now { records: before.pod_devices.clone(), running };
     let changes = if restart { Vec::new() } else { changes(&before, &state) };

@@ -3,6 +3,7 @@
 use super::ProbeSelection;
 use super::containers::{container_id, put, running};
 use super::pods::{ProbedPod, ProbedPods, Purpose, fill_in};
+use crate::question::patches::assume_fault;
 use anyhow::anyhow;
 use kq_answer::origin::Origin;
 use kq_answer::{Assumption, Basis, Failure, Missing, Warning, WarningCode, Worded};
@@ -13,6 +14,7 @@ use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::kubelet_rules::RuleArea;
+use kq_k8s::patch_fixes::PatchFault;
 use kq_k8s::pod::{Container, OsRefusal, Pod, Probe, ProbeType};
 use kq_probe::plan::{ProbePlan, plan};
 use kq_probe::report::{Outcome, ProbeReport, ProbeRun, ProbeVerdict, Sourced};
@@ -23,7 +25,7 @@ use kq_probe::worker::{PodFacts, Worker};
 use kq_probe::{
     Conclusion, Job, JobFacts, ProbeResult, Target, Unsendable, grpc_user_agent, user_agent,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -182,12 +184,32 @@ impl Targets {
     /// Returns the plan of the probes.
     pub fn plan(mut self) -> ProbePlan {
         self.basis.warn_all(self.events_failed.take());
+        self.assume_patches();
         let pod = self.targets.first().map(|target| &target.pod);
         self.basis.warn_all(pod.and_then(|pod| {
             let warning = Warning::new(WarningCode::RefusedOs, OsRefusal::of(pod)?.warning());
             Some(warning.about(format!("{}/{}", pod.metadata.namespace, pod.display_name())))
         }));
         plan(&self.targets, self.events.as_deref(), self.runtime_request_timeout, self.basis)
+    }
+
+    /// Says which faults of patch releases concern the probes of sidecars.
+    fn assume_patches(&mut self) {
+        let sidecars =
+            || self.targets.iter().filter(|it| it.container_kind == ContainerKind::Sidecar);
+        let names = |is_meant: &dyn Fn(&Target) -> bool| {
+            let names: BTreeSet<String> = sidecars()
+                .filter(|it| is_meant(it))
+                .map(|it| format!("{}/{}", it.pod.display_name(), it.container))
+                .collect();
+            Vec::from_iter(names)
+        };
+        let never = || names(&|it| it.pod.spec.restart_policy == "Never");
+        let started = || names(&|it| it.probe_type == ProbeType::Startup);
+        let mut basis = Basis::default();
+        assume_fault(&self.rules, PatchFault::EndsProbesOfSidecars, never, &mut basis);
+        assume_fault(&self.rules, PatchFault::ForgetsStartedSidecars, started, &mut basis);
+        self.basis.assume_all(basis.assumptions);
     }
 
     fn new(node: &Node, timeout: Duration, purpose: Purpose) -> Self {

@@ -50,7 +50,7 @@ impl Sides<'_> {
 const NOTES: Option<&str> = Some("its release notes alone");
 
 /// The subject of a behaviour.
-enum Concern {
+pub(super) enum Concern {
     Nothing,
     Node,
     /// These, of pods or settings.
@@ -61,7 +61,7 @@ fn named(names: Vec<String>) -> Concern {
     if names.is_empty() { Concern::Nothing } else { Concern::Named(names) }
 }
 
-fn pods(node: &Node, is_meant: impl Fn(&Pod) -> bool) -> Concern {
+pub(super) fn pods(node: &Node, is_meant: impl Fn(&Pod) -> bool) -> Concern {
     let active = node
         .pods()
         .into_iter()
@@ -69,7 +69,7 @@ fn pods(node: &Node, is_meant: impl Fn(&Pod) -> bool) -> Concern {
     named(active.filter(|pod| is_meant(pod)).map(qualified).collect())
 }
 
-fn when(is_so: bool) -> Concern {
+pub(super) fn when(is_so: bool) -> Concern {
     if is_so { Concern::Node } else { Concern::Nothing }
 }
 
@@ -359,12 +359,17 @@ const LOCKED_LATER: [&str; 6] = [
     "SELinuxMount",
 ];
 
+/// Returns true if the runtime is containerd 1.x: as it says itself, else as the Node object does.
 fn has_containerd_1(node: &Node) -> bool {
-    let version = node.snapshot.runtime.value().map(|runtime| &runtime.version);
-    version.is_some_and(|it| {
-        it.runtime_name == "containerd"
-            && it.runtime_version.trim_start_matches('v').starts_with("1.")
-    })
+    let is_1 = |version: &str| version.trim_start_matches('v').starts_with("1.");
+    if let Some(runtime) = node.snapshot.runtime.value() {
+        let version = &runtime.version;
+        return version.runtime_name == "containerd" && is_1(&version.runtime_version);
+    }
+    let reported = node.snapshot.node.value().map(|it| &it.status.node_info);
+    let reported =
+        reported.and_then(|it| it.container_runtime_version.strip_prefix("containerd://"));
+    reported.is_some_and(is_1)
 }
 
 /// Returns true if a pod has a volume of a kind that can be mounted with a label.
@@ -450,6 +455,7 @@ const STATES: [Behaviour; 2] = [
 /// Returns true if a pod references API objects, as far as stored pods keep the references.
 fn references_api(pod: &Pod) -> bool {
     !pod.spec.service_account_name.is_empty()
+        || !pod.spec.resource_claims.is_empty()
         || pod.spec.volumes.iter().any(|volume| volume.api_reference().is_some())
 }
 

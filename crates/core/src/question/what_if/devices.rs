@@ -5,7 +5,7 @@ use super::state::NodeState;
 use crate::kubelet_start::StartFinding;
 use crate::question::admission::{AdmissionNode, KubeletStart};
 use crate::question::device_panic::device_panic;
-use crate::question::devices::admission::PluginStart;
+use crate::question::devices::admission::{PluginStart, restarted_containers};
 use crate::question::devices::plan::{Holder, holders_of};
 use crate::what_if::change::Change;
 use crate::what_if::{Effect, OpenCause, PodOutcome, PodResult, WhatIfRule};
@@ -14,6 +14,7 @@ use kq_admission::qualified;
 use kq_answer::{Failure, Subject};
 use kq_facts::devices::DeviceFacts;
 use kq_facts::workloads::effective_uid;
+use kq_k8s::patch_fixes::PatchFault;
 use kq_k8s::pod::Pod;
 use kq_managers::reconstruct::asked_devices;
 use std::collections::{BTreeMap, BTreeSet};
@@ -121,6 +122,47 @@ impl Transition<'_> {
             }
             let resource = resource.clone();
             outcome.depends_on = Some(OpenCause::PluginRegisters { resource }.to_string());
+        }
+        Ok(())
+    }
+
+    /// Leaves open the outcome of pods whose running containers the kubelet may take for stopped: of a container that has
+    /// restarted, it finds the one that runs or one that exited.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the pods or the Node object are unknown.
+    pub(super) fn leave_restarted_open(
+        &self,
+        about: &AdmissionNode,
+        outcomes: &mut [PodOutcome],
+    ) -> Result<(), Failure> {
+        let rules = &about.node.kubelet.rules;
+        if self.reboots || !rules.has_fault(PatchFault::ForgetsRestartedContainers) {
+            return Ok(());
+        }
+        let mut restarted: BTreeMap<String, String> = BTreeMap::new();
+        for pod in about.node.allocated_pods() {
+            let container = restarted_containers(pod).next();
+            let asks = !asked_devices([pod]).is_empty();
+            restarted.extend(container.filter(|_| asks).map(|it| (qualified(pod), it.to_owned())));
+        }
+        if restarted.is_empty() {
+            return Ok(());
+        }
+        let start = KubeletStart::of(about, PluginStart::AfterPodsForgetting)?;
+        let answer = start.readmit(&start.order(), TiedOrder::Every);
+        let refused = answer.items.iter().filter(|it| it.result == ReadmissionResult::Refused);
+        let refused: BTreeSet<&str> = refused.map(|it| it.pod.as_str()).collect();
+        for outcome in outcomes.iter_mut().filter(|it| !it.result.is_lost()) {
+            let Some(container) = restarted.get(&outcome.pod) else { continue };
+            if refused.contains(outcome.pod.as_str())
+                && !outcome.or_else.contains(&PodResult::Refused)
+            {
+                outcome.or_else.push(PodResult::Refused);
+                let container = container.clone();
+                outcome.depends_on = Some(OpenCause::ContainerFound { container }.to_string());
+            }
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ mod devices;
 mod eviction;
 mod follows;
 mod hugepages;
+mod patches;
 mod pods;
 mod resize;
 mod restarts;
@@ -133,6 +134,9 @@ pub fn what_if(
         }
     }
     items.extend(behaviours::behaviours(&transition, &mut basis));
+    if starts != Some(false) {
+        items.extend(patches::patches(&transition, &mut basis));
+    }
     items.sort_by_key(|effect| effect.rule.severity());
     let steps = steps(&items);
     let facts = &transition.before.state.snapshot;

@@ -159,6 +159,7 @@ impl Transition<'_> {
             basis.assume(NO_UID_IN_MANIFEST);
         }
         self.leave_plugins_open(about, &mut outcomes)?;
+        self.leave_restarted_open(about, &mut outcomes)?;
         self.shut_down(&pods, &added, &mut outcomes, basis);
         Ok(PodEffects { outcomes, findings: Vec::new() })
     }
