@@ -48,7 +48,7 @@ pub struct ConfigArgs {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "The node")]
 pub struct RulesArgs {
-    /// The kubelet version whose rules apply, such as 1.36
+    /// The kubelet version whose rules apply, such as 1.36 or 1.35.2
     #[arg(long, value_name = "VERSION")]
     pub kubelet_version: Option<KubeletVersion>,
 

@@ -9,7 +9,7 @@ use kq_k8s::version::KubeletVersion;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "The node")]
 pub struct VersionArgs {
-    /// The kubelet's version, such as 1.36, in place of the one that the node shows
+    /// The kubelet's version, such as 1.36 or 1.35.2, in place of the one that the node shows
     #[arg(long, value_name = "VERSION")]
     kubelet_version: Option<KubeletVersion>,
 

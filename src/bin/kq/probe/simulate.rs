@@ -67,7 +67,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
     failure_threshold: Option<i32>,
 
-    /// The kubelet version whose rules apply, such as 1.36
+    /// The kubelet version whose rules apply, such as 1.36 or 1.35.2
     #[arg(long, value_name = "VERSION")]
     kubelet_version: Option<KubeletVersion>,
 
