@@ -431,14 +431,10 @@ impl KubeletVersion {
         self.at_least(38)
     }
 
-    /// Returns true if the kubelet panics where it aligns an allocated device that its plugin no longer lists (1.36; not in
-    /// 1.32, whose devices are values and no pointers); `None`: the version was not read.
-    pub fn panics_at_unlisted_devices(self) -> Option<bool> {
-        match self.known().used().minor {
-            ..=32 => Some(false),
-            33..=35 => None,
-            36.. => Some(true),
-        }
+    /// Returns true if the kubelet panics where it aligns an allocated device that its plugin no longer lists (since 1.34,
+    /// whose devices are pointers).
+    pub fn panics_at_unlisted_devices(self) -> bool {
+        self.at_least(34)
     }
 
     /// Returns true if a static pod that references API objects can be refused (since 1.34).

@@ -209,7 +209,15 @@ fn a_refusal_says_what_is_needed() {
             "Forbidden (user=system:anonymous, verb=get, resource=nodes, subresource(s)=[pods \
              proxy])",
             "/pods",
-            "nodes/pods where the kubelet's feature gate KubeletFineGrainedAuthz is on",
+            "did not authenticate kq",
+        ),
+        (
+            "403 Forbidden",
+            "Forbidden (user=jane, verb=get, resource=nodes, subresource(s)=[pods proxy])",
+            "/pods",
+            "nodes/pods where the kubelet's feature gate KubeletFineGrainedAuthz is on: kubectl create clusterrole \
+             kq-kubelet-api --verb=get --resource=nodes/configz,nodes/pods,nodes/stats && kubectl create \
+             clusterrolebinding kq-kubelet-api --clusterrole=kq-kubelet-api --user=jane",
         ),
         ("403 Forbidden", "Forbidden", "/configz", "nodes/configz"),
         ("404 Not Found", "404 page not found", "/logs/", "enableDebuggingHandlers"),

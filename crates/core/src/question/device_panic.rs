@@ -15,19 +15,17 @@ const NULL_POINTER: &str =
 
 /// Returns the panic of a kubelet that aligns an allocated device which its plugin no longer lists. It looks up the
 /// NUMA nodes of each device of the container, once the plugin has registered and before it admits the pod
-/// (`generateDeviceTopologyHints`, `pkg/kubelet/cm/devicemanager/topology_hints.go`, read in 1.36.2).
+/// (`generateDeviceTopologyHints`, `pkg/kubelet/cm/devicemanager/topology_hints.go`, read in 1.34.1 and 1.36.2).
 ///
 /// The kubelet's own lists have the healthy devices alone. A device that `before` lists, at an earlier moment, has gone
 /// since; another one may be unhealthy, with which the kubelet starts. The status of its container tells them apart:
 /// there, a device that is not listed is healthy (`UpdateAllocatedResourcesStatus`).
 pub(super) fn device_panic(node: &Node, before: Option<&DeviceFacts>) -> Option<StartFinding> {
-    if node.kubelet.config.topology_manager_policy == "none" {
+    if node.kubelet.config.topology_manager_policy == "none"
+        || !node.kubelet.version.panics_at_unlisted_devices()
+    {
         return None;
     }
-    let is_sure = match node.kubelet.version.panics_at_unlisted_devices() {
-        Some(false) => return None,
-        known => known.is_some(),
-    };
     let facts = node.snapshot.devices.as_ref()?;
     let (listed, before) = (facts.listed(), before.map(DeviceFacts::listed).unwrap_or_default());
     let mut entries: BTreeMap<&str, Vec<&CheckpointEntry>> = BTreeMap::new();
@@ -37,7 +35,7 @@ pub(super) fn device_panic(node: &Node, before: Option<&DeviceFacts>) -> Option<
     let gone = |pod: &Pod, entry: &CheckpointEntry, id: &str| {
         let resource = entry.resource_name.as_str();
         let is_in = |listed: &Listed| listed.get(resource).is_some_and(|ids| ids.contains(id));
-        let certainty = match () {
+        match () {
             () if is_in(&listed) => None,
             // The list by hand has the unhealthy ones, too.
             () if facts.is_given(resource) => {
@@ -46,8 +44,7 @@ pub(super) fn device_panic(node: &Node, before: Option<&DeviceFacts>) -> Option<
             }
             () if is_in(&before) => Some(Certainty::Likely),
             () => told(pod, entry, id),
-        };
-        certainty.map(|it| if is_sure { it } else { Certainty::Possible })
+        }
     };
     let pods = node.snapshot.pods.value()?.pods.iter().map(|it| &it.pod);
     let mut found = None;

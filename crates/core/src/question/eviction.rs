@@ -217,8 +217,10 @@ impl EvictionOptions {
         let Some(found) = stats(node) else {
             let reason = reason();
             return Err(failed(match cgroup_tree(&node.snapshot) {
-                Ok(_) => anyhow!("the kubelet's stats: {reason}"),
-                Err(error) => anyhow!("{}; the kubelet's stats: {reason}", error.reason()),
+                Err(error) if self.signal.filesystem().is_none() => {
+                    anyhow!("{}; the kubelet's stats: {reason}", error.reason())
+                }
+                _ => anyhow!("the kubelet's stats: {reason}"),
             }));
         };
         let Sourced { source, value } = found.clone();
@@ -252,7 +254,7 @@ impl EvictionOptions {
             let roots = kubelet_roots(&config.cgroup_root, config.cgroups_per_qos);
             let roots: Vec<&str> = roots.iter().map(|(_, root)| root.as_str()).collect();
             let roots = roots.join(" or ");
-            return Err(anyhow!("{roots} has no pods; the kubelet's stats: {reason}"));
+            return Err(anyhow!("the kubelet's stats: {reason}; {roots} has no pods"));
         }
         let is_known = |pod: &&PodStats| match self.signal {
             Signal::PidAvailable => pod.process_stats.is_some(),
@@ -262,7 +264,7 @@ impl EvictionOptions {
         let Some(pod) = unknown.first() else { return Ok(()) };
         let (of, uid) = (unknown.len(), &pod.pod_ref.uid);
         Err(anyhow!(
-            "{of} pods have no usage in their cgroups, such as pod{uid}; the kubelet's stats: {reason}"
+            "the kubelet's stats: {reason}; {of} pods have no usage in their cgroups, such as pod{uid}"
         ))
     }
 }

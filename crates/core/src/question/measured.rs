@@ -31,13 +31,17 @@ pub fn stats(node: &Node) -> Option<&Sourced<StatsSummary>> {
 /// disks is not measured.
 fn of_machine(node: &Node) -> Option<Sourced<StatsSummary>> {
     let snapshot = &node.snapshot;
-    let tree = snapshot.cgroups.value()?;
+    let tree = snapshot.cgroups.value();
     let config = node.config();
     let roots = kubelet_roots(&config.cgroup_root, config.cgroups_per_qos);
-    let of_pods = roots.iter().find_map(|(_, root)| tree.get(root));
+    let of_pods = roots.iter().find_map(|(_, root)| tree?.get(root));
     let of = |role| snapshot.folders.get(&role).and_then(|folder| folder.filesystem.value());
     let images = of(FolderRole::Images).map(space);
     let containers = of(FolderRole::Containers).map(space).or_else(|| images.clone());
+    let fs = of(FolderRole::Kubelet).map(space);
+    if tree.is_none() && fs.is_none() && images.is_none() {
+        return None;
+    }
     let value = StatsSummary {
         node: NodeStats {
             system_containers: Vec::from_iter(of_pods.map(|texts| ContainerStats {
@@ -45,8 +49,8 @@ fn of_machine(node: &Node) -> Option<Sourced<StatsSummary>> {
                 memory: Some(limited(texts)),
                 ..ContainerStats::default()
             })),
-            memory: memory(node, tree),
-            fs: of(FolderRole::Kubelet).map(space),
+            memory: tree.and_then(|tree| memory(node, tree)),
+            fs,
             runtime: images
                 .is_some()
                 .then_some(RuntimeStats { image_fs: images, container_fs: containers }),
@@ -57,10 +61,10 @@ fn of_machine(node: &Node) -> Option<Sourced<StatsSummary>> {
             }),
             ..NodeStats::default()
         },
-        pods: pod_stats(tree, &roots, &node.workloads),
+        pods: tree.map(|tree| pod_stats(tree, &roots, &node.workloads)).unwrap_or_default(),
         is_of_machine: true,
     };
-    let source = "the cgroups, /proc and statfs, as the kubelet measures".to_owned();
+    let source = "the cgroups, /proc, statfs".to_owned();
     Some(Sourced { source, value })
 }
 
@@ -150,8 +154,7 @@ mod tests {
     #[test]
     fn a_machine_is_measured_as_the_kubelet_measures_it() {
         let v2 = CgroupLayout { unified: Some("/sys/fs/cgroup".to_owned()), ..Default::default() };
-        let node =
-            node(v2, &[("memory.stat", "anon 204800\nfile 102400\ninactive_file 102400\n")]);
+        let node = node(v2, &[("memory.stat", "anon 204800\nfile 102400\ninactive_file 102400\n")]);
         let found = stats(&node).expect("the cgroups are known");
         assert!(found.value.is_of_machine);
         let memory = found.value.node.memory.as_ref().expect("memory");
