@@ -2,7 +2,8 @@
 //!
 //! One row for each path, with the project's source file that defines it. Every reader takes its paths from here. The
 //! projects were read in August 2026: k3s 1.36, rke2 1.36 (`6ce1a8019`), MicroK8s 1.36 (`d099c907`), k0s
-//! (`dff90cee9a`) and CRI-O 1.36.
+//! (`dff90cee9a`), Talos (`ad8823176`), MicroShift (`8e16b12fda`) and CRI-O 1.36; Bottlerocket (`a10182f9`) is of 2024.
+//! `docs/nodes.md` compares the distributions.
 
 use crate::kubelet_process::{DEFAULT_CERT_DIR, DEFAULT_ROOT_DIR};
 use crate::kubelet_unit::KUBEADM_CONFIG;
@@ -23,6 +24,9 @@ pub enum Owner {
     Rke2,
     MicroK8s,
     K0s,
+    Talos,
+    Bottlerocket,
+    MicroShift,
 }
 
 impl Owner {
@@ -66,6 +70,9 @@ impl Owner {
             Self::Rke2 => "rke2",
             Self::MicroK8s => "microk8s",
             Self::K0s => "k0s",
+            Self::Talos => "Talos",
+            Self::Bottlerocket => "Bottlerocket",
+            Self::MicroShift => "MicroShift",
         }
     }
 
@@ -219,6 +226,17 @@ const ROWS: &[Row] = &[
     row(K0s, ApiServerKey, "/var/lib/k0s/pki/apiserver-kubelet-client.key", "pkg/component/controller/apiserver.go"),
     row(K0s, Unit, "k0scontroller.service", "docs/k0s-multi-node.md"),
     row(K0s, Unit, "k0sworker.service", "docs/k0s-multi-node.md"),
+
+    row(Talos, CertificateFolder, DEFAULT_CERT_DIR, "pkg/machinery/constants/constants.go"),
+    row(Talos, Config, "/etc/kubernetes/kubelet.yaml", "internal/app/machined/pkg/controllers/k8s/kubelet_spec.go"),
+    row(Talos, Kubeconfig, "/etc/kubernetes/kubeconfig-kubelet", "pkg/machinery/constants/constants.go"),
+
+    row(Bottlerocket, Kubeconfig, "/etc/kubernetes/kubelet/kubeconfig", "packages/kubernetes-1.31/kubelet-exec-start-conf"),
+
+    row(MicroShift, Config, "/var/lib/microshift/resources/kubelet/config/config.yaml", "pkg/node/kubelet.go"),
+    row(MicroShift, Kubeconfig, "/var/lib/microshift/resources/kubelet/kubeconfig", "pkg/config/kubeconfig.go"),
+    row(MicroShift, AdminKubeconfig, "/var/lib/microshift/resources/kubeadmin/kubeconfig", "pkg/config/kubeconfig.go"),
+    row(MicroShift, OwnConfig, "/etc/microshift/config.yaml", "pkg/config/files.go"),
 ];
 
 /// Returns the rows for a use.

@@ -23,6 +23,7 @@ use kq_io::input::read_input;
 use kq_io::trust::read_trusted;
 use kq_k8s::manifest::{Loaded, NoteKind, load};
 use kq_k8s::priority::mark_static;
+use kq_k8s::yaml;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -180,8 +181,9 @@ fn kubeconfigs(
     let flag = process.and_then(|process| process.interpreted().kubeconfig);
     let usual = rows(Place::Kubeconfig).map(|row| row.path.to_owned());
     // An unreadable one counts as found: why it is not trusted is reported where it is read.
-    let is_there = |path: &String| {
-        !matches!(read_trusted(root, path, LIMIT), Err(ReadError::Absent | ReadError::Kind { .. }))
+    let is_there = |path: &String| match read_trusted(root, path, LIMIT) {
+        Ok(text) => !is_kubelet_config(&text),
+        Err(error) => !matches!(error, ReadError::Absent | ReadError::Kind { .. }),
     };
     let of_node = flag.into_iter().chain(usual).find(is_there).map(Kubeconfig::OfNode);
     // Another user's file in it does not count: $HOME may be that user's while kq runs as root.
@@ -205,6 +207,15 @@ pub fn kubeconfigs_of_operator(
         found.extend(admin.filter(is_believed).map(Kubeconfig::OfNode));
     }
     found
+}
+
+/// Returns true for a configuration of the kubelet, which OpenShift has where kubeadm has the kubelet's kubeconfig,
+/// `/etc/kubernetes/kubelet.conf` (`templates/worker/01-worker-kubelet/_base/files/kubelet.yaml` of its
+/// machine-config-operator).
+fn is_kubelet_config(text: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(text);
+    let kind = yaml::read(&text).ok().and_then(|read| Some(read.value.get("kind")?.clone()));
+    kind.is_some_and(|kind| kind == "KubeletConfiguration")
 }
 
 /// Connects to the API server that the pods of this node are from. Where they are from elsewhere, the kubelet's own
@@ -493,4 +504,23 @@ fn recorded(source: PodSource, loaded: Loaded, notes: Vec<String>) -> RecordedPo
     let left_out = loaded.problems.iter().map(ToString::to_string).collect();
     let pods = loaded.pods;
     RecordedPods { source, pods, with_probes: true, with_labels: true, left_out, notes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_kubelet_config;
+
+    #[test]
+    fn a_configuration_of_the_kubelet_is_no_kubeconfig() {
+        for (text, expected) in [
+            ("kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n", true),
+            (r#"{"kind": "KubeletConfiguration"}"#, true),
+            ("apiVersion: v1\nkind: Config\n", false),
+            ("# kind: KubeletConfiguration\n", false),
+            ("kind: [", false),
+            ("", false),
+        ] {
+            assert_eq!(is_kubelet_config(text.as_bytes()), expected, "{text:?}");
+        }
+    }
 }

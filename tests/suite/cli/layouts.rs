@@ -21,7 +21,7 @@ struct Layout {
     socket: &'static str,
 }
 
-const LAYOUTS: [Layout; 6] = [
+const LAYOUTS: [Layout; 14] = [
     Layout {
         name: "k3s",
         text: include_str!("../../layouts/k3s.txt"),
@@ -100,6 +100,106 @@ const LAYOUTS: [Layout; 6] = [
         static_pods: "/etc/kubernetes/manifests",
         socket: "unix:///run/containerd/containerd.sock",
     },
+    Layout {
+        name: "Talos",
+        text: include_str!("../../layouts/talos.txt"),
+        program: ("kubelet", "v1.36.4"),
+        config: ["/etc/kubernetes/kubelet.yaml"; 2],
+        root: "/var/lib/kubelet",
+        certificates: &[
+            "/var/lib/kubelet/pki/kubelet-client-current.pem",
+            "/var/lib/kubelet/pki/kubelet.crt",
+        ],
+        static_pods: "/etc/kubernetes/manifests",
+        socket: "unix:///run/containerd/containerd.sock",
+    },
+    Layout {
+        name: "Bottlerocket",
+        text: include_str!("../../layouts/bottlerocket.txt"),
+        program: ("kubelet", "v1.36.4"),
+        config: ["/etc/kubernetes/kubelet/config"; 2],
+        root: "/var/lib/kubelet",
+        certificates: &[
+            "/var/lib/kubelet/pki/kubelet-client-current.pem",
+            "/var/lib/kubelet/pki/kubelet-server-current.pem",
+        ],
+        static_pods: "/etc/kubernetes/static-pods/",
+        socket: "unix:///run/containerd/containerd.sock",
+    },
+    Layout {
+        name: "EKS",
+        text: include_str!("../../layouts/eks.txt"),
+        program: ("kubelet", "v1.36.4-eks-1a2b3c4"),
+        config: ["/etc/kubernetes/kubelet/config.json"; 2],
+        root: "/var/lib/kubelet",
+        certificates: &["/var/lib/kubelet/pki/kubelet-server-current.pem"],
+        static_pods: "/etc/kubernetes/manifests",
+        socket: "unix:///run/containerd/containerd.sock",
+    },
+    Layout {
+        name: "GCE",
+        text: include_str!("../../layouts/gce.txt"),
+        program: ("kubelet", "v1.36.4"),
+        config: ["/home/kubernetes/kubelet-config.yaml"; 2],
+        root: "/var/lib/kubelet",
+        certificates: &[
+            "/var/lib/kubelet/pki/kubelet-client-current.pem",
+            "/var/lib/kubelet/pki/kubelet.crt",
+        ],
+        static_pods: "/etc/kubernetes/manifests",
+        socket: "unix:///run/containerd/containerd.sock",
+    },
+    Layout {
+        name: "AKS",
+        text: include_str!("../../layouts/aks.txt"),
+        program: ("kubelet", "v1.36.4"),
+        config: ["/etc/default/kubeletconfig.json"; 2],
+        root: "/var/lib/kubelet",
+        certificates: &[
+            "/var/lib/kubelet/pki/kubelet-client-current.pem",
+            "/etc/kubernetes/certs/kubeletserver.crt",
+        ],
+        static_pods: "/etc/kubernetes/manifests",
+        socket: "unix:///run/containerd/containerd.sock",
+    },
+    Layout {
+        name: "OpenShift",
+        text: include_str!("../../layouts/openshift.txt"),
+        program: ("kubelet", "v1.36.4"),
+        config: ["/etc/kubernetes/kubelet.conf"; 2],
+        root: "/var/lib/kubelet",
+        certificates: &[
+            "/var/lib/kubelet/pki/kubelet-client-current.pem",
+            "/var/lib/kubelet/pki/kubelet-server-current.pem",
+        ],
+        static_pods: "/etc/kubernetes/manifests",
+        socket: "/var/run/crio/crio.sock",
+    },
+    Layout {
+        name: "MicroShift",
+        text: include_str!("../../layouts/microshift.txt"),
+        program: ("microshift", "v1.36.2"),
+        config: ["/var/lib/microshift/resources/kubelet/config/config.yaml"; 2],
+        root: "/var/lib/kubelet",
+        certificates: &[
+            "/var/lib/microshift/certs/kubelet-csr-signer-signer/csr-signer/kubelet-server/server.crt",
+        ],
+        static_pods: "/etc/kubernetes/manifests",
+        socket: "unix:///var/run/crio/crio.sock",
+    },
+    Layout {
+        name: "Flatcar",
+        text: include_str!("../../layouts/flatcar.txt"),
+        program: ("kubelet", "v1.36.4"),
+        config: ["/var/lib/kubelet/config.yaml"; 2],
+        root: "/var/lib/kubelet",
+        certificates: &[
+            "/var/lib/kubelet/pki/kubelet-client-current.pem",
+            "/var/lib/kubelet/pki/kubelet.crt",
+        ],
+        static_pods: "/etc/kubernetes/manifests",
+        socket: "unix:///var/run/containerd/containerd.sock",
+    },
 ];
 
 impl Layout {
@@ -140,6 +240,7 @@ impl Layout {
         let (program, version) = self.program;
         let package = match program {
             "k3s" => "github.com/k3s-io/k3s/cmd/server",
+            "microshift" => "github.com/openshift/microshift/cmd/microshift",
             _ => return kubelet(version),
         };
         let flags = format!(
@@ -251,7 +352,7 @@ fn the_doctor_finds_a_kubelet_with_its_whole_configuration() {
             named.next().unwrap_or_else(|| panic!("{}: {check}: {found}", layout.name)).to_string()
         };
         let kubelet = of("kubelet");
-        let version = version.trim_start_matches('v').split('+').next().unwrap_or_default();
+        let version = version.trim_start_matches('v').split(['+', '-']).next().unwrap_or_default();
         let said = format!("{version}, process 700 ({program})");
         assert!(kubelet.contains(&said), "{}: {kubelet}", layout.name);
         for check in ["kubelet", "certificates"] {

@@ -4,7 +4,7 @@
 //! as it likes.
 
 /// The names of programs that contain a kubelet (`comm`).
-const NAMES: [&str; 5] = ["kubelet", "k3s", "k3s-server", "k3s-agent", "kubelite"];
+const NAMES: [&str; 6] = ["kubelet", "k3s", "k3s-server", "k3s-agent", "kubelite", "microshift"];
 
 /// Returns true if a process with this name can be a kubelet.
 pub fn may_be_kubelet(comm: &str) -> bool {

@@ -1,13 +1,15 @@
 //! The flags that a distribution gives its kubelet.
 //!
-//! k3s and MicroK8s run the kubelet in their own process, and so its flags are in none. rke2 and k0s start one, whose
-//! flags are the same ones as long as it does not run. The rules:
+//! k3s, MicroK8s and MicroShift run the kubelet in their own process, and so its flags are in none. rke2, k0s and Talos start
+//! one, whose flags are the same ones as long as it does not run. The rules:
 //!
 //! | distribution | its flags | read in |
 //! |---|---|---|
 //! | k3s, rke2 | the drop-ins below the folder of data, and `kubelet-arg` | `pkg/daemons/agent/agent_linux.go`, `pkg/configfilearg/parser.go` |
 //! | MicroK8s | a file of arguments | `ReadArgsFromFile` of `cmd/kubelite/app/options/options.go` |
 //! | k0s | a file below `/run/k0s` | `pkg/component/worker/kubelet.go` |
+//! | Talos | a file below `/etc/kubernetes` | `internal/app/machined/pkg/controllers/k8s/kubelet_spec.go` |
+//! | MicroShift | a file below its data, and the node's name in its own configuration | `pkg/node/kubelet.go` |
 
 use super::Program;
 use crate::distribution::{Owner, Place};
@@ -64,17 +66,32 @@ pub(super) fn embedded(program: Program, given: &[String], files: &dyn NodeFiles
             made
         }
         Program::Kubelite => of_kubelite(given, files),
+        Program::Microshift => {
+            let mut made = of_microshift(files);
+            if made.files.is_empty() {
+                let config = Owner::MicroShift.paths(Place::Config, None).join(", ");
+                made.notes
+                    .push(format!("the kubelet's configuration is in {config}, which is not read"));
+            }
+            made
+        }
     }
 }
 
+/// The distributions that start their kubelet by themselves, and not through a unit called kubelet.
+const STARTING: [Owner; 6] =
+    [Owner::K3s, Owner::Rke2, Owner::MicroK8s, Owner::K0s, Owner::Talos, Owner::MicroShift];
+
 /// Returns the arguments of the kubelet of a distribution that does not run; `None`: it is not installed.
 pub fn stopped(files: &dyn NodeFiles) -> Option<(Owner, Arguments)> {
-    [Owner::K3s, Owner::Rke2, Owner::MicroK8s, Owner::K0s].into_iter().find_map(|owner| {
+    STARTING.into_iter().find_map(|owner| {
         let (_, words) = unit(owner, None, files).unzip();
         let words = words.unwrap_or_default();
         let made = match owner {
             Owner::MicroK8s => of_kubelite(&[], files),
             Owner::K0s => of_k0s(&words, files),
+            Owner::Talos => of_talos(files),
+            Owner::MicroShift => of_microshift(files),
             _ => of_rancher(owner, &words, files),
         };
         (!made.files.is_empty()).then_some((owner, made))
@@ -296,4 +313,51 @@ fn of_k0s(words: &[String], files: &dyn NodeFiles) -> Arguments {
     let own = settings.all("kubelet-extra-args").flat_map(str::split_whitespace);
     let arguments = arguments.chain(own.map(str::to_owned)).collect();
     Arguments { arguments, files: vec![config], notes: Vec::new() }
+}
+
+/// Returns the flags for the files of a distribution, as far as they are there; none without a configuration.
+fn of_files(owner: Owner, files: &dyn NodeFiles) -> Arguments {
+    let first = |place| {
+        let paths = owner.paths(place, None).into_iter();
+        paths.into_iter().find(|path| files.text(path).is_some())
+    };
+    let Some(config) = first(Place::Config) else { return Arguments::default() };
+    let mut arguments = vec![format!("--config={config}")];
+    let kubeconfig = first(Place::Kubeconfig);
+    arguments.extend(kubeconfig.map(|path| format!("--kubeconfig={path}")));
+    let folders = owner.paths(Place::CertificateFolder, None).into_iter();
+    arguments.extend(folders.map(|folder| format!("--cert-dir={folder}")));
+    Arguments { arguments, files: vec![config], notes: Vec::new() }
+}
+
+/// Returns the arguments of the kubelet of Talos. Its name is the host's where nothing else was asked for.
+fn of_talos(files: &dyn NodeFiles) -> Arguments {
+    of_files(Owner::Talos, files)
+}
+
+/// Returns the arguments of the kubelet of MicroShift.
+fn of_microshift(files: &dyn NodeFiles) -> Arguments {
+    let mut made = of_files(Owner::MicroShift, files);
+    if made.files.is_empty() {
+        return made;
+    }
+    let own_config = Owner::MicroShift.paths(Place::OwnConfig, None).into_iter().next();
+    let Some(own_config) = own_config else { return made };
+    let folder = format!("{}.d", own_config.trim_end_matches(".yaml"));
+    let names = files.names(&folder).unwrap_or_default();
+    let drop_ins = names.iter().filter(|name| name.ends_with(".yaml"));
+    let drop_ins = drop_ins.map(|name| format!("{folder}/{name}"));
+    let mut name = None;
+    for path in std::iter::once(own_config.clone()).chain(drop_ins) {
+        let Some(text) = files.text(&path) else { continue };
+        match yaml::read(&text) {
+            Ok(read) => {
+                let given = read.value.pointer("/node/hostnameOverride").and_then(Value::as_str);
+                name = given.filter(|name| !name.is_empty()).map(str::to_owned).or(name);
+            }
+            Err(reason) => made.notes.push(format!("{path} of {}: {reason}", Owner::MicroShift)),
+        }
+    }
+    made.arguments.extend(name.map(|name| format!("--hostname-override={name}")));
+    made
 }

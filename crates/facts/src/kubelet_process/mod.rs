@@ -106,6 +106,8 @@ pub enum Program {
     K3s,
     /// `kubelite` of MicroK8s
     Kubelite,
+    /// `microshift run`
+    Microshift,
 }
 
 #[cfg(test)]

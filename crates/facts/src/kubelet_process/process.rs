@@ -51,6 +51,9 @@ pub fn recognise(texts: &ProcessTexts<'_>, files: &dyn NodeFiles) -> Option<Kube
         ("k3s", "k3s" | "k3s-server" | "k3s-agent") if runs_node => Program::K3s,
         ("k3s-server", "k3s-server") | ("k3s-agent", "k3s-agent") => Program::K3s,
         ("kubelite", "kubelite") => Program::Kubelite,
+        ("microshift", "microshift") if arguments.first().is_some_and(|verb| verb == "run") => {
+            Program::Microshift
+        }
         _ => return None,
     };
     let start_ticks = start_ticks(texts.stat)?;
@@ -75,11 +78,16 @@ pub fn recognise(texts: &ProcessTexts<'_>, files: &dyn NodeFiles) -> Option<Kube
 }
 
 /// Returns the kubelet that a command line of systemd would start; its process number is 0.
+///
+/// Another program may start it, as `kubenswrapper` of OpenShift does: its path is then a word after that program's
+/// (`templates/worker/01-worker-kubelet/_base/units/kubelet.service.yaml` of openshift/machine-config-operator).
 pub fn as_started(command_line: &[String]) -> Option<KubeletProcess> {
-    let (name, arguments) = command_line.split_first()?;
-    if name.rsplit('/').next() != Some("kubelet") {
-        return None;
-    }
+    let words = command_line.iter().take_while(|word| !word.starts_with('-'));
+    let is_kubelet = |(at, word): (usize, &String)| {
+        word.rsplit('/').next() == Some("kubelet") && (at == 0 || word.starts_with('/'))
+    };
+    let at = words.enumerate().position(is_kubelet)?;
+    let arguments = command_line.get(at + 1..)?;
     let mut notes = Vec::new();
     let KeptLine { flags, faults } = kubelet_flags(arguments, &mut notes);
     Some(KubeletProcess {

@@ -49,8 +49,27 @@ fn kubelets_are_recognised_by_name_and_command_line() {
         ("k3s agent", "k3s", &["k3s", "agent", "--token", "x"], Some(Program::K3s)),
         ("k3s as a client", "k3s", &["k3s", "kubectl", "server"], None),
         ("microk8s", "kubelite", &["/snap/bin/kubelite", "--x"], Some(Program::Kubelite)),
+        ("microshift", "microshift", &["microshift", "run"], Some(Program::Microshift)),
+        ("microshift as a client", "microshift", &["microshift", "version"], None),
     ] {
         assert_eq!(process(comm, arguments).map(|found| found.program), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_unit_starts_the_kubelet_or_a_program_that_does() {
+    for (line, expected) in [
+        ("/usr/bin/kubelet --port=1", Some("port=1")),
+        ("kubelet --root-dir /srv/kubelet", Some("root-dir=/srv/kubelet")),
+        ("/usr/local/bin/kubenswrapper /usr/bin/kubelet --port=1", Some("port=1")),
+        ("/usr/bin/nice /usr/bin/env /opt/bin/kubelet --port=1", Some("port=1")),
+        ("/usr/bin/wrapper kubelet --port=1", None),
+        ("/usr/bin/wrapper --root-dir /srv/kubelet", None),
+        ("/usr/bin/false", None),
+        ("", None),
+    ] {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        assert_eq!(as_started(&words).map(|it| shown(&it)).as_deref(), expected, "{line}");
     }
 }
 

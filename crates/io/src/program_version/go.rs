@@ -42,10 +42,11 @@ struct Known {
     has_file: bool,
 }
 
-const KNOWN: [Known; 6] = [
+const KNOWN: [Known; 7] = [
     kubernetes("k8s.io/kubernetes/cmd/kubelet"),
     kubernetes("k8s.io/kubernetes/cmd/hyperkube"),
     kubernetes("github.com/k3s-io/k3s"),
+    kubernetes("github.com/openshift/microshift"),
     Known { has_file: true, ..runtime("github.com/opencontainers/runc", "runc", "main.version") },
     runtime("github.com/nestybox/sysbox-runc", "sysbox-runc", "main.version"),
     runtime(

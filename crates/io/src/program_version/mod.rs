@@ -1,10 +1,10 @@
 //! Reads the version of a program from its file. The program is never executed.
 //!
-//! | program                        | where its version is                                                              |
-//! |--------------------------------|-----------------------------------------------------------------------------------|
-//! | kubelet, k3s, runc (Go)        | the linker's flags or the main module in the build information; else texts that   |
-//! |                                | the linker placed between the constants, and the file that runc embeds            |
-//! | crun (C)                       | the text before its format `%s version %s`                                        |
+//! | program                             | where its version is                                                         |
+//! |-------------------------------------|------------------------------------------------------------------------------|
+//! | kubelet, k3s, MicroShift, runc (Go) | the linker's flags or the main module in the build information; else texts   |
+//! |                                     | that the linker placed between the constants, and the file that runc embeds  |
+//! | crun (C)                            | the text before its format `%s version %s`                                   |
 //!
 //! A file in which two texts could be the version has none: a guess would choose the formula of another release.
 

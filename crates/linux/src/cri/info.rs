@@ -202,9 +202,11 @@ pub(super) fn version(
     socket: &Path,
     host_root: &Path,
 ) -> Result<LowLevelRuntime, String> {
-    let program = find(&named.program, socket, host_root).map_err(|reason| {
-        format!("{:?} of runtime {:?}: {reason}", named.program, named.runtime)
-    })?;
+    let program = find(&named.program, socket, host_root)
+        .and_then(|program| behind(program, socket, host_root))
+        .map_err(|reason| {
+            format!("{:?} of runtime {:?}: {reason}", named.program, named.runtime)
+        })?;
     let path = program.path().to_owned();
     let error = match program_version(&program) {
         // Any program in C could print its version as crun does.
@@ -218,6 +220,23 @@ pub(super) fn version(
     match package_version(host_root, name, &path) {
         Ok((_, version)) => Ok(LowLevelRuntime { name: name.to_owned(), version, path }),
         Err(reason) => Err(format!("{path}: {error}; {reason}")),
+    }
+}
+
+/// The programs that only add hooks and then become another one, each with that one: `shimpei` of Bottlerocket, to which
+/// `nvidia-oci` is a link (`RUNC_BIN_PATH` in `sources/shimpei/src/main.rs` of bottlerocket-core-kit, `a10182f9`).
+const WRAPPERS: [(&str, &str); 1] = [("shimpei", "/usr/bin/runc")];
+
+/// Returns the program that creates containers where another one was found that starts it.
+fn behind(
+    program: TrustedProgram,
+    socket: &Path,
+    host_root: &Path,
+) -> Result<TrustedProgram, String> {
+    let name = program.path().rsplit('/').next().unwrap_or_default();
+    match WRAPPERS.iter().find(|(wrapper, _)| *wrapper == name) {
+        Some((_, behind)) => find(behind, socket, host_root),
+        None => Ok(program),
     }
 }
 
@@ -252,8 +271,15 @@ fn is_there(host_root: &Path, folder: &str, name: &str) -> bool {
 }
 
 #[cfg(test)]
+#[path = "../../../../tests/support/program_file.rs"]
+#[expect(dead_code, reason = "the other files are those of other tests")]
+mod program_file;
+
+#[cfg(test)]
 mod tests {
     use super::*;
+
+    use super::program_file::runc;
 
     fn info(config: &str) -> Result<RuntimeInfo, String> {
         let config = match config {
@@ -389,5 +415,29 @@ mod tests {
             let named = named.map(|it| format!("{}={}", it.runtime, it.program));
             assert_eq!(named.collect::<Vec<_>>().join(" "), expected);
         }
+    }
+
+    #[test]
+    fn a_program_that_only_adds_hooks_stands_for_the_one_behind_it() {
+        let root = tempfile::tempdir().expect("a folder");
+        let folder = root.path().join("usr/bin");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        for (name, text) in [("shimpei", b"\x7fELF".to_vec()), ("runc", runc("1.1.14"))] {
+            std::fs::write(folder.join(name), text).expect("a file");
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(folder.join(name), mode).expect("a mode");
+        }
+        std::os::unix::fs::symlink("shimpei", folder.join("nvidia-oci")).expect("a link");
+        let of = |program: &str| {
+            let named = NamedProgram { program: program.to_owned(), runtime: "r".to_owned() };
+            version(&named, Path::new("/run/containerd/containerd.sock"), root.path())
+        };
+        for program in ["shimpei", "nvidia-oci", "/usr/bin/shimpei", "runc"] {
+            let found = of(program).expect("a version");
+            let found = (found.name.as_str(), found.version.as_str(), found.path.as_str());
+            assert_eq!(found, ("runc", "1.1.14", "/usr/bin/runc"), "{program}");
+        }
+        std::fs::remove_file(folder.join("runc")).expect("it is removed");
+        assert!(of("shimpei").is_err_and(|reason| reason.contains("shimpei")));
     }
 }

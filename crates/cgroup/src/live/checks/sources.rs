@@ -60,6 +60,7 @@ pub fn kubelet(examined: CheckInput<'_>) -> Check {
         Program::Kubelet => "kubelet",
         Program::K3s => "k3s",
         Program::Kubelite => "kubelite",
+        Program::Microshift => "microshift",
     };
     let Some((version, said_by)) = version.zip(said_by) else {
         return unknown(
