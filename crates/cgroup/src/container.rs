@@ -19,6 +19,7 @@ use crate::resource_config::{ExplainedFile, WeightWriter, cpu_files, shares_file
 use crate::rule::Rule;
 use crate::settings::{CgroupSettings, SwapBehavior};
 use crate::swap::{swap_behavior, swap_limit};
+use crate::youki;
 use kq_answer::cgroup_fact::CgroupFact;
 use kq_facts::cgroup_file::CgroupFile;
 use kq_k8s::feature_gates::Gate;
@@ -374,9 +375,12 @@ fn given(list: &'static str, name: &ResourceName, amount: &Quantity) -> Step {
 /// Returns the files, in the order of their controllers. What is 0 is not set.
 pub fn container_files(
     resources: RuntimeResources,
-    RuntimeFormula { formula, assumed, limits_reservations, disables_hugetlb }: RuntimeFormula,
+    runtime: RuntimeFormula,
     settings: &CgroupSettings,
 ) -> Vec<ExplainedFile> {
+    let RuntimeFormula { formula, assumed, limits_reservations, disables_hugetlb, under_systemd } =
+        runtime;
+    let (resources, driver) = youki::written(resources, under_systemd, settings);
     let version = settings.version;
     let mut files = Vec::with_capacity(6);
     let Derived { value: shares, because } = resources.cpu_shares;
@@ -386,7 +390,7 @@ pub fn container_files(
         files.push(shares_file(shares, version, writer));
     }
     let quota = Some(resources.cpu_quota_us);
-    files.extend(cpu_files(quota, Some(resources.cpu_period_us), version, settings.driver));
+    files.extend(cpu_files(quota, Some(resources.cpu_period_us), version, driver));
     let Derived { value: limit, because } = resources.memory_limit;
     files.extend(ExplainedFile::all(memory_files(limit, version), because));
     if let Some(Derived { value: limit, because }) = resources.memory_swap_limit {

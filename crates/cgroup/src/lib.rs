@@ -33,3 +33,4 @@ pub mod shares;
 pub mod swap;
 pub mod total;
 pub mod view;
+mod youki;

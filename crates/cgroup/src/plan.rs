@@ -18,7 +18,7 @@ use kq_facts::checkpoint::cpu_manager::CpuState;
 use kq_facts::node::Node;
 use kq_facts::node_config::NodeConfig;
 use kq_facts::pod_selector::Selection;
-use kq_facts::weight_formula::{WeightFormula, limits_reservations};
+use kq_facts::weight_formula::{UnderSystemd, WeightFormula, limits_reservations};
 use kq_facts::workloads::effective_uid;
 use kq_k8s::manifest::LoadedPod;
 use kq_k8s::pod::{Container, ContainerStatus, Pod};
@@ -37,6 +37,8 @@ pub struct RuntimeFormula {
     pub limits_reservations: bool,
     /// The container runtime above it leaves out the limits of huge pages; `None`: unknown.
     pub disables_hugetlb: Option<bool>,
+    /// What it writes where systemd manages cgroups.
+    pub under_systemd: UnderSystemd,
 }
 
 /// The low-level runtimes of a node.
@@ -98,14 +100,21 @@ fn named_runtimes(node: &Node) -> impl Iterator<Item = (&str, &str)> {
 impl RuntimeFormula {
     /// Returns what runtimes with this formula do; all but the oldest limit reservations.
     pub const fn new(formula: WeightFormula, assumed: bool) -> Self {
-        Self { formula, assumed, limits_reservations: true, disables_hugetlb: None }
+        Self {
+            formula,
+            assumed,
+            limits_reservations: true,
+            disables_hugetlb: None,
+            under_systemd: UnderSystemd::All,
+        }
     }
 
     /// Returns what a runtime does; `None` when its formula is not known.
     pub fn of_runtime(name: &str, version: &str) -> Option<Self> {
         let formula = WeightFormula::of_runtime(name, version)?;
         let limits_reservations = limits_reservations(name, version);
-        Some(Self { formula, assumed: false, limits_reservations, disables_hugetlb: None })
+        let under_systemd = UnderSystemd::of_runtime(name, version);
+        Some(Self { limits_reservations, under_systemd, ..Self::new(formula, false) })
     }
 
     /// Returns what the runtime of a node does. Where nothing says so, it is what the runtimes do that were released with
@@ -152,7 +161,7 @@ impl RuntimeFormula {
 
 /// A text that names no low-level runtime with its version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("--runtime {0}: expected runc=VERSION or crun=VERSION")]
+#[error("--runtime {0}: expected runc=VERSION, crun=VERSION or youki=VERSION")]
 pub struct UnknownRuntime(pub String);
 
 /// The planned cgroups of one node.

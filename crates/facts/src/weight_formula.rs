@@ -76,10 +76,15 @@ impl WeightFormula {
     /// |---------|-------------|------------------|
     /// | runc    | up to 1.3.1 | 1.3.2 and later  |
     /// | crun    | before 1.23 | 1.23 and later   |
+    /// | youki   | up to 0.5.6 | 0.5.7 and later  |
+    ///
+    /// That of youki is `convert_shares_to_cgroup2` in `crates/libcgroups/src/v2/cpu.rs` and `systemd/cpu.rs`, since
+    /// `7ca6388c`.
     pub fn of_runtime(name: &str, version: &str) -> Option<Self> {
         let first_quadratic = match name {
             "runc" => [1, 3, 2],
             "crun" => [1, 23, 0],
+            "youki" => [0, 5, 7],
             _ => return None,
         };
         let version = version_numbers(version)?;
@@ -88,12 +93,37 @@ impl WeightFormula {
 }
 
 /// Returns true if a runtime writes `hugetlb.SIZE.rsvd.*` with the limit of huge pages: runc does from
-/// 1.1.10 on, crun does not (`write_hugetlb_resources`, `src/libcrun/cgroup-resources.c`, read in 1.19 and 1.29).
+/// 1.1.10 on, crun does not (`write_hugetlb_resources`, `src/libcrun/cgroup-resources.c`, read in 1.19 and 1.29), and youki
+/// does (`HugeTlb::apply`, `crates/libcgroups/src/v2/hugetlb.rs`, read in 0.4.1 and 0.7.0).
 pub fn limits_reservations(name: &str, version: &str) -> bool {
     match name {
         "crun" => false,
         "runc" => version_numbers(version).is_none_or(|version| version >= [1, 1, 10]),
         _ => true,
+    }
+}
+
+/// What a low-level runtime writes of a container's settings where systemd manages cgroups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnderSystemd {
+    /// All of them, as runc and crun do: they write themselves what systemd has no property for.
+    All,
+    /// What it sets as properties of the scope, and nothing else, as youki does.
+    Properties {
+        /// It closes swap where memory and swap together get no more than memory.
+        closes_swap: bool,
+    },
+}
+
+impl UnderSystemd {
+    /// Returns what a runtime does. youki leaves swap open up to 0.6.0 (`Memory::apply_swap`,
+    /// `crates/libcgroups/src/systemd/memory.rs`, changed in `fa37817f`).
+    pub fn of_runtime(name: &str, version: &str) -> Self {
+        let is_from = |first| version_numbers(version).is_some_and(|version| version >= first);
+        match name {
+            "youki" => Self::Properties { closes_swap: is_from([0, 7, 0]) },
+            _ => Self::All,
+        }
     }
 }
 
@@ -155,7 +185,9 @@ mod tests {
             ("crun first", "crun", "1.23", Some(Quadratic)),
             ("crun patch", "crun", "1.23.1", Some(Quadratic)),
             ("crun two digits", "crun", "1.9", Some(Linear)),
-            ("youki", "youki", "0.5.3", None),
+            ("youki before", "youki", "0.5.6", Some(Linear)),
+            ("youki first", "youki", "0.5.7", Some(Quadratic)),
+            ("Kata Containers", "kata-runtime", "4.1.0", None),
             ("no number", "runc", "unknown", None),
             ("empty", "runc", "", None),
             ("huge number", "runc", "99999999999.1", None),
@@ -173,6 +205,7 @@ mod tests {
             ("runc", "1.1.10", true),
             ("runc", "1.3.6", true),
             ("crun", "1.29", false),
+            ("youki", "0.4.1", true),
         ] {
             assert_eq!(limits_reservations(runtime, version), expected, "{runtime} {version}");
         }

@@ -387,7 +387,7 @@ fn bad_flags_are_refused_by_name() {
         ("--kube-reserved cpu=5 --capacity cpu=4", &["cpu"]),
         ("--set reservedSystemCPUs=7 --capacity cpu=4", &["7"]),
         ("--runtime runc", &["runc"]),
-        ("--runtime youki=0.5", &["youki=0.5"]),
+        ("--runtime kata=4.1.0", &["kata=4.1.0"]),
         ("--runtime runc=new", &["runc=new"]),
         ("--runtime-weight-formula cubic", &["cubic"]),
         ("--swap-capacity -1", &["-1"]),

@@ -138,7 +138,7 @@ fn formats_hold_the_same() {
   "meaning": "35 parts of the sum of its busy siblings' weights",
   "formulas": [
     {
-      "writer": "kubelet for kubepods, QoS classes and pods; runc up to 1.3.1 and crun before 1.23 for containers",
+      "writer": "kubelet for kubepods, QoS classes and pods; runc up to 1.3.1, crun before 1.23 and youki before 0.5.7 for containers",
       "formula": "linear",
       "possible": true,
       "from": [
@@ -155,7 +155,7 @@ fn formats_hold_the_same() {
       ]
     },
     {
-      "writer": "runc 1.3.2 and later and crun 1.23 and later, for containers",
+      "writer": "runc from 1.3.2, crun from 1.23 and youki from 0.5.7 on, for containers",
       "formula": "quadratic",
       "possible": true,
       "from": [

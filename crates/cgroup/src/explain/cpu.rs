@@ -24,18 +24,18 @@ pub(super) fn weight(question: &Question<'_>) -> Result<Explanation, ExplainErro
     let level = question.place.map(|place| place.level);
     let linear = match level {
         None => {
-            "kubelet for kubepods, QoS classes and pods; runc up to 1.3.1 and crun before 1.23 \
-             for containers"
+            "kubelet for kubepods, QoS classes and pods; runc up to 1.3.1, crun before 1.23 and youki before \
+             0.5.7 for containers"
         }
-        Some(Level::Container) => "runc up to 1.3.1 and crun before 1.23",
+        Some(Level::Container) => "runc up to 1.3.1, crun before 1.23 and youki before 0.5.7",
         Some(_) => "kubelet",
     };
     let from = from_weight(question, WeightFormula::Linear, weight);
     out.formulas.push(Candidate::inverse(linear, "linear", from));
     if question.may_be(&[Level::Container]) {
         let writer = match level {
-            None => "runc 1.3.2 and later and crun 1.23 and later, for containers",
-            Some(_) => "runc 1.3.2 and later and crun 1.23 and later",
+            None => "runc from 1.3.2, crun from 1.23 and youki from 0.5.7 on, for containers",
+            Some(_) => "runc from 1.3.2, crun from 1.23 and youki from 0.5.7 on",
         };
         let from = from_weight(question, WeightFormula::Quadratic, weight);
         out.formulas.push(Candidate::inverse(writer, "quadratic", from));

@@ -101,7 +101,7 @@ pub const KINDS: [ChangeKind; 20] = [
     kind("reboot", "", "the machine reboots, no container survives", "reboot"),
     kind("runtime-restart", "", "the container runtime stops and starts", "runtime-restart"),
     kind("kubelet-version", "VERSION", "another version of the kubelet", "kubelet-version 1.36"),
-    kind("runtime", "NAME=VERSION", "another version of runc, crun or containerd", "runtime runc=1.3.2"),
+    kind("runtime", "NAME=VERSION", "another version of runc, crun, youki or containerd", "runtime runc=1.3.2"),
     kind("kernel", "cgroup=v1|v2", "the machine boots with another cgroup version", "kernel cgroup=v2"),
     kind("config", "FILE", "another KubeletConfiguration", "config new.yaml"),
     kind("set", "FIELD=VALUE", "a field of the KubeletConfiguration", "set systemReserved.cpu=700m"),
