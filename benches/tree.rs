@@ -254,9 +254,13 @@ fn answers(criterion: &mut Criterion) {
         let roots = kubelet_roots("/", true);
         let root = CgroupPath::new(made.kubepods);
         let selection = Selection::default();
+        let none = std::collections::BTreeSet::new();
         let context = Context {
             writers: Writers::default(),
             handlers: &std::collections::BTreeMap::new(),
+            in_machines: &none,
+            annotated: &none,
+            workloads_of_runtime: &none,
             workloads: &workloads,
             rounding: Rounding { version, driver, kernel: Kernel::default() },
             incomplete: None,

@@ -3,7 +3,7 @@
 use crate::cgroup_mode::CgroupDriver;
 use crate::lookup::{Lookup, Sourced};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The answers of a runtime to all queries. Lists have an order of their own, so that two readings of
 /// an unchanged node are equal: sandboxes by namespace, name, attempt and id; containers by pod UID,
@@ -32,6 +32,12 @@ pub struct RuntimeFacts {
     /// It leaves out the limits of huge pages that the kubelet asks for (containerd's `disable_hugetlb_controller`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disables_hugetlb: Option<bool>,
+    /// The handlers whose pods run in a virtual machine of Kata Containers; the empty one is the default runtime.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub kata_handlers: BTreeSet<String>,
+    /// What annotations of pods may change in their cgroups, which kq does not read.
+    #[serde(default, skip_serializing_if = "AnnotatedCpus::is_empty")]
+    pub annotated_cpus: AnnotatedCpus,
     /// `ListPodSandbox`
     pub sandboxes: Lookup<Vec<Sandbox>>,
     /// `ListContainers`
@@ -79,6 +85,28 @@ impl RuntimeFacts {
         };
         let found = self.cgroup_driver.found.as_ref();
         self.driver_by = self.driver_by.or_else(|| found.map(|found| by(&found.source)));
+    }
+}
+
+/// What CRI-O lets annotations of pods change in their cgroups, by its configuration (read in 1.32 to 1.36).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct AnnotatedCpus {
+    /// The handlers under which a Guaranteed pod with whole CPUs can be without a quota, or have CPUs that it shares with
+    /// others; the empty one is the default runtime (`HighPerformanceHooks`,
+    /// `internal/runtimehandlerhooks/high_performance_hooks_linux.go`).
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub handlers: BTreeSet<String>,
+    /// Its workloads, which give containers of their pods other shares, quotas and CPUs (`MutateSpecGivenAnnotations`,
+    /// `pkg/config/workloads.go`).
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub workloads: BTreeSet<String>,
+}
+
+impl AnnotatedCpus {
+    /// Returns true if no annotation changes anything.
+    pub fn is_empty(&self) -> bool {
+        self.handlers.is_empty() && self.workloads.is_empty()
     }
 }
 

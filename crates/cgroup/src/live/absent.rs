@@ -78,6 +78,13 @@ impl<'a> Comparison<'a> {
         }
         match self.state(status) {
             Some(ContainerState::Running)
+                if self.context.in_machines.contains(effective_uid(pod)) =>
+            {
+                let reason = "Kata Containers runs it in the virtual machine of its pod, and it has no cgroup on \
+                              the node";
+                Some((Verdict::Unknown, reason.to_owned()))
+            }
+            Some(ContainerState::Running)
                 if self.context.handlers.contains_key(effective_uid(pod)) =>
             {
                 let reason = "its RuntimeClass has a runtime that may give containers no cgroups";

@@ -14,7 +14,8 @@ use kq_facts::cgroup_name::CRUN_SUBGROUP;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::pod_selector::Selection;
 use kq_facts::workloads::{Workloads, effective_uid};
-use kq_k8s::pod::{Pod, ResourceName};
+use kq_k8s::pod::{Container, Pod, ResourceName};
+use kq_k8s::qos::QosClass;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,6 +35,12 @@ pub struct Context<'a> {
     pub restricts_oom_score: Option<bool>,
     /// The pods that another runtime runs than the default one, with its name, by UID.
     pub handlers: &'a BTreeMap<String, String>,
+    /// The pods that Kata Containers runs in virtual machines, by UID.
+    pub in_machines: &'a BTreeSet<String>,
+    /// The pods whose runtime lets their annotations change the quota and the CPUs of whole CPUs, by UID.
+    pub annotated: &'a BTreeSet<String>,
+    /// The workloads of CRI-O, which give the containers of their pods other CPUs and shares.
+    pub workloads_of_runtime: &'a BTreeSet<String>,
     /// What comes and goes.
     pub motion: &'a Motion,
     /// The pods that are asked about.
@@ -345,6 +352,9 @@ impl<'a> Comparison<'a> {
             );
             return (Verdict::Unknown, Some(reason));
         }
+        if let Some(reason) = known.and_then(|file| self.by_annotation(cgroup, file)) {
+            return (Verdict::Unknown, Some(reason));
+        }
         if known == Some(CgroupFile::OomScoreAdj) {
             if is_score_before_resize(cgroup, planned, actual) {
                 let reason = format!(
@@ -362,6 +372,46 @@ impl<'a> Comparison<'a> {
             _ => left_behind(cgroup, file, actual),
         };
         (Verdict::Drift, reason.map(str::to_owned))
+    }
+
+    /// Returns why an annotation of the pod may be the reason for another text: kq does not read them.
+    fn by_annotation(&self, cgroup: &PlannedCgroup<'_>, file: CgroupFile) -> Option<String> {
+        let (pod, class, container) = match cgroup.owner {
+            Owner::Container { pod, class, container, .. } => (pod, class, Some(container)),
+            Owner::Pod(pod, class) => (pod, class, None),
+            Owner::Node { .. } | Owner::Qos(_) => return None,
+        };
+        let is_quota =
+            matches!(file, CgroupFile::CpuMax | CgroupFile::CpuCfsQuota | CgroupFile::CpuCfsPeriod);
+        let is_of_container = container.is_some()
+            && matches!(
+                file,
+                CgroupFile::CpusetCpus | CgroupFile::CpuWeight | CgroupFile::CpuShares
+            );
+        let has_whole_cpus = match container {
+            Some(container) => requests_whole_cpus(container),
+            None => pod.spec.containers.iter().any(requests_whole_cpus),
+        };
+        let is_exclusive = is_quota || is_of_container && file == CgroupFile::CpusetCpus;
+        if is_exclusive
+            && class == QosClass::Guaranteed
+            && has_whole_cpus
+            && self.context.annotated.contains(effective_uid(pod))
+        {
+            let reason = "the runtime of its RuntimeClass lets annotations of the pod change it (cpu-quota.crio.io, \
+                          cpu-shared.crio.io), which kq does not read";
+            return Some(reason.to_owned());
+        }
+        let workloads = self.context.workloads_of_runtime;
+        let is_of_workload = container.is_some() && (is_quota || is_of_container);
+        (is_of_workload && !workloads.is_empty()).then(|| {
+            let names: Vec<&str> = workloads.iter().map(String::as_str).collect();
+            format!(
+                "an annotation of the pod may put it into a workload of CRI-O ({}) with other CPUs and shares, and kq \
+                 does not read annotations",
+                names.join(", ")
+            )
+        })
     }
 
     /// Judges a score that is higher than planned: some runtimes raise it to their own.
@@ -408,6 +458,14 @@ fn is_score_before_resize(cgroup: &PlannedCgroup<'_>, planned: &str, actual: &st
         policy.resource_name == "memory" && policy.restart_policy == "RestartContainer"
     });
     was_resized(pod) && !restarts && by_request(planned) && by_request(actual)
+}
+
+/// Returns true for a container that CRI-O takes for one with whole CPUs (`isContainerRequestWholeCPU`,
+/// `internal/runtimehandlerhooks/high_performance_hooks_linux.go`).
+fn requests_whole_cpus(container: &Container) -> bool {
+    let asked = container.resources.requests.get(&ResourceName::Cpu);
+    let asked = asked.or_else(|| container.resources.limits.get(&ResourceName::Cpu));
+    asked.is_some_and(|cpu| cpu.milli_value() > 0 && cpu.milli_value() % 1000 == 0)
 }
 
 /// Returns true if a pod can have been resized in place, by its status: its spec was changed, or, of API servers that

@@ -122,12 +122,19 @@ fn owner<'t>(
     }
 }
 
+/// What Kata Containers puts before the name of the sandbox's cgroup, which has all processes of the virtual machine
+/// (`RenameCgroupPath` in `src/runtime/pkg/resourcecontrol/cgroups.go`, read in 4.1.0). Under systemd, and in its runtime in
+/// Rust, it has the name that the container runtime gave it.
+const KATA_PREFIX: &str = "kata_";
+
 fn container<'t>(pod: &LivePod<'t>, name: &str, workloads: &'t Workloads) -> LiveContainer<'t> {
     let name = name.strip_suffix(".scope").unwrap_or(name);
     if let Some(id) = name.strip_prefix("crio-conmon-") {
         return LiveContainer { pod: pod.clone(), id: id.to_owned(), part: Part::Monitor };
     }
-    let id = id_in_scope(name).unwrap_or(name);
+    // Kata Containers, with the driver cgroupfs.
+    let own = name.strip_prefix(KATA_PREFIX).unwrap_or(name);
+    let id = id_in_scope(own).unwrap_or(own);
     let part = match workloads.container(id) {
         Some(known) => match &known.name {
             Some(name) => Part::Container(name, known.state),
@@ -305,6 +312,8 @@ mod tests {
             "/kubepods/burstable/pod11-22/c1",
             "/kubepods/burstable/pod11-22/c1/init.scope",
             "/kubepods/burstable/pod11-22/s1",
+            "/kubepods/burstable/pod11-22/kata_s1",
+            "/kubepods/burstable/pod11-22/kata_s2",
             "/kubepods/pod33",
             "/kubepods/pod33/0123456789abcdef",
             "/kubepods/mine",
@@ -318,6 +327,8 @@ mod tests {
                 "shop/web Burstable",
                 "app",
                 "in app",
+                "(sandbox)",
+                "s2 (unknown)",
                 "(sandbox)",
                 "stranger",
                 "pod33 (unknown) Guaranteed",

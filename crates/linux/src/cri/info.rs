@@ -20,14 +20,14 @@ use super::connect::words;
 use super::reason::chain;
 use kq_facts::cgroup_mode::CgroupDriver;
 use kq_facts::distribution::{Place, of_runtime};
-use kq_facts::runtime::LowLevelRuntime;
+use kq_facts::runtime::{AnnotatedCpus, LowLevelRuntime};
 use kq_io::host::{ReadError, open};
 use kq_io::package_version::package_version;
 use kq_io::program_version::program_version;
 use kq_io::trust::TrustedProgram;
 use rustix::fs::OFlags;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// A runtime's own configuration.
@@ -87,6 +87,66 @@ impl RuntimeInfo {
     /// `internal/cri/config/config.go`); `None`: the configuration is not laid out as that of containerd.
     pub(super) fn disables_hugetlb(&self) -> Option<bool> {
         self.0.get("disableHugetlbController").and_then(Value::as_bool)
+    }
+
+    /// Returns the handlers whose pods run in a virtual machine of Kata Containers, the empty one for the default runtime.
+    ///
+    /// containerd knows them by their shim, `io.containerd.kata.v2`; CRI-O by the program of a runtime of type `vm`.
+    pub(super) fn kata_handlers(&self) -> BTreeSet<String> {
+        let is_kata = |runtime: &Value| match self.crio_default().is_some() {
+            true => {
+                let program = text(runtime, "RuntimePath").unwrap_or_default();
+                text(runtime, "RuntimeType") == Some("vm") && program.contains("kata")
+            }
+            false => {
+                let kind = text(runtime, "runtimeType").unwrap_or_default();
+                let program = text(runtime, "runtimePath").unwrap_or_default();
+                kind.contains("kata") || program.contains("containerd-shim-kata")
+            }
+        };
+        self.handlers_that(|_, runtime| is_kata(runtime))
+    }
+
+    /// Returns what CRI-O lets annotations of pods change in their cgroups.
+    pub(super) fn annotated_cpus(&self) -> AnnotatedCpus {
+        if self.crio_default().is_none() {
+            return AnnotatedCpus::default();
+        }
+        let allows = |runtime: &Value| {
+            let allowed = runtime.get("AllowedAnnotations").and_then(Value::as_array);
+            let mut allowed = allowed.into_iter().flatten().filter_map(Value::as_str);
+            allowed.any(|annotation| CPU_ANNOTATIONS.iter().any(|it| annotation.starts_with(it)))
+        };
+        let handlers = self
+            .handlers_that(|name, runtime| name.contains("high-performance") || allows(runtime));
+        let workloads = self.0.pointer("/crio/Workloads").and_then(Value::as_object);
+        let changes_cpus = |workload: &Value| {
+            let resources = workload.get("Resources").and_then(Value::as_object);
+            // A default that is there can be replaced by an annotation, and so can one that is not.
+            resources.is_some_and(|resources| !resources.is_empty())
+                || prefix_of(workload).is_some()
+        };
+        let workloads = workloads.into_iter().flatten().filter(|(_, it)| changes_cpus(it));
+        AnnotatedCpus { handlers, workloads: workloads.map(|(name, _)| name.clone()).collect() }
+    }
+
+    /// Returns the handlers of the runtimes for which something holds, the empty one for the default runtime.
+    fn handlers_that(&self, holds: impl Fn(&str, &Value) -> bool) -> BTreeSet<String> {
+        let (at, default) = match self.crio_default() {
+            Some(name) => ("/crio/Runtimes", name.ok()),
+            None => {
+                let default = self.0.pointer("/containerd/defaultRuntimeName");
+                ("/containerd/runtimes", default.and_then(Value::as_str))
+            }
+        };
+        let runtimes = self.0.pointer(at).and_then(Value::as_object);
+        let named = runtimes.into_iter().flatten().filter(|(name, runtime)| holds(name, runtime));
+        named
+            .flat_map(|(name, _)| {
+                let empty = (default == Some(name.as_str())).then(String::new);
+                std::iter::once(name.clone()).chain(empty)
+            })
+            .collect()
     }
 
     /// Returns the name of the sandbox image. containerd 2 no longer reports it here.
@@ -152,6 +212,15 @@ impl RuntimeInfo {
         let program = text(runtime, "RuntimePath").unwrap_or(name);
         Ok(NamedProgram { program: program.to_owned(), runtime: name.to_owned() })
     }
+}
+
+/// The annotations with which a pod of CRI-O changes the quota and the CPUs of its cgroups (`pkg/annotations/v2`).
+const CPU_ANNOTATIONS: [&str; 3] =
+    ["cpu-quota.crio.io", "cpu-shared.crio.io", "cpu-load-balancing.crio.io"];
+
+/// Returns the prefix of the annotations that give the containers of a workload their CPUs.
+fn prefix_of(workload: &Value) -> Option<&str> {
+    text(workload, "AnnotationPrefix")
 }
 
 /// Returns the program of a runtime of containerd.
@@ -223,9 +292,9 @@ pub(super) fn version(
     }
 }
 
-/// The programs that only add hooks and then become another one, each with that one: `shimpei` of Bottlerocket, to which
-/// `nvidia-oci` is a link (`RUNC_BIN_PATH` in `sources/shimpei/src/main.rs` of bottlerocket-core-kit, `a10182f9`).
-const WRAPPERS: [(&str, &str); 1] = [("shimpei", "/usr/bin/runc")];
+/// The programs that only add hooks and then become another one, each with that one: `shimpei` of Bottlerocket, and
+/// `nvidia-oci`, a link to it (`RUNC_BIN_PATH` in `sources/shimpei/src/main.rs` of bottlerocket-core-kit, `a10182f9`).
+const WRAPPERS: [(&str, &str); 2] = [("shimpei", "/usr/bin/runc"), ("nvidia-oci", "/usr/bin/runc")];
 
 /// Returns the program that creates containers where another one was found that starts it.
 fn behind(
@@ -399,6 +468,63 @@ mod tests {
         assert_eq!(of(r#"{"disableHugetlbController":false}"#), Some(false));
         assert_eq!(of(r#"{"disableHugetlbController":"yes"}"#), None);
         assert_eq!(of(r#"{"crio":{}}"#), None);
+    }
+
+    #[test]
+    fn knows_virtual_machines_of_kata_containers() {
+        let of = |config: &str| {
+            let handlers = info(config).expect("a configuration").kata_handlers();
+            handlers.into_iter().collect::<Vec<_>>().join(",")
+        };
+        let containerd = |default: &str| {
+            format!(
+                r#"{{"containerd":{{"defaultRuntimeName":"{default}","runtimes":{{
+                "runc":{{"runtimeType":"io.containerd.runc.v2"}},
+                "kata":{{"runtimeType":"io.containerd.kata.v2"}},
+                "kata-clh":{{"runtimeType":"io.containerd.runc.v2","runtimePath":"/opt/kata/bin/containerd-shim-kata-v2"}},
+                "runsc":{{"runtimeType":"io.containerd.runsc.v1"}}}}}}}}"#
+            )
+        };
+        let crio = r#"{"crio":{"DefaultRuntime":"kata","Runtimes":{"crun":{"RuntimePath":"/usr/bin/crun"},
+            "kata":{"RuntimeType":"vm","RuntimePath":"/usr/bin/containerd-shim-kata-v2"},
+            "gvisor":{"RuntimeType":"vm","RuntimePath":"/usr/bin/containerd-shim-runsc-v1"}}}}"#;
+        for (config, expected) in [
+            (containerd("runc").as_str(), "kata,kata-clh"),
+            (&containerd("kata"), ",kata,kata-clh"),
+            (crio, ",kata"),
+            ("{}", ""),
+        ] {
+            assert_eq!(of(config), expected, "{config}");
+        }
+    }
+
+    #[test]
+    fn knows_what_annotations_change() {
+        let of = |config: &str| {
+            let AnnotatedCpus { handlers, workloads } =
+                info(config).expect("a configuration").annotated_cpus();
+            let joined = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join(",");
+            format!("{} {}", joined(handlers), joined(workloads))
+        };
+        // As packaging/crio.conf.d of openshift/microshift has them.
+        let runtimes = r#""Runtimes":{"crun":{"AllowedAnnotations":["io.kubernetes.cri-o.Devices"]},
+            "high-performance":{},"fast":{"AllowedAnnotations":["cpu-c-states.crio.io","cpu-quota.crio.io"]}}"#;
+        let workloads = r#""Workloads":{
+            "management":{"AnnotationPrefix":"resources.workload.openshift.io","Resources":{"cpuset":"0"}},
+            "openshift-builder":{"AnnotationPrefix":"","Resources":{}},"none":{"Resources":null}}"#;
+        for (config, expected) in [
+            (
+                format!(r#"{{"crio":{{"DefaultRuntime":"crun",{runtimes},{workloads}}}}}"#),
+                "fast,high-performance management",
+            ),
+            (
+                format!(r#"{{"crio":{{"DefaultRuntime":"fast",{runtimes}}}}}"#),
+                ",fast,high-performance ",
+            ),
+            (format!(r#"{{"containerd":{{"defaultRuntimeName":"fast",{runtimes}}}}}"#), " "),
+        ] {
+            assert_eq!(of(&config), expected, "{config}");
+        }
     }
 
     #[test]

@@ -73,6 +73,8 @@ pub fn read_runtime(
     if let Some(info) = info.filter(|_| needs.low_level) {
         facts.restricts_oom_score = info.as_ref().ok().map(RuntimeInfo::restricts_oom_score);
         facts.disables_hugetlb = info.as_ref().ok().and_then(RuntimeInfo::disables_hugetlb);
+        facts.kata_handlers = info.as_ref().map(RuntimeInfo::kata_handlers).unwrap_or_default();
+        facts.annotated_cpus = info.as_ref().map(RuntimeInfo::annotated_cpus).unwrap_or_default();
         facts.low_level = match distrust {
             None => {
                 let default = low_level_of(&info, endpoint, &socket, host_root);

@@ -265,6 +265,13 @@ impl Compared {
             .collect();
         let runtime = live.snapshot.runtime.value();
         let sandboxes = runtime.and_then(|runtime| runtime.sandboxes.value());
+        let of_handlers = |handlers: &BTreeSet<String>| -> BTreeSet<String> {
+            let own = sandboxes.into_iter().flatten();
+            let own = own.filter(|sandbox| handlers.contains(&sandbox.runtime_handler));
+            own.map(|sandbox| sandbox.uid.clone()).collect()
+        };
+        let in_machines = runtime.map(|it| of_handlers(&it.kata_handlers)).unwrap_or_default();
+        let annotated = runtime.map(|it| &it.annotated_cpus).cloned().unwrap_or_default();
         let handlers = sandboxes.into_iter().flatten().filter(|s| !s.runtime_handler.is_empty());
         let handlers = handlers.filter(|s| !self.runtimes.knows(&s.uid));
         let handlers = handlers.map(|s| (s.uid.clone(), s.runtime_handler.clone())).collect();
@@ -286,6 +293,9 @@ impl Compared {
         let context = Context {
             writers,
             handlers: &handlers,
+            in_machines: &in_machines,
+            annotated: &of_handlers(&annotated.handlers),
+            workloads_of_runtime: &annotated.workloads,
             motion: &Motion::of(pods(), runtime, started_at, taken_at).with_gone(self.gone()),
             workloads: &live.workloads,
             rounding: self.rounding(),
