@@ -665,6 +665,11 @@ mod tests {
         let expected =
             format!("kubelet 1.33 is 1.33.2 or later: {what} in 1.33.0 to 1.33.1 only (#131876)");
         assert_eq!(note("1.33", fault), Some(expected));
+        let alone = note("1.32.2", PatchFault::LosesNodeStatus).expect("a note");
+        assert!(
+            alone.ends_with("(1.32.0 to 1.32.2 only; #130356, by the changelog alone)"),
+            "{alone}"
+        );
         let only = note("1.36.0", PatchFault::LacksZfs).expect("a note");
         assert!(only.ends_with("(1.36.0 only; #138590)"), "{only}");
         let read = note("1.33.4", PatchFault::ForgetsRestartedContainers).expect("a note");
@@ -672,6 +677,29 @@ mod tests {
             read.ends_with("(1.33.0 to 1.33.12, and perhaps later; not in 1.36; #135485)"),
             "{read}"
         );
+    }
+
+    #[test]
+    fn rules_of_single_versions_begin_where_they_were_read() {
+        // Reads the node again, hints of the devices' nodes, a reason for image IDs, caches rounded up, amounts of the spec.
+        for (minor, expected) in [
+            (32, [false, false, false, false, true]),
+            (33, [false, false, false, false, false]),
+            (34, [false, false, false, true, false]),
+            (35, [true, false, false, true, true]),
+            (36, [true, true, true, true, true]),
+            (37, [true, true, true, true, true]),
+        ] {
+            let rules = KubeletRules::for_version(KubeletVersion::new(1, minor));
+            let got = [
+                rules.reads_node_again(),
+                rules.hints_of_device_nodes(),
+                rules.names_invalid_image_ids(),
+                rules.rounds_up_cores_of_cache(),
+                !rules.exclusive_amounts_by_status(),
+            ];
+            assert_eq!(got, expected, "1.{minor}");
+        }
     }
 
     #[test]

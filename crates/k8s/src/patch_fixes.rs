@@ -103,6 +103,11 @@ impl PatchFault {
         }
     }
 
+    /// Returns true if its code was compared on neither side of the patch: the changelog alone has it.
+    pub fn is_of_changelog_alone(self) -> bool {
+        matches!(self, Self::LosesNodeStatus | Self::UnmountsClaims)
+    }
+
     /// Returns the first minor version without it in any patch.
     pub fn sound_since(self) -> u32 {
         match self {
@@ -219,17 +224,21 @@ impl fmt::Display for PatchNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { fault, version, fixed, pull, .. } = self;
         let (what, patches) = (fault.what(), self.patches());
+        let source = match fault.is_of_changelog_alone() {
+            true => format!("#{pull}, by the changelog alone"),
+            false => format!("#{pull}"),
+        };
         if self.is_assumed_fixed {
             return write!(
                 f,
-                "kubelet {version} is {fixed} or later: {what} in {patches} only (#{pull})"
+                "kubelet {version} is {fixed} or later: {what} in {patches} only ({source})"
             );
         }
         match self.is_read_to_the_end {
-            true => write!(f, "kubelet {version}: {what} ({patches} only; #{pull})"),
+            true => write!(f, "kubelet {version}: {what} ({patches} only; {source})"),
             false => write!(
                 f,
-                "kubelet {version}: {what} ({patches}, and perhaps later; not in {fixed}; #{pull})"
+                "kubelet {version}: {what} ({patches}, and perhaps later; not in {fixed}; {source})"
             ),
         }
     }
