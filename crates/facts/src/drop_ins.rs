@@ -44,9 +44,14 @@ impl UnitProperty {
         found
     }
 
+    /// Returns true if the property is about a file of the unit.
+    pub fn is_about(&self, file: CgroupFile) -> bool {
+        files_of(&self.property).contains(&file)
+    }
+
     /// Returns true if the kernel has this value in a file of the unit.
     pub fn explains(&self, file: CgroupFile, actual: &str) -> bool {
-        if !files_of(&self.property).contains(&file) {
+        if !self.is_about(file) {
             return false;
         }
         match (file, self.value.as_str()) {

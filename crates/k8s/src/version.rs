@@ -76,6 +76,12 @@ impl KubeletVersion {
         (self.known().used().minor - Self::OLDEST.minor) as usize
     }
 
+    /// Returns the supported minor versions before this one, the latest first.
+    pub fn earlier(self) -> impl Iterator<Item = Self> {
+        let minors = Self::OLDEST.minor..self.known().used().minor;
+        minors.rev().map(|minor| Self::new(1, minor))
+    }
+
     /// Returns true if this is the given 1.x version or a later one. What depends on it has a name in
     /// [`kubelet_rules`](crate::kubelet_rules).
     pub(crate) fn at_least(self, minor: u32) -> bool {

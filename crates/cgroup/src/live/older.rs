@@ -20,7 +20,8 @@ use kq_facts::node_config::NodeConfig;
 use kq_facts::runtime::RuntimeFacts;
 use kq_facts::timestamp::Timestamp;
 use kq_facts::workloads::effective_uid;
-use kq_k8s::feature_gates::Gate;
+use kq_k8s::feature_gates::{FeatureGates, Gate};
+use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::manifest::LoadedPod;
 use kq_k8s::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
@@ -337,6 +338,11 @@ fn others<'d>(
     for limit in limits.into_iter().take(MOST_VALUES) {
         add("podPidsLimit", &|it| it.pod_pids_limit = limit);
     }
+    // An upgrade of the kubelet leaves pods and containers as they are too.
+    for version in now.rules.gates.version().earlier() {
+        let gates = FeatureGates::for_version(version).with_known(&node.config.feature_gates);
+        add("version of the kubelet", &|it| it.rules = KubeletRules { gates });
+    }
     all
 }
 
@@ -462,6 +468,38 @@ mod tests {
                 _ => 'M',
             };
             assert_eq!(found.iter().map(letter).collect::<String>(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_kubelet_of_an_earlier_version_explains_a_value() {
+        let pods = PODS.replace(
+            r#"{"requests":{"memory":"64Mi"}}"#,
+            r#"{"requests":{"cpu":"1","memory":"64Mi"},"limits":{"cpu":"1","memory":"64Mi"}}"#,
+        );
+        let pods = load("pods.json", pods.as_bytes()).pods;
+        let runtimes = Runtimes::from(RuntimeFormula::new(WeightFormula::Linear, false));
+        let node = node(&[("cpuManagerPolicy", "static"), ("reservedSystemCPUs", "\"0\"")]);
+        // Before 1.33, CPUs of its own did not take the quota from a container.
+        for (actual, expected) in [("100000 100000", true), ("7000 100000", false)] {
+            let mut found = rows(&pods, &node, &runtimes, "cpu.max", [actual, actual]);
+            found.retain(|it| it.container.is_some());
+            let at = |id: &str| (id.to_owned(), Timestamp::from_seconds(10));
+            let ages = Ages {
+                kubelet: Timestamp::from_seconds(1_000),
+                pods: [at("u1"), at("u2")].into(),
+                containers: [at("c1"), at("c2")].into(),
+            };
+            let rounding = Rounding {
+                version: CgroupVersion::V2,
+                driver: node.cgroup_driver,
+                kernel: node.kernel,
+            };
+            let compared = Compared { node: &node, pods: &pods, runtimes: &runtimes, rounding };
+            excuse(&mut found, &ages, compared);
+            assert_eq!(found.len(), 2, "{found:#?}");
+            let is_older = |it: &Difference<'_>| it.verdict == Verdict::OlderConfig;
+            assert_eq!(found.iter().all(is_older), expected, "{actual}: {found:#?}");
         }
     }
 }

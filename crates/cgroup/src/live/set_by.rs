@@ -19,6 +19,15 @@ pub enum SetBy {
         /// The drop-in.
         path: String,
     },
+    /// A drop-in of systemd has another value.
+    Beside {
+        /// The property.
+        property: String,
+        /// Its value.
+        value: String,
+        /// The drop-in.
+        path: String,
+    },
     /// No record of the kubelet, and no drop-in of systemd, has this value.
     Other,
 }
@@ -45,13 +54,18 @@ impl Writers<'_> {
     ) -> Option<SetBy> {
         let is_certain = !(self.is_formula_assumed && file == "cpu.weight");
         let (file, path) = (CgroupFile::named(file)?, CgroupPath::new(cgroup));
-        let is_cause = |it: &&UnitProperty| it.unit == path.name() && it.explains(file, actual);
-        match self.drop_ins?.iter().find(is_cause) {
-            Some(it) => Some(SetBy::Systemd {
-                property: it.property.clone(),
-                value: it.value.clone(),
-                path: it.path.clone(),
-            }),
+        let is_own = |it: &&UnitProperty| it.unit == path.name() && it.is_about(file);
+        let own = || self.drop_ins.unwrap_or_default().iter().filter(is_own);
+        let parts = |it: &UnitProperty| (it.property.clone(), it.value.clone(), it.path.clone());
+        self.drop_ins?;
+        if let Some((property, value, path)) = own().find(|it| it.explains(file, actual)).map(parts)
+        {
+            return Some(SetBy::Systemd { property, value, path });
+        }
+        // Of an amount in words, it is not known what the kernel makes of it.
+        let is_amount = |it: &&UnitProperty| it.value.bytes().all(|it| it.is_ascii_digit());
+        match own().find(is_amount).map(parts) {
+            Some((property, value, path)) => Some(SetBy::Beside { property, value, path }),
             None => (self.are_complete && is_of_pod && is_certain).then_some(SetBy::Other),
         }
     }
@@ -72,6 +86,11 @@ impl fmt::Display for SetBy {
                     false => f.write_str(", as systemctl set-property writes it"),
                 }
             }
+            Self::Beside { property, value, path } => write!(
+                f,
+                "systemd has {property}={value} in {path}: another value was written into the file by hand or by another \
+                 program, and systemd writes its own again when a property of the unit is set"
+            ),
             Self::Other => f.write_str(
                 "neither the kubelet's records nor systemd's drop-ins have this value: it was written by \
                  hand or by another program",
@@ -95,6 +114,25 @@ mod tests {
         assert_eq!(of(false, "cpu.weight"), Some(SetBy::Other));
         assert_eq!(of(true, "cpu.weight"), None);
         assert_eq!(of(true, "cpu.max"), Some(SetBy::Other));
+    }
+
+    #[test]
+    fn a_value_beside_a_drop_in_was_written_into_the_file() {
+        let property = |value: &str| {
+            let [unit, property, value, path] =
+                ["a.slice", "CPUWeight", value, "/p"].map(str::to_owned);
+            [UnitProperty { unit, property, value, path }]
+        };
+        let of = |value: &str, file, actual| {
+            let drop_ins = property(value);
+            let writers = Writers { drop_ins: Some(&drop_ins), ..Writers::default() };
+            writers.of("/a.slice", file, actual, false).map(|it| it.to_string())
+        };
+        let beside = of("500", "cpu.weight", "300").expect("a writer");
+        assert!(beside.starts_with("systemd has CPUWeight=500 in /p"), "{beside}");
+        assert!(of("300", "cpu.weight", "300").is_some_and(|it| it.starts_with("set by systemd")));
+        assert_eq!(of("500", "memory.max", "300"), None);
+        assert_eq!(of("idle", "cpu.weight", "300"), None);
     }
 
     #[test]
