@@ -32,11 +32,19 @@ pub(super) enum Placement {
     /// No policy of a manager places anything.
     Nothing,
     Managers(Box<Managers>),
+    Unknown(Box<UnknownManagers>),
+}
+
+/// Managers of a machine that is not known.
+#[derive(Clone)]
+pub(super) struct UnknownManagers {
     /// Why what they do is not known.
-    Unknown {
-        reason: String,
-        gates: FeatureGates,
-    },
+    reason: String,
+    gates: FeatureGates,
+    /// They decide about containers with CPUs of their own alone: there is no static memory manager, and devices are not aligned.
+    is_about_cpus: bool,
+    /// The CPUs that all containers share as long as none has CPUs of its own; `None`: they are not known.
+    shared: Option<CpuSet>,
 }
 
 /// The managers, with what they have given away.
@@ -64,9 +72,36 @@ impl AdmissionNode {
         };
         match Managers::of(&self.node, others.map(counted)) {
             Ok(managers) => Placement::Managers(Box::new(managers)),
-            Err(reason) => Placement::Unknown { reason, gates: self.node.kubelet.rules.gates },
+            Err(reason) => Placement::Unknown(Box::new(UnknownManagers {
+                reason,
+                gates: self.node.kubelet.rules.gates,
+                is_about_cpus: config.memory_manager_policy == "None"
+                    && config.topology_manager_policy == "none",
+                shared: shared_cpus(&self.node),
+            })),
         }
     }
+}
+
+/// Returns the CPUs of a static CPU manager that has no state and has given none away: all that run (`validateState`,
+/// `pkg/kubelet/cm/cpumanager/policy_static.go`, read in 1.36.2). `None`: they depend on the machine, or on a state.
+fn shared_cpus(node: &Node) -> Option<CpuSet> {
+    let config = node.config();
+    let has_options = node.kubelet.given.cpu_manager_policy_options.as_ref();
+    let is_plain =
+        config.cpu_manager_policy == "static" && has_options.is_none_or(BTreeMap::is_empty);
+    let has_no_state = matches!(state_file(node, StateFile::Cpu), Ok(None));
+    node.snapshot.host.cpus().ok().filter(|_| is_plain && has_no_state)
+}
+
+/// Returns true if a container of a pod asks for whole CPUs, which it gets for itself (`guaranteedCPUs`), or the pod as a whole does.
+fn asks_for_cpus(pod: &Pod) -> bool {
+    let mut containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+    let is_whole = |container: &Container| {
+        let cpu = container.resources.requests.get(&ResourceName::Cpu);
+        cpu.is_some_and(|cpu| !cpu.is_zero() && cpu.milli_value() % 1_000 == 0)
+    };
+    pod.spec.resources.is_some() || containers.any(is_whole)
 }
 
 /// The CPUs of containers, as the static CPU manager has them.
@@ -87,7 +122,14 @@ impl CpuSets {
 impl Placement {
     /// Returns the CPUs of containers; `None`: no static CPU manager sets any, or it is not known which.
     pub fn cpu_sets(&self) -> Option<CpuSets> {
-        let Self::Managers(managers) = self else { return None };
+        let managers = match self {
+            Self::Managers(managers) => managers,
+            Self::Unknown(unknown) => {
+                let shared = unknown.shared.clone()?;
+                return Some(CpuSets { shared, exclusive: BTreeMap::new() });
+            }
+            Self::Nothing => return None,
+        };
         managers.cpu.static_policy()?;
         let state = managers.cpu.state();
         Some(CpuSets { shared: state.default_cpu_set.clone(), exclusive: state.containers.clone() })
@@ -109,7 +151,7 @@ impl Placement {
             Self::Managers(managers) => {
                 is_placed(pod, managers.gates) && !managers.has_recorded(pod)
             }
-            Self::Nothing | Self::Unknown { .. } => false,
+            Self::Nothing | Self::Unknown(_) => false,
         }
     }
 
@@ -133,9 +175,14 @@ impl Placement {
         let check = |because, refusals| EarlierCheck { check: "placement", because, refusals };
         let managers = match self {
             Self::Managers(managers) if is_placed(pod, managers.gates) => managers,
-            Self::Unknown { reason, gates } if is_placed(pod, *gates) => {
-                basis.lack(unplaced(pod, reason));
-                return check(CheckReason::PlacementUnknown { error: reason.clone() }, Vec::new());
+            Self::Unknown(unknown)
+                if is_placed(pod, unknown.gates)
+                    && (!unknown.is_about_cpus || asks_for_cpus(pod)) =>
+            {
+                unknown.shared = None;
+                basis.lack(unplaced(pod, &unknown.reason));
+                let error = unknown.reason.clone();
+                return check(CheckReason::PlacementUnknown { error }, Vec::new());
             }
             _ => return check(CheckReason::NotPlaced, Vec::new()),
         };
