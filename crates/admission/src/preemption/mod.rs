@@ -52,7 +52,7 @@ pub use report::{
 };
 pub use restart::{
     ComparedAnew, MOST_TAKERS, PodReadmission, ReadmissionResult, Readmitted, Taker, TiedOrder,
-    are_tied, readmit, restart_order,
+    are_tied, readmit, restart_order, source_orders,
 };
 pub use victims::{
     MOST_PODS, MOST_TIES, NotEnough, PotentialVictim, Preemption, Requirement, Requirements, Round,

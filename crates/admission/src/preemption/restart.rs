@@ -12,7 +12,7 @@ use kq_answer::{Basis, answer};
 use kq_facts::node_object::NodeObject;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Pod, ResourceName};
-use kq_k8s::priority::is_static_pod;
+use kq_k8s::priority::{is_static_pod, pod_source};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -111,17 +111,62 @@ pub enum TiedOrder {
 /// How many pods are named of those that have what another one lacks.
 pub const MOST_TAKERS: usize = 10;
 
-/// Puts pods in the order in which a kubelet that starts comes to them. Pods of one moment, and all static ones, are
-/// in the order of their names.
+/// Puts pods in the order in which a kubelet that starts usually comes to them: source by source ([`source_orders`]), those of
+/// its folder first. Static pods of one source, and pods of one moment, are in the order of their names.
 pub fn restart_order<'p>(pods: &[&'p Pod]) -> Vec<&'p Pod> {
     let mut order = pods.to_vec();
-    order.sort_by_cached_key(|pod| (!is_static_pod(pod), created_at(pod), qualified(pod)));
+    order.sort_by_cached_key(|pod| (source(pod), created_at(pod), qualified(pod)));
     order
 }
 
 /// Returns true if the kubelet comes to two pods in an order that is left to chance.
 pub fn are_tied(one: &Pod, other: &Pod) -> bool {
-    is_static_pod(one) == is_static_pod(other) && created_at(one) == created_at(other)
+    source(one) == source(other) && created_at(one) == created_at(other)
+}
+
+/// Where the kubelet has a pod from, in the order in which it usually reads its sources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum PodSource {
+    Folder,
+    /// A URL, or a source that is not known.
+    Other,
+    ApiServer,
+}
+
+fn source(pod: &Pod) -> PodSource {
+    match pod_source(pod) {
+        None | Some("api") => PodSource::ApiServer,
+        Some("file") => PodSource::Folder,
+        Some(_) => PodSource::Other,
+    }
+}
+
+/// Returns the orders of a node's pods by the orders in which the kubelet may read its sources, as places in the
+/// given order, which is the first.
+///
+/// Each source hands over all of its pods at once, and the kubelet admits them when it comes to them (`Merge`,
+/// `pkg/kubelet/config/config.go`; `syncLoopIteration`, `pkg/kubelet/kubelet.go`, read in 1.36.2). Nothing orders the
+/// sources: the API server's waits for the Node object (`NewSourceApiserver`), the folder is read at once, and again every
+/// `fileCheckFrequency` where that fails (`run`, `pkg/kubelet/config/file.go`). A real kubelet came to its folder 2 s
+/// after the API server's pods.
+pub fn source_orders(order: &[&Pod]) -> Vec<Vec<usize>> {
+    let mut blocks: BTreeMap<PodSource, Vec<usize>> = BTreeMap::new();
+    for (place, pod) in order.iter().enumerate() {
+        blocks.entry(source(pod)).or_default().push(place);
+    }
+    let mut orders: Vec<Vec<Vec<usize>>> = vec![Vec::new()];
+    for block in blocks.into_values() {
+        let at_each_place = |before: &Vec<Vec<usize>>| {
+            let with = |at: usize| {
+                let mut order = before.clone();
+                order.insert(at, block.clone());
+                order
+            };
+            (0..=before.len()).rev().map(with).collect::<Vec<_>>()
+        };
+        orders = orders.iter().flat_map(at_each_place).collect();
+    }
+    orders.into_iter().map(|blocks| blocks.concat()).collect()
 }
 
 /// Takes pods in again, in this order. The device manager is asked for each in its turn, and refuses before the
@@ -315,8 +360,13 @@ impl PodReadmission {
         mut basis: Basis,
     ) -> Self {
         let mut assume = |text: String| basis.assume(text);
-        if items.iter().any(|it| it.is_static) {
-            assume("static pods come first: their source is usually read first".to_owned());
+        let has_both = items.iter().any(|it| it.is_static) && items.iter().any(|it| !it.is_static);
+        if has_both && tied == TiedOrder::ByName {
+            assume(
+                "static pods come first: the kubelet usually reads its folder before the API server, and nothing makes it \
+                 do so (kq what-if kubelet-restart has the ends in both orders)"
+                    .to_owned(),
+            );
         }
         let made: Vec<&Readmitted> = items.iter().filter(|it| !it.is_static).collect();
         let ties = made

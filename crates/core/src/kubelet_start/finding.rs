@@ -21,6 +21,9 @@ pub enum StartFinding {
         certainty: Certainty,
         fix: Option<String>,
         command: Option<String>,
+        /// What it has written into cgroups before.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        writes: Vec<StartWrite>,
     },
     /// It panics when it admits a pod with a device that its plugin no longer lists.
     PanicsWithDevice {
@@ -43,6 +46,13 @@ pub enum StartFinding {
         /// The file.
         path: String,
     },
+    /// It starts with the cgroup driver of the runtime, which is not that of the configuration.
+    OtherDriver {
+        /// What it logs.
+        text: String,
+        configured: String,
+        runtime: String,
+    },
     /// It starts without a field of a drop-in, and says nothing of it.
     Drops { path: String, field: String },
     /// A fact that decides is not known.
@@ -51,6 +61,20 @@ pub enum StartFinding {
         /// The words with which it ends, if it does.
         text: Option<String>,
     },
+}
+
+/// A value that a kubelet writes into a cgroup before its start fails. It stays there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StartWrite {
+    /// The path below the root of the hierarchy.
+    pub cgroup: String,
+    pub file: String,
+    pub value: String,
+    /// The value that it may have instead; null: none.
+    pub or: Option<String>,
+    /// False: a thread of its own writes it, which may not come to it before the end, or the cgroup may be missing.
+    pub is_certain: bool,
 }
 
 impl StartFinding {
@@ -74,6 +98,7 @@ impl StartFinding {
             certainty: problem.certainty,
             fix,
             command,
+            writes: Vec::new(),
         }
     }
 
@@ -83,6 +108,9 @@ impl StartFinding {
         match warning {
             StartWarning::Lenient { path, strict_error } => {
                 Self::Ignores { text, strict_error: strict_error.clone(), path: path.clone() }
+            }
+            StartWarning::RuntimeDriver { configured, runtime } => {
+                Self::OtherDriver { text, configured: configured.clone(), runtime: runtime.clone() }
             }
             StartWarning::UnknownField { path, field } => {
                 Self::Drops { path: path.clone(), field: field.clone() }
@@ -98,7 +126,10 @@ impl StartFinding {
             Self::Stops { .. } | Self::StopsThen { .. } | Self::PanicsWithDevice { .. } => {
                 Severity::Error
             }
-            Self::Warns { .. } | Self::Ignores { .. } | Self::Drops { .. } => Severity::Warning,
+            Self::Warns { .. }
+            | Self::Ignores { .. }
+            | Self::OtherDriver { .. }
+            | Self::Drops { .. } => Severity::Warning,
             Self::Unknown { .. } => Severity::Unknown,
             Self::Starts { not_checked, .. } if !not_checked.is_empty() => Severity::Info,
             Self::Starts { .. } => Severity::Ok,
@@ -114,7 +145,7 @@ impl StartFinding {
                     .advise("run kq as root on the node, or take a new snapshot there")
             }
             Self::Starts { version, .. } => Wording::new(format!("kubelet {version} starts")),
-            Self::Stops { text, cause, is_panic, certainty, fix, .. } => {
+            Self::Stops { text, cause, is_panic, certainty, fix, writes, .. } => {
                 let verb = if *is_panic { "panics" } else { "exits" };
                 let sure = match certainty {
                     Certainty::Certain => String::new(),
@@ -124,9 +155,10 @@ impl StartFinding {
                     "the kubelet {verb} at its start{sure}: {cause}"
                 ))
                 .because(text.as_str())
-                .leads_to(
-                    "the node becomes NotReady; running containers keep running without a kubelet",
-                );
+                .leads_to(format!(
+                    "the node becomes NotReady; running containers keep running without a kubelet{}",
+                    written(writes)
+                ));
                 fix.iter().fold(wording, |wording, fix| wording.advise(fix.as_str()))
             }
             Self::PanicsWithDevice { text, pod, resource, device, certainty } => {
@@ -156,6 +188,13 @@ impl StartFinding {
                     .because(text.as_str())
                     .advise(format!("correct the name of the field in {path}, or remove it"))
             }
+            Self::OtherDriver { text, configured, runtime } => Wording::new(format!(
+                "the kubelet starts and ignores cgroupDriver {configured}: the runtime reports {runtime}"
+            ))
+            .because(text.as_str())
+            .advise(format!(
+                "set cgroupDriver: {runtime} in the kubelet's configuration: it counts again when a runtime does not report its driver"
+            )),
             Self::Drops { path, field } => Wording::new(format!(
                 "the kubelet starts without {field} of {path}, which it does not know, and logs nothing"
             ))
@@ -168,6 +207,34 @@ impl StartFinding {
                         .advise("read the state files: run kq on the node, or pass a snapshot of it")
                 })
             }
+        }
+    }
+}
+
+/// Returns what a kubelet has written before its end, cgroup by cgroup.
+fn written(writes: &[StartWrite]) -> String {
+    let of = |is_certain: bool| -> String {
+        let mut cgroups: Vec<(&str, Vec<String>)> = Vec::new();
+        for write in writes.iter().filter(|it| it.is_certain == is_certain) {
+            let or = write.or.iter().map(|other| format!(" or {other}")).collect::<String>();
+            let value = format!("{} {}{or}", write.file, write.value);
+            match cgroups.last_mut().filter(|(cgroup, _)| *cgroup == write.cgroup) {
+                Some((_, values)) => values.push(value),
+                None => cgroups.push((&write.cgroup, vec![value])),
+            }
+        }
+        let texts = cgroups.iter().map(|(name, values)| format!("{name}: {}", values.join(", ")));
+        texts.collect::<Vec<_>>().join("; ")
+    };
+    let (certain, open) = (of(true), of(false));
+    let certain = match certain.as_str() {
+        "" => certain,
+        values => format!("; before it ends, it writes what stays: {values}"),
+    };
+    match open.as_str() {
+        "" => certain,
+        values => {
+            format!("{certain}; perhaps also, by threads that the end may come before: {values}")
         }
     }
 }

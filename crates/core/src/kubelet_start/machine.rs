@@ -7,11 +7,17 @@ use super::flags::Said;
 use super::rule::CgroupProblem;
 use super::serving::{self, Serving};
 use super::state::{self, AtStart};
-use super::{Machine, Stage, Start, StartRule, StartWarning, node_flags, node_setup, providers};
+use super::{
+    CgroupProgress, Enforced, Machine, Stage, Start, StartRule, StartWarning, node_flags,
+    node_setup, providers,
+};
 use kq_answer::Certainty;
 use kq_facts::allocatable::{node_allocatable, reservations, reserved};
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
-use kq_facts::kubelet_config::{EvictionSettings, possible_eviction_errors};
+use kq_facts::cgroup_name::CgroupName;
+use kq_facts::kubelet_config::{
+    EffectiveConfiguration, EvictionSettings, possible_eviction_errors,
+};
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::go_text::{atoi, parse_bool, quote};
 use kq_k8s::patch_fixes::PatchFault;
@@ -76,7 +82,9 @@ pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said, serving: 
         let root = config.cgroup_root.clone();
         let names = root.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
         match node_setup::root_cgroup(&root, driver) {
-            Ok(root) => check_cgroup(start, Stage::Run, "cgroupRoot", "", &root, names),
+            Ok(root) => {
+                check_cgroup(start, Stage::Run, ("cgroupRoot", ""), (&root, &root), names);
+            }
             Err(error) => start.stop(Stage::Run, StartRule::CgroupRoot { error }),
         }
     }
@@ -121,6 +129,13 @@ pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said, serving: 
         start.stop_perhaps(Stage::ContainerManager, rule, certainty);
     }
     node_setup::kernel(start, read);
+    enforce(start, &config, driver);
+    node_setup::system_cgroup(start, read);
+}
+
+/// Limits the reserved cgroups, one after the other.
+fn enforce(start: &mut Start<'_>, config: &EffectiveConfiguration, driver: CgroupDriver) {
+    start.cgroups = Some(CgroupProgress::default());
     for (key, field, what) in ENFORCED {
         let (cgroup, list) = match field {
             "systemReservedCgroup" => (&config.system_reserved_cgroup, &config.system_reserved),
@@ -130,16 +145,23 @@ pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said, serving: 
             continue;
         }
         let names = cgroup_names(cgroup, driver);
-        if list.is_empty() {
+        let exists = if list.is_empty() {
             let (cgroup, paths, problem) =
                 (cgroup.clone(), Vec::new(), CgroupProblem::NoReservation);
             let rule = StartRule::NoCgroup { field, what, cgroup, names, paths, problem };
             start.stop(Stage::ContainerManager, rule);
+            Some(false)
         } else {
-            check_cgroup(start, Stage::ContainerManager, field, what, cgroup, names);
+            let place = CgroupName::from_path(cgroup, driver).to_path(driver);
+            let place = place.unwrap_or_else(|_| cgroup.clone());
+            check_cgroup(start, Stage::ContainerManager, (field, what), (cgroup, &place), names)
+        };
+        if exists != Some(false)
+            && let Some(progress) = &mut start.cgroups
+        {
+            progress.enforced.push(Enforced { key, is_certain: exists.is_some() });
         }
     }
-    node_setup::system_cgroup(start, read);
 }
 
 /// Checks the file system of the kubelet's folder, which cAdvisor looks up among those that it has a plugin for
@@ -188,28 +210,31 @@ fn authorization(start: &mut Start<'_>, said: &Said) {
     refuse(start, "authorization.mode", error);
 }
 
-/// Checks that a cgroup exists.
+/// Checks that a cgroup exists; `None`: it is not known. `cgroup`: as the configuration has it, and its path below the
+/// hierarchy under the driver.
 fn check_cgroup(
     start: &mut Start<'_>,
     stage: Stage,
-    field: &'static str,
-    what: &'static str,
-    cgroup: &str,
+    (field, what): (&'static str, &'static str),
+    (cgroup, place): (&str, &str),
     names: Vec<String>,
-) {
-    let paths = start.facts.missing_paths.and_then(|missing| missing(cgroup));
+) -> Option<bool> {
+    let paths = start.facts.missing_paths.and_then(|missing| missing(place));
     let (Some(paths), Some(version)) = (paths, start.facts.cgroup_version) else {
-        return start.skip("missing cgroups of the configuration", "the cgroup tree");
+        start.skip("missing cgroups of the configuration", "the cgroup tree");
+        return None;
     };
-    if !paths.is_empty() {
-        let problem = match version {
-            CgroupVersion::V1 => CgroupProblem::MissingOnV1,
-            CgroupVersion::V2 => CgroupProblem::MissingOnV2,
-        };
-        let cgroup = cgroup.to_owned();
-        let rule = StartRule::NoCgroup { field, what, cgroup, names, paths, problem };
-        start.stop(stage, rule);
+    if paths.is_empty() {
+        return Some(true);
     }
+    let problem = match version {
+        CgroupVersion::V1 => CgroupProblem::MissingOnV1,
+        CgroupVersion::V2 => CgroupProblem::MissingOnV2,
+    };
+    let cgroup = cgroup.to_owned();
+    let rule = StartRule::NoCgroup { field, what, cgroup, names, paths, problem };
+    start.stop(stage, rule);
+    Some(false)
 }
 
 /// Returns the parts of a cgroup's name (`ParseSystemdToCgroupName`, `ParseCgroupfsToCgroupName`).

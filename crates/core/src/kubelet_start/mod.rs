@@ -28,7 +28,7 @@ mod serving;
 mod state;
 mod tls;
 
-pub use finding::StartFinding;
+pub use finding::{StartFinding, StartWrite};
 pub use kq_facts::config_on_disk::{ConfigContent, ConfigText};
 pub use node_setup::missing_paths;
 pub use place::ConfigPlace;
@@ -195,8 +195,28 @@ pub struct StartProblem {
     pub is_first: bool,
     /// The fix.
     pub fix: Option<Worded<Fix>>,
+    /// How far it got with the cgroups of the node before; `None`: it has not begun with them.
+    #[serde(skip)]
+    pub cgroups: Option<CgroupProgress>,
     /// The file and the function of the kubelet.
     pub source: &'static str,
+}
+
+/// How far a start got with the cgroups of the node. `setupNode` (`container_manager_linux.go`) makes those above pods,
+/// then limits the reserved ones, one after the other (`enforceNodeAllocatableCgroups`, `node_container_manager_linux.go`): a
+/// start that ends at one has limited those before it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CgroupProgress {
+    /// The reserved ones that it has limited.
+    pub enforced: Vec<Enforced>,
+}
+
+/// A key of `enforceNodeAllocatable` that a start has enforced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Enforced {
+    pub key: &'static str,
+    /// The cgroup is there; else that is not known.
+    pub is_certain: bool,
 }
 
 /// A warning that the kubelet logs.
@@ -220,7 +240,7 @@ pub enum StartWarning {
     #[text("{path}: the kubelet drops {field}, which it does not know")]
     UnknownField { path: String, field: String },
     /// The runtime decides about the driver.
-    #[text("cgroupDriver {configured} has no effect: the runtime reports {runtime}")]
+    #[text("Using cgroup driver setting received from the CRI runtime cgroupDriver=\"{runtime}\"")]
     RuntimeDriver { configured: String, runtime: String },
     /// `kubeletCgroups` is not below `kubeReservedCgroup`.
     #[text("unsupported configuration:KubeletCgroups is not within KubeReservedCgroup")]
@@ -250,6 +270,8 @@ struct Start<'a> {
     facts: &'a StartFacts<'a>,
     version: KubeletVersion,
     found: StartExamination,
+    /// How far it got with the cgroups of the node.
+    cgroups: Option<CgroupProgress>,
 }
 
 impl Start<'_> {
@@ -267,6 +289,7 @@ impl Start<'_> {
             certainty,
             is_first: self.found.problems.is_empty(),
             fix: rule.fix().map(Worded),
+            cgroups: self.cgroups.clone(),
             source: rule.source(),
             rule,
             stage,
@@ -288,7 +311,8 @@ impl Start<'_> {
 /// Follows a start.
 pub fn examine(facts: &StartFacts<'_>) -> StartExamination {
     let version = facts.version.unwrap_or(KubeletVersion::ASSUMED);
-    let mut start = Start { facts, version, found: StartExamination::default() };
+    let found = StartExamination::default();
+    let mut start = Start { facts, version, found, cgroups: None };
     if facts.version.is_none() {
         start.skip(
             "gates, flags and fields that this version rejects",

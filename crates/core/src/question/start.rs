@@ -2,21 +2,35 @@
 
 use super::device_panic::device_panic;
 use crate::kubelet_start::{
-    Machine, NotExamined, Stage, StartExamination, StartFacts, StartFinding, StartProblem,
-    StartRule, examine, missing_paths,
+    CgroupProgress, Machine, NotExamined, Stage, StartExamination, StartFacts, StartFinding,
+    StartProblem, StartRule, StartWrite, examine, missing_paths,
 };
-use kq_answer::{Certainty, Severity};
+use crate::question::cgroup::first_hugepages;
+use crate::question::cgroup::plan::PlanInput;
+use crate::question::what_if::NodeState;
+use kq_answer::{Certainty, Failure, Severity};
+use kq_cgroup::plan::{Owner, PlannedCgroup};
+use kq_cgroup::resource_config::ExplainedFile;
+use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::checkpoint::StateFile;
 use kq_facts::config_on_disk::ConfigOnDisk;
+use kq_facts::describe::ConfigSource;
 use kq_facts::filesystems::{Filesystem, FolderRole};
+use kq_facts::kubelet_config::Source;
 use kq_facts::node::Node;
+use kq_facts::node_config::NodeConfig;
 use kq_facts::overrides::Overrides;
+use kq_facts::pod_selector::Selection;
 use kq_facts::runtime::RuntimeFacts;
 use kq_facts::snapshot::Snapshot;
 use kq_k8s::pod::ResourceName;
+use kq_k8s::qos::QosClass;
 use kq_k8s::quantity::{Format, Quantity};
 use kq_k8s::version::{KubeletVersion, VersionSupport};
-use std::collections::BTreeSet;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Where it looks up the NUMA nodes of devices.
 const DEVICE_PANIC: &str =
@@ -42,6 +56,7 @@ pub fn kubelet_start(node: &Node) -> KubeletStart {
     let on_disk = node.config_on_disk();
     let examination = examine_start(&node.snapshot, &node.overrides, on_disk);
     let mut start = KubeletStart::of(&examination, node.kubelet.version);
+    start.add_writes(&writes_before_end(&node.snapshot, &node.overrides, &examination));
     if !knows_config(on_disk) {
         let reason = match node.missing_config().next() {
             Some(missing) => missing.text,
@@ -74,6 +89,15 @@ impl KubeletStart {
         let starts =
             StartFinding::Starts { version: version.to_string(), not_checked: self.not_checked() };
         worst.filter(|it| it.severity() < Severity::Warning).unwrap_or(&starts).wording().found
+    }
+
+    /// Adds what the kubelet has written before the problem that ends its start.
+    pub fn add_writes(&mut self, written: &[StartWrite]) {
+        for (finding, _) in &mut self.findings {
+            if let StartFinding::Stops { writes, .. } = finding {
+                writes.extend_from_slice(written);
+            }
+        }
     }
 
     /// Returns the facts that checks need which were skipped.
@@ -216,4 +240,127 @@ pub(super) fn examine_start(
         runtime_answers: runtime.is_some(),
         runs: snapshot.kubelet.found.is_some(),
     })
+}
+
+/// Returns the values of cgroups that a start writes before the problem that ends it; none where it ends before it comes to
+/// cgroups, or where they are not known.
+///
+/// The reserved cgroups are written in turn. What is above pods is written by two threads, which the end may come before
+/// (`enforceNodeAllocatableCgroups`, `node_container_manager_linux.go`; `qosContainerManagerImpl.Start`,
+/// `qos_container_manager_linux.go`, read in 1.36.2).
+pub(super) fn writes_before_end(
+    snapshot: &Snapshot,
+    overrides: &Overrides,
+    examination: &StartExamination,
+) -> Vec<StartWrite> {
+    let progress = examination.first().and_then(|problem| problem.cgroups.as_ref());
+    let written =
+        progress.map(|progress| planned_writes(snapshot, overrides, examination, progress));
+    written.and_then(Result::ok).unwrap_or_default()
+}
+
+/// Plans the cgroups of a node whose kubelet enforces what it came to.
+fn planned_writes(
+    snapshot: &Snapshot,
+    overrides: &Overrides,
+    examination: &StartExamination,
+    progress: &CgroupProgress,
+) -> Result<Vec<StartWrite>, Failure> {
+    let mut config = Value::clone(&examination.config);
+    if let Value::Object(fields) = &mut config {
+        let set = fields.get("enforceNodeAllocatable").and_then(Value::as_array);
+        // What is not set is `pods`.
+        let has_pods = set.is_none_or(|keys| keys.iter().any(|key| key == "pods"));
+        let pods = has_pods.then_some("pods").into_iter();
+        let keys: Vec<&str> = pods.chain(progress.enforced.iter().map(|it| it.key)).collect();
+        fields.insert("enforceNodeAllocatable".to_owned(), json!(keys));
+    }
+    // What options say of the configuration is in it.
+    let mut state = NodeState::of(snapshot.clone(), overrides.clone())?;
+    state.put_config(ConfigSource {
+        value: Arc::new(config),
+        source: Some(Source::Configz),
+        ..ConfigSource::default()
+    });
+    let live = state.node()?;
+    let input = PlanInput::of_live(live, Selection::default(), false)?;
+    let node = input.node.clone();
+    let first: BTreeMap<String, String> = first_hugepages(&node)
+        .flat_map(|it| [(it.file, it.value.clone()), (it.reserved, it.value)])
+        .collect();
+    let is_enforced = |field: &str| {
+        let own = if field == "systemReserved" { "system-reserved" } else { "kube-reserved" };
+        let mut keys = progress.enforced.iter().filter(|it| it.key.starts_with(own));
+        keys.all(|it| it.is_certain)
+    };
+    let (plan, _) = input.answer()?;
+    let mut writes = Vec::new();
+    for root in &plan.roots {
+        root.walk(0, &mut |cgroup: &PlannedCgroup<'_>, _| match cgroup.owner {
+            Owner::Node { part: "kubepods" } => {
+                writes.extend(kubepods(cgroup, &node, &first));
+            }
+            Owner::Node { part } => {
+                let is_certain = is_enforced(part);
+                writes.extend(cgroup.files.iter().map(|file| StartWrite {
+                    cgroup: cgroup.path.clone(),
+                    file: file.file.to_string(),
+                    value: file.value.clone(),
+                    or: None,
+                    is_certain,
+                }));
+            }
+            Owner::Qos(QosClass::Burstable) => writes.push(burstable_at_start(cgroup, &node)),
+            _ => {}
+        });
+    }
+    // What is certain comes first.
+    writes.sort_by_key(|it| !it.is_certain);
+    Ok(writes)
+}
+
+/// Returns what is written into the cgroup of all pods at the start.
+fn kubepods(
+    cgroup: &PlannedCgroup<'_>,
+    node: &NodeConfig,
+    first: &BTreeMap<String, String>,
+) -> Vec<StartWrite> {
+    let is_of_classes = |file: &str| {
+        CgroupFile::named(file).is_some_and(|it| it.has_size() || it == CgroupFile::MemoryMin)
+    };
+    let one = |file: &ExplainedFile| {
+        let name = file.file.to_string();
+        let huge_pages = first.get(&name).filter(|_| node.cgroup_driver == CgroupDriver::Systemd);
+        if is_of_classes(&name) && huge_pages.is_none() {
+            return None;
+        }
+        Some(StartWrite {
+            cgroup: cgroup.path.clone(),
+            value: huge_pages.unwrap_or(&file.value).clone(),
+            or: huge_pages.map(|_| file.value.clone()),
+            file: name,
+            is_certain: false,
+        })
+    };
+    cgroup.files.iter().filter_map(one).collect()
+}
+
+/// Returns the weight of the Burstable class before the kubelet knows any pod.
+fn burstable_at_start(cgroup: &PlannedCgroup<'_>, node: &NodeConfig) -> StartWrite {
+    let (file, value) = first_weight(node.cgroup_version);
+    StartWrite {
+        cgroup: cgroup.path.clone(),
+        file: file.to_owned(),
+        value: value.to_owned(),
+        or: None,
+        is_certain: false,
+    }
+}
+
+/// Returns the file of the weight of a QoS class, and the value of one without pods.
+pub(super) fn first_weight(version: CgroupVersion) -> (&'static str, &'static str) {
+    match version {
+        CgroupVersion::V1 => ("cpu.shares", "2"),
+        CgroupVersion::V2 => ("cpu.weight", "1"),
+    }
 }

@@ -1,6 +1,6 @@
 //! Changes to a node, as they are written on a command line: `kubelet-version 1.36 set maxPods=50 label zone-`.
 
-use kq_facts::cgroup_mode::CgroupVersion;
+use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_k8s::quantity::{Format, Quantity};
 use kq_k8s::version::KubeletVersion;
 use std::collections::BTreeMap;
@@ -19,6 +19,8 @@ pub enum Change {
     KubeletVersion(KubeletVersion),
     /// Another version of the container runtime or of the program that creates containers.
     Runtime { name: String, version: String },
+    /// The container runtime manages cgroups by another driver; it and the kubelet start again.
+    RuntimeDriver(CgroupDriver),
     /// The machine starts with another interface of cgroups.
     Kernel(CgroupVersion),
     /// Another configuration of the kubelet, in a file.
@@ -101,7 +103,7 @@ pub const KINDS: [ChangeKind; 20] = [
     kind("reboot", "", "the machine reboots, no container survives", "reboot"),
     kind("runtime-restart", "", "the container runtime stops and starts", "runtime-restart"),
     kind("kubelet-version", "VERSION", "another version of the kubelet", "kubelet-version 1.36"),
-    kind("runtime", "NAME=VERSION", "another version of runc, crun, youki or containerd", "runtime runc=1.3.2"),
+    kind("runtime", "NAME=VERSION|driver=cgroupfs|driver=systemd", "another version of runc, crun, youki or containerd, or another cgroup driver of the runtime", "runtime runc=1.3.2"),
     kind("kernel", "cgroup=v1|v2", "the machine boots with another cgroup version", "kernel cgroup=v2"),
     kind("config", "FILE", "another KubeletConfiguration", "config new.yaml"),
     kind("set", "FIELD=VALUE", "a field of the KubeletConfiguration", "set systemReserved.cpu=700m"),
@@ -125,6 +127,7 @@ impl Change {
         Some(match self {
             Self::KubeletVersion(_) => "kubelet-version".to_owned(),
             Self::Runtime { name, .. } => format!("runtime {name}"),
+            Self::RuntimeDriver(_) => "runtime driver".to_owned(),
             Self::Kernel(_) => "kernel".to_owned(),
             Self::Config { .. } => "config".to_owned(),
             Self::Set { field, .. } => format!("set {field}"),
@@ -154,6 +157,7 @@ impl Change {
             Self::KubeletRestart { .. }
             | Self::Reboot
             | Self::KubeletVersion(_)
+            | Self::RuntimeDriver(_)
             | Self::Kernel(_)
             | Self::Config { .. }
             | Self::Set { .. }
@@ -189,6 +193,7 @@ impl fmt::Display for Change {
             Self::RuntimeRestart => f.write_str("runtime-restart"),
             Self::KubeletVersion(version) => write!(f, "kubelet-version {version}"),
             Self::Runtime { name, version } => write!(f, "runtime {name}={version}"),
+            Self::RuntimeDriver(driver) => write!(f, "runtime driver={driver}"),
             Self::Kernel(CgroupVersion::V1) => f.write_str("kernel cgroup=v1"),
             Self::Kernel(CgroupVersion::V2) => f.write_str("kernel cgroup=v2"),
             Self::Config { file } => write!(f, "config {file}"),

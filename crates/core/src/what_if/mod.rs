@@ -160,6 +160,8 @@ pub struct ValueChange {
 pub enum Written {
     /// When the kubelet starts.
     AtStart,
+    /// At a start that fails, by a thread that the end may come before.
+    PerhapsAtStart,
     /// With the next update of the QoS classes, within a minute.
     WithinAMinute,
     /// With the resize.

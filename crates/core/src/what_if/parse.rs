@@ -102,6 +102,10 @@ fn one<'w>(
         "kubelet-version" => Change::KubeletVersion(word.parse().map_err(|_| wrong(Some(word)))?),
         "runtime" => {
             let (name, version) = pair().ok_or_else(|| wrong(Some(word)))?;
+            if name == "driver" {
+                let driver = version.parse().map_err(|_| wrong(Some(word)))?;
+                return Ok(Change::RuntimeDriver(driver));
+            }
             let is_known = ["runc", "crun", "youki", "containerd"].contains(&name);
             if !is_known || !version.starts_with(|first: char| first.is_ascii_digit()) {
                 return Err(wrong(Some(word)));

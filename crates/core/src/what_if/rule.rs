@@ -47,7 +47,22 @@ pub enum WhatIfRule {
     /// The QoS cgroups between the start of the kubelet and its first update.
     QosCgroupsReset { file: String, value: String },
     /// The huge pages of the cgroup of all pods between the start of the kubelet and its first update.
-    HugePagesReset { file: String, value: String },
+    HugePagesReset {
+        file: String,
+        /// The file of the pages that mappings reserve.
+        reserved: String,
+        value: String,
+    },
+    /// The cgroups of all pods are another tree.
+    CgroupsMove {
+        /// The cgroup of all pods before.
+        before: String,
+        after: String,
+        /// The machine does not reboot: the old tree stays.
+        is_left: bool,
+    },
+    /// The kubelet and the runtime have different cgroup drivers.
+    DriversDiffer { kubelet: String, runtime: String },
     /// The kubelet registers under another name.
     OtherNodeName { name: String, node: String, static_pods: usize },
     /// The readiness of containers with a readiness or startup probe after the start.
@@ -245,22 +260,31 @@ pub enum OpenCause {
     DeviceForgotten { resource: String },
     /// The kubelet finds the running container or one that exited before it.
     ContainerFound { container: String },
-    /// The order of pods that were created in the same second.
-    Tie,
-    /// The same, of more pods than are tried out.
-    ManyTied { pods: usize },
+    /// The order in which a kubelet that starts comes to its pods, and its choice among equal ones.
+    StartOrder {
+        /// The source that it comes to first: its folder or the API server.
+        by_sources: bool,
+        /// The order of pods that were created in the same second.
+        by_ties: bool,
+        /// The choice among equal pods that a critical pod may preempt.
+        by_equal_victims: bool,
+    },
+    /// The order of pods of the same second, which are more than are tried out.
+    ManyTied { pods: usize, by_sources: bool },
     /// The order in which pods that are added at once reach the kubelet.
     ArrivalOrder,
-    /// The choice among equal pods that a critical pod may preempt.
-    EqualVictims,
-    /// Both.
-    TieAndEqualVictims,
     /// The pods before it in the order of eviction use enough or not.
     Usage,
     /// The images and dead containers that go before it free enough or not.
     Reclaim,
     /// The memory in use is below a new limit or not.
     MemoryInUse,
+}
+
+impl OpenCause {
+    /// The choice among equal pods that a critical pod may preempt.
+    pub const EQUAL_VICTIMS: Self =
+        Self::StartOrder { by_sources: false, by_ties: false, by_equal_victims: true };
 }
 
 /// The resources that the scheduler has for pods.
@@ -353,7 +377,8 @@ impl Rule for WhatIfRule {
             | Self::PatchFault { .. }
             | Self::Restarts { .. }
             | Self::VersionUnknown { .. } => Severity::Warning,
-            Self::OtherNodeName { .. } => Severity::Error,
+            Self::OtherNodeName { .. } | Self::DriversDiffer { .. } => Severity::Error,
+            Self::CgroupsMove { .. } => Severity::Warning,
             Self::CgroupValues { .. }
             | Self::QosCgroupsReset { .. }
             | Self::HugePagesReset { .. }

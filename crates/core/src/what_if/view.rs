@@ -11,6 +11,7 @@ impl fmt::Display for Written {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::AtStart => "at start",
+            Self::PerhapsAtStart => "perhaps at start",
             Self::WithinAMinute => "within 1m",
             Self::AtResize => "at resize",
             Self::WithReconcile => "within 11s",

@@ -90,11 +90,27 @@ impl WhatIfRule {
             ))
             .because("the kubelet writes it at its start, before it knows any pod")
             .leads_to("while the CPUs are busy, all Burstable pods together get no more CPU time than the BestEffort pods"),
-            Self::HugePagesReset { file, value } => Wording::new(format!(
-                "{file} of kubepods is {value} until the first update of the QoS cgroups, up to 60 s after the start"
+            Self::HugePagesReset { file, reserved, value } => Wording::new(format!(
+                "{file} and {reserved} of kubepods are {value} until the first update, up to 60 s after the start"
             ))
             .because("the kubelet writes what node allocatable has at its start, and 2^62 with the QoS cgroups")
             .leads_to("pods that use more huge pages than that get no others until then"),
+            Self::CgroupsMove { before, after, is_left } => {
+                let wording = Wording::new(format!("the cgroups of pods are below {after}, no longer below {before}"));
+                match is_left {
+                    true => wording
+                        .leads_to(format!(
+                            "{before} stays with the cgroups of the old pods, empty, and its weight counts next to that of {after}"
+                        ))
+                        .advise("drain the node before the change, and reboot it"),
+                    false => wording,
+                }
+            }
+            Self::DriversDiffer { kubelet, runtime } => {
+                Wording::new(format!("the kubelet manages cgroups by {kubelet}, the runtime by {runtime}"))
+                    .leads_to("the cgroups of a pod are in two trees, and its limits do not hold for its containers")
+                    .advise("give both the same driver")
+            }
             Self::OtherNodeName { name, node, static_pods } => {
                 let wording = Wording::new(format!("the kubelet registers as {name}, not as {node}"))
                     .advise("keep the name, or delete the Node object and drain the node first");
@@ -345,6 +361,12 @@ impl fmt::Display for RestartCause {
     }
 }
 
+/// What decides between the ends of pods at a start, as what the kubelet does.
+const SOURCES: &str =
+    "admits static pods before or after those of the API server, as it reads its sources";
+const TIES: &str = "admits pods created in the same second in random order";
+const VICTIMS: &str = "chooses at random among equal pods that it may preempt";
+
 impl fmt::Display for OpenCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -360,21 +382,19 @@ impl fmt::Display for OpenCause {
                 "the kubelet removes dead containers and unused images first, and it is unknown whether that is enough",
             ),
             Self::MemoryInUse => f.write_str("whether the memory in use is below the new limit is unknown"),
-            Self::Tie => f.write_str("the kubelet admits pods created in the same second in random order"),
             Self::ArrivalOrder => {
                 f.write_str("the pods that are added reach the kubelet in any order")
             }
-            Self::EqualVictims => {
-                f.write_str("the kubelet chooses at random among equal pods that it may preempt")
+            Self::StartOrder { by_sources, by_ties, by_equal_victims } => {
+                let parts = [(*by_sources, SOURCES), (*by_ties, TIES), (*by_equal_victims, VICTIMS)];
+                let parts: Vec<&str> =
+                    parts.into_iter().filter(|(is_one, _)| *is_one).map(|(_, text)| text).collect();
+                write!(f, "the kubelet {}", parts.join(", and "))
             }
-            Self::TieAndEqualVictims => f.write_str(
-                "the kubelet admits pods created in the same second in random order, and chooses at random among equal pods \
-                 that it may preempt",
-            ),
-            Self::ManyTied { pods } => write!(
-                f,
-                "the kubelet admits pods created in the same second in random order; {pods} of them are too many to try"
-            ),
+            Self::ManyTied { pods, by_sources } => {
+                let sources = if *by_sources { format!("{SOURCES}, and ") } else { String::new() };
+                write!(f, "the kubelet {sources}{TIES}; {pods} of them are too many to try")
+            }
             Self::DeviceForgotten { resource } => write!(
                 f,
                 "the kubelet forgot the {resource} of this pod; real kubelets have kept such pods and have refused them"

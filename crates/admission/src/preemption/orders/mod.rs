@@ -3,7 +3,8 @@
 //! The kubelet sorts pods by creation time, in whole seconds (`HandlePodAdditions`, `pkg/kubelet/kubelet.go`, and
 //! `PodsByCreationTime`, `pkg/kubelet/util/sliceutils`, read in 1.36.2). The sort is not stable, and the pods come
 //! from a map: among pods of one second, every order is possible. So is every choice among equal victims, whose list comes
-//! from a map too (`getPodsToPreempt`, `pkg/kubelet/preemption/preemption.go`).
+//! from a map too (`getPodsToPreempt`, `pkg/kubelet/preemption/preemption.go`). And so is every order of the sources that the pods
+//! are from (`source_orders`): each order of the sources is searched alone.
 //!
 //! The orders of a second are not walked one by one. The pods that are taken in so far decide what the next one finds, not
 //! the order in which they came. Pods with the same amounts, priority and class of service stand for each other. So
@@ -15,7 +16,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-use super::restart::are_tied;
+use super::restart::{are_tied, source_orders};
 use crate::{DeviceDecision, Failure, Refusal};
 use kq_facts::node_object::NodeObject;
 use kq_k8s::kubelet_rules::KubeletRules;
@@ -58,6 +59,14 @@ pub struct AnyOrder {
     pub untried: usize,
 }
 
+/// A kind of an end of a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum EndKind {
+    Stays,
+    Refused,
+    Killed,
+}
+
 /// What may become of a pod.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PossibleEnds {
@@ -69,6 +78,10 @@ pub struct PossibleEnds {
     pub killed_for: BTreeSet<usize>,
     /// Not every one of these was seen to be possible: there are too many orders to try.
     pub is_untried: bool,
+    /// It has other ends in another order of the sources.
+    pub is_by_sources: bool,
+    /// In one order of the sources, it has several ends.
+    pub is_by_chance: bool,
 }
 
 /// A refusal, with all that it may say.
@@ -89,11 +102,64 @@ impl AnyOrder {
         rules: &KubeletRules,
         most_admissions: usize,
     ) -> Self {
-        Search::new(order, node, checks, rules, most_admissions).run()
+        let mut any = Self::default();
+        for places in source_orders(order) {
+            let moved: Vec<&Pod> = places.iter().filter_map(|at| order.get(*at).copied()).collect();
+            let one = Search::new(&moved, node, checks, rules, most_admissions).run();
+            any.add(one.in_places(&places));
+        }
+        any
+    }
+
+    /// Returns what was found in an order of the sources, by the places of the pods in the given order.
+    fn in_places(mut self, places: &[usize]) -> Self {
+        let mut pods = vec![PossibleEnds::default(); self.pods.len()];
+        for (mut ends, at) in std::mem::take(&mut self.pods).into_iter().zip(places) {
+            let killers = ends.killed_for.iter().filter_map(|at| places.get(*at).copied());
+            ends.killed_for = killers.collect();
+            ends.is_by_chance = ends.kinds().len() > 1;
+            if let Some(own) = pods.get_mut(*at) {
+                *own = ends;
+            }
+        }
+        Self { pods, ..self }
+    }
+
+    /// Adds what was found in another order of the sources.
+    fn add(&mut self, other: Self) {
+        if self.pods.is_empty() {
+            *self = other;
+            return;
+        }
+        for (ends, others) in self.pods.iter_mut().zip(other.pods) {
+            ends.add(others);
+        }
+        self.has_ties |= other.has_ties;
+        self.has_equal_victims |= other.has_equal_victims;
+        self.untried = self.untried.max(other.untried);
     }
 }
 
 impl PossibleEnds {
+    fn kinds(&self) -> BTreeSet<EndKind> {
+        let kinds = [
+            (EndKind::Stays, self.stays),
+            (EndKind::Refused, !self.refusals.is_empty()),
+            (EndKind::Killed, !self.killed_for.is_empty()),
+        ];
+        kinds.into_iter().filter(|(_, is_possible)| *is_possible).map(|(kind, _)| kind).collect()
+    }
+
+    /// Adds the ends in another order of the sources.
+    fn add(&mut self, other: Self) {
+        self.is_by_sources |= self.kinds() != other.kinds();
+        self.is_by_chance |= other.is_by_chance;
+        self.stays |= other.stays;
+        self.killed_for.extend(other.killed_for);
+        self.is_untried |= other.is_untried;
+        other.refusals.into_iter().for_each(|refusal| self.refuse(refusal));
+    }
+
     /// Adds a refusal to those that are possible.
     fn refuse(&mut self, new: PossibleRefusal) {
         let has = self.refusals.iter_mut().any(|known| known.includes(&new));

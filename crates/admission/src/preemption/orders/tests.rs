@@ -256,7 +256,11 @@ fn walked(pods: &[Plain], room: Room) -> BTreeMap<String, Ends> {
         seconds.entry((!pod.is_static, second)).or_default().push(pod.clone());
     }
     let mut ends = BTreeMap::new();
-    every_order(&seconds.into_values().collect::<Vec<_>>(), &[], room, &mut ends);
+    let (folder, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        seconds.into_iter().partition(|((is_of_server, _), _)| !is_of_server);
+    let [folder, others] = [folder, others].map(|it| it.into_values().collect::<Vec<Vec<Plain>>>());
+    every_order(&[folder.clone(), others.clone()].concat(), &[], room, &mut ends);
+    every_order(&[others, folder].concat(), &[], room, &mut ends);
     ends
 }
 
@@ -349,6 +353,32 @@ fn what_is_said_without_trying_every_order_is_so_in_every_order() {
         }
     }
     assert!(sure > 800 && open > 200, "{sure} sure, {open} open");
+}
+
+#[test]
+fn the_order_of_the_sources_is_open() {
+    let pod = |name: &str, is_static, cpu| Plain {
+        name: name.to_owned(),
+        is_static,
+        second: 1,
+        cpu,
+        memory: 0,
+        priority: (!is_static).then_some(2_000_000_000),
+        is_guaranteed: false,
+    };
+    let pods = [pod("critical", false, 90), pod("small", false, 5), pod("static", true, 100)];
+    let found = searched(&pods, Room { cpu: 100, memory: 0, pods: 10 }, MOST_ADMISSIONS);
+    for (name, ends) in &found {
+        // Whoever comes first is taken in, and a static pod kills no critical one.
+        assert!(ends.stays && !ends.refusals.is_empty() && ends.killed_for.is_empty(), "{name}");
+        assert!(ends.is_by_sources && !ends.is_by_chance, "{name}: {ends:?}");
+    }
+    let refusals = |name: &str| found[name].refusals.first().map(PossibleRefusal::reason);
+    assert_eq!(refusals("small").as_deref(), Some("OutOfcpu"));
+    assert_eq!(refusals("static").as_deref(), Some("UnexpectedAdmissionError"));
+    // With room for all, nothing is open.
+    let found = searched(&pods, Room { cpu: 195, memory: 0, pods: 10 }, MOST_ADMISSIONS);
+    assert!(found.values().all(|it| it.stays && it.refusals.is_empty() && !it.is_by_sources));
 }
 
 #[test]

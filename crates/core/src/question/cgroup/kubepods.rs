@@ -67,17 +67,25 @@ pub fn check_kubepods(
         .hint("for a kubelet with another cgroupRoot, use --cgroup-root PATH"))
 }
 
-/// Returns the files and texts of the cgroup of all pods that are there until the QoS classes are updated, of the sizes that
-/// the node has pages of: `enforceNodeAllocatableCgroups` (`pkg/kubelet/cm/node_container_manager_linux.go`, read in 1.36.2)
-/// writes what node allocatable has of huge pages over the 2^62 of the classes.
-pub fn first_hugepages(node: &NodeConfig) -> impl Iterator<Item = (String, String)> {
-    let amounts = node.allocatable.absolute.iter().filter(|(_, amount)| amount.sign() > 0);
-    amounts.filter_map(|(name, amount)| {
+/// Returns the files and texts of the cgroup of all pods that are there until the QoS classes are updated, of each size that
+/// the machine has: `enforceNodeAllocatableCgroups` (`pkg/kubelet/cm/node_container_manager_linux.go`, read in 1.36.2)
+/// writes what node allocatable has of huge pages over the 2^62 of the classes, 0 of a size without pages too.
+pub fn first_hugepages(node: &NodeConfig) -> impl Iterator<Item = FirstHugePages> {
+    node.allocatable.absolute.iter().filter_map(|(name, amount)| {
         let size = name.hugepage_size()?.parse::<Quantity>().ok()?;
         let size = page_size_text(size.value()).ok()?;
-        let file = CgroupFile::HugetlbMax.sized_name(node.cgroup_version, &size);
-        Some((file, amount.value().to_string()))
+        let [file, reserved] = [CgroupFile::HugetlbMax, CgroupFile::HugetlbRsvdMax]
+            .map(|file| file.sized_name(node.cgroup_version, &size));
+        Some(FirstHugePages { file, reserved, value: amount.value().to_string() })
     })
+}
+
+/// The limits of a size of huge pages at a start.
+pub struct FirstHugePages {
+    pub file: String,
+    /// The file of the pages that mappings reserve.
+    pub reserved: String,
+    pub value: String,
 }
 
 /// Returns what is known of the facts that a plan rests on.

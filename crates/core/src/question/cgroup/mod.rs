@@ -11,7 +11,8 @@ mod swap;
 
 pub use comparison::Compared;
 pub use kubepods::{
-    check_comparable, check_kubepods, first_hugepages, tree_of_pods, tree_warnings, unknown_names,
+    FirstHugePages, check_comparable, check_kubepods, first_hugepages, tree_of_pods, tree_warnings,
+    unknown_names,
 };
 pub use shares::SharesOptions;
 pub use swap::may_swap;

@@ -104,6 +104,16 @@ pub fn apply(
                 runtime.value.low_level = Lookup::found(change.to_string(), low_level);
             }
         }
+        Change::RuntimeDriver(driver) => {
+            let runtime = state.snapshot.runtime.found.as_mut().ok_or_else(|| {
+                lacks(
+                    change,
+                    "the container runtime is unknown",
+                    "take a snapshot as root on the node",
+                )
+            })?;
+            runtime.value.cgroup_driver = Lookup::found(change.to_string(), *driver);
+        }
         Change::Kernel(version) => {
             stop_containers(state);
             state.overrides.cgroup_version = Some(*version);

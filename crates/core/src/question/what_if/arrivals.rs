@@ -2,11 +2,12 @@
 //! are added at once come in any order.
 
 use super::pods::take;
-use crate::question::admission::{AdmissionNode, Detail, plan, sort};
+use crate::question::admission::{AdmissionNode, Detail, Planned, plan, sort};
 use crate::what_if::OpenCause;
 use kq_admission::qualified;
 use kq_answer::{Basis, Failure};
 use kq_k8s::pod::Pod;
+use kq_k8s::priority::is_critical_pod;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many new pods are admitted in every order.
@@ -64,22 +65,33 @@ impl Arrivals {
         basis: &mut Basis,
     ) -> Result<Self, Failure> {
         let names: Vec<String> = new.iter().cloned().collect();
-        let first = OneOrder::of(about, &names, Some(basis))?;
-        let is_easy = first.new.values().all(Option::is_none) && first.possible.is_empty();
+        let first = OneOrder::of(about, &names, &BTreeSet::new(), Some(basis))?;
+        // A pod that is refused as the first one is refused as a later one too, where nobody makes room.
+        let never = never(about, &names, &first)?;
+        let rest: Vec<String> = names.iter().filter(|it| !never.contains(*it)).cloned().collect();
+        let is_admitted = |name: &String| first.new.get(name).is_some_and(Option::is_none);
+        // If all others are admitted without a victim in one order, they are in every order.
+        let is_easy = rest.iter().all(is_admitted) && first.possible.is_empty();
         let mut arrivals = Self::default();
-        let is_whole = names.len() <= MOST_PERMUTED;
-        // If all of them are admitted without a victim in one order, they are in every order.
-        let others = if is_easy { Vec::new() } else { orders(&names) };
+        let is_whole = rest.len() <= MOST_PERMUTED;
+        let others = if is_easy { Vec::new() } else { orders(&rest) };
         let mut all = vec![first];
         for order in &others {
-            all.push(OneOrder::of(about, order, None)?);
+            all.push(OneOrder::of(about, order, &never, None)?);
+        }
+        if !never.is_empty() && !rest.is_empty() {
+            basis.assume(
+                "the amounts in use in the messages about new pods are those in the order of their names: pods that are \
+                 added at once come in any order",
+            );
         }
         for name in &names {
-            arrivals.new.insert(name.clone(), arrival(name, &all, is_whole || is_easy));
+            let is_whole = is_whole || is_easy || never.contains(name);
+            arrivals.new.insert(name.clone(), arrival(name, &all, is_whole));
         }
         let cause = |name: &String| match all.iter().any(|it| !it.killed.contains_key(name)) {
             true if all.len() > 1 => Some(OpenCause::ArrivalOrder),
-            _ => Some(OpenCause::EqualVictims),
+            _ => Some(OpenCause::EQUAL_VICTIMS),
         };
         for (name, killer) in all.iter().flat_map(|it| &it.possible) {
             let is_certain = all.iter().all(|it| it.certain.contains(name));
@@ -92,6 +104,26 @@ impl Arrivals {
         }
         Ok(arrivals)
     }
+}
+
+/// Returns the new pods that are refused in every order: those that are refused as the first one, where no new pod may kill others.
+fn never(
+    about: &mut AdmissionNode,
+    names: &[String],
+    first: &OneOrder,
+) -> Result<BTreeSet<String>, Failure> {
+    let may_kill = |pod: &&Pod| names.contains(&qualified(pod)) && is_critical_pod(pod);
+    if !first.possible.is_empty() || about.node.allocated_pods().iter().any(may_kill) {
+        return Ok(BTreeSet::new());
+    }
+    let mut never = BTreeSet::new();
+    let refused = names.iter().filter(|it| first.new.get(*it).is_some_and(Option::is_some));
+    for name in refused {
+        about.leave_out(names.iter().filter(|it| *it != name).cloned().collect());
+        let alone = OneOrder::of_one(about, name)?;
+        never.extend(alone.flatten().map(|_| name.clone()));
+    }
+    Ok(never)
 }
 
 fn arrival(name: &str, all: &[OneOrder], is_whole: bool) -> Arrival {
@@ -109,25 +141,38 @@ fn arrival(name: &str, all: &[OneOrder], is_whole: bool) -> Arrival {
 }
 
 impl OneOrder {
+    /// Returns the refusal of a pod, if any, next to those that are not left out; `None`: there is no such pod.
+    fn of_one(
+        about: &AdmissionNode,
+        name: &str,
+    ) -> Result<Option<Option<(String, String)>>, Failure> {
+        let pods = about.node.allocated_pods();
+        let Some(pod) = pods.into_iter().find(|pod| qualified(pod) == name) else {
+            return Ok(None);
+        };
+        let planned = plan(about, pod, |others| sort(others, &[]), Detail::BRIEF)?;
+        Ok(Some(refusal(&planned)))
+    }
+
     fn of(
         about: &mut AdmissionNode,
         order: &[String],
+        refused: &BTreeSet<String>,
         mut basis: Option<&mut Basis>,
     ) -> Result<Self, Failure> {
         let mut found = Self::default();
         let (mut later, mut gone): (BTreeSet<String>, BTreeSet<String>) =
-            (order.iter().cloned().collect(), BTreeSet::new());
+            (order.iter().cloned().collect(), refused.clone());
         for name in order {
             later.remove(name);
             about.leave_out(later.iter().chain(&gone).cloned().collect());
             let pods = about.node.allocated_pods();
             let Some(pod) = pods.into_iter().find(|pod| qualified(pod) == *name) else { continue };
             let planned = plan(about, pod, |others| sort(others, &[]), Detail::BRIEF)?;
+            let refusal = refusal(&planned);
             if let Some(basis) = &mut basis {
-                take(basis, planned.basis);
+                take(basis, planned.basis.clone());
             }
-            let refusal = planned.admission.refusals.first();
-            let refusal = refusal.map(|it| (it.reason.clone(), it.message.trim_end().to_owned()));
             gone.extend(refusal.is_some().then(|| name.clone()));
             found.new.insert(name.clone(), refusal);
             let named = |at: &usize| planned.counted.get(*at).map(|pod: &&Pod| qualified(pod));
@@ -142,6 +187,12 @@ impl OneOrder {
         }
         Ok(found)
     }
+}
+
+/// Returns the reason and the message of a refusal.
+fn refusal(planned: &Planned<'_>) -> Option<(String, String)> {
+    let refusal = planned.admission.refusals.first();
+    refusal.map(|it| (it.reason.clone(), it.message.trim_end().to_owned()))
 }
 
 /// Returns the other orders of names: all of few, else each as the first and as the last.

@@ -12,8 +12,10 @@ use crate::what_if::{
 };
 use kq_admission::qualified;
 use kq_answer::Subject;
+use kq_facts::cgroup_name::CgroupName;
 use kq_facts::kubelet_config::{EvictionThreshold, Signal};
 use kq_facts::lookup::Lookup;
+use kq_facts::node_config::NodeConfig;
 use kq_facts::node_object::NodeObject;
 use kq_facts::overrides::KubeletStartOption;
 use kq_image_gc::plan::{Trigger, names};
@@ -72,6 +74,7 @@ impl Transition<'_> {
     /// Returns the consequences for new pods, images and eviction.
     pub fn follows(&self, pods: &[PodOutcome]) -> Vec<Effect> {
         let mut findings = self.allocatable(pods);
+        findings.extend(self.other_tree());
         findings.extend(self.other_name());
         findings.extend(self.readiness(pods));
         findings.extend(self.image_gc());
@@ -125,6 +128,35 @@ impl Transition<'_> {
             }
         }
         sum
+    }
+
+    /// Reports the tree of pods that changes with the driver or the root, and drivers that differ.
+    fn other_tree(&self) -> Vec<Effect> {
+        let (Ok(before), Ok(after)) = (self.before.node(), self.after.node()) else {
+            return Vec::new();
+        };
+        let root = |node: &NodeConfig| {
+            let config = &node.config;
+            let name =
+                CgroupName::node_allocatable_root(&config.cgroup_root, config.cgroups_per_qos);
+            name.to_path(node.cgroup_driver).unwrap_or_default()
+        };
+        let mut rules = Vec::new();
+        if self.moves_cgroups() {
+            let (before, after) = (root(before), root(after));
+            rules.push(WhatIfRule::CgroupsMove { before, after, is_left: !self.reboots });
+        }
+        let differ = |state: &NodeState, node: &NodeConfig| {
+            let runtime = *state.snapshot.runtime.value()?.cgroup_driver.value()?;
+            (runtime != node.cgroup_driver)
+                .then(|| (node.cgroup_driver.to_string(), runtime.to_string()))
+        };
+        if let Some((kubelet, runtime)) = differ(self.after.state, after)
+            && differ(self.before.state, before).is_none()
+        {
+            rules.push(WhatIfRule::DriversDiffer { kubelet, runtime });
+        }
+        rules.into_iter().map(|rule| Effect::new(Subject::Node, rule)).collect()
     }
 
     /// Reports a kubelet that starts under another name than that of its Node object.

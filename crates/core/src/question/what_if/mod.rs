@@ -63,14 +63,12 @@ pub fn what_if(
     }
     let restarts = changes.iter().any(Change::restarts_kubelet);
     let mut items = Vec::new();
-    let starts = match restarts {
-        true => {
-            let (starts, found) = start::start(before, &mut after, &mut basis);
-            items.extend(found);
-            starts
-        }
-        false => None,
+    let start = match restarts {
+        true => start::start(before, &mut after, &mut basis),
+        false => start::Start::default(),
     };
+    let starts = start.starts;
+    items.extend(start.findings);
     // The start makes the gates of the configuration those of the kubelet.
     hugepages::adjust(before, &mut after, changes, &mut basis);
     let before = Described::new(before);
@@ -123,6 +121,9 @@ pub fn what_if(
         }
         items.extend(transition.holders(&pods));
         items.extend(transition.follows(&pods));
+    } else {
+        values = values::before_end(&transition.before, &start.writes);
+        items.extend(values::count(&values));
     }
     if let Ok(node) = transition.after.kubelet() {
         let version = node.kubelet.version;

@@ -41,11 +41,12 @@ impl Transition<'_> {
             own.and_then(|own| own.get(&container.name)).is_some_and(|runs| *runs)
         };
         let is_known = own.is_some();
-        if self.moves_cgroups() {
-            return named(
-                RestartCause::CgroupsMoved,
-                all().filter(|it| !is_known || runs(it)).collect(),
-            );
+        let moved: Vec<&Container> = match self.moves_cgroups() {
+            true => all().filter(|it| !is_known || runs(it)).collect(),
+            false => Vec::new(),
+        };
+        if !moved.is_empty() {
+            return named(RestartCause::CgroupsMoved, moved);
         }
         let resized: Vec<&Container> = match self.resizes_unrecorded(pod, about) {
             true => all()
@@ -65,7 +66,7 @@ impl Transition<'_> {
 
     /// Returns true if the cgroups of the pods have other names after the start. The kubelet kills each pod that runs
     /// without the cgroup that it expects (`SyncPod`, `pkg/kubelet/kubelet.go`, read in 1.36.2).
-    fn moves_cgroups(&self) -> bool {
+    pub(super) fn moves_cgroups(&self) -> bool {
         let (Ok(before), Ok(after)) = (self.before.node(), self.after.node()) else { return false };
         let place = |node: &NodeConfig| {
             (node.cgroup_driver, node.config.cgroup_root.clone(), node.config.cgroups_per_qos)

@@ -1,8 +1,8 @@
 //! Whether the kubelet starts.
 
 use super::state::NodeState;
-use crate::kubelet_start::StartFinding;
-use crate::question::start::KubeletStart;
+use crate::kubelet_start::{StartFinding, StartWrite};
+use crate::question::start::{KubeletStart, writes_before_end};
 use crate::what_if::{Effect, WhatIfRule};
 use kq_answer::{Basis, Subject};
 use kq_facts::checkpoint::StateFile;
@@ -13,12 +13,19 @@ use kq_facts::kubelet_config::Source;
 use kq_facts::kubelet_process::DEFAULT_ROOT_DIR;
 use kq_k8s::version::KubeletVersion;
 
-/// Simulates the start of the kubelet, and returns whether it starts and the messages it logs.
-pub fn start(
-    before: &NodeState,
-    after: &mut NodeState,
-    basis: &mut Basis,
-) -> (Option<bool>, Vec<Effect>) {
+/// A start of the kubelet after changes.
+#[derive(Default)]
+pub struct Start {
+    /// Whether it starts; `None`: a fact that decides is not known.
+    pub starts: Option<bool>,
+    /// The messages it logs.
+    pub findings: Vec<Effect>,
+    /// What it writes into cgroups before a problem ends it.
+    pub writes: Vec<StartWrite>,
+}
+
+/// Simulates the start of the kubelet.
+pub fn start(before: &NodeState, after: &mut NodeState, basis: &mut Basis) -> Start {
     if !after.knows_files() && !after.has_assumed_config {
         basis.assume(match after.read_as() {
             Some(Source::Configz) => {
@@ -37,8 +44,10 @@ pub fn start(
             "the configuration is unknown (--kubelet-config FILE); with the defaults, {with_defaults}"
         );
         let rule = WhatIfRule::KubeletStart(StartFinding::Unknown { reason, text: None });
-        return (None, vec![Effect::new(Subject::Node, rule)]);
+        let findings = vec![Effect::new(Subject::Node, rule)];
+        return Start { findings, ..Start::default() };
     }
+    let writes = writes_before_end(&after.snapshot, &after.overrides, &examination);
     let version = after.node().map_or(KubeletVersion::ASSUMED, |node| node.kubelet.version);
     let start = KubeletStart::of(&examination, version);
     let skipped = start.not_examined.iter().map(|it| format!("{} ({})", it.what, it.fact));
@@ -50,6 +59,7 @@ pub fn start(
         ));
     }
     let mut start = start;
+    start.add_writes(&writes);
     if let Some(unknown) = policy_change(before, after).filter(|_| start.starts == Some(true)) {
         start.starts = None;
         start.findings.push((unknown, None));
@@ -58,7 +68,7 @@ pub fn start(
         let effect = Effect::new(Subject::Node, WhatIfRule::KubeletStart(finding));
         source.into_iter().fold(effect, Effect::from)
     });
-    (start.starts, findings.collect())
+    Start { starts: start.starts, findings: findings.collect(), writes }
 }
 
 /// Returns how the start ends where a manager has another policy than before, and its state file, which is not known, is the

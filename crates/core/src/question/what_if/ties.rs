@@ -1,4 +1,4 @@
-//! The ends of pods at a start of the kubelet, in every order in which it may come to those of one second.
+//! The ends of pods at a start of the kubelet, in every order in which it may come to its sources and to pods of one second.
 
 use crate::question::admission::{AdmissionNode, KubeletStart};
 use crate::question::devices::admission::PluginStart;
@@ -66,11 +66,13 @@ impl StartEnds {
 
 /// Returns what decides about a pod with several ends.
 fn cause(any: &AnyOrder, ends: &PossibleEnds) -> OpenCause {
-    match (ends.is_untried, any.has_ties, any.has_equal_victims) {
-        (true, ..) => OpenCause::ManyTied { pods: any.untried },
-        (false, true, true) => OpenCause::TieAndEqualVictims,
-        (false, false, true) => OpenCause::EqualVictims,
-        (false, ..) => OpenCause::Tie,
+    if ends.is_untried {
+        return OpenCause::ManyTied { pods: any.untried, by_sources: ends.is_by_sources };
+    }
+    OpenCause::StartOrder {
+        by_sources: ends.is_by_sources,
+        by_ties: ends.is_by_chance && any.has_ties,
+        by_equal_victims: ends.is_by_chance && any.has_equal_victims,
     }
 }
 

@@ -1,17 +1,20 @@
 //! The cgroup values that change, and when each is written.
 
+use super::described::Described;
 use super::pods::{Transition, admission_node};
+use crate::kubelet_start::StartWrite;
 use crate::question::admission::{CpuSets, KubeletStart};
-use crate::question::cgroup::first_hugepages;
 use crate::question::cgroup::plan::PlanInput;
+use crate::question::cgroup::{FirstHugePages, first_hugepages};
 use crate::question::devices::admission::PluginStart;
+use crate::question::start::first_weight;
 use crate::what_if::{Effect, PodOutcome, ValueChange, WhatIfRule, Written};
 use kq_admission::qualified;
 use kq_answer::cgroup_fact::CgroupFact;
 use kq_answer::{Basis, Failure, Subject};
 use kq_cgroup::plan::{Owner, PlannedCgroup};
 use kq_facts::cgroup_file::CgroupFile;
-use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
+use kq_facts::cgroup_mode::CgroupDriver;
 use kq_k8s::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,6 +40,10 @@ enum Level {
     /// An init container that ends.
     Init,
 }
+
+/// What the values after a boot rest on.
+const SAME_MEMORY: &str = "after the boot, the kernel leaves as much memory as before: a real node had 8 KiB less, and so had \
+                           memory.max of kubepods";
 
 /// The cgroup of all pods, as a part of the node.
 const KUBEPODS: &str = "kubepods";
@@ -102,6 +109,9 @@ impl Transition<'_> {
                 between: other.map(|other| [other.value.clone(), new.value.clone()]),
                 written: self.written(new.level, key),
             });
+        }
+        if self.reboots {
+            basis.assume(SAME_MEMORY);
         }
         basis.assume_all(assumed);
         changes.extend(self.cpusets(&after, &most));
@@ -260,34 +270,64 @@ pub(super) fn planned(input: &PlanInput) -> Result<BTreeMap<Key, Value>, Failure
     Ok(values)
 }
 
-/// Returns the findings about the values.
-pub fn findings(changes: &[ValueChange], transition: &Transition<'_>) -> Vec<Effect> {
-    let finding = |rule| Effect::new(Subject::Node, rule);
-    let mut findings = Vec::new();
+/// Returns the values that change although the kubelet does not start: what it writes before its end.
+pub fn before_end(before: &Described<'_>, writes: &[StartWrite]) -> Vec<ValueChange> {
+    let planned = before.cgroups().and_then(planned).unwrap_or_default();
+    let old = |write: &StartWrite| {
+        let mut own = planned.iter().filter(|(key, value)| {
+            key.1.is_none() && key.3 == write.file && value.cgroup == write.cgroup
+        });
+        own.next().map(|(_, value)| value.value.clone())
+    };
+    let changed = writes.iter().filter_map(|write| {
+        let before = old(write);
+        let is_same = before.as_ref() == Some(&write.value) && write.or.is_none();
+        (!is_same).then(|| ValueChange {
+            cgroup: write.cgroup.clone(),
+            pod: None,
+            container: None,
+            file: write.file.clone(),
+            before,
+            after: Some(write.value.clone()).filter(|_| write.or.is_none()),
+            between: write.or.clone().map(|or| [write.value.clone(), or]),
+            written: match write.is_certain {
+                true => Written::AtStart,
+                false => Written::PerhapsAtStart,
+            },
+        })
+    });
+    changed.collect()
+}
+
+/// Returns how many values change; `None`: none does.
+pub fn count(changes: &[ValueChange]) -> Option<Effect> {
     let is_now =
         |it: &&ValueChange| !matches!(it.written, Written::AtContainerStart | Written::WithPod);
     let now = changes.iter().filter(is_now).count();
-    if !changes.is_empty() {
-        findings.push(finding(WhatIfRule::CgroupValues { now, later: changes.len() - now }));
-    }
+    let rule = WhatIfRule::CgroupValues { now, later: changes.len() - now };
+    (!changes.is_empty()).then(|| Effect::new(Subject::Node, rule))
+}
+
+/// Returns the findings about the values.
+pub fn findings(changes: &[ValueChange], transition: &Transition<'_>) -> Vec<Effect> {
+    let finding = |rule| Effect::new(Subject::Node, rule);
+    let mut findings: Vec<Effect> = count(changes).into_iter().collect();
     if transition.restarts
         && !transition.reboots
         && let Ok(node) = transition.after.node()
         && node.config.cgroups_per_qos
     {
-        let (file, value) = match node.cgroup_version {
-            CgroupVersion::V1 => ("cpu.shares", "2"),
-            CgroupVersion::V2 => ("cpu.weight", "1"),
-        };
+        let (file, value) = first_weight(node.cgroup_version);
         findings.push(finding(WhatIfRule::QosCgroupsReset {
             file: file.to_owned(),
             value: value.to_owned(),
         }));
         if node.cgroup_driver == CgroupDriver::Systemd {
-            let first = first_hugepages(node);
-            findings.extend(
-                first.map(|(file, value)| finding(WhatIfRule::HugePagesReset { file, value })),
-            );
+            findings.extend(first_hugepages(node).map(
+                |FirstHugePages { file, reserved, value }| {
+                    finding(WhatIfRule::HugePagesReset { file, reserved, value })
+                },
+            ));
         }
     }
     findings
