@@ -261,6 +261,34 @@ fn preemptions_answer_as_they_did() {
     compare(&preemptions());
 }
 
+/// The commands that the node with systemd is asked, in one format: its answers are long.
+const OF_SYSTEMD: &[&str] = &[
+    "allocatable",
+    "cgroup diff",
+    "cgroup plan",
+    "cgroup shares",
+    "cgroup show",
+    "doctor",
+    "admit explain --kubelet-restart",
+    "evict rank --signal memory",
+    "gc dry-run",
+    "devices list",
+    "probe lint",
+    "what-if kubelet-restart",
+    "what-if reboot",
+];
+
+#[test]
+fn a_node_with_systemd_and_cgroup_v2_answers_as_it_did() {
+    let (folder, node) = crate::nodes_v2::base();
+    let files = folder_with(&[("node.json", node)]);
+    for line in OF_SYSTEMD {
+        let ran = kq(&format!("{line} --snapshot node.json")).within(files.path()).run();
+        let file = format!("{}.txt", line.replace(" --", "-").replace(' ', "-"));
+        matches(ran.text(), Data::read_from(&folder.join("golden").join(file), None));
+    }
+}
+
 /// A node of each kind: its files, and the lines of the commands that answer people, with each of their formats.
 pub fn one_of_each_kind() -> Vec<(tempfile::TempDir, Vec<String>)> {
     let kinds = [nodes(), collections_of_images(), moments_with_devices(), preemptions()];

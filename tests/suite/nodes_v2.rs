@@ -1,8 +1,11 @@
 //! A node with systemd, cgroup v2 and containerd 2, recorded with a real kubelet 1.36.2 before and after changes.
 //!
 //! `tests/nodes-v2/NAME/` has the snapshot before a change (`before.kq.json.gz`), one in the middle of some
-//! (`mid.kq.json.gz`), and `outcome.json`: what was done, what became of each pod, and which values of cgroups changed.
+//! (`mid.kq.json.gz`), and `outcome.json`: what was done, what became of each pod, and which values of cgroups changed. Files
+//! beside them are what the change needed: a manifest, a configuration.
 //! The machine was slow, so that the snapshots lack facts; [`FACTS`] gives those that are true for all of them.
+
+mod questions;
 
 use crate::cli::{folder_with, kq, repository};
 use serde_json::Value;
@@ -80,6 +83,13 @@ fn recordings() -> Vec<PathBuf> {
 
 fn name(recording: &std::path::Path) -> String {
     recording.file_name().expect("a name").to_string_lossy().into_owned()
+}
+
+/// Returns the folder and the snapshot of the node before all changes.
+pub fn base() -> (PathBuf, String) {
+    let folder = recordings().remove(0);
+    let snapshot = snapshot(&folder, "before").expect("a snapshot");
+    (folder, snapshot)
 }
 
 /// Returns the text of a snapshot; `None`: there is none of this moment.
@@ -213,68 +223,4 @@ fn the_doctor_finds_nothing_that_is_not_there() {
     // 79 against 100 of the system's slice, on a machine with 2 CPUs and no reservation.
     assert_eq!(of("ERROR"), ["cpu-weight"], "{}", ran.stdout);
     assert!(!ran.stdout.contains("user.slice can take"), "{}", ran.stdout);
-}
-
-#[test]
-fn what_if_foretells_what_became_of_pods_and_values() {
-    // The pods of 10 are not those of its snapshot: other pods were still being refused.
-    for (name, change, values) in [
-        ("02-kubelet-restart", "kubelet-restart", &[][..]),
-        (
-            "11-memory-qos",
-            "feature-gates MemoryQoS=true set memoryReservationPolicy=TieredReservation",
-            &[
-                ("kubepods.slice", "memory.min", "withinAMinute"),
-                ("kubepods-burstable.slice", "memory.low", "withinAMinute"),
-            ],
-        ),
-        (
-            "13-cpu-static-state-removed",
-            "set cpuManagerPolicy=static set systemReserved.cpu=500m state-file missing cpu_manager_state",
-            &[("kubepods.slice", "cpu.weight", "atStart")],
-        ),
-        ("16-pids-limit", "set podPidsLimit=200", &[]),
-        ("22-swap-limited", "set memorySwap.swapBehavior=LimitedSwap", &[]),
-        ("42-reboot", "reboot", &[]),
-    ] {
-        let recording = repository().join("tests/nodes-v2").join(name);
-        let folder =
-            folder_with(&[("node.json", snapshot(&recording, "before").expect("a snapshot"))]);
-        let ran = kq(&format!("what-if {change} --snapshot node.json -o json"))
-            .within(folder.path())
-            .run();
-        let said: Value = serde_json::from_str(&ran.stdout).expect("JSON");
-        let outcome = std::fs::read_to_string(recording.join("outcome.json")).expect("an outcome");
-        let outcome: Value = serde_json::from_str(&outcome).expect("JSON");
-        let pods = said["pods"].as_array().expect("pods");
-        for (pod, became) in outcome["pods"].as_object().expect("pods") {
-            let expected = match text(became, "result") {
-                "kept" => "kept",
-                "containers changed" => "restarts",
-                // It was made while the change was watched.
-                "new" => continue,
-                other => panic!("{name}: {pod}: {other}"),
-            };
-            let found = pods.iter().find(|it| text(it, "pod") == pod).map(|it| text(it, "result"));
-            assert_eq!(found, Some(expected), "{name}: {pod}");
-        }
-        let changed = said["values"].as_array().expect("values");
-        for (cgroup, file, written) in values {
-            let is =
-                |it: &&Value| text(it, "cgroup").ends_with(cgroup) && text(it, "file") == *file;
-            let found =
-                changed.iter().find(is).unwrap_or_else(|| panic!("{name}: {cgroup} {file}"));
-            assert_eq!(text(found, "written"), *written, "{name}: {cgroup} {file}");
-        }
-        // What the kubelet writes at its start is in the outcome.
-        let outcome = outcome["cgroups_changed"].as_object().expect("changes");
-        for row in changed.iter().filter(|it| matches!(text(it, "written"), "atStart")) {
-            let has = outcome
-                .get(text(row, "cgroup"))
-                .is_some_and(|files| files.get(text(row, "file")).is_some());
-            assert!(has, "{name}: {row}");
-        }
-        let restarts = said["kubeletRestarts"] == true && name != "42-reboot";
-        assert_eq!(ran.stdout.contains("hugetlb.2MB.max"), restarts, "{name}");
-    }
 }
