@@ -1,0 +1,1 @@
+s/time\.Now()/OracleNow()/

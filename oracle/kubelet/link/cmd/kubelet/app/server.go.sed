@@ -1,0 +1,1 @@
+/use kubeletServer to construct the default KubeletDeps/i return \&OracleStarted{kubeletServer, skippedDropinFiles}

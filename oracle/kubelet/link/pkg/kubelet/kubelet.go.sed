@@ -1,0 +1,1 @@
+/^func (kl \*Kubelet) StartGarbageCollection/,/^}/s/go wait\.Until(/OracleUntil(/

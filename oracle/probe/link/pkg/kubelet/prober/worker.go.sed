@@ -1,0 +1,2 @@
+s/time\.Now()/OracleNow()/
+s/time\.Since(/OracleSince(/
