@@ -85,7 +85,9 @@ func Files(shown object, cgroup *cgroups.Cgroup, unified bool, sizes []string) {
 				properties[key] = bytes
 			}
 		}
-		shown["systemd_properties"] = properties
+		if len(properties) > 0 {
+			shown["systemd_properties"] = properties
+		}
 	}
 	has := map[string]bool{}
 	for _, size := range sizes {

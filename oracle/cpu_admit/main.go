@@ -1,9 +1,7 @@
 // Program cpu_admit admits random pods on random machines with the kubelet's own CPU manager (static policy) and
 // topology manager, and writes each admission as a case of kq's family cpu_admit.
 //
-// Lay its folder into cmd/ of a checkout of Kubernetes 1.36, and run there:
-//
-//	go run ./cmd/cpu_admit FIRST_SEED LAST_SEED > cpu_admit.jsonl
+//	KUBERNETES=CHECKOUT oracle/record --run cpu_admit FIRST_SEED LAST_SEED > cpu_admit.jsonl
 //
 // Some inputs make the kubelet loop forever: the program then ends with status 3, without the cases of that seed, and names
 // the seed on standard error.

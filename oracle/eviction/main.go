@@ -251,7 +251,6 @@ func (n *node) kill(pod *v1.Pod, evicted bool, grace *int64, change func(*v1.Pod
 	}
 	n.kills = append(n.kills, shown)
 	if n.killError != "" {
-		shown["kill_error"] = n.killError
 		return fmt.Errorf("%s", n.killError)
 	}
 	return nil

@@ -34,6 +34,14 @@ func Gates(gates map[string]bool) {
 		next[name] = known[featuregate.Feature(name)].Default
 	}
 	changed = map[string]bool{}
+	if on, ok := gates["PodLevelResources"]; ok && !on {
+		// It depends on that gate, and goes off with it.
+		with := map[string]bool{"InPlacePodLevelResourcesVerticalScaling": false}
+		for name, on := range gates {
+			with[name] = on
+		}
+		gates = with
+	}
 	for name, on := range gates {
 		if spec, ok := known[featuregate.Feature(name)]; ok && (!spec.LockToDefault || spec.Default != on) {
 			next[name], changed[name] = on, true

@@ -2,12 +2,9 @@
 // topology manager, and writes what they do as cases of kq's families memory_start, memory_hints, memory_allocate,
 // topology_merge and memory_admit.
 //
-// Lay its folder into cmd/ of a checkout of Kubernetes 1.36, and run there:
+//	TMPDIR=/dev/shm KUBERNETES=CHECKOUT oracle/record --run memory_admit FIRST_SEED LAST_SEED DIR
 //
-//	TMPDIR=/dev/shm GOEXPERIMENT=nojsonv2 go run ./cmd/memory_admit FIRST_SEED LAST_SEED DIR
-//
-// The kubelet syncs its state files to the disk, so a TMPDIR in memory makes it fast. The experiment is the JSON package of the
-// Go with which 1.36 is built, whose errors are in the answers.
+// The kubelet syncs its state files to the disk, so a TMPDIR in memory makes it fast.
 //
 // Every seed is run several times. What differs between the runs follows the order of a hash map: the case then lists the
 // answers in `one_of`. Where the runs go different ways, the cases of the seed end.

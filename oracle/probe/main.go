@@ -19,7 +19,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/component-base/version"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	cri "k8s.io/cri-client/pkg"
 	"k8s.io/klog/v2"
@@ -40,7 +39,6 @@ import (
 type object = vector.Object
 
 func main() {
-	version.OracleVersion("1", "36")
 	vector.Main(map[string]vector.Family{
 		"probe_worker":       {Answer: vector.Of(worker)},
 		"probe_pod_status":   {Answer: vector.Of(podStatus)},

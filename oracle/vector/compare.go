@@ -21,10 +21,10 @@ func Parse(text []byte) any {
 }
 
 // Keys returns the keys of a map in order.
-func Keys[V any](of map[string]V) []string {
+func Keys[K ~string, V any](of map[K]V) []string {
 	keys := make([]string, 0, len(of))
 	for key := range of {
-		keys = append(keys, key)
+		keys = append(keys, string(key))
 	}
 	sort.Strings(keys)
 	return keys

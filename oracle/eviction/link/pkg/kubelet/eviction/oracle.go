@@ -26,11 +26,14 @@ func OracleParse(enforce []string, hard, soft, grace, reclaim map[string]string)
 	}
 	first, _ := parseThresholdStatements(hard)
 	second, _ := parseThresholdStatements(soft)
+	// The copies for the memory of all pods come last, wherever they are from.
 	order := func(part []evictionapi.Threshold) {
 		sort.SliceStable(part, func(i, j int) bool { return part[i].Signal < part[j].Signal })
 	}
 	order(all[:len(first)])
 	order(all[len(first) : len(first)+len(second)])
+	copied := func(at int) bool { return isAllocatableEvictionThreshold(all[at]) }
+	sort.SliceStable(all, func(i, j int) bool { return !copied(i) && copied(j) })
 	return all, nil
 }
 
