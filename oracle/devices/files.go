@@ -70,7 +70,7 @@ func file(text, encoded *string) []byte {
 // preimage adds the text that is hashed, or what is said of a long one.
 func preimage(out object, of any) {
 	text := dump.ForHash(of)
-	if len(text) < 3500 {
+	if len(text) < 2700 {
 		out["checksum_preimage"] = text
 		return
 	}
@@ -368,7 +368,11 @@ func stateFile(in stateIn) (out any) {
 	}
 	content := object{}
 	for uid, info := range state.GetPodResourceInfoMap() {
-		content[string(uid)] = object{"container_resources": info.ContainerResources, "pod_level_resources": level(info)}
+		shown := object{"container_resources": info.ContainerResources}
+		if given := level(info); given != nil {
+			shown["pod_level_resources"] = given
+		}
+		content[string(uid)] = shown
 	}
 	return object{"load": "ok", "content": content}
 }

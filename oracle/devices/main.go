@@ -34,7 +34,7 @@ func main() {
 		"checksum_preimage_first_400_characters", "kubelet_state_after_load",
 	}
 	vector.Main(map[string]vector.Family{
-		"device_allocate":    {Answer: vector.Of(allocate), Runs: 60},
+		"device_allocate":    {Answer: vector.Of(allocate), Runs: 300, Merge: choice},
 		"device_capacity":    {Answer: vector.Of(capacity)},
 		"device_register":    {Answer: vector.Of(register)},
 		"device_run_options": {Answer: vector.Of(runOptions), Runs: 30},
@@ -166,6 +166,44 @@ func allocate(in allocateIn) any {
 		"steps": steps, "admission": shown, "allocated_devices_after": manager.Allocated(),
 		"pod_devices_after": entries(manager.All()), "checkpoint_writes": writes,
 	}
+}
+
+// choice says what is the same in all answers, where the kubelet chooses some devices of one resource for one container.
+func choice(answers []any) any {
+	var chosen map[string]int
+	var said object
+	for _, one := range answers {
+		answer := one.(object)
+		steps, _ := answer["steps"].([]any)
+		if len(steps) != 1 || answer["admission"].(object)["admitted"] != true {
+			return nil
+		}
+		step := steps[0].(object)
+		of := step["devices_of_container"].(object)
+		if len(of) != 1 {
+			return nil
+		}
+		if chosen == nil {
+			chosen = map[string]int{}
+		}
+		for resource, list := range of {
+			for _, id := range list.([]any) {
+				chosen[id.(string)]++
+			}
+			said = object{"resource": resource, "device_count": len(list.([]any)), "container": step["container"], "error": nil}
+		}
+	}
+	always, from := []any{}, []any{}
+	for _, id := range vector.Keys(chosen) {
+		if chosen[id] == len(answers) {
+			always = append(always, id)
+		} else {
+			from = append(from, id)
+		}
+	}
+	said["always_includes"], said["remaining_chosen_from"] = always, from
+	said["remaining_count"] = said["device_count"].(int) - len(always)
+	return vector.Parse([]byte(vector.Text(object{"admission": answers[0].(object)["admission"], "constraint": said})))
 }
 
 func entries(list []devicemanager.OracleEntry) []object {

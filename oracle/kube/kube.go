@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"math/rand"
 	"strconv"
+	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/component-base/featuregate"
 	"k8s.io/klog/v2"
 
@@ -22,38 +23,39 @@ import (
 // Object is a JSON object.
 type Object = vector.Object
 
-var changed = map[string]bool{}
+var (
+	set = "{}"
+	// untouched are the gates with their defaults: what is set, is set in copies.
+	untouched = sync.OnceValue(func() featuregate.MutableFeatureGate { return feature.DefaultMutableFeatureGate })
+)
 
 func init() { klog.SetLogger(logr.Discard()) }
 
 // Gates sets feature gates, and all others to their defaults. Gates that this version lacks are passed over.
 func Gates(gates map[string]bool) {
-	known := utilfeature.DefaultMutableFeatureGate.GetAll()
 	next := map[string]bool{}
-	for name := range changed {
-		next[name] = known[featuregate.Feature(name)].Default
-	}
-	changed = map[string]bool{}
 	if on, ok := gates["PodLevelResources"]; ok && !on {
 		// It depends on that gate, and goes off with it.
-		with := map[string]bool{"InPlacePodLevelResourcesVerticalScaling": false}
-		for name, on := range gates {
-			with[name] = on
-		}
-		gates = with
+		next["InPlacePodLevelResourcesVerticalScaling"] = false
 	}
 	for name, on := range gates {
-		if spec, ok := known[featuregate.Feature(name)]; ok && (!spec.LockToDefault || spec.Default != on) {
-			next[name], changed[name] = on, true
+		next[name] = on
+	}
+	fresh := untouched().DeepCopy()
+	known := fresh.GetAll()
+	for name, on := range next {
+		if spec, ok := known[featuregate.Feature(name)]; !ok || spec.LockToDefault && spec.Default != on {
+			delete(next, name)
 		}
 	}
-	if len(next) == 0 {
+	text := vector.Text(next)
+	if text == set {
 		return
 	}
-	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(next); err != nil {
-		changed = map[string]bool{}
+	if err := fresh.SetFromMap(next); err != nil {
 		panic(vector.Skip(err.Error()))
 	}
+	feature.DefaultMutableFeatureGate, feature.DefaultFeatureGate, set = fresh, fresh, text
 }
 
 // Defaulted returns a pod as the API server stores it, if wanted.

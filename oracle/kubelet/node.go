@@ -119,6 +119,9 @@ func nodeAllocatable(in nodeIn) any {
 			return failed(err)
 		}
 	}
+	if _, err := cm.ParseQOSReserved(config.QOSReserved); err != nil {
+		return failed(fmt.Errorf("--qos-reserved value failed to parse: %w", err))
+	}
 	capacity, internal := cadvisor.CapacityFromMachineInfo(info), cadvisor.CapacityFromMachineInfo(info)
 	if in.Machine.MaxPid != nil {
 		internal[pidlimit.PIDs] = *resource.NewQuantity(*in.Machine.MaxPid, resource.DecimalSI)

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"math"
 	"sort"
 	"strings"
 	"time"
@@ -53,14 +54,16 @@ func main() {
 }
 
 // The time 0 of the cases.
-func at(seconds int64) time.Time { return time.Unix(1e9+seconds, 0) }
+func at(seconds float64) time.Time {
+	return time.Unix(1e9, 0).Add(time.Duration(math.Round(seconds * float64(time.Second))))
+}
 
 type containerStatus struct {
 	Name    string
 	ID      string `json:"container_id"`
 	State   string
-	At      *int64 `json:"started_at_seconds"`
-	Exit    int32  `json:"exit_code"`
+	At      *float64 `json:"started_at_seconds"`
+	Exit    int32    `json:"exit_code"`
 	Started *bool
 }
 
@@ -107,7 +110,7 @@ func handler(attempts *[]attempt, made *int) prober.OracleHandler {
 }
 
 type workerIn struct {
-	Started   int64           `json:"kubelet_started_at_seconds"`
+	Started   float64         `json:"kubelet_started_at_seconds"`
 	Gates     map[string]bool `json:"feature_gates"`
 	Pod       *v1.Pod
 	Container string
@@ -117,7 +120,7 @@ type workerIn struct {
 		Result string
 	} `json:"cached_results_before"`
 	Steps []struct {
-		Time       int64             `json:"time_seconds"`
+		Time       float64           `json:"time_seconds"`
 		Unknown    bool              `json:"pod_status_unknown"`
 		Phase      v1.PodPhase       `json:"pod_phase"`
 		Containers []containerStatus `json:"container_statuses"`
@@ -140,7 +143,6 @@ func newNoted() *noted {
 }
 
 func (n *noted) Set(id kubecontainer.ContainerID, result results.Result, pod *v1.Pod) {
-	n.known[id.String()] = id
 	n.Manager.Set(id, result, pod)
 	published := false
 	select {
@@ -151,6 +153,13 @@ func (n *noted) Set(id kubecontainer.ContainerID, result results.Result, pod *v1
 	n.calls = append(n.calls, object{
 		"call": "set", "container_id": id.String(), "result": strings.ToLower(result.String()), "published": published,
 	})
+}
+
+// know has the result of a container told, by the name that its status has.
+func (n *noted) know(name string) {
+	if name != "" {
+		n.known[name] = kubecontainer.ParseContainerID(name)
+	}
 }
 
 func (n *noted) Remove(id kubecontainer.ContainerID) {
@@ -206,6 +215,7 @@ func worker(in workerIn) any {
 	kept := newNoted()
 	managers := prober.OracleManagers{Liveness: kept, Readiness: kept, Startup: kept}
 	for _, one := range in.Before {
+		kept.know(one.ID)
 		kept.Set(kubecontainer.ParseContainerID(one.ID), parsed(one.Result), in.Pod)
 	}
 	kept.take()
@@ -236,8 +246,12 @@ func worker(in workerIn) any {
 				now.Conditions = []v1.PodCondition{{Type: "AllContainersRestarting", Status: v1.ConditionTrue}}
 			}
 		}
+		w.Pod().DeletionTimestamp = nil
 		if step.Deleted {
 			w.Pod().DeletionTimestamp = &metav1.Time{Time: at(step.Time)}
+		}
+		for _, one := range append(step.Containers, step.Init...) {
+			kept.know(one.ID)
 		}
 		attempts, made = step.Attempts, 0
 		goesOn := w.Step()
@@ -257,7 +271,7 @@ func worker(in workerIn) any {
 }
 
 type statusIn struct {
-	Started    int64           `json:"kubelet_started_at_seconds"`
+	Started    float64         `json:"kubelet_started_at_seconds"`
 	Gates      map[string]bool `json:"feature_gates"`
 	Pod        *v1.Pod
 	Containers []containerStatus `json:"container_statuses"`

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/klog/v2"
 
 	"k8s.io/kubernetes/cmd/oracle/vector"
 	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
@@ -17,6 +19,7 @@ import (
 type object = vector.Object
 
 func main() {
+	klog.SetLogger(logr.Discard())
 	vector.Main(map[string]vector.Family{"sysctl_admit": {Answer: vector.Of(answer)}})
 }
 

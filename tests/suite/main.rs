@@ -50,6 +50,8 @@ mod one_node;
 mod one_start;
 /// A question has one answer, whichever command asks it.
 mod one_truth;
+/// The kubelet can be asked again for each family of vectors.
+mod oracle;
 /// kq predicts the victims of a recorded kubelet.
 mod preemption;
 /// Files of programs with a version.

@@ -121,7 +121,10 @@ func (o OracleWorker) Stop() {
 func (o OracleWorker) Pod() *v1.Pod { return o.w.pod }
 
 func (o OracleWorker) State() (container string, last results.Result, run int, onHold bool) {
-	return o.w.containerID.String(), o.w.lastResult, o.w.resultRun, o.w.onHold
+	if !o.w.containerID.IsEmpty() {
+		container = o.w.containerID.String()
+	}
+	return container, o.w.lastResult, o.w.resultRun, o.w.onHold
 }
 
 // OracleUpdate updates the status of a pod that has a worker for each probe but the missing ones, and returns which of

@@ -210,7 +210,7 @@ func (o OracleManager) ReusableNow(pod string) map[string][]string {
 }
 
 func (o OracleManager) Allocated() map[string][]string {
-	return oracleSorted(o.M.allocatedDevices, false)
+	return oracleSorted(o.M.allocatedDevices, true)
 }
 
 func (o OracleManager) Of(pod, container string) map[string][]string {
@@ -235,7 +235,9 @@ func (o OracleManager) All() []OracleEntry {
 			for resource, devices := range resources {
 				ids := map[string][]string{}
 				for node, list := range devices.deviceIds {
-					ids[strconv.FormatInt(node, 10)] = sets.List(sets.New(list...))
+					list = append([]string{}, list...)
+					sort.Strings(list)
+					ids[strconv.FormatInt(node, 10)] = list
 				}
 				result = append(result, OracleEntry{pod, container, resource, ids})
 			}
