@@ -3,6 +3,7 @@ package main
 
 import (
 	"math/rand"
+	"slices"
 	"time"
 
 	"github.com/opencontainers/cgroups"
@@ -82,7 +83,9 @@ func randomPath(r *rand.Rand) any {
 	case 0:
 		in["op"], in["cgroup_name"] = "name_to_path", parts
 	case 1:
-		in["op"], in["base"], in["component"] = "append_component", parts, part(r)
+		// A part of a name is never empty: the kubelet takes it as it is.
+		parts = slices.DeleteFunc(parts, func(one string) bool { return one == "" })
+		in["op"], in["base"], in["component"] = "append_component", parts, kube.Pick(r, "a", part(r)+"b")
 		delete(in, "cgroup_driver")
 	case 2:
 		in["op"], in["cgroup_root"], in["cgroups_per_qos"] = "node_allocatable_root", path, kube.OneIn(r, 2)

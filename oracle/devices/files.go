@@ -369,7 +369,7 @@ func stateFile(in stateIn) (out any) {
 	content := object{}
 	for uid, info := range state.GetPodResourceInfoMap() {
 		shown := object{"container_resources": info.ContainerResources}
-		if given := level(info); given != nil {
+		if given := level(info); vector.Text(given) != "null" {
 			shown["pod_level_resources"] = given
 		}
 		content[string(uid)] = shown

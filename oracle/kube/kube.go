@@ -24,7 +24,8 @@ import (
 type Object = vector.Object
 
 var (
-	set = "{}"
+	// set is what was set last.
+	set string
 	// untouched are the gates with their defaults: what is set, is set in copies.
 	untouched = sync.OnceValue(func() featuregate.MutableFeatureGate { return feature.DefaultMutableFeatureGate })
 )
@@ -33,6 +34,13 @@ func init() { klog.SetLogger(logr.Discard()) }
 
 // Gates sets feature gates, and all others to their defaults. Gates that this version lacks are passed over.
 func Gates(gates map[string]bool) {
+	text := ""
+	if len(gates) > 0 {
+		text = vector.Text(gates)
+	}
+	if text == set {
+		return
+	}
 	next := map[string]bool{}
 	if on, ok := gates["PodLevelResources"]; ok && !on {
 		// It depends on that gate, and goes off with it.
@@ -47,10 +55,6 @@ func Gates(gates map[string]bool) {
 		if spec, ok := known[featuregate.Feature(name)]; !ok || spec.LockToDefault && spec.Default != on {
 			delete(next, name)
 		}
-	}
-	text := vector.Text(next)
-	if text == set {
-		return
 	}
 	if err := fresh.SetFromMap(next); err != nil {
 		panic(vector.Skip(err.Error()))

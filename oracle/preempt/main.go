@@ -275,8 +275,9 @@ func admission(in in) any {
 		return fresh, nil
 	}
 	out := object{}
+	var seen *nodeInfo
 	update := func(info *nodeInfo, _ *lifecycle.PodAdmitAttributes) error {
-		out["node_allocatable"] = amounts(info.Allocatable, info.Allocatable.AllowedPodNumber)
+		seen = info
 		out["node_used"] = amounts(info.Requested, len(info.Pods))
 		left := lifecycle.OracleRemoveMissing(in.Pod, info)
 		out["requests_removed_before_fit"] = removed(in.Pod, left)
@@ -290,6 +291,9 @@ func admission(in in) any {
 	failures := &listing{}
 	admitted := lifecycle.NewPredicateAdmitHandler(node, failures, update).Admit(
 		&lifecycle.PodAdmitAttributes{Pod: in.Pod, OtherPods: in.OtherPods})
+	if seen != nil {
+		out["node_allocatable"] = amounts(seen.Allocatable, seen.Allocatable.AllowedPodNumber)
+	}
 	out["cached_node_fetches"], out["fresh_node_fetches"] = fetches[true], fetches[false]
 	out["admit"] = admitted.Admit
 	list, from, to := []object{}, -1, 0

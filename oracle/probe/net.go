@@ -11,9 +11,13 @@ import (
 	"crypto/x509"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"math/big"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -361,6 +365,28 @@ type reply struct {
 	End    string
 }
 
+// responseOf2 is that of a server of HTTP/2.
+func responseOf2(in portsIn, one reply, raw json.RawMessage) any {
+	var port string
+	seen := []object{}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = append(seen, object{"request_text": withoutPort(fmt.Sprintf("%s %s %s host=%s accept=%s user-agent=%s",
+			r.Method, r.RequestURI, r.Proto, r.Host, r.Header.Get("Accept"), r.UserAgent()), port)})
+		code, _ := strconv.Atoi(strings.TrimPrefix(one.Raw, "status "))
+		w.WriteHeader(code)
+		_, _ = w.Write([]byte(strings.Repeat(one.Text, one.Count)))
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	_, port, _ = net.SplitHostPort(server.Listener.Addr().String())
+	in = withPort[portsIn](raw, port)
+	out, message := run(in, v1.ProbeHandler{HTTPGet: in.HTTP}, httpprober.OracleDial(nil), port)
+	tell(out, "message", message)
+	out["requests_seen"] = seen
+	return out
+}
+
 func response(raw json.RawMessage) any {
 	in, of, kind := withPort[portsIn](raw, "1"), withPort[serverIn](raw, "1"), "raw"
 	if of.Server == nil {
@@ -368,7 +394,7 @@ func response(raw json.RawMessage) any {
 	} else if of.Server.Full {
 		kind = "backlog_full"
 	} else if of.Server.TLS == "alpn_h2" {
-		panic(vector.Skip("a server of HTTP/2"))
+		return responseOf2(in, of.Server.Replies[0], raw)
 	}
 	var lock sync.Mutex
 	seen, number := []object{}, 0

@@ -146,10 +146,10 @@ func qos(in podIn) any {
 
 func lists(resources v1.ResourceRequirements) object {
 	result := object{}
-	if resources.Requests != nil {
+	if len(resources.Requests) > 0 {
 		result["requests"] = kube.List(resources.Requests)
 	}
-	if resources.Limits != nil {
+	if len(resources.Limits) > 0 {
 		result["limits"] = kube.List(resources.Limits)
 	}
 	return result

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math/rand"
+	"reflect"
 
 	v1 "k8s.io/api/core/v1"
 	helpers "k8s.io/component-helpers/resource"
@@ -27,15 +28,23 @@ func podResources() vector.Family {
 	return vector.Family{Answer: vector.Of(sums), Random: func(r *rand.Rand) any { return object{"pod": kube.Pod(r)} }}
 }
 
+// set sets an option that not all versions have.
+func set(options *helpers.PodResourcesOptions, name string, on bool) {
+	if field := reflect.ValueOf(options).Elem().FieldByName(name); field.IsValid() {
+		field.SetBool(on)
+	} else if on {
+		panic(vector.Skip("this version has no " + name))
+	}
+}
+
 func sums(in sumsIn) any {
-	// A version that lacks one of these options does not build this program.
 	options := helpers.PodResourcesOptions{
 		ExcludeOverhead: in.Options.ExcludeOverhead, UseStatusResources: in.Options.Status,
-		SkipPodLevelResources: in.Options.SkipPod, SkipContainerLevelResources: in.Options.SkipContainers,
-		NonMissingContainerRequests:                    in.Options.NonMissing,
-		InPlacePodLevelResourcesVerticalScalingEnabled: in.Options.PodStatus,
-		UseDRANodeAllocatableResourceClaimStatus:       in.Options.Claims,
+		SkipPodLevelResources: in.Options.SkipPod, NonMissingContainerRequests: in.Options.NonMissing,
 	}
+	set(&options, "SkipContainerLevelResources", in.Options.SkipContainers)
+	set(&options, "InPlacePodLevelResourcesVerticalScalingEnabled", in.Options.PodStatus)
+	set(&options, "UseDRANodeAllocatableResourceClaimStatus", in.Options.Claims)
 	seen := []object{}
 	options.ContainerFn = func(list v1.ResourceList, kind helpers.ContainerType) {
 		name := "container"
@@ -48,7 +57,8 @@ func sums(in sumsIn) any {
 	requests := seen
 	seen = []object{}
 	// These options are for requests only.
-	options.SkipContainerLevelResources, options.UseDRANodeAllocatableResourceClaimStatus = false, false
+	set(&options, "SkipContainerLevelResources", false)
+	set(&options, "UseDRANodeAllocatableResourceClaimStatus", false)
 	options.NonMissingContainerRequests = nil
 	out["limits"] = kube.List(helpers.PodLimits(in.Pod, options))
 	if len(in.Pod.Spec.InitContainers) > 0 || in.Options.Status {

@@ -15,10 +15,12 @@ type parts struct {
 	at     map[string][]any
 	// repeats has the lists in which two elements of one name have been seen.
 	repeats map[string]bool
+	// lacks has, for fields that were asked for, whether some recorded object is without them.
+	lacks map[string]bool
 }
 
 func newParts(records []record) *parts {
-	p := &parts{at: map[string][]any{}, repeats: map[string]bool{}}
+	p := &parts{at: map[string][]any{}, repeats: map[string]bool{}, lacks: map[string]bool{}}
 	for _, one := range records {
 		in := Parse(one.In)
 		p.inputs = append(p.inputs, in)
@@ -45,6 +47,9 @@ func fixed(key string) bool {
 	}
 	return false
 }
+
+// atom is a field that is changed as a whole: a machine that is put together by chance does not exist.
+func atom(key string) bool { return key == "machine" || key == "machine_state" || key == "numa_nodes" }
 
 func name(value any) string {
 	object, _ := value.(Object)
@@ -89,13 +94,32 @@ func (p *parts) input(r *rand.Rand) any {
 	return p.tidy(in, place)
 }
 
+// optional is true for a field that a recorded object lacks.
+func (p *parts) optional(place, key string) bool {
+	at := place + "." + key
+	known, ok := p.lacks[at]
+	if !ok {
+		for _, one := range p.at[place] {
+			if object, is := one.(Object); is {
+				if _, has := object[key]; !has {
+					known = true
+				}
+			}
+		}
+		p.lacks[at] = known
+	}
+	return known
+}
+
 // size counts the values in a value that may be changed.
 func size(value any) int {
 	count := 1
 	switch v := value.(type) {
 	case Object:
 		for key, one := range v {
-			if !fixed(key) {
+			if atom(key) {
+				count++
+			} else if !fixed(key) {
 				count += size(one)
 			}
 		}
@@ -120,7 +144,15 @@ func (p *parts) change(r *rand.Rand, value any, place string, at *int) any {
 		for _, key := range Keys(v) {
 			result[key] = v[key]
 			if !fixed(key) && *at >= 0 {
-				result[key] = p.change(r, v[key], place+"."+key, at)
+				if atom(key) && *at > 0 {
+					*at--
+				} else if atom(key) {
+					*at = -1
+					others := p.at[place+"."+key]
+					result[key] = others[r.Intn(len(others))]
+				} else {
+					result[key] = p.change(r, v[key], place+"."+key, at)
+				}
 			}
 		}
 		return result
@@ -150,7 +182,7 @@ func (p *parts) changed(r *rand.Rand, value any, place string) any {
 		}
 		result := Object{}
 		for _, key := range Keys(v) {
-			if fixed(key) || r.Intn(4) > 0 {
+			if fixed(key) || r.Intn(4) > 0 || !p.optional(place, key) {
 				result[key] = v[key]
 			}
 		}

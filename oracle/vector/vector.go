@@ -12,7 +12,9 @@ import (
 	"math/rand"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -76,6 +78,12 @@ func Text(value any) string {
 	return strings.TrimSuffix(buffer.String(), "\n")
 }
 
+// hangs is what is done when the kubelet does not answer.
+var hangs = func(in json.RawMessage) {
+	fmt.Fprintf(os.Stderr, "the kubelet hangs with %s\n", in)
+	os.Exit(3)
+}
+
 // deadline is how long the kubelet may take for one case. Some inputs make it loop forever.
 const deadline = 30 * time.Second
 
@@ -112,8 +120,7 @@ func (f Family) ask(in json.RawMessage) (answers []any, skipped string) {
 	select {
 	case <-done:
 	case <-time.After(deadline):
-		fmt.Fprintf(os.Stderr, "the kubelet hangs with %s\n", in)
-		os.Exit(3)
+		hangs(in)
 	}
 	return answers, skipped
 }
@@ -271,7 +278,16 @@ func Main(families map[string]Family) {
 	Making = true
 	parts := newParts(records)
 	written := 0
-	for at := *seed; written < *random && at < *seed+int64(*random)*20; at++ {
+	at := *seed
+	// Its thread cannot be ended: the next case is for a new process.
+	hangs = func(in json.RawMessage) {
+		fmt.Fprintf(os.Stderr, "the kubelet hangs with %s\n", in)
+		out.Flush()
+		arguments := append(append([]string{}, os.Args...),
+			"-random", strconv.Itoa(*random-written), "-seed", strconv.FormatInt(at+1, 10))
+		fail(syscall.Exec(arguments[0], arguments, os.Environ()))
+	}
+	for ; written < *random && at < *seed+int64(*random)*20; at++ {
 		r := rand.New(rand.NewSource(at))
 		var in any
 		if family.Random != nil && r.Intn(2) == 0 {

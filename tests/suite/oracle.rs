@@ -61,7 +61,10 @@ fn each_family_has_a_program_or_a_reason() {
         let Row { family, program, answers } = row;
         assert!(families.contains(family), "{family}: in oracle/README.md, not in tests/vectors");
         let Some(program) = program else {
-            assert!(answers.starts_with("not recordable: "), "{family}: neither program nor reason");
+            assert!(
+                answers.starts_with("not recordable: "),
+                "{family}: neither program nor reason"
+            );
             continue;
         };
         let folder = root().join("oracle").join(program);

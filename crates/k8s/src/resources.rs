@@ -389,6 +389,12 @@ fn pod_level_with_status(
             if options.use_status_resources
                 && options.in_place_pod_level_resources_vertical_scaling =>
         {
+            // Limits that are not in the status count as in the spec, also where the resize can never be done: the
+            // kubelet takes a copy of the list, which is none.
+            let unknown = side == Side::Limits && side.of(status).is_empty();
+            if unknown && is_infeasible(pod, options) && !options.takes_largest_sum {
+                return side.of(resources).clone();
+            }
             let allocated = pod.status.allocated_resources.as_ref();
             with_status(pod, side.of(resources), status, allocated, side, options)
         }
@@ -495,6 +501,21 @@ mod tests {
             let of = |name| total.get(&name).map_or_else(String::new, ToString::to_string);
             (of(ResourceName::Cpu), of(ResourceName::Memory))
         })
+    }
+
+    #[test]
+    fn limits_that_no_status_has_are_those_of_the_spec() {
+        let pod = r#"{"spec": {"containers": [{"name": "a"}], "resources": {"limits": {"memory": "256Mi"}}},
+            "status": {"resources": {"requests": {"cpu": "1"}},
+                "conditions": [{"type": "PodResizePending", "reason": "Infeasible"}]}}"#;
+        let pod: Pod = serde_json::from_str(pod).expect("a pod");
+        let options = ResourceOptions {
+            use_status_resources: true,
+            in_place_pod_level_resources_vertical_scaling: true,
+            ..ResourceOptions::default()
+        };
+        let total = pod_limits(&pod, &options).total;
+        assert_eq!(total.get(&ResourceName::Memory).map(ToString::to_string), Some("256Mi".into()));
     }
 
     #[test]

@@ -49,5 +49,10 @@ pub fn pod_defaulted(value: &Value, case: &Value) -> Pod {
 
 /// Reads which containers have exclusive CPUs.
 pub fn exclusive_cpus(case: &Value) -> Vec<String> {
-    read(&case["containers_with_exclusive_cpus"])
+    let named: Vec<String> = read(&case["containers_with_exclusive_cpus"]);
+    // Other containers than those of the pod are named in inputs that are put together by chance.
+    let lists = ["containers", "initContainers"];
+    let containers = lists.iter().filter_map(|list| case["pod"]["spec"][list].as_array()).flatten();
+    let own: Vec<&str> = containers.filter_map(|container| container["name"].as_str()).collect();
+    named.into_iter().filter(|name| own.contains(&name.as_str())).collect()
 }
