@@ -25,7 +25,7 @@ type object = vector.Object
 
 func main() {
 	vector.Main(map[string]vector.Family{
-		"eviction":      {Answer: vector.Of(answer), Runs: 30},
+		"eviction":      {Answer: vector.Of(answer), Runs: 40},
 		"eviction_rank": {Answer: vector.Of(rank), Partial: true, Order: inTieOrder},
 	})
 }

@@ -24,10 +24,10 @@ func main() {
 	vector.Main(map[string]vector.Family{
 		"cpu_allocate":    {Answer: vector.Of(cpuAllocate), Runs: 3},
 		"cpu_hints":       {Answer: vector.Of(cpuHints)},
-		"cpu_start":       {Answer: vector.Of(cpuStart), Runs: 12},
+		"cpu_start":       {Answer: vector.Of(cpuStart), Runs: 30},
 		"cpu_admit":       {Answer: vector.Of(cpuAdmit), Runs: 3},
 		"topology_merge":  {Answer: vector.Of(merge), Runs: 6},
-		"memory_start":    {Answer: vector.Of(memoryStart), Runs: 12},
+		"memory_start":    {Answer: vector.Of(memoryStart), Runs: 60},
 		"memory_hints":    {Answer: vector.Of(memoryHints), Runs: 3},
 		"memory_allocate": {Answer: vector.Of(memoryAllocate), Runs: 6},
 		"memory_admit":    {Answer: vector.Of(memoryAdmit), Runs: 6},

@@ -29,7 +29,7 @@ func newParts(records []record) *parts {
 	return p
 }
 
-// kind is the operation of an input: parts are not taken from another one.
+// kind is the operation of an input, or what an element is: parts are not taken from another one.
 func kind(in any) string {
 	object, _ := in.(Object)
 	for _, key := range []string{"op", "operation", "kind", "path", "probe_type"} {
@@ -74,7 +74,7 @@ func (p *parts) add(value any, at string) {
 	case []any:
 		seen := map[string]bool{}
 		for _, one := range v {
-			p.add(one, at+"[]")
+			p.add(one, at+"[]"+kind(one))
 			if id := name(one); id != "" {
 				p.repeats[at] = p.repeats[at] || seen[id]
 				seen[id] = true
@@ -160,7 +160,7 @@ func (p *parts) change(r *rand.Rand, value any, place string, at *int) any {
 		result := make([]any, 0, len(v))
 		for _, one := range v {
 			if *at >= 0 {
-				one = p.change(r, one, place+"[]", at)
+				one = p.change(r, one, place+"[]"+kind(one), at)
 			}
 			result = append(result, one)
 		}
@@ -231,7 +231,7 @@ func (p *parts) tidy(value any, place string) any {
 				continue
 			}
 			seen[id] = true
-			result = append(result, p.tidy(one, place+"[]"))
+			result = append(result, p.tidy(one, place+"[]"+kind(one)))
 		}
 		return result
 	}
