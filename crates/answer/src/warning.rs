@@ -94,6 +94,8 @@ pub enum WarningCode {
     NoCgroup,
     /// Measurements are of pods that the kubelet does not rank.
     OtherPodStats,
+    /// systemd is not told of a step, and may take it back. `about`: the cgroup.
+    SystemdMayUndo,
     /// A record is from the future: the clock was set back.
     ClockSetBack,
     /// A container names its image by an ID that no image has. `about`: the container.

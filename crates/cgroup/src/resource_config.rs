@@ -11,6 +11,7 @@ use crate::files::{
 use crate::rule::Rule;
 use crate::settings::CgroupSettings;
 use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::unit::Property;
 use kq_facts::weight_formula::WeightFormula;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -152,7 +153,8 @@ impl ResourceConfig {
             properties.insert("TasksMax", Property::Number(most));
         }
         if let Some(cpus) = &self.cpuset_cpus {
-            properties.insert("AllowedCPUs", Property::Bits(cpu_bits(&cpus.value)));
+            let set = cpus.value.parse().unwrap_or_default();
+            properties.insert("AllowedCPUs", Property::of_set(&set));
         }
         if v2 {
             for (file, text) in &self.unified {
@@ -165,16 +167,6 @@ impl ResourceConfig {
         }
         properties
     }
-}
-
-/// The value of a systemd property.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
-#[serde(untagged)]
-pub enum Property {
-    /// A number; `u64::MAX` is `infinity`.
-    Number(u64),
-    /// A set of CPUs: bit 0 of byte 0 is CPU 0.
-    Bits(Vec<u8>),
 }
 
 /// The program that converts shares to a weight, and its formula.
@@ -233,22 +225,4 @@ pub fn cpu_files(
         };
         ExplainedFile::new(file, because)
     })
-}
-
-/// Returns a CPU list such as `0-3,7` as systemd wants it.
-fn cpu_bits(list: &str) -> Vec<u8> {
-    let mut bits = Vec::new();
-    for range in list.split(',').filter(|range| !range.is_empty()) {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let (Ok(first), Ok(last)) = (first.parse::<usize>(), last.parse::<usize>()) else {
-            continue;
-        };
-        for cpu in first..=last {
-            if bits.len() <= cpu / 8 {
-                bits.resize(cpu / 8 + 1, 0);
-            }
-            bits[cpu / 8] |= 1 << (cpu % 8);
-        }
-    }
-    bits
 }

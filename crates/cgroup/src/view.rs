@@ -5,11 +5,10 @@ use crate::derivation::{Step, join};
 use crate::files::UNBOUNDED_HUGEPAGES;
 use crate::parallel::in_parallel;
 use crate::plan::{Owner, Plan, PlannedCgroup, SystemdUnit, last_element, qualified_name};
-use crate::resource_config::Property;
 use kq_answer::Missing;
 use kq_answer::cgroup_fact::CgroupFact;
 use kq_facts::cgroup_file::CgroupFile;
-use kq_k8s::cpuset::CpuSet;
+use kq_facts::unit::listed;
 use kq_k8s::quantity::{Format, Quantity};
 use kq_output::table::{Column, Rows, Table};
 use kq_output::tree::{Entry, branches};
@@ -93,19 +92,7 @@ fn values(cgroup: &PlannedCgroup<'_>) -> Vec<[String; 3]> {
 
 /// Returns the properties by their names on systemd's bus, CPU sets as lists.
 fn properties(unit: &SystemdUnit) -> String {
-    let text = |property: &Property| match property {
-        Property::Number(u64::MAX) => "infinity".to_owned(),
-        Property::Number(number) => number.to_string(),
-        Property::Bits(bits) => cpus_of(bits).to_string(),
-    };
-    let pairs = unit.properties.iter().map(|(name, value)| format!("{name}={}", text(value)));
-    pairs.collect::<Vec<_>>().join(" ")
-}
-
-/// Returns the CPUs of a bit set: bit 0 of byte 0 is CPU 0.
-fn cpus_of(bits: &[u8]) -> CpuSet {
-    let is_set = |cpu: &usize| bits[cpu / 8] & (1 << (cpu % 8)) != 0;
-    (0..bits.len() * 8).filter(is_set).filter_map(|cpu| i64::try_from(cpu).ok()).collect()
+    listed(unit.properties.iter().map(|(name, value)| (*name, value)))
 }
 
 /// Returns the paths, top down.

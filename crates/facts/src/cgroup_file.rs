@@ -4,6 +4,7 @@
 //! `mm/page_counter.c` of Linux 6.12.
 
 use crate::cgroup_mode::CgroupVersion;
+use crate::unit::{Properties, Property};
 use kq_answer::cgroup_fact::CgroupFact;
 use kq_k8s::feature_gates::Gate;
 use std::collections::{BTreeMap, BTreeSet};
@@ -359,7 +360,7 @@ pub fn v1_controllers() -> BTreeSet<&'static str> {
     ROWS.iter().filter(is_read).filter_map(|row| row.v1.map(|_| row.controller)).collect()
 }
 
-/// The kernel's files, for those who change them.
+/// The kernel's files, and systemd's properties for them, for those who change them.
 pub trait CgroupFiles {
     /// Returns the text of a file without its line end; `None`: it is not there, or not any more.
     ///
@@ -374,7 +375,29 @@ pub trait CgroupFiles {
     ///
     /// Fails with the reason, in words.
     fn write(&self, cgroup: &str, file: &str, text: &str) -> Result<(), String>;
+
+    /// Returns a property of the unit of systemd that is a cgroup, as systemd has it.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason, in words.
+    fn property(&self, _cgroup: &str, _name: &str) -> Result<Property, String> {
+        Err(NO_SYSTEMD.to_owned())
+    }
+
+    /// Sets properties of the unit of systemd that is a cgroup, until the machine or the unit ends. systemd writes the
+    /// files.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason, in words.
+    fn set_properties(&self, _cgroup: &str, _properties: &Properties) -> Result<(), String> {
+        Err(NO_SYSTEMD.to_owned())
+    }
 }
+
+/// Why files alone have no properties.
+const NO_SYSTEMD: &str = "systemd is not asked";
 
 #[cfg(test)]
 mod tests {

@@ -66,6 +66,7 @@ pub mod state_files;
 pub mod stats_summary;
 pub mod tcp_table;
 pub mod timestamp;
+pub mod unit;
 pub mod unix_sockets;
 pub mod weight_formula;
 pub mod workloads;

@@ -47,6 +47,46 @@ pub mod probe {
     }
 }
 
+/// systemd on the system bus.
+pub mod systemd_bus {
+    use kq_facts::unit::{Properties, Property};
+    use kq_io::NEEDS_LINUX;
+    use std::path::Path;
+
+    /// A connection to the system bus: there are no values.
+    #[derive(Debug)]
+    pub enum SystemdBus {}
+
+    impl SystemdBus {
+        /// Fails: it needs Linux.
+        ///
+        /// # Errors
+        ///
+        /// Always.
+        pub fn of_node(_root: &Path) -> Result<Self, &'static str> {
+            Err(NEEDS_LINUX)
+        }
+
+        /// Is never called.
+        ///
+        /// # Errors
+        ///
+        /// There is no value to call it with.
+        pub fn property(&self, _cgroup: &str, _name: &str) -> Result<Property, &'static str> {
+            match *self {}
+        }
+
+        /// Is never called.
+        ///
+        /// # Errors
+        ///
+        /// There is no value to call it with.
+        pub fn set(&self, _cgroup: &str, _properties: &Properties) -> Result<(), &'static str> {
+            match *self {}
+        }
+    }
+}
+
 /// The folder of device plugins.
 pub mod folder {
     use std::ffi::OsString;

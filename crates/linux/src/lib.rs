@@ -1,5 +1,5 @@
-//! What a Linux node has beside files: the container runtime, device plugins and the pod-resources API on their sockets, and
-//! probes that are sent.
+//! What a Linux node has beside files: the container runtime, device plugins, the pod-resources API and systemd on their
+//! sockets, and probes that are sent.
 
 #![expect(clippy::disallowed_methods, reason = "sockets are used and deadlines are counted here")]
 
@@ -11,8 +11,10 @@ pub mod pod_resources;
 mod http2;
 #[cfg(target_os = "linux")]
 pub mod probe;
+#[cfg(target_os = "linux")]
+pub mod systemd_bus;
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::probe;
+pub use elsewhere::{probe, systemd_bus};

@@ -39,6 +39,9 @@ mod process;
 #[cfg(feature = "cri")]
 mod runtime;
 
+/// The system bus, over which properties of units are set.
+mod systemd;
+
 /// The attacker.
 const EVE: u32 = 65534;
 

@@ -2,8 +2,11 @@
 
 use crate::live::compare::{KernelValue, Rounding, compare};
 use crate::live::repair::{Step, counted_in, lowers_below_usage};
+use crate::live::unit_change::{UnitChange, is_same, systemd_text};
+use kq_facts::cgroup_file::CgroupFile;
 pub use kq_facts::cgroup_file::CgroupFiles;
 use kq_facts::snapshot::API_VERSION;
+use kq_facts::unit::{Properties, Property};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -99,7 +102,10 @@ pub fn check_step(step: &Step, files: &dyn CgroupFiles, caution: Caution) -> Res
             ));
         }
     }
-    Ok(())
+    match &step.unit {
+        Some(unit) => unit.check(step, files, caution),
+        None => Ok(()),
+    }
 }
 
 /// Checks all steps as if each were performed before the next: a file can be written more than once.
@@ -115,7 +121,7 @@ pub fn check_all<'s>(
     let rehearsal = Rehearsal::of(files);
     for step in steps {
         check_step(step, &rehearsal, caution).map_err(|reason| (step, reason))?;
-        rehearsal.put(&step.cgroup, &step.file, &step.to);
+        rehearsal.done(step);
     }
     Ok(())
 }
@@ -124,11 +130,26 @@ pub fn check_all<'s>(
 struct Rehearsal<'f> {
     files: &'f dyn CgroupFiles,
     written: RefCell<BTreeMap<(String, String), String>>,
+    set: RefCell<BTreeMap<(String, String), Property>>,
 }
 
 impl<'f> Rehearsal<'f> {
     fn of(files: &'f dyn CgroupFiles) -> Self {
-        Self { files, written: RefCell::default() }
+        Self { files, written: RefCell::default(), set: RefCell::default() }
+    }
+
+    /// Takes a step for done.
+    fn done(&self, step: &Step) {
+        self.put(&step.cgroup, &step.file, &step.to);
+        let Some(unit) = &step.unit else { return };
+        unit.beside.iter().for_each(|it| self.put(&it.cgroup, &it.file, &it.stays));
+        self.put_properties(&step.cgroup, &unit.to);
+    }
+
+    fn put_properties(&self, cgroup: &str, properties: &Properties) {
+        let all = properties.iter();
+        let all = all.map(|(name, value)| ((cgroup.to_owned(), name.clone()), value.clone()));
+        self.set.borrow_mut().extend(all);
     }
 
     fn put(&self, cgroup: &str, file: &str, text: &str) {
@@ -149,6 +170,18 @@ impl CgroupFiles for Rehearsal<'_> {
         self.put(cgroup, file, text);
         Ok(())
     }
+
+    fn property(&self, cgroup: &str, name: &str) -> Result<Property, String> {
+        match self.set.borrow().get(&(cgroup.to_owned(), name.to_owned())) {
+            Some(value) => Ok(value.clone()),
+            None => self.files.property(cgroup, name),
+        }
+    }
+
+    fn set_properties(&self, cgroup: &str, properties: &Properties) -> Result<(), String> {
+        self.put_properties(cgroup, properties);
+        Ok(())
+    }
 }
 
 fn read_there(files: &dyn CgroupFiles, cgroup: &str, file: &str) -> Result<String, String> {
@@ -163,18 +196,45 @@ fn one(
     tell: ReportStep<'_>,
 ) -> Result<(), String> {
     let Step { cgroup, file, from, to, .. } = step;
+    // systemd can have written the value while it applied another unit.
+    if let (Some(unit), Some(found)) = (&step.unit, files.read(cgroup, file)?) {
+        if found != *from
+            && is_same(file, to, &found, caution.rounding)
+            && unit.is_set(cgroup, files)?
+        {
+            return tell(index, step, Event::Already(&found));
+        }
+    }
     check_step(step, files, caution)?;
     tell(index, step, Event::Begins)?;
-    files.write(cgroup, file, to)?;
+    set(step, files, caution)?;
     let kept = read_there(files, cgroup, file)?;
     match compare(file, to, &kept, caution.rounding) {
         KernelValue::Equal | KernelValue::Rounded(_) => tell(index, step, Event::Done(&kept)),
         KernelValue::Different => {
             // The kernel's value was not planned, and a rollback would not know it.
-            let back = files.write(cgroup, file, from);
+            let back = Step {
+                from: to.clone(),
+                to: from.clone(),
+                unit: step.unit.as_ref().map(UnitChange::back),
+                ..step.clone()
+            };
+            let back = set(&back, files, caution);
             let back = back.map_or_else(|error| error, |()| format!("{from} was put back"));
             Err(format!("wrote {to}, and the kernel kept {kept}; {back}"))
         }
+    }
+}
+
+/// Sets what a step sets. A file of a unit is written as well where systemd made something else of it, as libcontainer does.
+fn set(step: &Step, files: &dyn CgroupFiles, caution: Caution) -> Result<(), String> {
+    let Step { cgroup, file, to, .. } = step;
+    let Some(unit) = &step.unit else { return files.write(cgroup, file, to) };
+    unit.set(step, files, caution.rounding)?;
+    let found = read_there(files, cgroup, file)?;
+    match compare(file, to, &found, caution.rounding) {
+        KernelValue::Different => files.write(cgroup, file, to),
+        KernelValue::Equal | KernelValue::Rounded(_) => Ok(()),
     }
 }
 
@@ -207,8 +267,12 @@ pub enum RollbackError {
 impl Rollback {
     /// Returns the way back from these steps.
     pub fn of(steps: &[Step], made_at: String) -> Self {
-        let back =
-            |step: &Step| Step { from: step.to.clone(), to: step.from.clone(), ..step.clone() };
+        let back = |step: &Step| Step {
+            from: step.to.clone(),
+            to: step.from.clone(),
+            unit: step.unit.as_ref().map(UnitChange::back),
+            ..step.clone()
+        };
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "CgroupRollback".to_owned(),
@@ -280,7 +344,7 @@ pub fn rollback_states(
     let looked = (0..steps.len()).map(|index| {
         let looked = rollback_state(&steps[index..], &rehearsal, caution);
         if let Ok(RollbackState::Write(step)) = &looked {
-            rehearsal.put(&step.cgroup, &step.file, &step.to);
+            rehearsal.done(step);
         }
         looked
     });
@@ -295,21 +359,39 @@ fn rollback_state(
 ) -> Result<RollbackState, String> {
     let Some(step) = steps.first() else { return Ok(RollbackState::Already) };
     let Some(found) = files.read(&step.cgroup, &step.file)? else { return Ok(RollbackState::Gone) };
+    let unit = step.unit.as_ref();
+    let unit = unit.map(|it| it.progress(&step.cgroup, files, caution.rounding)).transpose()?;
     // What a later step leads to was there before this one: this one was never done.
     let mut of_file = steps.iter().filter(|it| it.cgroup == step.cgroup && it.file == step.file);
-    if of_file.any(|later| found == later.to) {
+    if unit.as_ref().is_none_or(|unit| unit.is_before) && of_file.any(|later| found == later.to) {
         return Ok(RollbackState::Already);
     }
-    // What the kernel made of the text that was written is what has to be there.
-    if compare(&step.file, &step.from, &found, caution.rounding) == KernelValue::Different {
+    // What the kernel made of the text that was written is what has to be there; or the text from before, where only
+    // systemd has the new value.
+    let is_known = compare(&step.file, &step.from, &found, caution.rounding)
+        != KernelValue::Different
+        || (unit.is_some() && (found == step.to || is_systemds(step, &found, files, caution)?));
+    if !is_known {
         let Step { from, to, .. } = step;
         return Err(format!(
             "found {found}, which is neither {from} nor {to}: another program changed it"
         ));
     }
-    let now = Step { from: found, ..step.clone() };
+    let now = Step { from: found, unit: unit.map(|unit| unit.change), ..step.clone() };
     check_step(&now, files, caution)?;
     Ok(RollbackState::Write(now))
+}
+
+/// Returns true if a file has the text that systemd writes into it: it did so with another file of the unit.
+fn is_systemds(
+    step: &Step,
+    found: &str,
+    files: &dyn CgroupFiles,
+    caution: Caution,
+) -> Result<bool, String> {
+    let Some(file) = CgroupFile::named(&step.file) else { return Ok(false) };
+    let written = systemd_text(file, &step.cgroup, files)?;
+    Ok(written.is_some_and(|written| is_same(&step.file, &written, found, caution.rounding)))
 }
 
 #[cfg(test)]
@@ -352,6 +434,7 @@ mod tests {
             from: from.to_owned(),
             to: to.to_owned(),
             writer: "kubelet".to_owned(),
+            unit: None,
         }
     }
 

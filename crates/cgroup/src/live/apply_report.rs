@@ -2,6 +2,7 @@
 
 use crate::live::apply::{Event, Outcome, RollbackState};
 use crate::live::repair::{Left, Refusal, Repair, Step};
+use crate::live::unit_change::UnitChange;
 use kq_answer::{Basis, answer};
 use kq_output::table::{Column, Rows, Table};
 use serde::Serialize;
@@ -64,15 +65,21 @@ impl<'a> CgroupChange<'a> {
 /// Returns the steps as a table.
 pub fn steps_table(steps: &[Step]) -> Table {
     let rows: Vec<(usize, &Step)> = steps.iter().enumerate().collect();
+    let has_units = steps.iter().any(|step| step.unit.is_some());
     Rows::of(&rows).table(&[
         Column::new("STEP", |(at, _)| (at + 1).to_string()),
         Column::new("POD", |(_, step)| step.owner.clone()),
         Column::new("FILE", |(_, step)| step.file.clone()),
         Column::new("FROM", |(_, step)| step.from.clone()),
         Column::new("TO", |(_, step)| step.to.clone()),
+        Column::when(has_units, Column::text("PROPERTY", |(_, step)| property(step))),
         Column::new("WRITER", |(_, step)| step.writer.clone()),
         Column::new("CGROUP", |(_, step)| step.cgroup.clone()),
     ])
+}
+
+fn property(step: &Step) -> String {
+    step.unit.as_ref().map_or_else(|| "-".to_owned(), UnitChange::text)
 }
 
 /// Returns the steps of a way back, with what there is to do for each.
@@ -105,7 +112,10 @@ pub fn event_line(index: usize, total: usize, step: &Step, event: Event<'_>) -> 
     let Step { cgroup, file, from, to, .. } = step;
     let place = format!("{}/{total} {cgroup}/{file}", index + 1);
     match event {
-        Event::Begins => format!("{place}: {from} -> {to} ..."),
+        Event::Begins => match &step.unit {
+            Some(unit) => format!("{place}: {from} -> {to} ({}) ...", unit.text()),
+            None => format!("{place}: {from} -> {to} ..."),
+        },
         Event::Done(kept) => format!("{place}: done, is {kept}"),
         Event::Already(kept) => format!("{place}: is {kept} already"),
         Event::Gone => format!("{place}: gone with its cgroup"),

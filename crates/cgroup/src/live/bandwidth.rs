@@ -172,6 +172,7 @@ mod tests {
             from: from.to_owned(),
             to: to.to_owned(),
             writer: "kubelet".to_owned(),
+            unit: None,
         }
     }
 

@@ -5,7 +5,7 @@
 //! * [`diff`]: plan against kernel, value by value, with [`compare`] for what the kernel rounds and
 //!   [`motion`] for what comes and goes and [`set_by`] for who wrote a value; [`difference`]: what it finds.
 //! * [`repair`]: the steps that bring the kernel to the plan, with [`bandwidth`] for quotas of cgroup v1;
-//!   [`apply`]: doing them, and the way back.
+//!   [`apply`]: doing them, and the way back; [`unit_change`]: the part of a step that is systemd's.
 //! * [`checks`]: what is wrong with a node's cgroups.
 
 mod absent;
@@ -27,5 +27,6 @@ pub mod set_by;
 pub mod show;
 pub mod show_view;
 pub mod throttling;
+pub mod unit_change;
 mod unplanned;
 pub mod which;

@@ -7,6 +7,7 @@
 use crate::files::CgroupVersion;
 use crate::live::bandwidth::Bandwidth;
 use crate::live::difference::{Difference, Verdict};
+use crate::live::unit_change::UnitChange;
 use kq_answer::plan_digest;
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
@@ -29,6 +30,9 @@ pub struct Step {
     pub to: String,
     /// The program that may overwrite it: `kubelet` or `runtime`.
     pub writer: String,
+    /// What is set in systemd, which then writes the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<UnitChange>,
 }
 
 impl Step {
@@ -229,6 +233,7 @@ fn step(found: &Difference<'_>, version: CgroupVersion) -> Result<Option<Step>, 
         from: actual.clone(),
         to,
         writer: found.writer.unwrap_or("kubelet").to_owned(),
+        unit: None,
     }))
 }
 
@@ -309,6 +314,7 @@ mod tests {
             from: from.to_owned(),
             to: to.to_owned(),
             writer: "kubelet".to_owned(),
+            unit: None,
         }
     }
 

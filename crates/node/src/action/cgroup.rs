@@ -1,7 +1,8 @@
 //! Changes of cgroup files: the plan of a node, written step by step, and a stored rollback file, restored.
 
+use super::node_cgroups::NodeCgroups;
 use anyhow::{Context, anyhow};
-use kq_answer::{Basis, Failure};
+use kq_answer::{Basis, Failure, Warning, WarningCode};
 use kq_cgroup::files::{CgroupDriver, CgroupVersion};
 use kq_cgroup::live::apply::{
     Caution, Outcome, ReportStep, Rollback, RollbackState, apply, check_all, roll_back,
@@ -10,15 +11,18 @@ use kq_cgroup::live::apply::{
 use kq_cgroup::live::compare::Rounding;
 use kq_cgroup::live::difference::is_incomplete;
 use kq_cgroup::live::repair::{Ground, Repair, Step, check, repair};
+use kq_cgroup::live::unit_change::{Undoable, add_units};
 use kq_core::question::cgroup::Compared;
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::node::Node;
 use kq_facts::node_config::Kernel;
+use kq_facts::unit::Unit;
 use kq_io::cgroup_files::KernelFiles;
 use kq_io::clock::{now, pause};
 use kq_io::input::read_input;
 use kq_io::replace::create;
 use kq_output::value::write_json;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -64,7 +68,7 @@ pub struct CgroupApply<'a> {
     pub basis: Basis,
     /// Some values could not be compared.
     pub is_incomplete: bool,
-    files: KernelFiles,
+    files: NodeCgroups,
     caution: Caution,
 }
 
@@ -76,29 +80,35 @@ pub struct Applied {
 }
 
 impl<'a> CgroupApply<'a> {
-    /// Plans the steps.
+    /// Plans the steps. Those of a node that is not stored have systemd's part.
     ///
     /// # Errors
     ///
     /// Fails where pods could not be read, where no plan can be made, and where pods have no cgroups.
-    pub fn prepare(compared: &'a Compared, allow_oom: bool) -> Result<Self, Failure> {
+    pub fn prepare(
+        compared: &'a Compared,
+        allow_oom: bool,
+        is_stored: bool,
+    ) -> Result<Self, Failure> {
         let live = &compared.live;
         if let Some(problem) = live.left_out.first() {
             let refused = anyhow!("not all pods could be read, so nothing is written: {problem}");
             return Err(Failure::refused(refused).hint("kq cgroup diff compares the others"));
         }
-        let (found, basis) = compared.answer()?;
+        let (found, mut basis) = compared.answer()?;
         let root = compared.root()?;
-        let ground = Ground { version: compared.settings.cgroup_version, root, allow_oom };
+        let version = compared.settings.cgroup_version;
+        let ground = Ground { version, root, allow_oom };
         let tree = live.tree()?;
-        Ok(Self {
-            compared,
-            plan: repair(&found, tree, ground),
-            basis,
-            is_incomplete: is_incomplete(&found),
-            files: KernelFiles::new(Path::new(&live.snapshot.host_root.path), &tree.layout),
-            caution: Caution { allow_oom, rounding: compared.rounding() },
-        })
+        let mut plan = repair(&found, tree, ground);
+        let rounding = compared.rounding();
+        let files = node_cgroups(live, version, &plan.steps)?;
+        if !is_stored {
+            basis.warnings.extend(may_undo(&add_units(&mut plan.steps, &files, rounding)));
+        }
+        let is_incomplete = is_incomplete(&found);
+        let caution = Caution { allow_oom, rounding };
+        Ok(Self { compared, plan, basis, is_incomplete, files, caution })
     }
 
     /// Refuses to write values that rest on a guess.
@@ -159,6 +169,42 @@ impl<'a> CgroupApply<'a> {
     }
 }
 
+/// Returns the cgroups of a node. systemd is asked where steps are about its units.
+fn node_cgroups(
+    live: &Node,
+    version: CgroupVersion,
+    steps: &[Step],
+) -> Result<NodeCgroups, Failure> {
+    let root = Path::new(&live.snapshot.host_root.path);
+    let files = KernelFiles::new(root, &live.tree()?.layout);
+    let has_units = steps.iter().any(|step| Unit::of_cgroup(&step.cgroup).is_some());
+    Ok(match (has_units, version) {
+        (true, CgroupVersion::V2) => NodeCgroups::with_systemd(files, root),
+        (true, CgroupVersion::V1) => {
+            NodeCgroups::without_systemd(files, "kq sets its properties on cgroup v2 only")
+        }
+        (false, _) => NodeCgroups::without_systemd(files, "no step is about a unit"),
+    })
+}
+
+/// Returns a warning for each reason why steps are without systemd's part.
+fn may_undo(without: &[Undoable]) -> Vec<Warning> {
+    let mut by_reason: BTreeMap<&str, Vec<&Undoable>> = BTreeMap::new();
+    for it in without {
+        by_reason.entry(&it.reason).or_default().push(it);
+    }
+    let warnings = by_reason.into_iter().filter_map(|(reason, steps)| {
+        let Undoable { cgroup, file, .. } = steps.first()?;
+        let count = match steps.len() {
+            1 => "the step".to_owned(),
+            count => format!("{count} steps, the first"),
+        };
+        let text = format!("systemd may undo {count} of {cgroup}/{file}: {reason}");
+        Some(Warning::new(WarningCode::SystemdMayUndo, text).about(cgroup.clone()))
+    });
+    warnings.collect()
+}
+
 /// Reads a rollback file.
 ///
 /// # Errors
@@ -174,7 +220,7 @@ pub fn read_rollback(file: &str) -> Result<Rollback, Failure> {
 /// A rollback that was compared with the kernel.
 pub struct CgroupRollback {
     rollback: Rollback,
-    files: KernelFiles,
+    files: NodeCgroups,
     caution: Caution,
     /// The state of each step.
     pub states: Vec<Result<RollbackState, String>>,
@@ -207,7 +253,8 @@ impl CgroupRollback {
                 ));
             }
         }
-        let files = KernelFiles::new(Path::new(&live.snapshot.host_root.path), &tree.layout);
+        let with_unit = rollback.steps.iter().filter(|step| step.unit.is_some()).cloned();
+        let files = node_cgroups(live, version, &with_unit.collect::<Vec<_>>())?;
         let made = live.roots.iter().find(|(_, root)| tree.get(root).is_some());
         let rounding = Rounding {
             version,

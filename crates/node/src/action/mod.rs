@@ -7,6 +7,7 @@ pub mod cgroup;
 pub mod devices;
 pub mod fleet;
 pub mod image_gc;
+mod node_cgroups;
 pub mod preemption;
 /// Probes, sent once, repeatedly, or in several ways.
 pub mod probes;

@@ -22,8 +22,10 @@ use std::path::PathBuf;
 ///
 /// kq creates and removes no cgroups, moves no processes, and never writes
 /// outside the kubelet's cgroup root. The kubelet rewrites QoS classes and
-/// kubepods once a minute, and pods when they change. The systemd cgroup driver
-/// rewrites values at every daemon-reload.
+/// kubepods once a minute, and pods when they change. Under systemd, kq sets the
+/// unit's properties over D-Bus (SetUnitProperties, runtime), as the kubelet and
+/// the runtime do, so that systemd keeps the value. A warning names the steps
+/// that systemd may undo.
 ///
 /// Exit code 4: refused, nothing was written. 5: partially applied.
 ///
@@ -62,7 +64,8 @@ impl Args {
                 .hint("--dry-run shows the steps"));
         }
         let compared = self.comparison.gather(true)?;
-        let apply = CgroupApply::prepare(&compared, self.change.allow_oom)?;
+        let is_stored = self.comparison.sources.snapshot.is_some();
+        let apply = CgroupApply::prepare(&compared, self.change.allow_oom, is_stored)?;
         let plan = &apply.plan;
         let is_for_people = self.output.is_for_people();
         let unchanged = |code| {
