@@ -197,13 +197,12 @@ fn one(
 ) -> Result<(), String> {
     let Step { cgroup, file, from, to, .. } = step;
     // systemd can have written the value while it applied another unit.
-    if let (Some(unit), Some(found)) = (&step.unit, files.read(cgroup, file)?) {
-        if found != *from
-            && is_same(file, to, &found, caution.rounding)
-            && unit.is_set(cgroup, files)?
-        {
-            return tell(index, step, Event::Already(&found));
-        }
+    if let (Some(unit), Some(found)) = (&step.unit, files.read(cgroup, file)?)
+        && found != *from
+        && is_same(file, to, &found, caution.rounding)
+        && unit.is_set(cgroup, files)?
+    {
+        return tell(index, step, Event::Already(&found));
     }
     check_step(step, files, caution)?;
     tell(index, step, Event::Begins)?;
@@ -331,7 +330,7 @@ pub enum RollbackState {
     Gone,
     /// Nothing: it was never done, or was taken back.
     Already,
-    Write(Step),
+    Write(Box<Step>),
 }
 
 /// Returns the state of each step of a rollback, as if the steps before were restored.
@@ -379,7 +378,7 @@ fn rollback_state(
     }
     let now = Step { from: found, unit: unit.map(|unit| unit.change), ..step.clone() };
     check_step(&now, files, caution)?;
-    Ok(RollbackState::Write(now))
+    Ok(RollbackState::Write(Box::new(now)))
 }
 
 /// Returns true if a file has the text that systemd writes into it: it did so with another file of the unit.

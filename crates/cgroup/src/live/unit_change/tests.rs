@@ -16,11 +16,14 @@ const CAUTION: Caution = Caution {
     },
 };
 
+/// Values by cgroup and name.
+type Named<T> = BTreeMap<(String, String), T>;
+
 /// A scope and a slice, whose files systemd writes from its properties.
 #[derive(Clone, Default)]
 struct Machine {
-    files: RefCell<BTreeMap<(String, String), String>>,
-    properties: RefCell<BTreeMap<(String, String), Property>>,
+    files: RefCell<Named<String>>,
+    properties: RefCell<Named<Property>>,
     /// How many changes there may be before kq is killed.
     left: Cell<usize>,
 }
@@ -83,7 +86,7 @@ impl Machine {
         Ok(())
     }
 
-    fn state(&self) -> (BTreeMap<(String, String), String>, BTreeMap<(String, String), Property>) {
+    fn state(&self) -> (Named<String>, Named<Property>) {
         (self.files.borrow().clone(), self.properties.borrow().clone())
     }
 }
