@@ -70,6 +70,9 @@ mod services;
 pub mod skipped;
 /// What the sources of the whole repository contain.
 mod source_files;
+/// The test of `real::systemd` on an emulated machine with systemd.
+#[cfg(feature = "cri")]
+mod systemd_guest;
 /// An unprivileged user of the node does not lead kq astray: the claims of `docs/security.md`.
 mod trust;
 /// kq agrees with answers recorded from the kubelet's own functions.

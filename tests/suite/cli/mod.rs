@@ -225,6 +225,14 @@ const WIDTH: &str = "100";
 /// No run takes that long; one that does is stuck.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Returns how long a run may take: the machine with systemd is emulated, and has many pods.
+fn patience() -> Duration {
+    match std::env::var_os("KQ_REAL_NODE").is_some_and(|it| it == "systemd") {
+        true => 15 * PATIENCE,
+        false => PATIENCE,
+    }
+}
+
 /// A run of kq that is being prepared.
 pub struct Run {
     line: String,
@@ -321,7 +329,7 @@ impl Run {
             .envs(self.environment)
             .current_dir(&self.folder)
             .stdin(self.stdin)
-            .timeout(PATIENCE)
+            .timeout(patience())
             .output()
             .unwrap_or_else(|error| panic!("kq {}: {error}", self.line));
         let text = |bytes| String::from_utf8(bytes).expect("kq writes UTF-8");

@@ -48,6 +48,10 @@ mod quota;
 mod release;
 /// The runtime over its socket, one call after the other.
 mod runtime;
+/// A node as most have it: systemd, cgroup v2, containerd 2.
+mod systemd;
+/// Units of systemd, as libcontainer makes them.
+mod units;
 /// The kernel's files hold what was planned.
 mod values;
 
@@ -124,7 +128,7 @@ fn is_required() -> bool {
     std::env::var_os(VARIABLE).is_some()
 }
 
-/// Returns true if the tests run in the emulated machine.
+/// Returns true if the tests run in an emulated machine.
 fn is_guest() -> bool {
-    std::env::var_os(VARIABLE).is_some_and(|value| value == "v2")
+    std::env::var_os(VARIABLE).is_some_and(|value| value == "v2" || value == "systemd")
 }

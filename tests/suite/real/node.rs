@@ -48,8 +48,8 @@ pub struct Node {
     capacity: BTreeMap<String, String>,
     swap_controller: bool,
     versions: BTreeMap<Runc, String>,
-    /// The node is stopped when this is closed, which happens however the tests end.
-    _lifeline: ChildStdin,
+    /// The node is stopped when this is closed, which happens however the tests end; of a machine of its own, none.
+    _lifeline: Option<ChildStdin>,
 }
 
 impl Node {
@@ -99,7 +99,7 @@ impl Node {
         std::fs::write(&config, format!("{CONFIGURATION}cgroupRoot: {root}\n"))
             .map_err(|error| error.to_string())?;
         let capacity = capacity(&cgroups)?;
-        let described = described(&config, &cgroups, &capacity, swap_controller)?;
+        let described = described(&config, &cgroups, &capacity, swap_controller, 0)?;
         Ok(Self {
             runtime: Runtime::connect(&socket)?,
             lowers_scores: lowers_scores(),
@@ -111,7 +111,34 @@ impl Node {
             capacity,
             swap_controller,
             versions,
-            _lifeline: lifeline,
+            _lifeline: Some(lifeline),
+        })
+    }
+
+    /// Takes a whole machine for the node: its containerd, and systemd's cgroups. `swap` is the machine's, in bytes.
+    #[cfg(feature = "cri")]
+    pub(super) fn of_machine(configuration: &str, swap: i64) -> Result<Self, String> {
+        let folder = PathBuf::from("/var/lib/kubelet");
+        std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+        let config = folder.join("kubelet.yaml");
+        std::fs::write(&config, configuration).map_err(|error| error.to_string())?;
+        let cgroups = Hierarchies::of_machine().map_err(|error| error.to_string())?;
+        let socket = PathBuf::from("/run/containerd/containerd.sock");
+        let capacity = capacity(&cgroups)?;
+        let versions = [(Runc::System, super::systemd::program("runc")?)];
+        let version = |(runc, path): (Runc, String)| Ok((runc, version_of(Path::new(&path))?));
+        Ok(Self {
+            runtime: Runtime::connect(&socket)?,
+            described: described(&config, &cgroups, &capacity, true, swap)?,
+            lowers_scores: lowers_scores(),
+            folder,
+            socket,
+            root: String::new(),
+            cgroups,
+            capacity,
+            swap_controller: true,
+            versions: versions.into_iter().map(version).collect::<Result<_, String>>()?,
+            _lifeline: None,
         })
     }
 
@@ -222,7 +249,12 @@ fn capacity(cgroups: &Hierarchies) -> Result<BTreeMap<String, String>, String> {
         for (folder, size) in [("hugepages-2048kB", "2Mi"), ("hugepages-1048576kB", "1Gi")] {
             let path = format!("/sys/kernel/mm/hugepages/{folder}");
             if Path::new(&path).exists() {
-                capacity.insert(format!("hugepages-{size}"), "0".to_owned());
+                let pages = number(&format!("{path}/nr_hugepages"))?;
+                let amount = match size {
+                    "2Mi" => format!("{}Mi", 2 * pages),
+                    _ => format!("{pages}Gi"),
+                };
+                capacity.insert(format!("hugepages-{size}"), amount);
             }
         }
     }
@@ -234,6 +266,7 @@ fn described(
     cgroups: &Hierarchies,
     capacity: &BTreeMap<String, String>,
     swap_controller: bool,
+    swap: i64,
 ) -> Result<DescribedNode, String> {
     let given = read_kubelet_config(Some(&text(config)), None);
     let GivenConfig { config, notes, .. } = given.map_err(|error| error.to_string())?;
@@ -243,6 +276,7 @@ fn described(
         cgroup_version: Some(cgroups.version),
         capacity: capacity.map_err(|error| error.to_string())?,
         swap_controller: Some(swap_controller),
+        swap_capacity: Some(swap),
         ..Overrides::default()
     };
     let sources = NodeSources { config: &config, object: None, overrides: &overrides, live: None };

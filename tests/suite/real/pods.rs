@@ -144,7 +144,10 @@ impl<'n> Running<'n> {
                     return;
                 }
                 assert!(cgroup.path.starts_with(&self.node.root), "{} is not ours", cgroup.path);
-                cgroups.create(&cgroup.path);
+                match &cgroup.unit {
+                    Some(unit) => super::units::make(unit, &cgroup.path, cgroups),
+                    None => cgroups.create(&cgroup.path),
+                }
                 for file in &cgroup.files {
                     cgroups.write(&cgroup.path, &file.file, &file.value);
                 }
@@ -158,7 +161,7 @@ impl<'n> Running<'n> {
         let config = self.sandbox(pod, cgroup);
         let request = v1::RunPodSandboxRequest {
             config: Some(config.clone()),
-            runtime_handler: self.runc.handler().to_owned(),
+            runtime_handler: self.handler(index),
         };
         let runtime = &self.node.runtime;
         let sandbox = runtime
@@ -173,7 +176,10 @@ impl<'n> Running<'n> {
             let score = score.unwrap_or_else(|fact| panic!("{name}: no score without {fact:?}"));
             let asked = asked(&planned.resources, score);
             let id = self.create_container(index, pod, name, &sandbox, &config, &asked);
-            let cgroup = format!("{cgroup}/{id}");
+            let cgroup = match is_slice(cgroup) {
+                true => format!("{cgroup}/cri-containerd-{id}.scope"),
+                false => format!("{cgroup}/{id}"),
+            };
             let pod = pod.metadata.name.clone();
             self.start_container(name, &id, planned.kind);
             self.record(index, planned.kind, name, &id);
@@ -205,7 +211,7 @@ impl<'n> Running<'n> {
         let request = v1::CreateContainerRequest {
             pod_sandbox_id: sandbox.to_owned(),
             config: Some(v1::ContainerConfig {
-                metadata: Some(v1::ContainerMetadata { name: name.to_owned(), attempt: 0 }),
+                metadata: Some(v1::ContainerMetadata { name: name.to_owned(), attempt: attempt() }),
                 image: Some(v1::ImageSpec { image, ..v1::ImageSpec::default() }),
                 command,
                 args: words("args"),
@@ -308,13 +314,17 @@ impl<'n> Running<'n> {
                 name: metadata.name.clone(),
                 uid: metadata.uid.clone(),
                 namespace: metadata.namespace.clone(),
-                attempt: 0,
+                attempt: attempt(),
             }),
             hostname: if self.has_own_network(pod) { metadata.name.clone() } else { String::new() },
             log_directory: logs.to_string_lossy().into_owned(),
             labels: labels_of(pod),
             linux: Some(v1::LinuxPodSandboxConfig {
-                cgroup_parent: cgroup.to_owned(),
+                // Of a slice the runtime gets the name alone (`GetPodCgroupParent` of the kubelet).
+                cgroup_parent: match is_slice(cgroup) {
+                    true => cgroup.rsplit('/').next().unwrap_or_default().to_owned(),
+                    false => cgroup.to_owned(),
+                },
                 security_context: Some(v1::LinuxSandboxSecurityContext {
                     namespace_options: Some(self.network(pod)),
                     ..v1::LinuxSandboxSecurityContext::default()
@@ -323,6 +333,12 @@ impl<'n> Running<'n> {
             }),
             ..v1::PodSandboxConfig::default()
         }
+    }
+
+    /// Returns the runtime's name for the program that a pod runs with: that of its RuntimeClass.
+    fn handler(&self, index: usize) -> String {
+        let class = self.objects[index]["spec"]["runtimeClassName"].as_str();
+        class.unwrap_or(self.runc.handler()).to_owned()
     }
 
     /// Returns the namespaces of a pod: it has the machine's network unless it says otherwise.
@@ -419,6 +435,16 @@ impl Drop for Running<'_> {
             ended.expect("the pods can be removed");
         }
     }
+}
+
+fn is_slice(cgroup: &str) -> bool {
+    cgroup.ends_with(".slice")
+}
+
+/// Returns how often a pod was started before: with each boot of the machine anew.
+fn attempt() -> u32 {
+    let boot = std::env::var("KQ_BOOT").ok().and_then(|boot| boot.parse::<u32>().ok());
+    boot.unwrap_or(1).saturating_sub(1)
 }
 
 impl Runc {
