@@ -52,13 +52,15 @@ impl<'a> PressureFacts<'a> {
     /// Returns the plan of the eviction manager, with the effect of the reclaim if it is known.
     pub fn pressure(&self, reclaimed: Option<Reclaimed>) -> Pressure {
         let snapshot = &self.node.snapshot;
+        let is_measured = stats(self.node)
+            .is_some_and(|found| !found.value.is_of_machine || found.value.node.memory.is_some());
         let unknown = incomplete(&snapshot.pods, &self.pods, snapshot.runtime.value());
         pressure(&PressureInput {
             config: self.node.config(),
             thresholds: &self.thresholds,
             rules: self.node.kubelet.rules,
             disks: &self.disks,
-            stats_unknown: stats(self.node).is_none().then(|| snapshot.stats_summary.reason()),
+            stats_unknown: (!is_measured).then(|| snapshot.stats_summary.reason()),
             pods: unknown.map_or(Ok(&self.pods), |it| Err(it.text)),
             reclaimed,
         })

@@ -4,6 +4,7 @@ use super::rule::{Eviction, ImageGc, NodeFinding, NodeRule};
 use crate::question::eviction::{EvictionOptions, eviction_rank};
 use crate::question::image_gc::lint::gc_lint;
 use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
+use crate::question::measured::stats;
 use crate::question::reclaim::node_reclaim;
 use kq_answer::{Finding, Severity};
 use kq_facts::kubelet_config::Signal;
@@ -88,6 +89,10 @@ pub(super) fn eviction(node: &Node, node_name: Option<&str>, is_stored: bool) ->
                 if reasons.insert(failure.reason()) {
                     let reason = failure.reason();
                     findings.push(finding(Eviction::Unknown { signal: None, reason }));
+                }
+                // Without any measurement the others fail alike.
+                if stats(node).is_none() {
+                    break;
                 }
                 continue;
             }
