@@ -38,6 +38,11 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("crates/answer/src/basis.rs", "rest == format!", ONCE),
     ("crates/api/src/api_server/status.rs", "BUDGET_CAUSE", FOREIGN),
     ("crates/api/src/http/authorities.rs", "CaUsedAsEndEntity", FOREIGN),
+    (
+        "crates/facts/src/kubelet_process/distributed.rs",
+        ".pointer(\"/node/hostnameOverride\")",
+        FOREIGN,
+    ),
     ("crates/cgroup/src/explain.rs", "&place.level", NO_TEXT),
     ("crates/cgroup/src/knowledge.rs", "because.contains(&Rule::", NO_TEXT),
     ("crates/cgroup/src/live/diff.rs", "problem.source.ends_with", OWN),

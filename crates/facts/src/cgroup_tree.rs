@@ -188,9 +188,12 @@ impl CgroupTree {
                 within.is_none_or(|root| path.depth() <= root.depth() + LEVELS)
             });
         }
-        for texts in self.cgroups.values_mut() {
+        let top = CgroupPath::root();
+        for (path, texts) in &mut self.cgroups {
             texts.0.retain(|name, _| {
                 match CgroupFile::known(version, name).map(|file| file.row().used_for) {
+                    // Of the root it is read with the statistics alone.
+                    Some(FileUse::Usage) if *path == top => statistics,
                     Some(FileUse::Usage) => usage,
                     Some(FileUse::Statistics) => statistics,
                     Some(FileUse::Processes) => processes,

@@ -472,7 +472,7 @@ fn what_is_wrong_is_named() {
         (
             "one --checkpoint sound --pod-resources pod-resources.json --pods both.json",
             2,
-            "hint: use NAMESPACE/NAME, or the UID: ",
+            "hint: use the UID: ",
         ),
         (
             "default/one --checkpoint sound --pod-resources pod-resources.json --pods both.json",

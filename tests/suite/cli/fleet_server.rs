@@ -193,8 +193,9 @@ fn kill(state: &Mutex<State>, at: usize, after: bool) {
         let Some(kill) = due else { return };
         match kill.process {
             Some(process) => {
-                kill_process(process, kill.signal).expect("it runs");
+                // Who sees that it ended sees why.
                 locked(state).kill = Some(Kill { is_done: true, at: 0, ..kill });
+                kill_process(process, kill.signal).expect("it runs");
             }
             None if Instant::now() < end => thread::sleep(Duration::from_millis(5)),
             None => panic!("no process is named"),

@@ -77,21 +77,34 @@ fn answers_alike_in(node: &Node, flags: &str, formats: &[&str]) {
     }
 }
 
-/// Returns an answer without the warning that a stored node cannot be looked at again: at a live one, kq does.
+/// Returns an answer without two warnings: that a stored node cannot be looked at again, which kq does at a live one, and that
+/// the systemd of a copy cannot be asked to write, of which a plan of a stored node has none.
 fn beside_looks(ran: Ran, format: &str) -> String {
-    const WARNING: &str = "the node was read once: ";
-    let is_kept = |line: &&str| !line.contains(WARNING) && !line.starts_with("warnings:");
+    const WARNINGS: [&str; 2] = ["the node was read once: ", "systemd may undo "];
+    const CODES: [&str; 2] = ["code: readOnce", "code: systemdMayUndo"];
     let text: String = match serde_json::from_str::<Value>(&ran.stdout) {
         Ok(mut answer) if format == "json" => {
             if let Some(warnings) = answer.get_mut("warnings").and_then(Value::as_array_mut) {
-                warnings
-                    .retain(|it| !it["text"].as_str().is_some_and(|it| it.starts_with(WARNING)));
+                let is_one = |text: &str| WARNINGS.iter().any(|it| text.starts_with(it));
+                warnings.retain(|it| !it["text"].as_str().is_some_and(is_one));
             }
             Ran { stdout: format!("{answer:#}\n"), ..ran }.text()
         }
-        _ => ran.text().replace("  code: readOnce\n  about: null\n", ""),
+        _ => ran.text(),
     };
-    text.lines().filter(is_kept).map(|line| format!("{line}\n")).collect()
+    let mut lines = text.lines().peekable();
+    let mut kept = String::new();
+    while let Some(line) = lines.next() {
+        if CODES.iter().any(|code| line.trim() == *code) {
+            // What it is about, which may be folded.
+            lines.next();
+            while lines.next_if(|line| line.starts_with("    ")).is_some() {}
+        } else if !WARNINGS.iter().any(|it| line.contains(it)) && !line.starts_with("warnings:") {
+            kept.push_str(line);
+            kept.push('\n');
+        }
+    }
+    kept
 }
 
 #[test]
