@@ -479,7 +479,7 @@ mod tests {
         );
         let pods = load("pods.json", pods.as_bytes()).pods;
         let runtimes = Runtimes::from(RuntimeFormula::new(WeightFormula::Linear, false));
-        let node = node(&[("cpuManagerPolicy", "static"), ("reservedSystemCPUs", "\"0\"")]);
+        let node = node(&[("cpuManagerPolicy", "static"), ("reservedSystemCPUs", "0")]);
         // Before 1.33, CPUs of its own did not take the quota from a container.
         for (actual, expected) in [("100000 100000", true), ("7000 100000", false)] {
             let mut found = rows(&pods, &node, &runtimes, "cpu.max", [actual, actual]);

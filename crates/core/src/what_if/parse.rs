@@ -325,7 +325,7 @@ mod tests {
             ),
             (
                 "runtime|docker=1",
-                "runtime: docker=1: expected runtime NAME=VERSION; kq what-if runtime runc=1.3.2",
+                "runtime: docker=1: expected runtime NAME=VERSION|driver=cgroupfs|driver=systemd; kq what-if runtime runc=1.3.2",
             ),
             (
                 "set|maxPods=1|set|maxPods=2",
