@@ -2,16 +2,16 @@
 //! is killed twice, or for a pod that may not take its place; and what is enough is enough.
 #![no_main]
 
-use kq_facts::node_pods::StandingReason;
+use kq_admission::preemption::{Outcome, Trace, explain_preemption, make_room, readmit};
 use kq_admission::{DeviceDecision, Facts, NodePod, Occupancy, explain};
 use kq_facts::node_object::NodeObject;
+use kq_facts::node_pods::StandingReason;
 use kq_facts::stats_summary::StatsSummary;
 use kq_k8s::defaults::{apply_api_defaults, apply_placement_defaults, apply_priority};
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::is_preemptable;
 use kq_k8s::version::KubeletVersion;
-use kq_admission::preemption::{Outcome, Trace, explain_preemption, make_room, readmit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is between the pods and the node.
@@ -42,7 +42,11 @@ fn ask(pods: &[Pod], node: &NodeObject, rules: &KubeletRules) {
     let all: Vec<&Pod> = pods.iter().collect();
     assert_eq!(readmit(&all, node, |_| DeviceDecision::default(), rules).len(), all.len());
     let Some((new, others)) = all.split_first() else { return };
-    let counted = others.iter().map(|pod| NodePod { pod, counts: true, why: StandingReason::Phase { phase: String::new() } });
+    let counted = others.iter().map(|pod| NodePod {
+        pod,
+        counts: true,
+        why: StandingReason::Phase { phase: String::new() },
+    });
     let node_pods: Vec<NodePod<'_>> = counted.collect();
     let nothing = BTreeMap::new();
     let facts = Facts {

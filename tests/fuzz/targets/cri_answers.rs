@@ -2,8 +2,8 @@
 //! says can be stored and comes back as it was.
 #![no_main]
 
-use kq_linux::cri::{Answered, decode_answer};
 use kq_facts::runtime::RuntimeFacts;
+use kq_linux::cri::{Answered, decode_answer};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     for answered in Answered::ALL {

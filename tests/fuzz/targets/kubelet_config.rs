@@ -26,9 +26,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     if values.len() > 1 {
         let base = values.remove(0);
         let drop_ins = values.into_iter().enumerate();
-        let drop_ins = drop_ins
-            .map(|(at, value)| (at.to_string(), value))
-            .collect();
+        let drop_ins = drop_ins.map(|(at, value)| (at.to_string(), value)).collect();
         if let Ok(merged) = merge(base, drop_ins) {
             configure(&merged);
         }

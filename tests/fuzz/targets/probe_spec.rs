@@ -2,13 +2,13 @@
 //! is stored of them reads back as it was stored.
 #![no_main]
 
-use kq_k8s::kubelet_rules::KubeletRules;
-use kq_k8s::duration::GoDuration;
-use kq_k8s::pod::Pod;
+use kq_answer::Basis;
 use kq_k8s::defaults::apply_probe_defaults;
+use kq_k8s::duration::GoDuration;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::Pod;
 use kq_k8s::validation::validate_probes;
 use kq_probe::lint::ProbeLint;
-use kq_answer::Basis;
 use kq_probe::report::ProbeVerdict;
 use kq_probe::subject::subjects;
 use kq_probe::{JobFacts, Status, Target, plan, predicted_statuses};

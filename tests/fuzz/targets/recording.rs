@@ -2,8 +2,8 @@
 //! written.
 #![no_main]
 
-use kq_facts::snapshot::Snapshot;
 use kq_facts::recording::{SnapshotSequence, entry};
+use kq_facts::snapshot::Snapshot;
 use serde_json::Value;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

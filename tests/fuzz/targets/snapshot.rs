@@ -135,6 +135,7 @@ fn compare(
         .collect();
     let everything = Selection::default();
     let handlers = std::collections::BTreeMap::new();
+    let none = std::collections::BTreeSet::new();
     let pods = pods.iter().map(|loaded| &loaded.pod);
     let motion = Motion::of(pods, runtime, None, snapshot.taken_at.parse().ok());
     let found = diff(
@@ -143,6 +144,9 @@ fn compare(
         &cgroups,
         Context {
             handlers: &handlers,
+            in_machines: &none,
+            annotated: &none,
+            workloads_of_runtime: &none,
             writers: Writers {
                 drop_ins: snapshot.drop_ins.value().map(Vec::as_slice),
                 are_complete: true,

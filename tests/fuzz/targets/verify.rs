@@ -2,8 +2,10 @@
 //! look confirms.
 #![no_main]
 
-use kq_managers::verify::{Content, VerifyContext, StateFileContent, Verification, recognise, view};
 use kq_facts::checkpoint::StateFile;
+use kq_managers::verify::{
+    Content, StateFileContent, Verification, VerifyContext, recognise, view,
+};
 use std::borrow::Cow;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
@@ -13,7 +15,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         folder: "/var/lib/kubelet".to_owned(),
         content: Content::Bytes(Cow::Borrowed(bytes)),
     };
-    let files: Vec<_> = [None, recognise(bytes)].into_iter().chain(StateFile::ALL.map(Some)).map(file).collect();
+    let files: Vec<_> =
+        [None, recognise(bytes)].into_iter().chain(StateFile::ALL.map(Some)).map(file).collect();
     let answer = Verification::of(&files, &VerifyContext::default());
     assert_eq!(answer, Verification::of(&files, &VerifyContext::default()));
     let _ = (view::table(&answer), view::wide(&answer), view::advice(&answer));
