@@ -93,7 +93,7 @@ pub fn base() -> (PathBuf, String) {
 }
 
 /// Returns the text of a snapshot; `None`: there is none of this moment.
-fn snapshot(recording: &std::path::Path, moment: &str) -> Option<String> {
+pub fn snapshot(recording: &std::path::Path, moment: &str) -> Option<String> {
     let packed = std::fs::read(recording.join(format!("{moment}.kq.json.gz"))).ok()?;
     // `gzip -n` writes ten bytes before the data and eight after it.
     let data = &packed[10..packed.len() - 8];

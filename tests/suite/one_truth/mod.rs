@@ -178,6 +178,11 @@ fn snapshots() -> Vec<(String, String)> {
         change(&mut node);
         all.push(((*name).to_owned(), node.to_string()));
     }
+    for name in ["00-base-34-pods", "10-system-reserved-cpu"] {
+        let recording = repository().join("tests/nodes-v2").join(name);
+        let node = crate::nodes_v2::snapshot(&recording, "before").expect("the recording");
+        all.push((name.to_owned(), without_messages(&node)));
+    }
     let every = if std::env::var("KQ_TRUTH").is_ok_and(|it| it == "all") { 1 } else { 4 };
     for scenario in scenarios().into_iter().step_by(every) {
         let snapshot = Recording::of(&scenario).node().snapshot;

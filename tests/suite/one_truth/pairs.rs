@@ -20,6 +20,7 @@ pub const PAIRS: &[(&str, Compare)] = &[
     ("doctor kubelet-start, what-if kubelet-restart", start),
     ("doctor kubelet-restart, admit explain --kubelet-restart", restart),
     ("what-if kubelet-restart, admit explain --kubelet-restart", restart_of_what_if),
+    ("doctor kubelet-restart, what-if kubelet-restart", restart_in_any_order),
     ("what-if reboot, devices plan --reboot", reboot),
     ("what-if device gone, devices plan --unhealthy", device_gone),
     ("doctor preemption-headroom, preempt explain", headroom),
@@ -242,7 +243,53 @@ fn restart(node: &Answers, found: &mut Vec<String>) {
             (text(&it["subject"]["pod"]), why)
         })
         .collect();
-    differ(found, "pods", &json!(of_doctor), &json!(readmitted(&answer)));
+    // admit explain has the usual order alone, and says so.
+    let open: BTreeSet<String> = findings(&doctor, "kubelet-restart")
+        .filter(|it| it["facts"]["state"] == "open")
+        .map(|it| text(&it["subject"]["pod"]))
+        .collect();
+    let mut usual = readmitted(&answer);
+    usual.retain(|pod, _| !open.contains(pod));
+    differ(found, "pods", &json!(of_doctor), &json!(usual));
+}
+
+fn restart_in_any_order(node: &Answers, found: &mut Vec<String>) {
+    let (Some(doctor), Some(change)) = (node.ask("doctor"), node.ask("what-if kubelet-restart"))
+    else {
+        return;
+    };
+    if change["kubeletStarts"] == false {
+        return;
+    }
+    let name = |end: &str| match end {
+        "killed" => "preempted".to_owned(),
+        end => end.to_owned(),
+    };
+    let ends = |finding: &Value| -> BTreeSet<String> {
+        let facts = &finding["facts"];
+        match text(&facts["state"]).as_str() {
+            "refuses" => [name("refused")].into(),
+            "kills" => [name("killed")].into(),
+            _ => rows(facts, "ends").map(|it| name(&text(it))).collect(),
+        }
+    };
+    let told: BTreeMap<String, BTreeSet<String>> = findings(&doctor, "kubelet-restart")
+        .filter(|it| it["facts"]["state"] != "ok" && it["facts"]["state"] != "unknown")
+        .map(|it| (text(&it["subject"]["pod"]), ends(it)))
+        .collect();
+    let is_lost = |it: &&String| matches!(it.as_str(), "refused" | "preempted");
+    let may = outcomes(&change);
+    for (pod, ends) in &told {
+        let results = may.get(pod).cloned().unwrap_or_default();
+        if ends.iter().filter(is_lost).any(|end| !results.contains(end)) {
+            found.push(format!("{pod}: {ends:?}, and what-if says {results:?}"));
+        }
+    }
+    for (pod, results) in may {
+        if results.iter().any(|it| is_lost(&it)) && !told.contains_key(&pod) {
+            found.push(format!("{pod} is kept, and what-if says {results:?}"));
+        }
+    }
 }
 
 /// Returns the outcomes that a change may have for each pod.

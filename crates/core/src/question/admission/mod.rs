@@ -7,6 +7,7 @@ mod placement;
 mod plan;
 mod removals;
 mod settled;
+mod start_ends;
 mod start_pressure;
 mod sysctls;
 
@@ -16,6 +17,7 @@ pub use placement::CpuSets;
 pub use plan::{Detail, Planned, plan};
 pub use removals::{PreemptionPlan, plan_removals};
 pub use settled::{Settled, has_ended, settled};
+pub use start_ends::{StartEnd, StartEnds, by_name};
 pub use start_pressure::start_pressure;
 
 use super::devices::admission::DeviceQuestion;

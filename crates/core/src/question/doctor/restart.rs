@@ -1,7 +1,7 @@
 //! The effect of a kubelet restart on the pods, and the pods that another critical pod would preempt.
 
 use super::rule::{Headroom, NodeFinding, NodeRule, Restart};
-use crate::question::admission::{AdmissionNode, Detail, Planned, plan, readmit_all, sort};
+use crate::question::admission::{AdmissionNode, Detail, Planned, StartEnds, plan, sort};
 use kq_admission::preemption::ReadmissionResult;
 use kq_admission::qualified;
 use kq_answer::{Failure, Subject};
@@ -10,25 +10,28 @@ use kq_k8s::quantity::{Format, Quantity};
 
 pub(super) fn restart(about: &AdmissionNode) -> Vec<NodeFinding> {
     let of_node = |state| NodeRule::KubeletRestart(state).of_node();
-    let answer = match readmit_all(about) {
+    let answer = match StartEnds::of(about) {
         Ok(answer) => answer,
         Err(failure) => return vec![of_node(Restart::Unknown { reason: failure.reason() })],
     };
-    let findings = answer.items.iter().filter_map(|item| {
-        let state = match item.result {
-            ReadmissionResult::Admitted => return None,
-            ReadmissionResult::Refused => {
-                let refusal = item.refusals.first();
-                Restart::Refuses {
-                    reason: refusal.map(|it| it.reason.clone()).unwrap_or_default(),
-                    message: refusal.map(|it| it.message.clone()).unwrap_or_default(),
-                }
+    let findings = answer.items.iter().filter_map(|end| {
+        let message = end.message.clone();
+        let state = match (end.results.as_slice(), &end.cause) {
+            ([ReadmissionResult::Admitted], _) => return None,
+            ([ReadmissionResult::Refused], _) => Restart::Refuses {
+                reason: end.reason.clone().unwrap_or_default(),
+                message: message.unwrap_or_default(),
+            },
+            ([ReadmissionResult::Killed], _) => {
+                Restart::Kills { for_pod: message.unwrap_or_default() }
             }
-            ReadmissionResult::Killed => {
-                Restart::Kills { for_pod: item.killed_for.clone().unwrap_or_default() }
-            }
+            (ends, cause) => Restart::Open {
+                ends: ends.to_vec(),
+                message,
+                cause: cause.as_ref().map(ToString::to_string).unwrap_or_default(),
+            },
         };
-        let subject = Subject::Pod { pod: item.pod.clone(), container: None };
+        let subject = Subject::Pod { pod: end.pod.clone(), container: None };
         Some(NodeFinding::new(subject, NodeRule::KubeletRestart(state)))
     });
     let mut findings: Vec<NodeFinding> = findings.collect();

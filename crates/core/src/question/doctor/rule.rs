@@ -4,6 +4,7 @@ use super::chain;
 use super::pod_rule::{Ended, Follows, MemoryLimit, OomKills, Restarts, Stuck, Throttling};
 use crate::kubelet_start::StartFinding;
 use crate::question::reclaim::ReclaimAhead;
+use kq_admission::preemption::ReadmissionResult;
 use kq_answer::{Rule, RuleFinding, Severity, Subject, Topic, Wording};
 use kq_cgroup::live::checks::NotRequested;
 use kq_cgroup::live::difference::Verdict;
@@ -186,10 +187,28 @@ pub enum Devices {
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Restart {
-    Ok { pods: usize },
-    Unknown { reason: String },
-    Refuses { reason: String, message: String },
-    Kills { for_pod: String },
+    Ok {
+        pods: usize,
+    },
+    Unknown {
+        reason: String,
+    },
+    Refuses {
+        reason: String,
+        message: String,
+    },
+    Kills {
+        for_pod: String,
+    },
+    /// One of several ends, by an order that is left to chance.
+    Open {
+        /// The ends; the first is that in the usual order.
+        ends: Vec<ReadmissionResult>,
+        /// The kubelet's message where the pod ends; of a killed pod, the pod for which it is killed.
+        message: Option<String>,
+        /// What decides.
+        cause: String,
+    },
 }
 
 /// Room for another critical pod.
@@ -291,7 +310,9 @@ impl Rule for NodeRule {
             Self::KubeletRestart(state) => match state {
                 Restart::Ok { .. } => Severity::Ok,
                 Restart::Unknown { .. } => Severity::Unknown,
-                Restart::Refuses { .. } | Restart::Kills { .. } => Severity::Warning,
+                Restart::Refuses { .. } | Restart::Kills { .. } | Restart::Open { .. } => {
+                    Severity::Warning
+                }
             },
             Self::CpuThrottling(state) => match state {
                 Throttling::Ok { .. } => Severity::Ok,

@@ -2,6 +2,7 @@
 
 use super::rule::{Certificates, Conditions, Devices, Eviction, Headroom, ImageGc, Restart};
 use crate::question::reclaim::ReclaimAhead;
+use kq_admission::preemption::ReadmissionResult;
 use kq_answer::Wording;
 use kq_facts::certificates::CertificateUsage;
 use kq_output::units::bytes;
@@ -237,6 +238,22 @@ impl Restart {
                     .leads_to("its containers are stopped, and the pod fails")
                     .advise("make room before the kubelet is restarted")
                     .see(COMMAND)
+            }
+            Self::Open { ends, message, cause } => {
+                let verbs: Vec<&str> = ends
+                    .iter()
+                    .map(|end| match end {
+                        ReadmissionResult::Admitted => "keeps",
+                        ReadmissionResult::Refused => "rejects",
+                        ReadmissionResult::Killed => "preempts",
+                    })
+                    .collect();
+                let found = format!("a restarted kubelet {} the pod: {cause}", verbs.join(" or "));
+                let wording = Wording::new(found)
+                    .leads_to("where it ends, its containers are stopped, and the pod fails")
+                    .advise("make room before the kubelet is restarted")
+                    .see("kq what-if kubelet-restart");
+                message.iter().fold(wording, |wording, message| wording.because(message.as_str()))
             }
         }
     }

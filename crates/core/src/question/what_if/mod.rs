@@ -17,7 +17,6 @@ mod resize;
 mod restarts;
 mod start;
 mod state;
-mod ties;
 mod values;
 
 pub use apply::ChangeFiles;

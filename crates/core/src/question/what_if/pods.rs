@@ -6,8 +6,8 @@ use super::apply::id;
 use super::arrivals::{Arrival, Arrivals, Victim};
 use super::described::Described;
 use super::state::NodeState;
-use super::ties::{StartEnd, StartEnds, by_name};
 use crate::question::admission::AdmissionNode;
+use crate::question::admission::{StartEnd, StartEnds, by_name};
 use crate::question::node_shutdown::{self, ShutdownGroups};
 use crate::what_if::change::Change;
 use crate::what_if::{

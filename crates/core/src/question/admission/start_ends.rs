@@ -1,6 +1,6 @@
 //! The ends of pods at a start of the kubelet, in every order in which it may come to its sources and to pods of one second.
 
-use crate::question::admission::{AdmissionNode, KubeletStart};
+use super::{AdmissionNode, KubeletStart};
 use crate::question::devices::admission::PluginStart;
 use crate::what_if::OpenCause;
 use kq_admission::preemption::orders::{AnyOrder, PossibleEnds};
