@@ -35,9 +35,9 @@ impl Written {
         let run = kq("report");
         let arguments = flags.split_whitespace().map(|word| word.replace('%', " "));
         let run = arguments.fold(run, |run, argument| run.arg(argument));
-        let ran: Ran =
-            run.arg("-o").arg(folder.path().join("page.html").display().to_string()).run();
-        assert!(matches!(ran.code, 0 | 3), "{}", ran.text());
+        let page = folder.path().join("page.html");
+        let ran: Ran = run.arg("-o").arg(page.display().to_string()).run();
+        assert!(matches!(ran.code, 0 | 3) && page.exists(), "{}", ran.text());
         Self { folder }
     }
 

@@ -42,6 +42,9 @@ pub fn readmit_all(about: &AdmissionNode) -> Result<PodReadmission, Failure> {
     Ok(start.readmit(&start.order(), TiedOrder::ByName))
 }
 
+/// How many admissions are tried, times the pods of the node: what is remembered of each grows with them.
+const MOST_PLACES: usize = 1_000_000;
+
 /// A kubelet that starts, before it admits its pods.
 pub struct KubeletStart<'n> {
     about: &'n AdmissionNode,
@@ -107,7 +110,9 @@ impl<'n> KubeletStart<'n> {
     /// [`order`](Self::order).
     pub fn in_any_order(&self) -> AnyOrder {
         let rules = &self.about.node.kubelet.rules;
-        AnyOrder::of(&self.order(), &self.object, &self.checks(), rules, MOST_ADMISSIONS)
+        let order = self.order();
+        let most = MOST_ADMISSIONS.min(MOST_PLACES / order.len().max(1));
+        AnyOrder::of(&order, &self.object, &self.checks(), rules, most)
     }
 
     fn checks(&self) -> StartChecks<'_> {
