@@ -354,7 +354,7 @@ fn minute_of_the_kubelet(running: &Running<'_>) {
 
 #[track_caller]
 fn applied(running: &Running<'_>, rollback: &str) -> String {
-    let ran = live(running, "cgroup apply --yes --rollback-file").arg(rollback).run();
+    let ran = live(running, "cgroup apply --yes").arg("--rollback-file").arg(rollback).run();
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     format!("{}{}", ran.stdout, ran.stderr)
 }
