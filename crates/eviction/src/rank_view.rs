@@ -41,7 +41,7 @@ fn summary(rank: &EvictionRank) -> String {
     line("SIGNAL", format!("{} ({})", rank.signal, rank.condition));
     let how = match rank.usage.from {
         UsageFrom::StatsSummary => "as the kubelet measured it",
-        UsageFrom::Cgroups => "counted in cgroups: the kubelet did not answer",
+        UsageFrom::Cgroups => "measured on the machine: the kubelet did not answer",
     };
     line("USAGE", format!("{how}: {}", rank.usage.source));
     if let Some(layout) = &rank.layout {

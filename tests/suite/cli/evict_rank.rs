@@ -420,7 +420,7 @@ fn without_the_kubelet_cgroups_are_counted() {
     }
     node.with_pods("evict rank --signal memory").shows(str![[r#"
 SIGNAL     memory.available (MemoryPressure)
-USAGE      counted in cgroups: the kubelet did not answer: the cgroups, /proc, statfs
+USAGE      measured on the machine: the kubelet did not answer: the cgroups, /proc, statfs
 NOW        unknown whether it is crossed: memory.available ?, threshold 100Mi
 NOW        unknown whether it is crossed: allocatableMemory.available ?, threshold 100Mi
 BEFORE     nothing is reclaimed for memory.available: a pod is evicted
