@@ -89,7 +89,6 @@ fn what_if_computes_nothing_that_a_question_computes() {
         "untolerated_taint",
         "ReadmissionResult",
         "Readmitted",
-        "TiedOrder",
         "AnyOrder",
         "PossibleEnds",
         "asked_devices",

@@ -19,18 +19,21 @@ pub fn restart(page: &NodePage<'_>) -> Section {
     match page.restart() {
         Ok((found, answer)) => {
             let pods = &answer.items;
-            let lost = pods.iter().filter(|it| !is_admitted(it)).count();
+            let lost = pods.iter().filter(|it| it.ends()).count();
+            let open = pods.iter().filter(|it| !it.ends() && !it.stays()).count();
             Section {
                 id,
                 title,
-                state: if lost == 0 {
-                    "all admitted".to_owned()
-                } else {
-                    format!("{lost} not admitted")
+                state: match (lost, open) {
+                    (0, 0) => "all admitted".to_owned(),
+                    (0, open) => format!("{open} open"),
+                    (lost, 0) => format!("{lost} not admitted"),
+                    (lost, open) => format!("{lost} not admitted, {open} open"),
                 },
                 lead: html! {
                     "A kubelet that starts admits its pods again, by age, each together with those admitted before it: "
-                    (pods.len() - lost) " of " (count(pods.len(), "pod")) " stay."
+                    (pods.len() - lost - open) " of " (count(pods.len(), "pod")) " stay"
+                    @if open > 0 { ", and " (open) " may" } "."
                 },
                 body: html! { (about(page, id)) (body(found, pods)) },
             }
@@ -132,17 +135,32 @@ fn lane(resource: &str, parts: &[Part<'_>]) -> Markup {
     }
 }
 
+fn name(result: ReadmissionResult) -> &'static str {
+    match result {
+        ReadmissionResult::Admitted => "admitted",
+        ReadmissionResult::Refused => "refused",
+        ReadmissionResult::Killed => "killed",
+    }
+}
+
 fn line(pod: &Readmitted, item: &Value) -> Markup {
     let refusals = pod.refusals.iter();
     let mut reasons: Vec<String> =
         refusals.map(|it| format!("{}: {}", it.reason, it.message)).collect();
     let killed_for = pod.killed_for.iter().filter(|it| !it.is_empty());
     reasons.extend(killed_for.map(|pod| format!("killed for {pod}")));
+    if let Some(other) = &pod.otherwise {
+        if is_admitted(pod) {
+            let end = [&other.reason, &other.message].into_iter().flatten().cloned();
+            reasons.push(end.collect::<Vec<_>>().join(": "));
+        }
+        reasons.push(other.depends_on.clone());
+    }
     html! {
-        tr.(if is_admitted(pod) { "" } else { "t-error" }) data-pod=(shown(&pod.pod)) {
+        tr.(if pod.ends() { "t-error" } else { "" }) data-pod=(shown(&pod.pod)) {
             th scope="row" { (shown(&pod.pod)) @if pod.is_static { span.dim { " static" } } }
             td.time { (moment(item.text("createdAt"))) }
-            td { (item.text("result")) }
+            td { (item.text("result")) @for other in pod.otherwise.iter().flat_map(|it| &it.results) { " or " (name(*other)) } }
             td.dim { (shown(&reasons.join("; "))) }
         }
     }

@@ -39,13 +39,15 @@ enum Command {
 ///
 /// --kubelet-restart shows which running pods a restarted kubelet would admit
 /// again. The kubelet checks pods by age, each against the pods admitted before
-/// it. -o wide shows the amounts compared at each step, and which pods hold the
-/// missing resources.
+/// it. Where chance decides (static pods before or after the others, pods created
+/// in the same second, equal victims, plugins that register late), the result
+/// names every possible end. -o wide shows the amounts compared at each step of
+/// the usual order, and which pods hold the missing resources.
 ///
 /// This command computes no preemption; see kq preempt explain for that.
 ///
 /// Exit code 0: the pod is admitted, or all pods are. 1: the pod is rejected, or
-/// one of the pods is. 3: required data is unavailable.
+/// one of the pods is or may be. 3: required data is unavailable.
 ///
 /// Examples:
 ///

@@ -20,7 +20,6 @@ pub const PAIRS: &[(&str, Compare)] = &[
     ("doctor kubelet-start, what-if kubelet-restart", start),
     ("doctor kubelet-restart, admit explain --kubelet-restart", restart),
     ("what-if kubelet-restart, admit explain --kubelet-restart", restart_of_what_if),
-    ("doctor kubelet-restart, what-if kubelet-restart", restart_in_any_order),
     ("what-if reboot, devices plan --reboot", reboot),
     ("what-if device gone, devices plan --unhealthy", device_gone),
     ("doctor preemption-headroom, preempt explain", headroom),
@@ -214,18 +213,24 @@ fn start(node: &Answers, found: &mut Vec<String>) {
     }
 }
 
-/// Returns the pods that a restarted kubelet does not admit or kills, with the message or the pod for which they go.
-fn readmitted(answer: &Value) -> BTreeMap<String, String> {
-    rows(answer, "items")
-        .filter(|it| it["result"] != "admitted")
-        .map(|it| {
-            let why = match it["killedFor"].as_str() {
-                Some(other) => other.to_owned(),
-                None => text(&it["refusals"][0]["reason"]),
-            };
-            (text(&it["pod"]), why)
-        })
-        .collect()
+/// The ends of a pod, and the reason of the first that is not a stay.
+type Ends = (BTreeSet<String>, String);
+
+/// Returns the pods that end in some order when the kubelet restarts, with each possible end.
+fn readmitted(answer: &Value) -> BTreeMap<String, Ends> {
+    let ends = |it: &Value| -> Ends {
+        let other = &it["otherwise"];
+        let results = rows(other, "results").map(text);
+        let all: BTreeSet<String> = results.chain([text(&it["result"])]).collect();
+        let reason = match (text(&it["result"]).as_str(), other.is_null()) {
+            ("refused", true) => text(&it["refusals"][0]["reason"]),
+            ("killed", true) => "Preempting".to_owned(),
+            _ => text(&other["reason"]),
+        };
+        (all, reason)
+    };
+    let all = rows(answer, "items").map(|it| (text(&it["pod"]), ends(it)));
+    all.filter(|(_, (ends, _))| ends.iter().any(|end| end != "admitted")).collect()
 }
 
 fn restart(node: &Answers, found: &mut Vec<String>) {
@@ -234,71 +239,21 @@ fn restart(node: &Answers, found: &mut Vec<String>) {
     else {
         return;
     };
-    let of_doctor: BTreeMap<String, String> = findings(&doctor, "kubelet-restart")
-        .filter(|it| matches!(text(&it["facts"]["state"]).as_str(), "refuses" | "kills"))
-        .map(|it| {
-            let facts = &it["facts"];
-            let why =
-                facts["forPod"].as_str().map_or_else(|| text(&facts["reason"]), str::to_owned);
-            (text(&it["subject"]["pod"]), why)
-        })
-        .collect();
-    // admit explain has the usual order alone, and says so.
-    let open: BTreeSet<String> = findings(&doctor, "kubelet-restart")
-        .filter(|it| it["facts"]["state"] == "open")
-        .map(|it| text(&it["subject"]["pod"]))
-        .collect();
-    let mut usual = readmitted(&answer);
-    usual.retain(|pod, _| !open.contains(pod));
-    differ(found, "pods", &json!(of_doctor), &json!(usual));
-}
-
-fn restart_in_any_order(node: &Answers, found: &mut Vec<String>) {
-    let (Some(doctor), Some(change)) = (node.ask("doctor"), node.ask("what-if kubelet-restart"))
-    else {
-        return;
-    };
-    if change["kubeletStarts"] == false {
-        return;
-    }
-    let name = |end: &str| match end {
-        "killed" => "preempted".to_owned(),
-        end => end.to_owned(),
-    };
     let ends = |finding: &Value| -> BTreeSet<String> {
         let facts = &finding["facts"];
         match text(&facts["state"]).as_str() {
-            "refuses" => [name("refused")].into(),
-            "kills" => [name("killed")].into(),
-            _ => rows(facts, "ends").map(|it| name(&text(it))).collect(),
+            "refuses" => ["refused".to_owned()].into(),
+            "kills" => ["killed".to_owned()].into(),
+            _ => rows(facts, "ends").map(text).collect(),
         }
     };
-    let told: BTreeMap<String, BTreeSet<String>> = findings(&doctor, "kubelet-restart")
+    let of_doctor: BTreeMap<String, BTreeSet<String>> = findings(&doctor, "kubelet-restart")
         .filter(|it| it["facts"]["state"] != "ok" && it["facts"]["state"] != "unknown")
         .map(|it| (text(&it["subject"]["pod"]), ends(it)))
         .collect();
-    let is_lost = |it: &&String| matches!(it.as_str(), "refused" | "preempted");
-    let may = outcomes(&change);
-    for (pod, ends) in &told {
-        let results = may.get(pod).cloned().unwrap_or_default();
-        if ends.iter().filter(is_lost).any(|end| !results.contains(end)) {
-            found.push(format!("{pod}: {ends:?}, and what-if says {results:?}"));
-        }
-    }
-    for (pod, results) in may {
-        if results.iter().any(|it| is_lost(&it)) && !told.contains_key(&pod) {
-            found.push(format!("{pod} is kept, and what-if says {results:?}"));
-        }
-    }
-}
-
-/// Returns the outcomes that a change may have for each pod.
-fn outcomes(change: &Value) -> BTreeMap<String, BTreeSet<String>> {
-    let all = |pod: &Value| {
-        let others = rows(pod, "orElse").map(text);
-        std::iter::once(text(&pod["result"])).chain(others).collect()
-    };
-    rows(change, "pods").map(|pod| (text(&pod["pod"]), all(pod))).collect()
+    let admitted = readmitted(&answer).into_iter().map(|(pod, (ends, _))| (pod, ends));
+    let admitted: BTreeMap<String, BTreeSet<String>> = admitted.collect();
+    differ(found, "pods", &json!(of_doctor), &json!(admitted));
 }
 
 fn restart_of_what_if(node: &Answers, found: &mut Vec<String>) {
@@ -310,19 +265,28 @@ fn restart_of_what_if(node: &Answers, found: &mut Vec<String>) {
     if change["kubeletStarts"] == false {
         return;
     }
-    let may = outcomes(&change);
-    let lost = readmitted(&answer);
-    let is_lost = |it: &String| matches!(it.as_str(), "refused" | "preempted");
-    for pod in lost.keys() {
-        if !may.get(pod).is_some_and(|results| results.iter().any(is_lost)) {
-            found.push(format!("{pod} is lost, and what-if says {:?}", may.get(pod)));
-        }
-    }
-    for (pod, results) in may {
-        if results.iter().all(is_lost) && !lost.contains_key(&pod) {
-            found.push(format!("{pod} is admitted, and what-if says {results:?}"));
-        }
-    }
+    let end = |result: &Value| match text(result).as_str() {
+        "refused" => "refused".to_owned(),
+        "preempted" => "killed".to_owned(),
+        _ => "admitted".to_owned(),
+    };
+    let ends = |it: &Value| -> Ends {
+        let all = rows(it, "orElse").map(end).chain([end(&it["result"])]).collect();
+        (all, text(&it["reason"]))
+    };
+    let may = rows(&change, "pods").map(|it| (text(&it["pod"]), ends(it)));
+    let may: BTreeMap<String, Ends> =
+        may.filter(|(_, (ends, _))| ends.iter().any(|end| end != "admitted")).collect();
+    differ(found, "pods", &json!(may), &json!(readmitted(&answer)));
+}
+
+/// Returns the outcomes that a change may have for each pod.
+fn outcomes(change: &Value) -> BTreeMap<String, BTreeSet<String>> {
+    let all = |pod: &Value| {
+        let others = rows(pod, "orElse").map(text);
+        std::iter::once(text(&pod["result"])).chain(others).collect()
+    };
+    rows(change, "pods").map(|pod| (text(&pod["pod"]), all(pod))).collect()
 }
 
 fn reboot(node: &Answers, found: &mut Vec<String>) {

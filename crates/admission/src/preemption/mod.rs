@@ -51,7 +51,7 @@ pub use report::{
     PreemptionResult, Reasoned, RoundExplained, Spared, StageExplained, Victim, WrittenExplained,
 };
 pub use restart::{
-    ComparedAnew, MOST_TAKERS, PodReadmission, ReadmissionResult, Readmitted, Taker, TiedOrder,
+    ComparedAnew, MOST_TAKERS, Otherwise, PodReadmission, ReadmissionResult, Readmitted, Taker,
     are_tied, readmit, restart_order, source_orders,
 };
 pub use victims::{

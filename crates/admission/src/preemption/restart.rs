@@ -43,8 +43,11 @@ pub struct Readmitted {
     /// When it was made; `None`: it does not say, and is taken for the oldest.
     #[schemars(with = "Option<String>")]
     pub created_at: Option<Timestamp>,
-    /// The result.
+    /// The result in the usual order: sources, ages, names.
     pub result: ReadmissionResult,
+    /// The results in other orders; absent where every order has the same one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub otherwise: Option<Otherwise>,
     /// What the kubelet says of one that it does not take; of several, one, which is left to chance.
     pub refusals: Vec<Refusal>,
     /// The pods that it kills for it, in this order.
@@ -65,6 +68,20 @@ pub enum ReadmissionResult {
     Refused,
     /// It is, and then killed for a critical one that comes after it.
     Killed,
+}
+
+/// What else becomes of a pod, as chance decides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Otherwise {
+    /// The other results.
+    pub results: Vec<ReadmissionResult>,
+    /// The reason in its status where it ends.
+    pub reason: Option<String>,
+    /// The kubelet's message where it ends; of a pod that is killed, for which one.
+    pub message: Option<String>,
+    /// What decides.
+    pub depends_on: String,
 }
 
 /// A resource at a pod's turn: thousandths of a CPU, bytes or whole units.
@@ -97,15 +114,6 @@ pub struct Taker {
     pub pod: String,
     /// How much.
     pub amount: i64,
-}
-
-/// The orders of pods of one moment that an answer is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TiedOrder {
-    /// That of their names.
-    ByName,
-    /// Every one.
-    Every,
 }
 
 /// How many pods are named of those that have what another one lacks.
@@ -241,6 +249,7 @@ pub fn readmit(
                 true => ReadmissionResult::Admitted,
                 false => ReadmissionResult::Refused,
             },
+            otherwise: None,
             refusals,
             kills: killed.iter().filter_map(|at| Some(qualified(order.get(*at)?))).collect(),
             killed_for: None,
@@ -351,42 +360,34 @@ fn named_amounts(amounts: &Amounts) -> impl Iterator<Item = (ResourceName, i64)>
     named.chain(scalars).filter(|(_, amount)| *amount > 0)
 }
 
+impl Readmitted {
+    /// Returns true if the pod stays in every order.
+    pub fn stays(&self) -> bool {
+        self.result == ReadmissionResult::Admitted && self.otherwise.is_none()
+    }
+
+    /// Returns true if the pod ends in every order.
+    pub fn ends(&self) -> bool {
+        let is_end = |it: &ReadmissionResult| *it != ReadmissionResult::Admitted;
+        is_end(&self.result) && self.otherwise.iter().all(|other| other.results.iter().all(is_end))
+    }
+}
+
 impl PodReadmission {
     /// Puts an answer together, and says what the order rests on.
-    pub fn new(
-        node: &NodeObject,
-        items: Vec<Readmitted>,
-        tied: TiedOrder,
-        mut basis: Basis,
-    ) -> Self {
-        let mut assume = |text: String| basis.assume(text);
-        let has_both = items.iter().any(|it| it.is_static) && items.iter().any(|it| !it.is_static);
-        if has_both && tied == TiedOrder::ByName {
-            assume(
-                "static pods come first: the kubelet usually reads its folder before the API server, and nothing makes it \
-                 do so (kq what-if kubelet-restart has the ends in both orders)"
-                    .to_owned(),
-            );
-        }
-        let made: Vec<&Readmitted> = items.iter().filter(|it| !it.is_static).collect();
-        let ties = made
-            .windows(2)
-            .filter(|pair| matches!(pair, [one, other] if one.created_at == other.created_at));
-        let has_ties = ties.count() > 0 || items.iter().filter(|it| it.is_static).count() > 1;
-        if has_ties && tied == TiedOrder::ByName {
-            assume("pods of one moment are in the order of their names; the kubelet's is left to chance".to_owned());
-        }
-        let timeless = made.iter().filter(|it| it.created_at.is_none()).count();
+    pub fn new(node: &NodeObject, items: Vec<Readmitted>, mut basis: Basis) -> Self {
+        let made = items.iter().filter(|it| !it.is_static);
+        let timeless = made.filter(|it| it.created_at.is_none()).count();
         if timeless > 0 {
-            assume(format!(
+            basis.assume(format!(
                 "{timeless} of the pods have no creationTimestamp: taken for the oldest"
             ));
         }
         Self { node: node.metadata.name.clone(), items, basis }
     }
 
-    /// Returns true if all pods are taken in again, and stay.
+    /// Returns true if every pod is admitted again, and stays, in every order.
     pub fn all_stay(&self) -> bool {
-        self.items.iter().all(|it| it.result == ReadmissionResult::Admitted)
+        self.items.iter().all(Readmitted::stays)
     }
 }

@@ -5,6 +5,7 @@ use crate::shown;
 use kq_k8s::pod::ResourceName;
 use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, or_dash};
+use std::iter;
 
 /// Shows who is taken in again.
 pub fn table(answer: &PodReadmission) -> String {
@@ -14,17 +15,31 @@ pub fn table(answer: &PodReadmission) -> String {
         Column::new("POD", |(_, it)| it.pod.clone()),
         Column::text("SOURCE", |(_, it)| if it.is_static { "static" } else { "api" }.to_owned()),
         Column::new("CREATED", |(_, it)| or_dash(it.created_at)),
-        Column::state("RESULT", |(_, it)| result(it).0.to_owned(), |(_, it)| Some(result(it).1)),
+        Column::state("RESULT", |(_, it)| results(it), |(_, it)| Some(tone(it))),
         Column::text("BECAUSE", |(_, it)| because(it)),
     ]);
     pods.to_string()
 }
 
-fn result(it: &Readmitted) -> (&'static str, Tone) {
-    match it.result {
-        ReadmissionResult::Admitted => ("admitted", Tone::Good),
-        ReadmissionResult::Refused => ("REFUSED", Tone::Bad),
-        ReadmissionResult::Killed => ("KILLED", Tone::Bad),
+fn word(result: ReadmissionResult) -> &'static str {
+    match result {
+        ReadmissionResult::Admitted => "admitted",
+        ReadmissionResult::Refused => "REFUSED",
+        ReadmissionResult::Killed => "KILLED",
+    }
+}
+
+fn results(it: &Readmitted) -> String {
+    let others = it.otherwise.iter().flat_map(|other| &other.results);
+    let all: Vec<&str> = iter::once(&it.result).chain(others).map(|it| word(*it)).collect();
+    all.join(" or ")
+}
+
+fn tone(it: &Readmitted) -> Tone {
+    match () {
+        () if it.stays() => Tone::Good,
+        () if it.ends() => Tone::Bad,
+        () => Tone::Doubtful,
     }
 }
 
@@ -41,6 +56,13 @@ fn because(it: &Readmitted) -> String {
     if let Some(by) = &it.killed_for {
         let then = if parts.is_empty() { "" } else { "then killed " };
         parts.push(format!("{then}to take in {by}"));
+    }
+    if let Some(other) = &it.otherwise {
+        if it.result == ReadmissionResult::Admitted {
+            let end = [&other.reason, &other.message].into_iter().flatten().cloned();
+            parts.push(end.collect::<Vec<_>>().join(": "));
+        }
+        parts.push(other.depends_on.clone());
     }
     if parts.is_empty() { "-".to_owned() } else { parts.join("; ") }
 }

@@ -7,7 +7,7 @@ use super::sysctls::SysctlAdmission;
 use super::{AdmissionNode, Detail, plan};
 use crate::question::devices::admission::{DeviceAdmission, PluginStart};
 use kq_admission::preemption::orders::{AnyOrder, CheckMemory, EarlierChecks, MOST_ADMISSIONS};
-use kq_admission::preemption::{PodReadmission, TiedOrder, Trace, readmit, restart_order};
+use kq_admission::preemption::{PodReadmission, Trace, readmit, restart_order};
 use kq_admission::{DeviceDecision, NodePod, PodAdmission, qualified};
 use kq_answer::{Basis, Failure};
 use kq_facts::kubelet_config::PressureCondition;
@@ -30,16 +30,6 @@ pub fn admit(about: &AdmissionNode, pod: &Pod, ledger: bool) -> Result<PodAdmiss
     };
     let planned = plan(about, pod, in_order, Detail { trace: Trace::Chosen, ledger })?;
     Ok(PodAdmission::new(planned.admission, planned.basis))
-}
-
-/// Explains which pods of a node a kubelet that starts admits again.
-///
-/// # Errors
-///
-/// Fails as [`admit`] does.
-pub fn readmit_all(about: &AdmissionNode) -> Result<PodReadmission, Failure> {
-    let start = KubeletStart::of(about, PluginStart::AfterPods)?;
-    Ok(start.readmit(&start.order(), TiedOrder::ByName))
 }
 
 /// How many admissions are tried, times the pods of the node: what is remembered of each grows with them.
@@ -88,12 +78,12 @@ impl<'n> KubeletStart<'n> {
         restart_order(&self.pods)
     }
 
-    /// Explains which pods it admits in this order. `tied`: the orders that the whole answer is for.
-    pub fn readmit(&self, order: &[&Pod], tied: TiedOrder) -> PodReadmission {
+    /// Explains which pods it admits in this order.
+    pub fn readmit(&self, order: &[&Pod]) -> PodReadmission {
         let rules = &self.about.node.kubelet.rules;
         let mut checks = self.checks();
         let items = readmit(order, &self.object, |pod| checks.decide(pod), rules);
-        PodReadmission::new(&self.object, items, tied, checks.basis)
+        PodReadmission::new(&self.object, items, checks.basis)
     }
 
     /// Returns the CPUs of containers once it has admitted the pods in this order; `None`: as for

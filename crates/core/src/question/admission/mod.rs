@@ -11,13 +11,13 @@ mod start_ends;
 mod start_pressure;
 mod sysctls;
 
-pub use answers::{KubeletStart, admit, readmit_all};
+pub use answers::{KubeletStart, admit};
 pub use order::{random_order, sort};
 pub use placement::CpuSets;
 pub use plan::{Detail, Planned, plan};
 pub use removals::{PreemptionPlan, plan_removals};
 pub use settled::{Settled, has_ended, settled};
-pub use start_ends::{StartEnd, StartEnds, by_name};
+pub use start_ends::{StartEnd, StartEnds, by_name, readmit_all};
 pub use start_pressure::start_pressure;
 
 use super::devices::admission::DeviceQuestion;

@@ -1,22 +1,39 @@
 //! The ends of pods at a start of the kubelet, in every order in which it may come to its sources and to pods of one second.
 
 use super::{AdmissionNode, KubeletStart};
-use crate::question::devices::admission::PluginStart;
+use crate::question::devices::admission::{PluginStart, restarted_containers};
 use crate::what_if::OpenCause;
 use kq_admission::preemption::orders::{AnyOrder, PossibleEnds};
-use kq_admission::preemption::{ReadmissionResult, Readmitted, TiedOrder};
+use kq_admission::preemption::{Otherwise, PodReadmission, ReadmissionResult, Readmitted};
 use kq_admission::qualified;
-use kq_answer::{Basis, Failure};
+use kq_answer::Failure;
+use kq_k8s::patch_fixes::PatchFault;
+use kq_k8s::pod::Pod;
+use kq_managers::reconstruct::asked_devices;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many messages of refusals an answer names.
 const MOST_MESSAGES: usize = 3;
 
+/// Explains which pods of a node a kubelet that starts admits again, in every order.
+///
+/// # Errors
+///
+/// Fails where the pods or the Node object are unknown.
+pub fn readmit_all(about: &AdmissionNode) -> Result<PodReadmission, Failure> {
+    let StartEnds { mut usual, items } = StartEnds::of(about)?;
+    for (item, end) in usual.items.iter_mut().zip(items) {
+        item.otherwise = end.otherwise();
+    }
+    Ok(usual)
+}
+
 /// The ends of the pods of a node when its kubelet starts.
 pub struct StartEnds {
-    /// The pods in the order of their age and names.
+    /// The answer for the order of age and names alone, with the basis.
+    pub usual: PodReadmission,
+    /// The pods in the same order.
     pub items: Vec<StartEnd>,
-    pub basis: Basis,
 }
 
 /// The end of a pod.
@@ -42,16 +59,16 @@ impl StartEnds {
     /// Fails where the pods or the Node object are unknown.
     pub fn of(about: &AdmissionNode) -> Result<Self, Failure> {
         let start = KubeletStart::of(about, PluginStart::AfterPods)?;
-        let answer = start.readmit(&start.order(), TiedOrder::Every);
-        let mut ends = Self {
-            items: answer.items.iter().map(StartEnd::of).collect(),
-            basis: answer.basis.clone(),
-        };
+        let usual = start.readmit(&start.order());
+        let mut ends = Self { items: usual.items.iter().map(StartEnd::of).collect(), usual };
         // If all of them are admitted without a victim in one order, they are in every order.
-        if !answer.all_stay() {
+        if !ends.usual.all_stay() {
             let names: Vec<String> = start.order().into_iter().map(qualified).collect();
             ends.add_orders(&names, &start.in_any_order());
         }
+        let pods = start.order();
+        ends.add_plugins(about, &pods)?;
+        ends.add_restarted(about, &pods)?;
         Ok(ends)
     }
 
@@ -61,6 +78,66 @@ impl StartEnds {
             item.add(ends, names);
             item.cause = (item.results.len() > 1).then(|| cause(any, ends));
         }
+    }
+
+    /// Leaves open the end of pods that the kubelet refuses only until their plugins have registered.
+    fn add_plugins(&mut self, about: &AdmissionNode, pods: &[&Pod]) -> Result<(), Failure> {
+        let allocatable = &about.object()?.status.allocatable;
+        let is_offered = |resource: &String| {
+            allocatable.get(&(&**resource).into()).is_some_and(|offered| offered.value() > 0)
+        };
+        let is_refused = |end: &StartEnd| end.results.first() == Some(&ReadmissionResult::Refused);
+        let waiting = self.items.iter_mut().zip(pods).filter(|(end, _)| is_refused(end));
+        let mut waiting: Vec<(&mut StartEnd, String)> = waiting
+            .filter_map(|(end, pod)| {
+                let resource = asked_devices([*pod]).into_keys().find(is_offered)?;
+                Some((end, resource))
+            })
+            .collect();
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let start = KubeletStart::of(about, PluginStart::BeforePods)?;
+        let admitted = ending(&start, ReadmissionResult::Admitted);
+        for (end, resource) in waiting.iter_mut().filter(|(end, _)| admitted.contains(&end.pod)) {
+            let resource = resource.clone();
+            end.open(ReadmissionResult::Admitted, OpenCause::PluginRegisters { resource });
+        }
+        Ok(())
+    }
+
+    /// Leaves open the end of pods whose running containers the kubelet may take for stopped: of a container that has
+    /// restarted, it finds the one that runs or one that exited.
+    fn add_restarted(&mut self, about: &AdmissionNode, pods: &[&Pod]) -> Result<(), Failure> {
+        if !about.node.kubelet.rules.has_fault(PatchFault::ForgetsRestartedContainers) {
+            return Ok(());
+        }
+        let staying = self.items.iter_mut().zip(pods).filter(|(end, pod)| {
+            end.results.first() == Some(&ReadmissionResult::Admitted)
+                && !asked_devices([**pod]).is_empty()
+        });
+        let mut restarted: Vec<(&mut StartEnd, String)> = staying
+            .filter_map(|(end, pod)| Some((end, restarted_containers(pod).next()?.to_owned())))
+            .collect();
+        if restarted.is_empty() {
+            return Ok(());
+        }
+        let start = KubeletStart::of(about, PluginStart::AfterPodsForgetting)?;
+        let answer = start.readmit(&start.order());
+        for (end, container) in &mut restarted {
+            let refused = answer
+                .items
+                .iter()
+                .find(|it| it.pod == end.pod && it.result == ReadmissionResult::Refused);
+            if let Some(refused) = refused
+                && !end.results.contains(&ReadmissionResult::Refused)
+            {
+                let container = container.clone();
+                end.open(ReadmissionResult::Refused, OpenCause::ContainerFound { container });
+                (end.reason, end.message) = why(refused);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -76,17 +153,28 @@ fn cause(any: &AnyOrder, ends: &PossibleEnds) -> OpenCause {
     }
 }
 
+/// Returns the pods that have this result in the order of age and names.
+fn ending(start: &KubeletStart<'_>, result: ReadmissionResult) -> BTreeSet<String> {
+    let items = start.readmit(&start.order()).items;
+    items.into_iter().filter(|it| it.result == result).map(|it| it.pod).collect()
+}
+
+/// Returns the reason and the message of a pod that ends; of a killed pod, the pod for which it is killed.
+fn why(item: &Readmitted) -> (Option<String>, Option<String>) {
+    let refusal = item.refusals.first();
+    match item.result {
+        ReadmissionResult::Admitted => (None, None),
+        ReadmissionResult::Refused => (
+            refusal.map(|it| it.reason.clone()),
+            refusal.map(|it| it.message.trim_end().to_owned()),
+        ),
+        ReadmissionResult::Killed => (Some("Preempting".to_owned()), item.killed_for.clone()),
+    }
+}
+
 impl StartEnd {
     fn of(item: &Readmitted) -> Self {
-        let refusal = item.refusals.first();
-        let (reason, message) = match item.result {
-            ReadmissionResult::Admitted => (None, None),
-            ReadmissionResult::Refused => (
-                refusal.map(|it| it.reason.clone()),
-                refusal.map(|it| it.message.trim_end().to_owned()),
-            ),
-            ReadmissionResult::Killed => (Some("Preempting".to_owned()), item.killed_for.clone()),
-        };
+        let (reason, message) = why(item);
         Self {
             pod: item.pod.clone(),
             is_static: item.is_static,
@@ -95,6 +183,21 @@ impl StartEnd {
             message,
             cause: None,
         }
+    }
+
+    /// Adds a possible end.
+    fn open(&mut self, result: ReadmissionResult, cause: OpenCause) {
+        if !self.results.contains(&result) {
+            self.results.push(result);
+        }
+        self.cause = Some(cause);
+    }
+
+    /// Returns the ends beside the usual one.
+    fn otherwise(self) -> Option<Otherwise> {
+        let depends_on = self.cause?.to_string();
+        let results = self.results.into_iter().skip(1).collect();
+        Some(Otherwise { results, reason: self.reason, message: self.message, depends_on })
     }
 
     /// Returns true if the pod ends in some order.

@@ -35,8 +35,9 @@ pub(super) fn restart(about: &AdmissionNode) -> Vec<NodeFinding> {
         Some(NodeFinding::new(subject, NodeRule::KubeletRestart(state)))
     });
     let mut findings: Vec<NodeFinding> = findings.collect();
-    if !answer.basis.missing.is_empty() {
-        let missing: Vec<String> = answer.basis.missing.iter().map(ToString::to_string).collect();
+    if !answer.usual.basis.missing.is_empty() {
+        let missing: Vec<String> =
+            answer.usual.basis.missing.iter().map(ToString::to_string).collect();
         findings.push(of_node(Restart::Unknown { reason: missing.join("; ") }));
     }
     if findings.is_empty() {

@@ -251,8 +251,8 @@ impl Restart {
                 let found = format!("a restarted kubelet {} the pod: {cause}", verbs.join(" or "));
                 let wording = Wording::new(found)
                     .leads_to("where it ends, its containers are stopped, and the pod fails")
-                    .advise("make room before the kubelet is restarted")
-                    .see("kq what-if kubelet-restart");
+                    .advise("move the pod, or make room, before the kubelet is restarted")
+                    .see(COMMAND);
                 message.iter().fold(wording, |wording, message| wording.because(message.as_str()))
             }
         }

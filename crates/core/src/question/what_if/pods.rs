@@ -119,7 +119,7 @@ impl Transition<'_> {
     /// Readmits the pods, as a starting kubelet does.
     fn restarted(&self, about: &AdmissionNode, basis: &mut Basis) -> Result<PodEffects, Failure> {
         let ends = StartEnds::of(about)?;
-        take(basis, ends.basis);
+        take(basis, ends.usual.basis);
         let pods: BTreeMap<String, &Pod> =
             about.node.allocated_pods().into_iter().map(|pod| (qualified(pod), pod)).collect();
         let (added, replaced) = (self.added(), self.replaced());
@@ -158,8 +158,6 @@ impl Transition<'_> {
             basis.assume(NEW_UID);
             basis.assume(NO_UID_IN_MANIFEST);
         }
-        self.leave_plugins_open(about, &mut outcomes)?;
-        self.leave_restarted_open(about, &mut outcomes)?;
         self.shut_down(&pods, &added, &mut outcomes, basis);
         Ok(PodEffects { outcomes, findings: Vec::new() })
     }
