@@ -20,6 +20,7 @@ pub const PAIRS: &[(&str, Compare)] = &[
     ("doctor kubelet-start, what-if kubelet-restart", start),
     ("doctor kubelet-restart, admit explain --kubelet-restart", restart),
     ("what-if kubelet-restart, admit explain --kubelet-restart", restart_of_what_if),
+    ("devices plan --kubelet-restart, admit explain --kubelet-restart", restart_with_devices),
     ("what-if reboot, devices plan --reboot", reboot),
     ("what-if device gone, devices plan --unhealthy", device_gone),
     ("doctor preemption-headroom, preempt explain", headroom),
@@ -289,6 +290,32 @@ fn outcomes(change: &Value) -> BTreeMap<String, BTreeSet<String>> {
     rows(change, "pods").map(|pod| (text(&pod["pod"]), all(pod))).collect()
 }
 
+/// Pods that the device manager alone decides about; the others are refused for what a plan of devices does not look at.
+fn restart_with_devices(node: &Answers, found: &mut Vec<String>) {
+    let (Some(plan), Some(answer)) =
+        (node.ask("devices plan --kubelet-restart"), node.ask("admit explain --kubelet-restart"))
+    else {
+        return;
+    };
+    let lost = readmitted(&answer);
+    let admitted: BTreeSet<String> = rows(&answer, "items").map(|it| text(&it["pod"])).collect();
+    let end = |admitted: &Value| {
+        let end = if *admitted == true { "admitted" } else { "refused" };
+        admitted.is_boolean().then(|| end.to_owned())
+    };
+    for pod in rows(&plan, "pods").filter(|it| it["failure"].is_null()) {
+        let name = format!("{}/{}", text(&pod["namespace"]), text(&pod["name"]));
+        let ends = [end(&pod["admitted"]), end(&pod["otherwise"]["admitted"])];
+        let ends: BTreeSet<String> = ends.into_iter().flatten().collect();
+        let kept = (["admitted".to_owned()].into(), String::new());
+        let (others, reason) = lost.get(&name).unwrap_or(&kept);
+        let is_of_devices = matches!(reason.as_str(), "" | "UnexpectedAdmissionError");
+        if admitted.contains(&name) && is_of_devices && ends != *others {
+            found.push(format!("{name}: {ends:?}, and admit explain says {others:?}"));
+        }
+    }
+}
+
 fn reboot(node: &Answers, found: &mut Vec<String>) {
     let (Some(change), Some(plan)) =
         (node.ask("what-if reboot"), node.ask("devices plan --reboot"))
@@ -303,8 +330,12 @@ fn reboot(node: &Answers, found: &mut Vec<String>) {
         let name = format!("{}/{}", text(&pod["namespace"]), text(&pod["name"]));
         let Some(results) = may.get(&name) else { continue };
         let is_refused = pod["admitted"] == false;
-        if is_refused != results.contains("refused") {
-            found.push(format!("{name}: refused {is_refused}, and what-if says {results:?}"));
+        let is_open = !pod["otherwise"].is_null();
+        if is_refused != results.contains("refused") || is_open != (is_refused && results.len() > 1)
+        {
+            found.push(format!(
+                "{name}: refused {is_refused}, open {is_open}, and what-if says {results:?}"
+            ));
         }
     }
 }

@@ -101,11 +101,24 @@ pub struct PlannedPod {
     pub source: String,
     /// What becomes of what it has; `None`: it has no devices yet.
     pub outlook: Option<RestartEffect>,
+    /// What else may become of it, as chance decides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub otherwise: Option<OtherAdmission>,
     /// Why there is no admission: the kubelet crashes, or it is not known.
     pub failure: Option<Failure>,
     /// What would happen.
     #[serde(flatten)]
     pub admission: PodAdmission,
+}
+
+/// Another result of the admission of a pod.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OtherAdmission {
+    /// It is admitted, and stays.
+    pub admitted: bool,
+    /// What decides.
+    pub depends_on: String,
 }
 
 /// Why a pod has no admission. Where the kubelet neither crashes nor crashed before, kq does not know.
@@ -192,6 +205,7 @@ pub fn plan(
                 uid: metadata.uid.clone(),
                 source: source.clone(),
                 outlook: None,
+                otherwise: None,
                 failure,
                 admission,
             }
@@ -348,12 +362,15 @@ pub fn asks_for_devices(state: &ManagerState, pod: &Pod) -> bool {
 }
 
 impl DevicePlan {
-    /// Returns true if all pods get their requested devices, and keep those that they have.
+    /// Returns true if all pods get their requested devices for sure, and keep those that they have.
     pub fn all_admitted(&self) -> bool {
         let keeps = |pod: &PlannedPod| {
             pod.outlook.as_ref().is_none_or(|outlook| outlook.verdict != Verdict::Forgotten)
         };
-        self.pods.iter().all(|pod| pod.admission.admitted && keeps(pod))
+        let is_admitted = |pod: &PlannedPod| {
+            pod.admission.admitted && pod.otherwise.as_ref().is_none_or(|other| other.admitted)
+        };
+        self.pods.iter().all(|pod| is_admitted(pod) && keeps(pod))
             && self.not_offered.values().all(|resource| resource.in_node_status)
     }
 

@@ -36,14 +36,15 @@ use std::path::PathBuf;
 /// With --kubelet-restart, no device is healthy until its plugin registers again.
 /// Without POD or FILE, the answer then covers all pods of the node with devices:
 /// those that keep running, those that are rejected, and those whose devices the
-/// kubelet forgets. A pod on the node keeps its devices while it runs. For such a
-/// pod, --unhealthy shows whether it would be admitted again, as after a reboot,
-/// when a container of it does not run at the kubelet's start.
+/// kubelet forgets; and what happens if a plugin registers in time. A pod on the
+/// node keeps its devices while it runs. For such a pod, --unhealthy shows whether
+/// it would be admitted again, as after a reboot, when a container of it does not
+/// run at the kubelet's start.
 ///
 /// Exit code 0: all pods get their devices. 1: a pod does not get them, also
-/// because no plugin offers the resource; a pod loses them when it is admitted
-/// again; or the kubelet crashes. 3: required data is unavailable; "missing:"
-/// names it.
+/// because no plugin offers the resource; a pod loses them, or may, when it is
+/// admitted again; or the kubelet crashes. 3: required data is unavailable;
+/// "missing:" names it.
 ///
 /// Examples:
 ///

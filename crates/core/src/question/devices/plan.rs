@@ -4,6 +4,7 @@ use super::admission::{
     BEFORE_ALL_SOURCES, NO_OTHER_USE, circumstances, restarted_containers, running,
     unknown_containers,
 };
+use super::other_starts::OtherStarts;
 use super::topology::TopologyOptions;
 use super::unknown_pod;
 use crate::question::patches::assume_fault;
@@ -182,6 +183,12 @@ pub fn device_plan<P: PlanPlugins>(
         basis.lack(Missing::new(MissingFact::Devices, text));
     }
     let before = assembled.state.clone();
+    // A plugin that is gone does not register.
+    let mut listed = assembled.clone();
+    if let Some(object) = node.snapshot.node.value() {
+        listed.heed_node(object, &mut Basis::default());
+    }
+    let listed = listed.state;
     let mut state = state_of(assembled, &question).map_err(|error| match &unknown {
         Some(reason) => Failure::missing(error).hint(reason.as_str()),
         None => Failure::usage(error),
@@ -274,6 +281,15 @@ pub fn device_plan<P: PlanPlugins>(
     };
     (planned.changes, planned.unhealthy) = (changes, unhealthy);
     foresee(&mut planned, &to_plan, &now, &admitting);
+    if restart {
+        let turn =
+            AdmissionContext { manager: &manager, circumstances: &circumstances, doubts: &doubts };
+        let start = OtherStarts { to_plan: &to_plan, turn, question: &question };
+        start.add_plugins(&mut planned, &listed, &admitting);
+        if !options.reboot && node.kubelet.rules.has_fault(PatchFault::ForgetsRestartedContainers) {
+            start.add_restarted(&mut planned, &admitting);
+        }
+    }
     planned.look_up_resources(node.snapshot.node.value());
     assume_preferences(&mut planned);
     planned.basis.warnings.splice(0..0, node.warnings());

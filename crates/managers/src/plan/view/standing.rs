@@ -141,7 +141,7 @@ pub(super) fn after(plan: &DevicePlan) -> String {
     for pod in &plan.pods {
         let Some(outlook) = &pod.outlook else {
             if pod.admission.message.is_some() {
-                let line = format!("pod {} is refused, phase Failed", name(pod));
+                let line = format!("pod {} is refused, phase Failed{}", name(pod), or_else(pod));
                 let _ = writeln!(text, "{}", plain(line));
             }
             continue;
@@ -157,10 +157,16 @@ pub(super) fn after(plan: &DevicePlan) -> String {
             }
             Verdict::Unknown => "keeps its devices; the result of a new admission is unknown",
         };
-        let _ = writeln!(text, "{}", plain(format!("pod {} {verdict}", name(pod))));
+        let _ = writeln!(text, "{}", plain(format!("pod {} {verdict}{}", name(pod), or_else(pod))));
     }
     match text.is_empty() {
         true => text,
         false => format!("\n{text}"),
     }
+}
+
+fn or_else(pod: &PlannedPod) -> String {
+    let Some(other) = &pod.otherwise else { return String::new() };
+    let result = if other.admitted { "survives" } else { "is refused" };
+    format!(", or {result}: {}", other.depends_on)
 }
