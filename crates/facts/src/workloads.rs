@@ -38,6 +38,14 @@ pub fn effective_uid(pod: &Pod) -> &str {
     pod.metadata.annotations.config_mirror.as_deref().unwrap_or(&pod.metadata.uid)
 }
 
+/// Returns the identity of a pod: the UID under which the kubelet runs it, else NAMESPACE/NAME.
+pub fn pod_id(pod: &Pod) -> String {
+    match effective_uid(pod) {
+        "" => format!("{}/{}", pod.metadata.namespace, pod.metadata.name),
+        uid => uid.to_owned(),
+    }
+}
+
 impl Workloads {
     /// Collects the names from pods and from the runtime.
     pub fn of<'p>(pods: impl IntoIterator<Item = &'p Pod>, runtime: Option<&RuntimeFacts>) -> Self {

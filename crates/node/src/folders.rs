@@ -1,6 +1,7 @@
 //! The folders that the kubelet and its runtime fill: their paths, file systems and usage.
 
 use super::config::KubeletConfig;
+use super::source_order::NodeInQuestion;
 use kq_facts::fact_key::FactKey;
 use kq_facts::filesystems::{Filesystem, FolderRole, NodeFolder};
 use kq_facts::host::HostFacts;
@@ -21,10 +22,14 @@ const LOGS: &str = "/var/log/pods";
 /// The name of containerd's content store, next to the folder of its snapshotter.
 const CONTENT: &str = "io.containerd.content.v1.content";
 
+/// Why the file systems of a copy are not those of its node.
+const OF_COPY: &str =
+    "not measured: --host-root is a copy of a node's files, on another file system";
+
 /// Measures the folders, all at the same time, so that together they take no longer than the time limit.
 pub fn gather(
     needs: Needs,
-    root: &Path,
+    (node, root): (NodeInQuestion, &Path),
     host: &HostFacts,
     runtime: &Lookup<RuntimeFacts>,
     settings: &KubeletConfig,
@@ -38,7 +43,10 @@ pub fn gather(
     for (role, place) in places(runtime, settings) {
         let folder = match place {
             Ok(path) => {
-                let filesystem = filesystem(root, &path, &mounts);
+                let filesystem = match node {
+                    NodeInQuestion::Copied => Lookup::failed(&*path, OF_COPY),
+                    _ => filesystem(root, &path, &mounts),
+                };
                 // Other runtimes store nothing there.
                 if role == FolderRole::Content && filesystem.found.is_none() {
                     continue;

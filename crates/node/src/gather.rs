@@ -198,7 +198,7 @@ fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapsho
         true => {
             let time = spec.timeout;
             snapshot.folders =
-                folders::gather(needs, &root, &host, &snapshot.runtime, &settings, time);
+                folders::gather(needs, (node, &root), &host, &snapshot.runtime, &settings, time);
             snapshot.state_files =
                 needs.has(FactKey::StateFiles).then(|| read_state_files(&root, &settings.root_dir));
             readers::read(&below, needs, &mut snapshot);

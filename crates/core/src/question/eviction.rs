@@ -72,6 +72,29 @@ pub fn eviction_rank(node: &Node, options: &EvictionOptions) -> Result<EvictionR
     options.rank(node, basis)
 }
 
+/// Ranks the pods of a node for each signal that has a threshold. Where nothing is measured, the first failure stands for all.
+///
+/// # Errors
+///
+/// Fails where the kubelet would not start with its configuration.
+pub fn eviction_ranks(
+    node: &Node,
+    node_name: Option<&str>,
+    is_stored: bool,
+) -> Result<Vec<Result<EvictionRank, Failure>>, Failure> {
+    let thresholds = node.eviction_thresholds()?;
+    let signals: BTreeSet<Signal> = thresholds.iter().map(|it| it.signal).collect();
+    let options = |signal| EvictionOptions {
+        signal,
+        node_name: node_name.map(str::to_owned),
+        stats_file: None,
+        is_stored,
+    };
+    let most = if stats(node).is_some() { usize::MAX } else { 1 };
+    let signals = signals.into_iter().take(most);
+    Ok(signals.map(|signal| eviction_rank(node, &options(signal))).collect())
+}
+
 /// Ranks all pods of a node for eviction, and keeps the selected ones.
 ///
 /// # Errors

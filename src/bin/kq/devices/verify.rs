@@ -7,6 +7,7 @@ use crate::source_args::SourceArgs;
 use anyhow::anyhow;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kq_core::question::devices::verify::{KUBELET_FOLDER, state_files, verify_files};
+use kq_core::question::start::kubelet_start;
 use kq_facts::checkpoint::{LARGEST, StateFile};
 use kq_facts::fact_key::FactKey;
 use kq_facts::input_name::shown;
@@ -108,7 +109,8 @@ impl Args {
             true => state_files(&node, (!is_stored).then_some(&read))?,
             false => self.named()?,
         };
-        let answer = verify_files(&node, &files, is_of_node);
+        let start = is_of_node.then(|| kubelet_start(&node));
+        let answer = verify_files(&node, &files, start.as_ref());
         if let Some(file) = answer.none_judged() {
             return Err(Failure::usage(anyhow!("{}: {}", file.path, file.derivation.join("; "))));
         }

@@ -45,6 +45,11 @@ pub struct AdmissionNode {
 }
 
 impl AdmissionNode {
+    /// Wraps a described node, with all of its pods.
+    pub fn with_all_pods(node: Node) -> Self {
+        Self::with_flags(node, Vec::new(), None)
+    }
+
     /// Wraps a gathered node. `without`: pods that do not count; `device_flags`: the flags with the sources of devices.
     pub fn with_flags(
         node: Node,

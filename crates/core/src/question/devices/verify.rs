@@ -1,6 +1,6 @@
 //! The state files of a kubelet.
 
-use crate::question::start::kubelet_start;
+use crate::question::start::KubeletStart;
 use anyhow::anyhow;
 use kq_answer::origin::Origin;
 use kq_answer::{Failure, Warning, WarningCode};
@@ -22,13 +22,18 @@ use std::collections::BTreeSet;
 /// The kubelet's folder unless a source names another.
 pub const KUBELET_FOLDER: &str = DEFAULT_ROOT_DIR;
 
-/// Verifies files of a kubelet against each other and against the node. `is_of_node`: the files are the node's own.
-pub fn verify_files(node: &Node, files: &[StateFileContent<'_>], is_of_node: bool) -> Verification {
+/// Verifies files of a kubelet against each other and against the node. `start`: that of the node's kubelet, if the files are
+/// its own.
+pub fn verify_files(
+    node: &Node,
+    files: &[StateFileContent<'_>],
+    start: Option<&KubeletStart>,
+) -> Verification {
     let pods = NodePods::of(&node.snapshot);
-    let mut answer = Verification::of(files, &known(node, &pods, is_of_node));
-    if is_of_node {
-        for (file, error) in kubelet_start(node).refused_files {
-            answer.refused_at_start(file, error);
+    let mut answer = Verification::of(files, &known(node, &pods, start.is_some()));
+    if let Some(start) = start {
+        for (file, error) in &start.refused_files {
+            answer.refused_at_start(*file, error.clone());
         }
         answer.basis.warn_all(node.notes.iter().cloned());
     } else {

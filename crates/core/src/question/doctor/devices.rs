@@ -1,16 +1,13 @@
 //! Devices of containers, and the kubelet's state files.
 
 use super::rule::{Devices, NodeFinding, NodeRule};
-use crate::question::devices::list::device_list;
-use crate::question::devices::verify::{state_files as collect, verify_files};
-use kq_answer::{Finding, Severity, Subject};
-use kq_facts::node::Node;
-use kq_facts::pod_selector::Selection;
-use kq_managers::list::{Asked, DeviceRow, State};
+use kq_answer::{Failure, Finding, Severity, Subject};
+use kq_managers::list::{DeviceList, DeviceRow, State};
+use kq_managers::verify::Verification;
 
-pub(super) fn devices(node: &Node) -> Vec<NodeFinding> {
+pub(super) fn devices(answer: Result<DeviceList<'_>, Failure>) -> Vec<NodeFinding> {
     let of_node = |state| NodeRule::Devices(state).of_node();
-    let list = match device_list(node, Asked::Both, &Selection::default()) {
+    let list = match answer {
         Ok(list) => list,
         Err(failure) => {
             // A node that never had a device plugin has neither source.
@@ -54,11 +51,8 @@ fn of_device(row: &DeviceRow<'_>) -> Option<NodeFinding> {
 }
 
 /// Returns the problems in the kubelet's state files.
-pub(super) fn state_files(node: &Node) -> Vec<Finding> {
-    let Ok(files) = collect(node, None) else { return Vec::new() };
-    let problems = verify_files(node, &files, true).findings.into_iter();
+pub(super) fn state_files(verified: Verification) -> impl Iterator<Item = Finding> {
+    let problems = verified.findings.into_iter();
     let problems = problems.filter(|finding| finding.severity < Severity::Info);
-    problems
-        .map(|finding| Finding { command: Some("kq devices verify".to_owned()), ..finding })
-        .collect()
+    problems.map(|finding| Finding { command: Some("kq devices verify".to_owned()), ..finding })
 }

@@ -1,24 +1,19 @@
 //! Checks of image garbage collection and of the distance to eviction.
 
 use super::rule::{Eviction, ImageGc, NodeFinding, NodeRule};
-use crate::question::eviction::{EvictionOptions, eviction_rank};
-use crate::question::image_gc::lint::gc_lint;
-use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
-use crate::question::measured::stats;
-use crate::question::reclaim::node_reclaim;
-use kq_answer::{Finding, Severity};
-use kq_facts::kubelet_config::Signal;
-use kq_facts::node::Node;
-use kq_image_gc::plan::Trigger;
+use crate::question::image_gc::ImageGcAnswer;
+use crate::question::reclaim::NodeReclaim;
+use kq_answer::Failure;
+use kq_eviction::EvictionRank;
 use kq_image_gc::plan::names;
 use std::collections::BTreeSet;
 
 /// An eviction is near where less than this share of the capacity is left above the threshold.
 const NEAR_PERCENT: i64 = 5;
 
-pub(super) fn image_gc(node: &Node) -> NodeFinding {
+pub(super) fn image_gc(answer: Result<ImageGcAnswer, Failure>) -> NodeFinding {
     let finding = |state| NodeRule::ImageGc(state).of_node();
-    let plan = match image_gc_plan(node, &ImageGcOptions::new(Trigger::Periodic)) {
+    let plan = match answer {
         Ok(answer) => answer.plan,
         Err(failure) => return finding(ImageGc::Unknown { reason: failure.reason() }),
     };
@@ -59,40 +54,26 @@ pub(super) fn image_gc(node: &Node) -> NodeFinding {
     run.image_filesystem.iter().fold(finding, NodeFinding::from)
 }
 
-/// Returns the problems of the settings and of the pinned images.
-pub(super) fn settings(node: &Node) -> Vec<Finding> {
-    let problems = gc_lint(node).items.into_iter();
-    problems.filter(|finding| finding.severity < Severity::Info).collect()
-}
-
-pub(super) fn eviction(node: &Node, node_name: Option<&str>, is_stored: bool) -> Vec<NodeFinding> {
+/// Returns the findings about the ranks of all signals. `reclaim`: what the kubelet removes before pods.
+pub(super) fn eviction(
+    ranks: Result<Vec<Result<EvictionRank, Failure>>, Failure>,
+    reclaim: Option<&NodeReclaim>,
+) -> Vec<NodeFinding> {
     let finding = |state| NodeRule::Eviction(state).of_node();
-    let thresholds = match node.eviction_thresholds() {
-        Ok(thresholds) => thresholds,
+    let ranks = match ranks {
+        Ok(ranks) => ranks,
         Err(failure) => {
             return vec![finding(Eviction::Unknown { signal: None, reason: failure.reason() })];
         }
     };
-    let signals: BTreeSet<Signal> = thresholds.iter().map(|it| it.signal).collect();
-    let reclaim = node_reclaim(node).ok();
     let (mut findings, mut seen, mut reasons) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
-    for signal in signals {
-        let options = EvictionOptions {
-            signal,
-            node_name: node_name.map(str::to_owned),
-            stats_file: None,
-            is_stored,
-        };
-        let rank = match eviction_rank(node, &options) {
+    for rank in ranks {
+        let rank = match rank {
             Ok(rank) => rank,
             Err(failure) => {
                 if reasons.insert(failure.reason()) {
                     let reason = failure.reason();
                     findings.push(finding(Eviction::Unknown { signal: None, reason }));
-                }
-                // Without any measurement the others fail alike.
-                if stats(node).is_none() {
-                    break;
                 }
                 continue;
             }
@@ -104,7 +85,7 @@ pub(super) fn eviction(node: &Node, node_name: Option<&str>, is_stored: bool) ->
         for row in
             rank.thresholds.iter().filter(|row| seen.insert((row.signal, row.configured.clone())))
         {
-            let reclaim = reclaim.as_ref().and_then(|reclaim| reclaim.of(row.signal));
+            let reclaim = reclaim.and_then(|reclaim| reclaim.of(row.signal));
             let signal = row.signal.as_str().to_owned();
             let (Some(available), Some(threshold), Some(margin)) =
                 (row.available, row.threshold, row.margin)

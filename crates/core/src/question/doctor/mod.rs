@@ -20,17 +20,26 @@ pub use pod::{PodReport, page};
 use super::admission::AdmissionNode;
 use super::cgroup::Compared;
 use super::cgroup::checks::cgroup_checks;
+use super::devices::list::device_list;
+use super::devices::verify::{state_files, verify_files};
+use super::eviction::eviction_ranks;
+use super::image_gc::lint::gc_lint;
+use super::image_gc::{ImageGcOptions, image_gc_plan};
 use super::measured::stats;
+use super::reclaim::node_reclaim;
 use super::start::kubelet_start;
 use kq_answer::{Failure, Finding, Rule, Severity, Subject};
-use kq_cgroup::live::checks::{NodeChecks, NotRequested};
+use kq_cgroup::live::checks::NodeChecks;
 use kq_cgroup::live::difference::Difference;
 use kq_cgroup::live::repair::left;
 use kq_facts::events::PodEvent;
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
 use kq_facts::node::Node;
+use kq_facts::pod_selector::Selection;
 use kq_facts::snapshot::Snapshot;
+use kq_image_gc::plan::Trigger;
+use kq_managers::list::Asked;
 
 /// Returns the facts that the checks need.
 pub fn node_checks_needs() -> Needs {
@@ -48,19 +57,49 @@ pub fn node_checks(
     node_file: Option<&str>,
     is_stored: bool,
 ) -> Result<NodeChecks, Failure> {
-    let live = &compared.live;
+    let node = &compared.live;
+    let snapshot = &node.snapshot;
     let mut drifts = drifts(compared);
-    let containers = containers(live);
+    let containers = containers(node);
     chain::link(&mut drifts, &containers);
-    let start = kubelet_start(live);
-    let mut found: Vec<Finding> = written(node::start(live, &start)).collect();
-    found.extend(cgroup_checks(compared, &start, node_file, !drifts.is_empty()));
+    let probes = probes(node);
+    // The questions, each answered where its command answers it.
+    let start = kubelet_start(node);
+    let of_cgroups = cgroup_checks(compared, &start, node_file, !drifts.is_empty());
+    let collection = image_gc_plan(node, &ImageGcOptions::new(Trigger::Periodic));
+    let settings = gc_lint(node).items.into_iter();
+    let reclaim = node_reclaim(node).ok();
+    let name = snapshot.node_name.value().map(String::as_str);
+    let ranks = eviction_ranks(node, name, is_stored);
+    let listed = device_list(node, Asked::Both, &Selection::default());
+    let files = state_files(node, None).ok();
+    let verified = files.map(|files| verify_files(node, &files, Some(&start)));
+    let about = AdmissionNode::with_all_pods(node.clone());
+    let restart = restart::restart(&about);
+    let headroom = restart::headroom(&about);
+    // The findings, in the order of the checks.
+    let mut found: Vec<Finding> = written(node::start(node, &start)).collect();
+    found.extend(of_cgroups);
     found.extend(written(drifts));
-    let (of_domains, not_requested) = findings(live, containers, is_stored);
-    found.extend(of_domains);
+    found.extend(written(node::kubelet_age(node)));
+    found.extend(written(node::conditions(snapshot, node.now)));
+    found.extend(written(node::certificates(snapshot, node.now)));
+    let runtime = snapshot.runtime.value().map(|runtime| runtime.endpoint.as_str());
+    found.extend(written(told_by(runtime, vec![disk::image_gc(collection)])));
+    found.extend(settings.filter(|finding| finding.severity < Severity::Info));
+    let summary = stats(node).map(|found| found.source.as_str());
+    found.extend(written(told_by(summary, disk::eviction(ranks, reclaim.as_ref()))));
+    found.extend(written(told_by(devices_source(snapshot), devices::devices(listed))));
+    found.extend(verified.into_iter().flat_map(devices::state_files));
+    found.extend(written(containers));
+    found.extend(probes);
+    let object = snapshot.node.found.as_ref().map(|found| found.source.as_str());
+    found.extend(written(told_by(object, restart)));
+    let not_requested = headroom.not_requested();
+    found.extend(written(told_by(object, vec![NodeRule::PreemptionHeadroom(headroom).of_node()])));
     // Stable: within a severity the checks stay in their order.
     found.sort_by_key(|finding| finding.severity);
-    let mut warnings = live.notes_of_plan();
+    let mut warnings = node.notes_of_plan();
     warnings.extend(compared.settings.warnings.iter().cloned());
     Ok(NodeChecks { not_requested, ..NodeChecks::new(&compared.settings.facts, found, warnings) })
 }
@@ -80,35 +119,11 @@ pub fn pod_report(
     pod::report(compared, &compared.live, pod, &checks.items, is_stored)
 }
 
-fn findings(
-    node: &Node,
-    containers: Vec<NodeFinding>,
-    is_stored: bool,
-) -> (Vec<Finding>, Option<NotRequested>) {
-    let snapshot = &node.snapshot;
-    let name = snapshot.node_name.value().map(String::as_str);
-    let mut all: Vec<Finding> = written(node::kubelet_age(node)).collect();
-    all.extend(written(node::conditions(snapshot, node.now)));
-    all.extend(written(node::certificates(snapshot, node.now)));
-    let runtime = snapshot.runtime.value().map(|runtime| runtime.endpoint.as_str());
-    all.extend(written(told_by(runtime, vec![disk::image_gc(node)])));
-    all.extend(disk::settings(node));
-    let summary = stats(node).map(|found| found.source.as_str());
-    all.extend(written(told_by(summary, disk::eviction(node, name, is_stored))));
-    all.extend(written(told_by(devices_source(snapshot), devices::devices(node))));
-    all.extend(devices::state_files(node));
-    all.extend(written(containers));
-    if let Some(pods) = &snapshot.pods.found {
-        let loaded = pods.value.pods.iter().map(|loaded| &loaded.pod);
-        all.extend(pods::probes(loaded, &node.kubelet.rules, &pods.source));
-    }
-    let about = AdmissionNode::with_flags(node.clone(), Vec::new(), None);
-    let object = snapshot.node.found.as_ref().map(|found| found.source.as_str());
-    all.extend(written(told_by(object, restart::restart(&about))));
-    let headroom = restart::headroom(&about);
-    let not_requested = headroom.not_requested();
-    all.extend(written(told_by(object, vec![NodeRule::PreemptionHeadroom(headroom).of_node()])));
-    (all, not_requested)
+/// Returns what is wrong with the probes of the pods.
+fn probes(node: &Node) -> Vec<Finding> {
+    let Some(pods) = &node.snapshot.pods.found else { return Vec::new() };
+    let loaded = pods.value.pods.iter().map(|loaded| &loaded.pod);
+    pods::probes(loaded, &node.kubelet.rules, &pods.source)
 }
 
 /// Returns what the kernel's counters and the statuses of the pods say of containers and pods.

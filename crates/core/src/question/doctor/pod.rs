@@ -373,7 +373,7 @@ impl Page<'_> {
     }
 
     fn preemption(&mut self, node: &Node, pod: &Pod) {
-        let about = AdmissionNode::with_flags(node.clone(), Vec::new(), None);
+        let about = AdmissionNode::with_all_pods(node.clone());
         match victims_of_next(&about) {
             Ok((needs_milli_cpu, victims)) => {
                 let is_victim = victims.iter().any(|victim| victim == self.name);

@@ -1,9 +1,8 @@
 //! Applies changes to the facts of a node.
 
-use super::resize::resize;
 use super::state::NodeState;
 use crate::question::measured::stats;
-use crate::what_if::change::{Change, TaintChange};
+use crate::what_if::change::{Change, Resize, TaintChange};
 use anyhow::{Context, anyhow};
 use kq_admission::qualified;
 use kq_answer::origin::Origin;
@@ -11,7 +10,7 @@ use kq_answer::{Basis, Failure};
 use kq_facts::config_on_disk::{ConfigContent, ConfigText};
 use kq_facts::devices::CheckpointFact;
 use kq_facts::host::Text;
-use kq_facts::kubelet_config::{field_names, path_parts};
+use kq_facts::kubelet_config::{Source, field_names, other_defaults, path_parts};
 use kq_facts::kubelet_process::{ArgumentFault, as_started};
 use kq_facts::lookup::Lookup;
 use kq_facts::node_object::{NodeObject, NodeTaint};
@@ -22,13 +21,17 @@ use kq_facts::settings::{assign, assign_gates};
 use kq_facts::snapshot::RecordedPods;
 use kq_facts::state_files::STATE_FILES;
 use kq_facts::stats_summary::FsStats;
-use kq_facts::workloads::effective_uid;
+use kq_facts::workloads::{effective_uid, pod_id};
 use kq_k8s::manifest::LoadedPod;
 use kq_k8s::nearest::nearest;
-use kq_k8s::pod::{Annotations, Pod, PodStatus, ResourceName};
+use kq_k8s::pod::{Annotations, Container, Pod, PodStatus, ResourceName, ResourceRequirements};
 use kq_k8s::priority::{is_mirror_pod, is_static_pod};
+use kq_k8s::qos::computed_qos_class;
 use kq_k8s::quantity::{Format, Quantity};
+use kq_k8s::version::KubeletVersion;
+use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The checkpoint of the device manager.
 const DEVICE_CHECKPOINT: &str = "device-plugins/kubelet_internal_checkpoint";
@@ -60,7 +63,7 @@ fn lacks(change: &Change, what: &str, flag: &str) -> Failure {
     Failure::missing(anyhow!("{change}: {what}")).hint(flag.to_owned())
 }
 
-/// Changes the facts of a node. `before`: the node before all changes.
+/// Changes the facts of a node; returns the identity of the pod that is to be resized. `before`: the node before all changes.
 ///
 /// # Errors
 ///
@@ -71,14 +74,14 @@ pub fn apply(
     change: &Change,
     files: &ChangeFiles,
     basis: &mut Basis,
-) -> Result<(), Failure> {
+) -> Result<Option<String>, Failure> {
     match change {
         Change::KubeletRestart { .. } | Change::RuntimeRestart => {}
         Change::Reboot => stop_containers(state),
         Change::KubeletVersion(version) => {
             if let Ok(before) = state.node() {
                 let before = before.kubelet.version;
-                for field in state.forget_defaults(before, *version) {
+                for field in forget_defaults(state, before, *version) {
                     basis.assume(format!(
                         "{field} is not set: /configz reports the default of {before} for it \
                          (--kubelet-config FILE has only set fields)"
@@ -161,7 +164,7 @@ pub fn apply(
             let uid = pod_of(state, change, pod)?;
             remove(state, change, &uid)?;
         }
-        Change::Resize(it) => resize(state, change, it)?,
+        Change::Resize(it) => return resize(state, change, it).map(Some),
         Change::Label { key, value } => {
             let labels = &mut node(state, change)?.metadata.labels;
             match value {
@@ -197,7 +200,28 @@ pub fn apply(
         }
         Change::StateFile { name, is_damaged } => state_file(state, name, *is_damaged)?,
     }
-    Ok(())
+    Ok(None)
+}
+
+/// Removes from `/configz` the defaults of its version, where those of another
+/// version differ. Returns the fields.
+fn forget_defaults(state: &mut NodeState, from: KubeletVersion, to: KubeletVersion) -> Vec<String> {
+    if state.knows_files() || state.read_as() != Some(Source::Configz) {
+        return Vec::new();
+    }
+    let file = state.on_disk.file.as_mut().map(|file| &mut file.content);
+    let Some(ConfigContent::Document { value, .. }) = file else { return Vec::new() };
+    let Value::Object(fields) = Arc::make_mut(value) else { return Vec::new() };
+    let is_default = |field: &str, default: &str| {
+        let default = serde_json::from_str::<Value>(default).ok();
+        fields.get(field).is_some_and(|value| Some(value) == default.as_ref())
+    };
+    let other = other_defaults(from, to).filter(|(field, default)| is_default(field, default));
+    let forgotten: Vec<String> = other.map(|(field, _)| field.to_owned()).collect();
+    for field in &forgotten {
+        fields.remove(field);
+    }
+    forgotten
 }
 
 /// Stops every container, in each source that tells what runs: after a boot the runtime lists none that runs.
@@ -271,25 +295,14 @@ fn node<'s>(state: &'s mut NodeState, change: &Change) -> Result<&'s mut NodeObj
         .ok_or_else(|| lacks(change, "the Node object is unknown", "name it with --node-file FILE"))
 }
 
-pub(super) fn pods<'s>(
-    state: &'s mut NodeState,
-    change: &Change,
-) -> Result<&'s mut RecordedPods, Failure> {
+fn pods<'s>(state: &'s mut NodeState, change: &Change) -> Result<&'s mut RecordedPods, Failure> {
     let found = state.snapshot.pods.found.as_mut().map(|found| &mut found.value);
     found.ok_or_else(|| {
         lacks(change, "the pods of the node are unknown", "name them with --pods FILE")
     })
 }
 
-/// Returns the identity of a pod: its UID, else NAMESPACE/NAME.
-pub(super) fn id(pod: &Pod) -> String {
-    match effective_uid(pod) {
-        "" => format!("{}/{}", pod.metadata.namespace, pod.metadata.name),
-        uid => uid.to_owned(),
-    }
-}
-
-pub(super) fn pod_of(state: &NodeState, change: &Change, name: &str) -> Result<String, Failure> {
+fn pod_of(state: &NodeState, change: &Change, name: &str) -> Result<String, Failure> {
     let all = || state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods).map(|it| &it.pod);
     let selector = PodSelector::new(name);
     let matches = |pod: &&Pod| {
@@ -297,7 +310,7 @@ pub(super) fn pod_of(state: &NodeState, change: &Change, name: &str) -> Result<S
     };
     let mut found = all().filter(matches);
     match (found.next(), found.next()) {
-        (Some(pod), None) => Ok(id(pod)),
+        (Some(pod), None) => Ok(pod_id(pod)),
         (Some(_), Some(_)) => {
             Err(several_pods(&format!("{change}: {name}"), all().filter(matches)))
         }
@@ -316,7 +329,7 @@ pub(super) fn pod_of(state: &NodeState, change: &Change, name: &str) -> Result<S
 
 /// Removes a pod from the node, with its sandboxes and containers.
 fn remove(state: &mut NodeState, change: &Change, uid: &str) -> Result<(), Failure> {
-    pods(state, change)?.pods.retain(|it| id(&it.pod) != uid);
+    pods(state, change)?.pods.retain(|it| pod_id(&it.pod) != uid);
     let Some(runtime) = &mut state.snapshot.runtime.found else { return Ok(()) };
     if let Some(containers) = &mut runtime.value.containers.found {
         containers.value.retain(|container| container.pod_uid != uid);
@@ -332,7 +345,7 @@ fn remove(state: &mut NodeState, change: &Change, uid: &str) -> Result<(), Failu
 fn replace_static(state: &mut NodeState, change: &Change, new: &Pod) -> Result<(), Failure> {
     let is_old = |old: &Pod| is_static_or_mirror(old) && qualified(old) == qualified(new);
     let all = pods(state, change)?.pods.iter().map(|loaded| &loaded.pod);
-    let old: Vec<String> = all.filter(|pod| is_old(pod)).map(id).collect();
+    let old: Vec<String> = all.filter(|pod| is_old(pod)).map(pod_id).collect();
     old.iter().try_for_each(|uid| remove(state, change, uid))
 }
 
@@ -526,4 +539,85 @@ fn state_file(state: &mut NodeState, name: &str, is_damaged: bool) -> Result<(),
         forget_reported(state);
     }
     Ok(())
+}
+
+/// Puts new resources into the spec of a pod, and returns the identity of the pod.
+fn resize(state: &mut NodeState, change: &Change, resize: &Resize) -> Result<String, Failure> {
+    let uid = pod_of(state, change, &resize.pod)?;
+    let gates = state.node()?.kubelet.rules.gates;
+    let all = &mut pods(state, change)?.pods;
+    let pod = all.iter_mut().map(|it| &mut it.pod).find(|pod| pod_id(pod) == uid);
+    let Some(pod) = pod else { return Ok(uid) };
+    let class = computed_qos_class(pod, gates);
+    let resources = &mut container(pod, change, resize)?.resources;
+    put_amounts(resources, &resize.amounts);
+    for name in ["cpu", "memory"].map(ResourceName::from) {
+        let (request, limit) = (resources.requests.get(&name), resources.limits.get(&name));
+        if let Some((request, limit)) =
+            request.zip(limit).filter(|(request, limit)| request.compare(limit).is_gt())
+        {
+            let failure = Failure::usage(anyhow!(
+                "{change}: {name}: the request {request} is above the limit {limit}"
+            ));
+            return Err(failure.hint(format!("set the limit too: {name}-limit={request}")));
+        }
+    }
+    let is_other_class = computed_qos_class(pod, gates) != class;
+    if is_other_class {
+        let failure =
+            Failure::usage(anyhow!("{change}: the QoS class would not be {class} any more"));
+        return Err(failure.hint(
+            "the API server rejects this resize: Pod QOS Class may not change as a result of resizing",
+        ));
+    }
+    Ok(uid)
+}
+
+/// Returns the container that a resize names: one of the pod's containers, or of its init containers.
+fn container<'p>(
+    pod: &'p mut Pod,
+    change: &Change,
+    resize: &Resize,
+) -> Result<&'p mut Container, Failure> {
+    let name = |it: &Container| it.name.clone();
+    let regular: Vec<String> = pod.spec.containers.iter().map(name).collect();
+    let all = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+    let names: Vec<String> = all.map(name).collect();
+    let wanted = match (&resize.container, regular.as_slice()) {
+        (Some(name), _) => name.clone(),
+        (None, [only]) => only.clone(),
+        (None, _) => {
+            let failure =
+                Failure::usage(anyhow!("{change}: the pod has {} containers", regular.len()));
+            return Err(failure.hint(format!(
+                "name one: resize {}:{} ...",
+                resize.pod,
+                regular.join(" or :")
+            )));
+        }
+    };
+    let mut all = pod.spec.containers.iter_mut().chain(&mut pod.spec.init_containers);
+    all.find(|it| it.name == wanted).ok_or_else(|| {
+        let failure = Failure::usage(anyhow!("{change}: the pod has no container {wanted}"));
+        failure.hint(format!("its containers: {}", names.join(", ")))
+    })
+}
+
+/// Puts new amounts over those of a container.
+fn put_amounts(resources: &mut ResourceRequirements, amounts: &BTreeMap<String, Quantity>) {
+    for (name, amount) in amounts {
+        match name.strip_suffix("-limit") {
+            Some(name) => resources.limits.insert(ResourceName::from(name), amount.clone()),
+            None => {
+                let resource = ResourceName::from(name.as_str());
+                // A Guaranteed pod stays one.
+                let is_equal = resources.limits.get(&resource).is_some()
+                    && resources.requests.get(&resource) == resources.limits.get(&resource);
+                if is_equal && !amounts.contains_key(&format!("{name}-limit")) {
+                    resources.limits.insert(resource.clone(), amount.clone());
+                }
+                resources.requests.insert(resource, amount.clone())
+            }
+        };
+    }
 }

@@ -13,7 +13,7 @@ mod follows;
 mod hugepages;
 mod patches;
 mod pods;
-mod resize;
+mod resizes;
 mod restarts;
 mod start;
 mod state;
@@ -23,10 +23,10 @@ pub use apply::ChangeFiles;
 pub use behaviours::reported as reported_behaviours;
 pub use state::NodeState;
 
-use self::allocation::Resizes;
 use self::described::Described;
 use self::follows::with_allocatable;
 use self::pods::{PodEffects, Transition};
+use self::resizes::Resizes;
 use crate::kubelet_start::StartFinding;
 use crate::what_if::change::Change;
 use crate::what_if::{
@@ -57,8 +57,9 @@ pub fn what_if(
     basis.warn_all(WarningCode::PodManifest.each(&files.notes));
     let before = &before.with_defaults(&mut basis);
     let mut after = before.clone();
+    let mut resized = Vec::new();
     for change in changes {
-        apply::apply(before, &mut after, change, files, &mut basis)?;
+        resized.extend(apply::apply(before, &mut after, change, files, &mut basis)?);
     }
     let restarts = changes.iter().any(Change::restarts_kubelet);
     let mut items = Vec::new();
@@ -76,8 +77,8 @@ pub fn what_if(
         if let Some(settled) = with_allocatable(&before, &Described::new(&after)) {
             after = settled;
         }
-        if changes.iter().any(|change| matches!(change, Change::Resize(_))) {
-            resizes = allocation::resizes(before.state, &mut after, changes)?;
+        if !resized.is_empty() {
+            resizes = Resizes::answered(before.state, &mut after, &resized)?;
             basis.assume_all(resizes.assumptions());
         }
     }

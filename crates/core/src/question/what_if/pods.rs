@@ -1,10 +1,9 @@
 //! The effect of a change on the pods.
 
 use super::actuation::Actuation;
-use super::allocation::{ResizeAnswer, Resizes};
-use super::apply::id;
 use super::arrivals::{Arrival, Arrivals, Victim};
 use super::described::Described;
+use super::resizes::{ResizeAnswer, Resizes};
 use super::state::NodeState;
 use crate::question::admission::AdmissionNode;
 use crate::question::admission::{StartEnd, StartEnds, by_name};
@@ -17,7 +16,7 @@ use kq_admission::preemption::ReadmissionResult;
 use kq_admission::{qualified, untolerated_taint};
 use kq_answer::{Basis, Failure, Subject};
 use kq_facts::checkpoint::pod_allocation::PodAllocations;
-use kq_facts::node::Node;
+use kq_facts::workloads::pod_id;
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::is_static_pod;
 use std::cell::OnceCell;
@@ -54,7 +53,7 @@ impl Transition<'_> {
     ///
     /// Fails where the pods or the Node object are unknown.
     pub fn pods(&self, basis: &mut Basis) -> Result<PodEffects, Failure> {
-        let about = admission_node(self.after.kubelet()?);
+        let about = AdmissionNode::with_all_pods(self.after.kubelet()?.clone());
         let mut effects = match self.restarts {
             true => self.restarted(&about, basis)?,
             false => self.running(&about, basis)?,
@@ -199,10 +198,10 @@ impl Transition<'_> {
     fn replaced(&self) -> BTreeSet<String> {
         let pods = self.before.state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
         let before: BTreeMap<String, String> =
-            pods.map(|it| (qualified(&it.pod), id(&it.pod))).collect();
+            pods.map(|it| (qualified(&it.pod), pod_id(&it.pod))).collect();
         let pods = self.after.state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
         let is_other = |pod: &&Pod| {
-            is_static_pod(pod) && before.get(&qualified(pod)).is_some_and(|old| *old != id(pod))
+            is_static_pod(pod) && before.get(&qualified(pod)).is_some_and(|old| *old != pod_id(pod))
         };
         pods.map(|it| &it.pod).filter(is_other).map(qualified).collect()
     }
@@ -215,7 +214,11 @@ impl Transition<'_> {
         let new = &added | &replaced;
         let arrivals = match new.is_empty() {
             true => Arrivals::default(),
-            false => Arrivals::of(&mut admission_node(self.after.kubelet()?), &new, basis)?,
+            false => Arrivals::of(
+                &mut AdmissionNode::with_all_pods(self.after.kubelet()?.clone()),
+                &new,
+                basis,
+            )?,
         };
         let old_taints = self.before.state.snapshot.node.value().map(|node| &node.spec.taints);
         for pod in about.node.allocated_pods() {
@@ -251,7 +254,8 @@ impl Transition<'_> {
 
     /// Reports the pods that only the next start of the kubelet would reject.
     fn next_start(&self, effects: &mut PodEffects) -> Result<(), Failure> {
-        let now = by_name(StartEnds::of(&admission_node(self.before.kubelet()?))?);
+        let now =
+            by_name(StartEnds::of(&AdmissionNode::with_all_pods(self.before.kubelet()?.clone()))?);
         let outcomes = effects.outcomes.iter().filter(|it| it.result.is_lost());
         let reported: Vec<String> = outcomes.map(|it| it.pod.clone()).collect();
         // A pod that ends with the change takes no room at the next start.
@@ -455,11 +459,6 @@ fn outcome(pod: &str, is_static: bool, result: PodResult) -> PodOutcome {
         or_else: Vec::new(),
         depends_on: None,
     }
-}
-
-/// Returns the node for questions about admission.
-pub(super) fn admission_node(node: &Node) -> AdmissionNode {
-    AdmissionNode::with_flags(node.clone(), Vec::new(), None)
 }
 
 /// Adds the basis of another answer to the basis of this one.

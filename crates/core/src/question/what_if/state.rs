@@ -5,10 +5,10 @@ use crate::question::start::examine_start;
 use kq_answer::origin::Origin;
 use kq_answer::{Basis, Failure};
 use kq_facts::cgroup_mode::CgroupDriver;
-use kq_facts::config_on_disk::{ConfigContent, ConfigOnDisk};
+use kq_facts::config_on_disk::ConfigOnDisk;
 use kq_facts::describe::ConfigSource;
 use kq_facts::kubelet::check_typed;
-use kq_facts::kubelet_config::{Source, other_defaults};
+use kq_facts::kubelet_config::Source;
 use kq_facts::live::config_source;
 use kq_facts::lookup::Lookup;
 use kq_facts::node::{Node, of_description};
@@ -16,7 +16,6 @@ use kq_facts::overrides::{KubeletFlags, Overrides};
 use kq_facts::snapshot::{RecordedConfig, Snapshot};
 use kq_k8s::version::KubeletVersion;
 use serde_json::Value;
-use std::sync::Arc;
 
 /// The facts of a node, and the options that override them.
 #[derive(Clone, Debug)]
@@ -150,27 +149,6 @@ impl NodeState {
     /// Fails on a configuration that the kubelet would not read.
     pub fn node(&self) -> Result<Node, Failure> {
         Node::of(self.snapshot.clone(), self.overrides.clone())?.checked()
-    }
-
-    /// Removes from `/configz` the defaults of its version, where those of another
-    /// version differ. Returns the fields.
-    pub fn forget_defaults(&mut self, from: KubeletVersion, to: KubeletVersion) -> Vec<String> {
-        if self.knows_files() || self.read_as() != Some(Source::Configz) {
-            return Vec::new();
-        }
-        let file = self.on_disk.file.as_mut().map(|file| &mut file.content);
-        let Some(ConfigContent::Document { value, .. }) = file else { return Vec::new() };
-        let Value::Object(fields) = Arc::make_mut(value) else { return Vec::new() };
-        let is_default = |field: &str, default: &str| {
-            let default = serde_json::from_str::<Value>(default).ok();
-            fields.get(field).is_some_and(|value| Some(value) == default.as_ref())
-        };
-        let other = other_defaults(from, to).filter(|(field, default)| is_default(field, default));
-        let forgotten: Vec<String> = other.map(|(field, _)| field.to_owned()).collect();
-        for field in &forgotten {
-            fields.remove(field);
-        }
-        forgotten
     }
 }
 

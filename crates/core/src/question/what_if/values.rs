@@ -1,8 +1,9 @@
 //! The cgroup values that change, and when each is written.
 
 use super::described::Described;
-use super::pods::{Transition, admission_node};
+use super::pods::Transition;
 use crate::kubelet_start::StartWrite;
+use crate::question::admission::AdmissionNode;
 use crate::question::admission::{CpuSets, KubeletStart};
 use crate::question::cgroup::plan::PlanInput;
 use crate::question::cgroup::{FirstHugePages, first_hugepages};
@@ -162,10 +163,14 @@ impl Transition<'_> {
         if !self.restarts || self.reboots {
             return None;
         }
-        let about = admission_node(self.after.kubelet().ok()?);
+        let about = AdmissionNode::with_all_pods(self.after.kubelet().ok()?.clone());
         let start = KubeletStart::of(&about, PluginStart::AfterPods).ok()?;
         let after = start.cpu_sets(&start.order())?;
-        let before = self.before.kubelet().ok().and_then(|node| admission_node(node).cpu_sets());
+        let before = self
+            .before
+            .kubelet()
+            .ok()
+            .and_then(|node| AdmissionNode::with_all_pods(node.clone()).cpu_sets());
         Some((before, after))
     }
 
