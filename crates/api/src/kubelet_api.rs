@@ -59,19 +59,12 @@ impl KubeletApi {
     ///
     /// The deadline covers connecting, TLS, waiting and reading. It must not be called from
     /// asynchronous code.
-    ///
-    /// # Errors
-    ///
     /// Fails unless the answer is complete and a success; redirects are not followed.
     pub fn get(&self, path: &str, deadline: Duration) -> Result<Vec<u8>, HttpError> {
         self.get_as(None, path, deadline)
     }
 
     /// Does the same with a client certificate in place of the credentials.
-    ///
-    /// # Errors
-    ///
-    /// Fails as [`KubeletApi::get`] does.
     pub fn get_as(
         &self,
         certificate: Option<ClientCertificate>,

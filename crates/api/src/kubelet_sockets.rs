@@ -38,9 +38,6 @@ impl RunningKubelet {
 
     /// Checks that all sockets that listen on an address are the kubelet's, so that kq connects to no other process
     /// there. A connection can lead to another server all the same: see [`RunningKubelet::accepts`].
-    ///
-    /// # Errors
-    ///
     /// Fails with the reason why that is unknown or false: a lowercase fragment.
     pub(crate) fn listens(&self, to: SocketAddr, until: &Deadline) -> Result<(), String> {
         let pid = self.pid;
@@ -65,9 +62,6 @@ impl RunningKubelet {
     ///
     /// A rule of the firewall, as for the host port of a pod, gives a connection to another server than the socket that
     /// listens. Only the other end of this connection is therefore a proof.
-    ///
-    /// # Errors
-    ///
     /// Fails with the reason why that is unknown or false: a lowercase fragment.
     pub(crate) async fn accepts(
         &self,

@@ -48,9 +48,6 @@ pub fn milli_cpu_to_quota(milli_cpu: i64, period_us: i64, custom_period: bool) -
 pub struct ZeroPeriod;
 
 /// Returns the milli-CPU of a quota, as `QuotaToMilliCPU` in `helpers_linux.go` does.
-///
-/// # Errors
-///
 /// Fails for a period of zero, unless the quota is unlimited (-1).
 pub fn quota_to_milli_cpu(quota_us: i64, period_us: i64) -> Result<i64, ZeroPeriod> {
     match (quota_us, period_us) {

@@ -296,9 +296,6 @@ fn collect_text<S: Serializer>(step: &Step, serializer: S) -> Result<S::Ok, S::E
 }
 
 /// Serializes steps with their words and numbers.
-///
-/// # Errors
-///
 /// Those of the serializer.
 pub fn serialize_with_text<S: Serializer>(
     steps: &[Step],

@@ -270,9 +270,6 @@ impl Question<'_> {
 
 /// Explains a value of a kernel file; a path to the file is better than its name if it shows
 /// the level of the cgroup.
-///
-/// # Errors
-///
 /// Fails for a file that is not in [`known_files`], and for a value that such a file cannot hold.
 pub fn explain(file: &str, value: &str) -> Result<Explanation, ExplainError> {
     let name = file.rsplit('/').next().unwrap_or(file);

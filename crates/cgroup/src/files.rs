@@ -127,9 +127,6 @@ pub struct OddPageSize {
 ///
 /// As `HugePageUnitSizeFromByteSize` in `pkg/apis/core/v1/helper/helpers.go`, oddities included: 0 is
 /// `0PB`.
-///
-/// # Errors
-///
 /// Fails where the kubelet drops the entry: more than 1024 of a unit other than the largest.
 pub fn page_size_text(bytes: i64) -> Result<String, OddPageSize> {
     let (mut amount, mut index) = (bytes, 0);

@@ -90,9 +90,6 @@ pub struct EnforceError {
 }
 
 /// Returns the cgroups whose enforcement is configured, in the kubelet's order.
-///
-/// # Errors
-///
 /// Fails when a cgroup is to be enforced for which nothing is reserved.
 pub fn reserved_cgroups<'a>(
     node: &NodeResources<'_>,

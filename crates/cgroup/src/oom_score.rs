@@ -19,9 +19,6 @@ const BEST_EFFORT: i64 = 1000;
 const LEAST_BURSTABLE: i64 = 1000 + GUARANTEED;
 
 /// Returns the score of a container of a pod of this class.
-///
-/// # Errors
-///
 /// Fails for a Burstable pod when the machine's memory is not known.
 pub fn oom_score_adj(
     pod: &Pod,

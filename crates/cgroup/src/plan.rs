@@ -59,10 +59,6 @@ impl From<RuntimeFormula> for Runtimes {
 
 impl Runtimes {
     /// Returns the runtimes of a node: the flags, else what the container runtime says.
-    ///
-    /// # Errors
-    ///
-    /// Fails as [`RuntimeFormula::of_node`] does.
     pub fn of_node(node: &Node) -> Result<Self, Failure> {
         let default = RuntimeFormula::of_node(node)?;
         let Some(facts) = node.snapshot.runtime.value() else { return Ok(default.into()) };
@@ -120,9 +116,6 @@ impl RuntimeFormula {
 
     /// Returns what the runtime of a node does. Where nothing says so, it is what the runtimes do that were released with
     /// the kubelet: runc has the curve since 1.3.2, which was released between kubelet 1.34 and 1.35.
-    ///
-    /// # Errors
-    ///
     /// Fails for an override that names no runtime.
     pub fn of_node(node: &Node) -> Result<Self, Failure> {
         let facts = node.snapshot.runtime.value();
@@ -256,9 +249,6 @@ pub enum PlanError {
 }
 
 /// Plans the cgroups of a node for pods.
-///
-/// # Errors
-///
 /// Fails where the kubelet stops or panics because of the node's configuration.
 pub fn plan<'p>(
     pods: &'p [LoadedPod],
@@ -269,10 +259,6 @@ pub fn plan<'p>(
 }
 
 /// Plans with settings that the node need not have now.
-///
-/// # Errors
-///
-/// Fails as [`plan`] does.
 pub(crate) fn plan_with<'p>(
     pods: &'p [LoadedPod],
     node: &NodeConfig,

@@ -32,9 +32,6 @@ pub struct PodCgroup {
 pub use kq_facts::workloads::effective_uid;
 
 /// Returns the name of a pod's cgroup.
-///
-/// # Errors
-///
 /// Fails for a UID that the kubelet panics on.
 pub fn pod_cgroup_name(
     uid: &str,

@@ -41,9 +41,6 @@ pub fn swap_behavior(
 }
 
 /// Returns the text of `memory.swap.max`.
-///
-/// # Errors
-///
 /// Fails when the container may swap and the machine's memory or swap is not known.
 pub fn swap_limit(
     own: &ResourceRequirements,

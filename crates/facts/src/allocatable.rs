@@ -64,9 +64,6 @@ impl ReservationError {
 
 /// Reads what a configuration reserves. The CPUs of `reservedSystemCPUs` become `systemReserved`
 /// in the configuration, as the kubelet does it; `online` is `None` when the CPUs are not known.
-///
-/// # Errors
-///
 /// The first problem on which the kubelet would stop.
 pub fn reservations(
     config: &mut EffectiveConfiguration,
@@ -137,9 +134,6 @@ fn over_reserved_sentence(name: &ResourceName, reservation: &str, capacity: &str
 
 /// Returns what of a capacity is for pods. A resource that the capacity does not name is not
 /// computed.
-///
-/// # Errors
-///
 /// Fails when more is reserved than there is.
 pub fn node_allocatable(
     capacity: &ResourceList,

@@ -363,34 +363,18 @@ pub fn v1_controllers() -> BTreeSet<&'static str> {
 /// The kernel's files, and systemd's properties for them, for those who change them.
 pub trait CgroupFiles {
     /// Returns the text of a file without its line end; `None`: it is not there, or not any more.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the reason, in words.
     fn read(&self, cgroup: &str, file: &str) -> Result<Option<String>, String>;
 
     /// Writes a text to a file.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the reason, in words.
     fn write(&self, cgroup: &str, file: &str, text: &str) -> Result<(), String>;
 
     /// Returns a property of the unit of systemd that is a cgroup, as systemd has it.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the reason, in words.
     fn property(&self, _cgroup: &str, _name: &str) -> Result<Property, String> {
         Err(NO_SYSTEMD.to_owned())
     }
 
     /// Sets properties of the unit of systemd that is a cgroup, until the machine or the unit ends. systemd writes the
     /// files.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the reason, in words.
     fn set_properties(&self, _cgroup: &str, _properties: &Properties) -> Result<(), String> {
         Err(NO_SYSTEMD.to_owned())
     }

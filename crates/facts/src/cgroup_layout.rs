@@ -97,9 +97,6 @@ impl CgroupLayout {
     /// A hierarchy can be mounted more than once. Of its mounts, one that shows the whole of it wins
     /// over one that shows a part (a bind, a container's own), then one below `/sys/fs/cgroup`, then
     /// the first. A mount that another one covers does not count.
-    ///
-    /// # Errors
-    ///
     /// Fails for a line that is not a mount.
     pub fn parse(mountinfo: &str) -> Result<Self, ParseMountInfoError> {
         let mut mounts: Vec<Mount<'_>> = Vec::new();

@@ -70,9 +70,6 @@ impl CgroupName {
     }
 
     /// Returns the name of a child.
-    ///
-    /// # Errors
-    ///
     /// Fails for a part with `/` or `_`.
     pub fn child(&self, component: &str) -> Result<Self, CgroupNameError> {
         if component.contains(['/', '_']) {
@@ -84,9 +81,6 @@ impl CgroupName {
     }
 
     /// Returns the path of a child of a cgroup below the root, from the parent's path.
-    ///
-    /// # Errors
-    ///
     /// Fails for a part that is empty or has `/` or `_`.
     pub fn child_path(
         parent: &str,
@@ -112,9 +106,6 @@ impl CgroupName {
     }
 
     /// Returns the path below the hierarchy's root.
-    ///
-    /// # Errors
-    ///
     /// Fails under systemd for a name with an empty part.
     pub fn to_path(&self, driver: CgroupDriver) -> Result<String, CgroupNameError> {
         match driver {

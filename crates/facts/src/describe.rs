@@ -117,9 +117,6 @@ fn said_by(origin: Option<&Origin>) -> String {
 }
 
 /// Describes a node.
-///
-/// # Errors
-///
 /// Fails where a kubelet with this configuration would not start, and on what cannot be read.
 pub fn describe(sources: NodeSources<'_>) -> Result<NodeConfig, DescribeError> {
     let mut facts = Facts::default();

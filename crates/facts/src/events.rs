@@ -321,9 +321,6 @@ impl<'de> Deserialize<'de> for Item {
 
 /// Reads the events about pods: a list of `kubectl get events -o json` or `-o yaml`, a page of the API
 /// server, or a single event.
-///
-/// # Errors
-///
 /// Fails for anything else, with the field that is wrong.
 pub fn read_events(bytes: &[u8]) -> Result<Vec<PodEvent>, EventsError> {
     let begins = bytes.iter().find(|byte| !byte.is_ascii_whitespace());

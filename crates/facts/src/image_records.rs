@@ -123,9 +123,6 @@ pub enum RecordsError {
 
 impl ImageRecords {
     /// Reads a stored file.
-    ///
-    /// # Errors
-    ///
     /// Fails for everything that kq does not write, with the wrong field.
     pub fn parse(bytes: &[u8]) -> Result<Self, RecordsError> {
         if bytes.len() > LARGEST {

@@ -74,9 +74,6 @@ impl Kubelet {
 }
 
 /// Describes a kubelet, also one that would not start with its configuration.
-///
-/// # Errors
-///
 /// Fails on what the kubelet does not decode, and on its feature gates.
 pub fn describe_kubelet(sources: KubeletSources<'_>) -> Result<Kubelet, DescribeError> {
     let given = given_version(sources.version, sources.object, sources.program);
@@ -193,9 +190,6 @@ pub(super) fn configuration(
 
 /// Checks the fields that flags of the operator set: what a kubelet runs with may be newer than kq, what is typed may not
 /// be misspelt.
-///
-/// # Errors
-///
 /// Fails on a field that does not exist, and on a value of another type.
 pub fn check_typed(source: &ConfigSource, version: KubeletVersion) -> Result<(), DescribeError> {
     let fields = source.value.as_object().into_iter().flatten();

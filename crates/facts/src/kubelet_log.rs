@@ -86,9 +86,6 @@ pub enum KubeletLogError {
 
 impl KubeletLog {
     /// Reads a log. Lines that are not about the end of pods, or not text, are skipped.
-    ///
-    /// # Errors
-    ///
     /// Fails for a file that is not a kubelet's log: else any file would result in "nothing was found".
     pub fn read(bytes: &[u8]) -> Result<Self, KubeletLogError> {
         let mut log = Self::default();

@@ -208,9 +208,6 @@ pub fn incomplete(
 }
 
 /// Returns the cgroup tree of a node.
-///
-/// # Errors
-///
 /// Fails if it could not be read, because no answer is possible without it.
 pub fn cgroup_tree(snapshot: &Snapshot) -> Result<&CgroupTree, Failure> {
     snapshot.cgroups.value().ok_or_else(|| tree_failure(&snapshot.cgroups))

@@ -84,9 +84,6 @@ pub struct Node {
 
 impl Node {
     /// Makes a node of its facts and of what an operator says over them.
-    ///
-    /// # Errors
-    ///
     /// Fails on a time that is not one, and on overrides that nothing accepts. A configuration that the kubelet would not
     /// read is a problem of the kubelet ([`Node::checked`]).
     pub fn of(snapshot: Snapshot, overrides: Overrides) -> Result<Self, Failure> {
@@ -97,10 +94,6 @@ impl Node {
     }
 
     /// Makes a node of what an operator says alone.
-    ///
-    /// # Errors
-    ///
-    /// Fails as [`Node::of`] does.
     pub fn of_files(overrides: Overrides) -> Result<Self, Failure> {
         Self::at(Timestamp::default(), Snapshot::default(), overrides, false)
     }
@@ -186,9 +179,6 @@ impl Node {
     }
 
     /// Refuses flags of the operator with which the kubelet would not start.
-    ///
-    /// # Errors
-    ///
     /// Fails on such a flag. What the node itself has is never refused.
     pub fn checked(self) -> Result<Self, Failure> {
         match self.refused.iter().find(|it| it.is_of_flag) {
@@ -201,9 +191,6 @@ impl Node {
     }
 
     /// Returns what the container manager works with: a field with which the kubelet would not start has its default.
-    ///
-    /// # Errors
-    ///
     /// Fails where the machine itself is too small for a kubelet.
     pub fn settings(&self) -> Result<&NodeConfig, Failure> {
         self.settings
@@ -217,9 +204,6 @@ impl Node {
     }
 
     /// Returns the cgroup tree.
-    ///
-    /// # Errors
-    ///
     /// Fails when it could not be read: then there is no answer.
     pub fn tree(&self) -> Result<&CgroupTree, Failure> {
         cgroup_tree(&self.snapshot)
@@ -320,18 +304,12 @@ impl Node {
 
     /// Returns the eviction thresholds, including that of all pods' memory, which a
     /// deprecated flag of the kubelet removes.
-    ///
-    /// # Errors
-    ///
     /// Fails where even the thresholds of the defaults do not fit the machine.
     pub fn eviction_thresholds(&self) -> Result<Vec<EvictionThreshold>, Failure> {
         eviction_thresholds(self.config(), false).map_err(|refused| Failure::usage(refused.error))
     }
 
     /// Returns the facts from the runtime.
-    ///
-    /// # Errors
-    ///
     /// Fails if the runtime did not answer, because no answer is possible without it.
     pub fn runtime(&self) -> Result<&RuntimeFacts, Failure> {
         self.snapshot.runtime.value().ok_or_else(|| {
@@ -344,9 +322,6 @@ impl Node {
     }
 
     /// Returns the images.
-    ///
-    /// # Errors
-    ///
     /// Fails when the runtime does not list them.
     pub fn images(&self) -> Result<&[Image], Failure> {
         let images = &self.runtime()?.images;
@@ -362,9 +337,6 @@ impl Node {
     }
 
     /// Returns the containers.
-    ///
-    /// # Errors
-    ///
     /// Fails when the runtime does not list them: without them, the images in use are unknown.
     pub fn containers(&self) -> Result<&[Container], Failure> {
         let containers = &self.runtime()?.containers;

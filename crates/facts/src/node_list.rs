@@ -65,9 +65,6 @@ struct Condition {
 }
 
 /// Reads a list of nodes in JSON, or a single one.
-///
-/// # Errors
-///
 /// Fails on anything other than a list of nodes, and on a node without a name: no pod could be matched with it.
 pub fn read_node_list(text: &[u8]) -> Result<Vec<ListedNode>, String> {
     const EXPECTED: &str = "expected a list of nodes, as from kubectl get nodes -o json";

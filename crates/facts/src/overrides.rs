@@ -83,10 +83,6 @@ impl RuntimeSettings {
     pub const NAMES: [&str; 2] = ["disable_hugetlb_controller", "restrict_oom_score_adj"];
 
     /// Reads `disable_hugetlb_controller=true,restrict_oom_score_adj=false`.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the reason, in words.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut settings = Self::default();
         for entry in text.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
@@ -193,9 +189,6 @@ impl Overrides {
     }
 
     /// Puts the values of single fields into the configuration.
-    ///
-    /// # Errors
-    ///
     /// Fails for a value that cannot be read.
     pub fn set_fields(&self, config: &mut ConfigSource) -> Result<(), Failure> {
         let driver = self.cgroup_driver.map(|driver| driver.to_string());

@@ -86,9 +86,6 @@ pub enum AnswersError {
 
 /// Reads answers: an object with `List` and `GetAllocatableResources`, or the one to `List` alone.
 /// `name` is the file, for the error where it has no second answer. The answers to `Get` repeat the list.
-///
-/// # Errors
-///
 /// Fails for what is neither.
 pub fn read_answers(name: &str, json: &[u8]) -> Result<PodResources, AnswersError> {
     let mut reader = serde_json::Deserializer::from_slice(json);

@@ -37,9 +37,6 @@ impl PodSelector {
     }
 
     /// Reads the name of one pod.
-    ///
-    /// # Errors
-    ///
     /// Fails for what no pod can be called: an empty name, or more than one `/`.
     pub fn parse(text: &str) -> Result<Self, NoPodName> {
         let has_name = text.split('/').all(|part| !part.trim().is_empty());

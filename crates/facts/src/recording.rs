@@ -63,9 +63,6 @@ struct PatchLine {
 
 impl Entry {
     /// Writes the line, without its end.
-    ///
-    /// # Errors
-    ///
     /// Fails for a value that JSON cannot have.
     pub fn line(&self) -> io::Result<Vec<u8>> {
         Ok(match self {
@@ -96,9 +93,6 @@ pub struct SnapshotSequence {
 
 impl SnapshotSequence {
     /// Reads the next line.
-    ///
-    /// # Errors
-    ///
     /// Fails for a line that is not one of a recording.
     pub fn next(&mut self, bytes: &[u8]) -> Result<Snapshot, RecordingError> {
         self.next_within(bytes, MAX_RECORDED_BYTES)

@@ -17,9 +17,6 @@ pub struct RecordedResources(PodAllocations);
 
 impl RecordedResources {
     /// Reads one of the files; one that is not there holds nothing.
-    ///
-    /// # Errors
-    ///
     /// Fails with the reason for a file that cannot be read or understood.
     pub fn parse(text: Option<&Text>) -> Result<Self, String> {
         let text = match text {

@@ -10,9 +10,6 @@ use std::sync::Arc;
 
 /// Sets a field by its path, such as `memorySwap.swapBehavior` or `evictionHard.memory.available`, from
 /// text. A value of another type is read as YAML.
-///
-/// # Errors
-///
 /// Fails for invalid YAML.
 pub fn assign(
     config: &mut ConfigSource,
@@ -27,9 +24,6 @@ pub fn assign(
 }
 
 /// Sets a field from a list of pairs such as `cpu=1,memory=1Gi`; it replaces the whole field.
-///
-/// # Errors
-///
 /// Fails for an entry that is not a pair.
 pub fn assign_list(
     config: &mut ConfigSource,

@@ -252,9 +252,6 @@ impl<'de> Deserialize<'de> for Snapshot {
 
 impl Snapshot {
     /// Reads a stored snapshot. Unknown fields are passed over: a newer kq may have added them.
-    ///
-    /// # Errors
-    ///
     /// Fails for other JSON, with the field that is wrong.
     pub fn parse(bytes: &[u8]) -> Result<Self, SnapshotError> {
         #[derive(Deserialize)]

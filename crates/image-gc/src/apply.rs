@@ -42,17 +42,9 @@ pub struct ImagePresence {
 /// The runtime for the removal of images.
 pub trait ImageRuntime {
     /// Reads an image and all containers.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the reason, in words.
     fn read(&self, id: &str) -> Result<ImagePresence, String>;
 
     /// Removes an image by its id.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the reason, in words.
     fn remove(&self, id: &str) -> Result<(), String>;
 }
 
@@ -197,9 +189,6 @@ fn one(removal: &Removal, runtime: &dyn ImageRuntime) -> Removed {
 }
 
 /// Decides whether an image may go now.
-///
-/// # Errors
-///
 /// Fails with the result instead.
 pub fn check(removal: &Removal, presence: &ImagePresence) -> Result<(), Removed> {
     let kept = |reason: String| Err(Removed::Kept { reason });

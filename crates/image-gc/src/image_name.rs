@@ -61,9 +61,6 @@ struct Reference {
 type IsMeant<'a> = &'a dyn Fn(&str, &Image) -> bool;
 
 /// Returns the image that is meant. Where handlers distinguish images, `ID,HANDLER` names one.
-///
-/// # Errors
-///
 /// Fails for a name of none and of several.
 pub fn find_image<'a>(
     images: &'a [Image],

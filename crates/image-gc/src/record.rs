@@ -62,9 +62,6 @@ pub fn key(id: &str, runtime_handler: &str) -> String {
 /// Returns the records after a detection: the images of the runtime, and the keys of those in use.
 ///
 /// A key in use that no image has says nothing, as in the kubelet.
-///
-/// # Errors
-///
 /// Fails when the clock is behind the last detection. What was recorded before is still right then.
 pub fn record(
     before: Option<&ImageRecords>,

@@ -130,9 +130,6 @@ impl Uses {
     }
 
     /// Returns the keys of all images in use, in the way of the kubelet.
-    ///
-    /// # Errors
-    ///
     /// Fails as the kubelet's detection does.
     pub fn in_use(&self, images: &[ListedImage], rules: KubeletRules) -> Result<Keys, String> {
         images_in_use(images, &self.users, rules)

@@ -32,20 +32,12 @@ impl KernelFiles {
     }
 
     /// Returns the text of a file without its line end.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the reason, in words.
     pub fn read(&self, cgroup: &str, file: &str) -> Result<String, String> {
         let refuse = |why: String| format!("cannot read {cgroup}/{file}: {why}");
         self.read_text(cgroup, file).map_err(refuse)
     }
 
     /// Returns the text of a file like [`KernelFiles::read`]; `None`: there is no such file.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the reason, in words.
     pub fn read_if_there(&self, cgroup: &str, file: &str) -> Result<Option<String>, String> {
         match self.read_text(cgroup, file) {
             Ok(text) => Ok(Some(text)),
@@ -56,10 +48,6 @@ impl KernelFiles {
     }
 
     /// Writes a text to a file, at once: the kernel takes each write for a whole value.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the reason, in words.
     pub fn write(&self, cgroup: &str, file: &str, text: &str) -> Result<(), String> {
         let refuse = |why: String| format!("cannot write {cgroup}/{file}: {why}");
         self.write_text(cgroup, file, text).map_err(refuse)

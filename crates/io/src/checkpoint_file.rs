@@ -70,9 +70,6 @@ pub enum CheckpointFileError {
 
 impl CheckpointFile {
     /// Opens the folder of a file beneath the node's root. The file need not be there.
-    ///
-    /// # Errors
-    ///
     /// Fails where the folder is none, and for a path without a name.
     pub fn open(root: &Path, path: &str) -> Result<Self, CheckpointFileError> {
         let _reading = reading(path);
@@ -92,9 +89,6 @@ impl CheckpointFile {
     }
 
     /// Reads the file.
-    ///
-    /// # Errors
-    ///
     /// Fails for what is no regular file of a size that is read, and for a link.
     pub fn read(&self) -> Result<Vec<u8>, CheckpointFileError> {
         self.read_named(self.name.as_ref())
@@ -116,9 +110,6 @@ impl CheckpointFile {
 
     /// Writes a file that must not be there yet, with the mode and owner of another. When this returns, it
     /// is on the disk. It gets its name when it is whole: killed before that, there is none.
-    ///
-    /// # Errors
-    ///
     /// Fails where there is one already, and where the system refuses.
     pub fn create_like(&self, other: &Self, content: &[u8]) -> Result<(), CheckpointFileError> {
         let (_, status) = other
@@ -135,9 +126,6 @@ impl CheckpointFile {
     }
 
     /// Replaces the file, which must still hold what is expected; mode and owner stay.
-    ///
-    /// # Errors
-    ///
     /// Fails where it holds something else, and where the system refuses. The old file is there then, but
     /// for [`CheckpointFileError::NotSynced`].
     pub fn replace(&self, expected: &[u8], content: &[u8]) -> Result<(), CheckpointFileError> {
@@ -169,9 +157,6 @@ impl CheckpointFile {
     }
 
     /// Removes the file, which must hold what is expected.
-    ///
-    /// # Errors
-    ///
     /// Fails where it holds something else, and where the system refuses.
     pub fn remove(&self, expected: &[u8]) -> Result<(), CheckpointFileError> {
         let _alone = self.lock()?;
@@ -221,9 +206,6 @@ impl CheckpointFile {
     }
 
     /// Returns true if a process listens on a socket next to the file.
-    ///
-    /// # Errors
-    ///
     /// Fails with the reason if that is unknown, as for anything but a socket.
     pub fn listens_beside(&self, socket: &str) -> Result<bool, String> {
         listens_in(&self.folder, socket.as_ref())

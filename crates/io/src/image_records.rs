@@ -136,9 +136,6 @@ impl RecordFile {
     ///
     /// A missing folder is made, but only the last one: that of a node has its parent everywhere, and a
     /// path of which more is missing is mistyped, or beneath the wrong root.
-    ///
-    /// # Errors
-    ///
     /// Fails where the system refuses, for what is not a file of records, when the lock cannot be had,
     /// and as `next` does.
     pub fn update<E: std::error::Error + 'static>(

@@ -56,9 +56,6 @@ pub fn plain(error: &io::Error) -> String {
 
 /// Reads a file, or standard input for `-`. Stops at the limit of the detected format, so
 /// that a file of any size takes bounded memory.
-///
-/// # Errors
-///
 /// Fails if it cannot be read or is too large.
 pub fn read_input(path: &str) -> Result<Vec<u8>, InputError> {
     read_bounded(path, |begins| match begins {
@@ -68,9 +65,6 @@ pub fn read_input(path: &str) -> Result<Vec<u8>, InputError> {
 }
 
 /// Reads a file, or standard input for `-`, of at most `limit` bytes, whatever its format.
-///
-/// # Errors
-///
 /// Fails if it cannot be read or is too large.
 pub fn read_input_within(path: &str, limit: u64) -> Result<Vec<u8>, InputError> {
     read_bounded(path, |_| ("", limit))

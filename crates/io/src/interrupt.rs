@@ -23,9 +23,6 @@ pub struct Interrupts {
 impl Interrupts {
     /// Begins to watch: from here on a signal does not end the process. The first is passed to `first`, at
     /// once; for each after it `again` is called.
-    ///
-    /// # Errors
-    ///
     /// Fails where signals cannot be watched.
     pub fn watch(
         first: impl Fn(&'static str) + Send + 'static,
@@ -35,9 +32,6 @@ impl Interrupts {
     }
 
     /// Watches the signals that end a full-screen program, which restores the terminal first: also SIGHUP and SIGQUIT.
-    ///
-    /// # Errors
-    ///
     /// Fails where signals cannot be watched.
     pub fn watch_at_terminal(
         first: impl Fn(&'static str) + Send + 'static,
@@ -94,9 +88,6 @@ impl Interrupts {
 }
 
 /// Passes each signal that ends a full-screen program to `caught`, by its name, until the process ends.
-///
-/// # Errors
-///
 /// Fails where signals cannot be watched.
 pub(crate) fn pass_each(caught: impl FnMut(&'static str) + Send + 'static) -> io::Result<()> {
     watch_each(ending_at_terminal, caught)

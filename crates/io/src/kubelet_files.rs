@@ -84,9 +84,6 @@ pub enum KubeletFileError {
 }
 
 /// Reads a kubelet's configuration and its drop-ins, which the operator names; irregularities become notes.
-///
-/// # Errors
-///
 /// Fails if it cannot be read; the fields are validated later, when the version is known.
 pub fn read_kubelet_config(
     file: Option<&str>,
@@ -102,10 +99,6 @@ pub fn read_kubelet_config(
 
 /// Reads a kubelet's configuration like [`read_kubelet_config`], from the node whose root folder is at
 /// `root`; the paths are those on the node. A process named them, so the files must be trusted.
-///
-/// # Errors
-///
-/// Fails if it cannot be read.
 pub fn read_kubelet_config_beneath(
     root: &Path,
     file: Option<&str>,
@@ -239,9 +232,6 @@ fn collect_files(folder: &Path, paths: &mut Vec<String>) -> io::Result<()> {
 }
 
 /// Reads a Node object: `kubectl get node NAME -o json`, or a list of one.
-///
-/// # Errors
-///
 /// Fails if it cannot be read or is not a Node.
 pub fn read_node_object(
     path: &str,
@@ -381,9 +371,6 @@ fn located(error: YamlError, lines_before: u64) -> String {
 }
 
 /// Reads a list of nodes, or a single one.
-///
-/// # Errors
-///
 /// Fails if it cannot be read or is not a list of nodes. A single unreadable node of the list
 /// is not a failure.
 pub fn read_node_list_file(

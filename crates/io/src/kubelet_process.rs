@@ -68,9 +68,6 @@ impl Suspect {
 }
 
 /// Finds all processes that may be a kubelet, also in containers, for actions that are unsafe while one runs.
-///
-/// # Errors
-///
 /// Fails where the node's processes cannot be listed, or are not there, as in an empty `/proc`.
 pub fn suspects(root: &Path) -> Result<Vec<Suspect>, FindKubeletError> {
     let path = || "/proc".to_owned();
@@ -224,9 +221,6 @@ pub const NONE_RUNS: &str = "no kubelet runs on this node";
 ///
 /// A process in a container is ignored, whatever its name: it would decide which files are read. A container has its own
 /// PID namespace, or a cgroup of a pod.
-///
-/// # Errors
-///
 /// Fails where the node's processes cannot be listed.
 pub fn find_kubelet(root: &Path) -> Result<Lookup<KubeletProcess>, FindKubeletError> {
     let FoundKubelets { trusted, refused: mut tried, may_run } = find_kubelets(root)?;
@@ -250,9 +244,6 @@ pub fn find_kubelet(root: &Path) -> Result<Lookup<KubeletProcess>, FindKubeletEr
 }
 
 /// Finds all kubelets that run on the node, as [`find_kubelet`] does.
-///
-/// # Errors
-///
 /// Fails where the node's processes cannot be listed.
 pub fn find_kubelets(root: &Path) -> Result<FoundKubelets, FindKubeletError> {
     let names = list_beneath(root, "/proc")

@@ -45,9 +45,6 @@ pub struct LineFile {
 
 impl LineFile {
     /// Creates the file with its first line. Only its owner can read it. A file of that name is never overwritten.
-    ///
-    /// # Errors
-    ///
     /// Fails where the name exists, and as the system does.
     pub fn begin(path: &str, line: &str) -> Result<Self, LineFileError> {
         let file = create_open(Path::new(path), format!("{line}\n").as_bytes())?;
@@ -56,9 +53,6 @@ impl LineFile {
 
     /// Opens an existing record, to add lines: a file of a trusted owner with one name. Nobody else can open it until this
     /// is dropped.
-    ///
-    /// # Errors
-    ///
     /// Fails for anything else, for a file that another process has open so, and as the system does.
     pub fn open(path: &str) -> Result<Self, LineFileError> {
         Self::locked(path, reopen(Path::new(path))?)
@@ -76,10 +70,6 @@ impl LineFile {
     }
 
     /// Returns the content of an opened record as it is now, with a limit.
-    ///
-    /// # Errors
-    ///
-    /// Fails as the system does.
     pub fn content(&mut self) -> Result<Vec<u8>, LineFileError> {
         let mut content = Vec::new();
         let begun = self.file.rewind();
@@ -96,9 +86,6 @@ impl LineFile {
     }
 
     /// Adds a line. When this returns, it is on the disk.
-    ///
-    /// # Errors
-    ///
     /// Fails as the system does; a part of the line may be in the file then.
     pub fn add(&mut self, line: &str) -> Result<(), LineFileError> {
         let begin = if self.is_cut { "\n" } else { "" };

@@ -18,9 +18,6 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// Returns true if a process listens on a socket. kq connects and closes the connection at once, without sending
 /// or waiting.
-///
-/// # Errors
-///
 /// Fails with the reason if that is unknown.
 pub fn listens(socket: &Path) -> Result<bool, String> {
     let words = |error: Errno| plain(&error.into());
@@ -55,9 +52,6 @@ impl OpenSocket {
 }
 
 /// Returns true if a process listens on the socket of a name in a folder. A link is not followed.
-///
-/// # Errors
-///
 /// Fails with the reason if that is unknown.
 pub fn listens_in(folder: &OwnedFd, name: &OsStr) -> Result<bool, String> {
     match OpenSocket::open_in(folder, name) {
@@ -69,9 +63,6 @@ pub fn listens_in(folder: &OwnedFd, name: &OsStr) -> Result<bool, String> {
 
 /// Connects to a socket. If its queue is full, kq retries until the time is up; a blocking connect
 /// could hang.
-///
-/// # Errors
-///
 /// Fails as the system does, and with `WouldBlock` when the time is up.
 pub fn connect_within(socket: &Path, patience: Duration) -> io::Result<UnixStream> {
     let end = Instant::now() + patience;

@@ -18,9 +18,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Opens what the operator named, to be read to its end: a file, a device, a pipe. For a named pipe, kq waits a
 /// limited time for a writer; a pipe that a shell passes is already open at the other end.
-///
-/// # Errors
-///
 /// Fails as the system does, for a folder, and for a named pipe without a writer.
 pub fn open_input(path: &Path) -> io::Result<File> {
     open_within(path, PATIENCE)

@@ -78,9 +78,6 @@ pub enum OwnProgramError {
 }
 
 /// Runs kq with these arguments and without standard input, and returns its output.
-///
-/// # Errors
-///
 /// Fails if the process cannot be started, at the deadline, and if it writes more than `limit` bytes; both end it.
 pub fn run_own(
     arguments: &[OsString],
@@ -91,10 +88,6 @@ pub fn run_own(
 }
 
 /// Runs kq with these arguments and this standard input, and returns its output.
-///
-/// # Errors
-///
-/// Fails as [`run_own`] does.
 pub fn run_own_with(
     arguments: &[OsString],
     input: Vec<u8>,
@@ -105,10 +98,6 @@ pub fn run_own_with(
 }
 
 /// Runs kq as [`run_own_with`] does, out of reach of the signals of a terminal: an interrupt does not end it.
-///
-/// # Errors
-///
-/// Fails as [`run_own`] does.
 pub fn run_apart(
     arguments: &[OsString],
     input: Vec<u8>,
@@ -119,9 +108,6 @@ pub fn run_apart(
 }
 
 /// Reads the standard input of a process that kq started; `source` is what it has.
-///
-/// # Errors
-///
 /// Fails as the system does, and above the limit.
 pub fn own_input(source: &str, limit: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
@@ -228,9 +214,6 @@ pub struct GuardProcess {
 
 impl GuardProcess {
     /// Starts kq with these arguments, and waits until it is ready.
-    ///
-    /// # Errors
-    ///
     /// Fails if it cannot be started, and if it is not ready in time.
     pub fn start(arguments: &[OsString], patience: Duration) -> io::Result<Self> {
         let own = program()?;
@@ -252,9 +235,6 @@ impl GuardProcess {
     }
 
     /// Passes a line on. A pipe takes a short line as a whole or not at all.
-    ///
-    /// # Errors
-    ///
     /// Fails if the process has ended.
     pub fn send(&self, line: &str) -> io::Result<()> {
         let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
@@ -294,9 +274,6 @@ pub(crate) struct Supervised {
 #[cfg(target_os = "linux")]
 impl Supervised {
     /// Starts kq once more, with the arguments of this process.
-    ///
-    /// # Errors
-    ///
     /// Fails if it cannot be started.
     pub(crate) fn start() -> io::Result<Self> {
         use rustix::pipe::{PipeFlags, pipe_with};
@@ -328,10 +305,6 @@ impl Supervised {
     }
 
     /// Returns how the child ended; `None`: it has not.
-    ///
-    /// # Errors
-    ///
-    /// Fails as the system does.
     pub(crate) fn ended(&self) -> io::Result<Option<ExitStatus>> {
         self.child.lock().unwrap_or_else(PoisonError::into_inner).try_wait()
     }
@@ -387,9 +360,6 @@ impl Reporter {
     }
 
     /// Reports the exit code.
-    ///
-    /// # Errors
-    ///
     /// Fails if nobody waits.
     pub(crate) fn report(&mut self, code: u8) -> io::Result<()> {
         self.0.write_all(&[code])
@@ -397,9 +367,6 @@ impl Reporter {
 }
 
 /// Moves this process into a session of its own, where it gets no signals of a terminal.
-///
-/// # Errors
-///
 /// Fails for a process that a shell started as a job: it leads a group already.
 pub fn own_session() -> io::Result<()> {
     #[cfg(unix)]

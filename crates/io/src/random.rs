@@ -4,9 +4,6 @@ use ring::rand::{SecureRandom, SystemRandom};
 use std::io;
 
 /// Returns 32 hexadecimal digits that no other process can know or guess.
-///
-/// # Errors
-///
 /// Fails where the system has no random numbers.
 pub fn secret() -> io::Result<String> {
     let mut bytes = [0_u8; 16];

@@ -63,9 +63,6 @@ pub struct RecordingWriter {
 
 impl RecordingWriter {
     /// Creates the file, which only its owner can read. A file of that name is never overwritten.
-    ///
-    /// # Errors
-    ///
     /// Fails where the name exists, and as the system does.
     pub fn create(path: &str) -> Result<Self, RecordingFileError> {
         // Its path is not opened again: in a folder of another user it may lead elsewhere by then.
@@ -74,10 +71,6 @@ impl RecordingWriter {
     }
 
     /// Writes a snapshot, or its difference from the one before.
-    ///
-    /// # Errors
-    ///
-    /// Fails as the system does.
     pub fn add(&mut self, snapshot: &Snapshot) -> Result<(), RecordingFileError> {
         let written =
             serde_json::to_value(Redacted(snapshot)).map_err(io::Error::from).and_then(|now| {
@@ -103,10 +96,6 @@ pub struct RecordingReader {
 
 impl RecordingReader {
     /// Opens a recording, compressed or not.
-    ///
-    /// # Errors
-    ///
-    /// Fails as the system does.
     pub fn open(path: &str) -> Result<Self, RecordingFileError> {
         let opened = open_input(Path::new(path)).and_then(|file| {
             let mut file = BufReader::new(file);
@@ -121,9 +110,6 @@ impl RecordingReader {
     }
 
     /// Reads the next snapshot; `None`: the recording is over.
-    ///
-    /// # Errors
-    ///
     /// Fails for what is not a recording, and as the system does.
     pub fn next_snapshot(&mut self) -> Result<Option<Snapshot>, RecordingFileError> {
         let mut line = Vec::new();

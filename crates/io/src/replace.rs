@@ -43,9 +43,6 @@ pub struct ReplaceError {
 
 /// Writes a file that only its owner can read, and replaces the entry of that name: a file, link or pipe is replaced
 /// itself, whoever owns it, and the target of a link is not touched.
-///
-/// # Errors
-///
 /// Fails if the system refuses; then the old file remains, unless the new one cannot be synced to the
 /// disk.
 pub fn replace(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {
@@ -53,10 +50,6 @@ pub fn replace(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {
 }
 
 /// Writes a file that every user can read, if the umask allows it, and replaces the entry of that name.
-///
-/// # Errors
-///
-/// As [`replace`] does.
 pub fn replace_public(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {
     replace_for(path, content, &Access::All)
 }
@@ -76,19 +69,12 @@ pub fn replace_in(folder: &OwnedFd, name: &OsStr, content: &[u8]) -> io::Result<
 
 /// Writes a new file that only its owner can read. When this returns, it is on
 /// the disk.
-///
-/// # Errors
-///
 /// Fails if the name exists, and if the system refuses.
 pub fn create(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {
     create_open(path, content).map(drop)
 }
 
 /// Writes a new file as [`create`] does, and returns it open, so that more can be appended.
-///
-/// # Errors
-///
-/// Fails as [`create`] does.
 pub fn create_open(path: &Path, content: &[u8]) -> Result<File, ReplaceError> {
     at(path, Last::Keep, |place| {
         let sibling = Sibling::write(&place.folder, &place.name, content, &Access::Owner)?;
@@ -98,9 +84,6 @@ pub fn create_open(path: &Path, content: &[u8]) -> Result<File, ReplaceError> {
 
 /// Opens an existing file of kq's to read it and to append to it: a regular file of a trusted owner with one name. No
 /// link is followed.
-///
-/// # Errors
-///
 /// Fails for everything else, and if the system refuses.
 pub fn reopen(path: &Path) -> Result<File, ReplaceError> {
     let check = |found: &Stat| check_own(found).map_err(|error| io::Error::other(error.reason()));
@@ -118,9 +101,6 @@ pub fn reopen(path: &Path) -> Result<File, ReplaceError> {
 
 /// Writes to the path that the operator named: replaces a file as [`replace`] does, or the target of their own link;
 /// writes to a pipe or a character device, such as `/dev/stdout`.
-///
-/// # Errors
-///
 /// Fails as [`replace`] does, for an entry that an untrusted user may have planted, for other types of entries, and
 /// for a pipe without a reader.
 pub fn store(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {

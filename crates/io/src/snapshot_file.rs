@@ -85,18 +85,12 @@ pub enum SnapshotFileError {
 }
 
 /// Reads a snapshot, compressed or not, or that of a page of `kq report`; `-` is standard input.
-///
-/// # Errors
-///
 /// Fails if it cannot be read, is too large or is not a snapshot.
 pub fn read_snapshot(path: &str) -> Result<Snapshot, SnapshotFileError> {
     read_snapshot_within(path, MAX_SNAPSHOT_BYTES)
 }
 
 /// Reads a snapshot of at most `limit` bytes, packed and unpacked.
-///
-/// # Errors
-///
 /// Fails if it cannot be read, is too large or is not a snapshot.
 pub fn read_snapshot_within(path: &str, limit: u64) -> Result<Snapshot, SnapshotFileError> {
     let refuse = |stopped| match stopped {
@@ -132,9 +126,6 @@ pub fn read_snapshot_within(path: &str, limit: u64) -> Result<Snapshot, Snapshot
 
 /// Writes a snapshot, and replaces an existing file atomically. Only its owner can read it, because it
 /// describes a node.
-///
-/// # Errors
-///
 /// Fails if the file cannot be written; the old file then remains.
 pub fn write_snapshot(path: &str, json: &[u8]) -> Result<(), SnapshotFileError> {
     let compressed = path.ends_with(".zst");
@@ -253,9 +244,6 @@ pub enum SnapshotFolderError {
 }
 
 /// Returns the snapshots that files and folders hold, in the order of their nodes. Folders in folders are left out.
-///
-/// # Errors
-///
 /// Fails for what cannot be read, for a folder without snapshots, and where two files are of one node.
 pub fn node_files(paths: &[PathBuf]) -> Result<Vec<NodeFile>, SnapshotFolderError> {
     let mut files = Vec::new();

@@ -72,27 +72,17 @@ pub fn trusted_users() -> String {
 }
 
 /// Reads a trusted regular file of at most `limit` bytes below the node's root.
-///
-/// # Errors
-///
 /// Fails as [`read_beneath`](crate::host::read_beneath) does, and with [`ReadError::Untrusted`].
 pub fn read_trusted(root: &Path, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
     read_at(walk(root, path)?, limit)
 }
 
 /// Opens a trusted regular file below the node's root, for one that is read in parts.
-///
-/// # Errors
-///
-/// Fails as [`read_trusted`] does.
 pub fn open_trusted(root: &Path, path: &str) -> Result<File, ReadError> {
     open_place(&walk(root, path)?)
 }
 
 /// Lists the names in a trusted folder below the node's root, in order.
-///
-/// # Errors
-///
 /// Fails as [`list_beneath`](crate::host::list_beneath) does, and with [`ReadError::Untrusted`].
 pub fn list_trusted(root: &Path, path: &str) -> Result<Vec<String>, ReadError> {
     let _reading = reading(path);
@@ -103,10 +93,6 @@ pub fn list_trusted(root: &Path, path: &str) -> Result<Vec<String>, ReadError> {
 
 /// Lists the trusted files in a folder below the node's root and in its subfolders. A linked folder is not
 /// entered, because links can form loops.
-///
-/// # Errors
-///
-/// Fails as [`list_trusted`] does.
 pub fn files_trusted(root: &Path, folder: &str) -> Result<Vec<String>, ReadError> {
     let mut files = Vec::new();
     for name in list_trusted(root, folder)? {
@@ -173,9 +159,6 @@ pub struct TrustedSocket {
 
 impl TrustedSocket {
     /// Finds a socket below the node's root.
-    ///
-    /// # Errors
-    ///
     /// Fails if it does not exist, and with [`ReadError::Untrusted`].
     pub fn find(root: &Path, path: &str) -> Result<Self, ReadError> {
         let place = walk(root, path)?;
@@ -199,9 +182,6 @@ pub struct TrustedProgram {
 
 impl TrustedProgram {
     /// Finds a program below the node's root.
-    ///
-    /// # Errors
-    ///
     /// Fails if it is not a readable program, and with [`ReadError::Untrusted`].
     pub fn find(root: &Path, path: &str) -> Result<Self, ReadError> {
         let place = walk(root, path)?;
@@ -211,9 +191,6 @@ impl TrustedProgram {
 
     /// Finds the program that a process runs. A program that was replaced or removed since the process started is
     /// found as well: the kernel keeps the file.
-    ///
-    /// # Errors
-    ///
     /// Fails as [`find`](Self::find) does.
     pub fn of_process(root: &Path, pid: i32) -> Result<Self, ReadError> {
         let running = running_program(root, pid)?;

@@ -38,9 +38,6 @@ const MAX_PREFIX: usize = 253;
 
 impl LabelSelector {
     /// Reads a selector.
-    ///
-    /// # Errors
-    ///
     /// Fails for an empty one too: a variable of a script that was not set does not mean all objects.
     pub fn parse(text: &str) -> Result<Self, LabelSelectorError> {
         let parts = parts(text).ok_or_else(|| LabelSelectorError(text.to_owned()))?;

@@ -100,9 +100,6 @@ pub struct SysctlAllowlist {
 impl SysctlAllowlist {
     /// Returns the list of a kubelet: the safe sysctls of the kernel with the content of `osrelease`, and the patterns of
     /// `allowedUnsafeSysctls`. An unknown kernel has the fewest safe sysctls.
-    ///
-    /// # Errors
-    ///
     /// Fails for the first pattern that the kubelet does not start with.
     pub fn new(patterns: &[String], kernel: Option<&str>) -> Result<Self, SysctlListError> {
         let safe = safe_sysctls(kernel).into_iter();
@@ -138,9 +135,6 @@ impl SysctlAllowlist {
     }
 
     /// Checks the sysctls of a pod.
-    ///
-    /// # Errors
-    ///
     /// Fails for the first sysctl that the kubelet rejects the pod for.
     pub fn admit(&self, pod: &Pod) -> Result<(), ForbiddenSysctl> {
         sysctls(pod).try_for_each(|name| {

@@ -10,9 +10,6 @@ pub mod probe {
         use std::path::Path;
 
         /// Fails: it needs Linux.
-        ///
-        /// # Errors
-        ///
         /// Where there is a probe.
         pub fn run_probes(sendings: &[Sending<'_>], _wire: &Wire) -> io::Result<Vec<Ran>> {
             match sendings {
@@ -27,19 +24,11 @@ pub mod probe {
 
         impl Network {
             /// Fails: it needs Linux.
-            ///
-            /// # Errors
-            ///
-            /// Always.
             pub fn of_process(_root: &Path, _pid: i32) -> io::Result<Self> {
                 Err(io::Error::new(ErrorKind::Unsupported, NEEDS_LINUX))
             }
 
             /// Is never called.
-            ///
-            /// # Errors
-            ///
-            /// There is no value to call it with.
             pub fn enter<T: Send>(&self, _run: impl FnOnce() -> T + Send) -> io::Result<T> {
                 match *self {}
             }
@@ -59,28 +48,16 @@ pub mod systemd_bus {
 
     impl SystemdBus {
         /// Fails: it needs Linux.
-        ///
-        /// # Errors
-        ///
-        /// Always.
         pub fn of_node(_root: &Path) -> Result<Self, &'static str> {
             Err(NEEDS_LINUX)
         }
 
         /// Is never called.
-        ///
-        /// # Errors
-        ///
-        /// There is no value to call it with.
         pub fn property(&self, _cgroup: &str, _name: &str) -> Result<Property, &'static str> {
             match *self {}
         }
 
         /// Is never called.
-        ///
-        /// # Errors
-        ///
-        /// There is no value to call it with.
         pub fn set(&self, _cgroup: &str, _properties: &Properties) -> Result<(), &'static str> {
             match *self {}
         }
@@ -171,19 +148,11 @@ pub mod address {
         }
 
         /// Fails: it needs Linux.
-        ///
-        /// # Errors
-        ///
-        /// Always.
         pub fn entries(&self) -> Result<Vec<Entry>, ReadError> {
             Err(ReadError::System(NEEDS_LINUX.to_owned()))
         }
 
         /// Fails: it needs Linux.
-        ///
-        /// # Errors
-        ///
-        /// Always.
         pub fn read_checkpoint(&self) -> Result<Vec<u8>, ReadError> {
             Err(ReadError::System(NEEDS_LINUX.to_owned()))
         }
@@ -195,10 +164,6 @@ pub mod address {
 
     impl SocketAddress {
         /// Fails: it needs Linux.
-        ///
-        /// # Errors
-        ///
-        /// Always.
         pub fn open(&self) -> Result<OpenSocket, ReadError> {
             Err(ReadError::System(NEEDS_LINUX.to_owned()))
         }
@@ -225,10 +190,6 @@ pub mod address {
         }
 
         /// Fails: it needs Linux.
-        ///
-        /// # Errors
-        ///
-        /// Always.
         pub fn socket(&self, _endpoint: &str) -> Result<SocketAddress, String> {
             Err(NEEDS_LINUX.to_owned())
         }
@@ -244,10 +205,6 @@ pub mod unix_sockets {
     use std::path::Path;
 
     /// Fails: it needs Linux.
-    ///
-    /// # Errors
-    ///
-    /// Always.
     pub fn table(_host_root: &Path) -> Result<Vec<UnixSocket>, String> {
         Err(NEEDS_LINUX.to_owned())
     }
@@ -278,10 +235,6 @@ pub mod unix_sockets {
     }
 
     /// Fails: it needs Linux.
-    ///
-    /// # Errors
-    ///
-    /// Always.
     pub fn diagnose() -> Result<BTreeMap<u64, Diagnosis>, String> {
         Err(NEEDS_LINUX.to_owned())
     }

@@ -47,9 +47,6 @@ pub enum TemplateError {
 
 impl Template {
     /// Reads a template.
-    ///
-    /// # Errors
-    ///
     /// Fails for a brace, a range or a path that does not end, and for a path that is none.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         if !text.contains('{') {
@@ -230,9 +227,6 @@ fn quoted(text: &str) -> Option<String> {
 
 impl CustomColumns {
     /// Reads `HEADING:PATH,...`.
-    ///
-    /// # Errors
-    ///
     /// Fails for a column without a heading or a path, and for a path that is none.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         let mut columns = Vec::new();

@@ -26,9 +26,6 @@ pub struct Order {
 
 impl Order {
     /// Reads `COLUMN`, or `-COLUMN` for the reverse.
-    ///
-    /// # Errors
-    ///
     /// Fails for an empty name.
     pub fn parse(text: &str) -> Result<Self, String> {
         let column = text.strip_prefix('-').unwrap_or(text);

@@ -96,10 +96,6 @@ impl Screen {
     }
 
     /// Writes lines, wrapped and coloured for this screen. What is unsafe in them is escaped.
-    ///
-    /// # Errors
-    ///
-    /// Those of the writer.
     pub fn show(self, mut out: impl io::Write, text: impl fmt::Display) -> io::Result<()> {
         if !self.is_terminal() {
             return show(out, text);

@@ -129,10 +129,6 @@ fn beginning(text: &str) -> Cow<'_, str> {
 ///
 /// This makes sure that no view forgot a name. A view still escapes what it puts into a line, since only the view
 /// knows which line ends are its own.
-///
-/// # Errors
-///
-/// Those of the writer.
 pub fn show(out: impl io::Write, text: impl fmt::Display) -> io::Result<()> {
     let escape = |c: char| c.escape_unicode().to_string();
     if credentials::are_known() {

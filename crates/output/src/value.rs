@@ -13,10 +13,6 @@ use serde_json::{Serializer, Value};
 use std::io::{self, Write};
 
 /// Writes a value as indented JSON.
-///
-/// # Errors
-///
-/// Those of the writer.
 pub fn write_json<T: Serialize>(out: &mut dyn Write, value: &T) -> io::Result<()> {
     write_escaped(out, value, Layout::indented(), json_escape)
 }
@@ -25,10 +21,6 @@ pub fn write_json<T: Serialize>(out: &mut dyn Write, value: &T) -> io::Result<()
 ///
 /// A value with a character that YAML would show as it is gets the style of JSON, which YAML includes: only texts
 /// in double quotes can have escapes.
-///
-/// # Errors
-///
-/// Those of the writer.
 pub fn write_yaml<T: Serialize>(out: &mut dyn Write, value: &T) -> io::Result<()> {
     let mut json = Vec::new();
     write_escaped(&mut json, value, Layout::compact(), |c| c.to_string())?;
@@ -46,9 +38,6 @@ pub fn write_yaml<T: Serialize>(out: &mut dyn Write, value: &T) -> io::Result<()
 }
 
 /// Returns a value as templates look into it.
-///
-/// # Errors
-///
 /// Fails for a value that JSON cannot have.
 pub fn to_value<T: Serialize>(value: &T) -> io::Result<Value> {
     let mut json = Vec::new();
@@ -83,9 +72,6 @@ impl Write for DynWriter<'_> {
 }
 
 /// Returns a value as JSON in one line without an end: of an event, or of a file.
-///
-/// # Errors
-///
 /// Fails for a value that JSON cannot have.
 pub fn json_line<T: Serialize>(value: &T) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();

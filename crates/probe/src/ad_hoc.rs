@@ -40,9 +40,6 @@ impl AdHocError {
 
 /// Returns the probe that gets a URL. Everything after the authority becomes the probe's path as it is, so
 /// that the kubelet's rules for paths apply to it.
-///
-/// # Errors
-///
 /// Fails for another scheme than `http` and `https`, for user information and for a bad port.
 pub fn http_get(url: &str, headers: &[String]) -> Result<Probe, AdHocError> {
     let refused = || AdHocError::Url(url.to_owned());
@@ -84,9 +81,6 @@ pub fn http_get(url: &str, headers: &[String]) -> Result<Probe, AdHocError> {
 }
 
 /// Returns the probe that opens a connection to `HOST:PORT`.
-///
-/// # Errors
-///
 /// Fails without a good port.
 pub fn tcp_socket(address: &str) -> Result<Probe, AdHocError> {
     let (host, port) = host_and_port(address)?;
@@ -96,9 +90,6 @@ pub fn tcp_socket(address: &str) -> Result<Probe, AdHocError> {
 
 /// Returns the host of `HOST:PORT`, which takes the place of the pod's IP, and the probe that asks the
 /// health service there.
-///
-/// # Errors
-///
 /// Fails without a good port.
 pub fn grpc(address: &str, service: Option<String>) -> Result<(String, Probe), AdHocError> {
     let (host, port) = host_and_port(address)?;

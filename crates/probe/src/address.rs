@@ -70,9 +70,6 @@ pub fn join_host_port(host: &str, port: &str) -> String {
 }
 
 /// Splits an address into host and port.
-///
-/// # Errors
-///
 /// Fails as `net.SplitHostPort` does.
 pub fn split_host_port(address: &str) -> Result<(&str, &str), AddressError> {
     const MISSING_PORT: &str = "missing port in address";
@@ -212,9 +209,6 @@ pub enum PortError {
 
 /// Returns the number of a port: a text is first looked for among the names of the container's ports,
 /// and is a number only then (`ResolveContainerPort`, `pkg/probe/util.go`).
-///
-/// # Errors
-///
 /// Fails as the kubelet does; such a probe never counts.
 pub fn resolve_port(port: &IntOrString, ports: &[ContainerPort]) -> Result<u16, PortError> {
     let number = match port {
@@ -238,9 +232,6 @@ pub struct TcpTarget {
 }
 
 /// Returns the address of a probe; the node itself, if neither the probe nor the pod has one.
-///
-/// # Errors
-///
 /// Fails as the kubelet does; such a probe never counts.
 pub fn tcp_target(
     action: &TcpSocketAction,

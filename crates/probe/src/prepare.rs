@@ -102,9 +102,6 @@ impl Unsendable {
 
 impl Job {
     /// Prepares a probe. What is odd about it goes to the notes.
-    ///
-    /// # Errors
-    ///
     /// Fails when a fact is missing without which there is nothing to send.
     pub fn of(
         subject: &Subject<'_>,

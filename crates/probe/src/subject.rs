@@ -119,9 +119,6 @@ pub fn subjects(pod: &Pod) -> impl Iterator<Item = Subject<'_>> {
 }
 
 /// Returns the selected probes of a pod; all without a selection.
-///
-/// # Errors
-///
 /// Fails for a container or a probe that the pod does not have.
 pub fn select<'p>(
     pod: &'p Pod,

@@ -57,9 +57,6 @@ pub struct Reply<A = ()> {
 
 impl<A: Answer> Reply<A> {
     /// Returns an answer with its document.
-    ///
-    /// # Errors
-    ///
     /// Fails for a value that JSON cannot have.
     pub fn of(answer: A) -> io::Result<Self> {
         let document = to_value(&Document::of(&answer))?;
@@ -69,9 +66,6 @@ impl<A: Answer> Reply<A> {
 
 impl Reply {
     /// Returns the document of an answer whose type no section needs.
-    ///
-    /// # Errors
-    ///
     /// Fails for a value that JSON cannot have.
     pub fn document(answer: &impl Answer) -> io::Result<Self> {
         Ok(Self { answer: (), document: to_value(&Document::of(answer))? })

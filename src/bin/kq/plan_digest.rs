@@ -13,9 +13,6 @@ pub struct PlanDigestArgs {
 
 impl PlanDigestArgs {
     /// Refuses a plan that is not the one that was shown.
-    ///
-    /// # Errors
-    ///
     /// Fails where the digest of another plan is given.
     pub fn check(&self, digest: &str) -> Result<(), Failure> {
         match self.expected.as_deref().filter(|expected| *expected != digest) {

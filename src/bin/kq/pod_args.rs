@@ -34,9 +34,6 @@ impl NamespaceArgs {
     }
 
     /// Returns the name of a pod with the namespace. Files and UIDs stay as they are.
-    ///
-    /// # Errors
-    ///
     /// Fails for a name with another namespace.
     pub fn qualify(&self, pod: &str) -> Result<String, Failure> {
         let Some(namespace) = self.name().filter(|_| !is_file(pod) && !is_uid(pod)) else {
@@ -62,10 +59,6 @@ impl NamespaceArgs {
     }
 
     /// Returns the names of pods with the namespace.
-    ///
-    /// # Errors
-    ///
-    /// Fails as [`NamespaceArgs::qualify`] does.
     pub fn qualify_all(&self, pods: &[String]) -> Result<Vec<String>, Failure> {
         pods.iter().map(|pod| self.qualify(pod)).collect()
     }
@@ -98,10 +91,6 @@ impl PodArgs {
     }
 
     /// Returns the pod with its namespace, or the file.
-    ///
-    /// # Errors
-    ///
-    /// Fails as [`NamespaceArgs::qualify`] does.
     pub fn one(&self, pod: Option<&str>) -> Result<Option<String>, Failure> {
         match (&self.filename, pod) {
             (Some(file), _) => self.namespace.check_file(file).map(|()| Some(as_file(file))),
@@ -130,19 +119,12 @@ pub struct PodsArgs {
 
 impl PodsArgs {
     /// Restricts pods to the namespace and the labels.
-    ///
-    /// # Errors
-    ///
     /// Fails for a name and labels together.
     pub fn select(&self, pods: PodSelectors) -> Result<PodSelectors, Failure> {
         pods.within(self.namespace.name(), self.labels.selector.as_ref())
     }
 
     /// Returns the arguments and the files, pods with their namespace.
-    ///
-    /// # Errors
-    ///
-    /// Fails as [`NamespaceArgs::qualify`] does.
     pub fn all(&self, arguments: &[String]) -> Result<Vec<String>, Failure> {
         let mut all = self.namespace.qualify_all(arguments)?;
         all.extend(self.filename.iter().map(|file| as_file(file)));

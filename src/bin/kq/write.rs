@@ -143,9 +143,6 @@ fn to_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(),
 }
 
 /// Asks for confirmation on the terminal.
-///
-/// # Errors
-///
 /// Refuses without a terminal, and where the answer is no.
 pub fn confirm(question: &str) -> Result<(), Failure> {
     if !std::io::stdin().is_terminal() {

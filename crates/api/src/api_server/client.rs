@@ -48,9 +48,6 @@ impl fmt::Debug for ApiServer {
 /// (`KUBECONFIG`, `~/.kube/config`), else the service account of kq's pod.
 ///
 /// Nothing is sent yet. The deadline applies to each later request for a single object.
-///
-/// # Errors
-///
 /// Fails if there is no kubeconfig, or none that kq supports.
 pub fn connect(
     kubeconfig: KubeconfigPlace<'_>,
@@ -77,9 +74,6 @@ impl ApiServer {
     ///
     /// If the continuation of a list expires, the list is requested again in one page. The deadline is
     /// for all of it. It must not be called from asynchronous code.
-    ///
-    /// # Errors
-    ///
     /// Fails unless all pods arrived.
     pub fn pods_of_node(&self, node: &str, deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
         self.pods_of_node_within(node, deadline, MAX_BODY)
@@ -116,9 +110,6 @@ impl ApiServer {
     }
 
     /// Returns a node as unparsed JSON. It must not be called from asynchronous code.
-    ///
-    /// # Errors
-    ///
     /// Fails unless it arrived before the deadline that [`connect`] was given.
     pub fn node(&self, name: &str) -> Result<Vec<u8>, ApiError> {
         check_name(name)?;

@@ -60,9 +60,6 @@ impl ApiServer {
     }
 
     /// Checks whether a pod exists. It must not be called from asynchronous code.
-    ///
-    /// # Errors
-    ///
     /// Fails if that is unknown.
     pub fn find_pod(&self, target: &Target) -> Result<PodPresence, ApiError> {
         let path = path_of(target)?;

@@ -52,9 +52,6 @@ pub(super) fn read(place: KubeconfigPlace<'_>, context: Option<&str>) -> Result<
 }
 
 /// Returns the client certificate of a kubeconfig, which kubelets of its cluster may accept, too; `None`: it has none.
-///
-/// # Errors
-///
 /// Fails for a file that cannot be read, and a context that it does not have.
 pub fn client_certificate(
     place: KubeconfigPlace<'_>,

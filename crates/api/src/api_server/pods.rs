@@ -35,9 +35,6 @@ struct MadeMetadata {
 impl ApiServer {
     /// Creates a pod, and returns its UID. If the server is busy, kq retries when the server asks for it. It must not be
     /// called from asynchronous code.
-    ///
-    /// # Errors
-    ///
     /// Fails if the pod was rejected, and if it is unknown whether it was created.
     pub fn create_pod(&self, namespace: &str, pod: &Value) -> Result<String, ApiError> {
         let path = pods(namespace)?;
@@ -49,9 +46,6 @@ impl ApiServer {
 
     /// Returns the pods of a namespace that have a label: unparsed pages of JSON. It must not be called from asynchronous
     /// code.
-    ///
-    /// # Errors
-    ///
     /// Fails unless all of them arrived.
     pub fn pods_with_label(
         &self,
@@ -64,9 +58,6 @@ impl ApiServer {
     }
 
     /// Returns a pod as JSON; `None`: it does not exist. It must not be called from asynchronous code.
-    ///
-    /// # Errors
-    ///
     /// Fails if that is unknown.
     pub fn read_pod(&self, namespace: &str, name: &str) -> Result<Option<Vec<u8>>, ApiError> {
         let path = pod(namespace, name)?;
@@ -79,9 +70,6 @@ impl ApiServer {
     }
 
     /// Returns the log of a pod's only container. It must not be called from asynchronous code.
-    ///
-    /// # Errors
-    ///
     /// Fails if it is incomplete, or exceeds the limit.
     pub fn pod_log(&self, namespace: &str, name: &str, limit: u64) -> Result<Vec<u8>, ApiError> {
         let path = format!("{}/log", pod(namespace, name)?);
@@ -93,9 +81,6 @@ impl ApiServer {
     }
 
     /// Deletes the pod with this UID at once, and no other pod of its name. It must not be called from asynchronous code.
-    ///
-    /// # Errors
-    ///
     /// Fails if it may still exist.
     pub fn delete_pod(
         &self,
@@ -185,18 +170,12 @@ const PATIENCE: usize = 2 * AT_ONCE;
 
 impl ApiServer {
     /// Returns the nodes: unparsed pages of JSON, each a `NodeList`.
-    ///
-    /// # Errors
-    ///
     /// Fails unless all of them arrived.
     pub fn nodes(&self, deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
         self.list(&List::nodes(), deadline)
     }
 
     /// Changes fields of a node by a JSON merge patch. It must not be called from asynchronous code.
-    ///
-    /// # Errors
-    ///
     /// Fails if the node may be unchanged.
     pub fn patch_node(&self, node: &str, patch: &Value) -> Result<(), ApiError> {
         check_name(node)?;
@@ -262,9 +241,6 @@ impl ApiServer {
 impl ApiServer {
     /// Returns the pods of a name: unparsed pages of JSON, each a `PodList`. It must not be called from
     /// asynchronous code.
-    ///
-    /// # Errors
-    ///
     /// Fails unless all of them arrived, and for an invalid name.
     pub fn pods_of_name(
         &self,
@@ -279,9 +255,6 @@ impl ApiServer {
 
     /// Returns the events about pods of a name: unparsed pages of JSON, each an `EventList`. It must not be
     /// called from asynchronous code.
-    ///
-    /// # Errors
-    ///
     /// Fails unless all of them arrived, and for an invalid name.
     pub fn events_of_pod(
         &self,
@@ -295,9 +268,6 @@ impl ApiServer {
     }
 
     /// Returns the events about the pods of a namespace, in the same form. It must not be called from asynchronous code.
-    ///
-    /// # Errors
-    ///
     /// Fails unless all of them arrived, and for an invalid name.
     pub fn events_of_namespace(
         &self,
@@ -311,9 +281,6 @@ impl ApiServer {
 
     /// Returns the events about the pod with a UID, in the same form; they contain its name. It must not be
     /// called from asynchronous code.
-    ///
-    /// # Errors
-    ///
     /// Fails unless all of them arrived, and for an invalid UID.
     pub fn events_of_uid(&self, uid: &str, deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
         check(None, &uid.to_ascii_lowercase())?;

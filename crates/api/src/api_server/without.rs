@@ -15,9 +15,6 @@ pub struct ApiServer {
 }
 
 /// Fails: kq was built without the API server.
-///
-/// # Errors
-///
 /// Fails always.
 pub fn connect(
     _kubeconfig: KubeconfigPlace<'_>,
@@ -28,9 +25,6 @@ pub fn connect(
 }
 
 /// Returns no certificate: kq was built without the API server.
-///
-/// # Errors
-///
 /// Never fails.
 pub fn client_certificate(
     _kubeconfig: KubeconfigPlace<'_>,
@@ -51,19 +45,11 @@ impl ApiServer {
     }
 
     /// Returns the pods of a node, as pages of JSON.
-    ///
-    /// # Errors
-    ///
-    /// Is never called.
     pub fn pods_of_node(&self, _node: &str, _deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
         match self.never {}
     }
 
     /// Returns a node, as JSON.
-    ///
-    /// # Errors
-    ///
-    /// Is never called.
     pub fn node(&self, _name: &str) -> Result<Vec<u8>, ApiError> {
         match self.never {}
     }
@@ -74,37 +60,21 @@ impl ApiServer {
     }
 
     /// Checks whether a pod exists.
-    ///
-    /// # Errors
-    ///
-    /// Is never called.
     pub fn find_pod(&self, _target: &Target) -> Result<PodPresence, ApiError> {
         match self.never {}
     }
 
     /// Changes fields of a node.
-    ///
-    /// # Errors
-    ///
-    /// Is never called.
     pub fn patch_node(&self, _node: &str, _patch: &Value) -> Result<(), ApiError> {
         match self.never {}
     }
 
     /// Creates a pod.
-    ///
-    /// # Errors
-    ///
-    /// Is never called.
     pub fn create_pod(&self, _namespace: &str, _pod: &Value) -> Result<String, ApiError> {
         match self.never {}
     }
 
     /// Returns the pods of a namespace that have a label, as pages of JSON.
-    ///
-    /// # Errors
-    ///
-    /// Is never called.
     pub fn pods_with_label(
         &self,
         _namespace: &str,
@@ -116,28 +86,16 @@ impl ApiServer {
     }
 
     /// Returns a pod as JSON.
-    ///
-    /// # Errors
-    ///
-    /// Is never called.
     pub fn read_pod(&self, _namespace: &str, _name: &str) -> Result<Option<Vec<u8>>, ApiError> {
         match self.never {}
     }
 
     /// Returns the log of a pod.
-    ///
-    /// # Errors
-    ///
-    /// Is never called.
     pub fn pod_log(&self, _namespace: &str, _name: &str, _limit: u64) -> Result<Vec<u8>, ApiError> {
         match self.never {}
     }
 
     /// Deletes a pod.
-    ///
-    /// # Errors
-    ///
-    /// Is never called.
     pub fn delete_pod(
         &self,
         _namespace: &str,
@@ -148,10 +106,6 @@ impl ApiServer {
     }
 
     /// Returns the nodes, as pages of JSON.
-    ///
-    /// # Errors
-    ///
-    /// Is never called.
     pub fn nodes(&self, _deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
         match self.never {}
     }
@@ -168,10 +122,6 @@ impl ApiServer {
     }
 
     /// Returns the pods of a name in a namespace, or in all, as pages of JSON.
-    ///
-    /// # Errors
-    ///
-    /// Is never called.
     pub fn pods_of_name(
         &self,
         _namespace: Option<&str>,
@@ -182,10 +132,6 @@ impl ApiServer {
     }
 
     /// Returns the events about pods of a name, as pages of JSON.
-    ///
-    /// # Errors
-    ///
-    /// Is never called.
     pub fn events_of_pod(
         &self,
         _namespace: Option<&str>,
@@ -196,10 +142,6 @@ impl ApiServer {
     }
 
     /// Returns the events about the pods of a namespace, as pages of JSON.
-    ///
-    /// # Errors
-    ///
-    /// Is never called.
     pub fn events_of_namespace(
         &self,
         _namespace: &str,
@@ -209,10 +151,6 @@ impl ApiServer {
     }
 
     /// Returns the events about the pod of a UID, as pages of JSON.
-    ///
-    /// # Errors
-    ///
-    /// Is never called.
     pub fn events_of_uid(&self, _uid: &str, _deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
         match self.never {}
     }

@@ -29,9 +29,6 @@ impl Authorities {
     }
 
     /// Trusts these certificates, of which there is at least one, and what they signed.
-    ///
-    /// # Errors
-    ///
     /// Fails for one that cannot be read.
     pub(crate) fn named(certificates: Vec<CertificateDer<'static>>) -> Result<Self, Error> {
         let mut roots = RootCertStore::empty();

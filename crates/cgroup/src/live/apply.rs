@@ -79,9 +79,6 @@ fn until_one_fails(
 
 /// Looks at what a step would change: it has to be as expected, and no limit may be cut below what is
 /// in use.
-///
-/// # Errors
-///
 /// Fails with the reason why the step must not be done.
 pub fn check_step(step: &Step, files: &dyn CgroupFiles, caution: Caution) -> Result<(), String> {
     let Step { cgroup, file, from, to, .. } = step;
@@ -109,9 +106,6 @@ pub fn check_step(step: &Step, files: &dyn CgroupFiles, caution: Caution) -> Res
 }
 
 /// Checks all steps as if each were performed before the next: a file can be written more than once.
-///
-/// # Errors
-///
 /// Fails with the first step that must not be done, and the reason.
 pub fn check_all<'s>(
     steps: &'s [Step],
@@ -281,9 +275,6 @@ impl Rollback {
     }
 
     /// Reads a stored way back.
-    ///
-    /// # Errors
-    ///
     /// Fails for any other text.
     pub fn parse(bytes: &[u8]) -> Result<Self, RollbackError> {
         let rollback: Self = serde_json::from_slice(bytes)

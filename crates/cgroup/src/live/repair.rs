@@ -246,9 +246,6 @@ fn owner(found: &Difference<'_>) -> String {
 }
 
 /// Checks that a step stays on the kubelet's ground.
-///
-/// # Errors
-///
 /// Fails for a path or a file that kq does not write to.
 pub fn check(step: &Step, ground: Ground<'_>) -> Result<(), Refusal> {
     let path = CgroupPath::new(&step.cgroup);

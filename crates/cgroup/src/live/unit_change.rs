@@ -135,9 +135,6 @@ impl UnitChange {
 
     /// Checks that systemd has what it should have before, and that it lowers no limit below the usage while it writes the
     /// other files.
-    ///
-    /// # Errors
-    ///
     /// Fails with the reason why the step must not be done.
     pub(super) fn check(
         &self,
@@ -171,10 +168,6 @@ impl UnitChange {
     }
 
     /// Sets the properties, and writes again what systemd changed in other files.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the reason, in words.
     pub(super) fn set(
         &self,
         step: &Step,
@@ -201,9 +194,6 @@ impl UnitChange {
     }
 
     /// Returns what became of this part, which leads back.
-    ///
-    /// # Errors
-    ///
     /// Fails where systemd has neither what was set nor what was there before.
     pub(super) fn progress(
         &self,
@@ -230,10 +220,6 @@ impl UnitChange {
     }
 
     /// Returns true if systemd has what is to be set.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the reason, in words.
     pub(super) fn is_set(&self, cgroup: &str, files: &dyn CgroupFiles) -> Result<bool, String> {
         Ok(self.found(cgroup, files)? == self.to)
     }
@@ -317,10 +303,6 @@ const fn number_name(file: CgroupFile) -> Option<&'static str> {
 }
 
 /// Returns the text that systemd writes into a file of a unit; `None`: it does not write it.
-///
-/// # Errors
-///
-/// Fails with the reason, in words.
 pub(super) fn systemd_text(
     file: CgroupFile,
     cgroup: &str,

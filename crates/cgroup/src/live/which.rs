@@ -73,9 +73,6 @@ pub enum WhichError {
 }
 
 /// Finds the owner.
-///
-/// # Errors
-///
 /// Fails when nothing, or more than one thing, is meant.
 pub fn which<'t>(
     asked: &WhichSubject,

@@ -76,9 +76,6 @@ pub struct ApplyRecord {
 
 impl ApplyRecord {
     /// Reads a record. A line that a kill or a full disk cut off counts as not written.
-    ///
-    /// # Errors
-    ///
     /// Fails for what is no record, and for that of several commands or clusters.
     pub fn parse(content: &[u8]) -> Result<Self, String> {
         let mut record: Option<Self> = None;

@@ -66,9 +66,6 @@ struct Status {
 }
 
 /// Reads a page of a list of pods.
-///
-/// # Errors
-///
 /// Fails for pods without a name, a UID or a time.
 pub fn fleet_pods(page: &[u8]) -> Result<Vec<FleetPod>, String> {
     let page: Page = serde_json::from_slice(page).map_err(|error| error.to_string())?;

@@ -59,9 +59,6 @@ impl Packed {
     }
 
     /// Reads the log of a pod; the answer may have at most so many bytes, in proportion to the size of the log.
-    ///
-    /// # Errors
-    ///
     /// Fails unless the log has the whole answer.
     pub fn from_log(log: &[u8], limit: u64) -> Result<Self, NoAnswer> {
         let cut = |what: &str| NoAnswer::Cut(what.to_owned());

@@ -218,9 +218,6 @@ struct Reason {
 
 impl PodState {
     /// Reads a Pod object.
-    ///
-    /// # Errors
-    ///
     /// Fails for what is no Pod.
     pub fn of(object: &[u8]) -> Result<Self, String> {
         let pod: Pod = serde_json::from_slice(object).map_err(|error| error.to_string())?;

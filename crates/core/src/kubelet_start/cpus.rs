@@ -22,10 +22,6 @@ pub(super) struct CpuStart {
 }
 
 /// Makes the manager; `None`: the machine's CPUs are not known, nor what is reserved of them.
-///
-/// # Errors
-///
-/// Fails with the kubelet's words.
 pub(super) fn create(
     read: &Read,
     reservation: Option<&ResourceList>,

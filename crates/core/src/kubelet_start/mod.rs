@@ -137,9 +137,6 @@ impl Machine {
 }
 
 /// Returns where the CPUs of a machine are.
-///
-/// # Errors
-///
 /// Fails with the reason why that is not known.
 pub fn cpu_topology(host: &HostFacts) -> Result<CpuTopology, String> {
     let places = host.cpu_places().map_err(|error| format!("the cores of the machine: {error}"))?;

@@ -136,9 +136,6 @@ fn divide((first, count): (u32, u32), length: u32, most_pods: i32) -> Result<(),
 
 /// Returns where `cgroupRoot` is below the hierarchy: the driver's way of writing it counts, although it is given as a path
 /// (`buildCgroupPaths` in `cgroup_manager_linux.go`).
-///
-/// # Errors
-///
 /// Fails with the kubelet's panic for a name that systemd has no slice for.
 pub(super) fn root_cgroup(root: &str, driver: CgroupDriver) -> Result<String, String> {
     CgroupName::from_root(root).to_path(driver).map_err(|error| error.to_string())

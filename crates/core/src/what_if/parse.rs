@@ -44,9 +44,6 @@ impl ChangeError {
 }
 
 /// Reads changes.
-///
-/// # Errors
-///
 /// Fails on the first word that is not understood, and on changes that contradict each other.
 pub fn parse(words: &[String]) -> Result<Vec<Change>, ChangeError> {
     let is_change = |word: &str| {

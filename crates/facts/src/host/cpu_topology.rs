@@ -38,9 +38,6 @@ type Core = (i64, i64);
 
 impl HostFacts {
     /// Returns the CPUs that run, with their places, in order.
-    ///
-    /// # Errors
-    ///
     /// Fails for a text that was not read, and for one of another format. A CPU without numbers of core and socket is
     /// left out, as cadvisor does.
     pub fn cpu_places(&self) -> Result<Vec<CpuPlace>, HostFactError> {
@@ -73,9 +70,6 @@ impl HostFacts {
 
     /// Returns the distances of each NUMA node to all, in the order of the nodes that have them; `None`: the kernel does
     /// not say.
-    ///
-    /// # Errors
-    ///
     /// Fails for a text that was not read, and for one of another format.
     pub fn numa_distances(&self) -> Result<BTreeMap<i64, Option<Vec<u64>>>, HostFactError> {
         let mut distances = BTreeMap::new();

@@ -29,9 +29,6 @@ pub struct NumaNode {
 
 impl HostFacts {
     /// Returns the CPUs that run.
-    ///
-    /// # Errors
-    ///
     /// Fails for a text that was not read or is not a list of CPUs.
     pub fn cpus(&self) -> Answer<CpuSet> {
         let cpus = self.cpu_list(CPUS_ONLINE)?;
@@ -42,18 +39,12 @@ impl HostFacts {
     }
 
     /// Returns the machine's memory: `MemTotal`, as `GetMachineMemoryCapacity` of cadvisor does.
-    ///
-    /// # Errors
-    ///
     /// Fails for a text that was not read or does not contain it.
     pub fn memory_bytes(&self) -> Answer<i64> {
         kilobytes(MEMINFO, self.text(MEMINFO)?, "MemTotal:")
     }
 
     /// Returns the machine's swap: `SwapTotal`, as `GetMachineSwapCapacity` of cadvisor does.
-    ///
-    /// # Errors
-    ///
     /// Fails for a text that was not read or does not contain it.
     pub fn swap_bytes(&self) -> Answer<i64> {
         kilobytes(MEMINFO, self.text(MEMINFO)?, "SwapTotal:")
@@ -67,9 +58,6 @@ impl HostFacts {
 
     /// Returns the memory set aside for huge pages, by the size of the page as Kubernetes writes it:
     /// `2Mi`. A kernel without huge pages has none (`GetHugePagesInfo` of cadvisor).
-    ///
-    /// # Errors
-    ///
     /// Fails for a text that was not read or is not a number.
     pub fn hugepages(&self) -> Answer<BTreeMap<String, i64>> {
         let mut pages = BTreeMap::new();
@@ -97,9 +85,6 @@ impl HostFacts {
     /// Returns how many processes there can be: the smaller of `pid_max` and `threads-max`, as `Stats`
     /// in `pkg/kubelet/stats/pidlimit/pidlimit_linux.go` of Kubernetes computes it; where one of the
     /// files is not there, the other one counts.
-    ///
-    /// # Errors
-    ///
     /// Fails for a text that was not read or is not a number, and if neither file exists.
     pub fn pid_limit(&self) -> Answer<i64> {
         match (self.number(PID_MAX), self.number(THREADS_MAX)) {
@@ -111,9 +96,6 @@ impl HostFacts {
     }
 
     /// Returns the NUMA nodes in order of their numbers.
-    ///
-    /// # Errors
-    ///
     /// Fails for a text that was not read, and for one of another format.
     pub fn numa_nodes(&self) -> Answer<Vec<NumaNode>> {
         let mut nodes = Vec::new();
@@ -132,9 +114,6 @@ impl HostFacts {
 
     /// Returns the huge pages of each NUMA node: how many there are of each size in KiB. A NUMA node without the folder
     /// has none (`GetNodesInfo` of cadvisor).
-    ///
-    /// # Errors
-    ///
     /// Fails for a text that was not read or is not a number. Where nothing was read below the NUMA nodes, the pages of the
     /// machine tell if there is one NUMA node, or no page.
     pub fn numa_huge_pages(&self) -> Answer<BTreeMap<i64, BTreeMap<u64, u64>>> {
@@ -185,18 +164,12 @@ impl HostFacts {
     }
 
     /// Returns the kernel's version: `6.1.0-18-amd64`.
-    ///
-    /// # Errors
-    ///
     /// Fails for a text that was not read or is not a word.
     pub fn kernel_release(&self) -> Answer<&str> {
         self.word(KERNEL_RELEASE)
     }
 
     /// Returns the machine's number, from the first of both files that can be read.
-    ///
-    /// # Errors
-    ///
     /// Fails if neither can be read, and for a text that is not a word.
     pub fn machine_id(&self) -> Answer<&str> {
         match (self.text(MACHINE_ID), self.text(DBUS_MACHINE_ID)) {
@@ -207,18 +180,12 @@ impl HostFacts {
     }
 
     /// Returns the number of the boot.
-    ///
-    /// # Errors
-    ///
     /// Fails for a text that was not read or is not a word.
     pub fn boot_id(&self) -> Answer<&str> {
         self.word(BOOT_ID)
     }
 
     /// Returns when the kernel started, in seconds since 1970.
-    ///
-    /// # Errors
-    ///
     /// Fails for a text that was not read or does not contain it.
     pub fn boot_time(&self) -> Answer<i64> {
         let text = self.text(PROC_STAT)?;
@@ -233,9 +200,6 @@ impl HostFacts {
     }
 
     /// Returns what is mounted on the node.
-    ///
-    /// # Errors
-    ///
     /// Fails for a text that was not read.
     pub fn mounts(&self) -> Answer<Mounts> {
         self.text(self.mountinfo()).map(Mounts::parse)
@@ -248,9 +212,6 @@ impl HostFacts {
     }
 
     /// Returns where cgroups are mounted.
-    ///
-    /// # Errors
-    ///
     /// Fails for a text that was not read or is none of mounts.
     pub fn cgroup_layout(&self) -> Answer<CgroupLayout> {
         let path = self.mountinfo();
@@ -263,9 +224,6 @@ impl HostFacts {
 
     /// Returns the controllers that the kernel has and has not turned off: those of the unified
     /// hierarchy's root, and without such a root those of cgroup v1.
-    ///
-    /// # Errors
-    ///
     /// Fails for a text that was not read or is not a list of controllers.
     pub fn enabled_controllers(&self) -> Answer<BTreeSet<String>> {
         match self.text(CGROUP_CONTROLLERS) {
@@ -293,9 +251,6 @@ impl HostFacts {
     /// the kubelet's runtime manager: the file of the limit exists. On cgroup v2 the kubelet looks into
     /// its own group; kq looks into the groups that a node has, of which one with the memory controller
     /// decides.
-    ///
-    /// # Errors
-    ///
     /// Fails if the mounts are unknown, or no group could be read.
     pub fn swap_controller(&self) -> Answer<bool> {
         let version = self.cgroup_layout()?.version();
@@ -461,9 +416,6 @@ pub enum HostFactError {
 
 impl HostFacts {
     /// Returns the text of a file.
-    ///
-    /// # Errors
-    ///
     /// Fails for a file that was not read, with the reason.
     pub fn text(&self, path: &str) -> Result<&str, HostFactError> {
         let path = || path.to_owned();

@@ -172,9 +172,6 @@ pub fn parse_hard_thresholds(
 }
 
 /// Reads all thresholds, hard ones first.
-///
-/// # Errors
-///
 /// Of several errors in one map, the one of the first signal; the kubelet reports any of them, see
 /// [`possible_eviction_errors`].
 pub fn parse_eviction_thresholds(
@@ -199,9 +196,6 @@ pub fn possible_eviction_errors(settings: EvictionSettings<'_>) -> Vec<EvictionE
 ///
 /// A kubelet with `--experimental-allocatable-ignore-eviction` does not watch the memory of the
 /// pods as a whole (`NewMainKubelet`, `pkg/kubelet/kubelet.go`).
-///
-/// # Errors
-///
 /// As [`parse_eviction_thresholds`], with the entry.
 pub fn eviction_thresholds(
     config: &EffectiveConfiguration,

@@ -315,9 +315,6 @@ fn shown(value: &Value) -> String {
 }
 
 /// Checks fields that an operator typed: each exists, with a value of its type.
-///
-/// # Errors
-///
 /// Fails with all errors that there are.
 pub fn read_typed(value: &Value, version: KubeletVersion) -> Result<(), Vec<ConfigError>> {
     let reading = read_as(value, Source::Flags, version, true)?;
@@ -328,9 +325,6 @@ pub fn read_typed(value: &Value, version: KubeletVersion) -> Result<(), Vec<Conf
 /// Reads a configuration for a kubelet of some version; the errors are all there are. A field that does not exist is noted
 /// and left out, as the kubelet logs it and goes on (`DecodeKubeletConfiguration` in
 /// `pkg/kubelet/kubeletconfig/util/codec/codec.go`).
-///
-/// # Errors
-///
 /// Fails with all values that the kubelet does not decode.
 pub fn read(
     value: &Value,

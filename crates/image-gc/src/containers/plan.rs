@@ -167,9 +167,6 @@ pub struct Tie {
 }
 
 /// Plans a collection of dead containers, sandboxes and log folders.
-///
-/// # Errors
-///
 /// A kubelet with a negative minimum age does not start.
 pub fn plan(
     policy: &ContainerGcPolicy,

@@ -89,9 +89,6 @@ pub fn image_key(id: impl Into<Arc<str>>, runtime_handler: &str, rules: KubeletR
 ///
 /// An image that is mounted as a volume is entered by its bare id, and only when it is listed; so it
 /// is not kept under a handler.
-///
-/// # Errors
-///
 /// Fails with the kubelet's text when the status of a container could not be read.
 pub fn images_in_use(
     images: &[ListedImage],

@@ -12,10 +12,6 @@ use crate::memory::Exceeded;
 use std::io;
 
 /// Fails, because the resident memory is not known: only the limits of the readers hold.
-///
-/// # Errors
-///
-/// Always.
 pub fn watch_memory(
     _allowed: impl Fn(u64) -> u64 + Send + 'static,
     _over: impl Fn(&Exceeded) + Send + 'static,

@@ -19,28 +19,16 @@ pub mod cgroup_files {
         }
 
         /// Fails: it needs Linux.
-        ///
-        /// # Errors
-        ///
-        /// Always.
         pub fn read(&self, _cgroup: &str, _file: &str) -> Result<String, String> {
             Err(NEEDS_LINUX.to_owned())
         }
 
         /// Fails: it needs Linux.
-        ///
-        /// # Errors
-        ///
-        /// Always.
         pub fn read_if_there(&self, _cgroup: &str, _file: &str) -> Result<Option<String>, String> {
             Err(NEEDS_LINUX.to_owned())
         }
 
         /// Fails: it needs Linux.
-        ///
-        /// # Errors
-        ///
-        /// Always.
         pub fn write(&self, _cgroup: &str, _file: &str, _text: &str) -> Result<(), String> {
             Err(NEEDS_LINUX.to_owned())
         }
@@ -110,10 +98,6 @@ pub mod checkpoint_file {
 
     impl CheckpointFile {
         /// Fails: it needs Linux.
-        ///
-        /// # Errors
-        ///
-        /// Always.
         pub fn open(_root: &Path, path: &str) -> Result<Self, CheckpointFileError> {
             let error = ReadError::System(NEEDS_LINUX.to_owned());
             Err(CheckpointFileError::Read { path: path.to_owned(), error })
@@ -125,19 +109,11 @@ pub mod checkpoint_file {
         }
 
         /// Cannot be called: there is no such value.
-        ///
-        /// # Errors
-        ///
-        /// None.
         pub fn read(&self) -> Result<Vec<u8>, CheckpointFileError> {
             match self.0 {}
         }
 
         /// Cannot be called: there is no such value.
-        ///
-        /// # Errors
-        ///
-        /// None.
         pub fn create_like(
             &self,
             _other: &Self,
@@ -147,10 +123,6 @@ pub mod checkpoint_file {
         }
 
         /// Cannot be called: there is no such value.
-        ///
-        /// # Errors
-        ///
-        /// None.
         pub fn replace(
             &self,
             _expected: &[u8],
@@ -160,18 +132,11 @@ pub mod checkpoint_file {
         }
 
         /// Cannot be called: there is no such value.
-        ///
-        /// # Errors
-        ///
-        /// None.
         pub fn remove(&self, _expected: &[u8]) -> Result<(), CheckpointFileError> {
             match self.0 {}
         }
 
         /// Cannot be called: there is no such value.
-        ///
-        /// # Errors
-        ///
         /// Never.
         pub fn listens_beside(&self, _socket: &str) -> Result<bool, String> {
             match self.0 {}
@@ -210,9 +175,6 @@ pub mod host {
     }
 
     /// Reads a file that the operator named, by its path from `/`. Files below another root need Linux.
-    ///
-    /// # Errors
-    ///
     /// Fails for anything but a readable file of at most `limit` bytes.
     pub fn read_beneath(root: &Path, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         if root != Path::new("/") {
@@ -232,10 +194,6 @@ pub mod host {
     }
 
     /// Fails: it needs Linux.
-    ///
-    /// # Errors
-    ///
-    /// Always.
     pub fn lines_beneath(
         _root: &Path,
         _path: &str,
@@ -245,19 +203,11 @@ pub mod host {
     }
 
     /// Fails: it needs Linux.
-    ///
-    /// # Errors
-    ///
-    /// Always.
     pub fn list_beneath(_root: &Path, _path: &str) -> Result<Vec<String>, ReadError> {
         Err(needs_linux())
     }
 
     /// Fails: it needs Linux.
-    ///
-    /// # Errors
-    ///
-    /// Always.
     pub fn link_beneath(_root: &Path, _path: &str) -> Result<String, ReadError> {
         Err(needs_linux())
     }
@@ -297,10 +247,6 @@ pub mod host {
     }
 
     /// Fails: it needs Linux.
-    ///
-    /// # Errors
-    ///
-    /// Always.
     pub fn read_usage(
         _root: &Path,
         _folder: &str,
@@ -311,10 +257,6 @@ pub mod host {
     }
 
     /// Fails: it needs Linux.
-    ///
-    /// # Errors
-    ///
-    /// Always.
     pub fn read_filesystem(
         _root: &Path,
         _folder: &str,
@@ -384,10 +326,6 @@ pub mod image_records {
         }
 
         /// Fails: it needs Linux.
-        ///
-        /// # Errors
-        ///
-        /// Always.
         pub fn update<E: std::error::Error + 'static>(
             &self,
             _timeout: Duration,
@@ -431,28 +369,16 @@ pub mod trust {
     }
 
     /// Reads a file as [`read_beneath`] does: the user's own, such as a kubeconfig, whose owner is not checked.
-    ///
-    /// # Errors
-    ///
-    /// Fails as [`read_beneath`] does.
     pub fn read_trusted(root: &Path, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         read_beneath(root, path, limit)
     }
 
     /// Fails: it needs Linux.
-    ///
-    /// # Errors
-    ///
-    /// Always.
     pub fn list_trusted(_root: &Path, _path: &str) -> Result<Vec<String>, ReadError> {
         Err(needs_linux())
     }
 
     /// Fails: it needs Linux.
-    ///
-    /// # Errors
-    ///
-    /// Always.
     pub fn files_trusted(_root: &Path, _folder: &str) -> Result<Vec<String>, ReadError> {
         Err(needs_linux())
     }
@@ -477,19 +403,11 @@ pub mod trust {
 
     impl TrustedProgram {
         /// Fails: it needs Linux.
-        ///
-        /// # Errors
-        ///
-        /// Always.
         pub fn find(_root: &Path, _path: &str) -> Result<Self, ReadError> {
             Err(needs_linux())
         }
 
         /// Fails: it needs Linux.
-        ///
-        /// # Errors
-        ///
-        /// Always.
         pub fn of_process(_root: &Path, _pid: i32) -> Result<Self, ReadError> {
             Err(needs_linux())
         }

@@ -5,9 +5,6 @@ use std::io;
 use std::path::Path;
 
 /// Opens what the operator named, to be read to its end: a file, a device, a pipe.
-///
-/// # Errors
-///
 /// Fails as the system does, and for a folder.
 pub fn open_input(path: &Path) -> io::Result<File> {
     if fs::metadata(path)?.is_dir() {

@@ -41,19 +41,11 @@ pub mod kubelet_process {
     }
 
     /// Fails: it needs Linux.
-    ///
-    /// # Errors
-    ///
-    /// Always.
     pub fn suspects(_root: &Path) -> Result<Vec<Suspect>, FindKubeletError> {
         Err(FindKubeletError)
     }
 
     /// Fails: it needs Linux.
-    ///
-    /// # Errors
-    ///
-    /// Always.
     pub fn find_kubelet(_root: &Path) -> Result<Lookup<KubeletProcess>, FindKubeletError> {
         Err(FindKubeletError)
     }
@@ -90,10 +82,6 @@ pub mod listener {
     }
 
     /// Fails: it needs Linux.
-    ///
-    /// # Errors
-    ///
-    /// Always.
     pub fn listens(_socket: &Path) -> Result<bool, String> {
         Err(NEEDS_LINUX.to_owned())
     }
@@ -114,10 +102,6 @@ pub mod program_version {
     }
 
     /// Cannot be called: there is no program.
-    ///
-    /// # Errors
-    ///
-    /// None.
     pub fn program_version(program: &TrustedProgram) -> Result<ProgramVersion, Infallible> {
         match program.0 {}
     }

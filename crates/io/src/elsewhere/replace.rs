@@ -20,9 +20,6 @@ pub struct ReplaceError {
 }
 
 /// Writes a file that only its owner can read, where the system has such a mode, and replaces the entry of that name.
-///
-/// # Errors
-///
 /// Fails if the system refuses; then the old file remains.
 pub fn replace(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {
     let replaced = Sibling::write(path, content, 0o600).and_then(|sibling| sibling.replace(path));
@@ -30,29 +27,18 @@ pub fn replace(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {
 }
 
 /// Writes a file that every user can read, if the umask allows it, and replaces the entry of that name.
-///
-/// # Errors
-///
-/// As [`replace`] does.
 pub fn replace_public(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {
     let replaced = Sibling::write(path, content, 0o644).and_then(|sibling| sibling.replace(path));
     named(path, replaced)
 }
 
 /// Writes a new file that only its owner can read, where the system has such a mode.
-///
-/// # Errors
-///
 /// Fails if the name exists, and if the system refuses.
 pub fn create(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {
     create_open(path, content).map(drop)
 }
 
 /// Writes a new file as [`create`] does, and returns it open, so that more can be appended.
-///
-/// # Errors
-///
-/// Fails as [`create`] does.
 pub fn create_open(path: &Path, content: &[u8]) -> Result<File, ReplaceError> {
     let created = Sibling::write(path, content, 0o600).and_then(|sibling| {
         let Sibling { entry, file } = sibling;
@@ -63,9 +49,6 @@ pub fn create_open(path: &Path, content: &[u8]) -> Result<File, ReplaceError> {
 }
 
 /// Opens an existing file to read it and to append to it. No link is followed.
-///
-/// # Errors
-///
 /// Fails for everything but a regular file, and if the system refuses.
 pub fn reopen(path: &Path) -> Result<File, ReplaceError> {
     let opened = fs::symlink_metadata(path).and_then(|found| match found.is_file() {
@@ -77,9 +60,6 @@ pub fn reopen(path: &Path) -> Result<File, ReplaceError> {
 
 /// Writes to the path that the operator named: replaces a file as [`replace`] does, or the target of a link; writes to
 /// a pipe or a device.
-///
-/// # Errors
-///
 /// Fails as [`replace`] does, and for a folder.
 pub fn store(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {
     match fs::metadata(path) {

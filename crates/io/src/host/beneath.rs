@@ -28,9 +28,6 @@ const MAX_LINE: u64 = 4096;
 pub const MOST_LINKS: usize = 40;
 
 /// Reads a regular file below the node's root. Nothing else is opened, so nothing blocks or has side effects.
-///
-/// # Errors
-///
 /// Fails for anything but a readable regular file of at most `limit` bytes.
 pub fn read_beneath(root: &Path, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
     let _reading = reading(path);
@@ -50,9 +47,6 @@ pub fn read_beneath(root: &Path, path: &str, limit: u64) -> Result<Vec<u8>, Read
 
 /// Reads the lines of a regular file below the node's root, in bounded memory whatever its size, for as long as the
 /// function returns true.
-///
-/// # Errors
-///
 /// Fails for anything but a readable regular file, and for a line of more than 4096 bytes.
 pub fn lines_beneath(
     root: &Path,
@@ -94,9 +88,6 @@ impl Read for Watched<'_> {
 
 /// Lists the names in a folder below the node's root, in order. A name that is not UTF-8 is an error,
 /// because it could not be opened again.
-///
-/// # Errors
-///
 /// Fails for anything but a readable folder.
 pub fn list_beneath(root: &Path, path: &str) -> Result<Vec<String>, ReadError> {
     let _reading = reading(path);
@@ -127,9 +118,6 @@ pub fn names_in(folder: &OwnedFd, path: &str) -> Result<Vec<String>, ReadError> 
 }
 
 /// Returns the target of a symbolic link below the node's root; the last component is not followed.
-///
-/// # Errors
-///
 /// Fails for anything but a link to a UTF-8 path.
 pub fn link_beneath(root: &Path, path: &str) -> Result<String, ReadError> {
     let _reading = reading(path);

@@ -40,9 +40,6 @@ pub fn is_running(root: &Path) -> bool {
 }
 
 /// Opens the kernel's `/proc` in a root folder, without the right to read it. Links are not followed.
-///
-/// # Errors
-///
 /// Fails with the reason for a copy of a node.
 pub fn proc_of(root: &Path) -> Result<OwnedFd, &'static str> {
     kernels_proc(root).ok_or("a copy of a node's files has no processes")

@@ -29,9 +29,6 @@ const LONGEST: Duration = Duration::from_secs(3600);
 ///
 /// What mounts cover is counted separately, in a private copy of the folder's own mount without
 /// submounts (`open_tree`). Only this process sees the copy, which ends with its descriptor.
-///
-/// # Errors
-///
 /// Fails for anything but a folder, for an unreadable folder in it, and at the
 /// time limit.
 pub fn read_usage(
@@ -321,9 +318,6 @@ fn words(error: Errno) -> String {
 }
 
 /// Returns the file system of a folder below the node's root, from `statfs`.
-///
-/// # Errors
-///
 /// Fails for anything but a readable folder.
 pub fn read_filesystem(root: &Path, folder: &str, mounts: &Mounts) -> Result<Filesystem, String> {
     let _reading = reading(folder);

@@ -18,9 +18,6 @@ const LONGEST: Duration = Duration::from_millis(50);
 
 /// Starts checking the memory of this process; `allowed` returns the limit for a number of received bytes.
 /// Above it, `over` is called, which should end the process.
-///
-/// # Errors
-///
 /// Fails if the kernel does not report the resident memory.
 pub fn watch(
     allowed: impl Fn(u64) -> u64 + Send + 'static,

@@ -11,9 +11,6 @@ mod sqlite;
 use std::path::Path;
 
 /// Returns the database's file and the upstream version of the package that installed a program.
-///
-/// # Errors
-///
 /// Fails with the reason if no database has the package, or the package did not install the program.
 pub fn package_version(
     root: &Path,

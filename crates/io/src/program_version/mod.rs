@@ -57,9 +57,6 @@ pub enum ProgramVersionError {
 ///
 /// Reads the section headers, the build information and, where these do not have the version, the constants in pieces:
 /// 10 ms and 1 MiB for a kubelet of 60 MB.
-///
-/// # Errors
-///
 /// Fails if the file cannot be read, or has no version or several.
 pub fn program_version(program: &TrustedProgram) -> Result<ProgramVersion, ProgramVersionError> {
     let _reading = reading(program.path());

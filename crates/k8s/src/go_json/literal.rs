@@ -10,9 +10,6 @@ const IN_ESCAPE: &str = "in \\u hexadecimal character escape";
 
 impl<'a> Reader<'a> {
     /// Reads a string, which must come next. Invalid UTF-8 in it becomes U+FFFD.
-    ///
-    /// # Errors
-    ///
     /// Fails where the text is no JSON.
     pub fn string(&mut self) -> Result<Cow<'a, str>, Stop> {
         let (inside, escaped) = self.scan_string()?;
@@ -23,9 +20,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a number, which must come next, and returns its text.
-    ///
-    /// # Errors
-    ///
     /// Fails where the text is no JSON.
     pub fn number(&mut self) -> Result<&'a str, Stop> {
         let start = self.at;
@@ -58,9 +52,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads `true` or `false`, one of which must come next.
-    ///
-    /// # Errors
-    ///
     /// Fails where the text is no JSON.
     pub fn boolean(&mut self) -> Result<bool, Stop> {
         if self.peek() == Some(b't') {
@@ -87,9 +78,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads `null`, which must come next.
-    ///
-    /// # Errors
-    ///
     /// Fails where the text is no JSON.
     pub fn null(&mut self) -> Result<(), Stop> {
         self.word(

@@ -62,9 +62,6 @@ pub trait GoValue {
 
     /// Reads the value that comes next; of a type that has the given name in Go, or else that of
     /// [`GoValue::go_type`].
-    ///
-    /// # Errors
-    ///
     /// Fails where the text is no JSON, and where a value that reads itself refuses. An error of type is
     /// none here: the reader keeps it ([`Reader::refuse`]).
     fn read_named(
@@ -74,28 +71,17 @@ pub trait GoValue {
     ) -> Result<(), Stop>;
 
     /// Reads the value that comes next.
-    ///
-    /// # Errors
-    ///
-    /// As [`GoValue::read_named`].
     fn read(&mut self, reader: &mut Reader<'_>) -> Result<(), Stop> {
         self.read_named(None, reader)
     }
 
     /// Reads the value that comes next, of a type that has a name of its own in Go.
-    ///
-    /// # Errors
-    ///
-    /// As [`GoValue::read_named`].
     fn read_as(&mut self, name: &'static str, reader: &mut Reader<'_>) -> Result<(), Stop> {
         self.read_named(Some(name), reader)
     }
 }
 
 /// Reads a whole document into a value (`json.Unmarshal`).
-///
-/// # Errors
-///
 /// Fails with the error of Go. The value is then as Go leaves it, but after an error of syntax: Go has
 /// not touched it, and here it is filled up to there.
 pub fn decode<T: GoValue>(bytes: &[u8], into: &mut T) -> Result<(), GoJsonError> {
@@ -112,9 +98,6 @@ pub fn decode<T: GoValue>(bytes: &[u8], into: &mut T) -> Result<(), GoJsonError>
 }
 
 /// Checks that a text is one JSON value (`json.Valid`).
-///
-/// # Errors
-///
 /// Fails with the error of Go.
 pub fn check_syntax(bytes: &[u8]) -> Result<(), SyntaxError> {
     let mut reader = Reader::new(bytes);

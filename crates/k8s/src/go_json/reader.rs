@@ -74,9 +74,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the kind of the next value.
-    ///
-    /// # Errors
-    ///
     /// Fails where none does.
     pub fn kind(&mut self) -> Result<Kind, Stop> {
         match self.peek_past_space()? {
@@ -91,9 +88,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads an object, which must come next: `field` gets each key, and must read its value.
-    ///
-    /// # Errors
-    ///
     /// Fails where the text is no JSON, and where `field` does.
     pub fn object<F>(&mut self, mut field: F) -> Result<(), Stop>
     where
@@ -117,9 +111,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads an array, which must come next: `element` must read a value each time.
-    ///
-    /// # Errors
-    ///
     /// Fails where the text is no JSON, and where `element` does.
     pub fn array<F>(&mut self, mut element: F) -> Result<(), Stop>
     where
@@ -140,9 +131,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the text of the value that comes next, for a value that reads itself.
-    ///
-    /// # Errors
-    ///
     /// Fails where the text is no JSON.
     pub fn raw(&mut self) -> Result<&'a [u8], Stop> {
         self.kind()?;
@@ -152,9 +140,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Keeps an error of type, if it is the first, and skips the value.
-    ///
-    /// # Errors
-    ///
     /// Fails where the text is no JSON.
     pub fn refuse(&mut self, kind: Kind, go_type: impl FnOnce() -> String) -> Result<(), Stop> {
         self.mismatch(kind.name().to_owned(), go_type);
@@ -190,9 +175,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Ends the document: nothing but space may come.
-    ///
-    /// # Errors
-    ///
     /// Fails where something comes.
     pub fn end(&mut self) -> Result<(), Stop> {
         self.space();
@@ -264,9 +246,6 @@ impl<'a> Reader<'a> {
 
 impl Reader<'_> {
     /// Skips the next value, of any kind.
-    ///
-    /// # Errors
-    ///
     /// Fails where the text is no JSON.
     pub fn skip(&mut self) -> Result<(), Stop> {
         let mut open: Vec<u8> = Vec::new();

@@ -101,9 +101,6 @@ impl Quantity {
     }
 
     /// Reads the raw JSON token of a quantity: a string or a bare number.
-    ///
-    /// # Errors
-    ///
     /// As parsing a text; escapes in a string are not decoded, as Kubernetes does not either.
     pub fn from_json_token(token: &str) -> Result<Self, ParseQuantityError> {
         if token == "null" {

@@ -36,9 +36,6 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// node's root.
 ///
 /// It has no time limit of its own.
-///
-/// # Errors
-///
 /// Fails for an endpoint that is not a unix socket, and without a listener.
 pub async fn connect(endpoint: &str, host_root: &Path) -> Result<Channel, CriError> {
     Ok(connect_checked(endpoint, host_root, NamedBy::Operator).await?.channel)

@@ -217,9 +217,6 @@ impl Answered {
 }
 
 /// Returns the facts of an answer; the other facts are not queried.
-///
-/// # Errors
-///
 /// Fails for bytes that are not such a message.
 pub fn decode_answer(answered: Answered, bytes: &[u8]) -> Result<RuntimeFacts, DecodeError> {
     let mut facts = RuntimeFacts::default();

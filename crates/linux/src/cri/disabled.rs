@@ -9,10 +9,6 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Says that kq was built without it.
-///
-/// # Errors
-///
-/// Always: [`CriError::NotBuilt`].
 pub fn read_runtime(
     endpoint: &str,
     _host_root: &Path,
@@ -29,10 +25,6 @@ pub struct CriSession(Infallible);
 
 impl CriSession {
     /// Says that kq was built without it.
-    ///
-    /// # Errors
-    ///
-    /// Always: [`CriError::NotBuilt`].
     pub fn connect(
         endpoint: &str,
         _host_root: &Path,
@@ -42,91 +34,51 @@ impl CriSession {
     }
 
     /// Cannot be called: there is no such value.
-    ///
-    /// # Errors
-    ///
-    /// None.
     pub fn read(&self, _wants: RuntimeNeeds) -> Result<RuntimeFacts, CriError> {
         match self.0 {}
     }
 
     /// Cannot be called: there is no such value.
-    ///
-    /// # Errors
-    ///
-    /// None.
     pub fn image(&self, _id: &str) -> Result<Option<Image>, String> {
         match self.0 {}
     }
 
     /// Cannot be called: there is no such value.
-    ///
-    /// # Errors
-    ///
-    /// None.
     pub fn remove_image(&self, _id: &str) -> Result<(), String> {
         match self.0 {}
     }
 
     /// Cannot be called: there is no such value.
-    ///
-    /// # Errors
-    ///
-    /// None.
     pub fn container_state(&self, _id: &str) -> Result<Option<ContainerState>, String> {
         match self.0 {}
     }
 
     /// Cannot be called: there is no such value.
-    ///
-    /// # Errors
-    ///
-    /// None.
     pub fn container_details(&self, _id: &str) -> Result<Option<ContainerDetails>, String> {
         match self.0 {}
     }
 
     /// Cannot be called: there is no such value.
-    ///
-    /// # Errors
-    ///
-    /// None.
     pub fn sandbox_status(&self, _id: &str) -> Result<Option<SandboxStatus>, String> {
         match self.0 {}
     }
 
     /// Cannot be called: there is no such value.
-    ///
-    /// # Errors
-    ///
-    /// None.
     pub fn stop_container(&self, _id: &str, _grace_seconds: u32) -> Result<(), String> {
         match self.0 {}
     }
 
     /// Cannot be called: there is no such value.
-    ///
-    /// # Errors
-    ///
-    /// None.
     pub fn remove_container(&self, _id: &str) -> Result<(), String> {
         match self.0 {}
     }
 
     /// Cannot be called: there is no such value.
-    ///
-    /// # Errors
-    ///
-    /// None.
     pub fn stop_sandbox(&self, _id: &str) -> Result<(), String> {
         match self.0 {}
     }
 
     /// Cannot be called: there is no such value.
-    ///
-    /// # Errors
-    ///
-    /// None.
     pub fn remove_sandbox(&self, _id: &str) -> Result<(), String> {
         match self.0 {}
     }
@@ -138,10 +90,6 @@ pub struct ExecRuntime(Infallible);
 
 impl ExecRuntime {
     /// Says that kq was built without it.
-    ///
-    /// # Errors
-    ///
-    /// Always: [`CriError::NotBuilt`].
     pub async fn connect(endpoint: &str, _host_root: &Path) -> Result<Self, CriError> {
         Err(CriError::NotBuilt { endpoint: endpoint.to_owned() })
     }

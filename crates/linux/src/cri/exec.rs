@@ -23,9 +23,6 @@ impl ExecRuntime {
     /// Connects to the socket of a runtime: `unix:///PATH` or `/PATH`, beneath the node's root.
     ///
     /// It has no time limit of its own.
-    ///
-    /// # Errors
-    ///
     /// Fails for an endpoint that is not a unix socket, and without a listener.
     pub async fn connect(endpoint: &str, host_root: &Path) -> Result<Self, CriError> {
         let begin = Instant::now();

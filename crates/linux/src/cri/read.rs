@@ -33,9 +33,6 @@ pub(crate) type Answer<T> = Result<T, String>;
 /// everything: a call without an answer by then is a failed fact, like any other failed call.
 /// Unneeded facts are not queried. It blocks, on an asynchronous runtime of its own: it must not be called
 /// from asynchronous code.
-///
-/// # Errors
-///
 /// Fails when the connection fails, or `Version` is not answered.
 pub fn read_runtime(
     endpoint: &str,

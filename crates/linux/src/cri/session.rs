@@ -27,9 +27,6 @@ pub struct CriSession {
 
 impl CriSession {
     /// Checks that a runtime answers; the deadline applies to each call.
-    ///
-    /// # Errors
-    ///
     /// Fails when the connection fails, or `Version` is not answered.
     pub fn connect(endpoint: &str, host_root: &Path, deadline: Duration) -> Result<Self, CriError> {
         socket_path(endpoint)?;
@@ -48,18 +45,12 @@ impl CriSession {
     }
 
     /// Queries facts, as [`read_runtime`] does.
-    ///
-    /// # Errors
-    ///
     /// Fails when the connection fails, or `Version` is not answered.
     pub fn read(&self, needs: RuntimeNeeds) -> Result<RuntimeFacts, CriError> {
         read_runtime(&self.endpoint, &self.host_root, NamedBy::Operator, needs, self.deadline)
     }
 
     /// Returns the current state of an image; `None`: no image has that ID.
-    ///
-    /// # Errors
-    ///
     /// Fails with the runtime's answer, or why there is none.
     pub fn image(&self, id: &str) -> Result<Option<Image>, String> {
         let request = v1::ImageStatusRequest { image: Some(named(id)), verbose: false };
@@ -74,9 +65,6 @@ impl CriSession {
     }
 
     /// Removes an image; a missing one counts as removed.
-    ///
-    /// # Errors
-    ///
     /// Fails with the runtime's answer, or why there is none.
     pub fn remove_image(&self, id: &str) -> Result<(), String> {
         let request = v1::RemoveImageRequest { image: Some(named(id)) };
@@ -86,9 +74,6 @@ impl CriSession {
     }
 
     /// Returns the current state of a container; `None`: no container has that ID.
-    ///
-    /// # Errors
-    ///
     /// Fails with the runtime's answer, or why there is none.
     pub fn container_state(&self, id: &str) -> Result<Option<ContainerState>, String> {
         let request = v1::ContainerStatusRequest { container_id: id.to_owned(), verbose: false };
@@ -111,9 +96,6 @@ impl CriSession {
     }
 
     /// Returns a container's state, its start time and its process; `None`: no container has that ID.
-    ///
-    /// # Errors
-    ///
     /// Fails with the runtime's answer, or why there is none.
     pub fn container_details(&self, id: &str) -> Result<Option<ContainerDetails>, String> {
         let request = v1::ContainerStatusRequest { container_id: id.to_owned(), verbose: true };
@@ -136,9 +118,6 @@ impl CriSession {
     }
 
     /// Returns a sandbox's addresses, process and network; `None`: no sandbox has that ID.
-    ///
-    /// # Errors
-    ///
     /// Fails with the runtime's answer, or why there is none.
     pub fn sandbox_status(&self, id: &str) -> Result<Option<SandboxStatus>, String> {
         let request = v1::PodSandboxStatusRequest { pod_sandbox_id: id.to_owned(), verbose: true };
@@ -162,9 +141,6 @@ impl CriSession {
 
     /// Stops a container: it gets the stop signal, and is killed after the grace period in seconds, which is added
     /// to the time limit of a call. A missing one counts as stopped.
-    ///
-    /// # Errors
-    ///
     /// Fails with the runtime's answer, or why there is none.
     pub fn stop_container(&self, id: &str, grace_seconds: u32) -> Result<(), String> {
         let request = v1::StopContainerRequest {
@@ -177,9 +153,6 @@ impl CriSession {
     }
 
     /// Removes a container; a missing one counts as removed.
-    ///
-    /// # Errors
-    ///
     /// Fails with the runtime's answer, or why there is none.
     pub fn remove_container(&self, id: &str) -> Result<(), String> {
         let request = v1::RemoveContainerRequest { container_id: id.to_owned() };
@@ -189,9 +162,6 @@ impl CriSession {
     }
 
     /// Stops a sandbox and its network; a missing one counts as stopped.
-    ///
-    /// # Errors
-    ///
     /// Fails with the runtime's answer, or why there is none.
     pub fn stop_sandbox(&self, id: &str) -> Result<(), String> {
         let request = v1::StopPodSandboxRequest { pod_sandbox_id: id.to_owned() };
@@ -201,9 +171,6 @@ impl CriSession {
     }
 
     /// Removes a sandbox with its remaining containers; a missing one counts as removed.
-    ///
-    /// # Errors
-    ///
     /// Fails with the runtime's answer, or why there is none.
     pub fn remove_sandbox(&self, id: &str) -> Result<(), String> {
         let request = v1::RemovePodSandboxRequest { pod_sandbox_id: id.to_owned() };

@@ -77,9 +77,6 @@ impl SocketFolder {
     }
 
     /// Lists the folder, in the order of names.
-    ///
-    /// # Errors
-    ///
     /// Fails where it is no folder that can be read.
     pub fn entries(&self) -> Result<Vec<Entry>, ReadError> {
         let folder = self.open()?;
@@ -88,9 +85,6 @@ impl SocketFolder {
     }
 
     /// Reads the checkpoint in it.
-    ///
-    /// # Errors
-    ///
     /// Fails where it is no regular file, larger than any checkpoint, or the system refuses.
     pub fn read_checkpoint(&self) -> Result<Vec<u8>, ReadError> {
         if self.root == Path::new("/") {
@@ -127,9 +121,6 @@ pub struct SocketAddress {
 
 impl SocketAddress {
     /// Opens the socket, without connecting to it.
-    ///
-    /// # Errors
-    ///
     /// Fails for anything but a socket; a link is none.
     pub fn open(&self) -> Result<OpenSocket, ReadError> {
         OpenSocket::open_in(&self.folder.open()?, &self.name)
@@ -161,9 +152,6 @@ impl EndpointFolders {
     }
 
     /// Returns the socket that a plugin named.
-    ///
-    /// # Errors
-    ///
     /// Fails with the reason for a path that is in none of the folders.
     pub fn socket(&self, endpoint: &str) -> Result<SocketAddress, String> {
         let path = Path::new("/").join(endpoint);

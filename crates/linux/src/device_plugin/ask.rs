@@ -25,9 +25,6 @@ use tokio::time::{Instant, timeout, timeout_at};
 const AT_ONCE: usize = 1_024;
 
 /// Asks a plugin what it can do (`GetDevicePluginOptions`). Blocks until the deadline at most.
-///
-/// # Errors
-///
 /// Fails with what is in the way, or what the plugin answered.
 pub fn ask_options(socket: &Path, deadline: Duration) -> Result<PluginOptions, String> {
     within(deadline, options(socket))
@@ -35,9 +32,6 @@ pub fn ask_options(socket: &Path, deadline: Duration) -> Result<PluginOptions, S
 
 /// Asks a plugin which devices it prefers (`GetPreferredAllocation`); `None` is an answer without a
 /// container, and an error inside is what the plugin said. Blocks until the deadline at most.
-///
-/// # Errors
-///
 /// Fails with what is in the way of an answer, which is kq's own trouble and not the kubelet's.
 pub fn ask_preferred(
     socket: &Path,
@@ -54,9 +48,6 @@ pub fn ask_preferred(
 
 /// Asks a plugin of `plugins_registry` who it is (`GetInfo`), as the kubelet's watcher does each time when
 /// it finds its socket. The plugin gets no registration status.
-///
-/// # Errors
-///
 /// Fails with what is in the way, or what the plugin answered.
 pub fn ask_info(socket: &Path, deadline: Duration) -> Result<PluginInfo, String> {
     within(deadline, info(socket))

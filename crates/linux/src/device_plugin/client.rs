@@ -35,9 +35,6 @@ pub struct PluginClient {
 impl PluginClient {
     /// Connects to a plugin's socket, and tries again until the time is up: a plugin may register before it
     /// listens.
-    ///
-    /// # Errors
-    ///
     /// Fails in the words of grpc-go, which never tells why: `context deadline exceeded`. The second text
     /// is what was in the way.
     pub async fn dial(socket: &Path, patience: Duration) -> Result<Self, (String, String)> {
@@ -58,18 +55,12 @@ impl PluginClient {
 
     /// Connects once: an inspection does not wait for a plugin. It waits for the greeting as
     /// long as it takes; the caller sets the time.
-    ///
-    /// # Errors
-    ///
     /// Fails with what is in the way.
     pub async fn dial_now(socket: &Path) -> Result<Self, String> {
         dial_once(socket.to_owned()).await
     }
 
     /// Asks what it can do (`GetDevicePluginOptions`).
-    ///
-    /// # Errors
-    ///
     /// Fails in the words of grpc-go.
     pub async fn options(&mut self) -> Result<PluginOptions, String> {
         let options = said(self.client.get_device_plugin_options(v1beta1::Empty {}).await)?;
@@ -80,18 +71,12 @@ impl PluginClient {
     }
 
     /// Opens the stream of its lists (`ListAndWatch`). Only for a plugin without another client.
-    ///
-    /// # Errors
-    ///
     /// Fails in the words of grpc-go.
     pub async fn list_and_watch(&mut self) -> Result<DeviceLists, String> {
         said(self.client.list_and_watch(v1beta1::Empty {}).await).map(DeviceLists)
     }
 
     /// Asks which devices it prefers (`GetPreferredAllocation`); `None` is an answer without a container.
-    ///
-    /// # Errors
-    ///
     /// Fails in the words of grpc-go.
     pub async fn preferred_allocation(
         &mut self,
@@ -111,9 +96,6 @@ impl PluginClient {
     }
 
     /// Calls `Allocate` for the devices of a container.
-    ///
-    /// # Errors
-    ///
     /// Fails in the words of grpc-go.
     pub async fn allocate(&mut self, devices: &DeviceSet) -> Result<Allocated, String> {
         let request =
@@ -127,9 +109,6 @@ impl PluginClient {
     }
 
     /// Lets it prepare devices for a container that is about to start (`PreStartContainer`).
-    ///
-    /// # Errors
-    ///
     /// Fails in the words of grpc-go.
     pub async fn pre_start(&mut self, devices: &DeviceSet) -> Result<(), String> {
         let request =
@@ -144,9 +123,6 @@ pub struct DeviceLists(Streaming<v1beta1::ListAndWatchResponse>);
 
 impl DeviceLists {
     /// Waits for the next list.
-    ///
-    /// # Errors
-    ///
     /// Fails with how the stream ended, in the words of grpc-go: `EOF` when the plugin ended it.
     pub async fn next(&mut self) -> Result<Vec<Device>, String> {
         match self.0.message().await {

@@ -60,9 +60,6 @@ pub enum ControlError {
 
 /// Sends a request to the fake kubelet of a folder, and waits for its answer while it sends signs of life, at most
 /// for the limit.
-///
-/// # Errors
-///
 /// Fails without a fake kubelet, and if it does not answer in that time.
 pub fn send_request(
     folder: &Path,

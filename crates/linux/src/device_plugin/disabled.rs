@@ -14,28 +14,16 @@ fn reason() -> &'static str {
 }
 
 /// Fails, since kq was built without the feature.
-///
-/// # Errors
-///
-/// Always.
 pub fn ask_options(_socket: &Path, _deadline: Duration) -> Result<PluginOptions, String> {
     Err(reason().to_owned())
 }
 
 /// Fails, since kq was built without the feature.
-///
-/// # Errors
-///
-/// Always.
 pub fn ask_info(_socket: &Path, _deadline: Duration) -> Result<PluginInfo, String> {
     Err(reason().to_owned())
 }
 
 /// Fails, since kq was built without the feature.
-///
-/// # Errors
-///
-/// Always.
 pub fn ask_preferred(
     _socket: &Path,
     _available: &DeviceSet,

@@ -106,10 +106,6 @@ pub enum FolderError {
 }
 
 /// Lists a folder, in the order of names.
-///
-/// # Errors
-///
-/// Fails where it cannot be read.
 pub fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -132,9 +128,6 @@ pub fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
 /// would lose its plugins, and its checkpoint. Nothing is made where it refuses.
 ///
 /// `host_root` is where the node's root is: a kubelet that runs there is looked for.
-///
-/// # Errors
-///
 /// Fails with how a kubelet is known to live there, for a path that is too long, and where the system
 /// refuses.
 pub fn claim(folder: &Path, host_root: &Path) -> Result<PathBuf, FolderError> {
@@ -156,9 +149,6 @@ pub fn claim(folder: &Path, host_root: &Path) -> Result<PathBuf, FolderError> {
 }
 
 /// Makes sure that the names of sockets fit behind the path of a folder.
-///
-/// # Errors
-///
 /// Fails with how long it may be.
 pub fn check_length(folder: &Path) -> Result<(), FolderError> {
     match folder.as_os_str().len() > LONGEST_FOLDER {
@@ -173,9 +163,6 @@ fn beside(folder: &Path) -> Option<&Path> {
 }
 
 /// Returns the path without links; what does not exist of it has none.
-///
-/// # Errors
-///
 /// Fails where the folder that kq runs in is gone.
 pub fn resolve(folder: &Path) -> io::Result<PathBuf> {
     let absolute = std::path::absolute(folder)?;
@@ -252,9 +239,6 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 }
 
 /// Reads the checkpoint of a folder.
-///
-/// # Errors
-///
 /// Fails where it is no regular file, larger than any checkpoint, or the system refuses.
 pub fn read_checkpoint(folder: &Path) -> Result<Vec<u8>, ReadError> {
     read_in(folder, CHECKPOINT)
@@ -272,10 +256,6 @@ pub(super) fn read_in(folder: &Path, name: &str) -> Result<Vec<u8>, ReadError> {
 
 /// Keeps the checkpoint under another name, which is returned: the next one is written in its place, and
 /// it may be needed. One that is damaged has that name alone.
-///
-/// # Errors
-///
-/// Fails where the system refuses.
 pub fn keep_beside(folder: &Path, mark: &str) -> io::Result<String> {
     for number in 1..1_000 {
         let name = format!("{CHECKPOINT}.{mark}-{number}");

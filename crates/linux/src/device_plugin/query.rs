@@ -23,9 +23,6 @@ pub struct PluginAnswer {
 
 impl PluginAnswer {
     /// Returns the socket on which it serves as a device plugin; `None`: it does not, or that is not known.
-    ///
-    /// # Errors
-    ///
     /// Fails with the reason for a path of the plugin's that is in no plugin folder.
     pub fn serves(
         &self,

@@ -130,9 +130,6 @@ pub struct RegistrationServer {
 impl RegistrationServer {
     /// Serves in a folder, whose stale sockets are gone. A second signal to end while the first is still
     /// being heeded calls `give_up`.
-    ///
-    /// # Errors
-    ///
     /// Fails where a socket cannot be made.
     pub fn start(held: &Held, patience: Timeouts, give_up: fn()) -> io::Result<Self> {
         let folder = held.path.as_path();
@@ -229,9 +226,6 @@ impl RegistrationServer {
 }
 
 /// Gives a call to a plugin as long as it may take.
-///
-/// # Errors
-///
 /// Fails as the call does, and in the words of grpc-go when its time is up.
 pub async fn in_time<T>(
     patience: Duration,

@@ -37,9 +37,6 @@ pub struct Held {
 
 impl Held {
     /// Opens a folder.
-    ///
-    /// # Errors
-    ///
     /// Fails where the system refuses, and for a link of a stranger on the way.
     pub fn open(path: &Path) -> Result<Self, FolderError> {
         let folder = folder_to_write(Path::new("/"), path).map_err(|error| {
@@ -55,9 +52,6 @@ impl Held {
     }
 
     /// Replaces a file in the folder.
-    ///
-    /// # Errors
-    ///
     /// Fails where the system refuses; the old file is there then.
     pub fn replace(&self, name: &str, content: &[u8]) -> Result<(), ReplaceError> {
         replace_in(&self.folder, name.as_ref(), content).map_err(|error| ReplaceError {
@@ -98,19 +92,11 @@ impl Registered {
     }
 
     /// Writes the list where there is none: from then on the folder is a fake kubelet's.
-    ///
-    /// # Errors
-    ///
-    /// Fails where the system refuses.
     pub fn begin(&mut self) -> Result<(), ReplaceError> {
         if self.is_there { Ok(()) } else { self.write(BTreeSet::new()) }
     }
 
     /// Adds the socket of a plugin, and writes the list where it is new.
-    ///
-    /// # Errors
-    ///
-    /// Fails where the system refuses.
     pub fn add(&mut self, endpoint: &str) -> Result<(), ReplaceError> {
         // A socket in another folder is not removed by anybody.
         if endpoint.contains('/') || self.names.contains(endpoint) {
@@ -177,9 +163,6 @@ pub(super) fn refuse_foreign(folder: &Path) -> Result<(), FolderError> {
 
 /// Keeps a folder for one fake kubelet, until what is returned is let go: of two that start at once, one would
 /// take the other's socket for a stale one before it listens.
-///
-/// # Errors
-///
 /// Fails where another one has it.
 pub fn lock(folder: &Path) -> Result<Held, FolderError> {
     let shown = || folder.display().to_string();
@@ -222,10 +205,6 @@ pub struct Cleared {
 /// and files that it left half-written. A plugin that watches its socket notices, and registers again. The
 /// kubelet removes whatever it finds when it starts (`CleanupPluginDirectory`); here the sockets of others
 /// stay.
-///
-/// # Errors
-///
-/// Fails where the system refuses.
 pub fn remove_stale(folder: &Held) -> io::Result<Cleared> {
     let registered = Registered::read(folder);
     let folder = folder.inside();

@@ -21,10 +21,6 @@ const LARGEST: u64 = 64 << 20;
 ///
 /// The first process is in the node's own network namespace, as the kubelet is: the kernel lists an
 /// accepted socket where the one that connected is.
-///
-/// # Errors
-///
-/// Fails where it cannot be read.
 pub fn table(host_root: &Path) -> Result<Vec<UnixSocket>, String> {
     // Only the kernel's file is a table: a copy may have anything by that name.
     proc_of(host_root)?;
@@ -92,9 +88,6 @@ impl FileId {
 
 /// Asks the kernel about each unix socket, by its inode (`NETLINK_SOCK_DIAG`, `unix_diag.h`). It knows the
 /// sockets of kq's own network namespace; those of others are just not there.
-///
-/// # Errors
-///
 /// Fails where the kernel was built without it, or refuses.
 pub fn diagnose() -> Result<BTreeMap<u64, Diagnosis>, String> {
     ask_kernel().map_err(|error| format!("sock_diag: {}", plain(&io::Error::from(error))))

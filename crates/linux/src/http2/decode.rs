@@ -56,9 +56,6 @@ impl Default for Decoder {
 impl Decoder {
     /// Returns the fields of a block, up to so many bytes and the field that exceeds them: an index of one
     /// byte may stand for thousands.
-    ///
-    /// # Errors
-    ///
     /// Fails for what is no block; the ones after it cannot be read either.
     pub fn fields(&mut self, block: &[u8], most: usize) -> Result<Vec<Field>, HpackError> {
         let mut fields = Vec::new();

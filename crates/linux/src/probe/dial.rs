@@ -96,10 +96,6 @@ impl DialError {
 ///
 /// It waits as long as it takes; the caller sets the time. A name that is being looked up keeps a thread of
 /// the runtime, for which a runtime that is dropped waits: end it with `shutdown_background`.
-///
-/// # Errors
-///
-/// Fails with the text of Go.
 pub async fn dial(address: &str) -> Result<Dialed, DialError> {
     let start = Instant::now();
     let remotes = look_up(&read_address(address)?).await?;
@@ -109,10 +105,6 @@ pub async fn dial(address: &str) -> Result<Dialed, DialError> {
 }
 
 /// Reads an address.
-///
-/// # Errors
-///
-/// Fails with the text of Go.
 pub fn read_address(address: &str) -> Result<DialAddress, DialError> {
     address.parse().map_err(DialError::Address)
 }
@@ -121,10 +113,6 @@ pub fn read_address(address: &str) -> Result<DialAddress, DialError> {
 ///
 /// Names are asked for as the C library does (`/etc/hosts`, DNS); a kubelet that asks the DNS by itself
 /// adds which server said so to the text of an error.
-///
-/// # Errors
-///
-/// Fails with the text of Go.
 pub async fn look_up(address: &DialAddress) -> Result<Vec<Remote>, DialError> {
     let port = address.port;
     let remote = |ip, zone: &str| Remote { ip, zone: zone.to_owned(), port };
@@ -176,9 +164,6 @@ fn lookup_problem(error: &io::Error) -> String {
 /// concurrently, after a while or when none of them answers, those of the other family (`dialParallel`).
 ///
 /// With a deadline, each gets its part of the time, as Go divides it.
-///
-/// # Errors
-///
 /// Fails with the text of Go about the first address.
 pub async fn connect(
     remotes: &[Remote],

@@ -27,9 +27,6 @@ use tokio::task::{JoinSet, LocalSet};
 
 /// Runs probes concurrently, as far as the limit of open files allows, and returns their results in their order.
 /// Blocks until the last has ended; must not be called from asynchronous code.
-///
-/// # Errors
-///
 /// Fails if the process has no file descriptors left, and if there are commands to run and the container runtime does
 /// not accept a connection.
 pub fn run_probes(sendings: &[Sending<'_>], wire: &Wire) -> io::Result<Vec<Ran>> {
@@ -226,9 +223,6 @@ pub struct Network {
 impl Network {
     /// Opens the network namespace of a process of the node. Only a running node has one: a copy may have
     /// anything by that name.
-    ///
-    /// # Errors
-    ///
     /// Fails for a copy of a node, for a process that does not exist, and if opening it is not permitted: it needs root.
     pub fn of_process(root: &Path, pid: i32) -> io::Result<Self> {
         let proc = proc_of(root).map_err(|reason| refused(pid, &io::Error::other(reason)))?;
@@ -248,9 +242,6 @@ impl Network {
 
     /// Calls a function in the network. Only a new thread enters it, with the threads that it starts, such as those of an
     /// async runtime.
-    ///
-    /// # Errors
-    ///
     /// Fails if entering it is not permitted: it needs root.
     pub fn enter<T: Send>(&self, run: impl FnOnce() -> T + Send) -> io::Result<T> {
         std::thread::scope(|scope| {

@@ -81,9 +81,6 @@ impl fmt::Debug for SystemdBus {
 impl SystemdBus {
     /// Connects to the bus of the node with this root folder. It must be the running node: its `proc` is the kernel's, and
     /// its first process has this root folder. The socket and its folders must be trusted, and root must listen.
-    ///
-    /// # Errors
-    ///
     /// Fails with the reason.
     pub fn of_node(root: &Path) -> Result<Self, BusError> {
         if !is_running(root) || !is_root_of_first_process(root) {
@@ -122,9 +119,6 @@ impl SystemdBus {
     }
 
     /// Returns a property of the unit that is a cgroup.
-    ///
-    /// # Errors
-    ///
     /// Fails where there is no such unit, or it is another cgroup.
     pub fn property(&self, cgroup: &str, name: &str) -> Result<Property, BusError> {
         let (unit, path) = self.unit(cgroup)?;
@@ -135,9 +129,6 @@ impl SystemdBus {
     }
 
     /// Sets properties of the unit that is a cgroup, for as long as it exists.
-    ///
-    /// # Errors
-    ///
     /// Fails where there is no such unit, it is another cgroup, or systemd refuses.
     pub fn set(&self, cgroup: &str, properties: &Properties) -> Result<(), BusError> {
         // A unit can go and come again.

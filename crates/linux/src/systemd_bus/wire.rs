@@ -170,9 +170,6 @@ pub enum Message {
 }
 
 /// Returns the number of bytes of a message from its first [`FIXED`] ones.
-///
-/// # Errors
-///
 /// Fails for one that is none, or too large.
 pub fn length_of(start: &[u8]) -> Result<usize, String> {
     let mut reader = Reader::of(start)?;
@@ -188,9 +185,6 @@ pub fn length_of(start: &[u8]) -> Result<usize, String> {
 }
 
 /// Reads a whole message.
-///
-/// # Errors
-///
 /// Fails for what is none.
 pub fn read(bytes: &[u8]) -> Result<Message, String> {
     let mut reader = Reader::of(bytes)?;

@@ -28,9 +28,6 @@ fn impossible() -> Hints {
 
 impl StaticPolicy {
     /// Returns the hints for a container. One that has its CPUs already has hints of these alone.
-    ///
-    /// # Errors
-    ///
     /// Fails for too many NUMA nodes, and where the kubelet crashes.
     pub fn container_hints(
         &self,
@@ -51,9 +48,6 @@ impl StaticPolicy {
     }
 
     /// Returns the hints for a pod as a whole.
-    ///
-    /// # Errors
-    ///
     /// Fails for too many NUMA nodes, and where the kubelet crashes.
     pub fn pod_hints(&self, state: &CpuState, pod: &Pod) -> Result<Hints, NotComputed> {
         let wanted = exclusive_cpus_of_pod(self.rules, pod);

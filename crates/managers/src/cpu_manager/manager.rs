@@ -72,9 +72,6 @@ pub enum Allocation {
 
 impl CpuManager {
     /// Makes the manager (`NewManager`).
-    ///
-    /// # Errors
-    ///
     /// Fails with the text with which the kubelet ends.
     pub fn new(topology: CpuTopology, config: &CpuManagerConfig<'_>) -> Result<Self, NewError> {
         let policy = match config.policy {
@@ -99,9 +96,6 @@ impl CpuManager {
 
     /// Starts with the content of the state file; `None`: there is none. `known` are the containers that the runtime has,
     /// which a file of 1.17 and earlier needs. Returns the file that the kubelet then writes; `None`: it leaves it as it is.
-    ///
-    /// # Errors
-    ///
     /// Fails with the kubelet's words; `folder` is its folder.
     pub fn start(
         &mut self,
@@ -182,9 +176,6 @@ impl CpuManager {
     }
 
     /// Gives a container its CPUs (`Allocate`), on the NUMA nodes of the topology manager first.
-    ///
-    /// # Errors
-    ///
     /// Fails if the kubelet refuses the pod, and for what kq does not compute.
     pub fn allocate_container(
         &mut self,

@@ -68,10 +68,6 @@ pub enum OptionError {
 impl StaticPolicyOptions {
     /// Reads the options (`NewStaticPolicyOptions`). Of several that are wrong the kubelet names any, and kq the first by
     /// name.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the kubelet's words.
     pub fn parse(
         given: &BTreeMap<String, String>,
         gates: FeatureGates,
@@ -129,10 +125,6 @@ impl StaticPolicyOptions {
     }
 
     /// Checks the options against the machine and the topology manager (`ValidateStaticPolicyOptions`).
-    ///
-    /// # Errors
-    ///
-    /// Fails with the kubelet's words.
     pub fn check(
         self,
         topology: &CpuTopology,

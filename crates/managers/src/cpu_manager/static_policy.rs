@@ -53,10 +53,6 @@ pub type Allocated = Result<Result<CpuOutcome, AllocateError>, NotComputed>;
 impl StaticPolicy {
     /// Makes the policy (`NewStaticPolicy`). Without a list, the reserved CPUs are taken of all CPUs as those of a
     /// container are, with the policy's own options.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the kubelet's words.
     pub fn new(
         topology: CpuTopology,
         options: &BTreeMap<String, String>,
@@ -150,10 +146,6 @@ impl StaticPolicy {
     /// Checks a state, and fills an empty one (`validateState`). Returns true if it was filled, and so is written.
     ///
     /// With `strict-cpu-reservation`, the CPUs of a state are compared with those of the machine without the reserved ones.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the kubelet's words.
     pub fn check_state(&self, state: &mut CpuState) -> Result<bool, StateError> {
         let strict = self.options.strict_cpu_reservation;
         let all = match strict {

@@ -61,9 +61,6 @@ impl CpuTopology {
     pub const MOST: usize = 4096;
 
     /// Returns the topology of a machine. Of a CPU that is listed twice, the last place counts.
-    ///
-    /// # Errors
-    ///
     /// Fails without CPUs, and for more than [`CpuTopology::MOST`].
     pub fn new(cpus: impl IntoIterator<Item = Cpu>) -> Result<Self, TopologyError> {
         let place = |it: Cpu| {

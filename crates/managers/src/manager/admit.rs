@@ -61,9 +61,6 @@ impl PodAdmission {
 
 impl ManagerState {
     /// Gives a pod its devices, container by container, until one gets none.
-    ///
-    /// # Errors
-    ///
     /// Fails where the topology manager has no hints to go by.
     pub fn admit(
         &mut self,

@@ -97,9 +97,6 @@ fn nodes_of(device: &Device) -> NumaNodes {
 impl ManagerState {
     /// Returns what the resources of a container say (`GetTopologyHints`). Devices of pods that are not
     /// active are to be reclaimed before.
-    ///
-    /// # Errors
-    ///
     /// Fails where the kubelet would not survive, or there are too many NUMA nodes.
     pub fn container_hints(
         &self,
@@ -129,10 +126,6 @@ impl ManagerState {
 
     /// Returns what the resources of a pod as a whole say (`GetPodTopologyHints`). What init containers
     /// leave behind is not counted in advance.
-    ///
-    /// # Errors
-    ///
-    /// As [`ManagerState::container_hints`].
     pub fn pod_hints(&self, pod: &Pod, machine: &Machine) -> Result<Hints, HintError> {
         let uid = pod.metadata.uid.as_str();
         let options = ResourceOptions { exclude_overhead: true, ..ResourceOptions::default() };

@@ -38,10 +38,6 @@ pub enum Allocated {
 /// call comes with the state, for a caller that lets that happen.
 pub trait Plugins {
     /// Asks which devices a plugin prefers; `None` is an answer without a container.
-    ///
-    /// # Errors
-    ///
-    /// Fails when the call does.
     fn preferred_allocation(
         &mut self,
         state: &mut ManagerState,
@@ -52,10 +48,6 @@ pub trait Plugins {
     ) -> Result<Option<Vec<String>>, String>;
 
     /// Calls a plugin for the devices of a container.
-    ///
-    /// # Errors
-    ///
-    /// Fails when the call does.
     fn allocate(
         &mut self,
         state: &mut ManagerState,
@@ -64,10 +56,6 @@ pub trait Plugins {
     ) -> Result<Allocated, String>;
 
     /// Lets a plugin prepare devices for a container that is about to start.
-    ///
-    /// # Errors
-    ///
-    /// Fails when the call does.
     fn pre_start(
         &mut self,
         _state: &mut ManagerState,
@@ -78,9 +66,6 @@ pub trait Plugins {
     }
 
     /// Writes the checkpoint: a container got devices.
-    ///
-    /// # Errors
-    ///
     /// Fails when it is not written; the pod is refused then.
     fn write_checkpoint(&mut self, _state: &ManagerState) -> Result<(), String> {
         Ok(())

@@ -47,9 +47,6 @@ impl RegistrationError {
 }
 
 /// Checks what a plugin says when it registers (`Register`).
-///
-/// # Errors
-///
 /// Fails when the kubelet would refuse it.
 pub fn check_registration(version: &str, resource: &str) -> Result<(), RegistrationError> {
     if version != API_VERSION {
@@ -63,9 +60,6 @@ pub fn check_registration(version: &str, resource: &str) -> Result<(), Registrat
 
 /// Checks what a plugin says whose socket the kubelet found among those of all plugins
 /// (`ValidatePlugin`).
-///
-/// # Errors
-///
 /// Fails when the kubelet would refuse it.
 pub fn check_plugin(versions: &[String], resource: &str) -> Result<(), RegistrationError> {
     if !versions.iter().any(|version| version == API_VERSION) {

@@ -32,9 +32,6 @@ pub struct TopologyDecision {
 
 impl TopologyManager {
     /// Decides for a container.
-    ///
-    /// # Errors
-    ///
     /// Fails where there are no hints.
     pub fn of_container(
         &self,
@@ -46,18 +43,12 @@ impl TopologyManager {
     }
 
     /// Decides for a pod as a whole.
-    ///
-    /// # Errors
-    ///
     /// Fails where there are no hints.
     pub fn of_pod(&self, state: &ManagerState, pod: &Pod) -> Result<TopologyDecision, HintError> {
         self.decide(state.pod_hints(pod, &self.machine)?)
     }
 
     /// Returns what a policy makes of hints.
-    ///
-    /// # Errors
-    ///
     /// Fails for more different combinations of hints than kq goes through.
     pub fn decide(&self, hints: Hints) -> Result<TopologyDecision, HintError> {
         let numa = NumaInfo::of_nodes(self.machine.numa_nodes.iter().copied());

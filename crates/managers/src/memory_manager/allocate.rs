@@ -97,9 +97,6 @@ impl AllocateError {
 impl StaticMemory {
     /// Allocates the memory of a container. Memory of pods that are not active is to be released before
     /// ([`StaticMemory::remove_stale`]). Where it fails, earlier containers of the pod keep theirs.
-    ///
-    /// # Errors
-    ///
     /// Fails where the kubelet does, where it crashes, and where there are too many NUMA nodes.
     pub fn allocate(
         &mut self,

@@ -13,10 +13,6 @@ use std::collections::BTreeMap;
 impl StaticMemory {
     /// Allocates the memory of a pod as a whole, and divides it among its containers. `affinity` is the choice for its
     /// first container.
-    ///
-    /// # Errors
-    ///
-    /// As [`StaticMemory::allocate`].
     pub fn allocate_pod(&mut self, pod: &Pod, affinity: Affinity) -> Result<(), AllocateError> {
         if !self.is_guaranteed(pod) {
             return Ok(());

@@ -83,9 +83,6 @@ pub struct MemoryManager {
 impl MemoryManager {
     /// Creates the manager of a configuration on a machine. `reservation` is what the node reserves of each resource, and
     /// `reserved_memory` the configuration's `reservedMemory` in its order.
-    ///
-    /// # Errors
-    ///
     /// Fails where the kubelet does. Of several resources with another total, the kubelet may name any.
     pub fn new(
         policy: &str,

@@ -30,9 +30,6 @@ pub enum MemoryHintError {
 impl StaticMemory {
     /// Returns the hints of a container; `None`: NUMA nodes do not matter. Memory of pods that are not active is to be
     /// released before.
-    ///
-    /// # Errors
-    ///
     /// Fails where the kubelet crashes, or where there are too many NUMA nodes.
     pub fn container_hints(
         &self,
@@ -55,10 +52,6 @@ impl StaticMemory {
     }
 
     /// Returns the hints of a pod as a whole; `None`: NUMA nodes do not matter.
-    ///
-    /// # Errors
-    ///
-    /// As [`StaticMemory::container_hints`].
     pub fn pod_hints(&self, pod: &Pod) -> Result<Option<Hints>, MemoryHintError> {
         if !self.is_guaranteed(pod) {
             return Ok(None);

@@ -14,9 +14,6 @@ pub type ActiveContainers = BTreeMap<String, BTreeSet<String>>;
 impl StaticMemory {
     /// Releases the memory of containers that no active pod has. The kubelet does so before each allocation and each
     /// hint.
-    ///
-    /// # Errors
-    ///
     /// Fails where the kubelet crashes.
     pub fn remove_stale(&mut self, active: &ActiveContainers) -> Result<(), MemoryCrash> {
         let is_active = |pod: &String, container: &String| {
@@ -32,9 +29,6 @@ impl StaticMemory {
     }
 
     /// Releases the memory of a container. That of a pod as a whole is released with its last container.
-    ///
-    /// # Errors
-    ///
     /// Fails where the kubelet crashes.
     pub fn remove_container(&mut self, pod: &str, container: &str) -> Result<(), MemoryCrash> {
         if self.gates.enabled(Gate::PodLevelResourceManagers)
@@ -67,9 +61,6 @@ impl StaticMemory {
     }
 
     /// Notes that a container was created: init containers before it have ended, and their memory is released.
-    ///
-    /// # Errors
-    ///
     /// Fails where the kubelet crashes.
     pub fn add_container(&mut self, pod: &Pod, container: &Container) -> Result<(), MemoryCrash> {
         let earlier = pod.spec.init_containers.iter();

@@ -30,9 +30,6 @@ fn counts_as_whole(pod: &Pod, gates: FeatureGates) -> bool {
 
 /// Returns what a container requests. In a pod with resources as a whole, a container counts if its CPU and memory
 /// requests equal its limits.
-///
-/// # Errors
-///
 /// Fails for an amount that the kubelet does not take. It takes none with a fraction before a binary suffix, as `1.5Gi`.
 pub fn requested_by_container(
     pod: &Pod,
@@ -59,10 +56,6 @@ fn is_guaranteed(container: &Container) -> bool {
 }
 
 /// Returns what a pod requests at any time.
-///
-/// # Errors
-///
-/// As [`requested_by_container`].
 pub fn requested_by_pod(pod: &Pod, gates: FeatureGates) -> Result<Amounts, NotAnAmount> {
     if counts_as_whole(pod, gates) {
         let own = pod.spec.resources.as_ref().map(|resources| amounts(&resources.requests));
@@ -99,9 +92,6 @@ pub fn requested_by_pod(pod: &Pod, gates: FeatureGates) -> Result<Amounts, NotAn
 }
 
 /// Checks that containers without memory of their own have some of the pod's left.
-///
-/// # Errors
-///
 /// Fails where nothing is left for them. Of several resources, the kubelet may name any.
 pub(super) fn validate_pod_scope(pod: &Pod, gates: FeatureGates) -> Result<(), AllocateError> {
     let total = requested_by_pod(pod, gates)?;

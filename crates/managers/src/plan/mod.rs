@@ -252,9 +252,6 @@ impl InTurn {
     }
 
     /// Asks the device manager for the devices of the next pod.
-    ///
-    /// # Errors
-    ///
     /// Fails where the kubelet crashes, or the answer is not known.
     pub fn admit(
         &mut self,

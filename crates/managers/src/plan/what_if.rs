@@ -40,9 +40,6 @@ pub enum QuestionError {
 }
 
 /// Returns the device manager that a question is about.
-///
-/// # Errors
-///
 /// Fails for a device that is not there.
 pub fn state_of(
     assembled: ReconstructedManager,

@@ -57,9 +57,6 @@ pub enum DeviceSource {
 pub struct NoDevices(pub String);
 
 /// Puts a device manager together.
-///
-/// # Errors
-///
 /// Fails if no device is known.
 pub fn assemble(
     facts: Option<&DeviceFacts>,

@@ -115,9 +115,6 @@ pub type Providers<'p> = [&'p mut dyn HintProvider];
 
 impl TopologyManager {
     /// Decides about a pod, and lets the providers allocate.
-    ///
-    /// # Errors
-    ///
     /// Fails where the kubelet would crash or hang, and for what kq does not compute.
     pub fn admit(
         &mut self,

@@ -22,10 +22,6 @@ pub struct TopologyManager {
 impl TopologyManager {
     /// Makes the manager of a machine (`NewManager`). With the policy `none`, neither the options nor the scope are looked
     /// at.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the kubelet's words.
     pub fn new(
         policy: &str,
         scope: &str,

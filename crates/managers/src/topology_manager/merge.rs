@@ -38,9 +38,6 @@ pub fn single(choices: Vec<Vec<TopologyHint>>) -> Vec<Vec<TopologyHint>> {
 
 /// Returns the best combination; where there is none, all nodes, not preferred. `closest`: of sets of the same size the one
 /// with the smallest distances is better.
-///
-/// # Errors
-///
 /// Fails where the kubelet crashes because a distance is missing, and for more different results than kq keeps.
 pub fn merge(
     numa: &NumaInfo,

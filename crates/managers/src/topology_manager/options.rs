@@ -79,10 +79,6 @@ pub enum TopologyManagerError {
 
 impl TopologyOptions {
     /// Reads the options (`NewPolicyOptions`). Of several that are wrong the kubelet names any, and kq the first by name.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the kubelet's words.
     pub fn parse(
         given: &BTreeMap<String, String>,
         gates: FeatureGates,

@@ -97,9 +97,6 @@ impl fmt::Display for TopologyScope {
 
 /// Merges the hints of the providers, and returns whether the policy lets the result pass (`Merge`). `closest`: the option
 /// `prefer-closest-numa-nodes`.
-///
-/// # Errors
-///
 /// Fails where the kubelet crashes, and for more different combinations than kq goes through.
 pub fn decide<'h>(
     policy: TopologyPolicy,

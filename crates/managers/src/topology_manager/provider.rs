@@ -12,9 +12,6 @@ pub trait HintProvider {
     fn name(&self) -> &'static str;
 
     /// Returns the NUMA nodes on which a container could have what it asks for (`GetTopologyHints`).
-    ///
-    /// # Errors
-    ///
     /// Fails for what kq does not compute.
     fn container_hints(
         &mut self,
@@ -23,17 +20,11 @@ pub trait HintProvider {
     ) -> Result<ProviderHints, NotComputed>;
 
     /// Returns the same for the pod as a whole (`GetPodTopologyHints`).
-    ///
-    /// # Errors
-    ///
     /// Fails for what kq does not compute.
     fn pod_hints(&mut self, pod: &Pod) -> Result<ProviderHints, NotComputed>;
 
     /// Gives a container what it asks for (`Allocate`). `affinity`: what the topology manager stored for it, and
     /// the default where it stored nothing.
-    ///
-    /// # Errors
-    ///
     /// Fails if the kubelet refuses the pod, and for what kq does not compute.
     fn allocate(
         &mut self,
@@ -44,9 +35,6 @@ pub trait HintProvider {
 
     /// Gives a pod with pod-level resources what it asks for as a whole (`AllocatePod`). Called with the gate
     /// `PodLevelResourceManagers` and the scope `pod` alone.
-    ///
-    /// # Errors
-    ///
     /// Fails if the kubelet refuses the pod, and for what kq does not compute.
     fn allocate_pod(&mut self, pod: &Pod, affinity: TopologyHint) -> Result<(), Stop>;
 }

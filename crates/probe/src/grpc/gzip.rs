@@ -18,9 +18,6 @@ const INVALID_HEADER: &str = "gzip: invalid header";
 const CUT_OFF: &str = "unexpected EOF";
 
 /// Returns what was compressed, of which there may be so many bytes.
-///
-/// # Errors
-///
 /// Fails with the status with which grpc-go ends the call.
 pub(super) fn gunzip(message: &[u8], most: usize) -> Result<Vec<u8>, GrpcStatus> {
     let internal = |what: &str, why: &str| {

@@ -44,9 +44,6 @@ fn looked_up(name: &[u8]) -> Vec<u8> {
 }
 
 /// Returns what stands in the Host header of HTTP/1.1: empty for what no host can be.
-///
-/// # Errors
-///
 /// Fails where a label is no Punycode; the text is Go's.
 pub(super) fn host_header(host: &[u8]) -> Result<Vec<u8>, String> {
     let host = punycode_host_port(host)?;
@@ -54,9 +51,6 @@ pub(super) fn host_header(host: &[u8]) -> Result<Vec<u8>, String> {
 }
 
 /// Returns the host of HTTP/2, which keeps a zone.
-///
-/// # Errors
-///
 /// Fails where that is no host; the text is Go's.
 pub(super) fn authority(host: &[u8]) -> Result<Vec<u8>, String> {
     let host = punycode_host_port(host)?;

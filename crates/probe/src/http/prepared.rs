@@ -44,9 +44,6 @@ pub struct H2Request {
 
 impl HttpProbeRequest {
     /// Checks the request and writes it.
-    ///
-    /// # Errors
-    ///
     /// Returns the cause of a failure that the client finds by itself.
     pub fn prepare(&self) -> Result<Prepared, String> {
         let headers = self.headers_to_send();

@@ -37,9 +37,6 @@ pub enum BuildError {
 }
 
 /// Makes the request of a probe; `user_agent` is what the kubelet calls itself: `kube-probe/1.36`.
-///
-/// # Errors
-///
 /// Fails where the kubelet fails, and where a header is not known.
 pub fn build_request(
     action: &HttpGetAction,

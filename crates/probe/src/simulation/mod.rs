@@ -147,9 +147,6 @@ pub struct ActionCount {
 }
 
 /// Simulates.
-///
-/// # Errors
-///
 /// Fails for feature gates that no kubelet of the version starts with.
 pub fn simulate(trace: &Trace, what_if: &WhatIf) -> Result<Simulation, FeatureGateError> {
     let mut warnings = Vec::new();

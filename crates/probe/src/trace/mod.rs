@@ -184,9 +184,6 @@ impl Trace {
     }
 
     /// Reads a trace: JSON, or one document of YAML. What is odd becomes a warning.
-    ///
-    /// # Errors
-    ///
     /// Fails for anything outside of the format, with the field, its value and a hint.
     pub fn parse(content: &[u8], warnings: &mut Vec<Warning>) -> Result<Self, TraceError> {
         read::parse(content, warnings)

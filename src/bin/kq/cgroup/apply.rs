@@ -159,9 +159,6 @@ pub struct ChangeArgs {
 
 impl ChangeArgs {
     /// Has the change of a number of values confirmed, unless --yes did.
-    ///
-    /// # Errors
-    ///
     /// Refuses without a terminal, and where the answer is no.
     pub fn confirm(self, verb: &str, values: usize) -> Result<(), Failure> {
         if !self.yes {

@@ -39,9 +39,6 @@ impl DeviceNodeArgs {
     }
 
     /// Gathers the needed facts. A named file replaces the node's own source, which is not queried.
-    ///
-    /// # Errors
-    ///
     /// Fails for a named file that cannot be read.
     pub fn gather(&self, given: Option<&GivenDevicesArgs>, needs: Needs) -> Result<Node, Failure> {
         let devices = self.files.files(given);

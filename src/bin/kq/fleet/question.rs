@@ -20,9 +20,6 @@ pub struct Question(Vec<OsString>);
 
 impl Question {
     /// Reads a command about stored nodes.
-    ///
-    /// # Errors
-    ///
     /// Fails for what is no command about a stored node, and for a mistake in its arguments.
     pub fn of_snapshots(words: Vec<OsString>) -> Result<Self, Failure> {
         let question = Self(words);
@@ -31,9 +28,6 @@ impl Question {
     }
 
     /// Reads a command about the facts that the API server has of nodes.
-    ///
-    /// # Errors
-    ///
     /// Fails as [`of_snapshots`](Self::of_snapshots) does, and for a file that is standard input.
     pub fn of_api(words: Vec<OsString>) -> Result<Self, Failure> {
         let is_input = |word: &OsString| word == "-" || word.to_string_lossy().ends_with("=-");
@@ -45,9 +39,6 @@ impl Question {
     }
 
     /// Reads a command that runs on nodes.
-    ///
-    /// # Errors
-    ///
     /// Fails for what is no command about a node, for a mistake in its arguments, and for a file of this machine.
     pub fn of_nodes(words: Vec<OsString>) -> Result<Self, Failure> {
         let question = Self(words);
@@ -60,9 +51,6 @@ impl Question {
     }
 
     /// Reads a command that changes nodes.
-    ///
-    /// # Errors
-    ///
     /// Fails for another command, for a mistake in its arguments, and for a file of this machine.
     pub fn of_change(words: Vec<OsString>) -> Result<(Self, ChangeCommand), Failure> {
         let question = Self(words);

@@ -98,9 +98,6 @@ pub struct RunArgs {
 
 impl RunArgs {
     /// Plans, shows the plan and has it confirmed, and begins the run with its number of nodes; `None` with --dry-run.
-    ///
-    /// # Errors
-    ///
     /// Fails where the nodes are unknown, for a node that does not exist, and without confirmation.
     pub fn start(&self, command: &[String]) -> Result<Option<(FleetRun, usize)>, Failure> {
         let plan = self.pods.plan(self.image.clone(), self.api_only)?;
@@ -128,9 +125,6 @@ impl RunArgs {
 }
 
 /// Begins a run. `then` is said of a signal.
-///
-/// # Errors
-///
 /// Refuses where the run cannot be guarded.
 pub fn begin(plan: FleetPlan, then: &'static str) -> Result<FleetRun, Failure> {
     plan.start(move |event| match event {
@@ -143,9 +137,6 @@ pub fn begin(plan: FleetPlan, then: &'static str) -> Result<FleetRun, Failure> {
 
 impl NodePodArgs {
     /// Chooses the nodes, and shows the plan of the pods.
-    ///
-    /// # Errors
-    ///
     /// Fails where the nodes are unknown, and for a node that does not exist.
     pub fn plan(&self, image: Option<String>, api_only: bool) -> Result<FleetPlan, Failure> {
         let options = self.options(image, api_only)?;

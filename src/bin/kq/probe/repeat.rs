@@ -42,9 +42,6 @@ enum Interval {
 
 impl RepeatArgs {
     /// Returns the repetition; `None`: each probe is sent once.
-    ///
-    /// # Errors
-    ///
     /// Fails for an interval without a repetition.
     pub fn repetition(&self) -> Result<Option<Repetition>, Failure> {
         if self.count.is_none() && !self.until_action && !self.watch {

@@ -92,9 +92,6 @@ struct Subject<'t> {
 }
 
 /// Returns the component that killed a pod.
-///
-/// # Errors
-///
 /// Fails where nothing is known of the pod, and where the name means several.
 pub fn why_killed(
     selector: &PodSelector,

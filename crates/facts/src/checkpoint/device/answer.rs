@@ -50,9 +50,6 @@ pub struct DecodeError(pub String);
 
 impl ContainerAllocateResponse {
     /// Decodes a message. A field that is not known, or has another type than it should, is skipped.
-    ///
-    /// # Errors
-    ///
     /// Fails where the kubelet cannot decode it either.
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
         let mut answer = Self::default();

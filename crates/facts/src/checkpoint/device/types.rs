@@ -119,9 +119,6 @@ impl From<Entry> for PodDevicesEntry {
 
 impl DeviceCheckpoint {
     /// Reads the bytes of a file. The checksum is computed and not judged: [`Loaded::is_valid`].
-    ///
-    /// # Errors
-    ///
     /// Fails as the kubelet does, in its words.
     pub fn parse(bytes: &[u8]) -> Result<Loaded, GoJsonError> {
         let mut file = File::default();
@@ -143,9 +140,6 @@ impl DeviceCheckpoint {
 
 impl PodDevicesEntry {
     /// Reads the text of one entry, as it stands in the file's list.
-    ///
-    /// # Errors
-    ///
     /// Fails as the kubelet does with an entry alone.
     pub fn parse(bytes: &[u8]) -> Result<Self, GoJsonError> {
         let mut entry = Entry::default();

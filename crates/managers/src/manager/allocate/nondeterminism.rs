@@ -74,9 +74,6 @@ impl PossibleAllocations {
     }
 
     /// Widens what a pod gets by what was chosen before. `state` is that after its admission.
-    ///
-    /// # Errors
-    ///
     /// Fails where it depends on earlier choices whether the topology manager lets the pod pass, with the
     /// resource of which they are.
     pub fn widen(
