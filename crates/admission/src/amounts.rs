@@ -142,7 +142,6 @@ impl Amounts {
 /// A request that does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemovedRequest {
-    /// The container.
     pub container: String,
     /// It is an init container.
     pub init: bool,

@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 /// A pod of the node.
 #[derive(Clone, Debug)]
 pub struct NodePod<'p> {
-    /// The pod.
     pub pod: &'p Pod,
     /// It is active, so its requests count.
     pub counts: bool,

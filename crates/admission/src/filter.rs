@@ -203,7 +203,6 @@ pub enum Failure {
     /// The node is short of something (`InsufficientResourceError`): thousandths of a CPU, bytes, pods,
     /// or whole units.
     Resource {
-        /// The resource.
         resource: ResourceName,
         /// The amount that the pod requests.
         requested: i64,

@@ -16,7 +16,6 @@ pub enum CheckReason {
     NoPressure,
     /// The node reports pressure.
     Pressure {
-        /// The conditions.
         conditions: Vec<String>,
         /// Why the pod is admitted under pressure; null: it is not.
         exception: Option<PressureException>,
@@ -58,10 +57,7 @@ pub enum CheckReason {
     /// The managers of CPUs and memory give the pod nothing of its own.
     NotPlaced,
     /// They give containers CPUs or NUMA nodes.
-    Placed {
-        /// The containers.
-        containers: Vec<PlacedContainer>,
-    },
+    Placed { containers: Vec<PlacedContainer> },
     /// They refuse the pod.
     PlacementRefused,
     /// Their decision is unknown.
@@ -101,10 +97,7 @@ pub enum CheckReason {
     /// It is not.
     NoStrictGroups,
     /// An init container restarts always, and the gate `SidecarContainers` is off.
-    SidecarsOff {
-        /// The container.
-        container: String,
-    },
+    SidecarsOff { container: String },
     /// No init container restarts always.
     NoSidecars,
     /// More devices are allocated than the node has.
@@ -153,11 +146,8 @@ pub enum CheckReason {
     },
     /// A pod has a host port already.
     HostPortTaken {
-        /// The port.
         port: i64,
-        /// Its protocol.
         protocol: String,
-        /// Its address.
         address: String,
         /// The pod, as NAMESPACE/NAME.
         pod: String,
@@ -170,14 +160,7 @@ pub enum CheckReason {
     /// Static pods tolerate all taints.
     StaticPod,
     /// A taint is not tolerated.
-    Taint {
-        /// Its key.
-        key: String,
-        /// Its value.
-        value: String,
-        /// Its effect.
-        effect: String,
-    },
+    Taint { key: String, value: String, effect: String },
     /// All taints are tolerated.
     TaintsTolerated {
         /// How many with the effect `NoExecute` the node has.
@@ -196,10 +179,7 @@ pub enum PressureException {
     /// It is critical.
     Critical,
     /// The node is short of memory alone, and the pod requests some.
-    RequestsMemory {
-        /// Its QoS class.
-        qos_class: String,
-    },
+    RequestsMemory { qos_class: String },
     /// The node is short of memory alone, and the pod tolerates the taint.
     ToleratesTaint,
 }
@@ -220,9 +200,7 @@ pub struct PlacedContainer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceReason {
-    /// The resource.
     pub resource: String,
-    /// The outcome.
     pub outcome: DeviceOutcome,
 }
 
@@ -259,7 +237,6 @@ pub enum DeviceOutcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ShortReason {
-    /// The resource.
     pub resource: String,
     /// By the pod.
     pub requested: i64,
@@ -297,7 +274,6 @@ pub enum AmountReason {
         /// Of the pod as a whole.
         #[serde(skip_serializing_if = "Option::is_none")]
         pod: Option<i64>,
-        /// The overhead.
         #[serde(skip_serializing_if = "Option::is_none")]
         overhead: Option<i64>,
         /// The resource, which has the unit.

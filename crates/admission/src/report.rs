@@ -33,7 +33,6 @@ impl PodAdmission {
 pub struct Explanation {
     /// The pod, as NAMESPACE/NAME.
     pub pod: String,
-    /// The node.
     pub node: String,
     /// The kubelet admits the pod.
     pub admitted: bool,
@@ -66,7 +65,6 @@ impl Explanation {
 pub struct Check {
     /// The check: a predicate of the scheduler by its name there, another check by kq's name.
     pub check: &'static str,
-    /// The result.
     pub result: CheckResult,
     /// Why.
     pub because: Worded<CheckReason>,
@@ -88,7 +86,6 @@ pub enum CheckResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Compared {
-    /// The resource.
     pub resource: String,
     /// The pod's requests.
     pub requested: i64,
@@ -114,7 +111,6 @@ pub struct Compared {
 pub struct LedgerLine {
     /// The pod, as NAMESPACE/NAME.
     pub pod: String,
-    /// Its phase.
     pub phase: String,
     /// It counts.
     pub counts: bool,
@@ -128,9 +124,7 @@ pub struct LedgerLine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LedgerAmount {
-    /// The resource.
     pub resource: String,
-    /// The amount.
     pub amount: i64,
     /// How it adds up.
     pub because: Worded<AmountReason>,
@@ -140,9 +134,7 @@ pub struct LedgerAmount {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Removed {
-    /// The container.
     pub container: String,
-    /// The resource.
     pub resource: String,
     /// Why.
     pub because: Worded<RemovedReason>,

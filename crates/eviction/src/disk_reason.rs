@@ -10,10 +10,7 @@ use std::fmt;
 #[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum LayoutReason {
     /// Images and the kubelet's root folder are on one device.
-    OneDevice {
-        /// The device.
-        device: String,
-    },
+    OneDevice { device: String },
     /// Images and the kubelet's root folder are on one device, and writable layers on another.
     LayersOnOtherDevice {
         /// The device of the images and of the kubelet's root folder.
@@ -51,10 +48,7 @@ pub enum SettlementReason {
     /// Nothing is reclaimed.
     NothingReclaimed,
     /// Thresholds stay crossed with their minimum reclaim.
-    TooLittle {
-        /// Their signals.
-        signals: Vec<Signal>,
-    },
+    TooLittle { signals: Vec<Signal> },
     /// It depends on how much is freed.
     FreedUnknown {
         /// The bytes that are not known exactly.

@@ -207,7 +207,6 @@ pub fn node_conditions<'t>(
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThresholdRow {
-    /// The signal.
     pub signal: Signal,
     /// How long it may be crossed; zero: a hard threshold.
     pub grace_period: GoDuration,

@@ -62,7 +62,6 @@ pub struct Pressure {
     pub acts: Vec<PressureAction>,
     /// What is reclaimed.
     pub reclaims: Reclaims,
-    /// The decision.
     pub decision: Vec<Worded<PressureReason>>,
     /// Unknown facts.
     pub missing: Vec<Missing>,
@@ -82,7 +81,6 @@ pub struct PodName {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExceedingPod {
-    /// The pod.
     pub pod: PodName,
     /// The exceeded limits, in the kubelet's words.
     pub exceeded: Vec<String>,
@@ -94,7 +92,6 @@ pub struct ExceedingPod {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PressureAction {
-    /// The signal.
     pub signal: Signal,
     /// The grace period of the threshold.
     pub grace_period: GoDuration,
@@ -128,7 +125,6 @@ pub enum GraceCase {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Victim {
-    /// The pod.
     pub pod: PodName,
     /// Its grace period.
     pub grace_period_seconds: i64,

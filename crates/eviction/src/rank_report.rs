@@ -158,7 +158,6 @@ pub struct RankItem {
     pub rank: usize,
     /// The last rank of the pods equal to it.
     pub last_rank: usize,
-    /// The pod.
     #[serde(flatten)]
     pub pod: PodName,
     /// Its priority; a pod without one has 0.

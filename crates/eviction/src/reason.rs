@@ -22,10 +22,7 @@ pub enum PressureReason {
         pods: usize,
     },
     /// The kubelet cannot act on thresholds.
-    Refused {
-        /// Its error.
-        error: &'static str,
-    },
+    Refused { error: &'static str },
     /// No threshold is crossed.
     NotCrossed {
         /// The nearest threshold.
@@ -38,13 +35,9 @@ pub enum PressureReason {
     /// No disk is measured.
     NotMeasured,
     /// The plan shows the reaction to a threshold that is not known to be crossed.
-    Assumed {
-        /// Its signal.
-        signal: Signal,
-    },
+    Assumed { signal: Signal },
     /// A threshold is crossed.
     Crossed {
-        /// The signal.
         signal: Signal,
         /// The grace period; `0s`: it is a hard threshold.
         grace_period: GoDuration,
@@ -67,38 +60,19 @@ pub enum PressureReason {
 #[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum DistanceReason {
     /// The kubelet cannot act on thresholds.
-    Refused {
-        /// Its error.
-        error: &'static str,
-    },
+    Refused { error: &'static str },
     /// The signal has no threshold.
-    NoThreshold {
-        /// The signal.
-        signal: Signal,
-    },
+    NoThreshold { signal: Signal },
     /// The kubelet has no measurement, so the threshold is not crossed.
-    NotMeasured {
-        /// The threshold.
-        threshold: ThresholdRow,
-    },
+    NotMeasured { threshold: ThresholdRow },
     /// kq has no measurement.
-    Unknown {
-        /// The threshold.
-        threshold: ThresholdRow,
-    },
+    Unknown { threshold: ThresholdRow },
     /// The threshold is not crossed.
-    NotCrossed {
-        /// The threshold.
-        threshold: ThresholdRow,
-    },
+    NotCrossed { threshold: ThresholdRow },
     /// The threshold is crossed.
-    Crossed {
-        /// The threshold.
-        threshold: ThresholdRow,
-    },
+    Crossed { threshold: ThresholdRow },
     /// The node reports the pressure, which outlasts the crossing.
     Reported {
-        /// The condition.
         condition: PressureCondition,
         /// `evictionPressureTransitionPeriod`
         transition_period: GoDuration,
@@ -147,7 +121,6 @@ pub enum RankReason {
     UsesInodes,
     /// Its priority is lower.
     LowerPriority {
-        /// Its priority.
         priority: i32,
         /// That of the next.
         next_priority: i32,

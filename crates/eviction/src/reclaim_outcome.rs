@@ -41,7 +41,6 @@ pub fn reclaim_functions(signal: Signal, layout: Layout) -> &'static [ReclaimFun
     }
 }
 
-/// Freed bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FreedBytes {

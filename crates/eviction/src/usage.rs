@@ -56,9 +56,7 @@ pub fn measured_parts(filesystem: SignalFs, layout: Layout) -> FsParts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum DiskUnit {
-    /// Bytes.
     Bytes,
-    /// Inodes.
     Inodes,
 }
 
@@ -67,7 +65,6 @@ pub enum DiskUnit {
 pub struct DiskUsage {
     /// The writable layers of all measured containers.
     pub root: Quantity,
-    /// Their logs.
     pub logs: Quantity,
     /// The volumes on the node's disk.
     pub local_volumes: Quantity,

@@ -74,7 +74,6 @@ pub struct EvictionMessage {
 pub struct Offender {
     /// The name of the pod or container.
     pub name: String,
-    /// Its usage.
     pub usage: Quantity,
     /// Its request; zero without one.
     pub request: Quantity,

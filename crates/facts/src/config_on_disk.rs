@@ -132,7 +132,6 @@ pub enum ConfigContent {
     Absent,
     /// An empty file.
     Empty,
-    /// A folder.
     Folder,
     /// It could not be read, with the reason.
     Unreadable(String),

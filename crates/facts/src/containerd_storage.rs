@@ -88,7 +88,6 @@ struct Graph<'a> {
     references: BTreeMap<Node<'a>, Vec<Node<'a>>>,
     /// From snapshots to parents, which is followed even where labels are not.
     parents: BTreeMap<Node<'a>, Node<'a>>,
-    /// The roots.
     roots: Vec<Node<'a>>,
 }
 

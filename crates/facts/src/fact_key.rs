@@ -23,9 +23,7 @@ pub enum FactKey {
     LowLevelRuntime,
     /// The sandboxes of pods.
     Sandboxes,
-    /// The containers.
     Containers,
-    /// The images.
     Images,
     /// The file systems of images and containers.
     ImageFilesystems,

@@ -31,7 +31,6 @@ pub struct Kubelet {
     pub origins: BTreeMap<String, Origin>,
     /// Why it would not start with this configuration, in the kubelet's words.
     pub errors: Vec<ValidationError>,
-    /// Warnings.
     pub warnings: Vec<Warning>,
 }
 
@@ -54,7 +53,6 @@ pub struct KubeletSources<'a> {
 pub struct KubeletStart {
     /// The moment.
     pub at: Timestamp,
-    /// Its source.
     pub source: String,
 }
 

@@ -18,7 +18,6 @@ pub struct Lookup<T> {
 pub struct Sourced<T> {
     /// The source, as it is displayed: a path, a URL, an endpoint.
     pub source: String,
-    /// The value.
     pub value: T,
 }
 
@@ -62,7 +61,6 @@ impl<T> Lookup<T> {
         self.found.is_none() && self.tried.is_empty()
     }
 
-    /// Returns the value.
     pub fn value(&self) -> Option<&T> {
         self.found.as_ref().map(|found| &found.value)
     }

@@ -13,7 +13,6 @@ use FactKey::*;
 /// The facts that a question needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Needs {
-    /// The facts.
     pub facts: FactSet,
     /// The Node object is from a file, so it is not requested.
     pub has_node_file: bool,

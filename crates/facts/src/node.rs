@@ -46,7 +46,6 @@ pub struct Node {
     pub config: ConfigSource,
     /// The input of the kubelet's next start, with these flags.
     on_disk: ConfigOnDisk,
-    /// The kubelet.
     pub kubelet: Kubelet,
     /// The moment of everything.
     pub now: Timestamp,

@@ -26,7 +26,6 @@ pub struct NodeConfig {
     pub rules: KubeletRules,
     /// The kubelet's configuration.
     pub config: EffectiveConfiguration,
-    /// The reservations.
     pub reservations: Reservations,
     /// CPUs, memory, huge pages, `pid` and `ephemeral-storage`, as far as they are known.
     pub capacity: ResourceList,
@@ -34,9 +33,7 @@ pub struct NodeConfig {
     pub allocatable: NodeAllocatable,
     /// All CPUs; `None` is unknown.
     pub cpus: Option<CpuSet>,
-    /// The cgroup version.
     pub cgroup_version: CgroupVersion,
-    /// The cgroup driver.
     pub cgroup_driver: CgroupDriver,
     /// The machine's swap in bytes; `None` is unknown.
     pub swap_capacity: Option<i64>,
@@ -96,7 +93,6 @@ pub struct NodeFact {
     pub name: &'static str,
     /// The value; null is unknown.
     pub value: Value,
-    /// Its origin.
     pub origin: Origin,
     /// The flag that overrides it.
     pub flag: String,

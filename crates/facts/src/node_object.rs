@@ -34,7 +34,6 @@ pub struct NodeMeta {
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeSpec {
-    /// The taints.
     pub taints: Vec<NodeTaint>,
 }
 

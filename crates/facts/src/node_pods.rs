@@ -33,15 +33,9 @@ pub enum StandingReason {
     /// It has no phase yet.
     OnNode,
     /// By its phase.
-    Phase {
-        /// The phase.
-        phase: String,
-    },
+    Phase { phase: String },
     /// The phase is final, and a container still runs.
-    Stopping {
-        /// The phase.
-        phase: String,
-    },
+    Stopping { phase: String },
     /// It was deleted, and no container runs.
     Deleted,
     /// The kubelet lists it.
@@ -54,12 +48,10 @@ pub enum StandingReason {
     Unreadable {
         /// How many.
         pods: usize,
-        /// The source.
         source: String,
     },
     /// The source does not list it.
     NotListed {
-        /// The source.
         source: String,
         /// The runtime still runs it.
         runs: bool,
@@ -74,7 +66,6 @@ pub enum StandingReason {
         /// Why the lists of pods do not show it.
         pods: PodsUnknown,
     },
-    /// Its sandbox runs.
     SandboxRuns {
         /// Why the lists of pods do not show it.
         pods: PodsUnknown,
@@ -108,10 +99,7 @@ pub enum PodsUnknown {
     /// No source answered.
     Unavailable,
     /// The source may lack pods.
-    MayLack {
-        /// The source.
-        source: String,
-    },
+    MayLack { source: String },
 }
 
 #[derive(Clone, Debug)]

@@ -42,7 +42,6 @@ pub struct Overrides {
     pub pods: GivenPods,
     /// `cgroupRoot`
     pub cgroup_root: Option<String>,
-    /// The cgroup driver.
     pub cgroup_driver: Option<CgroupDriver>,
     /// The kernel's cgroup interface.
     pub cgroup_version: Option<CgroupVersion>,
@@ -106,7 +105,6 @@ impl RuntimeSettings {
 /// Single facts about the kubelet. They win over its configuration.
 #[derive(Clone, Debug, Default)]
 pub struct KubeletFlags {
-    /// Its version.
     pub version: Option<KubeletVersion>,
     /// Feature gates: `A=true,B=false`.
     pub feature_gates: Option<String>,
@@ -128,9 +126,7 @@ pub struct GivenConfig {
 /// A Node object from a file.
 #[derive(Clone, Debug)]
 pub struct FiledNode {
-    /// The file.
     pub file: String,
-    /// The object.
     pub object: NodeObject,
     /// Irregularities in it.
     pub notes: Vec<Warning>,

@@ -8,9 +8,7 @@ use std::time::Duration;
 pub struct Target {
     /// NAMESPACE/NAME.
     pub pod: String,
-    /// Its namespace.
     pub namespace: String,
-    /// Its name.
     pub name: String,
     /// Its UID: another pod of the same name is another pod.
     pub uid: String,
@@ -99,10 +97,7 @@ pub enum PodPresence {
     /// No pod has the name.
     Gone,
     /// Another pod has it.
-    Other {
-        /// Its UID.
-        uid: String,
-    },
+    Other { uid: String },
     /// It is.
     There {
         /// It was deleted, and is being stopped.

@@ -58,7 +58,6 @@ pub struct ContainerMemory {
     pub numa_nodes: Option<Vec<i64>>,
 }
 
-/// The allocatable resources.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AllocatableResources {

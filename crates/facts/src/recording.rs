@@ -48,7 +48,6 @@ pub enum RecordingError {
     Snapshot {
         /// The number of the line, from 1.
         line: u64,
-        /// The error.
         error: SnapshotError,
     },
 }

@@ -231,7 +231,6 @@ pub struct Container {
     pub pod_uid: String,
     /// The number of earlier starts.
     pub attempt: u32,
-    /// Its state.
     pub state: ContainerState,
     /// The image as it was requested.
     pub image: String,

@@ -90,7 +90,6 @@ pub struct SandboxStatus {
 /// Details of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContainerDetails {
-    /// Its state.
     pub state: ContainerState,
     /// When it started, in nanoseconds since 1970; `None`: it has not.
     pub started_at: Option<i64>,

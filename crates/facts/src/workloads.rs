@@ -29,7 +29,6 @@ pub struct ContainerName {
     pub pod_uid: String,
     /// The name; `None`: the sandbox itself.
     pub name: Option<String>,
-    /// Its state.
     pub state: ContainerState,
 }
 

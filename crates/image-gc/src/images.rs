@@ -31,7 +31,6 @@ answer!("ImageList", ImageList);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageRow {
-    /// Its id.
     pub id: String,
     /// The class of runtime for which it was pulled.
     #[serde(skip_serializing_if = "String::is_empty")]

@@ -34,7 +34,6 @@ pub struct PolicySources<'a> {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GcPolicy {
-    /// The loops.
     pub loops: Vec<LoopInForce>,
     /// The settings, those of images first.
     pub items: Vec<PolicySetting>,

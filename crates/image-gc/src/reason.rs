@@ -14,7 +14,6 @@ use std::fmt;
 pub enum RunReason {
     /// A sentence of the eviction manager's decision; its facts are under `pressure`.
     EvictionManager {
-        /// The sentence.
         #[serde(skip)]
         sentence: String,
     },
@@ -211,7 +210,6 @@ pub enum Consequence {
     },
     /// A sentence about the eviction manager; its facts are under `pressure`.
     EvictionManager {
-        /// The sentence.
         #[serde(skip)]
         sentence: String,
     },
@@ -223,7 +221,6 @@ pub enum Consequence {
 pub enum DiskReason {
     /// The kubelet calls a capacity of 0 invalid.
     NoCapacity,
-    /// The usage.
     Usage {
         /// The image file system.
         usage: Usage,

@@ -34,7 +34,6 @@ pub enum KubeletFileError {
     Host {
         /// The file.
         path: String,
-        /// The reason.
         reason: String,
     },
     /// A folder could not be read.
@@ -70,7 +69,6 @@ pub enum KubeletFileError {
     #[error("{folder}")]
     Merge {
         folder: String,
-        /// The error.
         #[source]
         error: MergeError,
     },

@@ -28,7 +28,6 @@ pub enum FindKubeletError {
     Processes {
         /// The folder on the node.
         path: String,
-        /// The error.
         #[source]
         error: ReadError,
     },
@@ -376,7 +375,6 @@ fn read(root: &Path, path: &str) -> Option<String> {
 /// The start command of a kubelet that is not running.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoppedKubelet {
-    /// Its source.
     pub source: String,
     /// Its command line.
     pub process: KubeletProcess,

@@ -48,7 +48,6 @@ pub enum RecordingFileError {
     Content {
         /// The file.
         path: String,
-        /// The error.
         error: RecordingError,
     },
 }

@@ -36,7 +36,6 @@ pub enum SnapshotFileError {
     TooLarge {
         /// The file.
         path: String,
-        /// The limit.
         limit: u64,
     },
     /// It unpacks to more than a snapshot of its size does.
@@ -62,7 +61,6 @@ pub enum SnapshotFileError {
     Content {
         /// The file.
         path: String,
-        /// The error.
         error: SnapshotError,
     },
     /// It was packed, and cannot be unpacked any more.
@@ -216,7 +214,6 @@ pub enum SnapshotFolderError {
     Read {
         /// The folder or file.
         path: PathBuf,
-        /// The error.
         #[source]
         error: io::Error,
     },

@@ -65,7 +65,6 @@ static THREAD: OnceLock<()> = OnceLock::new();
 pub struct Hung {
     /// What is read.
     pub path: String,
-    /// The limit.
     pub limit: Duration,
 }
 

@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 /// The condition `DisruptionTarget`: status `True`, reason `TerminationByKubelet`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DisruptionTarget {
-    /// The message.
     pub message: String,
     /// The observed generation, where the API server counts generations.
     pub observed_generation: Option<i64>,

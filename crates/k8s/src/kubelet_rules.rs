@@ -216,7 +216,6 @@ pub enum RuleArea {
     Eviction,
     /// The managers of devices, CPUs, memory and topology.
     Managers,
-    /// Probes.
     Probes,
     /// The collection of images.
     Images,

@@ -127,7 +127,6 @@ pub struct PatchRow {
     pub minor: u32,
     /// The first patch without the fault; `None`: no patch whose notes were read.
     pub fixed_in: Option<u32>,
-    /// The fault.
     pub fault: PatchFault,
     /// The pull request of the line, or that of the first line with the fix.
     pub pull: u32,

@@ -205,7 +205,6 @@ pub struct ResourceRequirements {
     /// The requested amounts.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "ResourceList::is_empty")]
     pub requests: ResourceList,
-    /// The limits.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "ResourceList::is_empty")]
     pub limits: ResourceList,
 }

@@ -47,7 +47,6 @@ pub enum RootFolder {
     Copy,
 }
 
-/// The node in question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeInQuestion {
     /// One that runs: this machine, or the one that it is a container of.
@@ -120,7 +119,6 @@ pub enum ConfigSource {
 pub enum NodeSource {
     /// A file that was named.
     File,
-    /// The API server.
     ApiServer,
     /// The machine itself.
     Host,

@@ -10,15 +10,11 @@ pub enum AdHocError {
     /// A URL of another kind.
     #[error("{0:?} is not a URL for a probe")]
     Url(String),
-    /// No scheme.
     #[error("{0:?} has no scheme")]
     NoScheme(String),
     /// No port that can be connected to.
     #[error("{text:?} has no port between 1 and 65535")]
-    Port {
-        /// The text.
-        text: String,
-    },
+    Port { text: String },
     /// No `NAME: VALUE`.
     #[error("{0:?} is not a header")]
     Header(String),

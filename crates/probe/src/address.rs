@@ -31,9 +31,7 @@ pub enum AddressError {
 /// The host and port of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DialAddress {
-    /// The host.
     pub host: DialHost,
-    /// The port.
     pub port: u16,
 }
 
@@ -42,7 +40,6 @@ pub struct DialAddress {
 pub enum DialHost {
     /// None was named: the node itself.
     Unnamed,
-    /// An address.
     Address(IpAddr, Zone),
     /// A name to look up.
     Name(String),
@@ -58,9 +55,7 @@ pub type Zone = String;
 pub struct Remote {
     /// The address; `None` where no host was named.
     pub ip: Option<IpAddr>,
-    /// The zone.
     pub zone: Zone,
-    /// The port.
     pub port: u16,
 }
 

@@ -14,7 +14,6 @@ pub use way::Way;
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Trial {
-    /// The way.
     pub way: Way,
     /// The result as the kubelet would judge it.
     pub result: ProbeResult,

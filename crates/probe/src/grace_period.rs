@@ -50,9 +50,7 @@ pub enum GraceSource {
     PodDeletion,
     /// The probe that failed.
     Probe,
-    /// The pod.
     Pod,
-    /// The minimum.
     Minimum,
 }
 

@@ -31,7 +31,6 @@ pub struct ProbePlan {
 
 answer!("ProbePlan", ProbePlan);
 
-/// A planned probe.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlannedProbe {

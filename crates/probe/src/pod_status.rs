@@ -18,7 +18,6 @@ use std::fmt;
 /// What a kubelet knows when it writes a pod's status.
 #[derive(Clone, Copy, Debug)]
 pub struct Knowledge<'a> {
-    /// The pod.
     pub pod: &'a Pod,
     /// The status before.
     pub status: &'a PodFacts,
@@ -50,7 +49,6 @@ pub struct StartedAndReady {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerReadiness {
-    /// Its name.
     pub name: String,
     /// It runs, and its startup probe has succeeded.
     pub started: bool,
@@ -253,11 +251,8 @@ impl fmt::Display for ReadyReason {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PredictedStatus {
-    /// The namespace.
     pub namespace: String,
-    /// The pod.
     pub pod: String,
-    /// The container.
     pub container: String,
     /// It counts as started.
     pub started: bool,

@@ -50,7 +50,6 @@ pub enum Unsendable {
     /// The pod's IP.
     #[error("the pod's IP is unknown (--pod-ip sets that of one pod): {0}")]
     PodIp(String),
-    /// The container.
     #[error("{0}")]
     Container(String),
     /// The command.

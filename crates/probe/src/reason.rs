@@ -66,9 +66,7 @@ pub enum Consequence {
 pub enum ProbeNote {
     /// No port of the container has the name.
     UnknownPortName {
-        /// The container.
         container: String,
-        /// The name.
         name: String,
         /// The ports of the container that have one.
         named: Vec<NamedPort>,
@@ -120,7 +118,6 @@ pub enum ProbeNote {
     OtherProtocol {
         /// The field of the probe with its value.
         field: String,
-        /// The gate.
         gate: String,
     },
 }
@@ -128,9 +125,7 @@ pub enum ProbeNote {
 /// A port of a container that has a name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct NamedPort {
-    /// The name.
     pub name: String,
-    /// The port.
     pub port: i32,
 }
 

@@ -37,11 +37,8 @@ answer!("ProbeRun", ProbeRun);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProbeName {
-    /// The namespace.
     pub namespace: Option<String>,
-    /// The pod.
     pub pod: Option<String>,
-    /// The container.
     pub container: Option<String>,
     /// The role of the container in its pod.
     pub container_kind: Option<ContainerKind>,
@@ -94,7 +91,6 @@ pub struct ProbeReport {
 pub struct Sourced {
     /// The fact.
     pub value: String,
-    /// The source.
     pub source: String,
 }
 
@@ -102,7 +98,6 @@ pub struct Sourced {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Outcome {
-    /// The verdict.
     pub verdict: ProbeVerdict,
     /// The output or the error of the kubelet's prober.
     pub message: Output,
@@ -180,7 +175,6 @@ pub struct Round {
     pub number: u64,
     /// When it began.
     pub at: Timestamp,
-    /// The verdict.
     pub verdict: ProbeVerdict,
     /// The message of the prober.
     pub message: Output,

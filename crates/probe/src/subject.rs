@@ -8,9 +8,7 @@ use std::fmt;
 /// A probe of a container of a pod.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Subject<'p> {
-    /// The pod.
     pub pod: &'p Pod,
-    /// The container.
     pub container: &'p Container,
     /// What the container is in its pod.
     pub kind: ContainerKind,
@@ -54,7 +52,6 @@ pub enum SubjectError {
     /// The pod has no such container.
     #[error("pod {pod} has no container {container:?}")]
     NoContainer {
-        /// The pod.
         pod: String,
         /// The requested container.
         container: String,
@@ -64,7 +61,6 @@ pub enum SubjectError {
     /// None of its containers has such a probe.
     #[error("pod {pod} has no {probe}")]
     NoProbe {
-        /// The pod.
         pod: String,
         /// The requested probe, in words.
         probe: String,

@@ -21,9 +21,7 @@ use std::sync::Arc;
 /// A probe that is ready to be sent.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// The pod.
     pub pod: Arc<Pod>,
-    /// The container.
     pub container: String,
     /// What the container is in its pod.
     pub container_kind: ContainerKind,

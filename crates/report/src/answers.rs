@@ -75,7 +75,6 @@ impl Reply {
 /// Why a question has no answer.
 #[derive(Clone, Debug)]
 pub struct NoAnswer {
-    /// The reason.
     pub reason: String,
     /// What to do about it.
     pub hints: Vec<String>,
@@ -90,7 +89,6 @@ pub struct Found<'a> {
     pub id: &'a str,
     /// The document.
     pub value: &'a Value,
-    /// The command.
     pub command: &'a str,
     /// Why it is this question.
     pub note: &'a str,
@@ -101,7 +99,6 @@ pub struct Found<'a> {
 pub struct Question<'a> {
     /// The identifier of its answer on the page.
     pub id: String,
-    /// The command.
     pub command: &'a str,
     note: &'a str,
     /// The document, or why there is none.

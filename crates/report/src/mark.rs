@@ -17,7 +17,6 @@ pub struct Place<'a> {
     pub answer: &'a str,
     /// The JSON pointer to the value.
     pub pointer: String,
-    /// The value.
     pub value: &'a Value,
 }
 

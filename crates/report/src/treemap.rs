@@ -13,7 +13,6 @@ pub struct Rect {
 }
 
 impl Rect {
-    /// Returns the area.
     pub fn area(self) -> f64 {
         self.width * self.height
     }

@@ -5,9 +5,10 @@ use crate::write;
 use anyhow::anyhow;
 use clap::builder::PossibleValuesParser;
 use kq_core::question::kinds::KIND_NAMES;
+use kq_output::value::write_json;
 use miniz_oxide::inflate::decompress_to_vec;
-use serde_json::value::RawValue;
-use std::collections::BTreeMap;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Print the JSON Schema of a kind of answer
 ///
@@ -27,8 +28,11 @@ pub struct Args {
     kind: Option<String>,
 }
 
-/// The files of `docs/schema` as one JSON object, by kind.
+/// The files of `docs/schema` as one JSON object, by name.
 static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/schemas.deflate"));
+
+/// The file with the definitions that several kinds share, without its extension.
+const SHARED: &str = "definitions";
 
 impl Args {
     /// Prints the schema, or the kinds.
@@ -37,14 +41,50 @@ impl Args {
             write::lines(KIND_NAMES.iter().map(|kind| (*kind).to_owned()))?;
             return Ok(Code::Answered);
         };
-        let schemas = decompress_to_vec(PACKED).map_err(|error| anyhow!("{error}"));
-        let schemas = schemas.map_err(Failure::missing)?;
-        let schemas: BTreeMap<&str, &RawValue> =
-            serde_json::from_slice(&schemas).map_err(Failure::missing)?;
-        let schema = schemas.get(name.as_str());
+        let files = decompress_to_vec(PACKED).map_err(|error| anyhow!("{error}"));
+        let files: BTreeMap<String, Value> =
+            serde_json::from_slice(&files.map_err(Failure::missing)?).map_err(Failure::missing)?;
+        let schema = whole(&files, &name);
         let schema =
             schema.ok_or_else(|| Failure::usage(anyhow!("{name} is not a kind of answer")))?;
-        write::verbatim(schema.get().lines().map(str::to_owned))?;
+        let mut text = Vec::new();
+        write_json(&mut text, &schema).map_err(Failure::missing)?;
+        write::verbatim(String::from_utf8_lossy(&text).lines().map(str::to_owned))?;
         Ok(Code::Answered)
+    }
+}
+
+/// Returns the schema of a kind with all definitions that it needs; `None`: there is no such kind.
+fn whole(files: &BTreeMap<String, Value>, kind: &str) -> Option<Value> {
+    let mut schema = files.get(kind)?.clone();
+    let shared = files.get(SHARED)?.get("$defs")?;
+    let mut wanted = BTreeSet::new();
+    refer_to_own(&mut schema, &mut wanted);
+    while let Some(name) = wanted.pop_first() {
+        let own = schema.as_object_mut()?.entry("$defs").or_insert_with(|| json!({}));
+        let own = own.as_object_mut()?;
+        if let (false, Some(definition)) = (own.contains_key(&name), shared.get(&name)) {
+            let mut definition = definition.clone();
+            refer_to_own(&mut definition, &mut wanted);
+            own.insert(name, definition);
+        }
+    }
+    Some(schema)
+}
+
+/// Turns references to the shared file into references to the document's own definitions, and collects their names.
+fn refer_to_own(schema: &mut Value, names: &mut BTreeSet<String>) {
+    match schema {
+        Value::Object(fields) => {
+            if let Some(Value::String(target)) = fields.get_mut("$ref")
+                && let Some((_, name)) = target.split_once("#/$defs/")
+            {
+                names.insert(name.to_owned());
+                *target = format!("#/$defs/{name}");
+            }
+            fields.values_mut().for_each(|value| refer_to_own(value, names));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| refer_to_own(item, names)),
+        _ => {}
     }
 }

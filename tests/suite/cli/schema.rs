@@ -83,31 +83,99 @@ fn find_extended(schema: &Value, extended: &mut BTreeSet<String>) {
 fn the_stored_schemas_are_those_of_the_types() {
     let kinds = kq("schema").run();
     assert_eq!((kinds.code, kinds.stderr.as_str()), (0, ""));
-    let stored: Vec<String> = std::fs::read_dir(repository().join("docs/schema"))
-        .expect("there is a folder of schemas")
-        .map(|entry| entry.expect("it can be read").file_name().to_string_lossy().into_owned())
-        .collect();
-    let listed: Vec<&str> = kinds.stdout.lines().collect();
+    let whole: BTreeMap<String, Value> =
+        kinds.stdout.lines().map(|kind| (kind.to_owned(), schema_of(kind))).collect();
     let folder = repository().join("docs/schema");
+    let files = apart(&whole);
+    let text = |schema: &Value| {
+        let mut text = Vec::new();
+        write_json(&mut text, schema).expect("JSON");
+        String::from_utf8(text).expect("text")
+    };
     if std::env::var("SNAPSHOTS").as_deref() == Ok("overwrite") {
-        stored.iter().for_each(|name| std::fs::remove_file(folder.join(name)).expect("a file"));
-    } else {
-        assert_eq!(listed.len(), stored.len(), "run scripts/generate.sh and commit what changed");
-    }
-    for kind in listed {
-        let mut schema = Vec::new();
-        let of_type = KINDS.iter().find(|known| known.name == kind).expect("a kind");
-        write_json(&mut schema, &(of_type.schema)()).expect("JSON");
-        let schema = String::from_utf8(schema).expect("text");
-        let file = folder.join(format!("{kind}.json"));
-        if std::env::var("SNAPSHOTS").as_deref() == Ok("overwrite") {
-            std::fs::write(&file, &schema).expect("a file");
-            continue;
+        std::fs::remove_dir_all(&folder).expect("the old files");
+        std::fs::create_dir(&folder).expect("a folder");
+        for (name, schema) in &files {
+            std::fs::write(folder.join(format!("{name}.json")), text(schema)).expect("a file");
         }
+        return;
+    }
+    let stored = std::fs::read_dir(&folder).expect("there is a folder of schemas");
+    assert_eq!(stored.count(), files.len(), "run scripts/generate.sh and commit what changed");
+    for (name, schema) in &files {
+        let file = folder.join(format!("{name}.json"));
         let stored = std::fs::read_to_string(&file).unwrap_or_default();
-        assert!(schema == stored, "{kind}: run scripts/generate.sh and commit what changed");
-        let ran = kq(&format!("schema {kind}")).run();
-        assert_eq!(ran.stdout, stored, "{kind}");
+        assert!(text(schema) == stored, "{name}: run scripts/generate.sh and commit what changed");
+    }
+    for (kind, schema) in &whole {
+        assert_eq!(kq(&format!("schema {kind}")).run().stdout, text(schema), "{kind}");
+    }
+}
+
+/// Takes the definitions that several kinds share into a file of their own.
+fn apart(whole: &BTreeMap<String, Value>) -> BTreeMap<String, Value> {
+    let mut contents: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
+    for schema in whole.values() {
+        for (name, definition) in schema["$defs"].as_object().into_iter().flatten() {
+            contents.entry(name).or_default().push(definition);
+        }
+    }
+    let is_same = |all: &Vec<&Value>| all.len() > 1 && all.iter().all(|it| *it == all[0]);
+    let mut shared: BTreeMap<&str, &Value> = contents
+        .iter()
+        .filter(|(_, all)| is_same(all))
+        .map(|(name, all)| (*name, all[0]))
+        .collect();
+    // A shared definition refers to shared ones alone.
+    loop {
+        let refers = |definition: &Value| {
+            let mut names = BTreeSet::new();
+            refer(&mut definition.clone(), &mut |name| {
+                names.insert(name.to_owned());
+                None
+            });
+            names.iter().all(|name| shared.contains_key(name.as_str()))
+        };
+        let left: BTreeMap<&str, &Value> =
+            shared.iter().filter(|(_, it)| refers(it)).map(|(name, it)| (*name, *it)).collect();
+        let is_done = left.len() == shared.len();
+        shared = left;
+        if is_done {
+            break;
+        }
+    }
+    let mut files = BTreeMap::new();
+    for (kind, schema) in whole {
+        let mut own = schema.clone();
+        if let Some(definitions) = own.get_mut("$defs").and_then(Value::as_object_mut) {
+            definitions.retain(|name, _| !shared.contains_key(name.as_str()));
+        }
+        if own["$defs"].as_object().is_some_and(|it| it.is_empty()) {
+            own.as_object_mut().expect("an object").remove("$defs");
+        }
+        refer(&mut own, &mut |name| {
+            shared.contains_key(name).then(|| format!("definitions.json#/$defs/{name}"))
+        });
+        files.insert(kind.clone(), own);
+    }
+    let schema = whole.values().next().expect("a kind")["$schema"].clone();
+    let title = "Definitions that several kinds of answers share";
+    let definitions = json!({"$schema": schema, "title": title, "$defs": shared});
+    files.insert("definitions".to_owned(), definitions);
+    files
+}
+
+/// Walks over the references of a schema, by the names of definitions, and replaces those for which there is another.
+fn refer(schema: &mut Value, other: &mut dyn FnMut(&str) -> Option<String>) {
+    if let Some(Value::String(target)) = schema.get_mut("$ref")
+        && let Some(new) = target.strip_prefix("#/$defs/").and_then(&mut *other)
+    {
+        *target = new;
+    }
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(|it| refer(it, other)),
+        Value::Object(fields) => fields.values_mut().for_each(|it| refer(it, other)),
+        _ => {}
     }
 }
 

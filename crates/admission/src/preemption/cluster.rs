@@ -70,7 +70,6 @@ pub enum NodeResult {
 /// What is known of a node beside its pods.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeStanding {
-    /// Its name.
     pub name: String,
     /// It is cordoned.
     pub unschedulable: bool,
@@ -84,7 +83,6 @@ pub struct NodeStanding {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeAnswer {
-    /// The node.
     pub node: String,
     /// The result for the pod.
     pub result: NodeResult,
@@ -117,13 +115,10 @@ pub struct NodeAnswer {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeVictim {
-    /// The pod.
     pub pod: String,
-    /// Its UID.
     pub uid: String,
     /// Its class.
     pub qos_class: &'static str,
-    /// Its priority.
     pub priority: Option<i32>,
     /// What it gives back.
     pub gives: Vec<Missing>,

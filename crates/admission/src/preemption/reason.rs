@@ -16,15 +16,9 @@ pub enum CriticalReason {
     /// It is the mirror of a static pod.
     MirrorPod,
     /// Its priority is as high as that of system-critical pods, or higher.
-    SystemCriticalPriority {
-        /// The priority.
-        priority: i32,
-    },
+    SystemCriticalPriority { priority: i32 },
     /// Its priority is lower.
-    LowerPriority {
-        /// The priority.
-        priority: i32,
-    },
+    LowerPriority { priority: i32 },
     /// It has no priority.
     NoPriority,
 }
@@ -72,7 +66,6 @@ pub enum SparedReason {
     },
     /// Its priority is not lower.
     Priority {
-        /// Its priority.
         priority: i32,
         /// The priority of the pod that is to fit.
         preemptor_priority: i32,

@@ -13,14 +13,12 @@ use std::sync::Arc;
 pub struct PodPreemption {
     /// The pod, as NAMESPACE/NAME.
     pub pod: String,
-    /// The node.
     pub node: String,
     /// The answer.
     #[serde(flatten)]
     pub preemption: PreemptionExplanation,
     /// The results of the checks before any preemption.
     pub admission: Explanation,
-    /// The basis.
     #[serde(flatten)]
     pub basis: Basis,
 }
@@ -41,7 +39,6 @@ impl PodPreemption {
 pub struct PreemptionExplanation {
     /// Whether the pod is critical, and why.
     pub critical: Reasoned,
-    /// The result.
     pub result: PreemptionResult,
     /// Why.
     pub because: Worded<PreemptionReason>,
@@ -114,7 +111,6 @@ pub struct RoundExplained {
     pub candidates: Vec<CandidateExplained>,
     /// The victim.
     pub chosen: String,
-    /// Its distance.
     pub distance: f64,
     /// Others that are equal in all that is compared; only the order of the pods decides.
     pub ties: Vec<Arc<str>>,
@@ -126,7 +122,6 @@ pub struct RoundExplained {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CandidateExplained {
-    /// The pod.
     pub pod: Arc<str>,
     /// The sum of ((missing - given) / missing)^2 over what is missing.
     pub distance: f64,
@@ -138,13 +133,10 @@ pub struct CandidateExplained {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Victim {
-    /// The pod.
     pub pod: String,
-    /// Its UID.
     pub uid: String,
     /// Its class.
     pub qos_class: &'static str,
-    /// Its priority.
     pub priority: Option<i32>,
     /// What it gives back.
     pub gives: Vec<Missing>,
@@ -172,11 +164,8 @@ pub struct Victim {
 pub struct WrittenExplained {
     /// `Failed`
     pub phase: &'static str,
-    /// The reason.
     pub reason: &'static str,
-    /// The message.
     pub message: &'static str,
-    /// The condition.
     pub condition: ConditionExplained,
 }
 
@@ -189,9 +178,7 @@ pub struct ConditionExplained {
     pub kind: &'static str,
     /// `True`
     pub status: &'static str,
-    /// The reason.
     pub reason: &'static str,
-    /// The message.
     pub message: String,
     /// The generation of the pod that it is about; `None`: such a kubelet does not report it, or the pod has
     /// none.
@@ -204,7 +191,6 @@ pub struct ConditionExplained {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Spared {
-    /// The pod.
     pub pod: String,
     /// Why.
     pub because: Worded<SparedReason>,

@@ -21,11 +21,9 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PodReadmission {
-    /// The node.
     pub node: String,
     /// The pods in the order in which the kubelet comes to them.
     pub items: Vec<Readmitted>,
-    /// The basis.
     #[serde(flatten)]
     pub basis: Basis,
 }

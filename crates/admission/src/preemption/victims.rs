@@ -127,7 +127,6 @@ impl fmt::Display for NotEnough {
 /// Looking for victims in one class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stage {
-    /// The class.
     pub class: QosClass,
     /// What this class has to give: what is missing when the others gave what they can.
     pub requirements: Vec<Requirement>,
@@ -144,7 +143,6 @@ pub struct Round {
     pub visits: Vec<Visit>,
     /// The pod that was chosen.
     pub chosen: usize,
-    /// Its distance.
     pub distance: f64,
     /// Others that were as near and ask for as much: only their place in the list decided.
     pub ties: Vec<usize>,
@@ -157,7 +155,6 @@ pub struct Round {
 /// Looking at one pod.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Visit {
-    /// The pod.
     pub pod: usize,
     /// How far it is from giving what is missing.
     pub distance: f64,

@@ -105,7 +105,6 @@ struct Alternative<'p> {
 pub struct Compared<'a> {
     /// The node as it is configured now.
     pub node: &'a NodeConfig,
-    /// Its pods.
     pub pods: &'a [LoadedPod],
     /// Its low-level runtimes.
     pub runtimes: &'a Runtimes,

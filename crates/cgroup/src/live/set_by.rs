@@ -12,18 +12,14 @@ use std::fmt;
 pub enum SetBy {
     /// systemd: a drop-in has this value.
     Systemd {
-        /// The property.
         property: String,
-        /// Its value.
         value: String,
         /// The drop-in.
         path: String,
     },
     /// A drop-in of systemd has another value.
     Beside {
-        /// The property.
         property: String,
-        /// Its value.
         value: String,
         /// The drop-in.
         path: String,

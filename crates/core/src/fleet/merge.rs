@@ -173,7 +173,6 @@ pub struct NodeCounts {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResultRow {
-    /// The result.
     #[serde(flatten)]
     pub result: NodeResult,
     /// The value of the label by which nodes are grouped, empty where a node has none; null: they are not grouped.
@@ -204,7 +203,6 @@ pub struct ValueSummary {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeValue {
-    /// The node.
     pub node: String,
     /// The number.
     pub value: f64,
@@ -214,7 +212,6 @@ pub struct NodeValue {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeChange {
-    /// The node.
     pub node: String,
     /// Its results before; empty: it was not there.
     pub before: Vec<NodeResult>,

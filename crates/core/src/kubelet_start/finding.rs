@@ -119,7 +119,6 @@ impl StartFinding {
         }
     }
 
-    /// Returns the severity.
     pub fn severity(&self) -> Severity {
         match self {
             Self::PanicsWithDevice { certainty: Certainty::Possible, .. } => Severity::Unknown,

@@ -62,7 +62,6 @@ pub type MissingPaths<'a> = &'a dyn Fn(&str) -> Option<Vec<String>>;
 /// The input of a start. An unknown input is `None`.
 #[derive(Clone, Default)]
 pub struct StartFacts<'a> {
-    /// Its version.
     pub version: Option<KubeletVersion>,
     /// Its command line.
     pub process: Option<&'a KubeletProcess>,
@@ -76,7 +75,6 @@ pub struct StartFacts<'a> {
     pub runtime_driver: Option<CgroupDriver>,
     /// The swap of the machine, in bytes.
     pub swap_bytes: Option<i64>,
-    /// The machine.
     pub machine: Option<Machine>,
     /// The files of state below its folder.
     pub state_files: Option<&'a StateFiles>,
@@ -97,7 +95,6 @@ pub struct StartFacts<'a> {
 /// The machine under the kubelet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Machine {
-    /// Its CPUs.
     pub cpus: Option<CpuSet>,
     /// Where each of them is, if known.
     pub cpu_topology: Option<CpuTopology>,
@@ -190,7 +187,6 @@ pub struct StartProblem {
     pub certainty: Certainty,
     /// False: it appears once the earlier problems are fixed.
     pub is_first: bool,
-    /// The fix.
     pub fix: Option<Worded<Fix>>,
     /// How far it got with the cgroups of the node before; `None`: it has not begun with them.
     #[serde(skip)]
@@ -219,7 +215,6 @@ pub struct Enforced {
 /// A warning that the kubelet logs.
 #[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum StartWarning {
-    /// A deprecated flag.
     #[text("Flag --{flag} has been deprecated, {message}")]
     DeprecatedFlag { flag: String, message: String },
     /// A flag that sets a gate which will be removed.

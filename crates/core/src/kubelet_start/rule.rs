@@ -554,7 +554,6 @@ pub enum Fix {
     /// Create the cgroup that a field names.
     #[text("create the cgroup {cgroup}, or correct {field}")]
     MakeCgroup { field: &'static str, cgroup: String },
-    /// Reserve less.
     #[text("reserve less {resources}", resources = resources.join(", "))]
     ReserveLess { resources: Vec<String> },
     /// Delete a state file, after the node was drained.

@@ -30,7 +30,6 @@ answer!("NodeAllocatable", AllocatableReport);
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AllocatableRow {
-    /// The resource.
     pub resource: String,
     /// What the node has.
     pub capacity: String,

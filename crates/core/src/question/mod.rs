@@ -29,7 +29,6 @@ pub mod node_shutdown;
 mod patches;
 /// The pods of a question: names, labels, a namespace, and files with pods.
 pub mod pod_selectors;
-/// Preemption.
 pub mod preemption;
 /// The probes of pods.
 pub mod probes;

@@ -25,7 +25,6 @@ impl Panel {
     pub const ALL: [Self; 5] =
         [Self::Pods, Self::Eviction, Self::Images, Self::Devices, Self::Probes];
 
-    /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pods => "pods",
@@ -44,7 +43,6 @@ pub struct Frame {
     pub at: Timestamp,
     /// The name of the node; `None`: unknown.
     pub node: Option<String>,
-    /// The panel.
     pub panel: Panel,
     /// The pods of the node together.
     pub totals: Totals,

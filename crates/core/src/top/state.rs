@@ -4,7 +4,6 @@ use super::frame::{Body, Frame, Panel};
 use super::table::{Cells, SortKey, cells};
 use super::trend::Trends;
 
-/// A key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are those on a keyboard")]
 pub enum Key {
@@ -47,9 +46,7 @@ pub enum Action {
 /// A page of text above the panel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// The title.
     pub title: String,
-    /// The lines.
     pub lines: Vec<String>,
     /// The first line that is shown.
     pub top: usize,
@@ -65,7 +62,6 @@ impl Page {
 /// The state of the view.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// The panel.
     pub panel: Panel,
     /// The order of the pods.
     pub order: SortKey,

@@ -9,7 +9,6 @@ use kq_output::units::bar;
 
 /// A column of the table of pods.
 pub struct Column {
-    /// Its heading.
     pub heading: &'static str,
     /// It draws what another column says.
     is_drawn: bool,

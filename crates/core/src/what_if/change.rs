@@ -56,7 +56,6 @@ pub enum Change {
 /// New resources of a pod or of one of its containers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resize {
-    /// The pod.
     pub pod: String,
     /// The container; `None`: the only one.
     pub container: Option<String>,
@@ -79,7 +78,6 @@ pub struct TaintChange {
 pub struct ChangeKind {
     /// The first word.
     pub word: &'static str,
-    /// Its arguments.
     pub arguments: &'static str,
     /// Its effect.
     pub about: &'static str,

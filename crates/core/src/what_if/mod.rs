@@ -21,11 +21,9 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WhatIf {
-    /// The node.
     pub node: Option<String>,
     /// The changes, as they are written on the command line.
     pub changes: Vec<String>,
-    /// The kubelet restarts.
     pub kubelet_restarts: bool,
     /// The start of the kubelet; null: unknown, or it keeps running.
     pub kubelet_starts: Option<bool>,
@@ -71,7 +69,6 @@ pub struct PodOutcome {
     pub pod: String,
     /// It is a static pod.
     pub is_static: bool,
-    /// The result.
     pub result: PodResult,
     /// The reason in the status of the pod, where it ends.
     pub reason: Option<String>,
@@ -140,9 +137,7 @@ pub struct ValueChange {
     pub cgroup: String,
     /// The pod, as NAMESPACE/NAME; null: the cgroup of the node or of a QoS class.
     pub pod: Option<String>,
-    /// The container.
     pub container: Option<String>,
-    /// The file.
     pub file: String,
     /// The planned value before the change; null: the file is not written.
     pub before: Option<String>,

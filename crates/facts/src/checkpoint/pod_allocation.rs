@@ -182,7 +182,6 @@ pub struct PodAllocation {
 pub struct Resources {
     #[serde(skip_serializing_if = "ResourceList::is_empty")]
     pub limits: ResourceList,
-    /// The requests.
     #[serde(skip_serializing_if = "ResourceList::is_empty")]
     pub requests: ResourceList,
     /// Claims of dynamic resource allocation.

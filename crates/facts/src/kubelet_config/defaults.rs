@@ -81,7 +81,6 @@ pub fn default_eviction_hard() -> BTreeMap<String, String> {
 }
 
 /// Returns what a version takes for fields that are absent; where that hangs on feature gates, with their
-/// defaults.
 pub(super) fn defaults(version: KubeletVersion) -> &'static KubeletConfiguration {
     static DEFAULTS: LazyLock<Vec<KubeletConfiguration>> =
         LazyLock::new(|| KubeletVersion::supported().map(table).collect());

@@ -36,9 +36,7 @@ pub enum StartFile {
     Absent,
     /// It could not be read, or a copy of the node does not have it; with the reason.
     Unreadable(String),
-    /// A folder.
     Folder,
-    /// A socket.
     Socket,
     /// A file or a link of which only the existence matters.
     #[serde(rename_all = "camelCase")]
@@ -50,7 +48,6 @@ pub enum StartFile {
     },
     /// A file with blocks of PEM.
     Pem(Pem),
-    /// A kubeconfig.
     Kubeconfig(Box<Kubeconfig>),
     /// The configuration of the plugins for credentials of images.
     Providers(CredentialProviders),

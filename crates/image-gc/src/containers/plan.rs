@@ -80,9 +80,7 @@ pub struct ContainerGcPlan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "what")]
 pub enum Step {
-    /// A container.
     Container(ContainerStep),
-    /// A sandbox.
     Sandbox(SandboxStep),
     /// A folder with the logs of a pod.
     LogDirectory(LogDirectoryStep),
@@ -160,7 +158,6 @@ pub struct Remaining {
 pub struct Tie {
     /// When they were created, in nanoseconds since 1970.
     pub created_at: i64,
-    /// Their ids.
     pub ids: Vec<String>,
     /// How many of them go.
     pub removed: usize,

@@ -48,10 +48,7 @@ pub enum RemovalReason {
         dead: usize,
     },
     /// The pod has a newer sandbox.
-    NewerSandbox {
-        /// The newest.
-        newest: String,
-    },
+    NewerSandbox { newest: String },
 }
 
 impl RemovalReason {
@@ -71,10 +68,7 @@ impl RemovalReason {
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "rule")]
 pub enum KeepReason {
     /// The kubelet could not list what there is.
-    NotListed {
-        /// The error.
-        error: String,
-    },
+    NotListed { error: String },
     /// The container runs.
     Running,
     /// The container was created too short a time ago.

@@ -170,9 +170,7 @@ pub enum Call {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FailedCall {
-    /// The call.
     pub call: Call,
-    /// Its error.
     pub error: String,
 }
 

@@ -86,7 +86,6 @@ pub struct Collection {
     pub freed_by_age: i64,
     /// The sizes of what the space pass removed.
     pub freed_by_space: i64,
-    /// The events.
     pub events: Vec<Event>,
     /// Receives the IDs of the images that stay; `None`: not needed.
     pub remaining: Option<Vec<Arc<str>>>,
@@ -95,7 +94,6 @@ pub struct Collection {
 /// The keys of the images that were no candidates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PassedOver {
-    /// In use.
     pub in_use: Vec<Arc<str>>,
     /// Pinned, and not in use.
     pub pinned: Vec<Arc<str>>,

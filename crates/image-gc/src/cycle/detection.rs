@@ -27,7 +27,6 @@ pub(crate) type StrSet<'a> = std::collections::HashSet<&'a str, RandomState>;
 /// An image as the kubelet sees it in the list of the runtime.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListedImage {
-    /// Its id.
     pub id: Arc<str>,
     /// The class of runtime for which it was pulled; empty is the default.
     pub runtime_handler: String,

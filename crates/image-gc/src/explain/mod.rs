@@ -34,7 +34,6 @@ use serde::Serialize;
 /// Everything that the story is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct ExplainInput<'a> {
-    /// The image.
     pub image: &'a Image,
     /// All images.
     pub images: &'a [Image],
@@ -69,7 +68,6 @@ pub struct ExplainInput<'a> {
 pub struct ImageExplanation {
     /// The moment of the explanation.
     pub at: Timestamp,
-    /// The image.
     pub image: ExplainedImage,
     /// What of it other images and containers hold as well.
     pub sharing: Sharing,
@@ -92,7 +90,6 @@ answer!("ImageExplanation", ImageExplanation);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExplainedImage {
-    /// Its id.
     pub id: String,
     /// The class of runtime for which it was pulled.
     #[serde(skip_serializing_if = "String::is_empty")]

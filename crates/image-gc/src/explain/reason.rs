@@ -34,7 +34,6 @@ pub enum UseFate {
         /// The limit for dead containers; null: it does not matter.
         limit: Option<DeadLimit>,
     },
-    /// Unknown.
     Unknown,
 }
 

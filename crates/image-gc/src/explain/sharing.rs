@@ -27,7 +27,6 @@ pub struct Sharing {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SharedWith {
-    /// Its id.
     pub id: String,
     /// Its name for people.
     pub name: String,

@@ -14,7 +14,6 @@ use std::sync::Arc;
 pub struct PlannedImage {
     /// Its place in the order in which images go, from 1; `None`: it is no candidate.
     pub place: Option<usize>,
-    /// Its id.
     pub id: String,
     /// The class of runtime for which it was pulled.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -126,7 +125,6 @@ pub struct Ties {
 pub struct Places {
     /// The first, counted from 1.
     pub first: usize,
-    /// The last.
     pub last: usize,
 }
 

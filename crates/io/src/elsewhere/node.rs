@@ -35,7 +35,6 @@ pub mod cgroup_files {
     }
 }
 
-/// The cgroup tree.
 pub mod cgroup_tree {
     use kq_facts::cgroup_layout::CgroupLayout;
     use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
@@ -52,7 +51,6 @@ pub mod cgroup_tree {
         pub usage: bool,
         /// What it counts at length.
         pub statistics: bool,
-        /// The processes.
         pub processes: bool,
     }
 

@@ -53,7 +53,6 @@ pub mod kubelet_process {
     /// The start command of a kubelet that is not running.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct StoppedKubelet {
-        /// Its source.
         pub source: String,
         /// Its command line.
         pub process: KubeletProcess,

@@ -30,7 +30,6 @@ const MOST_INFO: u64 = 1 << 20;
 struct Known {
     /// The main package, or the beginning of it.
     package: &'static str,
-    /// Its name.
     name: &'static str,
     /// The variable that the linker's flags set.
     variable: &'static str,

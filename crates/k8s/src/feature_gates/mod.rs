@@ -210,7 +210,6 @@ pub enum Stage {
 /// A version's specification of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GateState {
-    /// The default.
     pub default: bool,
     /// Whether that is the only value.
     pub locked: bool,
@@ -262,7 +261,6 @@ impl FeatureGates {
         Self { version, on: on.fold(0, |bits, gate| bits | gate.bit()) }
     }
 
-    /// Returns the version.
     pub fn version(self) -> KubeletVersion {
         self.version
     }
@@ -410,7 +408,6 @@ pub enum FeatureGateProblem {
 }
 
 impl FeatureGateProblem {
-    /// Returns the gate.
     pub fn gate(&self) -> &str {
         match self {
             Self::Unrecognized { name, .. } | Self::Locked { name, .. } => name,
@@ -484,7 +481,6 @@ pub enum ParseGatesError {
     Value {
         /// The gate.
         name: String,
-        /// The error.
         error: NumError,
     },
 }

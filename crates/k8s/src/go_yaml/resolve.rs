@@ -8,7 +8,6 @@ pub(super) const BINARY: &str = "tag:yaml.org,2002:binary";
 /// The tag of a key that merges a mapping.
 pub(super) const MERGE: &str = "tag:yaml.org,2002:merge";
 
-/// A scalar.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Scalar {
     Null,

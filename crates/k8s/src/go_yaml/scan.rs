@@ -9,7 +9,6 @@ const LONGEST_KEY: usize = 1024;
 /// The deepest nesting of the kubelet.
 const DEEPEST: usize = 10_000;
 
-/// A token.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token {
     pub kind: TokenKind,
@@ -51,7 +50,6 @@ struct SimpleKey {
     mark: Mark,
 }
 
-/// The scanner.
 pub(super) struct Scanner<'a> {
     pub source: Source<'a>,
     tokens: VecDeque<Token>,

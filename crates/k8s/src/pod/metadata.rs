@@ -91,7 +91,6 @@ pub struct ObjectMeta {
     /// The annotations that decide about the pod's origin.
     #[serde(deserialize_with = "null_as_default")]
     pub annotations: Annotations,
-    /// The labels.
     #[serde(deserialize_with = "null_as_default")]
     pub labels: Labels,
     /// The creation time. A starting kubelet admits pods in this order.

@@ -27,7 +27,6 @@ pub struct Volume {
     /// A Git repository, cloned to the node.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub git_repo: Option<Details>,
-    /// A Secret.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub secret: Option<Details>,
     /// A claim of a persistent volume.

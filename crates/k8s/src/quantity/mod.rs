@@ -91,7 +91,6 @@ impl Quantity {
         Self::small(milli, -3, format)
     }
 
-    /// Returns the format.
     pub fn format(&self) -> Format {
         self.format
     }

@@ -9,35 +9,19 @@ use kq_io::no_live_node;
 pub enum CriError {
     /// The endpoint is not one of a unix socket.
     #[error("runtime endpoint {endpoint:?} is not understood: expected unix:///PATH or /PATH")]
-    Endpoint {
-        /// The endpoint.
-        endpoint: String,
-    },
+    Endpoint { endpoint: String },
     /// The connection failed.
     #[error("cannot connect to the container runtime at {endpoint}: {reason}")]
-    Connect {
-        /// The endpoint.
-        endpoint: String,
-        /// The reason.
-        reason: String,
-    },
+    Connect { endpoint: String, reason: String },
     /// The listener does not answer as a container runtime.
     #[error("the listener at {endpoint} does not answer as a container runtime: Version: {reason}")]
-    Version {
-        /// The endpoint.
-        endpoint: String,
-        /// The reason.
-        reason: String,
-    },
+    Version { endpoint: String, reason: String },
     /// The feature `cri` is off, or this is not Linux.
     #[error(
         "cannot query the container runtime at {endpoint}: {}",
         no_live_node().unwrap_or("kq was built without the feature `cri`")
     )]
-    NotBuilt {
-        /// The endpoint.
-        endpoint: String,
-    },
+    NotBuilt { endpoint: String },
 }
 
 impl CriError {

@@ -34,7 +34,6 @@ pub struct CpuManagerConfig<'c> {
     pub rules: KubeletRules,
 }
 
-/// The CPU manager.
 #[derive(Clone, Debug)]
 pub struct CpuManager {
     rules: KubeletRules,
@@ -136,7 +135,6 @@ impl CpuManager {
         self.policy.as_mut()
     }
 
-    /// Returns the state.
     pub fn state(&self) -> &CpuState {
         &self.state
     }

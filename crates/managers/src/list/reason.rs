@@ -104,7 +104,6 @@ pub enum Reason {
         /// How that is known.
         why: StandingReason,
     },
-    /// The pod ended.
     PodEnded {
         /// How that is known.
         why: StandingReason,
@@ -115,17 +114,11 @@ pub enum Reason {
         used_by: Vec<String>,
     },
     /// Whether the pod is active is unknown.
-    PodUnknown {
-        /// Why.
-        why: StandingReason,
-    },
+    PodUnknown { why: StandingReason },
     /// The pod's specification is unknown.
     SpecUnknown,
     /// Which devices are healthy is unknown.
-    HealthUnknown {
-        /// Why.
-        why: SourceGap,
-    },
+    HealthUnknown { why: SourceGap },
     /// Only the checkpoint has it, and the pod-resources API was not queried or is unavailable.
     OnlyInCheckpoint {
         /// The kubelet rejects the checkpoint.
@@ -136,10 +129,7 @@ pub enum Reason {
     /// The checkpoint has it and the kubelet does not list it; an init container may hold it.
     MayBeInit,
     /// Only the kubelet lists it, and the checkpoint is unavailable.
-    OnlyTold {
-        /// Why.
-        why: SourceGap,
-    },
+    OnlyTold { why: SourceGap },
     /// As it should be.
     Held {
         /// What the container is in its pod.
@@ -195,7 +185,6 @@ pub enum HealthReason {
     },
     /// The kubelet's healthy devices are unknown.
     Unknown {
-        /// Why.
         why: SourceGap,
         /// Whether it was healthy when the checkpoint was written; null: unknown.
         was_healthy: Option<bool>,

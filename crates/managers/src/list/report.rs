@@ -94,15 +94,11 @@ impl<'a> PodRef<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceRow<'a> {
-    /// The pod.
     pub pod: PodRef<'a>,
-    /// The container.
     pub container: &'a str,
     /// What the container is in its pod.
     pub role: Role,
-    /// The resource.
     pub resource: &'a str,
-    /// The device.
     pub device: &'a str,
     /// Its NUMA nodes; empty: none.
     pub numa_nodes: Vec<i64>,
@@ -137,7 +133,6 @@ pub enum Health {
     Healthy,
     /// The kubelet does not offer it.
     Unhealthy,
-    /// Unknown.
     Unknown,
 }
 
@@ -145,13 +140,9 @@ pub enum Health {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Given<'a> {
-    /// The pod.
     pub pod: PodRef<'a>,
-    /// The container.
     pub container: &'a str,
-    /// The resource.
     pub resource: &'a str,
-    /// The answer.
     pub answer: &'a PluginAnswer,
     /// What of it does not reach the container, as another resource's plugin answered it as well.
     pub dropped: Vec<Dropped>,

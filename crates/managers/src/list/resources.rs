@@ -176,7 +176,6 @@ answer!("FreeDevices", FreeDevices);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FreeOf {
-    /// The resource.
     pub resource: String,
     /// Its id.
     pub device: String,

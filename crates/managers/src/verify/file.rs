@@ -27,7 +27,6 @@ pub struct StateFileContent<'a> {
 /// The result of reading a file.
 #[derive(Clone, Debug)]
 pub enum Content<'a> {
-    /// Its bytes.
     Bytes(Cow<'a, [u8]>),
     /// The device checkpoint as it is stored: without bytes, which may hold secrets.
     Stored(&'a CheckpointFact),

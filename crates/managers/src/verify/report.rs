@@ -78,7 +78,6 @@ pub struct FileVerdict {
 pub struct Verification {
     /// How many findings there are of each severity.
     pub summary: BTreeMap<String, usize>,
-    /// The files.
     pub files: Vec<FileVerdict>,
     /// What was found in them; the worst first.
     pub findings: Vec<Finding>,
@@ -373,7 +372,6 @@ pub enum NextStart {
     DoesNotRead,
     /// It does not read the file, which is of Kubernetes 1.32.
     Ignores,
-    /// Unknown.
     Unknown,
 }
 

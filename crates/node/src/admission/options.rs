@@ -16,7 +16,6 @@ use kq_k8s::pod::Pod;
 /// The pod and the node of a question. A pod is named by NAMESPACE/NAME, by UID, or by the path of a manifest.
 #[derive(Clone, Debug, Default)]
 pub struct AdmissionOptions {
-    /// The node.
     pub node: NodeSpec,
     /// What overrides the facts of its kubelet.
     pub overrides: Overrides,

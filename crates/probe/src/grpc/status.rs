@@ -11,7 +11,6 @@ use std::fmt;
 /// A status: a code and a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrpcStatus {
-    /// The code.
     pub code: u32,
     /// The text, with whatever bytes the server put into it.
     pub message: Vec<u8>,

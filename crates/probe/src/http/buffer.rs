@@ -48,7 +48,6 @@ impl Failure {
     }
 }
 
-/// The buffer.
 #[derive(Debug)]
 pub(super) struct Buffer {
     bytes: Vec<u8>,

@@ -27,7 +27,6 @@ enum State {
     First,
     /// It does.
     Initial,
-    /// A line.
     Line,
     /// Whether the next line continues this one.
     Continues,
@@ -40,11 +39,9 @@ enum State {
 /// What was read.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Field {
-    /// A header.
     Header {
         /// The name, in the case it came in.
         name: Vec<u8>,
-        /// The value.
         value: Vec<u8>,
     },
     /// The empty line after the last one.

@@ -25,7 +25,6 @@ pub enum Follow {
 /// What is remembered from the first request on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Chain {
-    /// Its headers.
     headers: Headers,
     /// The name of its host.
     hostname: Vec<u8>,

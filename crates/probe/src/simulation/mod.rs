@@ -67,7 +67,6 @@ pub struct Simulation {
     pub kubelet_version: String,
     /// The time of `0s`; null: not set.
     pub start: Option<Timestamp>,
-    /// The steps.
     pub steps: Vec<SimulatedStep>,
     /// All of them in short.
     pub summary: Summary,

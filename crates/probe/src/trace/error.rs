@@ -35,7 +35,6 @@ pub enum TraceError {
     /// A field that a trace does not have.
     #[error("unknown field {path}")]
     UnknownField {
-        /// The path.
         path: String,
         /// What was probably meant, or what there is.
         hint: String,
@@ -43,7 +42,6 @@ pub enum TraceError {
     /// A field that has to be there.
     #[error("{path} is missing, expected {expected}")]
     Missing {
-        /// The path.
         path: String,
         /// What it should be.
         expected: String,
@@ -51,9 +49,7 @@ pub enum TraceError {
     /// A value that it cannot have.
     #[error("{path} is {value}, expected {expected}")]
     Value {
-        /// The path.
         path: String,
-        /// The value.
         value: String,
         /// What it should be.
         expected: String,
@@ -63,7 +59,6 @@ pub enum TraceError {
     /// Two fields that do not go together.
     #[error("{path} goes with {with} only")]
     Alone {
-        /// The path.
         path: String,
         /// What has to be there as well.
         with: &'static str,
@@ -71,7 +66,6 @@ pub enum TraceError {
     /// Two fields that say the same.
     #[error("{path} and {other}: only one of them is allowed")]
     Both {
-        /// The path.
         path: String,
         /// The other field.
         other: &'static str,
@@ -79,7 +73,6 @@ pub enum TraceError {
     /// A step before the one before.
     #[error("{path} is {at}, earlier than the previous step, at {before}")]
     Order {
-        /// The path.
         path: String,
         /// When it is.
         at: GoDuration,
@@ -88,10 +81,7 @@ pub enum TraceError {
     },
     /// A time where all others are durations.
     #[error("{path} is a time, and the time of 0s is not set")]
-    NoOrigin {
-        /// The path.
-        path: String,
-    },
+    NoOrigin { path: String },
 }
 
 impl TraceError {

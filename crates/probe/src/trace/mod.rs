@@ -72,7 +72,6 @@ pub struct TraceProbe {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TraceContainer {
-    /// Its name.
     pub name: String,
     /// It is a sidecar.
     #[serde(skip_serializing_if = "is_default")]
@@ -266,7 +265,6 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 pub enum At {
     /// A duration after `0s`.
     Offset(GoDuration),
-    /// A time.
     Time(Timestamp),
 }
 

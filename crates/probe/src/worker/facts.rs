@@ -22,7 +22,6 @@ pub struct PodFacts {
 /// The status of a container.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContainerFacts {
-    /// Its name.
     pub name: String,
     /// `RUNTIME://ID`; empty before it was created.
     pub container_id: String,

@@ -382,7 +382,6 @@ pub enum Call {
     Set {
         /// Of which container.
         container_id: ContainerId,
-        /// The result.
         result: Verdict,
         /// It is another than before, and the kubelet hears of it.
         published: bool,

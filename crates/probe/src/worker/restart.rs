@@ -38,15 +38,9 @@ pub enum RestartCause {
         action: String,
     },
     /// The policy of the container.
-    ContainerPolicy {
-        /// The policy.
-        policy: String,
-    },
+    ContainerPolicy { policy: String },
     /// The policy of the pod.
-    PodPolicy {
-        /// The policy.
-        policy: String,
-    },
+    PodPolicy { policy: String },
     /// It is a sidecar.
     Sidecar,
     /// All containers of the pod restart, because another one ended.

@@ -12,7 +12,6 @@ use std::time::Duration;
 pub struct PreemptionApply {
     /// The pod that is to fit, as NAMESPACE/NAME.
     pub pod: String,
-    /// The node.
     pub node: String,
     /// The request to the API server.
     pub method: Removal,
@@ -26,7 +25,6 @@ pub struct PreemptionApply {
     pub steps: Vec<StepReport>,
     /// What is not as the kubelet does it, and what may follow.
     pub notes: Vec<String>,
-    /// The basis.
     #[serde(flatten)]
     pub basis: Basis,
 }
@@ -56,9 +54,7 @@ pub enum ApplyResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepReport {
-    /// The pod.
     pub pod: String,
-    /// Its UID.
     pub uid: String,
     /// Its own grace period.
     pub grace_period_seconds: i64,
@@ -66,7 +62,6 @@ pub struct StepReport {
     pub waits_milliseconds: u64,
     /// The API server's answer to a dry run.
     pub check: Check,
-    /// The result.
     pub result: StepResult,
     /// Why, where there is something to say.
     pub because: Option<String>,
@@ -105,7 +100,6 @@ pub enum CheckResult {
 }
 
 impl Check {
-    /// Not queried.
     pub const NOT_QUERIED: Self = Self { result: CheckResult::NotQueried, because: None };
 
     /// Takes it from what was said.

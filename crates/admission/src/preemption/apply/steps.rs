@@ -26,7 +26,6 @@ const CLARIFY_AT_MOST: u32 = 5;
 /// A victim and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The result.
     pub result: StepResult,
     /// Why, where there is something to say.
     pub because: Option<String>,
@@ -118,7 +117,6 @@ impl Apply {
         }
     }
 
-    /// Returns the next action.
     pub fn next_action(&self) -> Action {
         match &self.state {
             State::Refreshing | State::Leaving { .. } => Action::Refresh,

@@ -8,7 +8,6 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Interpretation {
-    /// The meaning.
     #[serde(flatten)]
     pub meaning: Meaning,
     /// What makes it less sure, or excludes it.
@@ -48,7 +47,6 @@ pub enum Meaning {
     EvictionBegan,
     /// A program other than the kubelet evicted the pod.
     EvictedByAnother,
-    /// The node shut down.
     NodeShutdown,
     /// The pod ran longer than it may.
     DeadlineExceeded,
@@ -105,7 +103,6 @@ pub enum Meaning {
     ContainerStopped,
     /// The sandbox of the pod ended.
     SandboxChanged,
-    /// A probe failed.
     ProbeFailed,
     /// A container waits for its next start.
     BackOff,

@@ -62,7 +62,6 @@ pub enum NoTraces {
     /// The name is that of several pods.
     #[error("{name} means more than one pod: {}", .pods.join(", "))]
     Ambiguous {
-        /// The name.
         name: String,
         /// The pods, as NAMESPACE/NAME.
         pods: Vec<String>,
@@ -70,7 +69,6 @@ pub enum NoTraces {
     /// There is no such pod, and nothing is left of one.
     #[error("no pod {name}, and no trace of one: {looked}")]
     Nothing {
-        /// The name.
         name: String,
         /// Where was looked.
         looked: String,

@@ -33,7 +33,6 @@ pub struct PreemptionCause {
     pub preemptors: Vec<Preemptor>,
     /// What is left, in the order of time; what has no time that can be compared comes last.
     pub evidence: Vec<Evidence>,
-    /// The basis.
     #[serde(flatten)]
     pub basis: Basis,
     /// The moment that ages are counted from.
@@ -75,7 +74,6 @@ pub enum Cause {
     DeletedByPodGc,
     /// The kubelet did not take it.
     RefusedAtAdmission,
-    /// The node shut down.
     NodeShutdown,
     /// The kernel killed a container of it.
     OutOfMemory,
@@ -95,7 +93,6 @@ pub enum Cause {
     Restarted,
     /// It lives.
     NotKilled,
-    /// Unknown.
     Unknown,
 }
 
@@ -207,11 +204,9 @@ pub enum EvidenceSource {
     Status,
     /// A condition in it.
     Condition,
-    /// Its metadata.
     Metadata,
     /// The status of a container.
     Container,
-    /// An event.
     Event,
     /// The kubelet's log.
     KubeletLog,

@@ -34,7 +34,6 @@ use std::collections::BTreeSet;
 
 /// The node of the question.
 pub struct AdmissionNode {
-    /// The node.
     pub node: Node,
     /// The pods that do not count.
     pub(super) without: Vec<String>,

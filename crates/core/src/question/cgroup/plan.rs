@@ -22,7 +22,6 @@ use std::collections::BTreeMap;
 /// Pods and their node.
 #[derive(Clone, Debug)]
 pub struct PlanInput {
-    /// The node.
     pub node: NodeConfig,
     /// Pods that could not be read, with the reasons.
     pub left_out: Vec<String>,

@@ -95,11 +95,8 @@ pub struct Holder {
     /// The pod, as NAMESPACE/NAME.
     #[serde(skip)]
     pub pod: String,
-    /// The container.
     pub container: String,
-    /// The resource.
     pub resource: String,
-    /// The devices.
     pub devices: Vec<String>,
     /// A new admission of the pod would fail.
     pub is_refused_again: bool,

@@ -36,7 +36,6 @@ use serde::Serialize;
 pub struct PodReport {
     /// The pod, as NAMESPACE/NAME.
     pub pod: String,
-    /// Its UID.
     pub uid: String,
     /// What is known of it.
     pub items: Vec<PodRow>,

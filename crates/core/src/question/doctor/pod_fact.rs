@@ -15,13 +15,11 @@ use std::fmt;
 pub enum PodFact {
     /// The pod as a whole.
     Status {
-        /// Its phase.
         phase: String,
         /// Why it is in its phase: `Evicted`; null: nothing is said.
         reason: Option<String>,
         /// The same in a sentence; null: nothing is said.
         message: Option<String>,
-        /// Its QoS class.
         qos_class: String,
         /// Its priority; null: none is set.
         priority: Option<i32>,
@@ -37,7 +35,6 @@ pub enum PodFact {
     },
     /// The last end of a container.
     LastEnd {
-        /// The exit code.
         exit_code: i32,
         /// The reason in its status: `OOMKilled`.
         reason: String,
@@ -71,7 +68,6 @@ pub enum PodFact {
     },
     /// Its place in the order of eviction.
     EvictionRank {
-        /// The signal.
         signal: String,
         /// The place, from 1; equal pods share the first of theirs.
         rank: usize,
@@ -82,7 +78,6 @@ pub enum PodFact {
     },
     /// A device of a container.
     Device {
-        /// The resource.
         resource: String,
         /// Its ID.
         device: String,
@@ -98,7 +93,6 @@ pub enum PodFact {
     },
     /// A deadline of a probe, counted from the start of trouble.
     Probe {
-        /// The probe.
         probe: ProbeType,
         /// What comes.
         what: Milestone,

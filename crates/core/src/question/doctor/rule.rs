@@ -79,9 +79,7 @@ pub enum NodeRule {
     ResourceHealth {
         /// The resource, or the claim.
         resource: String,
-        /// The device.
         device: String,
-        /// Its health.
         health: String,
         /// The driver's words.
         message: String,

@@ -43,9 +43,7 @@ pub enum Purpose {
 
 /// Pods with the node that they are on.
 pub struct ProbedPods {
-    /// The node.
     pub node: Node,
-    /// The pods.
     pub pods: Vec<ProbedPod>,
     /// Pods that could not be read, with the reasons.
     pub left_out: Vec<String>,

@@ -31,7 +31,6 @@ pub(super) enum StateFileRule<'a> {
     NoChecksum,
     /// It has something of a pod that is gone or ended.
     Stale {
-        /// The file.
         file: StateFile,
         /// The UID.
         pod: &'a str,
@@ -43,15 +42,9 @@ pub(super) enum StateFileRule<'a> {
     /// The file of granted resources has the layout of Kubernetes 1.32.
     OldLayout,
     /// A request is larger than the limit.
-    RequestAboveLimit {
-        /// The request.
-        request: &'a Quantity,
-        /// The limit.
-        limit: &'a Quantity,
-    },
+    RequestAboveLimit { request: &'a Quantity, limit: &'a Quantity },
     /// A device of a claim has no CDI name.
     CdiName {
-        /// The driver.
         driver: &'a str,
         /// The name in the file.
         name: &'a str,

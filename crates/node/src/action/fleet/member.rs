@@ -115,7 +115,6 @@ pub enum Reading {
     Stored {
         is_whole: bool,
     },
-    /// Not stored.
     NotStored {
         reason: String,
     },

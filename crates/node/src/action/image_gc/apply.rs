@@ -106,7 +106,6 @@ impl Prepared<'_> {
         &self.node
     }
 
-    /// Returns the plan.
     pub fn plan(&self) -> &ImageGcPlan {
         &self.planned.plan
     }

@@ -241,7 +241,6 @@ impl PodFile {
 pub enum ProbeChoice<'a> {
     /// A probe of no pod; `host` replaces the pod's IP.
     AdHoc {
-        /// The probe.
         probe: Probe,
         /// The host, where the probe does not name it.
         host: String,

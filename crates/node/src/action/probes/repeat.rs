@@ -58,7 +58,6 @@ pub struct RoundResult<'a> {
 }
 
 impl RoundResult<'_> {
-    /// Returns the round.
     pub fn round(&self) -> &Round {
         &self.result.round
     }

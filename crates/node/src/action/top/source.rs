@@ -29,7 +29,6 @@ const LONGEST: Duration = Duration::from_secs(5);
 pub enum Source {
     /// A live node, and its recording.
     Live {
-        /// The node.
         node: Box<LiveSource>,
         /// The time between two refreshes.
         interval: Duration,

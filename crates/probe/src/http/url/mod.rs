@@ -45,7 +45,6 @@ pub(super) struct Url {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("parse {}: {problem}", quote_bytes(text))]
 pub struct ParseUrlError {
-    /// The text.
     pub text: Vec<u8>,
     /// What is wrong with it.
     #[source]
