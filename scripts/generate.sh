@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 SNAPSHOTS=overwrite cargo test --quiet --test suite -- \
-    edges::generated edges::versions every_picture_of_the_readme the_stored_schemas >/dev/null
+    edges::generated edges::mirrors edges::versions every_picture_of_the_readme the_stored_schemas >/dev/null
 cargo build --quiet --bin kq
 kq=${CARGO_TARGET_DIR:-target}/debug/kq
 mkdir -p completions man

@@ -2,6 +2,8 @@
 //!
 //! `setTerminationGracePeriod` and `killContainer`,
 //! `pkg/kubelet/kuberuntime/kuberuntime_container.go`, pinned by the vectors `probe_grace_period`.
+//!
+//! Pinned by `probe_grace_period.jsonl`.
 
 use kq_k8s::pod::{Container, Pod, ProbeType};
 use serde::Serialize;

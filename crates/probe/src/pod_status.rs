@@ -3,6 +3,8 @@
 //!
 //! `UpdatePodStatus` and `isContainerStarted`, `pkg/kubelet/prober/prober_manager.go`, pinned by the
 //! vectors `probe_pod_status`.
+//!
+//! Pinned by `probe_pod_status.jsonl`.
 
 use super::report::ProbeVerdict;
 use super::results::{ContainerId, ResultsCache, Verdict};

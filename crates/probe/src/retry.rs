@@ -3,6 +3,8 @@
 //! `probe`, `runProbeWithRetries` and `runProbe`, `pkg/kubelet/prober/prober.go`. The caller
 //! makes the attempts, one after the other and without a pause, until [`Retry::next`] returns a
 //! conclusion.
+//!
+//! Pinned by `probe_retry.jsonl`.
 
 use super::address::resolve_port;
 use super::attempt::{Attempt, Cause, ProbeResult};

@@ -32,6 +32,8 @@ pub mod http_server;
 mod image_records;
 /// The kubelet's own API: trust, credentials, permissions.
 mod kubelet_api;
+/// The page of what is mirrored.
+mod mirrors;
 /// Cgroups of the tests' own.
 mod own_cgroups;
 /// gRPC probes of servers that do what they should not.

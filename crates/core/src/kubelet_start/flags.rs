@@ -1,5 +1,7 @@
 //! The command line: `NewKubeletCommand` in `cmd/kubelet/app/server.go`, `ValidateKubeletFlags` in
 //! `cmd/kubelet/app/options/options.go`.
+//!
+//! Pinned by `kubelet_flags.jsonl`.
 
 use super::{Stage, Start, StartRule, StartWarning};
 use kq_answer::Certainty;

@@ -4,6 +4,8 @@
 //! `validation_reserved_memory.go` and `validation_linux.go` of Kubernetes 1.36, and what differs from 1.32
 //! on; pinned by `tests/vectors/node_allocatable.jsonl`. What the kubelet's own defaults or an earlier check
 //! rule out is left out: the gates, an empty endpoint or folder, and `logging`.
+//!
+//! Pinned by `kubelet_config_validate.jsonl`.
 
 use super::defaults::{defaults, effective};
 use super::go_time;

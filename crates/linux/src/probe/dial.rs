@@ -6,6 +6,8 @@
 //! [`DialError::ConnectTimeout`].
 //!
 //! A TCP probe opens a connection and closes it (`DoTCPProbe`, `pkg/probe/tcp/tcp.go`).
+//!
+//! Pinned by `probe_tcp.jsonl`.
 
 use super::as_go::errno_text;
 use crate::probe::run::Stopwatch;

@@ -3,6 +3,8 @@
 //! A connection is there once the server's settings have come; until then it is tried again, with the pauses
 //! of grpc-go (`clientconn.go`, `internal/backoff`), up to the deadline, which the call shares. A message
 //! is at most 4 MiB and a block of headers 16 MiB, as for grpc-go.
+//!
+//! Pinned by `probe_grpc.jsonl`.
 
 use super::dial::dial;
 use super::run::Stopwatch;

@@ -1,5 +1,7 @@
 //! Commands in containers: requests and verdicts (`pkg/probe/exec/exec.go`, `newExecInContainer`
 //! of `pkg/kubelet/prober/prober.go`, `ExecSync` of the kubelet's CRI client).
+//!
+//! Pinned by `probe_exec.jsonl`.
 
 mod expand;
 mod verdict;

@@ -4,6 +4,8 @@
 //! and goes on with its result; so the same steps run in a loop on a node and over a recorded
 //! trace. The rules are those of `doProbe` and `run`, `pkg/kubelet/prober/worker.go`, pinned by the
 //! vectors `probe_worker`.
+//!
+//! Pinned by `probe_worker.jsonl`.
 
 mod facts;
 mod machine;
