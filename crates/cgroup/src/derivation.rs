@@ -215,7 +215,7 @@ impl fmt::Display for Step {
             Self::SidecarOomScore { request, score } => {
                 write!(f, "not above {score} of the smallest container ({request} bytes)")
             }
-            Self::Rule { rule } => f.write_str(rule.text()),
+            Self::Rule { rule } => rule.fmt(f),
         }
     }
 }

@@ -13,6 +13,8 @@
 //! }
 //! ```
 //!
+//! With `#[reason(plain)]`, JSON is the code alone. A variant without a description has its sentence for one in the schema.
+//!
 //! The derive makes the text (`Display`), the code, JSON and schema of it, and the templates by which a message is
 //! recognised; `kq_answer::reason` has what these rest on. JSON is that of serde with a tag, whose attributes of fields hold
 //! here as well. A sentence names fields as `format!` does, with the verbs of Go's `fmt` where Go made the text; what is no
@@ -73,26 +75,30 @@ fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
 
 /// The form of the JSON.
 struct Form {
-    /// The name of the field that has the code.
-    tag: String,
+    /// The name of the field that has the code; `None`: JSON is the code alone.
+    tag: Option<String>,
     /// How a code is spelled, as serde calls it.
     case: String,
 }
 
 impl Form {
     fn of(attributes: &[Attribute]) -> syn::Result<Self> {
-        let mut form = Self { tag: "code".to_owned(), case: "camelCase".to_owned() };
+        let mut form = Self { tag: Some("code".to_owned()), case: "camelCase".to_owned() };
         for attribute in attributes.iter().filter(|it| it.path().is_ident("reason")) {
             attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("plain") {
+                    form.tag = None;
+                    return Ok(());
+                }
                 let value = meta.value()?.parse::<LitStr>()?;
                 match value.value() {
-                    tag if meta.path.is_ident("tag") => form.tag = tag,
+                    tag if meta.path.is_ident("tag") => form.tag = Some(tag),
                     case if meta.path.is_ident("case")
                         && matches!(case.as_str(), "camelCase" | "kebab-case") =>
                     {
                         form.case = case;
                     }
-                    _ => return Err(meta.error("a tag, or the case: camelCase or kebab-case")),
+                    _ => return Err(meta.error("plain, a tag, or the case: camelCase or kebab-case")),
                 }
                 Ok(())
             })?;
@@ -158,16 +164,22 @@ fn written<'v>(
 ) -> TokenStream {
     let is_kept = |it: &Attribute| !it.path().is_ident("text") && !it.path().is_ident("reason");
     let variants = variants.cloned().map(|mut variant| {
+        let is_described = variant.attrs.iter().any(|it| it.path().is_ident("doc"));
+        let text = Sentence::of(&variant).ok().and_then(|sentence| sentence.plain());
         variant.attrs.retain(is_kept);
+        if let (false, Some(text)) = (is_described, text) {
+            variant.attrs.push(syn::parse_quote!(#[doc = #text]));
+        }
         variant
     });
     let others = input.attrs.iter().filter(|it| is_kept(it));
     let (name, Form { tag, case }) = (&input.ident, form);
+    let tag = tag.iter().map(|tag| quote!(tag = #tag,));
     let text = name.to_string();
     quote! {
         const _: () = {
             #[derive(::serde::Serialize, ::schemars::JsonSchema)]
-            #[serde(remote = #text, tag = #tag, rename_all = #case, rename_all_fields = "camelCase")]
+            #[serde(remote = #text, #(#tag)* rename_all = #case, rename_all_fields = "camelCase")]
             #[schemars(rename = #text)]
             #[allow(dead_code)]
             #(#others)*

@@ -57,6 +57,16 @@ impl<'v> Sentence<'v> {
     }
 }
 
+impl Sentence<'_> {
+    /// Returns the text of a sentence that names no field.
+    pub fn plain(&self) -> Option<String> {
+        match self.parts.as_slice() {
+            [Part::Text(text)] => Some(text.clone()),
+            _ => None,
+        }
+    }
+}
+
 /// The content of the attribute.
 struct Written {
     text: LitStr,

@@ -1,17 +1,22 @@
 //! Why the kubelet sees one file system or several, and why a reclaim is enough: facts, and their sentences.
 
 use super::reclaim_outcome::{FreedBytes, ReclaimFunction};
+use kq_answer::reason::Reason;
 use kq_facts::kubelet_config::Signal;
 use serde::Serialize;
 use std::fmt;
 
 /// Why the kubelet sees file systems as one, or as several.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum LayoutReason {
     /// Images and the kubelet's root folder are on one device.
+    #[text("images and the kubelet's root folder are on device {device}")]
     OneDevice { device: String },
     /// Images and the kubelet's root folder are on one device, and writable layers on another.
+    #[text(
+        "images and the kubelet's root folder are on device {device}, and writable layers on \
+         {layers}"
+    )]
     LayersOnOtherDevice {
         /// The device of the images and of the kubelet's root folder.
         device: String,
@@ -19,6 +24,7 @@ pub enum LayoutReason {
         layers: String,
     },
     /// Images are on another device than the kubelet's root folder.
+    #[text("images are on device {images}, and the kubelet's root folder is on {kubelet}")]
     ImagesOnOtherDevice {
         /// The device of the images.
         images: String,
@@ -26,18 +32,27 @@ pub enum LayoutReason {
         kubelet: String,
     },
     /// The kubelet measures imagefs and nodefs as equally large.
+    #[text("the kubelet measures imagefs and nodefs as equally large")]
     SameSize,
     /// The kubelet measures imagefs and nodefs as not equally large.
+    #[text("the kubelet measures imagefs and nodefs as not equally large")]
     OtherSize,
     /// The runtime names another folder for writable layers than for images.
+    #[text("the runtime names another folder for writable layers than for images")]
     LayersInOtherFolder,
     /// The runtime names no folder of its own for writable layers.
+    #[text("the runtime names no folder of its own for writable layers")]
     NoFolderOfLayers,
     /// The runtime names one folder for both.
+    #[text("the runtime names one folder for images and writable layers")]
     OneFolder,
     /// The folder of the writable layers is unknown.
+    #[text("the folder of writable layers is unknown: assumed to be with the images")]
     FolderOfLayersUnknown,
     /// The kubelet measures images and writable layers as one file system.
+    #[text(
+        "the kubelet measures images and writable layers as one file system, that of the images"
+    )]
     MeasuredAsOne,
 }
 
@@ -74,46 +89,6 @@ pub struct FreedPart {
     pub freed: FreedBytes,
     /// The sizes of the images as the runtime counts them; null: it is not about images.
     pub counted_bytes: Option<u64>,
-}
-
-impl fmt::Display for LayoutReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OneDevice { device } => {
-                write!(f, "images and the kubelet's root folder are on device {device}")
-            }
-            Self::LayersOnOtherDevice { device, layers } => write!(
-                f,
-                "images and the kubelet's root folder are on device {device}, and writable layers on \
-                 {layers}"
-            ),
-            Self::ImagesOnOtherDevice { images, kubelet } => write!(
-                f,
-                "images are on device {images}, and the kubelet's root folder is on {kubelet}"
-            ),
-            Self::SameSize => {
-                f.write_str("the kubelet measures imagefs and nodefs as equally large")
-            }
-            Self::OtherSize => {
-                f.write_str("the kubelet measures imagefs and nodefs as not equally large")
-            }
-            Self::LayersInOtherFolder => {
-                f.write_str("the runtime names another folder for writable layers than for images")
-            }
-            Self::NoFolderOfLayers => {
-                f.write_str("the runtime names no folder of its own for writable layers")
-            }
-            Self::OneFolder => {
-                f.write_str("the runtime names one folder for images and writable layers")
-            }
-            Self::FolderOfLayersUnknown => f.write_str(
-                "the folder of writable layers is unknown: assumed to be with the images",
-            ),
-            Self::MeasuredAsOne => f.write_str(
-                "the kubelet measures images and writable layers as one file system, that of the images",
-            ),
-        }
-    }
 }
 
 impl fmt::Display for SettlementReason {

@@ -9,6 +9,7 @@ use crate::lookup::Lookup;
 use crate::runtime::{ContainerState, RuntimeFacts};
 use crate::snapshot::{PodSource, RecordedPods, Snapshot};
 use crate::workloads::effective_uid;
+use kq_answer::reason::Reason;
 use kq_k8s::pod::Pod;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -91,14 +92,16 @@ pub enum StandingReason {
 }
 
 /// Why the lists of pods do not show whether a pod is active.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum PodsUnknown {
     /// No source was queried.
+    #[text("the pods of the node were not queried")]
     NotQueried,
     /// No source answered.
+    #[text("the pods of the node are unknown")]
     Unavailable,
     /// The source may lack pods.
+    #[text("{source} may not have all pods")]
     MayLack { source: String },
 }
 
@@ -309,16 +312,6 @@ impl fmt::Display for StandingReason {
             Self::OtherNode { node } => write!(f, "it is on node {node}"),
             Self::NotBound => f.write_str("it is on no node yet"),
             Self::NoStatus => f.write_str("it has no status"),
-        }
-    }
-}
-
-impl fmt::Display for PodsUnknown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotQueried => f.write_str("the pods of the node were not queried"),
-            Self::Unavailable => f.write_str("the pods of the node are unknown"),
-            Self::MayLack { source } => write!(f, "{source} may not have all pods"),
         }
     }
 }

@@ -1,25 +1,30 @@
 //! Why pods are killed for another one, or spared: facts, and the sentences made of them.
 
+use kq_answer::reason::Reason;
 use kq_k8s::priority::SYSTEM_CRITICAL_PRIORITY;
 use serde::Serialize;
 use std::fmt;
 
 /// Why a pod is critical, or not.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum CriticalReason {
     /// It is a static pod.
+    #[text("a static pod, from source {source}", source = format!("{source:?}"))]
     StaticPod {
         /// The value of its annotation `kubernetes.io/config.source`.
         source: String,
     },
     /// It is the mirror of a static pod.
+    #[text("the mirror of a static pod")]
     MirrorPod,
     /// Its priority is as high as that of system-critical pods, or higher.
+    #[text("priority {priority} >= {critical}", critical = SYSTEM_CRITICAL_PRIORITY)]
     SystemCriticalPriority { priority: i32 },
     /// Its priority is lower.
+    #[text("priority {priority} < {critical}, neither static nor a mirror", critical = SYSTEM_CRITICAL_PRIORITY)]
     LowerPriority { priority: i32 },
     /// It has no priority.
+    #[text("no priority, neither static nor a mirror")]
     NoPriority,
 }
 
@@ -52,48 +57,36 @@ pub enum PreemptionReason {
 }
 
 /// Why a pod is not killed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum SparedReason {
     /// The others give enough.
+    #[text("not needed")]
     NotNeeded,
     /// All together do not give enough.
+    #[text("could be killed, but all together are not enough")]
     NotEnough,
     /// It is critical.
+    #[text("critical: {critical}")]
     Critical {
         /// Why.
         critical: CriticalReason,
     },
     /// Its priority is not lower.
+    #[text("its priority {priority} >= {preemptor_priority}")]
     Priority {
         priority: i32,
         /// The priority of the pod that is to fit.
         preemptor_priority: i32,
     },
     /// The kubelet searches victims by QoS class, and its class does not exist.
+    #[text("its QoS class {qos_class} does not exist", qos_class = format!("{qos_class:?}"))]
     UnknownQosClass {
         /// The class.
         qos_class: String,
     },
     /// One of the two pods has no priority.
+    #[text("one of the two has no priority")]
     NoPriority,
-}
-
-impl fmt::Display for CriticalReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::StaticPod { source } => write!(f, "a static pod, from source {source:?}"),
-            Self::MirrorPod => f.write_str("the mirror of a static pod"),
-            Self::SystemCriticalPriority { priority } => {
-                write!(f, "priority {priority} >= {SYSTEM_CRITICAL_PRIORITY}")
-            }
-            Self::LowerPriority { priority } => write!(
-                f,
-                "priority {priority} < {SYSTEM_CRITICAL_PRIORITY}, neither static nor a mirror"
-            ),
-            Self::NoPriority => f.write_str("no priority, neither static nor a mirror"),
-        }
-    }
 }
 
 impl fmt::Display for PreemptionReason {
@@ -121,23 +114,6 @@ impl fmt::Display for PreemptionReason {
                 })
             }
             Self::Missing { error } => f.write_str(error),
-        }
-    }
-}
-
-impl fmt::Display for SparedReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotNeeded => f.write_str("not needed"),
-            Self::NotEnough => f.write_str("could be killed, but all together are not enough"),
-            Self::Critical { critical } => write!(f, "critical: {critical}"),
-            Self::Priority { priority, preemptor_priority } => {
-                write!(f, "its priority {priority} >= {preemptor_priority}")
-            }
-            Self::UnknownQosClass { qos_class } => {
-                write!(f, "its QoS class {qos_class:?} does not exist")
-            }
-            Self::NoPriority => f.write_str("one of the two has no priority"),
         }
     }
 }

@@ -140,20 +140,22 @@ pub enum Reason {
 }
 
 /// A source that is unavailable, or that leaves something out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, kq_answer::reason::Reason)]
 pub enum SourceGap {
     /// The checkpoint is unavailable.
+    #[text("the checkpoint is unavailable ({error})")]
     Checkpoint {
         /// Why.
         error: String,
     },
     /// The pod-resources API is unavailable.
+    #[text("the pod-resources API is unavailable ({error})")]
     PodResources {
         /// Why.
         error: String,
     },
     /// The pod-resources API does not list the healthy devices.
+    #[text("the kubelet does not report its healthy devices ({error})")]
     HealthyDevices {
         /// Why.
         error: String,
@@ -192,10 +194,13 @@ pub enum HealthReason {
 }
 
 /// What contradicts what about a resource.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, kq_answer::reason::Reason)]
 pub enum ResourceNote {
     /// The node's status has another number than the kubelet.
+    #[text(
+        "the node's status says {allocatable} allocatable, and the kubelet has {healthy} healthy: \
+         it reports its status every few seconds, and at once on changes"
+    )]
     StatusDiffers {
         /// Of the node's status.
         allocatable: i64,
@@ -203,8 +208,16 @@ pub enum ResourceNote {
         healthy: i64,
     },
     /// The node's status does not have the resource.
+    #[text(
+        "the node's status does not have it: a plugin has just registered, or the resource was \
+         just removed"
+    )]
     NotInStatus,
     /// Pods have more devices than are allocatable.
+    #[text(
+        "pods have {allocated} devices and {allocatable} are allocatable: the scheduler sends no \
+         more, and those that run keep theirs"
+    )]
     MoreThanAllocatable {
         /// How many devices active pods have.
         allocated: usize,
@@ -349,20 +362,6 @@ impl fmt::Display for Reason {
     }
 }
 
-impl fmt::Display for SourceGap {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Checkpoint { error } => write!(f, "the checkpoint is unavailable ({error})"),
-            Self::PodResources { error } => {
-                write!(f, "the pod-resources API is unavailable ({error})")
-            }
-            Self::HealthyDevices { error } => {
-                write!(f, "the kubelet does not report its healthy devices ({error})")
-            }
-        }
-    }
-}
-
 impl fmt::Display for HealthReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let was_healthy = match self {
@@ -382,27 +381,6 @@ impl fmt::Display for HealthReason {
             Some(false) => "; it was not healthy when the checkpoint was written",
             None => "",
         })
-    }
-}
-
-impl fmt::Display for ResourceNote {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::StatusDiffers { allocatable, healthy } => write!(
-                f,
-                "the node's status says {allocatable} allocatable, and the kubelet has {healthy} healthy: \
-                 it reports its status every few seconds, and at once on changes"
-            ),
-            Self::NotInStatus => f.write_str(
-                "the node's status does not have it: a plugin has just registered, or the resource was \
-                 just removed",
-            ),
-            Self::MoreThanAllocatable { allocated, allocatable } => write!(
-                f,
-                "pods have {allocated} devices and {allocatable} are allocatable: the scheduler sends no \
-                 more, and those that run keep theirs"
-            ),
-        }
     }
 }
 

@@ -10,11 +10,11 @@
 
 use super::facts::{PodFacts, State};
 use crate::grace_period::GracePeriod;
+use kq_answer::reason::Reason;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Container, ContainerRestartRule, Pod, PodSpec, ProbeType};
 use serde::Serialize;
-use std::fmt;
 
 /// Whether it starts again, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -27,10 +27,11 @@ pub struct RestartDecision {
 }
 
 /// What decides about a restart.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case", rename_all_fields = "camelCase", tag = "by")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
+#[reason(tag = "by", case = "kebab-case")]
 pub enum RestartCause {
     /// A rule of the container.
+    #[text("its restart rule {place}: {action}", place = index + 1)]
     Rule {
         /// Its place among the rules, from 0.
         index: usize,
@@ -38,17 +39,22 @@ pub enum RestartCause {
         action: String,
     },
     /// The policy of the container.
+    #[text("the container's restartPolicy {policy}")]
     ContainerPolicy { policy: String },
     /// The policy of the pod.
+    #[text("the pod's restartPolicy {policy}")]
     PodPolicy { policy: String },
     /// It is a sidecar.
+    #[text("it is a sidecar")]
     Sidecar,
     /// All containers of the pod restart, because another one ended.
+    #[text("all containers restart because {container} ended")]
     OtherContainer {
         /// The one that ended.
         container: String,
     },
     /// All containers of the pod are being restarted.
+    #[text("all containers are being restarted")]
     Condition,
 }
 
@@ -165,26 +171,12 @@ fn pod_policy(spec: &PodSpec) -> &str {
     if spec.restart_policy.is_empty() { "Always" } else { &spec.restart_policy }
 }
 
-impl fmt::Display for RestartCause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Rule { index, action } => write!(f, "its restart rule {}: {action}", index + 1),
-            Self::ContainerPolicy { policy } => write!(f, "the container's restartPolicy {policy}"),
-            Self::PodPolicy { policy } => write!(f, "the pod's restartPolicy {policy}"),
-            Self::Sidecar => f.write_str("it is a sidecar"),
-            Self::OtherContainer { container } => {
-                write!(f, "all containers restart because {container} ended")
-            }
-            Self::Condition => f.write_str("all containers are being restarted"),
-        }
-    }
-}
-
 /// What the kubelet does.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case", rename_all_fields = "camelCase", tag = "do")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
+#[reason(tag = "do", case = "kebab-case")]
 pub enum Action {
     /// It kills the container.
+    #[text("kill: {message}")]
     Kill {
         /// What it says about it, in an event too.
         message: String,
@@ -194,10 +186,13 @@ pub enum Action {
         grace_period: GracePeriod,
     },
     /// The container may get requests.
+    #[text("ready")]
     Ready,
     /// The container gets no requests: neither does its pod.
+    #[text("not ready")]
     NotReady,
     /// The container has started: the other probes begin.
+    #[text("started")]
     Started,
 }
 
@@ -216,17 +211,6 @@ impl Action {
             (false, false) => ("Container", ""),
         };
         format!("{what} {container} failed {probe} probe{then}")
-    }
-}
-
-impl fmt::Display for Action {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Kill { message, .. } => write!(f, "kill: {message}"),
-            Self::Ready => f.write_str("ready"),
-            Self::NotReady => f.write_str("not ready"),
-            Self::Started => f.write_str("started"),
-        }
     }
 }
 
