@@ -34,9 +34,11 @@ func main() {
 		"checksum_preimage_first_400_characters", "kubelet_state_after_load",
 	}
 	vector.Main(map[string]vector.Family{
-		"device_allocate":    {Answer: vector.Of(allocate), Runs: 300, Merge: choice},
+		"device_allocate": {
+			Answer: vector.Of(allocate), Runs: 300, Merge: choice, Random: randomAllocation, Alone: true, Most: 12,
+		},
 		"device_capacity":    {Answer: vector.Of(capacity)},
-		"device_register":    {Answer: vector.Of(register)},
+		"device_register":    {Answer: vector.Of(register), Random: randomPlugin, Alone: true},
 		"device_run_options": {Answer: vector.Of(runOptions), Runs: 30},
 		"topology_hints":     {Answer: vector.Of(hints), Partial: true},
 		"checkpoint":         {Answer: vector.Of(checkpointFile), Optional: optional},

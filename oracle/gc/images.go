@@ -274,7 +274,11 @@ func imageGC(in imagesIn) any {
 		out["records_after"] = records
 		steps = append(steps, out)
 	}
-	return object{"steps": steps}
+	out := object{"steps": steps}
+	if vector.Making && tied(out) {
+		panic(vector.Skip("equal images, of which some are removed"))
+	}
+	return inOrder(vector.Parse([]byte(vector.Text(out))))
 }
 
 func (w *world) show(out object, err error, order []images.OracleRecord) {
@@ -344,9 +348,6 @@ func inOrder(out any) any {
 		place := map[string]int{}
 		for at, one := range considered {
 			place[key(one, "image_id", "runtime_handler")] = at
-			if _, ok := place[one.(object)["image_id"].(string)]; !ok {
-				place[one.(object)["image_id"].(string)] = at
-			}
 		}
 		removed := append([]any{}, step["removed"].([]any)...)
 		sort.SliceStable(removed, func(i, j int) bool {
@@ -358,9 +359,19 @@ func inOrder(out any) any {
 		})
 		step["considered"], step["removed"] = considered, removed
 		if left, ok := step["post_gc_hook_remaining_images"].([]any); ok {
-			left = append([]any{}, left...)
-			sort.SliceStable(left, func(i, j int) bool { return place[left[i].(string)] < place[left[j].(string)] })
-			step["post_gc_hook_remaining_images"] = left
+			// An ID is left as often as it was considered and not removed.
+			count, kept := map[any]int{}, []any{}
+			for _, id := range left {
+				count[id]++
+			}
+			for _, one := range considered {
+				one := one.(object)
+				if count[one["image_id"]] > 0 && one["age_pass"] != "removed" && one["space_pass"] != "removed" {
+					count[one["image_id"]]--
+					kept = append(kept, one["image_id"])
+				}
+			}
+			step["post_gc_hook_remaining_images"] = kept
 		}
 		ordered = append(ordered, step)
 	}

@@ -35,9 +35,9 @@ func main() {
 		return
 	}
 	vector.Main(map[string]vector.Family{
-		"kubelet_config_validate": {Answer: vector.Of(validate), Runs: 6},
-		"kubelet_flags":           {Answer: vector.Of(flags), Runs: 2},
-		"node_allocatable":        {Answer: vector.Of(nodeAllocatable), Panics: true, Runs: 2},
+		"kubelet_config_validate": {Answer: vector.Of(validate), Runs: 6, Random: randomConfiguration, Alone: true},
+		"kubelet_flags":           {Answer: vector.Of(flags), Runs: 2, Random: randomFlags, Alone: true},
+		"node_allocatable":        {Answer: vector.Of(nodeAllocatable), Panics: true, Runs: 2, Random: randomNode},
 		"gc_loop":                 {Answer: vector.Of(gcLoop)},
 	})
 }
