@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	cadvisorapi "github.com/google/cadvisor/info/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,6 +26,9 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/cpuset"
 
+	"k8s.io/kubernetes/cmd/oracle/kube"
+	"k8s.io/kubernetes/cmd/oracle/numa"
+	"k8s.io/kubernetes/cmd/oracle/vector"
 	"k8s.io/kubernetes/pkg/kubelet/cm/cpumanager"
 	"k8s.io/kubernetes/pkg/kubelet/cm/cpumanager/state"
 	"k8s.io/kubernetes/pkg/kubelet/cm/cpumanager/topology"
@@ -34,26 +36,7 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
 )
 
-type cpu struct {
-	CPU    int  `json:"cpu"`
-	Core   int  `json:"core"`
-	Socket int  `json:"socket"`
-	Node   int  `json:"numa_node"`
-	Cache  *int `json:"uncore_cache"`
-}
-
-type numaNode struct {
-	ID        int      `json:"id"`
-	Distances []uint64 `json:"distances"`
-}
-
-type machine struct {
-	Name  string     `json:"name"`
-	CPUs  []cpu      `json:"cpus"`
-	Nodes []numaNode `json:"numa_nodes"`
-}
-
-type object map[string]interface{}
+type object = vector.Object
 
 // provider is the CPU manager without its files: the policy and a state in memory.
 type provider struct {
@@ -78,23 +61,21 @@ func (p *provider) Allocate(pod *v1.Pod, c *v1.Container) error {
 	return p.policy.Allocate(p.logger, p.state, pod, c)
 }
 
-func pick(r *rand.Rand, from ...int) int { return from[r.Intn(len(from))] }
-
-func randomMachine(r *rand.Rand, seed int) machine {
-	sockets, threads := pick(r, 1, 1, 2, 2, 4), pick(r, 1, 2, 2, 2, 4)
-	nodesPerSocket, socketsPerNode := pick(r, 1, 1, 2, 4), 1
+func randomMachine(r *rand.Rand, seed int) numa.CPUMachine {
+	sockets, threads := kube.Pick(r, 1, 1, 2, 2, 4), kube.Pick(r, 1, 2, 2, 2, 4)
+	nodesPerSocket, socketsPerNode := kube.Pick(r, 1, 1, 2, 4), 1
 	if sockets > 1 && r.Intn(5) == 0 {
 		nodesPerSocket, socketsPerNode = 1, 2
 	}
 	for sockets*nodesPerSocket > 8 {
 		nodesPerSocket /= 2
 	}
-	coresPerPart := pick(r, 1, 2, 3, 4, 4, 6, 8)
-	cachesPerPart := pick(r, 0, 1, 1, 2, 3)
+	coresPerPart := kube.Pick(r, 1, 2, 3, 4, 4, 6, 8)
+	cachesPerPart := kube.Pick(r, 0, 1, 1, 2, 3)
 	parts := sockets * nodesPerSocket
 	cores := parts * coresPerPart
 	compact, uneven, gaps := r.Intn(2) == 0, r.Intn(6) == 0, r.Intn(8) == 0
-	m := machine{Name: fmt.Sprintf("random-%d", seed)}
+	m := numa.CPUMachine{Name: fmt.Sprintf("random-%d", seed)}
 	nodes := map[int]bool{}
 	for c := 0; c < cores; c++ {
 		part := c / coresPerPart
@@ -127,7 +108,7 @@ func randomMachine(r *rand.Rand, seed int) machine {
 				core = id
 			}
 			nodes[node] = true
-			m.CPUs = append(m.CPUs, cpu{id, core, socket, node, cache})
+			m.CPUs = append(m.CPUs, numa.CPU{CPU: id, Core: core, Socket: socket, Node: node, Cache: cache})
 		}
 	}
 	sort.Slice(m.CPUs, func(i, j int) bool { return m.CPUs[i].CPU < m.CPUs[j].CPU })
@@ -141,9 +122,9 @@ func randomMachine(r *rand.Rand, seed int) machine {
 		count++
 	}
 	for id := 0; id < count; id++ {
-		node := numaNode{ID: id}
+		node := numa.CPUNode{ID: id}
 		for other := 0; other < count; other++ {
-			distance := pick(r, 11, 12, 16, 20, 21, 32)
+			distance := kube.Pick(r, 11, 12, 16, 20, 21, 32)
 			if other == id {
 				distance = 10
 			}
@@ -152,33 +133,6 @@ func randomMachine(r *rand.Rand, seed int) machine {
 		m.Nodes = append(m.Nodes, node)
 	}
 	return m
-}
-
-func info(m machine) *cadvisorapi.MachineInfo {
-	sockets := map[int]bool{}
-	result := &cadvisorapi.MachineInfo{NumCores: len(m.CPUs)}
-	for _, n := range m.Nodes {
-		node := cadvisorapi.Node{Id: n.ID, Distances: n.Distances}
-		at := map[int]int{}
-		for _, c := range m.CPUs {
-			if c.Node != n.ID {
-				continue
-			}
-			sockets[c.Socket] = true
-			if _, ok := at[c.Core]; !ok {
-				at[c.Core] = len(node.Cores)
-				core := cadvisorapi.Core{Id: c.Core, SocketID: c.Socket}
-				if c.Cache != nil {
-					core.UncoreCaches = []cadvisorapi.Cache{{Id: *c.Cache}}
-				}
-				node.Cores = append(node.Cores, core)
-			}
-			node.Cores[at[c.Core]].Threads = append(node.Cores[at[c.Core]].Threads, c.CPU)
-		}
-		result.Topology = append(result.Topology, node)
-	}
-	result.NumSockets = len(sockets)
-	return result
 }
 
 var optionSets = []map[string]string{
@@ -195,9 +149,9 @@ var optionSets = []map[string]string{
 
 func randomPod(r *rand.Rand, uid string, cpus int) *v1.Pod {
 	container := func(name string) v1.Container {
-		amount := strconv.Itoa(1 + r.Intn(1+cpus/pick(r, 1, 2, 3, 4, 8)))
+		amount := strconv.Itoa(1 + r.Intn(1+cpus/kube.Pick(r, 1, 2, 3, 4, 8)))
 		if r.Intn(10) == 0 {
-			amount = pickText(r, "500m", "1500m", "2000m", "999m")
+			amount = kube.Pick(r, "500m", "1500m", "2000m", "999m")
 		}
 		list := v1.ResourceList{
 			v1.ResourceCPU: resource.MustParse(amount), v1.ResourceMemory: resource.MustParse("128Mi"),
@@ -210,39 +164,17 @@ func randomPod(r *rand.Rand, uid string, cpus int) *v1.Pod {
 	}
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: uid, Namespace: "default", UID: types.UID(uid)}}
 	always := v1.ContainerRestartPolicyAlways
-	for i := 0; i < pick(r, 0, 0, 0, 1, 2, 3); i++ {
+	for i := 0; i < kube.Pick(r, 0, 0, 0, 1, 2, 3); i++ {
 		c := container(fmt.Sprintf("i%d", i))
 		if r.Intn(3) == 0 {
 			c.RestartPolicy = &always
 		}
 		pod.Spec.InitContainers = append(pod.Spec.InitContainers, c)
 	}
-	for i := 0; i < pick(r, 1, 1, 1, 2, 3); i++ {
+	for i := 0; i < kube.Pick(r, 1, 1, 1, 2, 3); i++ {
 		pod.Spec.Containers = append(pod.Spec.Containers, container(fmt.Sprintf("c%d", i)))
 	}
 	return pod
-}
-
-func pickText(r *rand.Rand, from ...string) string { return from[r.Intn(len(from))] }
-
-func shownState(s state.State) object {
-	entries := object{}
-	for uid, containers := range s.GetCPUAssignments() {
-		shown := object{}
-		for name, cpus := range containers {
-			shown[name] = cpus.String()
-		}
-		entries[uid] = shown
-	}
-	return object{"default_cpu_set": s.GetDefaultCPUSet().String(), "entries": entries}
-}
-
-func shownHint(hint topologymanager.TopologyHint) object {
-	var nodes []int
-	if hint.NUMANodeAffinity != nil {
-		nodes = append([]int{}, hint.NUMANodeAffinity.GetBits()...)
-	}
-	return object{"numa_nodes": nodes, "preferred": hint.Preferred}
 }
 
 func run(seed int, out *json.Encoder) {
@@ -252,8 +184,8 @@ func run(seed int, out *json.Encoder) {
 		return
 	}
 	logger := logr.Discard()
-	topologyPolicy := pickText(r, "none", "best-effort", "restricted", "single-numa-node")
-	scope := pickText(r, "container", "pod")
+	topologyPolicy := kube.Pick(r, "none", "best-effort", "restricted", "single-numa-node")
+	scope := kube.Pick(r, "container", "pod")
 	topologyOptions := map[string]string{}
 	if r.Intn(3) == 0 {
 		topologyOptions["prefer-closest-numa-nodes"] = "true"
@@ -282,7 +214,7 @@ func run(seed int, out *json.Encoder) {
 			panic(err)
 		}
 	}
-	machineInfo := info(m)
+	machineInfo := m.Info()
 	manager, err := topologymanager.NewManager(machineInfo.Topology, topologyPolicy, scope, topologyOptions)
 	if err != nil {
 		panic(err)
@@ -307,7 +239,7 @@ func run(seed int, out *json.Encoder) {
 	manager.AddHintProvider(klog.Background(), cpuProvider)
 	alive := map[string]*v1.Pod{}
 	for number := 0; number < 8; number++ {
-		for _, uid := range sortedKeys(alive) {
+		for _, uid := range vector.Keys(alive) {
 			if r.Intn(4) == 0 {
 				for name := range memory.GetCPUAssignments()[uid] {
 					_ = policy.RemoveContainer(logger, memory, uid, name)
@@ -318,7 +250,7 @@ func run(seed int, out *json.Encoder) {
 		uid := fmt.Sprintf("pod-%d", number)
 		pod := randomPod(r, uid, len(m.CPUs))
 		others := []object{}
-		for _, other := range sortedKeys(alive) {
+		for _, other := range vector.Keys(alive) {
 			names := []string{}
 			for name := range memory.GetCPUAssignments()[other] {
 				names = append(names, name)
@@ -326,40 +258,14 @@ func run(seed int, out *json.Encoder) {
 			sort.Strings(names)
 			others = append(others, object{"uid": other, "containers": names})
 		}
-		in := object{"state": shownState(memory), "other_active_pods": others, "pod": pod.DeepCopy()}
+		in := object{"state": numa.CPUs(memory), "other_active_pods": others, "pod": pod.DeepCopy()}
 		admitted := manager.Admit(&lifecycle.PodAdmitAttributes{Pod: pod})
-		containers := []object{}
-		all := append(append([]v1.Container{}, pod.Spec.InitContainers...), pod.Spec.Containers...)
-		for _, c := range all {
-			var exclusive interface{}
-			if cpus, ok := memory.GetCPUSet(uid, c.Name); ok {
-				exclusive = cpus.String()
-			}
-			containers = append(containers, object{
-				"name": c.Name, "affinity": shownHint(manager.GetAffinity(uid, c.Name)), "exclusive_cpus": exclusive,
-			})
-		}
-		result := object{
-			"admitted": admitted.Admit, "reason": admitted.Reason, "message": admitted.Message,
-			"containers": containers, "state": shownState(memory), "reserved_cpus": reservedCPUs,
-		}
-		if !admitted.Admit {
-			result["pod_status"] = object{
-				"phase": "Failed", "reason": admitted.Reason, "message": "Pod was rejected: " + admitted.Message,
-			}
-		}
+		result := numa.Admission(object{
+			"containers": numa.CPUContainers(pod, manager, memory), "state": numa.CPUs(memory), "reserved_cpus": reservedCPUs,
+		}, admitted)
 		write(number, in, result)
 		alive[uid] = pod
 	}
-}
-
-func sortedKeys(pods map[string]*v1.Pod) []string {
-	keys := []string{}
-	for key := range pods {
-		keys = append(keys, key)
-	}
-	sort.Strings(keys)
-	return keys
 }
 
 func main() {

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	cadvisorapi "github.com/google/cadvisor/info/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/cpuset"
 
 	"k8s.io/kubernetes/cmd/oracle/kube"
+	"k8s.io/kubernetes/cmd/oracle/numa"
 	"k8s.io/kubernetes/cmd/oracle/vector"
 	"k8s.io/kubernetes/pkg/kubelet/cm/admission"
 	"k8s.io/kubernetes/pkg/kubelet/cm/containermap"
@@ -24,45 +24,6 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
 	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
 )
-
-type cpuMachine struct {
-	CPUs []struct {
-		CPU, Core, Socket int
-		Node              int  `json:"numa_node"`
-		Cache             *int `json:"uncore_cache"`
-	}
-	Nodes []struct {
-		ID        int
-		Distances []uint64
-	} `json:"numa_nodes"`
-}
-
-func (m cpuMachine) info() *cadvisorapi.MachineInfo {
-	sockets := map[int]bool{}
-	result := &cadvisorapi.MachineInfo{NumCores: len(m.CPUs)}
-	for _, n := range m.Nodes {
-		node := cadvisorapi.Node{Id: n.ID, Distances: n.Distances}
-		at := map[int]int{}
-		for _, c := range m.CPUs {
-			if c.Node != n.ID {
-				continue
-			}
-			sockets[c.Socket] = true
-			if _, ok := at[c.Core]; !ok {
-				at[c.Core] = len(node.Cores)
-				core := cadvisorapi.Core{Id: c.Core, SocketID: c.Socket}
-				if c.Cache != nil {
-					core.UncoreCaches = []cadvisorapi.Cache{{Id: *c.Cache}}
-				}
-				node.Cores = append(node.Cores, core)
-			}
-			node.Cores[at[c.Core]].Threads = append(node.Cores[at[c.Core]].Threads, c.CPU)
-		}
-		result.Topology = append(result.Topology, node)
-	}
-	result.NumSockets = len(sockets)
-	return result
-}
 
 func parsed(text string) cpuset.CPUSet {
 	set, err := cpuset.Parse(text)
@@ -91,20 +52,8 @@ func (s cpuState) state() state.State {
 	return result
 }
 
-func shownState(s state.State) object {
-	entries := object{}
-	for pod, containers := range s.GetCPUAssignments() {
-		shown := object{}
-		for name, cpus := range containers {
-			shown[name] = cpus.String()
-		}
-		entries[pod] = shown
-	}
-	return object{"default_cpu_set": s.GetDefaultCPUSet().String(), "entries": entries}
-}
-
 type cpuIn struct {
-	Machine     cpuMachine
+	Machine     numa.CPUMachine
 	Gates       map[string]bool   `json:"feature_gates"`
 	Options     map[string]string `json:"policy_options"`
 	Count       int               `json:"num_reserved_cpus"`
@@ -132,7 +81,7 @@ type cpuIn struct {
 
 // policy makes the static policy with what the case says of it.
 func (in cpuIn) policy() (cpumanager.Policy, *topology.CPUTopology, error) {
-	info := in.Machine.info()
+	info := in.Machine.Info()
 	topo, err := topology.Discover(logr.Discard(), info)
 	if err != nil {
 		panic(vector.Skip(err.Error()))
@@ -141,7 +90,7 @@ func (in cpuIn) policy() (cpumanager.Policy, *topology.CPUTopology, error) {
 	if err != nil {
 		panic(vector.Skip(err.Error()))
 	}
-	store := fixed{manager, stored(in.Hints)}
+	store := numa.Fixed{Store: manager, Stored: stored(in.Hints)}
 	policy, err := cpumanager.NewStaticPolicy(logr.Discard(), topo, in.Count, parsed(in.Reserved), store, in.Options)
 	if err != nil {
 		return nil, nil, err
@@ -159,7 +108,7 @@ func cpuAllocate(in cpuIn) any {
 		return object{"new_policy_error": err.Error()}
 	}
 	memory, rows := in.State.state(), []object{}
-	for _, one := range containers(in.Pod) {
+	for _, one := range numa.Containers(in.Pod) {
 		err := policy.Allocate(logr.Discard(), memory, in.Pod, &one)
 		row := object{"name": one.Name, "exclusive_cpus": nil, "default_cpu_set": memory.GetDefaultCPUSet().String()}
 		if cpus, ok := memory.GetCPUSet(string(in.Pod.UID), one.Name); ok {
@@ -183,7 +132,7 @@ func cpuAllocate(in cpuIn) any {
 	}
 	return object{
 		"containers": rows, "reserved_cpus": reserved.String(), "reserved_physical_cpus": physical.String(),
-		"cpus_per_core": topo.CPUsPerCore(), "state": shownState(memory), "cpus_to_reuse": reuse,
+		"cpus_per_core": topo.CPUsPerCore(), "state": numa.CPUs(memory), "cpus_to_reuse": reuse,
 	}
 }
 
@@ -194,14 +143,14 @@ func cpuHints(in cpuIn) any {
 		return object{"new_policy_error": err.Error()}
 	}
 	memory, rows := in.State.state(), []object{}
-	for _, one := range containers(in.Pod) {
+	for _, one := range numa.Containers(in.Pod) {
 		rows = append(rows, object{
-			"name": one.Name, "hints": shownHints(policy.GetTopologyHints(logr.Discard(), memory, in.Pod, &one)),
+			"name": one.Name, "hints": numa.Shown(policy.GetTopologyHints(logr.Discard(), memory, in.Pod, &one)),
 		})
 	}
 	reserved, _ := cpumanager.OracleReserved(policy)
 	return object{
-		"containers": rows, "pod_hints": shownHints(policy.GetPodTopologyHints(logr.Discard(), memory, in.Pod)),
+		"containers": rows, "pod_hints": numa.Shown(policy.GetPodTopologyHints(logr.Discard(), memory, in.Pod)),
 		"reserved_cpus": reserved.String(),
 	}
 }
@@ -231,7 +180,7 @@ func cpuStart(in cpuIn) any {
 			panic(err)
 		}
 	}
-	info := in.Machine.info()
+	info := in.Machine.Info()
 	store, err := topologymanager.NewManager(info.Topology, in.Topology.Policy, in.Topology.Scope, in.Topology.Options)
 	if err != nil {
 		return object{"new_topology_manager_error": err.Error()}
@@ -251,7 +200,7 @@ func cpuStart(in cpuIn) any {
 	if err := manager.Start(context.Background(), none, never{}, nil, nil, known); err != nil {
 		out["start_error"] = strings.ReplaceAll(err.Error(), dir, "{state_dir}")
 	} else {
-		out["state"] = shownState(cpumanager.OracleState(manager))
+		out["state"] = numa.CPUs(cpumanager.OracleState(manager))
 		out["allocatable_cpus"] = manager.GetAllocatableCPUs().String()
 	}
 	out["state_file_text"] = nil
@@ -263,7 +212,7 @@ func cpuStart(in cpuIn) any {
 
 func cpuAdmit(in cpuIn) any {
 	kube.Gates(in.Gates)
-	info := in.Machine.info()
+	info := in.Machine.Info()
 	store, err := topologymanager.NewManager(info.Topology, in.Topology.Policy, in.Topology.Scope, in.Topology.Options)
 	if err != nil {
 		panic(vector.Skip(err.Error()))
@@ -285,16 +234,8 @@ func cpuAdmit(in cpuIn) any {
 	cpumanager.OracleWith(manager, memory, func() []*v1.Pod { return active }, in.Ready)
 	store.AddHintProvider(klog.Background(), manager)
 	result := store.Admit(&lifecycle.PodAdmitAttributes{Pod: in.Pod})
-	rows := []object{}
-	for _, one := range containers(in.Pod) {
-		row := object{
-			"name": one.Name, "affinity": shownHint(store.GetAffinity(string(in.Pod.UID), one.Name)), "exclusive_cpus": nil,
-		}
-		if cpus, ok := memory.GetCPUSet(string(in.Pod.UID), one.Name); ok {
-			row["exclusive_cpus"] = cpus.String()
-		}
-		rows = append(rows, row)
-	}
 	reserved, _ := cpumanager.OracleReserved(cpumanager.OraclePolicy(manager))
-	return rejected(object{"containers": rows, "state": shownState(memory), "reserved_cpus": reserved.String()}, result)
+	return numa.Admission(object{
+		"containers": numa.CPUContainers(in.Pod, store, memory), "state": numa.CPUs(memory), "reserved_cpus": reserved.String(),
+	}, result)
 }

@@ -3,12 +3,12 @@ package main
 
 import (
 	"fmt"
-	"sort"
 
 	cadvisorapi "github.com/google/cadvisor/info/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
+	"k8s.io/kubernetes/cmd/oracle/numa"
 	"k8s.io/kubernetes/cmd/oracle/vector"
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager/bitmask"
@@ -17,7 +17,7 @@ import (
 
 type (
 	object = vector.Object
-	hints  = map[string][]topologymanager.TopologyHint
+	hints  = numa.Hints
 )
 
 func main() {
@@ -75,46 +75,6 @@ func (l listed) hints() hints {
 	return result
 }
 
-func shownHint(hint topologymanager.TopologyHint) object {
-	var nodes []int
-	if hint.NUMANodeAffinity != nil {
-		nodes = append([]int{}, hint.NUMANodeAffinity.GetBits()...)
-	}
-	return object{"numa_nodes": nodes, "preferred": hint.Preferred}
-}
-
-func shownHints(h hints) any {
-	if h == nil {
-		return nil
-	}
-	shown := object{}
-	for name, list := range h {
-		shown[name] = nil
-		if list != nil {
-			rows := []object{}
-			for _, hint := range list {
-				rows = append(rows, shownHint(hint))
-			}
-			shown[name] = rows
-		}
-	}
-	return shown
-}
-
-func containers(pod *v1.Pod) []v1.Container {
-	return append(append([]v1.Container{}, pod.Spec.InitContainers...), pod.Spec.Containers...)
-}
-
-// fixed is a topology manager that has stored hints by container.
-type fixed struct {
-	topologymanager.Store
-	stored map[string]topologymanager.TopologyHint
-}
-
-func (f fixed) GetAffinity(_, container string) topologymanager.TopologyHint {
-	return f.stored[container]
-}
-
 func stored(of map[string]hintIn) map[string]topologymanager.TopologyHint {
 	result := map[string]topologymanager.TopologyHint{}
 	for name, hint := range of {
@@ -126,17 +86,6 @@ func stored(of map[string]hintIn) map[string]topologymanager.TopologyHint {
 type topologyIn struct {
 	Policy, Scope string
 	Options       map[string]string `json:"policy_options"`
-}
-
-// rejected adds how a refused pod is shown.
-func rejected(out object, result lifecycle.PodAdmitResult) object {
-	out["admitted"], out["reason"], out["message"] = result.Admit, result.Reason, result.Message
-	if !result.Admit {
-		out["pod_status"] = object{
-			"phase": "Failed", "reason": result.Reason, "message": "Pod was rejected: " + result.Message,
-		}
-	}
-	return out
 }
 
 type mergeIn struct {
@@ -164,17 +113,6 @@ type typed struct{ text, kind string }
 func (t typed) Error() string { return t.text }
 func (t typed) Type() string  { return t.kind }
 
-type provider struct {
-	containers map[string]hints
-	pod        hints
-	allocate   func(container string) error
-}
-
-func (p provider) GetTopologyHints(_ *v1.Pod, c *v1.Container) hints { return p.containers[c.Name] }
-func (p provider) GetPodTopologyHints(*v1.Pod) hints                 { return p.pod }
-func (p provider) AllocatePod(*v1.Pod) error                         { return nil }
-func (p provider) Allocate(_ *v1.Pod, c *v1.Container) error         { return p.allocate(c.Name) }
-
 func merge(in mergeIn) any {
 	nodes := []cadvisorapi.Node{}
 	for _, one := range in.Nodes {
@@ -194,16 +132,16 @@ func merge(in mergeIn) any {
 			given = append(given, one.hints())
 		}
 		best, admit := manager.GetPolicy().Merge(klog.Background(), given)
-		return object{"best_hint": shownHint(best), "admit": admit}
+		return object{"best_hint": numa.Hint(best), "admit": admit}
 	}
 	calls := []string{}
 	for number := range in.InScope {
 		one := in.InScope[number]
-		of := provider{containers: map[string]hints{}, pod: one.Pod.hints()}
+		of := &numa.Provider{Containers: map[string]hints{}, Pod: one.Pod.hints()}
 		for name, list := range one.Containers {
-			of.containers[name] = list.hints()
+			of.Containers[name] = list.hints()
 		}
-		of.allocate = func(name string) error {
+		of.Allocates = func(name string) error {
 			calls = append(calls, fmt.Sprintf("%d:%s", number, name))
 			failure, ok := one.Errors[name]
 			if !ok {
@@ -226,13 +164,8 @@ func merge(in mergeIn) any {
 	}
 	result := manager.Admit(&lifecycle.PodAdmitAttributes{Pod: pod})
 	affinity := []object{}
-	for _, one := range containers(pod) {
-		affinity = append(affinity, object{"name": one.Name, "affinity": shownHint(manager.GetAffinity("pod-a", one.Name))})
+	for _, one := range numa.Containers(pod) {
+		affinity = append(affinity, object{"name": one.Name, "affinity": numa.Hint(manager.GetAffinity("pod-a", one.Name))})
 	}
-	return rejected(object{"affinity": affinity, "allocate_calls": calls, "scope_name": manager.Name()}, result)
-}
-
-func sortedInts(list []int) []int {
-	sort.Ints(list)
-	return list
+	return numa.Admission(object{"affinity": affinity, "allocate_calls": calls, "scope_name": manager.Name()}, result)
 }

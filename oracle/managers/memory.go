@@ -1,66 +1,30 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"math/bits"
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strconv"
-	"strings"
 
 	"github.com/go-logr/logr"
-	cadvisorapi "github.com/google/cadvisor/info/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	"k8s.io/kubernetes/cmd/oracle/kube"
+	"k8s.io/kubernetes/cmd/oracle/numa"
 	"k8s.io/kubernetes/cmd/oracle/vector"
-	kubeletconfig "k8s.io/kubernetes/pkg/kubelet/apis/config"
-	"k8s.io/kubernetes/pkg/kubelet/cm/containermap"
 	"k8s.io/kubernetes/pkg/kubelet/cm/memorymanager"
 	"k8s.io/kubernetes/pkg/kubelet/cm/memorymanager/state"
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
 	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
 )
 
-type memoryMachine struct {
-	Nodes []struct {
-		ID        int
-		Memory    uint64 `json:"memory_bytes"`
-		HugePages []struct {
-			Size  uint64 `json:"page_size_kib"`
-			Count uint64 `json:"num_pages"`
-		}
-		Distances []uint64
-	} `json:"numa_nodes"`
-}
-
-func (m memoryMachine) info() *cadvisorapi.MachineInfo {
-	info := &cadvisorapi.MachineInfo{}
-	for _, n := range m.Nodes {
-		node := cadvisorapi.Node{Id: n.ID, Memory: n.Memory, Distances: n.Distances}
-		for _, pages := range n.HugePages {
-			node.HugePages = append(node.HugePages, cadvisorapi.HugePagesInfo{PageSize: pages.Size, NumPages: pages.Count})
-		}
-		info.Topology = append(info.Topology, node)
-	}
-	return info
-}
-
 type memoryIn struct {
-	Machine     memoryMachine
-	Gates       map[string]bool `json:"feature_gates"`
-	Policy      string
-	Reservation map[string]string `json:"node_allocatable_reservation"`
-	Reserved    []struct {
-		Node   int `json:"numaNode"`
-		Limits map[string]string
-	} `json:"reserved_memory"`
+	numa.Memory
+	Gates      map[string]bool                       `json:"feature_gates"`
 	File       json.RawMessage                       `json:"state_file"`
 	ByNode     map[string]map[v1.ResourceName]uint64 `json:"system_reserved"`
 	State      state.NUMANodeMap                     `json:"machine_state"`
@@ -86,65 +50,14 @@ type memoryIn struct {
 	Panics string            `json:"kubelet_panics"`
 }
 
-func list(amounts map[string]string) v1.ResourceList {
-	result := v1.ResourceList{}
-	for name, amount := range amounts {
-		result[v1.ResourceName(name)] = kube.Quantity(amount)
-	}
-	return result
-}
-
-// sink keeps the line that says in what two machine states differ.
-type sink struct {
-	lines  *[]object
-	values []any
-}
-
-func (s sink) Init(logr.RuntimeInfo)        {}
-func (s sink) Enabled(int) bool             { return true }
-func (s sink) WithName(string) logr.LogSink { return s }
-func (s sink) Error(error, string, ...any)  {}
-func (s sink) WithValues(v ...any) logr.LogSink {
-	return sink{s.lines, append(append([]any{}, s.values...), v...)}
-}
-
-func (s sink) Info(_ int, message string, values ...any) {
-	is := false
-	for _, begin := range []string{"Node state", "Memory state", "NUMA node and resource"} {
-		is = is || strings.HasPrefix(message, begin)
-	}
-	if !is {
-		return
-	}
-	shown := object{}
-	all := append(append([]any{}, s.values...), values...)
-	for i := 0; i+1 < len(all); i += 2 {
-		key := fmt.Sprint(all[i])
-		// Whole structures are left out.
-		if !strings.HasPrefix(key, "memoryState") && !strings.HasPrefix(key, "stateNode") {
-			shown[key] = fmt.Sprint(all[i+1])
-		}
-	}
-	line := object{"level": "info", "message": message}
-	if len(shown) > 0 {
-		line["values"] = shown
-	}
-	*s.lines = append(*s.lines, line)
-}
-
-type always struct{}
-
-func (always) AddSource(string) {}
-func (always) AllReady() bool   { return true }
-
-func memoryStart(in memoryIn) (out any) {
+func memoryStart(in memoryIn) any {
 	kube.Gates(in.Gates)
 	dir, err := os.MkdirTemp("", "oracle-memory-")
 	if err != nil {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "memory_manager_state")
+	path := filepath.Join(dir, numa.StateFile)
 	if len(in.File) > 0 && string(in.File) != "null" {
 		content := []byte(in.File)
 		var text string
@@ -155,102 +68,12 @@ func memoryStart(in memoryIn) (out any) {
 			panic(err)
 		}
 	}
-	reserved := []kubeletconfig.MemoryReservation{}
-	for _, one := range in.Reserved {
-		reserved = append(reserved, kubeletconfig.MemoryReservation{NumaNode: int32(one.Node), Limits: list(one.Limits)})
-	}
-	info := in.Machine.info()
-	store, err := topologymanager.NewManager(info.Topology, "none", "container", nil)
+	store, err := topologymanager.NewManager(in.Machine.Info().Topology, "none", "container", nil)
 	if err != nil {
 		panic(vector.Skip(err.Error()))
 	}
-	lines := []object{}
-	logger := logr.New(sink{lines: &lines})
-	defer func() {
-		if cause := recover(); cause != nil {
-			if skip, ok := cause.(vector.Skip); ok {
-				panic(skip)
-			}
-			out = object{"new_manager_error": nil, "panic": fmt.Sprint(cause)}
-		}
-	}()
-	manager, err := memorymanager.NewManager(logger, in.Policy, info, list(in.Reservation), reserved, dir, store)
-	if err != nil {
-		return object{"new_manager_error": err.Error()}
-	}
-	// While it is open, no other file gets its number.
-	before, missing := os.Open(path)
-	if missing == nil {
-		defer before.Close()
-	}
-	none := func() []*v1.Pod { return nil }
-	shown := object{"new_manager_error": nil, "start_error": nil}
-	err = manager.Start(
-		klog.NewContext(context.Background(), logger), none, always{}, nil, nil, containermap.NewContainerMap())
-	if len(lines) > 0 {
-		shown["logged"] = lines
-	}
-	if err != nil {
-		shown["start_error"] = strings.ReplaceAll(err.Error(), dir, "/var/lib/kubelet")
-		return shown
-	}
-	rewritten := true
-	if missing == nil {
-		old, _ := before.Stat()
-		now, err := os.Stat(path)
-		rewritten = err != nil || !os.SameFile(old, now)
-	}
-	shown["machine_state_after"] = manager.State().GetMachineState()
-	shown["entries_after"] = shownEntries(manager.State())
-	shown["allocatable_memory"] = shownBlocks(manager.GetAllocatableMemory(), true)
-	shown["state_file_rewritten"] = rewritten
-	if rewritten {
-		after, err := os.ReadFile(path)
-		if err != nil {
-			panic(err)
-		}
-		shown["state_file_text_after"] = string(after)
-	}
-	return shown
-}
-
-// shownBlocks returns blocks in an order that does not follow a map.
-func shownBlocks(blocks []state.Block, byNode bool) []state.Block {
-	shown := append([]state.Block{}, blocks...)
-	sort.SliceStable(shown, func(i, j int) bool {
-		if one, other := shown[i].NUMAAffinity, shown[j].NUMAAffinity; byNode && one[0] != other[0] {
-			return one[0] < other[0]
-		}
-		return shown[i].Type < shown[j].Type
-	})
-	return shown
-}
-
-func shownEntries(s state.Reader) map[string]map[string][]state.Block {
-	shown := map[string]map[string][]state.Block{}
-	for uid, containers := range s.GetMemoryAssignments() {
-		shown[uid] = map[string][]state.Block{}
-		for name, blocks := range containers {
-			shown[uid][name] = shownBlocks(blocks, false)
-		}
-	}
-	return shown
-}
-
-func shownPodEntries(s state.Reader) map[string][]state.Block {
-	shown := map[string][]state.Block{}
-	for uid, entry := range s.GetPodMemoryAssignments() {
-		shown[uid] = shownBlocks(entry.MemoryBlocks, false)
-	}
-	return shown
-}
-
-func addState(out object, s state.Reader) {
-	out["machine_state_after"] = s.GetMachineState().Clone()
-	out["entries_after"] = shownEntries(s)
-	if pods := shownPodEntries(s); len(pods) > 0 {
-		out["pod_entries_after"] = pods
-	}
+	_, out := in.Start(dir, store, func() []*v1.Pod { return nil })
+	return out
 }
 
 // manager makes a memory manager with the state of a case. The pods that are gone can be added to.
@@ -306,7 +129,7 @@ func (in memoryIn) manager(store topologymanager.Store, gone map[string]bool) (m
 		}
 		return pods
 	}
-	made, s := memorymanager.OracleManager(in.Machine.info(), reserved, store, reusable, active)
+	made, s := memorymanager.OracleManager(in.Machine.Info(), reserved, store, reusable, active)
 	s.SetMachineState(in.State)
 	s.SetMemoryAssignments(in.Entries)
 	if in.PodEntries != nil {
@@ -319,67 +142,22 @@ func (in memoryIn) manager(store topologymanager.Store, gone map[string]bool) (m
 	return made, s
 }
 
-func reusable(m memorymanager.Manager) []object {
-	rows := []object{}
-	for pod, sets := range memorymanager.OracleReusableOf(m) {
-		for key, amounts := range sets {
-			mask, err := strconv.ParseUint(key, 2, 64)
-			if err != nil {
-				panic(err)
-			}
-			nodes := []int{}
-			for ; mask != 0; mask &= mask - 1 {
-				nodes = append(nodes, bits.TrailingZeros64(mask))
-			}
-			for name, amount := range amounts {
-				rows = append(rows, object{"pod_uid": pod, "numa_nodes": nodes, "resource": string(name), "bytes": amount})
-			}
-		}
-	}
-	sort.Slice(rows, func(i, j int) bool {
-		one, other := rows[i], rows[j]
-		if one["pod_uid"] != other["pod_uid"] {
-			return one["pod_uid"].(string) < other["pod_uid"].(string)
-		}
-		left, right := one["numa_nodes"].([]int), other["numa_nodes"].([]int)
-		for at := 0; at < len(left) && at < len(right); at++ {
-			if left[at] != right[at] {
-				return left[at] < right[at]
-			}
-		}
-		if len(left) != len(right) {
-			return len(left) < len(right)
-		}
-		return one["resource"].(string) < other["resource"].(string)
-	})
-	return rows
-}
-
-func guarded(ask func() hints) (shown any) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			shown = object{"panic": fmt.Sprint(cause)}
-		}
-	}()
-	return shownHints(ask())
-}
-
 func memoryHints(in memoryIn) any {
 	kube.Gates(in.Gates)
-	m, _ := in.manager(fixed{}, nil)
+	m, _ := in.manager(numa.Fixed{}, nil)
 	shown := object{}
-	for _, one := range containers(in.Pod) {
-		shown[one.Name] = guarded(func() hints { return m.GetTopologyHints(in.Pod, &one) })
+	for _, one := range numa.Containers(in.Pod) {
+		shown[one.Name] = numa.Guarded(func() hints { return m.GetTopologyHints(in.Pod, &one) })
 	}
 	return object{
-		"container_hints": shown, "pod_hints": guarded(func() hints { return m.GetPodTopologyHints(in.Pod) }),
+		"container_hints": shown, "pod_hints": numa.Guarded(func() hints { return m.GetPodTopologyHints(in.Pod) }),
 	}
 }
 
 func memoryAllocate(in memoryIn) any {
 	kube.Gates(in.Gates)
 	gone := map[string]bool{}
-	m, s := in.manager(fixed{stored: stored(in.Hints)}, gone)
+	m, s := in.manager(numa.Fixed{Stored: stored(in.Hints)}, gone)
 	steps, panicked := []object{}, false
 	step := func(step object, do func() error) bool {
 		defer func() {
@@ -403,11 +181,11 @@ func memoryAllocate(in memoryIn) any {
 	if in.Scope == "pod" {
 		step(object{"pod": true}, func() error { return m.AllocatePod(in.Pod) })
 	} else {
-		for _, one := range containers(in.Pod) {
+		for _, one := range numa.Containers(in.Pod) {
 			row := object{"container": one.Name, "blocks": nil}
 			ok := step(row, func() error { return m.Allocate(in.Pod, &one) })
 			if blocks := s.GetMemoryBlocks(string(in.Pod.UID), one.Name); blocks != nil && !panicked {
-				row["blocks"] = shownBlocks(blocks, false)
+				row["blocks"] = numa.Blocks(blocks)
 			}
 			if !ok || panicked {
 				break
@@ -418,17 +196,10 @@ func memoryAllocate(in memoryIn) any {
 	if panicked {
 		return out
 	}
-	addState(out, s)
-	out["init_containers_reusable_after"] = reusable(m)
+	numa.AddState(out, s)
+	out["init_containers_reusable_after"] = numa.Reusable(m)
 	if in.Then == nil && in.Scope != "pod" {
-		nodes := object{}
-		for _, one := range containers(in.Pod) {
-			nodes[one.Name] = nil
-			if set := m.GetMemoryNUMANodes(logr.Discard(), in.Pod, &one); set != nil {
-				nodes[one.Name] = sortedInts(set.UnsortedList())
-			}
-		}
-		out["memory_numa_nodes"] = nodes
+		out["memory_numa_nodes"] = numa.NUMANodes(m, in.Pod)
 	}
 	if in.Then != nil {
 		rows := []object{}
@@ -443,12 +214,12 @@ func memoryAllocate(in memoryIn) any {
 			row := object{"op": raw}
 			switch one.Op {
 			case "add_container":
-				if vector.Making && !slices.ContainsFunc(containers(in.Pod), func(of v1.Container) bool {
+				if vector.Making && !slices.ContainsFunc(numa.Containers(in.Pod), func(of v1.Container) bool {
 					return of.Name == one.Container
 				}) {
 					panic(vector.Skip("no such container"))
 				}
-				for _, container := range containers(in.Pod) {
+				for _, container := range numa.Containers(in.Pod) {
 					if container.Name == one.Container {
 						m.AddContainer(logr.Discard(), in.Pod, &container, string(in.Pod.UID)+"/"+one.Container)
 					}
@@ -460,7 +231,7 @@ func memoryAllocate(in memoryIn) any {
 				// The removal comes with the next question, whatever it is.
 				m.GetPodTopologyHints(&v1.Pod{})
 			}
-			addState(row, s)
+			numa.AddState(row, s)
 			rows = append(rows, row)
 		}
 		out["then"] = rows
@@ -470,7 +241,7 @@ func memoryAllocate(in memoryIn) any {
 
 func memoryAdmit(in memoryIn) any {
 	kube.Gates(in.Gates)
-	info := in.Machine.info()
+	info := in.Machine.Info()
 	topology, err := topologymanager.NewManager(info.Topology, in.Topology.Policy, in.Topology.Scope, in.Topology.Options)
 	if err != nil {
 		panic(vector.Skip(err.Error()))
@@ -486,19 +257,18 @@ func memoryAdmit(in memoryIn) any {
 	for name, hint := range in.Stored {
 		topologymanager.OracleRemember(topology, uid, name, hint.hint())
 	}
-	other := provider{containers: map[string]hints{}, pod: in.Others.Pod.hints()}
-	other.allocate = func(string) error { return nil }
+	other := &numa.Provider{Containers: map[string]hints{}, Pod: in.Others.Pod.hints()}
 	for name, one := range in.Others.Containers {
-		other.containers[name] = one.hints()
+		other.Containers[name] = one.hints()
 	}
 	topology.AddHintProvider(klog.Background(), other)
 	topology.AddHintProvider(klog.Background(), m)
 	result := topology.Admit(&lifecycle.PodAdmitAttributes{Pod: in.Pod})
 	rows := []object{}
-	for _, one := range containers(in.Pod) {
-		rows = append(rows, object{"name": one.Name, "affinity": shownHint(topology.GetAffinity(uid, one.Name))})
+	for _, one := range numa.Containers(in.Pod) {
+		rows = append(rows, object{"name": one.Name, "affinity": numa.Hint(topology.GetAffinity(uid, one.Name))})
 	}
-	out := rejected(object{"containers": rows, "init_containers_reusable_after": reusable(m)}, result)
-	addState(out, s)
+	out := numa.Admission(object{"containers": rows, "init_containers_reusable_after": numa.Reusable(m)}, result)
+	numa.AddState(out, s)
 	return out
 }

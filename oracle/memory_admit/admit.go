@@ -2,26 +2,25 @@ package main
 
 import (
 	"fmt"
-	"math/bits"
 	"math/rand"
 	"os"
 	"path/filepath"
-	"reflect"
-	"sort"
-	"strconv"
 
 	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
 	"k8s.io/klog/v2"
 
+	"k8s.io/kubernetes/cmd/oracle/kube"
+	"k8s.io/kubernetes/cmd/oracle/numa"
+	"k8s.io/kubernetes/cmd/oracle/vector"
 	"k8s.io/kubernetes/pkg/kubelet/cm/memorymanager"
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager/bitmask"
 	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
 )
 
-type hints = map[string][]topologymanager.TopologyHint
+type hints = numa.Hints
 
 // node is a kubelet: its managers, and its pods.
 type node struct {
@@ -29,7 +28,7 @@ type node struct {
 	seed    int
 	cases   []record
 	gate    bool
-	config  config
+	config  numa.Memory
 	dir     string
 	policy  string
 	scope   string
@@ -37,7 +36,7 @@ type node struct {
 
 	memory   memorymanager.Manager
 	topology topologymanager.Manager
-	others   *others
+	others   *numa.Provider
 	seen     *seen
 	alive    map[string]pod
 	// current is the pod that is admitted; it counts as active.
@@ -45,17 +44,6 @@ type node struct {
 	// added are the containers that were created since the start.
 	added map[string]bool
 }
-
-// others stands in for the managers of CPUs and devices.
-type others struct {
-	containers map[string]hints
-	pod        hints
-}
-
-func (o *others) GetTopologyHints(_ *v1.Pod, c *v1.Container) hints { return o.containers[c.Name] }
-func (o *others) GetPodTopologyHints(*v1.Pod) hints                 { return o.pod }
-func (o *others) AllocatePod(*v1.Pod) error                         { return nil }
-func (o *others) Allocate(*v1.Pod, *v1.Container) error             { return nil }
 
 // seen is the memory manager, and what it was asked while a pod was admitted.
 type seen struct {
@@ -84,20 +72,20 @@ func (s *seen) GetTopologyHints(p *v1.Pod, c *v1.Container) hints {
 func (s *seen) GetPodTopologyHints(p *v1.Pod) hints { return s.keep(s.Manager.GetPodTopologyHints(p)) }
 
 func (s *seen) Allocate(p *v1.Pod, c *v1.Container) error {
-	s.affinity[c.Name] = shownHint(s.store.GetAffinity(string(p.UID), c.Name))
+	s.affinity[c.Name] = numa.Hint(s.store.GetAffinity(string(p.UID), c.Name))
 	return s.step(object{"container": c.Name}, func() error {
 		err := s.Manager.Allocate(p, c)
 		s.steps[len(s.steps)-1]["blocks"] = nil
 		if blocks := s.GetMemory(string(p.UID), c.Name); blocks != nil {
-			s.steps[len(s.steps)-1]["blocks"] = shownBlocks(blocks)
+			s.steps[len(s.steps)-1]["blocks"] = numa.Blocks(blocks)
 		}
 		return err
 	})
 }
 
 func (s *seen) AllocatePod(p *v1.Pod) error {
-	first := append(append([]v1.Container{}, p.Spec.InitContainers...), p.Spec.Containers...)[0].Name
-	s.affinity[first] = shownHint(s.store.GetAffinity(string(p.UID), first))
+	first := numa.Containers(p)[0].Name
+	s.affinity[first] = numa.Hint(s.store.GetAffinity(string(p.UID), first))
 	return s.step(object{"pod": true}, func() error { return s.Manager.AllocatePod(p) })
 }
 
@@ -120,53 +108,19 @@ func (s *seen) step(step object, do func() error) error {
 	return err
 }
 
-// fixed is a topology manager that stored NUMA nodes by container, whatever the pod.
-type fixed struct {
-	topologymanager.Store
-	affinity map[string]topologymanager.TopologyHint
-}
-
-func (f fixed) GetAffinity(_, name string) topologymanager.TopologyHint { return f.affinity[name] }
-
-func shownHint(hint topologymanager.TopologyHint) object {
-	var nodes []int
-	if hint.NUMANodeAffinity != nil {
-		nodes = append([]int{}, hint.NUMANodeAffinity.GetBits()...)
-	}
-	return object{"numa_nodes": nodes, "preferred": hint.Preferred}
-}
-
-// shownHints returns hints by resource; nil where there are none.
-func shownHints(h hints) object {
-	if h == nil {
-		return nil
-	}
-	shown := object{}
-	for name, list := range h {
-		shown[name] = nil
-		if list != nil {
-			one := []object{}
-			for _, hint := range list {
-				one = append(one, shownHint(hint))
-			}
-			shown[name] = one
-		}
-	}
-	return shown
-}
-
 // listedHints returns hints as a list of resources, as the family topology_merge has them.
 func listedHints(h hints) []object {
 	listed := []object{}
-	for _, name := range sortedKeys(h) {
-		listed = append(listed, object{"resource": name, "hints": shownHints(h)[name]})
+	shown, _ := numa.Shown(h).(object)
+	for _, name := range vector.Keys(h) {
+		listed = append(listed, object{"resource": name, "hints": shown[name]})
 	}
 	return listed
 }
 
 func (n *node) active() []*v1.Pod {
 	var pods []*v1.Pod
-	for _, uid := range sortedKeys(n.alive) {
+	for _, uid := range vector.Keys(n.alive) {
 		pods = append(pods, n.alive[uid].Pod)
 	}
 	if n.current != nil {
@@ -177,48 +131,7 @@ func (n *node) active() []*v1.Pod {
 
 func (n *node) write(family string, number int, in, out object) {
 	id := fmt.Sprintf("%s-random-%d-%d", family, n.seed, number)
-	n.cases = append(n.cases, record{family, id, text(in), text(out)})
-}
-
-// reusable returns what the policy remembers of init containers, which is in none of its public fields.
-func reusable(memory memorymanager.Manager) []object {
-	policy := reflect.ValueOf(memory).Elem().FieldByName("policy").Elem().Elem()
-	rows := []object{}
-	for pods := policy.FieldByName("initContainersReusableMemory").MapRange(); pods.Next(); {
-		for sets := pods.Value().MapRange(); sets.Next(); {
-			mask, err := strconv.ParseUint(sets.Key().String(), 2, 64)
-			if err != nil {
-				panic(err)
-			}
-			nodes := []int{}
-			for ; mask != 0; mask &= mask - 1 {
-				nodes = append(nodes, bits.TrailingZeros64(mask))
-			}
-			for amounts := sets.Value().MapRange(); amounts.Next(); {
-				rows = append(rows, object{
-					"pod_uid": pods.Key().String(), "numa_nodes": nodes,
-					"resource": amounts.Key().String(), "bytes": amounts.Value().Uint(),
-				})
-			}
-		}
-	}
-	sort.Slice(rows, func(i, j int) bool {
-		one, other := rows[i], rows[j]
-		if one["pod_uid"] != other["pod_uid"] {
-			return one["pod_uid"].(string) < other["pod_uid"].(string)
-		}
-		left, right := one["numa_nodes"].([]int), other["numa_nodes"].([]int)
-		for at := 0; at < len(left) && at < len(right); at++ {
-			if left[at] != right[at] {
-				return left[at] < right[at]
-			}
-		}
-		if len(left) != len(right) {
-			return len(left) < len(right)
-		}
-		return one["resource"].(string) < other["resource"].(string)
-	})
-	return rows
+	n.cases = append(n.cases, record{family, id, vector.Text(in), vector.Text(out)})
 }
 
 // input returns what a case about a pod starts from.
@@ -228,23 +141,15 @@ func (n *node) input(memory memorymanager.Manager, p pod) object {
 		uids = append(uids, string(one.UID))
 	}
 	in := object{
-		"machine": n.config.Machine, "system_reserved": n.config.systemReserved(),
-		"machine_state": memory.State().GetMachineState(), "entries": shownEntries(memory.State()),
-		"init_containers_reusable": reusable(memory), "active_pod_uids": uids, "pod": p.raw,
+		"machine": n.config.Machine, "system_reserved": systemReserved(n.config),
+		"machine_state": memory.State().GetMachineState(), "entries": numa.Entries(memory.State()),
+		"init_containers_reusable": numa.Reusable(memory), "active_pod_uids": uids, "pod": p.raw,
 	}
 	if n.gate {
 		in["feature_gates"] = object{"PodLevelResourceManagers": true}
-		in["pod_entries"] = shownPodEntries(memory.State())
+		in["pod_entries"] = numa.PodEntries(memory.State())
 	}
 	return in
-}
-
-func addState(out object, memory memorymanager.Manager) {
-	out["machine_state_after"] = memory.State().GetMachineState()
-	out["entries_after"] = shownEntries(memory.State())
-	if pods := shownPodEntries(memory.State()); len(pods) > 0 {
-		out["pod_entries_after"] = pods
-	}
 }
 
 // with returns an input with more in it.
@@ -261,18 +166,18 @@ func with(in object, more object) object {
 
 // start starts the managers; it returns false where the kubelet would not.
 func (n *node) start(number int) bool {
-	topology, err := topologymanager.NewManager(n.config.info().Topology, n.policy, n.scope, n.options)
+	topology, err := topologymanager.NewManager(n.config.Machine.Info().Topology, n.policy, n.scope, n.options)
 	if err != nil {
 		panic(err)
 	}
 	in := startInput(n.config, n.dir, n.gate)
-	memory, out := started(n.config, n.dir, topology, n.active)
+	memory, out := n.config.Start(n.dir, topology, n.active)
 	n.write("memory_start", number, in, out)
 	if memory == nil {
 		return false
 	}
 	n.memory, n.topology, n.added = memory, topology, map[string]bool{}
-	n.others, n.seen = &others{}, &seen{Manager: memory, store: topology}
+	n.others, n.seen = &numa.Provider{}, &seen{Manager: memory, store: topology}
 	topology.AddHintProvider(klog.Background(), n.others)
 	topology.AddHintProvider(klog.Background(), n.seen)
 	return true
@@ -280,7 +185,7 @@ func (n *node) start(number int) bool {
 
 // sortFile puts the blocks in the state file in order, so that every run has the same file.
 func (n *node) sortFile() {
-	path := filepath.Join(n.dir, stateFile)
+	path := filepath.Join(n.dir, numa.StateFile)
 	file, err := os.ReadFile(path)
 	if err != nil {
 		panic(err)
@@ -296,8 +201,8 @@ func (n *node) copied() string {
 	if err != nil {
 		panic(err)
 	}
-	if file, err := os.ReadFile(filepath.Join(n.dir, stateFile)); err == nil {
-		if err := os.WriteFile(filepath.Join(dir, stateFile), file, 0o600); err != nil {
+	if file, err := os.ReadFile(filepath.Join(n.dir, numa.StateFile)); err == nil {
+		if err := os.WriteFile(filepath.Join(dir, numa.StateFile), file, 0o600); err != nil {
 			panic(err)
 		}
 	}
@@ -308,8 +213,8 @@ func (n *node) copied() string {
 func (n *node) otherStart(number int) {
 	dir := n.copied()
 	defer os.RemoveAll(dir)
-	c, path := n.config, filepath.Join(dir, stateFile)
-	if oneIn(n.r, 3) {
+	c, path := n.config, filepath.Join(dir, numa.StateFile)
+	if kube.OneIn(n.r, 3) {
 		c = changed(n.r, c)
 	} else if file, err := os.ReadFile(path); err == nil {
 		if err := os.WriteFile(path, damaged(n.r, file, n.gate), 0o600); err != nil {
@@ -317,21 +222,21 @@ func (n *node) otherStart(number int) {
 		}
 	}
 	in := startInput(c, dir, n.gate)
-	_, out := started(c, dir, n.topology, n.active)
+	_, out := c.Start(dir, n.topology, n.active)
 	n.write("memory_start", number, in, out)
 }
 
 func (n *node) randomMask(beyond bool) bitmask.BitMask {
 	mask := bitmask.NewEmptyBitMask()
 	for _, one := range n.config.Machine.Nodes {
-		if oneIn(n.r, 2) {
+		if kube.OneIn(n.r, 2) {
 			_ = mask.Add(one.ID)
 		}
 	}
-	if mask.IsEmpty() && !oneIn(n.r, 4) {
+	if mask.IsEmpty() && !kube.OneIn(n.r, 4) {
 		_ = mask.Add(n.config.Machine.Nodes[n.r.Intn(len(n.config.Machine.Nodes))].ID)
 	}
-	if beyond && oneIn(n.r, 60) {
+	if beyond && kube.OneIn(n.r, 60) {
 		_ = mask.Add(40)
 	}
 	return mask
@@ -339,7 +244,7 @@ func (n *node) randomMask(beyond bool) bitmask.BitMask {
 
 // randomHints returns hints such as those of a manager of CPUs or devices.
 func (n *node) randomHints() hints {
-	if oneIn(n.r, 2) {
+	if kube.OneIn(n.r, 2) {
 		return nil
 	}
 	name := "example.com/nic"
@@ -351,11 +256,11 @@ func (n *node) randomHints() hints {
 	case 2:
 		return hints{}
 	case 3:
-		return hints{name: {{NUMANodeAffinity: nil, Preferred: oneIn(n.r, 2)}}}
+		return hints{name: {{NUMANodeAffinity: nil, Preferred: kube.OneIn(n.r, 2)}}}
 	}
 	var listed []topologymanager.TopologyHint
 	for i := 0; i < 1+n.r.Intn(4); i++ {
-		hint := topologymanager.TopologyHint{NUMANodeAffinity: n.randomMask(false), Preferred: !oneIn(n.r, 3)}
+		hint := topologymanager.TopologyHint{NUMANodeAffinity: n.randomMask(false), Preferred: !kube.OneIn(n.r, 3)}
 		listed = append(listed, hint)
 	}
 	return hints{name: listed}
@@ -364,22 +269,11 @@ func (n *node) randomHints() hints {
 // askHints asks the memory manager for the hints of a pod and its containers.
 func (n *node) askHints(number int, p pod) {
 	in := n.input(n.memory, p)
-	guarded := func(ask func() hints) (shown interface{}) {
-		defer func() {
-			if panicked := recover(); panicked != nil {
-				shown = object{"panic": fmt.Sprint(panicked)}
-			}
-		}()
-		if shown := shownHints(ask()); shown != nil {
-			return shown
-		}
-		return nil
-	}
 	containers := object{}
 	for _, c := range p.containers() {
-		containers[c.Name] = guarded(func() hints { return n.memory.GetTopologyHints(p.Pod, &c) })
+		containers[c.Name] = numa.Guarded(func() hints { return n.memory.GetTopologyHints(p.Pod, &c) })
 	}
-	whole := guarded(func() hints { return n.memory.GetPodTopologyHints(p.Pod) })
+	whole := numa.Guarded(func() hints { return n.memory.GetPodTopologyHints(p.Pod) })
 	n.write("memory_hints", number, in, object{"container_hints": containers, "pod_hints": whole})
 }
 
@@ -391,19 +285,10 @@ func allocated(s *seen, p pod) object {
 	if last := len(s.steps) - 1; last >= 0 && s.steps[last]["panic"] != nil {
 		return out
 	}
-	addState(out, s.Manager)
-	out["init_containers_reusable_after"] = reusable(s.Manager)
+	numa.AddState(out, s.Manager.State())
+	out["init_containers_reusable_after"] = numa.Reusable(s.Manager)
 	if len(s.steps) == 0 || s.steps[0]["pod"] == nil {
-		nodes := object{}
-		for _, c := range p.containers() {
-			nodes[c.Name] = nil
-			if set := s.GetMemoryNUMANodes(logr.Discard(), p.Pod, &c); set != nil {
-				sorted := set.UnsortedList()
-				sort.Ints(sorted)
-				nodes[c.Name] = sorted
-			}
-		}
-		out["memory_numa_nodes"] = nodes
+		out["memory_numa_nodes"] = numa.NUMANodes(s, p.Pod)
 	}
 	return out
 }
@@ -415,22 +300,22 @@ func (n *node) direct(number int, p pod) {
 	affinity := map[string]topologymanager.TopologyHint{}
 	stored := object{}
 	for _, c := range p.containers() {
-		hint := topologymanager.TopologyHint{Preferred: oneIn(n.r, 2)}
-		if !oneIn(n.r, 4) {
+		hint := topologymanager.TopologyHint{Preferred: kube.OneIn(n.r, 2)}
+		if !kube.OneIn(n.r, 4) {
 			hint.NUMANodeAffinity = n.randomMask(true)
 		}
 		affinity[c.Name] = hint
-		stored[c.Name] = shownHint(hint)
+		stored[c.Name] = numa.Hint(hint)
 	}
-	store := fixed{n.topology, affinity}
-	memory, _ := started(n.config, dir, store, n.active)
+	store := numa.Fixed{Store: n.topology, Stored: affinity}
+	memory, _ := n.config.Start(dir, store, n.active)
 	if memory == nil {
 		return
 	}
 	s := &seen{Manager: memory, store: store}
 	s.begin()
 	in := with(n.input(memory, p), object{"topology_hints": stored})
-	whole := n.isWhole(p) && oneIn(n.r, 2)
+	whole := n.isWhole(p) && kube.OneIn(n.r, 2)
 	if whole {
 		in["scope"] = "pod"
 	}
@@ -451,15 +336,15 @@ func (n *node) direct(number int, p pod) {
 
 // admit admits a pod. It returns whether the pod was admitted, and whether the kubelet is alive: false if it panicked.
 func (n *node) admit(number int, p pod) (admitted, alive bool) {
-	n.others.containers, n.others.pod = map[string]hints{}, n.randomHints()
-	other := object{"container_hints": object{}, "pod_hints": listedHints(n.others.pod)}
+	n.others.Containers, n.others.Pod = map[string]hints{}, n.randomHints()
+	other := object{"container_hints": object{}, "pod_hints": listedHints(n.others.Pod)}
 	before := object{}
 	for _, c := range p.containers() {
-		n.others.containers[c.Name] = n.randomHints()
-		other["container_hints"].(object)[c.Name] = listedHints(n.others.containers[c.Name])
+		n.others.Containers[c.Name] = n.randomHints()
+		other["container_hints"].(object)[c.Name] = listedHints(n.others.Containers[c.Name])
 		hint := n.topology.GetAffinity(p.uid(), c.Name)
 		if hint.NUMANodeAffinity != nil || hint.Preferred {
-			before[c.Name] = shownHint(hint)
+			before[c.Name] = numa.Hint(hint)
 		}
 	}
 	n.seen.begin()
@@ -496,19 +381,11 @@ func (n *node) admission(p pod, result lifecycle.PodAdmitResult) object {
 	containers := []object{}
 	for _, c := range p.containers() {
 		containers = append(containers, object{
-			"name": c.Name, "affinity": shownHint(n.topology.GetAffinity(p.uid(), c.Name)),
+			"name": c.Name, "affinity": numa.Hint(n.topology.GetAffinity(p.uid(), c.Name)),
 		})
 	}
-	out := object{
-		"admitted": result.Admit, "reason": result.Reason, "message": result.Message, "containers": containers,
-		"init_containers_reusable_after": reusable(n.memory),
-	}
-	addState(out, n.memory)
-	if !result.Admit {
-		out["pod_status"] = object{
-			"phase": "Failed", "reason": result.Reason, "message": "Pod was rejected: " + result.Message,
-		}
-	}
+	out := numa.Admission(object{"containers": containers, "init_containers_reusable_after": numa.Reusable(n.memory)}, result)
+	numa.AddState(out, n.memory.State())
 	return out
 }
 
@@ -524,7 +401,7 @@ func (n *node) writeAllocation(number int, p pod, in object, result lifecycle.Po
 		in["scope"] = "pod"
 	}
 	out := allocated(n.seen, p)
-	if result.Admit && oneIn(n.r, 2) {
+	if result.Admit && kube.OneIn(n.r, 2) {
 		if operations, after := n.operate(p); len(operations) > 0 {
 			in["then"], out["then"] = operations, after
 			delete(out, "memory_numa_nodes")
@@ -537,25 +414,25 @@ func (n *node) writeAllocation(number int, p pod, in object, result lifecycle.Po
 func (n *node) operate(p pod) (operations, after []object) {
 	note := func(operation object) {
 		out := object{"op": operation}
-		addState(out, n.memory)
+		numa.AddState(out, n.memory.State())
 		operations, after = append(operations, operation), append(after, out)
 	}
 	for _, c := range p.containers() {
-		if oneIn(n.r, 4) {
+		if kube.OneIn(n.r, 4) {
 			break
 		}
 		id := p.uid() + "/" + c.Name
 		n.memory.AddContainer(logr.Discard(), p.Pod, &c, id)
 		n.added[id] = true
 		note(object{"op": "add_container", "container": c.Name})
-		if oneIn(n.r, 5) {
+		if kube.OneIn(n.r, 5) {
 			_ = n.memory.RemoveContainer(logr.Discard(), id)
 			delete(n.added, id)
 			note(object{"op": "remove_container", "pod_uid": p.uid(), "container": c.Name})
 		}
 	}
-	for _, uid := range sortedKeys(n.alive) {
-		if oneIn(n.r, 6) {
+	for _, uid := range vector.Keys(n.alive) {
+		if kube.OneIn(n.r, 6) {
 			delete(n.alive, uid)
 			// The removal comes with the next question, whatever it is.
 			n.memory.GetPodTopologyHints(&v1.Pod{})
@@ -570,7 +447,7 @@ func (n *node) merge(number int) {
 	if n.policy == "none" || !n.seen.asked {
 		return
 	}
-	given := []hints{n.others.pod, n.seen.hints}
+	given := []hints{n.others.Pod, n.seen.hints}
 	best, admit := n.topology.GetPolicy().Merge(klog.Background(), given)
 	providers := [][]object{}
 	for _, one := range given {
@@ -579,10 +456,10 @@ func (n *node) merge(number int) {
 	in := object{
 		"policy": n.policy, "policy_options": n.options, "numa_nodes": n.config.Machine.Nodes, "providers": providers,
 	}
-	n.write("topology_merge", number, in, object{"best_hint": shownHint(best), "admit": admit})
+	n.write("topology_merge", number, in, object{"best_hint": numa.Hint(best), "admit": admit})
 }
 
-func hasGaps(m machine) bool { return m.Nodes[len(m.Nodes)-1].ID != len(m.Nodes)-1 }
+func hasGaps(m numa.MemoryMachine) bool { return m.Nodes[len(m.Nodes)-1].ID != len(m.Nodes)-1 }
 
 func run(seed int) []record {
 	r := rand.New(rand.NewSource(int64(seed)))
@@ -593,12 +470,12 @@ func run(seed int) []record {
 	}
 	defer os.RemoveAll(dir)
 	n := &node{
-		r: r, seed: seed, gate: oneIn(r, 4), config: randomConfig(r, m), dir: dir, alive: map[string]pod{},
-		policy: pick(r, "none", "best-effort", "best-effort", "restricted", "restricted", "single-numa-node"),
-		scope:  pick(r, "container", "container", "pod"), options: map[string]string{},
+		r: r, seed: seed, gate: kube.OneIn(r, 4), config: randomConfig(r, m), dir: dir, alive: map[string]pod{},
+		policy: kube.Pick(r, "none", "best-effort", "best-effort", "restricted", "restricted", "single-numa-node"),
+		scope:  kube.Pick(r, "container", "container", "pod"), options: map[string]string{},
 	}
 	// With gaps in the numbers of the nodes, the kubelet looks up distances that are not there.
-	if oneIn(r, 3) && !hasGaps(m) {
+	if kube.OneIn(r, 3) && !hasGaps(m) {
 		n.options["prefer-closest-numa-nodes"] = "true"
 	}
 	setGate(n.gate)
@@ -616,37 +493,37 @@ func run(seed int) []record {
 // step is one pod, and what happens before it. It returns false if the kubelet panicked.
 func (n *node) step(number int) bool {
 	r := n.r
-	for _, uid := range sortedKeys(n.alive) {
-		if oneIn(r, 6) {
+	for _, uid := range vector.Keys(n.alive) {
+		if kube.OneIn(r, 6) {
 			delete(n.alive, uid)
 		}
 	}
 	n.sortFile()
-	if oneIn(r, 8) {
+	if kube.OneIn(r, 8) {
 		n.otherStart(2000 + number)
 	}
-	if oneIn(r, 10) && !n.start(3000+number) {
+	if kube.OneIn(r, 10) && !n.start(3000+number) {
 		// An operator removes the pods and the file.
 		n.alive = map[string]pod{}
-		_ = os.Remove(filepath.Join(n.dir, stateFile))
+		_ = os.Remove(filepath.Join(n.dir, numa.StateFile))
 		if !n.start(4000 + number) {
 			return false
 		}
 	}
 	d := demand{r, n.config.Machine, n.memory.State().GetMachineState()}
 	p := d.pod(fmt.Sprintf("pod-%d", number), n.gate)
-	if uids := sortedKeys(n.alive); len(uids) > 0 && oneIn(r, 10) {
+	if uids := vector.Keys(n.alive); len(uids) > 0 && kube.OneIn(r, 10) {
 		p = n.alive[uids[r.Intn(len(uids))]]
 		delete(n.alive, p.uid())
 	}
 	n.current = &p
 	defer func() { n.current = nil }()
-	if oneIn(r, 3) {
+	if kube.OneIn(r, 3) {
 		n.direct(number, p)
 	}
 	n.askHints(number, p)
 	admitted, alive := n.admit(number, p)
-	if admitted || oneIn(r, 5) {
+	if admitted || kube.OneIn(r, 5) {
 		n.alive[p.uid()] = p
 	}
 	return alive

@@ -5,11 +5,8 @@ import (
 	"math/rand"
 	"strconv"
 
-	cadvisorapi "github.com/google/cadvisor/info/v1"
-	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-
-	kubeletconfig "k8s.io/kubernetes/pkg/kubelet/apis/config"
+	"k8s.io/kubernetes/cmd/oracle/kube"
+	"k8s.io/kubernetes/cmd/oracle/numa"
 )
 
 const (
@@ -17,45 +14,12 @@ const (
 	gi = uint64(1) << 30
 )
 
-type hugePages struct {
-	SizeKiB uint64 `json:"page_size_kib"`
-	Count   uint64 `json:"num_pages"`
-}
-
-type numaNode struct {
-	ID        int         `json:"id"`
-	Memory    uint64      `json:"memory_bytes"`
-	HugePages []hugePages `json:"hugepages"`
-	Distances []uint64    `json:"distances"`
-}
-
-type machine struct {
-	Nodes []numaNode `json:"numa_nodes"`
-}
-
-type reservation struct {
-	Node   int               `json:"numaNode"`
-	Limits map[string]string `json:"limits"`
-}
-
-// config is the part of the kubelet's configuration that matters, and the machine.
-type config struct {
-	Policy      string            `json:"policy"`
-	Machine     machine           `json:"machine"`
-	Reservation map[string]string `json:"node_allocatable_reservation"`
-	Reserved    []reservation     `json:"reserved_memory"`
-}
-
-func pick[T any](r *rand.Rand, from ...T) T { return from[r.Intn(len(from))] }
-
-func oneIn(r *rand.Rand, n int) bool { return r.Intn(n) == 0 }
-
 func pageName(kib uint64) string {
 	return map[uint64]string{64: "hugepages-64Ki", 2048: "hugepages-2Mi", 1 << 20: "hugepages-1Gi"}[kib]
 }
 
-func randomMachine(r *rand.Rand) machine {
-	count := pick(r, 1, 2, 2, 2, 2, 3, 4, 4, 4, 6, 8)
+func randomMachine(r *rand.Rand) numa.MemoryMachine {
+	count := kube.Pick(r, 1, 2, 2, 2, 2, 3, 4, 4, 4, 6, 8)
 	var sizes []uint64
 	switch r.Intn(6) {
 	case 0, 1:
@@ -67,23 +31,23 @@ func randomMachine(r *rand.Rand) machine {
 		if count > 4 {
 			sizes = sizes[:1]
 		}
-		if oneIn(r, 4) && count <= 3 {
+		if kube.OneIn(r, 4) && count <= 3 {
 			sizes = append([]uint64{64}, sizes...)
 		}
 	}
 	// The nodes are alike, or each is another.
-	uneven, lacks, gaps, wraps := oneIn(r, 3), oneIn(r, 25), oneIn(r, 16), oneIn(r, 40)
-	memory := uint64(pick(r, 1, 2, 4, 4, 8, 16, 64)) * gi
+	uneven, lacks, gaps, wraps := kube.OneIn(r, 3), kube.OneIn(r, 25), kube.OneIn(r, 16), kube.OneIn(r, 40)
+	memory := uint64(kube.Pick(r, 1, 2, 4, 4, 8, 16, 64)) * gi
 	pages := map[uint64]uint64{}
-	m := machine{}
+	m := numa.MemoryMachine{}
 	for at := 0; at < count; at++ {
-		node := numaNode{ID: at, HugePages: []hugePages{}}
+		node := numa.MemoryNode{ID: at, HugePages: []numa.HugePages{}}
 		if gaps {
 			node.ID = 2*at + at/2
 		}
 		if at > 0 && uneven {
-			memory = uint64(pick(r, 1, 2, 4, 8))*gi + uint64(r.Intn(3))*uint64(r.Intn(1<<30))
-			if oneIn(r, 12) {
+			memory = uint64(kube.Pick(r, 1, 2, 4, 8))*gi + uint64(r.Intn(3))*uint64(r.Intn(1<<30))
+			if kube.OneIn(r, 12) {
 				memory = 0
 			}
 		}
@@ -96,13 +60,13 @@ func randomMachine(r *rand.Rand) machine {
 			if wraps {
 				pages[size] = memory/(size*1024) + 1
 			}
-			if lacks && oneIn(r, 3) {
+			if lacks && kube.OneIn(r, 3) {
 				continue
 			}
-			node.HugePages = append(node.HugePages, hugePages{size, pages[size]})
+			node.HugePages = append(node.HugePages, numa.HugePages{size, pages[size]})
 		}
 		for other := 0; other < count; other++ {
-			distance := pick(r, uint64(11), 12, 16, 20, 21, 32)
+			distance := kube.Pick(r, uint64(11), 12, 16, 20, 21, 32)
 			if other == at {
 				distance = 10
 			}
@@ -113,30 +77,30 @@ func randomMachine(r *rand.Rand) machine {
 	return m
 }
 
-func randomConfig(r *rand.Rand, m machine) config {
-	c := config{Policy: "Static", Machine: m, Reservation: map[string]string{}, Reserved: []reservation{}}
+func randomConfig(r *rand.Rand, m numa.MemoryMachine) numa.Memory {
+	c := numa.Memory{Policy: "Static", Machine: m, Reservation: map[string]string{}, Reserved: []numa.Reservation{}}
 	sums := map[string]uint64{}
 	add := func(node int, name string, amount uint64) {
 		sums[name] += amount
 		shown := strconv.FormatUint(amount, 10)
-		if amount%mi == 0 && oneIn(r, 2) {
+		if amount%mi == 0 && kube.OneIn(r, 2) {
 			shown = fmt.Sprintf("%dMi", amount/mi)
 		}
-		c.Reserved = append(c.Reserved, reservation{node, map[string]string{name: shown}})
+		c.Reserved = append(c.Reserved, numa.Reservation{node, map[string]string{name: shown}})
 	}
 	for at, node := range m.Nodes {
-		if at == 0 || !oneIn(r, 4) {
-			amount := uint64(pick(r, 1, 64, 100, 512)) * mi
-			if oneIn(r, 6) {
+		if at == 0 || !kube.OneIn(r, 4) {
+			amount := uint64(kube.Pick(r, 1, 64, 100, 512)) * mi
+			if kube.OneIn(r, 6) {
 				amount = uint64(1 + r.Intn(1<<28))
 			}
 			add(node.ID, "memory", amount)
-			if oneIn(r, 30) {
+			if kube.OneIn(r, 30) {
 				add(node.ID, "memory", uint64(r.Intn(100))*mi)
 			}
 		}
 		for _, pages := range node.HugePages {
-			if pages.Count > 0 && oneIn(r, 6) {
+			if pages.Count > 0 && kube.OneIn(r, 6) {
 				name := pageName(pages.SizeKiB)
 				add(node.ID, name, pages.SizeKiB*1024*uint64(r.Int63n(int64(pages.Count)+1)))
 			}
@@ -150,50 +114,50 @@ func randomConfig(r *rand.Rand, m machine) config {
 }
 
 // changed returns a configuration that is wrong, or of another machine.
-func changed(r *rand.Rand, c config) config {
-	nodes := append([]numaNode{}, c.Machine.Nodes...)
-	reserved := append([]reservation{}, c.Reserved...)
+func changed(r *rand.Rand, c numa.Memory) numa.Memory {
+	nodes := append([]numa.MemoryNode{}, c.Machine.Nodes...)
+	reserved := append([]numa.Reservation{}, c.Reserved...)
 	totals := map[string]string{}
 	for name, amount := range c.Reservation {
 		totals[name] = amount
 	}
-	c.Machine, c.Reserved, c.Reservation = machine{nodes}, reserved, totals
+	c.Machine, c.Reserved, c.Reservation = numa.MemoryMachine{nodes}, reserved, totals
 	at := r.Intn(len(nodes))
 	switch r.Intn(13) {
 	case 0:
-		c.Policy = pick(r, "None", "BestEffort", "static", "")
+		c.Policy = kube.Pick(r, "None", "BestEffort", "static", "")
 	case 1:
-		c.Reserved[0].Node = pick(r, 99, -1, len(nodes))
+		c.Reserved[0].Node = kube.Pick(r, 99, -1, len(nodes))
 	case 2:
-		c.Reservation["memory"] = pick(r, "1Gi", "0", "1500m", "64Mi")
+		c.Reservation["memory"] = kube.Pick(r, "1Gi", "0", "1500m", "64Mi")
 	case 3:
 		delete(c.Reservation, "memory")
 	case 4:
-		c.Reservation["hugepages-2Mi"] = pick(r, "0", "2Mi", "1Gi")
+		c.Reservation["hugepages-2Mi"] = kube.Pick(r, "0", "2Mi", "1Gi")
 	case 5:
 		limits := map[string]string{"hugepages-1Gi": "1Gi"}
-		c.Reserved = append(c.Reserved, reservation{nodes[at].ID, limits})
-		if oneIn(r, 2) {
+		c.Reserved = append(c.Reserved, numa.Reservation{nodes[at].ID, limits})
+		if kube.OneIn(r, 2) {
 			c.Reservation["hugepages-1Gi"] = "1Gi"
 		}
 	case 12:
 		// Equal, but no whole number.
-		c.Reserved = []reservation{{nodes[at].ID, map[string]string{"memory": pick(r, "1500m", "1e20")}}}
+		c.Reserved = []numa.Reservation{{nodes[at].ID, map[string]string{"memory": kube.Pick(r, "1500m", "1e20")}}}
 		c.Reservation["memory"] = c.Reserved[0].Limits["memory"]
 	case 6:
-		c.Reserved, c.Reservation = []reservation{}, map[string]string{"cpu": "1"}
+		c.Reserved, c.Reservation = []numa.Reservation{}, map[string]string{"cpu": "1"}
 	case 7, 8:
-		nodes[at].Memory += uint64(pick(r, 1, 4096, 1<<30))
+		nodes[at].Memory += uint64(kube.Pick(r, 1, 4096, 1<<30))
 	case 9:
 		if len(nodes) > 1 {
 			c.Machine.Nodes = nodes[:len(nodes)-1]
 		}
 	case 10:
-		nodes[at].HugePages = append([]hugePages{}, nodes[at].HugePages...)
+		nodes[at].HugePages = append([]numa.HugePages{}, nodes[at].HugePages...)
 		if len(nodes[at].HugePages) > 0 {
 			nodes[at].HugePages[0].Count++
 		} else {
-			nodes[at].HugePages = []hugePages{{2048, 16}}
+			nodes[at].HugePages = []numa.HugePages{{2048, 16}}
 		}
 	case 11:
 		// The same sum on other nodes.
@@ -204,41 +168,13 @@ func changed(r *rand.Rand, c config) config {
 	return c
 }
 
-func (c config) info() *cadvisorapi.MachineInfo {
-	info := &cadvisorapi.MachineInfo{}
-	for _, n := range c.Machine.Nodes {
-		node := cadvisorapi.Node{Id: n.ID, Memory: n.Memory, Distances: n.Distances}
-		for _, pages := range n.HugePages {
-			node.HugePages = append(node.HugePages, cadvisorapi.HugePagesInfo{PageSize: pages.SizeKiB, NumPages: pages.Count})
-		}
-		info.Topology = append(info.Topology, node)
-	}
-	return info
-}
-
-func list(amounts map[string]string) v1.ResourceList {
-	result := v1.ResourceList{}
-	for name, amount := range amounts {
-		result[v1.ResourceName(name)] = resource.MustParse(amount)
-	}
-	return result
-}
-
-func (c config) reservedMemory() []kubeletconfig.MemoryReservation {
-	var result []kubeletconfig.MemoryReservation
-	for _, one := range c.Reserved {
-		result = append(result, kubeletconfig.MemoryReservation{NumaNode: int32(one.Node), Limits: list(one.Limits)})
-	}
-	return result
-}
-
 // systemReserved returns the amounts that count: the last ones of each node.
-func (c config) systemReserved() map[int]map[string]int64 {
+func systemReserved(c numa.Memory) map[int]map[string]int64 {
 	result := map[int]map[string]int64{}
 	for _, node := range c.Machine.Nodes {
 		result[node.ID] = map[string]int64{}
 	}
-	for _, one := range c.reservedMemory() {
+	for _, one := range c.ReservedMemory() {
 		for name, amount := range one.Limits {
 			result[int(one.NumaNode)][string(name)] = amount.Value()
 		}

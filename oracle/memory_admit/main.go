@@ -19,29 +19,22 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sort"
 	"strconv"
 	"time"
 
 	"github.com/go-logr/logr"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/klog/v2"
+
+	"k8s.io/kubernetes/cmd/oracle/vector"
 )
 
 const runs = 3
 
-type object map[string]interface{}
+type object = vector.Object
 
 // record is a case, with its input and its output as JSON.
 type record struct{ family, id, in, out string }
-
-func text(value interface{}) string {
-	buffer, err := json.Marshal(value)
-	if err != nil {
-		panic(err)
-	}
-	return string(buffer)
-}
 
 // merged returns the cases of a seed that all runs agree on but for their output.
 func merged(all [][]record) []record {
@@ -66,7 +59,7 @@ func merged(all [][]record) []record {
 			for _, answer := range answers {
 				list = append(list, json.RawMessage(answer))
 			}
-			first.out = text(object{"one_of": list})
+			first.out = vector.Text(object{"one_of": list})
 		}
 		result = append(result, first)
 	}
@@ -88,7 +81,7 @@ func (f *files) write(r record) {
 		f.open[r.family] = bufio.NewWriterSize(file, 1<<20)
 	}
 	line := object{"id": r.id, "source": "generated", "in": json.RawMessage(r.in), "out": json.RawMessage(r.out)}
-	if _, err := fmt.Fprintln(f.open[r.family], text(line)); err != nil {
+	if _, err := fmt.Fprintln(f.open[r.family], vector.Text(line)); err != nil {
 		panic(err)
 	}
 }
@@ -99,15 +92,6 @@ func (f *files) flush() {
 			panic(err)
 		}
 	}
-}
-
-func sortedKeys[V any](of map[string]V) []string {
-	keys := []string{}
-	for key := range of {
-		keys = append(keys, key)
-	}
-	sort.Strings(keys)
-	return keys
 }
 
 func setGate(on bool) {

@@ -8,6 +8,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"k8s.io/kubernetes/cmd/oracle/kube"
+	"k8s.io/kubernetes/cmd/oracle/numa"
+	"k8s.io/kubernetes/cmd/oracle/vector"
 	"k8s.io/kubernetes/pkg/kubelet/cm/memorymanager/state"
 )
 
@@ -20,13 +23,13 @@ type pod struct {
 func (p pod) uid() string { return string(p.UID) }
 
 func (p pod) containers() []v1.Container {
-	return append(append([]v1.Container{}, p.Spec.InitContainers...), p.Spec.Containers...)
+	return numa.Containers(p.Pod)
 }
 
 // demand makes amounts that are about as large as what the machine has.
 type demand struct {
 	r       *rand.Rand
-	machine machine
+	machine numa.MemoryMachine
 	state   state.NUMANodeMap
 }
 
@@ -64,18 +67,18 @@ func (d demand) amount(name string, unit uint64) uint64 {
 	if result >= 1<<50 || result < unit {
 		result = unit * uint64(1+r.Intn(64))
 	}
-	if !oneIn(r, 30) {
+	if !kube.OneIn(r, 30) {
 		result -= result % unit
 	}
 	return result
 }
 
 func (d demand) memory() string {
-	if oneIn(d.r, 60) {
-		return pick(d.r, "1500m", "1.5Gi", "1e9", "100M", "1e20", "0", "128974848000m", "9223372036854775807")
+	if kube.OneIn(d.r, 60) {
+		return kube.Pick(d.r, "1500m", "1.5Gi", "1e9", "100M", "1e20", "0", "128974848000m", "9223372036854775807")
 	}
-	amount := d.amount("memory", pick(d.r, uint64(1), 4096, mi, mi))
-	if amount%mi == 0 && oneIn(d.r, 2) {
+	amount := d.amount("memory", kube.Pick(d.r, uint64(1), 4096, mi, mi))
+	if amount%mi == 0 && kube.OneIn(d.r, 2) {
 		return fmt.Sprintf("%dMi", amount/mi)
 	}
 	return strconv.FormatUint(amount, 10)
@@ -84,20 +87,20 @@ func (d demand) memory() string {
 func (d demand) pages() map[string]string {
 	result := map[string]string{}
 	for _, pages := range d.machine.Nodes[0].HugePages {
-		if oneIn(d.r, 3) {
+		if kube.OneIn(d.r, 3) {
 			name := pageName(pages.SizeKiB)
 			result[name] = strconv.FormatUint(d.amount(name, pages.SizeKiB*1024), 10)
 		}
 	}
-	if oneIn(d.r, 150) {
-		result[pick(d.r, "hugepages-2Mi", "hugepages-1Gi", "hugepages-64Ki")] = "1Gi"
+	if kube.OneIn(d.r, 150) {
+		result[kube.Pick(d.r, "hugepages-2Mi", "hugepages-1Gi", "hugepages-64Ki")] = "1Gi"
 	}
 	return result
 }
 
 func (d demand) resources() object {
 	requests := d.pages()
-	requests["cpu"] = pick(d.r, "1", "2", "500m")
+	requests["cpu"] = kube.Pick(d.r, "1", "2", "500m")
 	requests["memory"] = d.memory()
 	limits := map[string]string{}
 	for name, amount := range requests {
@@ -129,36 +132,36 @@ func loosen(r *rand.Rand, container object) {
 func (d demand) pod(uid string, gate bool) pod {
 	r := d.r
 	init, app := []object{}, []object{}
-	for i := 0; i < pick(r, 0, 0, 0, 1, 1, 2, 3); i++ {
+	for i := 0; i < kube.Pick(r, 0, 0, 0, 1, 1, 2, 3); i++ {
 		c := d.container(fmt.Sprintf("i%d", i))
-		if oneIn(r, 3) {
+		if kube.OneIn(r, 3) {
 			c["restartPolicy"] = "Always"
 		}
 		init = append(init, c)
 	}
-	for i := 0; i < pick(r, 1, 1, 1, 2, 3); i++ {
+	for i := 0; i < kube.Pick(r, 1, 1, 1, 2, 3); i++ {
 		app = append(app, d.container(fmt.Sprintf("c%d", i)))
 	}
 	spec := object{"initContainers": init, "containers": app}
 	one := func() object {
-		if len(init) > 0 && oneIn(r, 2) {
-			return pick(r, init...)
+		if len(init) > 0 && kube.OneIn(r, 2) {
+			return kube.Pick(r, init...)
 		}
-		return pick(r, app...)
+		return kube.Pick(r, app...)
 	}
-	if gate && !oneIn(r, 4) || oneIn(r, 20) {
+	if gate && !kube.OneIn(r, 4) || kube.OneIn(r, 20) {
 		spec["resources"] = d.whole(append(append([]object{}, init...), app...))
 		for i := 0; i < r.Intn(4); i++ {
 			loosen(r, one())
 		}
-		if oneIn(r, 8) {
-			delete(spec["resources"].(object), pick(r, "limits", "requests"))
+		if kube.OneIn(r, 8) {
+			delete(spec["resources"].(object), kube.Pick(r, "limits", "requests"))
 		}
-	} else if oneIn(r, 12) {
+	} else if kube.OneIn(r, 12) {
 		loosen(r, one())
 	}
 	metadata := object{"name": uid, "namespace": "default", "uid": uid}
-	raw := text(object{"metadata": metadata, "spec": spec, "status": object{}})
+	raw := vector.Text(object{"metadata": metadata, "spec": spec, "status": object{}})
 	result := pod{json.RawMessage(raw), &v1.Pod{}}
 	if err := json.Unmarshal(result.raw, result.Pod); err != nil {
 		panic(err)
@@ -172,23 +175,22 @@ func (d demand) whole(containers []object) object {
 	case 0, 1, 2:
 		return d.resources()
 	case 3:
-		odd := map[string]string{"cpu": "1", "memory": pick(d.r, "1500m", "1e20", "0", "1Gi")}
-		if oneIn(d.r, 2) {
-			odd["hugepages-2Mi"] = pick(d.r, "0", "4Mi", "1e20")
+		odd := map[string]string{"cpu": "1", "memory": kube.Pick(d.r, "1500m", "1e20", "0", "1Gi")}
+		if kube.OneIn(d.r, 2) {
+			odd["hugepages-2Mi"] = kube.Pick(d.r, "0", "4Mi", "1e20")
 		}
 		return object{"requests": odd, "limits": odd}
 	}
 	sums := map[string]uint64{}
 	for _, c := range containers {
 		for name, amount := range c["resources"].(object)["requests"].(map[string]string) {
-			for name, parsed := range list(map[string]string{name: amount}) {
-				sums[string(name)] += uint64(parsed.Value())
-			}
+			parsed := kube.Quantity(amount)
+			sums[name] += uint64(parsed.Value())
 		}
 	}
 	amounts := map[string]string{}
-	for _, name := range sortedKeys(sums) {
-		if name != "cpu" && oneIn(d.r, 2) {
+	for _, name := range vector.Keys(sums) {
+		if name != "cpu" && kube.OneIn(d.r, 2) {
 			sums[name] += uint64(d.r.Intn(3)) * gi / 2
 		}
 		amounts[name] = strconv.FormatUint(sums[name]%(1<<62), 10)

@@ -37,10 +37,6 @@ func OracleManager(
 	}, s
 }
 
-func OracleReusableOf(m Manager) OracleReusable {
-	return m.(*manager).policy.(*staticPolicy).initContainersReusableMemory
-}
-
 // OracleRemove removes a container from the policy's books.
 func OracleRemove(m Manager, pod, container string) {
 	of := m.(*manager)
