@@ -2,6 +2,7 @@
 
 use crate::describe::ConfigSource;
 use crate::kubelet_config::path_parts;
+use crate::kubelet_process::{Assignment, Setting};
 use kq_answer::origin::Origin;
 use kq_k8s::yaml::{self, YamlError};
 use serde_json::{Map, Value};
@@ -38,6 +39,32 @@ pub fn assign_list(
         entries.insert(name.trim().to_owned(), value.trim().into());
     }
     set(config, &[field], Value::Object(entries), origin);
+    Ok(())
+}
+
+/// Sets a field from a flag, which the kubelet applies when its configuration has its defaults.
+///
+/// # Errors
+///
+/// Fails for a value that is not of the field's form.
+pub fn assign_flag(
+    config: &mut ConfigSource,
+    setting: &Setting,
+    origin: Origin,
+) -> Result<(), String> {
+    let Setting { field, text, .. } = setting;
+    match setting.assignment {
+        Assignment::Value => {
+            assign(config, field, text, origin).map_err(|error| error.to_string())?;
+        }
+        Assignment::Pairs => assign_list(config, field, text, origin)?,
+    }
+    if *field == "evictionHard"
+        && let Some(fields) = Arc::make_mut(&mut config.value).as_object_mut()
+    {
+        // The thresholds of the file have got their defaults by then; those of the flag get none.
+        fields.remove("mergeDefaultEvictionSettings");
+    }
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use kq_answer::warning::{Warning, WarningCode};
 use kq_facts::config_on_disk::{ConfigContent, ConfigOnDisk, ConfigText};
 use kq_facts::describe::ConfigSource;
 use kq_facts::input_name::shown;
-use kq_facts::kubelet_config::{MergeError, Source, carried, drop_in_order, merge};
+use kq_facts::kubelet_config::{MergeError, Source, carried, drop_in_order, merge, resolve_paths};
 use kq_facts::kubelet_process::KubeletProcess;
 use kq_facts::lookup::{FailedSource, Lookup, Sourced};
 use kq_facts::node_list::{ListedNode, read_node_list};
@@ -155,6 +155,10 @@ fn read_files(
             // The answer of `/configz`.
             value = value["kubeletconfig"].take();
             config.source = Some(Source::Configz);
+        }
+        // A file that was given may be a copy from elsewhere.
+        if matches!(files, Files::Beneath(_)) {
+            resolve_paths(&mut value, file.rsplit_once('/').map_or("", |(folder, _)| folder));
         }
         set_origins(&mut config, &value, file);
         config.value = value.into();

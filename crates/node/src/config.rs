@@ -15,10 +15,10 @@ use kq_facts::kubelet_endpoint::{
     CredentialsOrigin, EndpointOrigin, KnownKubelet, KubeletEndpoint, control_plane_files,
     kubelet_endpoints,
 };
-use kq_facts::kubelet_process::{Assignment, DEFAULT_CERT_DIR, DEFAULT_ROOT_DIR, KubeletProcess};
+use kq_facts::kubelet_process::{DEFAULT_CERT_DIR, DEFAULT_ROOT_DIR, KubeletProcess};
 use kq_facts::lookup::{FailedSource, Lookup, Sourced};
 use kq_facts::redaction::forget_secrets;
-use kq_facts::settings::{assign, assign_gates, assign_list};
+use kq_facts::settings::{assign_flag, assign_gates};
 use kq_facts::snapshot::RecordedConfig;
 use kq_io::host::LIMIT;
 use kq_io::kubelet_files::read_kubelet_config_beneath;
@@ -422,12 +422,8 @@ fn of_process(
     .map_err(|error| refuse(error.to_string()))?;
     for setting in &flags.settings {
         let origin = Origin::Source(format!("{} of the kubelet", setting.flag));
-        match setting.assignment {
-            Assignment::Value => assign(&mut config, setting.field, &setting.text, origin)
-                .map_err(|error| refuse(format!("{}: {error}", setting.flag)))?,
-            Assignment::Pairs => assign_list(&mut config, setting.field, &setting.text, origin)
-                .map_err(|error| refuse(format!("{}: {error}", setting.flag)))?,
-        }
+        assign_flag(&mut config, setting, origin)
+            .map_err(|error| refuse(format!("{}: {error}", setting.flag)))?;
     }
     let gates = Origin::Source("--feature-gates of the kubelet".to_owned());
     assign_gates(&mut config, flags.feature_gates, &gates);

@@ -13,10 +13,6 @@ const VERSIONS: [&str; 6] = ["1.32", "1.33", "1.34", "1.35", "1.36", "1.37"];
 /// Gates whose default the distribution changed: the versions in which Kubernetes itself has them off.
 const OFF_UPSTREAM: [(&str, &[&str]); 1] = [("NodeLogQuery", &["1.32", "1.33", "1.34", "1.35"])];
 
-/// Flags whose type was not recorded.
-const TYPES: [(&str, &str); 2] =
-    [("log-json-info-buffer-size", "quantity"), ("log-json-split-stream", "bool")];
-
 #[test]
 fn the_table_of_gates_is_generated() {
     // Two names stand for many gates.
@@ -162,8 +158,7 @@ fn the_table_of_flags_is_generated() {
             continue;
         }
         let go_type = VERSIONS.iter().find_map(|version| row["versions"][version]["type"].as_str());
-        let known = TYPES.iter().find(|(flag, _)| *flag == name).map(|(_, known)| *known);
-        let go_type = go_type.or(known).unwrap_or_else(|| panic!("{name} has no type"));
+        let go_type = go_type.unwrap_or_else(|| panic!("{name} has no type"));
         writeln!(flags, "    ({name:?}, {go_type:?}, b{states:?}),").expect("a string takes it");
     }
     let mut table = String::from(

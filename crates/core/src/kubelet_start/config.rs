@@ -8,11 +8,10 @@ use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::describe::ConfigSource;
 use kq_facts::kubelet_config::{
     CgroupMode, DocumentHead, EffectiveConfiguration, KubeletConfiguration, Source, decode,
-    decode_problem, effective, logging_errors, merge_over, read, unknown_fields,
-    validate_with_flags,
+    decode_problem, effective, logging_errors, merge_over, read, resolve_paths, unknown_fields,
+    unsupported_format, validate_with_flags,
 };
-use kq_facts::kubelet_process::Assignment;
-use kq_facts::settings::{assign, assign_gates, assign_list};
+use kq_facts::settings::{assign_flag, assign_gates};
 use kq_k8s::feature_gates::{FeatureGateError, FeatureGates, Gate, Stage as GateStage, gate_state};
 use kq_k8s::go_json::Tree;
 use kq_k8s::version::KubeletVersion;
@@ -73,14 +72,7 @@ pub(super) fn examine(start: &mut Start<'_>, said: &Said) -> Read {
     for setting in &said.flags.settings {
         let origin = Origin::Flag("the command line");
         // Invalid values were already reported with the flags.
-        match setting.assignment {
-            Assignment::Value => {
-                assign(&mut source, setting.field, &setting.text, origin).unwrap_or_default();
-            }
-            Assignment::Pairs => {
-                assign_list(&mut source, setting.field, &setting.text, origin).unwrap_or_default();
-            }
-        }
+        assign_flag(&mut source, setting, origin).unwrap_or_default();
     }
     assign_gates(&mut source, flag_gates, &Origin::Flag("--feature-gates"));
     let value = source.value;
@@ -101,7 +93,12 @@ pub(super) fn examine(start: &mut Start<'_>, said: &Said) -> Read {
     }
     let gates = lenient(&set, start.version);
     old_gates(start, &set);
-    let logging = logging_errors(&given, &gates);
+    let mut logging = logging_errors(&given, &gates);
+    let mut settings = said.flags.settings.iter();
+    // In a file, an empty format is the default.
+    if settings.any(|it| it.field == "logging.format" && it.text.is_empty()) {
+        logging.insert(0, unsupported_format(""));
+    }
     if !logging.is_empty() {
         start.stop(Stage::Logging, StartRule::Logging { errors: logging });
     }
@@ -199,6 +196,10 @@ fn document(start: &mut Start<'_>, file: &ConfigText, drop_in: Option<&Said>) ->
         // The errors of strict decoding, which lenient decoding ignores.
         let path = file.path.clone();
         start.warn(StartWarning::Lenient { path, strict_error: strict.join(", ") });
+    }
+    // Paths of drop-ins stay as they are.
+    if let Some((folder, _)) = file.path.rsplit_once('/') {
+        resolve_paths(&mut value, folder);
     }
     Some(value)
 }

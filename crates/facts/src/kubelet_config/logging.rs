@@ -23,10 +23,7 @@ pub fn logging_errors(config: &KubeletConfiguration, gates: &FeatureGates) -> Ve
             "logging.format: Forbidden: Log format json is disabled, see LoggingBetaOptions feature"
                 .to_owned(),
         ),
-        other => errors.push(format!(
-            "logging.format: Invalid value: {}: Unsupported log format",
-            quote(other)
-        )),
+        other => errors.push(unsupported_format(other)),
     }
     if let Some(verbosity) = logging.verbosity.filter(|verbosity| *verbosity > MOST) {
         errors.push(format!("logging.verbosity: Invalid value: {verbosity}: Must be <= {MOST}"));
@@ -61,6 +58,11 @@ pub fn logging_errors(config: &KubeletConfiguration, gates: &FeatureGates) -> Ve
     let mut seen = BTreeSet::new();
     errors.retain(|error| seen.insert(error.clone()));
     errors
+}
+
+/// Returns the kubelet's error about a format that it does not have.
+pub fn unsupported_format(format: &str) -> String {
+    format!("logging.format: Invalid value: {}: Unsupported log format", quote(format))
 }
 
 /// Refuses the options that need the gate `LoggingAlphaOptions`.

@@ -35,7 +35,7 @@ pub use eviction::{
     possible_eviction_errors, with_allocatable_thresholds,
 };
 pub use image_gc::{ImageGcConfigError, image_gc_errors};
-pub use logging::logging_errors;
+pub use logging::{logging_errors, unsupported_format};
 pub use read::{
     A_MAP, ConfigError, KubeletConfiguration, MemoryReservation, MemorySwap, Reading, Source, read,
     read_typed,

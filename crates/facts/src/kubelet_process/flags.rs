@@ -107,6 +107,10 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("kube-reserved-cgroup", "kubeReservedCgroup", Plain),
     ("kubelet-cgroups", "kubeletCgroups", Plain),
     ("local-storage-capacity-isolation", "localStorageCapacityIsolation", Switch),
+    ("log-json-info-buffer-size", "logging.options.json.infoBufferSize", Plain),
+    ("log-json-split-stream", "logging.options.json.splitStream", Switch),
+    ("log-text-info-buffer-size", "logging.options.text.infoBufferSize", Plain),
+    ("log-text-split-stream", "logging.options.text.splitStream", Switch),
     ("logging-format", "logging.format", Plain),
     ("make-iptables-util-chains", "makeIPTablesUtilChains", Switch),
     ("max-open-files", "maxOpenFiles", Plain),
@@ -378,7 +382,11 @@ fn read_value(form: Form, text: &str) -> Result<(String, Assignment), &'static s
             for entry in entries().filter(|entry| !entry.ends_with('-')) {
                 let (taint, effect) = entry.rsplit_once(':').ok_or("KEY=VALUE:EFFECT")?;
                 let (key, value) = taint.split_once('=').unwrap_or((taint, ""));
-                taints.push(json!({ "key": key, "value": value, "effect": effect }));
+                let mut shown = json!({ "key": key, "effect": effect });
+                if !value.is_empty() {
+                    shown["value"] = value.into();
+                }
+                taints.push(shown);
             }
             Ok((Value::Array(taints).to_string(), Assignment::Value))
         }

@@ -244,7 +244,7 @@ fn flags_become_fields() {
             &["--register-with-taints=a=b:NoSchedule,c:NoExecute"],
             json!({ "registerWithTaints": [
                 { "key": "a", "value": "b", "effect": "NoSchedule" },
-                { "key": "c", "value": "", "effect": "NoExecute" },
+                { "key": "c", "effect": "NoExecute" },
             ] }),
         ),
     ] {
