@@ -5,13 +5,12 @@ use kq_image_gc::loops::{GcEvent, GcLoop};
 use kq_image_gc::policy::ImageGcPolicy;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::feature_gates::FeatureGates;
-use kq_k8s::version::KubeletVersion;
 use serde_json::{Value, json};
 
 pub fn answer(case: &Value) -> Value {
     match case["op"].as_str().expect("an operation") {
         "kubelet_gc_loops" => loops(case),
-        "image_gc_configuration" => configuration(&case["config"]),
+        "image_gc_configuration" => configuration(case),
         op => json!({ "unknown operation": op }),
     }
 }
@@ -61,9 +60,10 @@ fn event(event: &GcEvent) -> Value {
     })
 }
 
-fn configuration(config: &Value) -> Value {
-    let version = KubeletVersion::ASSUMED;
-    let given = read(config, Source::Flags, version).expect("a readable configuration").config;
+fn configuration(case: &Value) -> Value {
+    let version = super::input::version(case);
+    let given =
+        read(&case["config"], Source::Flags, version).expect("a readable configuration").config;
     let gates = FeatureGates::for_version(version)
         .with_overrides(&given.feature_gates.clone().unwrap_or_default())
         .expect("gates of the reference version");

@@ -1,7 +1,7 @@
 //! What several families read alike.
 
 use kq_k8s::defaults::apply_api_defaults;
-use kq_k8s::feature_gates::FeatureGates;
+use kq_k8s::feature_gates::{FeatureGates, gate_state};
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::Pod;
 use kq_k8s::version::KubeletVersion;
@@ -21,15 +21,26 @@ pub fn pod(value: &Value) -> Pod {
     read(value)
 }
 
-/// Reads the feature gates that differ from the defaults of the reference version.
+/// Reads the version of the kubelet that answered.
+pub fn version(case: &Value) -> KubeletVersion {
+    let named = case["kubernetes"].as_str();
+    named.map_or(KubeletVersion::ASSUMED, |text| text.parse().expect("a version"))
+}
+
+/// Reads the feature gates that differ from the defaults of the version. Those that it lacks, or does not let be set, are
+/// passed over.
 pub fn rules(case: &Value) -> KubeletRules {
+    let version = version(case);
     let mut set: BTreeMap<String, bool> = read(&case["feature_gates"]);
     if set.get("PodLevelResources") == Some(&false) {
         // Goes off with it.
         set.entry("InPlacePodLevelResourcesVerticalScaling".to_owned()).or_insert(false);
     }
-    let gates = FeatureGates::for_version(KubeletVersion::ASSUMED);
-    KubeletRules { gates: gates.with_overrides(&set).expect("gates of the reference version") }
+    set.retain(|name, on| {
+        gate_state(name, version).is_some_and(|gate| !gate.locked || gate.default == *on)
+    });
+    let gates = FeatureGates::for_version(version);
+    KubeletRules { gates: gates.with_overrides(&set).expect("gates that go together") }
 }
 
 /// Writes a float as the vectors do: without a point where it is whole.

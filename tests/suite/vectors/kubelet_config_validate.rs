@@ -1,5 +1,6 @@
 //! How far a start comes with a configuration file, and with which words it ends.
 
+use super::input::version;
 use kq_facts::kubelet_config::{
     CgroupMode, DecodedConfig, KubeletConfiguration, Source, aggregate, logging_errors, read,
     resolve_paths, validate_with_logging,
@@ -9,7 +10,6 @@ use kq_k8s::version::KubeletVersion;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-const VERSION: KubeletVersion = KubeletVersion::new(1, 36);
 const FOLDER: &str = "/etc/kubernetes";
 
 pub fn answer(case: &Value) -> Value {
@@ -21,25 +21,26 @@ pub fn answer(case: &Value) -> Value {
         let error = "kubelet config file \"/etc/kubernetes/kubelet.conf\" was empty";
         return json!({ "stage": "load", "fatal": true, "error": error });
     }
-    let decoded = match DecodedConfig::of(&text, VERSION) {
+    let version = version(case);
+    let decoded = match DecodedConfig::of(&text, version) {
         Ok(decoded) => decoded,
         Err(error) => return json!({ "stage": "load", "fatal": true, "error": error.to_string() }),
     };
-    let mut out = judge(case, decoded.document);
+    let mut out = judge(case, decoded.document, version);
     if let Some(error) = decoded.strict_error {
         out["strict_error_only_logged"] = error.into();
     }
     out
 }
 
-fn judge(case: &Value, mut document: Value) -> Value {
+fn judge(case: &Value, mut document: Value, version: KubeletVersion) -> Value {
     resolve_paths(&mut document, FOLDER);
-    let config: KubeletConfiguration = match read(&document, Source::Configz, VERSION) {
+    let config: KubeletConfiguration = match read(&document, Source::Configz, version) {
         Ok(reading) => reading.config,
         Err(errors) => return json!({ "not read": errors[0].to_string() }),
     };
     let set = config.feature_gates.clone().unwrap_or_default();
-    let gates = match FeatureGates::for_version(VERSION).with_overrides(&set) {
+    let gates = match FeatureGates::for_version(version).with_overrides(&set) {
         Ok(gates) => gates,
         Err(error) => {
             let text = format!(

@@ -1,21 +1,21 @@
 //! From a command line, a configuration file and drop-ins to the effective configuration, or why there is none.
 
+use super::input::version;
 use kq_core::kubelet_start::{
     ConfigContent, ConfigText, Stage, StartExamination, StartFacts, StartRule, examine,
 };
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::kubelet_config::drop_in_order;
 use kq_facts::kubelet_process::{FaultKind, as_started, parse_line};
-use kq_k8s::version::KubeletVersion;
 use serde_json::{Map, Value, json};
 
-const VERSION: KubeletVersion = KubeletVersion::new(1, 36);
 const FILE: &str = "/etc/kubernetes/kubelet.conf";
 const FOLDER: &str = "/etc/kubernetes/kubelet.conf.d";
 
 pub fn answer(case: &Value) -> Value {
     let args: Vec<String> = serde_json::from_value(case["args"].clone()).expect("arguments");
-    let line = parse_line(&args, VERSION);
+    let version = version(case);
+    let line = parse_line(&args, version);
     let command: Vec<String> = std::iter::once("kubelet".to_owned()).chain(args).collect();
     let mut process = as_started(&command).expect("a kubelet");
     // What may be a secret is not kept of a process.
@@ -50,7 +50,7 @@ pub fn answer(case: &Value) -> Value {
         })
         .collect();
     let found = examine(&StartFacts {
-        version: Some(VERSION),
+        version: Some(version),
         process: Some(&process),
         config_file,
         drop_ins,

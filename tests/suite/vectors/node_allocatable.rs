@@ -14,7 +14,6 @@ use kq_k8s::feature_gates::FeatureGates;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{ResourceList, ResourceName};
 use kq_k8s::quantity::{Format, Quantity};
-use kq_k8s::version::KubeletVersion;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -26,7 +25,7 @@ fn compute(case: &Value) -> Result<Value, Value> {
     let error = |text: String| json!({ "error": text });
     let given: KubeletConfiguration = input::read(&case["kubelet_configuration"]);
     let machine = &case["machine"];
-    let version = KubeletVersion::ASSUMED;
+    let version = input::version(case);
     let gates = FeatureGates::for_version(version)
         .with_overrides(given.feature_gates.as_ref().unwrap_or(&BTreeMap::new()))
         .map_err(|problem| {

@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 
 pub fn answer(case: &Value) -> Value {
     let pod = input::pod(&case["pod"]);
-    let options = &case["options"];
+    let (rules, options) = (input::rules(case), &case["options"]);
     let on = |name: &str| options[name].as_bool().unwrap_or_default();
     let options = ResourceOptions {
         exclude_overhead: on("exclude_overhead"),
         skip_pod_level_resources: on("skip_pod_level_resources"),
-        skip_pod_level_hugepages: false,
+        skip_pod_level_hugepages: !rules.pod_level_hugepages(),
         skip_container_level_resources: on("skip_container_level_resources"),
         use_status_resources: on("use_status_resources"),
-        resizes_without_conditions: false,
-        takes_largest_sum: false,
+        resizes_without_conditions: !rules.counts_by_allocations(),
+        takes_largest_sum: rules.takes_largest_sum(),
         in_place_pod_level_resources_vertical_scaling: on(
             "in_place_pod_level_resources_vertical_scaling_enabled",
         ),

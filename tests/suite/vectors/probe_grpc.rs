@@ -1,8 +1,8 @@
 //! gRPC health checks of servers of every kind on loopback.
 
+use super::input::version;
 use super::probe_server::{Listener, fill_in, leave_out, whole_time};
 use kq_k8s::pod::GrpcAction;
-use kq_k8s::version::KubeletVersion;
 use kq_linux::probe::grpc::probe_grpc;
 use kq_probe::{grpc_target, grpc_user_agent};
 use serde_json::{Value, json};
@@ -20,10 +20,9 @@ pub fn answer(input: &Value) -> Value {
     let port = listener.port();
     let input = fill_in(input, port);
     let action: GrpcAction = serde_json::from_value(input["grpc"].clone()).expect("an action");
-    let version = &input["kubelet_version"];
-    let part = |name: &str| version[name].as_str().expect("a version");
+    let part = |name: &str| input["kubelet_version"][name].as_str().expect("a version");
     let agent = format!("kube-probe/{}.{}", part("major"), part("minor"));
-    let agent = grpc_user_agent(&agent, KubeletVersion::ASSUMED);
+    let agent = grpc_user_agent(&agent, version(&input));
     let seconds: i32 = serde_json::from_value(input["timeout_seconds"].clone()).expect("seconds");
 
     let start = Instant::now();

@@ -1,11 +1,10 @@
 //! What the families about probes read alike.
 
-use super::input::read;
+use super::input::{read, version};
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::feature_gates::{FeatureGates, Gate};
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::ProbeType;
-use kq_k8s::version::KubeletVersion;
 use kq_probe::worker::{ContainerFacts, State};
 use kq_probe::{Attempt, ProbeResult};
 use serde_json::Value;
@@ -14,7 +13,7 @@ use std::collections::BTreeMap;
 /// Reads the gates, whether a kubelet would take them together or not.
 pub fn rules(case: &Value) -> KubeletRules {
     let set: BTreeMap<String, bool> = read(&case["feature_gates"]);
-    let mut gates = FeatureGates::for_version(KubeletVersion::ASSUMED);
+    let mut gates = FeatureGates::for_version(version(case));
     for (name, on) in set {
         let gate = Gate::ALL.into_iter().find(|gate| gate.name() == name);
         gates = gates.with(gate.expect("a gate that kq knows"), on);

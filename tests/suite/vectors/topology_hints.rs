@@ -8,6 +8,10 @@ use kq_managers::manager::hints::{Hint, HintError, HintNodes, Hints, Machine};
 use serde_json::{Map, Value, json};
 
 pub fn answer(case: &Value) -> Value {
+    if case["kubernetes"].is_string() {
+        let of_devices = input::rules(case).hints_of_device_nodes();
+        return hints(case, if of_devices { HintNodes::OfDevices } else { HintNodes::OfMachine });
+    }
     let mut out = hints(case, HintNodes::OfDevices);
     let before = hints(case, HintNodes::OfMachine);
     if before != out {

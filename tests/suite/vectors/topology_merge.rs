@@ -2,7 +2,6 @@
 
 use super::cpu_input::{hint, numa, shown_hint};
 use super::input;
-use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Container, Pod};
 use kq_managers::topology_manager::{
     AllocationError, HintProvider, NotComputed, ProviderHints, Stop, TopologyHint, TopologyManager,
@@ -68,7 +67,7 @@ pub fn answer(case: &Value) -> Value {
         &text(&case["policy"], ""),
         &text(&case["scope"], "container"),
         &input::read(&case["policy_options"]),
-        KubeletRules::default().gates,
+        input::rules(case).gates,
         numa(&case["numa_nodes"]),
     );
     match manager {

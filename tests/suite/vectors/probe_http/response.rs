@@ -48,8 +48,10 @@ fn ask(case: &Value, port: u16) -> Value {
     let timeout = ProbeTimeout::from_seconds(i32::try_from(seconds).expect("a number of seconds"));
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().build().expect("a runtime");
+    let version = input::version(&case);
+    let user_agent = format!("kube-probe/{}.{}", version.major, version.minor);
     let start = Instant::now();
-    let attempt = match build_request(&action, &[], pod_ip, "kube-probe/1.36") {
+    let attempt = match build_request(&action, &[], pod_ip, &user_agent) {
         Ok(request) => runtime.block_on(probe_http(request, timeout)),
         Err(error) => Attempt {
             result: ProbeResult::Unknown,
