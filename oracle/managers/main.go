@@ -167,5 +167,5 @@ func merge(in mergeIn) any {
 	for _, one := range numa.Containers(pod) {
 		affinity = append(affinity, object{"name": one.Name, "affinity": numa.Hint(manager.GetAffinity("pod-a", one.Name))})
 	}
-	return numa.Admission(object{"affinity": affinity, "allocate_calls": calls, "scope_name": manager.Name()}, result)
+	return numa.Admission(object{"affinity": affinity, "allocate_calls": calls, "scope_name": topologymanager.OracleScope(manager)}, result)
 }

@@ -47,7 +47,7 @@ func main() {
 		"probe_exec":         {Answer: vector.Of(execProbe)},
 		"probe_grace_period": {Answer: vector.Of(gracePeriod)},
 		"probe_defaults":     {Answer: vector.Of(defaults)},
-		"probe_http":         {Answer: httpProbe, Random: randomHTTP},
+		"probe_http":         {Answer: httpProbe, Random: randomHTTP, Alone: true},
 		"probe_tcp":          {Answer: tcpProbe, Random: randomTCP, Alone: true},
 		"probe_grpc":         {Answer: grpcProbe, Random: randomGRPC, Alone: true},
 	})

@@ -12,6 +12,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
+	"log"
 	"math/big"
 	"net"
 	"net/http"
@@ -380,6 +382,7 @@ func responseOf2(in portsIn, one reply, raw json.RawMessage) any {
 		_, _ = w.Write([]byte(strings.Repeat(one.Text, one.Count)))
 	}))
 	server.EnableHTTP2 = true
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	defer server.Close()
 	_, port, _ = net.SplitHostPort(server.Listener.Addr().String())

@@ -6,3 +6,6 @@ func OracleRemember(m Manager, pod, container string, hint TopologyHint) {
 		setTopologyHints(pod, container string, hint TopologyHint)
 	}).setTopologyHints(pod, container, hint)
 }
+
+// OracleScope is the name of a manager's scope.
+func OracleScope(m Manager) string { return m.(*manager).scope.Name() }

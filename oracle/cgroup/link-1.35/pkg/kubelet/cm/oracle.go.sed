@@ -1,0 +1,4 @@
+s/, memoryReservationPolicy: settings\.Policy//
+s/kubeletconfig\.MemoryReservationPolicy/string/
+/memoryReservationPolicy: policy,/d
+/^\tkubeletconfig "/d

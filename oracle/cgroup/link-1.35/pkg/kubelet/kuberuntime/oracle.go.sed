@@ -1,0 +1,3 @@
+s/memoryReservationPolicy: node\.Policy, //
+s/kubeletconfig\.MemoryReservationPolicy/string/
+/^\tkubeletconfig "/d

@@ -1,0 +1,1 @@
+s/cpustate\.NewCheckpointState(klog\.Background(), /cpustate.NewCheckpointState(/

@@ -1,0 +1,6 @@
+/^func setLevel/,/^}/c\
+func setLevel(*allocation.PodResourceInfo, *v1.ResourceRequirements) {}
+s/^func level(.*/func level(allocation.PodResourceInfo) any { return nil }/
+/if device\.ShareID/,/}/d
+/if device\.Share != nil/,/}/d
+s/ "share_id": device\.ShareID,//

@@ -1,0 +1,3 @@
+s/klog\.Background(), //
+s/(klog\.Background())/()/
+/"k8s.io\/klog\/v2"$/d

@@ -1,0 +1,3 @@
+s/klog\.Background(), //
+s/synchronize(context\.Background(), /synchronize(/
+/"k8s.io\/klog\/v2"$/d

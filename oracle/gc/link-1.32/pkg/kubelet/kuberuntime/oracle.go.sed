@@ -1,0 +1,1 @@
+s/FakeRuntimeHelper{}, tracer/FakeRuntimeHelper{}, nil, tracer/

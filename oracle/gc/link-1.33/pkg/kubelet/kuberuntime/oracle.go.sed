@@ -1,0 +1,1 @@
+s/^\t\tctx, service,/\t\tservice,/

@@ -1,0 +1,2 @@
+s/NewKubeletCommand(context\.Background())/NewKubeletCommand()/
+/^\t"context"$/d

@@ -1,0 +1,2 @@
+s/OracleReservedCPUs(klog\.Background(), /OracleReservedCPUs(/
+/"k8s.io\/klog\/v2"$/d

@@ -1,0 +1,1 @@
+s/OracleStarted{kubeletServer, skippedDropinFiles}/OracleStarted{kubeletServer, nil}/

@@ -1,0 +1,2 @@
+s/StartGarbageCollection(context\.Background())/StartGarbageCollection()/
+/^\t"context"$/d

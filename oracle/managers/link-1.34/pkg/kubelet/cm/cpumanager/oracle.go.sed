@@ -1,0 +1,2 @@
+s/(logr\.Discard())/()/
+/go-logr\/logr"$/d

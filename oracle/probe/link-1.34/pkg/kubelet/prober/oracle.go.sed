@@ -1,0 +1,2 @@
+s/\.run(context\.Background())/.run()/
+s/UpdatePodStatus(context\.Background(), /UpdatePodStatus(/
