@@ -53,9 +53,7 @@ fn each_finding_of_another_domain_is_told() {
         (
             "a kubelet that just started",
             |node| {
-                let taken =
-                    node["takenAt"].as_str().expect("a time").parse::<Timestamp>().expect("a time");
-                let seconds = taken.since(Timestamp::from_seconds(0)) / 1_000_000_000;
+                let seconds = taken(node).since(Timestamp::from_seconds(0)) / 1_000_000_000;
                 node["kubelet"]["found"]["value"]["startedAt"] = json!(seconds - 30);
             },
             "WARNING kubelet-age",
@@ -110,6 +108,16 @@ fn each_finding_of_another_domain_is_told() {
             |node| valid(node, "1926-01-01T00:00:00Z", "2030-01-01T00:00:00Z"),
             "WARNING certificates",
             "expires in",
+            "leads to: the API server rejects the kubelet",
+        ),
+        (
+            "a certificate of ten days that was not renewed",
+            |node| {
+                let taken = taken(node);
+                valid(node, &at(taken, -230), &at(taken, 10));
+            },
+            "WARNING certificates",
+            "expires in 0 days",
             "leads to: the API server rejects the kubelet",
         ),
         (
@@ -334,6 +342,29 @@ fn the_problems_of_the_tour_are_found() {
     ] {
         assert!(ran.stdout.contains(found), "{found}: {}", ran.stdout);
     }
+}
+
+/// A kubelet with certificates of a day renews them after 17 to 22 hours.
+#[test]
+fn a_certificate_of_a_day_is_no_finding_when_it_is_new() {
+    let mut node = FakeNode::new().snapshot();
+    let taken = taken(&node);
+    let certificate = &mut node["certificates"]["found"]["value"][0];
+    certificate["notBefore"] = json!(at(taken, -1));
+    certificate["notAfter"] = json!(at(taken, 23));
+    let ran = examine(&node, "");
+    assert!(!ran.stdout.contains("WARNING"), "{}", ran.text());
+}
+
+/// Returns the time of a snapshot.
+fn taken(node: &Value) -> Timestamp {
+    node["takenAt"].as_str().expect("a time").parse().expect("a time")
+}
+
+/// Returns a time so many hours later, as text.
+fn at(time: Timestamp, hours: i64) -> String {
+    let seconds = time.since(Timestamp::from_seconds(0)) / 1_000_000_000 + hours * 3600;
+    Timestamp::from_seconds(seconds).to_string()
 }
 
 #[test]

@@ -13,11 +13,9 @@ use kq_k8s::duration::GoDuration;
 /// The kubelet reports at least this often: `nodeStatusReportFrequency`, doubled for a slow API server.
 const STALE_SECONDS: i64 = 2 * 300;
 
-/// A certificate should have been renewed at 90% of its validity.
+/// A certificate should have been renewed at 90% of its validity, however short that is (`jitteryDuration` in
+/// `util/certificate/certificate_manager.go` of client-go).
 const RENEWED_PERCENT: i64 = 90;
-
-/// A certificate that expires sooner than this is reported, whatever its validity.
-const SOON_DAYS: i64 = 7;
 
 const SECONDS_OF_DAY: i64 = 86_400;
 
@@ -127,7 +125,7 @@ pub(super) fn certificates(snapshot: &Snapshot, now: Timestamp) -> Vec<NodeFindi
             findings.push(
                 finding(Certificates::Expired { path, usage, not_after }).from(&known.source),
             );
-        } else if days < SOON_DAYS.min(validity / SECONDS_OF_DAY) || passed > RENEWED_PERCENT {
+        } else if passed > RENEWED_PERCENT {
             let expires = Certificates::Expires { path, usage, not_after, days_left: days };
             findings.push(finding(expires).from(&known.source));
         } else if healthy.is_none_or(|(_, least)| days < least) {
