@@ -14,6 +14,7 @@ use kq_cgroup::live::checks::NodeChecks;
 use kq_core::question::cgroup::Compared;
 use kq_core::question::doctor::{PodReport, node_checks, node_checks_needs, page, pod_report};
 use kq_facts::pod_selector::Selection;
+use std::path::Path;
 
 /// Check the whole node, or show one pod on one page
 ///
@@ -81,6 +82,11 @@ impl Args {
         if let (Some(pod), OutputFormat::Exchange(_)) = (&self.pod, self.output) {
             let refused = anyhow!("-o metrics: the page of {pod} has no metrics");
             return Err(Failure::usage(refused).hint("kq doctor without POD has those of the node"));
+        }
+        if let Some(file) = self.pod.as_deref().filter(|pod| Path::new(pod).is_file()) {
+            let refused = anyhow!("{file} is a file, expected the name of a pod");
+            let hint = format!("for a snapshot, kq doctor --snapshot {file}");
+            return Err(Failure::usage(refused).hint(hint));
         }
         let needs = node_checks_needs();
         let compare = |sources: &SourceArgs| {

@@ -11,6 +11,7 @@ mod evict;
 mod exit;
 mod fleet;
 mod gc;
+mod guess;
 mod man;
 mod node_args;
 mod output_format;

