@@ -797,7 +797,7 @@ complete -c kq -n "__fish_kq_using_subcommand evict; and not __fish_seen_subcomm
 complete -c kq -n "__fish_kq_using_subcommand evict; and not __fish_seen_subcommand_from rank help" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand evict; and not __fish_seen_subcommand_from rank help" -f -a "rank" -d 'Show the order in which this node\'s kubelet would evict pods, and why'
 complete -c kq -n "__fish_kq_using_subcommand evict; and not __fish_seen_subcommand_from rank help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l signal -d 'The eviction signal' -r -f -a "memory\t''
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l signal -d 'The eviction signal; by default the one nearest to its threshold' -r -f -a "memory\t''
 disk\t''
 inodes\t''
 imagefs\t''

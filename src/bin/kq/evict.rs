@@ -7,7 +7,9 @@ use crate::pod_args::{LabelArgs, NamespaceArgs};
 use crate::source_args::WatchArgs;
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use kq_core::question::eviction::{EvictionOptions, eviction_needs, eviction_rank_of};
+use kq_core::question::eviction::{
+    EvictionOptions, eviction_needs, eviction_rank_of, nearest_signal,
+};
 use kq_core::question::pod_selectors::PodSelectors;
 use kq_eviction::EvictionRank;
 use kq_eviction::rank_view::{table, wide};
@@ -46,13 +48,15 @@ enum Command {
 /// from cgroups.
 ///
 /// Signals: memory, disk (nodefs.available), inodes (nodefs.inodesFree), imagefs,
-/// containerfs, pid, or a name as in evictionHard.
+/// containerfs, pid, or a name as in evictionHard. Without --signal, the answer is
+/// about the one with the smallest part of its capacity left above a threshold.
 ///
 /// Nothing is changed. Exit code 0: answered. 3: required data is unavailable, or
 /// the pods do not match the measured ones; the known part is shown.
 ///
 /// Examples:
 ///
+///   kq evict rank
 ///   kq evict rank --signal memory
 ///   kq evict rank --signal memory -n shop -l app=cart
 ///   kq evict rank --signal disk -o wide
@@ -62,9 +66,9 @@ enum Command {
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct RankArgs {
-    /// The eviction signal
+    /// The eviction signal; by default the one nearest to its threshold
     #[arg(long, value_name = "SIGNAL", value_parser = signals())]
-    signal: Signal,
+    signal: Option<Signal>,
 
     #[command(flatten)]
     namespace: NamespaceArgs,
@@ -127,15 +131,19 @@ impl RankArgs {
     fn once(&self) -> Result<Code, Failure> {
         let files = NamedFiles { stats: self.stats.clone(), ..NamedFiles::default() };
         let node = self.kubelet.gather_files(files, eviction_needs(self.signal))?;
-        let options = EvictionOptions {
-            signal: self.signal,
+        let options = |signal| EvictionOptions {
+            signal,
             node_name: self.kubelet.sources.node_name.clone(),
             stats_file: self.stats.clone(),
             is_stored: self.kubelet.sources.snapshot.is_some(),
         };
+        let signal = match self.signal {
+            Some(signal) => signal,
+            None => nearest_signal(&node, options)?,
+        };
         let pods =
             PodSelectors::default().within(self.namespace.name(), self.labels.selector.as_ref())?;
-        let rank = eviction_rank_of(&node, &options, &pods)?;
+        let rank = eviction_rank_of(&node, &options(signal), &pods)?;
         let names = |rank: &EvictionRank| {
             rank.items.iter().map(|item| format!("pod/{}", item.pod.name)).collect()
         };

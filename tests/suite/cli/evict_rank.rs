@@ -472,7 +472,6 @@ fn what_cannot_be_understood_is_refused() {
     let folder = folder_with(&files);
     for (line, code, said) in [
         ("--signal mem --stats summary.json", 2, "[possible values: memory, disk, inodes, imagefs"),
-        ("--stats summary.json", 2, "--signal <SIGNAL>"),
         ("--signal memory --stats gone.json", 3, "cannot read gone.json"),
         ("--signal memory --stats word.json", 2, "word.json: not JSON"),
         ("--signal memory --stats list.json", 2, "list.json: not a summary: it has no node"),

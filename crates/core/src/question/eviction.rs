@@ -41,12 +41,53 @@ pub struct EvictionOptions {
     pub is_stored: bool,
 }
 
-/// Returns the facts that the order of eviction needs. The usage of disks is known to the kubelet alone.
-pub fn eviction_needs(signal: Signal) -> Needs {
-    let of_disk = signal.filesystem().is_some();
-    let processes = signal == Signal::PidAvailable;
-    let detail = if processes { FactKey::Processes } else { FactKey::CgroupStatistics };
-    Needs::EVICTION.with_if(!of_disk, &[FactKey::CgroupTree, FactKey::CgroupUsage, detail])
+/// Returns the facts that the order of eviction needs; `None`: that of every signal. The usage of disks is known to the
+/// kubelet alone.
+pub fn eviction_needs(signal: Option<Signal>) -> Needs {
+    let of_disk = signal.is_some_and(|signal| signal.filesystem().is_some());
+    let (of_processes, of_memory) = match signal {
+        Some(signal) => (signal == Signal::PidAvailable, signal != Signal::PidAvailable),
+        None => (true, true),
+    };
+    Needs::EVICTION
+        .with_if(!of_disk, &[FactKey::CgroupTree, FactKey::CgroupUsage])
+        .with_if(!of_disk && of_processes, &[FactKey::Processes])
+        .with_if(!of_disk && of_memory, &[FactKey::CgroupStatistics])
+}
+
+/// Returns the signal that is nearest to an eviction: the one with the least of its capacity left above a threshold.
+///
+/// # Errors
+///
+/// Fails where no signal that has a threshold is measured, and on thresholds with which the kubelet would not start.
+pub fn nearest_signal(
+    node: &Node,
+    options: impl Fn(Signal) -> EvictionOptions,
+) -> Result<Signal, Failure> {
+    let thresholds = node.eviction_thresholds()?;
+    let signals: BTreeSet<Signal> = thresholds.iter().map(|it| it.signal).collect();
+    let (mut nearest, mut unknown) = (None, None);
+    for signal in signals {
+        match eviction_rank(node, &options(signal)) {
+            Ok(rank) => {
+                let of_signal = rank.thresholds.iter().filter(|row| row.signal == signal);
+                let shares = of_signal.filter_map(|row| share_left(row.margin?, row.capacity?));
+                nearest = shares.map(|share| (share, signal)).chain(nearest).min();
+            }
+            Err(failure) => unknown = unknown.or(Some(failure)),
+        }
+    }
+    match (nearest, unknown) {
+        (Some((_, signal)), _) => Ok(signal),
+        (None, Some(failure)) => Err(failure),
+        (None, None) => Err(Failure::missing(anyhow!("no signal with a threshold is measured"))
+            .hint("name the signal with --signal")),
+    }
+}
+
+/// Returns the part of a capacity that a margin is, in millionths.
+fn share_left(margin: i64, capacity: i64) -> Option<i128> {
+    (capacity > 0).then(|| i128::from(margin) * 1_000_000 / i128::from(capacity))
 }
 
 /// Returns the thresholds of a node that its stats cross; none where the stats are unknown.

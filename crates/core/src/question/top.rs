@@ -57,7 +57,7 @@ pub fn panel_needs(panel: Panel) -> Needs {
     let more = match panel {
         Panel::Pods => return pods,
         Panel::Eviction => {
-            let each = RANKED.map(|signal| eviction_needs(signal).facts);
+            let each = RANKED.map(|signal| eviction_needs(Some(signal)).facts);
             let facts = each.into_iter().reduce(|all, facts| all.union(facts));
             Needs { facts: facts.unwrap_or_default(), ..Needs::EVICTION }
         }

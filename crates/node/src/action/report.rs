@@ -329,7 +329,7 @@ impl Report<'_> {
             stats_file: None,
             is_stored: self.options.is_stored,
         };
-        reply(eviction_rank(&self.kubelet(eviction_needs(signal))?, &options)?)
+        reply(eviction_rank(&self.kubelet(eviction_needs(Some(signal)))?, &options)?)
     }
 
     fn about(&self) -> Result<AdmissionNode, Failure> {
