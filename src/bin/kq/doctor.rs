@@ -46,8 +46,9 @@ use std::path::Path;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// Show this pod on one page (NAME, NAMESPACE/NAME or UID), instead of the checks of the node
-    #[arg(value_name = "POD")]
+    /// Show this pod on one page (NAME, NAMESPACE/NAME or UID), instead of the checks of the node; an existing file is a
+    /// snapshot
+    #[arg(value_name = "POD|SNAPSHOT")]
     pod: Option<String>,
 
     #[command(flatten)]
@@ -69,7 +70,13 @@ pub struct Args {
 
 impl Args {
     /// Shows once, or again and again.
-    pub fn run(self) -> Result<Code, Failure> {
+    pub fn run(mut self) -> Result<Code, Failure> {
+        let is_file = |name: &mut String| Path::new(name).is_file();
+        if self.sources.snapshot.is_none()
+            && let Some(file) = self.pod.take_if(is_file)
+        {
+            self.sources.take_snapshot(file)?;
+        }
         self.watch.run(|| self.once())
     }
 
@@ -82,11 +89,6 @@ impl Args {
         if let (Some(pod), OutputFormat::Exchange(_)) = (&self.pod, self.output) {
             let refused = anyhow!("-o metrics: the page of {pod} has no metrics");
             return Err(Failure::usage(refused).hint("kq doctor without POD has those of the node"));
-        }
-        if let Some(file) = self.pod.as_deref().filter(|pod| Path::new(pod).is_file()) {
-            let refused = anyhow!("{file} is a file, expected the name of a pod");
-            let hint = format!("for a snapshot, kq doctor --snapshot {file}");
-            return Err(Failure::usage(refused).hint(hint));
         }
         let needs = node_checks_needs();
         let compare = |sources: &SourceArgs| {

@@ -84,9 +84,8 @@ const GUESSES: &[(&str, &str)] = &[
     ("admit FILE", "kq admit explain FILE"),
     ("fits FILE", "kq admit explain FILE"),
     ("schedule FILE", "the scheduler decides that; kq admit explain FILE asks this node's kubelet"),
-    ("preempt lint FILE", "kq preempt lint -f FILE"),
     ("preempt FILE", "kq preempt explain FILE"),
-    ("lint FILE", "kq probe lint FILE, kq preempt lint -f FILE, kq gc lint"),
+    ("lint FILE", "kq probe lint FILE, kq preempt lint FILE, kq gc lint"),
     ("record", "kq gc record, and kq top --record"),
     ("nodes", "kq fleet"),
     ("cluster", "kq fleet"),
@@ -94,11 +93,12 @@ const GUESSES: &[(&str, &str)] = &[
     ("schema doctor", "kq schema NodeChecks"),
 ];
 
-/// Returns the hint for words that are no command; flags are left out of `words`.
-pub fn hint(words: &[&str]) -> Option<String> {
+/// Returns the hint for words that are no command; flags are left out of `words`. `taken`: the commands of a group, which are
+/// no names.
+pub fn hint(words: &[&str], taken: &[&str]) -> Option<String> {
     let matching = GUESSES.iter().filter_map(|(pattern, hint)| {
         let pattern: Vec<&str> = pattern.split(' ').collect();
-        let found = fill(&pattern, words, hint)?;
+        let found = fill(&pattern, words, hint, taken)?;
         let exact = pattern.iter().filter(|word| !is_placeholder(word)).count();
         Some((exact, pattern.len(), found))
     });
@@ -106,7 +106,7 @@ pub fn hint(words: &[&str]) -> Option<String> {
 }
 
 /// Puts the words into the hint; `None`: they do not begin like the pattern.
-fn fill(pattern: &[&str], words: &[&str], hint: &str) -> Option<String> {
+fn fill(pattern: &[&str], words: &[&str], hint: &str, taken: &[&str]) -> Option<String> {
     if words.len() < pattern.len() {
         return None;
     }
@@ -115,7 +115,9 @@ fn fill(pattern: &[&str], words: &[&str], hint: &str) -> Option<String> {
         match pattern.split_once('=') {
             _ if pattern == word => {}
             Some(_) if word.contains('=') => hint = hint.replace(pattern, word),
-            None if is_placeholder(pattern) => hint = hint.replace(pattern, word),
+            None if is_placeholder(pattern) && !taken.contains(word) => {
+                hint = hint.replace(pattern, word)
+            }
             _ => return None,
         }
     }

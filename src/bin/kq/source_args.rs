@@ -4,6 +4,7 @@ use crate::exit::{Code, Failure, note, tell_all};
 use crate::node_args::RootArgs;
 use crate::progress::waiting;
 use crate::write;
+use anyhow::anyhow;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kq_facts::fact_table::summary;
 use kq_facts::needs::Needs;
@@ -109,6 +110,22 @@ pub struct SourceArgs {
 impl SourceArgs {
     /// Returns a flag that has no effect unless a node is queried.
     pub fn first_given(&self) -> Option<&'static str> {
+        self.given().next()
+    }
+
+    /// Takes a file as the snapshot.
+    /// Fails beside a flag about a live node.
+    pub fn take_snapshot(&mut self, file: String) -> Result<(), Failure> {
+        let is_of_node = |flag: &&str| OF_THE_NODE.contains(&&*flag[2..].replace('-', "_"));
+        if let Some(flag) = self.given().find(is_of_node) {
+            let refused = anyhow!("{flag} cannot be used with a snapshot: {file}");
+            return Err(Failure::usage(refused).hint("for a pod of that name, give its namespace"));
+        }
+        self.snapshot = Some(file);
+        Ok(())
+    }
+
+    fn given(&self) -> impl Iterator<Item = &'static str> {
         let given = [
             (self.host_root.is_some(), "--host-root"),
             (!self.pods.is_empty(), "--pods"),
@@ -124,7 +141,7 @@ impl SourceArgs {
             (self.kubelet_insecure_skip_tls_verify, "--kubelet-insecure-skip-tls-verify"),
             (self.runtime_endpoint.is_some(), "--runtime-endpoint"),
         ];
-        given.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag))
+        given.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag)
     }
 
     /// Returns what the flags say.

@@ -190,7 +190,11 @@ fn hint_at_command(error: &clap::Error, typed: &[OsString]) {
     );
     let typed: Vec<&str> = typed.iter().skip(1).filter_map(|it| it.to_str()).collect();
     let words: Vec<&str> = typed.iter().copied().filter(|it| !it.starts_with('-')).collect();
-    let hint = guess::hint(&words).or_else(|| command_first(&typed));
+    let command = Cli::command();
+    let group = words.first().and_then(|word| command.find_subcommand(word));
+    let taken: Vec<&str> =
+        group.into_iter().flat_map(Command::get_subcommands).map(Command::get_name).collect();
+    let hint = guess::hint(&words, &taken).or_else(|| command_first(&typed));
     if let Some(hint) = hint.filter(|_| is_word) {
         note("hint", &brief(&hint));
     }

@@ -27,7 +27,7 @@ fn what_people_type_first_leads_to_the_command() {
             (None, _)
                 if typed == "doctor FILE (a snapshot)" || typed == "--snapshot FILE doctor" =>
             {
-                "kq doctor --snapshot Cargo.toml".to_owned()
+                "kq doctor --snapshot FILE".to_owned()
             }
             (None, _) if needed.starts_with("the command for allocatable") => {
                 "kq allocatable".to_owned()
@@ -43,7 +43,12 @@ fn what_people_type_first_leads_to_the_command() {
             (None, _) if needed.starts_with("man kq") => "man kq".to_owned(),
             (None, _) => format!("kq {}", needed.split(", ").next().unwrap_or_default()),
         };
-        let put = |text: &str| text.replace("FILE", "Cargo.toml").replace("POD", "shop/web");
+        let file = match typed {
+            "preempt lint FILE" => "tests/cases/patch-devices/pods.json",
+            typed if typed.contains("doctor") => "examples/night/worker-3.json",
+            _ => "Cargo.toml",
+        };
+        let put = |text: &str| text.replace("FILE", file).replace("POD", "shop/web");
         let line = put(typed.trim_end_matches(" (a snapshot)"));
         let ran = kq(&line).within(repository()).run();
         rows += 1;

@@ -24,10 +24,18 @@ use kq_core::question::preemption::{preemption_lint, preemption_lint_needs};
 ///   kq preempt lint
 ///   kq preempt lint -o wide --snapshot node.json.zst
 ///   kq preempt lint -n shop -l 'app in (cart,web)'
-///   kq preempt lint --pods pods.json
+///   kq preempt lint pods.json
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct LintArgs {
+    /// Files with pods, read instead of the node's own, as with --pods
+    #[arg(value_name = "FILE")]
+    files: Vec<String>,
+
+    /// The same, as kubectl has it
+    #[arg(short, long, value_name = "FILE")]
+    filename: Vec<String>,
+
     #[command(flatten)]
     namespace: NamespaceArgs,
 
@@ -44,7 +52,8 @@ pub struct LintArgs {
 
 impl LintArgs {
     /// Runs the command.
-    pub fn run(self) -> Result<Code, Failure> {
+    pub fn run(mut self) -> Result<Code, Failure> {
+        self.node.sources.pods.extend(self.files.drain(..).chain(self.filename.drain(..)));
         let node = self.node.gather(preemption_lint_needs())?;
         let asked =
             PodSelectors::default().within(self.namespace.name(), self.labels.selector.as_ref())?;
