@@ -3,7 +3,7 @@
 use super::examine::{Examined, Facts, refused_after_all, with_os_label};
 use super::explain::{EarlierCheck, qualified, refused_before};
 use super::filter::{Failure, Ledger};
-use super::placement::{first_conflict, first_unmet, host_ports, untolerated_taint};
+use super::placement::{counted_host_ports, first_conflict, first_unmet, untolerated_taint};
 use super::reason::{CheckReason, ShortReason};
 use super::report::{Check, CheckResult};
 use kq_facts::node_object::NodeObject;
@@ -158,14 +158,14 @@ fn late(
                 node: node.metadata.name.clone(),
             },
         },
-        "NodePorts" => match first_conflict(pod, facts.others) {
+        "NodePorts" => match first_conflict(pod, facts.others, rules) {
             Some((port, other)) => CheckReason::HostPortTaken {
                 port: port.port.into(),
                 protocol: port.protocol.to_owned(),
                 address: port.address.to_owned(),
                 pod: qualified(other),
             },
-            None => CheckReason::HostPortsFree { ports: host_ports(pod).count() },
+            None => CheckReason::HostPortsFree { ports: counted_host_ports(pod, rules).count() },
         },
         _ if is_static_pod(pod) => CheckReason::StaticPod,
         _ => match untolerated_taint(pod, node, rules) {

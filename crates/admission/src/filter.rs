@@ -110,7 +110,7 @@ pub fn filter(
     fails(Predicate::NodeAffinity, first_unmet(pod, name, labels).is_some());
     let wanted = pod.spec.node_name.as_str();
     fails(Predicate::NodeName, !wanted.is_empty() && wanted != name);
-    fails(Predicate::NodePorts, first_conflict(pod, others).is_some());
+    fails(Predicate::NodePorts, first_conflict(pod, others, rules).is_some());
     let bears = is_static_pod(pod) || untolerated_taint(pod, node, rules).is_none();
     fails(Predicate::TaintToleration, !bears);
     Filtered { failures, unordered }

@@ -34,7 +34,9 @@ pub use explain::{EarlierCheck, NodePod, explain, finally, qualified, refused_be
 pub use filter::{Failure, Filtered, Ledger, Predicate, filter};
 pub use occupancy::Occupancy;
 pub(crate) use occupancy::drop_places;
-pub use placement::{HostPort, first_conflict, first_unmet, host_ports, untolerated_taint};
+pub use placement::{
+    HostPort, counted_host_ports, first_conflict, first_unmet, host_ports, untolerated_taint,
+};
 pub use reason::{
     AmountReason, CheckReason, DeviceOutcome, DeviceReason, PlacedContainer, PressureException,
     RemovedReason, ShortReason,

@@ -137,8 +137,9 @@ mod tests {
         let (one, other, wants) =
             (pod("one", "1", 0, 80), pod("two", "1", 0, 80), pod("w", "1", 0, 80));
         let mut all = Occupancy::of([&one, &other], &rules);
-        let who =
-            |all: &Occupancy<'_>| first_conflict(&wants, all).map(|it| it.1.metadata.name.clone());
+        let who = |all: &Occupancy<'_>| {
+            first_conflict(&wants, all, &rules).map(|it| it.1.metadata.name.clone())
+        };
         assert_eq!(who(&all).as_deref(), Some("two"));
         all.remove(&BTreeSet::from([1]));
         assert_eq!(who(&all).as_deref(), Some("one"));

@@ -154,7 +154,20 @@ const EVERY_ADDRESS: &str = "0.0.0.0";
 
 /// Returns the host ports of a pod: those of its containers and sidecars.
 pub fn host_ports(pod: &Pod) -> impl Iterator<Item = HostPort<'_>> {
-    let sidecars = pod.spec.init_containers.iter().filter(|container| container.restarts_always());
+    ports(pod, true)
+}
+
+/// Returns the host ports of a pod that the kubelet counts.
+pub fn counted_host_ports<'p>(
+    pod: &'p Pod,
+    rules: &KubeletRules,
+) -> impl Iterator<Item = HostPort<'p>> {
+    ports(pod, rules.counts_host_ports_of_sidecars())
+}
+
+fn ports(pod: &Pod, with_sidecars: bool) -> impl Iterator<Item = HostPort<'_>> {
+    let init = pod.spec.init_containers.iter();
+    let sidecars = init.filter(move |container| with_sidecars && container.restarts_always());
     let ports = pod.spec.containers.iter().chain(sidecars).flat_map(|container| &container.ports);
     ports.filter(|port| port.host_port > 0).map(|port: &ContainerPort| HostPort {
         port: port.host_port,
@@ -165,7 +178,23 @@ pub fn host_ports(pod: &Pod) -> impl Iterator<Item = HostPort<'_>> {
 
 /// Returns the first host port of a pod that another pod has: of one number and protocol, on one address,
 /// or where either has all addresses.
-pub fn first_conflict<'p>(pod: &'p Pod, others: &Occupancy<'p>) -> Option<(HostPort<'p>, &'p Pod)> {
+pub fn first_conflict<'p>(
+    pod: &'p Pod,
+    others: &Occupancy<'p>,
+    rules: &KubeletRules,
+) -> Option<(HostPort<'p>, &'p Pod)> {
+    if !rules.counts_host_ports_of_sidecars() {
+        return counted_host_ports(pod, rules).find_map(|want| {
+            let meets = |have: HostPort<'_>| {
+                (have.port, have.protocol) == (want.port, want.protocol)
+                    && (have.address == want.address
+                        || [have.address, want.address].contains(&EVERY_ADDRESS))
+            };
+            let mut last = others.pods().iter().rev();
+            let other = last.find(|other| counted_host_ports(other, rules).any(&meets))?;
+            Some((want, *other))
+        });
+    }
     let taken = others.ports();
     host_ports(pod).find_map(|want| {
         let on = |address| taken.get(&HostPort { address, ..want });

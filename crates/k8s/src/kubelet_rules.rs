@@ -103,6 +103,11 @@ impl KubeletRules {
         self.since(34)
     }
 
+    /// Returns true if host ports of sidecars count (since 1.34); before, those of the containers alone.
+    pub fn counts_host_ports_of_sidecars(&self) -> bool {
+        self.since(34)
+    }
+
     /// Returns true if the kubelet reads the node again where only its labels refuse a pod (since 1.35).
     pub fn reads_node_again(&self) -> bool {
         self.since(35)
