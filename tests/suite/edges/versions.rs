@@ -13,6 +13,11 @@ const VERSIONS: [&str; 6] = ["1.32", "1.33", "1.34", "1.35", "1.36", "1.37"];
 /// Gates whose default the distribution changed: the versions in which Kubernetes itself has them off.
 const OFF_UPSTREAM: [(&str, &[&str]); 1] = [("NodeLogQuery", &["1.32", "1.33", "1.34", "1.35"])];
 
+/// Flags that the recorded flag sets lack, because they are registered with the format of the log, and their types. A kubelet
+/// 1.36.2 calls them deprecated like the other flags of the configuration (`kubelet_flags-own-split-stream-json`).
+const OF_THE_LOG: [(&str, &str); 2] =
+    [("log-json-info-buffer-size", "quantity"), ("log-json-split-stream", "bool")];
+
 #[test]
 fn the_table_of_gates_is_generated() {
     // Two names stand for many gates.
@@ -134,10 +139,14 @@ fn the_table_of_flags_is_generated() {
     let mut flags = String::new();
     for row in &rows {
         let name = text(row, "flag").trim_start_matches('-');
+        let of_log = OF_THE_LOG.iter().find(|(flag, _)| *flag == name);
         let states: String = VERSIONS
             .map(|version| {
                 let state = &row["versions"][version];
-                match state["deprecated_text"].as_str() {
+                // The first reason is that of all options of the configuration.
+                let said = state["deprecated_text"].as_str();
+                let said = said.or_else(|| of_log.and_then(|_| texts.first().copied()));
+                match said {
                     _ if state["exists"] != true => '.',
                     None => '+',
                     Some(said) => {
@@ -158,7 +167,8 @@ fn the_table_of_flags_is_generated() {
             continue;
         }
         let go_type = VERSIONS.iter().find_map(|version| row["versions"][version]["type"].as_str());
-        let go_type = go_type.unwrap_or_else(|| panic!("{name} has no type"));
+        let known = of_log.map(|(_, known)| *known);
+        let go_type = go_type.or(known).unwrap_or_else(|| panic!("{name} has no type"));
         writeln!(flags, "    ({name:?}, {go_type:?}, b{states:?}),").expect("a string takes it");
     }
     let mut table = String::from(
