@@ -237,6 +237,8 @@ fn patience() -> Duration {
 
 /// A run of kq that is being prepared.
 pub struct Run {
+    /// The program and its arguments that start kq; empty: nothing but the test does.
+    starter: Vec<String>,
     line: String,
     arguments: Vec<String>,
     stdin: Vec<u8>,
@@ -254,6 +256,7 @@ pub struct Ran {
 /// Prepares `kq LINE`; arguments are apart by blanks, and 'quotes' keep one together.
 pub fn kq(line: &str) -> Run {
     Run {
+        starter: Vec::new(),
         line: line.to_owned(),
         arguments: split(line),
         stdin: Vec::new(),
@@ -303,6 +306,12 @@ impl Run {
         self
     }
 
+    /// Runs it by another program, whose last arguments are kq and its own.
+    pub fn by(mut self, starter: &[&str]) -> Self {
+        self.starter = starter.iter().map(|word| (*word).to_owned()).collect();
+        self
+    }
+
     /// Runs it in another folder.
     pub fn within(mut self, folder: impl AsRef<Path>) -> Self {
         self.folder = folder.as_ref().to_owned();
@@ -324,8 +333,11 @@ impl Run {
     /// Runs it.
     #[track_caller]
     pub fn run(self) -> Ran {
-        let output = Command::new(env!("CARGO_BIN_EXE_kq"))
-            .args(&self.arguments)
+        let mut words = self.starter;
+        words.push(env!("CARGO_BIN_EXE_kq").to_owned());
+        words.extend(self.arguments);
+        let output = Command::new(&words[0])
+            .args(&words[1..])
             .env_clear()
             .env("COLUMNS", WIDTH)
             .envs(self.environment)

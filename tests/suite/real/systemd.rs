@@ -147,14 +147,15 @@ fn systemd_keeps_what_kq_and_the_kubelet_set() {
 
 /// Returns the number of the boot of the machine with systemd; `None`: this is another one.
 fn boot() -> Option<u32> {
-    let is_here = std::env::var_os(super::VARIABLE).is_some_and(|value| value == "systemd");
-    is_here.then(|| std::env::var("KQ_BOOT").ok()?.parse().ok()).flatten()
+    super::is_machine().then(|| std::env::var("KQ_BOOT").ok()?.parse().ok()).flatten()
 }
 
 fn first_boot() {
     let node = Node::of_machine(CONFIGURATION, 0).expect("the machine is a node");
     let running = start(&node);
     everything_is_judged(&running, "after the start");
+    let of_its_own = live(&running, "cgroup diff -o json").by(&["/usr/bin/unshare", "--cgroup"]);
+    judged(&of_its_own.run(), "in a cgroup namespace");
     // For a minute after the last pod came, what differs in a QoS class may be on its way.
     thread::sleep(Duration::from_secs(65));
     what_systemctl_set_is_taken_over(&running);
@@ -422,7 +423,7 @@ fn import_images() {
 }
 
 #[track_caller]
-fn run(program: &str, arguments: &[&str]) -> String {
+pub fn run(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output().expect("the program runs");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{program} {arguments:?}: {said}");
@@ -430,7 +431,7 @@ fn run(program: &str, arguments: &[&str]) -> String {
 }
 
 #[track_caller]
-fn property(unit: &str, name: &str) -> String {
+pub fn property(unit: &str, name: &str) -> String {
     run("systemctl", &["show", "--value", "-p", name, unit])
 }
 
@@ -461,7 +462,7 @@ fn meminfo(name: &str) -> i64 {
     kibibytes.expect("a number") * 1024
 }
 
-fn say(text: &str) {
+pub fn say(text: &str) {
     println!("systemd: {text}");
 }
 
