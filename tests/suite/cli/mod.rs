@@ -307,6 +307,7 @@ impl Run {
     }
 
     /// Runs it by another program, whose last arguments are kq and its own.
+    #[cfg(feature = "cri")]
     pub fn by(mut self, starter: &[&str]) -> Self {
         self.starter = starter.iter().map(|word| (*word).to_owned()).collect();
         self
