@@ -46,8 +46,8 @@ use std::path::Path;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// Show this pod on one page (NAME, NAMESPACE/NAME or UID), instead of the checks of the node; an existing file is a
-    /// snapshot
+    /// Show this pod on one page (NAME, NAMESPACE/NAME or UID), instead of the checks of the node; an existing file named
+    /// .json, .zst or .gz is a snapshot
     #[arg(value_name = "POD|SNAPSHOT")]
     pod: Option<String>,
 
@@ -71,9 +71,13 @@ pub struct Args {
 impl Args {
     /// Shows once, or again and again.
     pub fn run(mut self) -> Result<Code, Failure> {
-        let is_file = |name: &mut String| Path::new(name).is_file();
+        let is_snapshot = |name: &mut String| {
+            let path = Path::new(name);
+            let kind = path.extension().and_then(|it| it.to_str());
+            matches!(kind, Some("json" | "zst" | "gz")) && path.is_file()
+        };
         if self.sources.snapshot.is_none()
-            && let Some(file) = self.pod.take_if(is_file)
+            && let Some(file) = self.pod.take_if(is_snapshot)
         {
             self.sources.take_snapshot(file)?;
         }
