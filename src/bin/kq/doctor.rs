@@ -74,7 +74,9 @@ impl Args {
         let is_snapshot = |name: &mut String| {
             let path = Path::new(name);
             let kind = path.extension().and_then(|it| it.to_str());
-            matches!(kind, Some("json" | "zst" | "gz")) && path.is_file()
+            // No pod is named like a path.
+            matches!(kind, Some("json" | "zst" | "gz"))
+                && (path.is_file() || path.is_absolute() || path.starts_with("."))
         };
         if self.sources.snapshot.is_none()
             && let Some(file) = self.pod.take_if(is_snapshot)

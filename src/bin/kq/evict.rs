@@ -137,13 +137,17 @@ impl RankArgs {
             stats_file: self.stats.clone(),
             is_stored: self.kubelet.sources.snapshot.is_some(),
         };
-        let signal = match self.signal {
-            Some(signal) => signal,
-            None => nearest_signal(&node, options)?,
+        let (signal, missing) = match self.signal {
+            Some(signal) => (signal, None),
+            None => {
+                let nearest = nearest_signal(&node, options)?;
+                (nearest.signal, nearest.missing())
+            }
         };
         let pods =
             PodSelectors::default().within(self.namespace.name(), self.labels.selector.as_ref())?;
-        let rank = eviction_rank_of(&node, &options(signal), &pods)?;
+        let mut rank = eviction_rank_of(&node, &options(signal), &pods)?;
+        rank.basis.lack_all(missing);
         let names = |rank: &EvictionRank| {
             rank.items.iter().map(|item| format!("pod/{}", item.pod.name)).collect()
         };

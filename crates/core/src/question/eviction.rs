@@ -55,7 +55,25 @@ pub fn eviction_needs(signal: Option<Signal>) -> Needs {
         .with_if(!of_disk && of_memory, &[FactKey::CgroupStatistics])
 }
 
-/// Returns the signal that is nearest to an eviction: the one with the least of its capacity left above a threshold.
+/// The signal that is nearest to an eviction, of those that are measured.
+pub struct NearestSignal {
+    /// The one with the least of its capacity left above a threshold.
+    pub signal: Signal,
+    /// The others that have a threshold, and no measurement.
+    pub unmeasured: Vec<Signal>,
+}
+
+impl NearestSignal {
+    /// Returns the signals that may be nearer; `None`: each was compared.
+    pub fn missing(&self) -> Option<Missing> {
+        let names: Vec<&str> = self.unmeasured.iter().map(|it| it.as_str()).collect();
+        let text = format!("whether another signal is nearer: not measured: {}", names.join(", "));
+        (!names.is_empty())
+            .then(|| Missing::new(MissingFact::AvailableAmount, text).with_flags(["--signal"]))
+    }
+}
+
+/// Returns the signal that is nearest to an eviction.
 ///
 /// # Errors
 ///
@@ -63,22 +81,28 @@ pub fn eviction_needs(signal: Option<Signal>) -> Needs {
 pub fn nearest_signal(
     node: &Node,
     options: impl Fn(Signal) -> EvictionOptions,
-) -> Result<Signal, Failure> {
+) -> Result<NearestSignal, Failure> {
     let thresholds = node.eviction_thresholds()?;
     let signals: BTreeSet<Signal> = thresholds.iter().map(|it| it.signal).collect();
-    let (mut nearest, mut unknown) = (None, None);
+    let (mut nearest, mut unmeasured, mut unknown) = (None, Vec::new(), None);
     for signal in signals {
-        match eviction_rank(node, &options(signal)) {
+        let least = match eviction_rank(node, &options(signal)) {
             Ok(rank) => {
                 let of_signal = rank.thresholds.iter().filter(|row| row.signal == signal);
-                let shares = of_signal.filter_map(|row| share_left(row.margin?, row.capacity?));
-                nearest = shares.map(|share| (share, signal)).chain(nearest).min();
+                of_signal.filter_map(|row| share_left(row.margin?, row.capacity?)).min()
             }
-            Err(failure) => unknown = unknown.or(Some(failure)),
+            Err(failure) => {
+                unknown = unknown.or(Some(failure));
+                None
+            }
+        };
+        match least {
+            Some(share) => nearest = nearest.into_iter().chain([(share, signal)]).min(),
+            None => unmeasured.push(signal),
         }
     }
     match (nearest, unknown) {
-        (Some((_, signal)), _) => Ok(signal),
+        (Some((_, signal)), _) => Ok(NearestSignal { signal, unmeasured }),
         (None, Some(failure)) => Err(failure),
         (None, None) => Err(Failure::missing(anyhow!("no signal with a threshold is measured"))
             .hint("name the signal with --signal")),
