@@ -146,6 +146,15 @@ impl<R: Rule> RuleFinding<R> {
     pub fn from(self, source: impl Into<String>) -> Self {
         Self { source: Some(source.into()), ..self }
     }
+
+    /// Adds the source of the fact, where the finding names none. The reason of an unknown result names the source that failed.
+    pub fn told_by(self, source: Option<&str>) -> Self {
+        match (&self.source, source) {
+            (None, Some(source)) if self.rule.severity() != Severity::Unknown => self.from(source),
+            _ => self,
+        }
+    }
+
     /// Writes the rule down.
     pub fn written(self) -> Finding {
         Finding { source: self.source, ..Finding::of(self.subject, &self.rule) }

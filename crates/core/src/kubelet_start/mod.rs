@@ -7,14 +7,14 @@
 //!
 //! * `cpus`: the CPU manager. `flags`: the command line. `config`: the file, the drop-ins and the result.
 //!   `tls`: its TLS settings. `machine`: the checks of the machine. `state`: the state files.
-//! * `credentials` with `kubeconfig`: the client for the API server. `serving`: the kubelet's own server. `endpoint`: the
-//!   container runtime. `providers`: plugins for credentials of images. `node_flags`, `node_setup`: the rest.
+//! * `credentials` with `kubeconfig`: the client for the API server. `serving`: the kubelet's own server. `early`: the lock
+//!   and the container runtime. `providers`: plugins for credentials of images. `node_flags`, `node_setup`: the rest.
 //! * `rule`: the problems, the kubelet's messages, and the fixes. `finding`: what is said of a start.
 
 mod config;
 mod cpus;
 mod credentials;
-mod endpoint;
+mod early;
 mod finding;
 mod flags;
 mod kubeconfig;
@@ -338,12 +338,12 @@ fn before_machine(
     said: &flags::Said,
     serving: &serving::Serving,
 ) {
-    node_flags::before_client(start);
+    early::lock_and_name(start);
     let rotates = start.found.config.get("rotateCertificates") == Some(&Value::Bool(true));
     credentials::examine(start, said, rotates);
     let client = credentials::client(start, said);
     serving::users(start, serving, client);
-    endpoint::examine(start, read);
+    early::examine(start, read);
 }
 
 /// Returns the kubelet's folder.

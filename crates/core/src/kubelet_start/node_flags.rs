@@ -1,9 +1,9 @@
-//! Flags whose values the kubelet reads late: `run` and `RunKubelet` in `cmd/kubelet/app/server.go`, `GetHostname` and
+//! Flags whose values the kubelet reads late: `RunKubelet` in `cmd/kubelet/app/server.go`, `GetHostname` and
 //! `ParseNodeIPArgument` in `k8s.io/component-helpers/node/util`, `NewMainKubelet` in `pkg/kubelet/kubelet.go`.
 
 use super::{Stage, Start, StartRule};
 use kq_facts::start_files::StartFile;
-use kq_k8s::go_text::{parse_bool, quote};
+use kq_k8s::go_text::quote;
 use std::net::IpAddr;
 
 fn last<'a>(start: &Start<'a>, flag: &str) -> Option<&'a str> {
@@ -38,34 +38,6 @@ pub(super) fn drop_in_folder(start: &mut Start<'_>) {
             quote(&path)
         );
         start.stop(Stage::DropIns, StartRule::NamedFile { by: "config-dir", path, error });
-    }
-}
-
-/// Takes the lock, and the name of the node (the begin of `run`).
-pub(super) fn before_client(start: &mut Start<'_>) {
-    let exits = last(start, "exit-on-lock-contention").is_some_and(|on| parse_bool(on) == Ok(true));
-    let lock = start.facts.process.and_then(|process| process.path_of("lock-file"));
-    match lock {
-        None if exits => {
-            let error = "cannot exit on lock file contention: no lock file specified".to_owned();
-            stop(start, Stage::Run, "lock-file", error);
-        }
-        None => {}
-        Some(path) => {
-            let why = match start.facts.files.and_then(|files| files.get(&path)) {
-                Some(StartFile::Folder) => Some("is a directory"),
-                _ => None,
-            };
-            if let Some(why) = why {
-                let error = format!("unable to acquire file lock on {}: {why}", quote(&path));
-                start.stop(Stage::Run, StartRule::NamedFile { by: "lock-file", path, error });
-            }
-        }
-    }
-    if last(start, "hostname-override")
-        .is_some_and(|name| !name.is_empty() && name.trim().is_empty())
-    {
-        stop(start, Stage::Run, "hostname-override", "empty hostname is invalid".to_owned());
     }
 }
 

@@ -132,9 +132,7 @@ pub fn crossed_thresholds(node: &Node) -> Result<Vec<Crossing>, Failure> {
 ///
 /// Fails where the pods or their usage are unknown, and where the kubelet would not start with its configuration.
 pub fn eviction_rank(node: &Node, options: &EvictionOptions) -> Result<EvictionRank, Failure> {
-    let mut basis = Basis::default();
-    basis.assume_all(node.assumed_allocations());
-    options.rank(node, basis)
+    options.rank(node, stats(node))
 }
 
 /// Ranks the pods of a node for each signal that has a threshold. Where nothing is measured, the first failure stands for all.
@@ -155,9 +153,10 @@ pub fn eviction_ranks(
         stats_file: None,
         is_stored,
     };
-    let most = if stats(node).is_some() { usize::MAX } else { 1 };
-    let signals = signals.into_iter().take(most);
-    Ok(signals.map(|signal| eviction_rank(node, &options(signal))).collect())
+    let stats = stats(node);
+    let most = if stats.is_some() { usize::MAX } else { 1 };
+    let ranks = signals.into_iter().take(most).map(|signal| options(signal).rank(node, stats));
+    Ok(ranks.collect())
 }
 
 /// Ranks all pods of a node for eviction, and keeps the selected ones.
@@ -185,6 +184,9 @@ pub fn eviction_rank_of(
     }
     Ok(rank)
 }
+
+/// The measurements of a node, where there are any.
+type Stats<'n> = Option<&'n Sourced<StatsSummary>>;
 
 /// The stats, with their source.
 struct Measured {
@@ -224,12 +226,12 @@ impl EvictionOptions {
         Ok(NodeIdentity::of(said, &node.allocated_pods(), &StatsByPod::new(&summary.pods)))
     }
 
-    fn rank(&self, node: &Node, of_pods: Basis) -> Result<EvictionRank, Failure> {
+    fn rank(&self, node: &Node, stats: Stats<'_>) -> Result<EvictionRank, Failure> {
         let thresholds = node.eviction_thresholds()?;
         let mut basis = basis_of(node);
-        basis.assume_all(of_pods.assumptions);
+        basis.assume_all(node.assumed_allocations());
         has_pods(node)?;
-        let Measured { summary, usage, unknown } = self.measured(node, &mut basis)?;
+        let Measured { summary, usage, unknown } = self.measured(node, stats, &mut basis)?;
         let own_node = self.own_node(node, &summary)?;
         let nothing = || {
             let none = self.stats_file.is_some()
@@ -289,7 +291,12 @@ impl EvictionOptions {
     }
 
     /// Returns the stats with their source.
-    fn measured(&self, node: &Node, basis: &mut Basis) -> Result<Measured, Failure> {
+    fn measured(
+        &self,
+        node: &Node,
+        stats: Stats<'_>,
+        basis: &mut Basis,
+    ) -> Result<Measured, Failure> {
         let lookup = &node.snapshot.stats_summary;
         let reason = || match lookup.tried.is_empty() && self.is_stored {
             true => "not in the snapshot".to_owned(),
@@ -302,7 +309,7 @@ impl EvictionOptions {
                  pass it with --snapshot",
             )
         };
-        let Some(found) = stats(node) else {
+        let Some(found) = stats else {
             let reason = reason();
             return Err(failed(match cgroup_tree(&node.snapshot) {
                 Err(error) if self.signal.filesystem().is_none() => {

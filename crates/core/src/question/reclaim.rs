@@ -1,6 +1,6 @@
 //! What the eviction manager reclaims on the node before it evicts a pod.
 
-use super::image_gc::{ImageGcOptions, Trigger, image_gc_plan};
+use super::image_gc::{ImageGcAnswer, ImageGcOptions, Trigger, image_gc_plan};
 use kq_answer::Failure;
 use kq_eviction::{Layout, ReclaimFunction, ReclaimOutcome, reclaim_functions};
 use kq_facts::kubelet_config::Signal;
@@ -49,22 +49,26 @@ pub struct ReclaimAhead {
 ///
 /// Fails where the images or the containers are not known.
 pub fn node_reclaim(node: &Node) -> Result<NodeReclaim, Failure> {
-    let answer = image_gc_plan(node, &ImageGcOptions::new(Trigger::Eviction))?;
-    let (layout, acts) = match answer.pressure {
-        Some(pressure) => (pressure.layout.layout(), pressure.acts),
-        None => (Layout::default(), Vec::new()),
-    };
-    Ok(NodeReclaim {
-        layout,
-        images: answer.plan.freed.images,
-        freed_bytes: answer.plan.freed.counted_bytes,
-        outcomes: acts.into_iter().map(|act| (act.signal, act.settlement)).collect(),
-    })
+    image_gc_plan(node, &ImageGcOptions::new(Trigger::Eviction)).map(NodeReclaim::of)
 }
 
 impl NodeReclaim {
+    /// Returns what is reclaimed by a collection under pressure.
+    pub fn of(answer: ImageGcAnswer) -> Self {
+        let (layout, acts) = match answer.pressure {
+            Some(pressure) => (pressure.layout.layout(), pressure.acts),
+            None => (Layout::default(), Vec::new()),
+        };
+        Self {
+            layout,
+            images: answer.plan.freed.images,
+            freed_bytes: answer.plan.freed.counted_bytes,
+            outcomes: acts.into_iter().map(|act| (act.signal, act.settlement)).collect(),
+        }
+    }
+
     /// Returns what is reclaimed for a signal; `None`: nothing is, as for memory and processes.
-    pub fn of(&self, signal: Signal) -> Option<ReclaimAhead> {
+    pub fn ahead(&self, signal: Signal) -> Option<ReclaimAhead> {
         let functions = reclaim_functions(signal, self.layout);
         if functions.is_empty() {
             return None;

@@ -4,9 +4,9 @@ use super::admission::{
     BEFORE_ALL_SOURCES, NO_OTHER_USE, circumstances, restarted_containers, running,
     unknown_containers,
 };
+use super::list::unknown_pod;
 use super::other_starts::OtherStarts;
 use super::topology::TopologyOptions;
-use super::unknown_pod;
 use crate::question::patches::assume_fault;
 use anyhow::anyhow;
 use kq_admission::qualified;

@@ -48,15 +48,22 @@ pub(super) fn start(node: &Node, start: &KubeletStart) -> Vec<NodeFinding> {
     findings.into_iter().map(|it| if it.source.is_none() { it.from(&source) } else { it }).collect()
 }
 
+/// Returns what the process, the Node object and the certificates say.
+pub(super) fn object(node: &Node) -> Vec<NodeFinding> {
+    let age = kubelet_age(node).into_iter();
+    let conditions = conditions(&node.snapshot, node.now);
+    age.chain(conditions).chain(certificates(&node.snapshot, node.now)).collect()
+}
+
 /// Returns a finding about a kubelet that started a moment ago.
-pub(super) fn kubelet_age(node: &Node) -> Option<NodeFinding> {
+fn kubelet_age(node: &Node) -> Option<NodeFinding> {
     let start = node.kubelet_start.as_ref()?;
     let age_seconds = now_to(start.at, node.now);
     (age_seconds < YOUNG_SECONDS)
         .then(|| NodeRule::KubeletAge { age_seconds }.of_node().from(&start.source))
 }
 
-pub(super) fn conditions(snapshot: &Snapshot, now: Timestamp) -> Vec<NodeFinding> {
+fn conditions(snapshot: &Snapshot, now: Timestamp) -> Vec<NodeFinding> {
     let Some(found) = &snapshot.node.found else {
         let reason = match snapshot.node.was_not_queried() {
             true => "the Node object was not queried".to_owned(),
@@ -98,7 +105,7 @@ fn finding(state: Conditions, source: Option<&str>) -> NodeFinding {
     source.into_iter().fold(found, NodeFinding::from)
 }
 
-pub(super) fn certificates(snapshot: &Snapshot, now: Timestamp) -> Vec<NodeFinding> {
+fn certificates(snapshot: &Snapshot, now: Timestamp) -> Vec<NodeFinding> {
     let certificates = &snapshot.certificates;
     let finding = |state| NodeRule::Certificates(state).of_node();
     let mut findings: Vec<NodeFinding> = certificates

@@ -1,5 +1,6 @@
 //! Containers that are throttled, OOM-killed, near their memory limit, or started again.
 
+use super::ended;
 use super::oom::Limits;
 use super::pod_rule::{MemoryLimit, OomKills, ProbeKills, Restarts, Throttling};
 use super::rule::{NodeFinding, NodeRule};
@@ -11,6 +12,7 @@ use kq_cgroup::live::show::Usage;
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts};
 use kq_facts::events::PodEvent;
+use kq_facts::node::Node;
 use kq_facts::snapshot::Snapshot;
 use kq_facts::workloads::Workloads;
 use kq_k8s::feature_gates::Gate;
@@ -34,8 +36,32 @@ const RESTARTS: i32 = 3;
 /// The exit code of a process that SIGKILL ended.
 const KILLED: i32 = 137;
 
+/// What is found of the pods.
+pub(super) struct PodChecks {
+    /// What the kernel's counters and the statuses say of containers and pods.
+    pub containers: Vec<NodeFinding>,
+    /// What is wrong with the probes.
+    pub probes: Vec<Finding>,
+}
+
+/// Checks the pods of a node.
+pub(super) fn checks(node: &Node) -> PodChecks {
+    let snapshot = &node.snapshot;
+    let mut containers = counters(snapshot, &node.roots, &node.workloads);
+    let Some(pods) = &snapshot.pods.found else {
+        return PodChecks { containers, probes: Vec::new() };
+    };
+    let all = || pods.value.pods.iter().map(|loaded| &loaded.pod);
+    let events = snapshot.events.value().map_or(&[] as &[PodEvent], Vec::as_slice);
+    containers.extend(statuses(all(), events, &pods.source));
+    let probes = probes(all(), &node.kubelet.rules, &pods.source);
+    containers.extend(ended::pods(node, &pods.source));
+    containers.extend(passes(&containers, &pods.source));
+    PodChecks { containers, probes }
+}
+
 /// Returns the findings in the kernel's counters.
-pub(super) fn counters(
+fn counters(
     snapshot: &Snapshot,
     roots: &[(CgroupDriver, CgroupPath)],
     workloads: &Workloads,
@@ -110,7 +136,7 @@ pub(super) fn counters(
         findings.push(unknown.of_node());
     } else if !is_throttled {
         let state = Throttling::Ok { containers };
-        findings.push(NodeRule::CpuThrottling(state).of_node());
+        findings.push(NodeRule::CpuThrottling(state).of_node().from(&tree.source));
     }
     if unmeasured > 0 {
         let reason = format!("the memory of {unmeasured} of {containers} containers is unknown");
@@ -118,7 +144,7 @@ pub(super) fn counters(
         findings.push(unknown.of_node());
     } else if !is_near {
         let state = MemoryLimit::Ok { containers };
-        findings.push(NodeRule::MemoryLimit(state).of_node());
+        findings.push(NodeRule::MemoryLimit(state).of_node().from(&tree.source));
     }
     findings
 }
@@ -134,7 +160,7 @@ fn working_set(texts: &CgroupTexts) -> Option<(u64, u64)> {
 }
 
 /// Returns the findings in the statuses of the pods.
-pub(super) fn statuses<'p>(
+fn statuses<'p>(
     pods: impl Iterator<Item = &'p Pod>,
     events: &[PodEvent],
     source: &str,
@@ -175,7 +201,7 @@ pub(super) fn statuses<'p>(
 }
 
 /// Returns that no container was OOM-killed or started again, where everything that would say otherwise is known.
-pub(super) fn passes(findings: &[NodeFinding], source: &str) -> Vec<NodeFinding> {
+fn passes(findings: &[NodeFinding], source: &str) -> Vec<NodeFinding> {
     let found = |is_it: fn(&NodeRule) -> bool| findings.iter().any(|it| is_it(&it.rule));
     let has_restarts = found(|rule| matches!(rule, NodeRule::Restarts(_)));
     let may_have_kills = found(|rule| {
@@ -192,7 +218,7 @@ pub(super) fn passes(findings: &[NodeFinding], source: &str) -> Vec<NodeFinding>
 }
 
 /// Returns the problems of probes: those that do not do what is expected of them.
-pub(super) fn probes<'p>(
+fn probes<'p>(
     pods: impl Iterator<Item = &'p Pod>,
     rules: &KubeletRules,
     source: &str,

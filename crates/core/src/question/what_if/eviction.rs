@@ -37,7 +37,7 @@ impl Transition<'_> {
         let is_of_disk = shortages.iter().any(|(signal, _)| signal.filesystem().is_some());
         let reclaim = if is_of_disk { node_reclaim(&about.node).ok() } else { None };
         for (signal, missing) in shortages {
-            let ahead = reclaim.as_ref().and_then(|reclaim| reclaim.of(signal));
+            let ahead = reclaim.as_ref().and_then(|reclaim| reclaim.ahead(signal));
             let sufficiency = ahead.map(|ahead| ahead.sufficiency);
             if sufficiency == Some(Sufficiency::Enough) {
                 continue;
@@ -103,7 +103,7 @@ impl Transition<'_> {
         let shortages = shortages(node);
         let reclaim = node_reclaim(node).ok()?;
         let is_enough = |signal: Signal| {
-            reclaim.of(signal).is_some_and(|ahead| ahead.sufficiency == Sufficiency::Enough)
+            reclaim.ahead(signal).is_some_and(|ahead| ahead.sufficiency == Sufficiency::Enough)
         };
         if shortages.is_empty() || !shortages.iter().all(|(signal, _)| is_enough(*signal)) {
             return None;

@@ -268,7 +268,7 @@ impl Transition<'_> {
                 available: *available,
                 threshold: *threshold,
                 first,
-                reclaim: reclaim.as_ref().and_then(|reclaim| reclaim.of(*signal)),
+                reclaim: reclaim.as_ref().and_then(|reclaim| reclaim.ahead(*signal)),
             }));
         }
         for signal in before.keys().filter(|signal| !after.contains_key(signal)) {

@@ -1,11 +1,44 @@
-//! The container runtime's endpoint: `PreInitRuntimeService` in `pkg/kubelet/kubelet.go`, `NewRemoteRuntimeService` and
-//! `NewRemoteImageService` in `k8s.io/cri-client/pkg`, endpoints in `util/util_unix.go` there.
+//! What `run` in `cmd/kubelet/app/server.go` takes: the lock, the name of the node, and the container runtime at its
+//! endpoint (`PreInitRuntimeService` in `pkg/kubelet/kubelet.go`, `NewRemoteRuntimeService` and `NewRemoteImageService` in
+//! `k8s.io/cri-client/pkg`, endpoints in `util/util_unix.go` there).
 
 use super::config::Read;
 use super::{Stage, Start, StartRule};
 use kq_facts::start_files::StartFile;
-use kq_k8s::go_text::quote;
+use kq_k8s::go_text::{parse_bool, quote};
 use serde_json::Value;
+
+/// Takes the lock, and the name of the node (the begin of `run`).
+pub(super) fn lock_and_name(start: &mut Start<'_>) {
+    let Some(process) = start.facts.process else { return };
+    let exits =
+        process.last("exit-on-lock-contention").is_some_and(|on| parse_bool(on) == Ok(true));
+    let lock = process.path_of("lock-file");
+    match lock {
+        None if exits => {
+            let error = "cannot exit on lock file contention: no lock file specified".to_owned();
+            let field = "--lock-file".to_owned();
+            start.stop(Stage::Run, StartRule::Setting { field, error });
+        }
+        None => {}
+        Some(path) => {
+            let why = match start.facts.files.and_then(|files| files.get(&path)) {
+                Some(StartFile::Folder) => Some("is a directory"),
+                _ => None,
+            };
+            if let Some(why) = why {
+                let error = format!("unable to acquire file lock on {}: {why}", quote(&path));
+                start.stop(Stage::Run, StartRule::NamedFile { by: "lock-file", path, error });
+            }
+        }
+    }
+    let name = process.last("hostname-override");
+    if name.is_some_and(|name| !name.is_empty() && name.trim().is_empty()) {
+        let field = "--hostname-override".to_owned();
+        let error = "empty hostname is invalid".to_owned();
+        start.stop(Stage::Run, StartRule::Setting { field, error });
+    }
+}
 
 /// Connects to the runtime and to the image service, as far as their sockets say.
 pub(super) fn examine(start: &mut Start<'_>, read: &Read) {

@@ -1,11 +1,14 @@
-//! Checks of image garbage collection and of the distance to eviction.
+//! Checks of disks, of the distance to eviction, of devices and of the kubelet's state files.
 
-use super::rule::{Eviction, ImageGc, NodeFinding, NodeRule};
+use super::rule::{Devices, Eviction, ImageGc, NodeFinding, NodeRule};
 use crate::question::image_gc::ImageGcAnswer;
 use crate::question::reclaim::NodeReclaim;
-use kq_answer::Failure;
+use kq_answer::{Failure, Finding, Severity, Subject};
 use kq_eviction::EvictionRank;
+use kq_facts::snapshot::Snapshot;
 use kq_image_gc::plan::names;
+use kq_managers::list::{DeviceList, DeviceRow, State};
+use kq_managers::verify::Verification;
 use std::collections::BTreeSet;
 
 /// An eviction is near where less than this share of the capacity is left above the threshold.
@@ -67,6 +70,7 @@ pub(super) fn eviction(
         }
     };
     let (mut findings, mut seen, mut reasons) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+    let mut source = None;
     for rank in ranks {
         let rank = match rank {
             Ok(rank) => rank,
@@ -78,6 +82,7 @@ pub(super) fn eviction(
                 continue;
             }
         };
+        source = Some(rank.usage.source);
         let first = || {
             let pods = rank.first.one_of.iter();
             pods.map(|pod| format!("{}/{}", pod.namespace, pod.name)).collect::<Vec<_>>()
@@ -85,7 +90,7 @@ pub(super) fn eviction(
         for row in
             rank.thresholds.iter().filter(|row| seen.insert((row.signal, row.configured.clone())))
         {
-            let reclaim = reclaim.and_then(|reclaim| reclaim.of(row.signal));
+            let reclaim = reclaim.and_then(|reclaim| reclaim.ahead(row.signal));
             let signal = row.signal.as_str().to_owned();
             let (Some(available), Some(threshold), Some(margin)) =
                 (row.available, row.threshold, row.margin)
@@ -102,11 +107,77 @@ pub(super) fn eviction(
                 }
                 _ => continue,
             };
-            findings.push(finding(found).from(&rank.usage.source));
+            findings.push(source.iter().fold(finding(found), |it, source| it.from(source)));
         }
     }
     if findings.is_empty() {
-        findings.push(finding(Eviction::Ok { signals: seen.len() }));
+        let ok = finding(Eviction::Ok { signals: seen.len() });
+        findings.push(source.iter().fold(ok, |it, source| it.from(source)));
     }
     findings
+}
+
+/// Returns the findings about the devices and their holders.
+pub(super) fn devices(
+    answer: Result<DeviceList<'_>, Failure>,
+    snapshot: &Snapshot,
+) -> Vec<NodeFinding> {
+    let source = source(snapshot);
+    let of_node = |state| NodeRule::Devices(state).of_node().told_by(source);
+    let list = match answer {
+        Ok(list) => list,
+        Err(failure) => {
+            // A node that never had a device plugin has neither source.
+            let reason = failure.reason();
+            return vec![of_node(Devices::Unknown { reason })];
+        }
+    };
+    let mut findings: Vec<NodeFinding> =
+        list.items.iter().filter_map(of_device).map(|it| it.told_by(source)).collect();
+    for summary in &list.resources {
+        if let (Some(capacity @ 1..), Some(0)) = (summary.capacity, summary.healthy) {
+            let resource = summary.resource.clone();
+            findings.push(of_node(Devices::NoneHealthy { resource, capacity }));
+        }
+    }
+    if !list.is_complete() {
+        let missing: Vec<String> = list.basis.missing.iter().map(ToString::to_string).collect();
+        findings.push(of_node(Devices::Unknown { reason: missing.join("; ") }));
+    }
+    if findings.is_empty() {
+        findings.push(of_node(Devices::Ok { devices: list.items.len() }));
+    }
+    findings
+}
+
+fn of_device(row: &DeviceRow<'_>) -> Option<NodeFinding> {
+    let (resource, device) = (row.resource.to_owned(), row.device.to_owned());
+    let reason = row.findings.first().map(|it| it.reason.to_string()).unwrap_or_default();
+    let state = match row.state {
+        State::Double => Devices::Double { resource, device, reason },
+        State::Unhealthy => Devices::Unhealthy { resource, device, reason },
+        State::Stale => Devices::Stale { resource, device, reason },
+        State::Orphan | State::Missing => Devices::Inconsistent { resource, device, reason },
+        State::Unknown => Devices::Unknown { reason: format!("{device} of {resource}: {reason}") },
+        State::InitHeld | State::Ok => return None,
+    };
+    let subject = Subject::Pod {
+        pod: row.pod.shown().into_owned(),
+        container: Some(row.container.to_owned()),
+    };
+    Some(NodeFinding::new(subject, NodeRule::Devices(state)))
+}
+
+/// Returns the problems in the kubelet's state files.
+pub(super) fn problems(verified: Verification) -> impl Iterator<Item = Finding> {
+    let problems = verified.findings.into_iter();
+    let problems = problems.filter(|finding| finding.severity < Severity::Info);
+    problems.map(|finding| Finding { command: Some("kq devices verify".to_owned()), ..finding })
+}
+
+/// Returns where the devices are known from.
+fn source(snapshot: &Snapshot) -> Option<&str> {
+    let devices = snapshot.devices.as_ref()?;
+    let checkpoint = devices.checkpoint.found.as_ref().map(|it| it.source.as_str());
+    checkpoint.or(devices.pod_resources.found.as_ref().map(|it| it.source.as_str()))
 }
