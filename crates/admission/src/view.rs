@@ -3,11 +3,10 @@
 use super::derivation::{shown, written};
 use super::report::{Check, CheckResult, Compared, Explanation, LedgerAmount, LedgerLine, Removed};
 use kq_k8s::pod::ResourceName;
+use kq_output::doc::Doc;
 use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, Table, or_dash};
-use kq_output::terminal::plain;
 use kq_output::units::Precision;
-use std::fmt::Write as _;
 
 const CHECKS: &[Column<Check>] = &[
     Column::new("CHECK", |it| it.check.to_owned()),
@@ -63,68 +62,56 @@ fn part((amounts, sum): &Sum<'_>, amount: i64) -> String {
 }
 
 /// Returns the verdict, the checks, and the compared amounts.
-pub fn table(explanation: &Explanation) -> String {
+pub fn table(explanation: &Explanation) -> Doc {
     sums(explanation, Precision::Short)
 }
 
-fn sums(explanation: &Explanation, amounts: Precision) -> String {
-    let checks = Rows::of(&explanation.checks).table(CHECKS);
-    let mut text = format!("{}\n{checks}", verdict(explanation));
+fn sums(explanation: &Explanation, amounts: Precision) -> Doc {
+    let mut doc = verdict(explanation);
+    doc.add_apart(Rows::of(&explanation.checks).table(CHECKS));
     if !explanation.resources.is_empty() {
         let rows: Vec<Sum<'_>> = explanation.resources.iter().map(|sum| (amounts, sum)).collect();
-        let _ = write!(text, "\n{}", Rows::of(&rows).table(&compared()));
+        doc.add_apart(Rows::of(&rows).table(&compared()));
     }
-    text
+    doc
 }
 
 /// Returns the kubelet's verdict.
-pub fn verdict(explanation: &Explanation) -> String {
+pub fn verdict(explanation: &Explanation) -> Doc {
     let Explanation { pod, node, refusals, kills, .. } = explanation;
-    let mut text = String::new();
     let after = match kills.len() {
         0 => String::new(),
         1 => format!(" after the kubelet killed {} for it", kills.concat()),
         count => format!(" after the kubelet killed {count} pods for it (kq preempt explain)"),
     };
     match refusals.as_slice() {
-        [] => text += &plain(format!("{pod}: admitted on {node}{after}")),
+        [] => Doc::of_line(format!("{pod}: admitted on {node}{after}")),
         [refusal] => {
-            let _ = write!(
-                text,
-                "{}",
-                plain(format!(
-                    "{pod}: refused by {node}{after}: {}: {}",
-                    refusal.reason, refusal.message
-                ))
-            );
+            let (reason, message) = (&refusal.reason, &refusal.message);
+            Doc::of_line(format!("{pod}: refused by {node}{after}: {reason}: {message}"))
         }
         several => {
-            text +=
-                &plain(format!("{pod}: refused by {node}, for one of these in no fixed order:"));
-            for refusal in several {
-                let _ = write!(
-                    text,
-                    "\n  {}",
-                    plain(format!("{}: {}", refusal.reason, refusal.message))
-                );
-            }
+            let first = "for one of these in no fixed order:";
+            let mut doc = Doc::of_line(format!("{pod}: refused by {node}, {first}"));
+            doc.extend(several.iter().map(|it| format!("  {}: {}", it.reason, it.message)));
+            doc
         }
     }
-    text + "\n"
 }
 
 /// Returns the same with the ledger behind the sums.
-pub fn wide(explanation: &Explanation) -> String {
-    let mut text = sums(explanation, Precision::Exact);
-    let of_pod = Rows::of(&explanation.resources).table(REQUESTED);
-    let _ = write!(text, "\n{}\n{of_pod}", plain(explanation.pod.clone()));
+pub fn wide(explanation: &Explanation) -> Doc {
+    let mut doc = sums(explanation, Precision::Exact);
+    doc.blank();
+    doc.line(explanation.pod.clone());
+    doc.add(Rows::of(&explanation.resources).table(REQUESTED));
     if !explanation.removed_requests.is_empty() {
-        let _ = write!(text, "\n{}", Rows::of(&explanation.removed_requests).table(REMOVED));
+        doc.add_apart(Rows::of(&explanation.removed_requests).table(REMOVED));
     }
     if !explanation.ledger.is_empty() {
-        let _ = write!(text, "\n{}", ledger(&explanation.ledger));
+        doc.add_apart(ledger(&explanation.ledger));
     }
-    text
+    doc
 }
 
 fn ledger(lines: &[LedgerLine]) -> Table {

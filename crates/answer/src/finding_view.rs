@@ -1,6 +1,7 @@
 //! Findings as text.
 
 use super::{Finding, Severity, Subject};
+use kq_output::doc::Doc;
 use kq_output::table::{Column, Rows, Table, or_dash};
 
 /// The longest text of a narrow table, in characters; the wide table has the rest.
@@ -12,18 +13,21 @@ pub fn table<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Table {
 }
 
 /// Returns a row for each finding that is not OK, without sources, and a line with the rules of the others.
-pub fn folded(findings: &[Finding]) -> String {
+pub fn folded(findings: &[Finding]) -> Doc {
     let (passed, found): (Vec<Finding>, Vec<Finding>) =
         findings.iter().cloned().partition(|finding| finding.severity == Severity::Ok);
     let shown = found.into_iter().map(|finding| Finding { source: None, ..finding });
     let shown: Vec<Finding> = shown.collect();
-    let mut text = if shown.is_empty() { String::new() } else { table(&shown).to_string() };
+    let mut doc = match shown.is_empty() {
+        true => Doc::default(),
+        false => table(&shown).into(),
+    };
     let mut rules: Vec<&str> = passed.iter().map(|finding| finding.id.as_str()).collect();
     rules.dedup();
     if !rules.is_empty() {
-        text.push_str(&format!("{} OK: {}\n", rules.len(), rules.join(", ")));
+        doc.line(format!("{} OK: {}", rules.len(), rules.join(", ")));
     }
-    text
+    doc
 }
 
 /// Returns the subjects of the problems, the worst first and each once.

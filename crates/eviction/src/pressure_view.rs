@@ -5,9 +5,8 @@ use super::observation::ThresholdRow;
 use super::pressure::{Pressure, PressureAction};
 use super::reason::{amount, formula};
 use super::reclaim_outcome::ReclaimFunction;
+use kq_output::doc::Doc;
 use kq_output::table::{Column, Rows, Table};
-use kq_output::terminal::plain;
-use std::fmt::Write;
 
 /// Returns a line for each threshold.
 pub fn table(pressure: &Pressure) -> Table {
@@ -49,12 +48,9 @@ fn functions(reclaim: &[ReclaimFunction]) -> &'static str {
 }
 
 /// Returns the layout, the conditions and the pods over their limits: a line each, with a heading.
-pub fn summary(pressure: &Pressure) -> String {
-    let mut text = String::new();
-    // Writing to a string cannot fail.
-    let mut line = |heading: &str, words: String| {
-        let _ = writeln!(text, "{heading:<12} {}", plain(words));
-    };
+pub fn summary(pressure: &Pressure) -> Doc {
+    let mut doc = Doc::default();
+    let mut line = |heading: &str, words: String| doc.line(format!("{heading:<12} {words}"));
     line("DISKS", disks(&pressure.layout));
     let conditions: Vec<&str> =
         pressure.conditions.iter().map(|condition| condition.as_str()).collect();
@@ -65,7 +61,7 @@ pub fn summary(pressure: &Pressure) -> String {
         let fate = if pod.evicted { "is evicted" } else { "is critical and stays" };
         line("LIMITS", format!("{} {fate}: {}", pod.pod, pod.exceeded.join("").trim_end()));
     }
-    text
+    doc
 }
 
 /// Returns the layout of the file systems with its reasons.

@@ -6,38 +6,34 @@ use super::rank_report::{EvictionRank, RankItem, UsageFrom, UsedParts};
 use super::reason::{amount, listed};
 use super::usage::FsParts;
 use kq_facts::kubelet_config::StarvedResource;
+use kq_output::doc::Doc;
 use kq_output::table::{Column, Rows, Table};
-use kq_output::terminal::plain;
 use kq_output::units::bytes;
-use std::fmt::Write;
 
 /// Returns the order and the distance to an eviction.
-pub fn table(rank: &EvictionRank) -> String {
+pub fn table(rank: &EvictionRank) -> Doc {
     shown(rank, false)
 }
 
 /// Returns the same with the parts of the usage and the unmeasured amounts.
-pub fn wide(rank: &EvictionRank) -> String {
+pub fn wide(rank: &EvictionRank) -> Doc {
     shown(rank, true)
 }
 
-fn shown(rank: &EvictionRank, is_wide: bool) -> String {
-    let mut text = summary(rank);
+fn shown(rank: &EvictionRank, is_wide: bool) -> Doc {
+    let mut doc = summary(rank);
     if !rank.thresholds.is_empty() {
-        let _ = write!(text, "\n{}", thresholds(&rank.thresholds));
+        doc.add_apart(thresholds(&rank.thresholds));
     }
     if !rank.items.is_empty() {
-        let _ = write!(text, "\n{}", pods(rank, is_wide));
+        doc.add_apart(pods(rank, is_wide));
     }
-    text
+    doc
 }
 
-fn summary(rank: &EvictionRank) -> String {
-    let mut text = String::new();
-    // Writing to a string cannot fail.
-    let mut line = |heading: &str, words: String| {
-        let _ = writeln!(text, "{heading:<10} {}", plain(words));
-    };
+fn summary(rank: &EvictionRank) -> Doc {
+    let mut doc = Doc::default();
+    let mut line = |heading: &str, words: String| doc.line(format!("{heading:<10} {words}"));
     line("SIGNAL", format!("{} ({})", rank.signal, rank.condition));
     let how = match rank.usage.from {
         UsageFrom::StatsSummary => "as the kubelet measured it",
@@ -83,7 +79,7 @@ fn summary(rank: &EvictionRank) -> String {
             some => format!("one of {}: they are equal{among}{spared}", named(some)),
         },
     );
-    text
+    doc
 }
 
 fn parts(counted: FsParts) -> String {

@@ -3,7 +3,7 @@
 //! A name, a value or a path is whole, so that it can be searched, compared and copied: only texts wrap, at words. What
 //! does not fit then stands below its row. Names that are wider than the screen alone are written as they are.
 
-use super::screen::{Screen, Tone, wrapped};
+use super::screen::{Screen, wrapped};
 use super::table::GAP;
 use unicode_width::UnicodeWidthStr;
 
@@ -26,48 +26,34 @@ pub enum Kind {
 
 /// A table that fits.
 pub struct Arranged {
-    /// The rows; the lines of a cell are apart by line ends.
+    /// The columns that stand beside each other.
+    pub columns: Vec<usize>,
+    /// Their cells in each row; the lines of a cell are apart by line ends.
     pub rows: Vec<Vec<String>>,
     /// The lines below each row.
     pub below: Vec<Vec<String>>,
 }
 
-/// Arranges rows, the first of which has the headings; `tone` is asked for the tone of a cell by its row and column.
-pub fn arrange(
-    rows: &[Vec<String>],
-    kinds: &[Kind],
-    tone: impl Fn(usize, usize) -> Option<Tone>,
-    screen: Screen,
-) -> Arranged {
+/// Arranges rows, the first of which has the headings.
+pub fn arrange(rows: &[Vec<String>], kinds: &[Kind], screen: Screen) -> Arranged {
     let columns: Vec<Column> = (kinds.iter().enumerate())
         .map(|(index, kind)| Column::of(*kind, rows.iter().filter_map(|row| row.get(index))))
         .collect();
     let widths = widths(&columns, screen.width);
     let headings = rows.first().map_or(&[] as &[String], Vec::as_slice);
-    let cell = |number: usize, index: usize, text: &str| {
-        let text = match widths[index] {
-            // The lines of a list are all alike: what goes on is further in.
-            Some(width) if kinds[index] == Kind::Value => {
-                let indent = text.len() - text.trim_start().len();
-                wrapped(text, width, indent + 2).join("\n")
-            }
-            Some(width) => wrapped(text, width, 0).join("\n"),
-            None => text.to_owned(),
-        };
-        let tone = match text.as_str() {
-            _ if !screen.colour || number == 0 => None,
-            "-" => Some(Tone::Nothing),
-            _ => tone(number, index),
-        };
-        match tone {
-            Some(tone) => tone.marked(&text),
-            None => text,
+    let cell = |index: usize, text: &str| match widths[index] {
+        // The lines of a list are all alike: what goes on is further in.
+        Some(width) if kinds[index] == Kind::Value => {
+            let indent = text.len() - text.trim_start().len();
+            wrapped(text, width, indent + 2).join("\n")
         }
+        Some(width) => wrapped(text, width, 0).join("\n"),
+        None => text.to_owned(),
     };
     let is_beside = |index: &usize| widths[*index].is_some() || kinds[*index] != Kind::Text;
-    let row = |(number, row): (usize, &Vec<String>)| {
+    let row = |row: &Vec<String>| {
         let beside = (0..row.len()).filter(is_beside);
-        beside.map(|index| cell(number, index, &row[index])).collect()
+        beside.map(|index| cell(index, &row[index])).collect()
     };
     let below = |(number, row): (usize, &Vec<String>)| {
         let below = (0..row.len()).filter(|index| number > 0 && !is_beside(index));
@@ -79,7 +65,8 @@ pub fn arrange(
         .collect()
     };
     Arranged {
-        rows: rows.iter().enumerate().map(row).collect(),
+        columns: (0..kinds.len()).filter(is_beside).collect(),
+        rows: rows.iter().map(row).collect(),
         below: rows.iter().enumerate().map(below).collect(),
     }
 }

@@ -2,6 +2,7 @@
 
 mod arrangement;
 pub mod credentials;
+pub mod doc;
 pub mod json_path;
 pub mod metrics;
 pub mod order;

@@ -4,17 +4,6 @@
 //! their unit, before texts; what is unknown comes last.
 
 use std::cmp::Ordering;
-use std::sync::atomic::{AtomicBool, Ordering as Memory};
-use std::sync::{Mutex, OnceLock, PoisonError};
-
-/// The order that was asked for. A setting of the process, as the width of its terminal is.
-static ASKED: OnceLock<Order> = OnceLock::new();
-
-/// A table had the column.
-static WAS_FOUND: AtomicBool = AtomicBool::new(false);
-
-/// The headings of the tables that did not have it.
-static OTHERS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// An order of rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +11,15 @@ pub struct Order {
     /// The heading, in any case.
     column: String,
     is_reversed: bool,
+}
+
+/// No table has the column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownColumn {
+    /// The heading that was asked for.
+    pub column: String,
+    /// The headings that there are, each once; none where the rows have an order of their own.
+    pub others: Vec<String>,
 }
 
 impl Order {
@@ -38,59 +36,27 @@ impl Order {
         }
     }
 
-    /// Makes it the order of all tables.
-    pub fn set(self) {
-        let _ = ASKED.set(self);
+    /// Returns that no table has the column, but others.
+    pub(super) fn unknown(&self, headings: impl IntoIterator<Item = String>) -> UnknownColumn {
+        let mut others = Vec::new();
+        for heading in headings {
+            if !others.contains(&heading) {
+                others.push(heading);
+            }
+        }
+        UnknownColumn { column: self.column.clone(), others }
     }
-}
 
-/// Returns the heading that was asked for and the headings that there are, where no table had it.
-pub fn unknown_column() -> Option<(&'static str, Vec<String>)> {
-    let asked = ASKED.get().filter(|_| !WAS_FOUND.load(Memory::Relaxed))?;
-    let others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    Some((&asked.column, others))
-}
-
-/// Returns true if rows are to be ordered.
-pub fn is_set() -> bool {
-    ASKED.get().is_some()
-}
-
-/// Returns the places of rows in the order that was asked for; `None`: they stay as they are.
-pub(super) fn places(headings: &[String], rows: &[Vec<String>]) -> Option<Vec<usize>> {
-    // A row without a name goes on with the row above it.
-    let depths: Vec<usize> =
-        rows.iter().map(|row| usize::from(row.first().is_some_and(String::is_empty))).collect();
-    ASKED.get()?.places(headings, rows, &depths, false)
-}
-
-/// Returns the same of the rows of a tree, given by their depths: rows stay below the one that they belong to.
-pub fn places_in_tree(
-    headings: &[String],
-    rows: &[Vec<String>],
-    depths: &[usize],
-) -> Option<Vec<usize>> {
-    ASKED.get()?.places(headings, rows, depths, true)
-}
-
-impl Order {
-    fn places(
+    /// Returns the places of rows, given with their depths, in this order; `None`: no heading is the column.
+    /// A row stays below the one that it belongs to; `is_tree`: what belongs to one is sorted too.
+    pub(super) fn places(
         &self,
         headings: &[String],
         rows: &[Vec<String>],
         depths: &[usize],
         is_tree: bool,
     ) -> Option<Vec<usize>> {
-        let Some(at) = headings.iter().position(|it| it.eq_ignore_ascii_case(&self.column)) else {
-            let mut others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
-            for heading in headings {
-                if !others.contains(heading) {
-                    others.push(heading.clone());
-                }
-            }
-            return None;
-        };
-        WAS_FOUND.store(true, Memory::Relaxed);
+        let at = headings.iter().position(|it| it.eq_ignore_ascii_case(&self.column))?;
         let cells: Vec<&str> =
             rows.iter().map(|row| row.get(at).map_or("", |cell| cell.trim())).collect();
         let keys = keys(&cells);

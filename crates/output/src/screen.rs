@@ -1,26 +1,10 @@
-//! The width and the colours of standard output, which the binary sets once.
+//! The width and the colours of what is written to.
 //!
-//! On a terminal, texts wrap at words. Tables arrange themselves, and mark their lines as arranged; every other line
-//! is wrapped when it is written. Where standard output is no terminal, nothing is marked and nothing changes.
-//!
-//! A table asks for a colour with a character that [`terminal::plain`](super::terminal::plain) leaves in no text. What
-//! is written to the terminal for it is chosen here: an escape sequence from outside stays an escape.
+//! On a terminal, texts wrap at words and words have tones. Elsewhere nothing changes.
 
-use super::terminal::{is_unsafe, plain, show};
+use super::terminal::plain;
 use anstyle::{AnsiColor, Style};
-use std::fmt;
-use std::io;
-use std::sync::OnceLock;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-
-/// Standard output.
-static ANSWERS: OnceLock<Screen> = OnceLock::new();
-
-/// Ends a line that a table has arranged.
-pub(super) const ARRANGED: char = '\u{fff7}';
-
-/// Ends what a [`Tone`] began.
-const TONE_END: char = '\u{fff6}';
 
 /// What lines are written to; the default is no terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,17 +29,6 @@ pub enum Tone {
 }
 
 impl Tone {
-    const ALL: [Self; 4] = [Self::Bad, Self::Doubtful, Self::Good, Self::Nothing];
-
-    fn mark(self) -> char {
-        match self {
-            Self::Bad => '\u{fff0}',
-            Self::Doubtful => '\u{fff1}',
-            Self::Good => '\u{fff2}',
-            Self::Nothing => '\u{fff3}',
-        }
-    }
-
     fn style(self) -> Style {
         match self {
             Self::Bad => AnsiColor::Red.on_default().bold(),
@@ -63,11 +36,6 @@ impl Tone {
             Self::Good => AnsiColor::Green.on_default(),
             Self::Nothing => Style::new().dimmed(),
         }
-    }
-
-    /// Returns a text in this tone, for a line that is [`ARRANGED`].
-    pub(super) fn marked(self, text: &str) -> String {
-        format!("{}{text}{TONE_END}", self.mark())
     }
 
     /// Returns a text in this tone, with escape sequences where there are colours.
@@ -80,67 +48,18 @@ impl Tone {
 }
 
 impl Screen {
-    /// Returns standard output as it was set.
-    pub fn of_answers() -> Self {
-        ANSWERS.get().copied().unwrap_or_default()
-    }
-
-    /// Says that this is standard output; only the first to say so is heard.
-    pub fn set_for_answers(self) {
-        let _ = ANSWERS.set(self);
-    }
-
-    /// Returns true where tables arrange themselves.
+    /// Returns true where texts are arranged.
     pub fn is_terminal(self) -> bool {
         self != Self::default()
     }
 
-    /// Writes lines, wrapped and coloured for this screen. What is unsafe in them is escaped.
-    pub fn show(self, mut out: impl io::Write, text: impl fmt::Display) -> io::Result<()> {
-        if !self.is_terminal() {
-            return show(out, text);
-        }
-        let text = text.to_string();
-        text.split_inclusive('\n').try_for_each(|line| {
-            let end = if line.ends_with('\n') { "\n" } else { "" };
-            write!(out, "{}{end}", self.line(line.trim_end_matches('\n')))
-        })
-    }
-
-    /// Returns one line as it is written, without its end; it may become several.
+    /// Returns one line as it is written, without its end; it may become several. What is unsafe in it is escaped.
     pub fn line(self, line: &str) -> String {
-        match line.strip_suffix(ARRANGED) {
-            Some(arranged) if self.is_terminal() => self.coloured(arranged),
-            _ => {
-                let line = plain(line.to_owned());
-                match self.width {
-                    Some(width) => wrapped(&line, width.into(), hanging(&line)).join("\n"),
-                    None => line,
-                }
-            }
+        let line = plain(line.to_owned());
+        match self.width {
+            Some(width) => wrapped(&line, width.into(), hanging(&line)).join("\n"),
+            None => line,
         }
-    }
-
-    fn coloured(self, line: &str) -> String {
-        let mut text = String::with_capacity(line.len());
-        let mut style = Style::new();
-        for c in line.chars() {
-            match Tone::ALL.into_iter().find(|tone| tone.mark() == c) {
-                Some(tone) if self.colour => {
-                    style = tone.style();
-                    text.push_str(&style.render().to_string());
-                }
-                Some(_) => {}
-                None if c == TONE_END => {
-                    text.push_str(&style.render_reset().to_string());
-                    style = Style::new();
-                }
-                None if is_unsafe(c) => text.extend(c.escape_unicode()),
-                None => text.push(c),
-            }
-        }
-        text.push_str(&style.render_reset().to_string());
-        text
     }
 }
 
@@ -232,21 +151,8 @@ mod tests {
     #[test]
     fn only_own_sequences_are_written() {
         let colour = Screen { width: Some(40), colour: true };
-        let arranged = format!("{} a\u{1b}[2J{ARRANGED}", Tone::Bad.marked("DRIFT"));
-        let shown = |screen: Screen, text: &str| {
-            let mut out = Vec::new();
-            screen.show(&mut out, text).expect("memory can be written");
-            String::from_utf8(out).expect("it is text")
-        };
-        let expected = "\u{1b}[1m\u{1b}[31mDRIFT\u{1b}[0m a\\u{1b}[2J\n";
-        assert_eq!(shown(colour, &format!("{arranged}\n")), expected);
-        let plain = Screen { colour: false, ..colour };
-        assert_eq!(shown(plain, &arranged), "DRIFT a\\u{1b}[2J");
-        // A free line has none, whoever wrote it, and without a terminal nothing has.
-        assert_eq!(shown(colour, "a\u{1b}[2J\u{fff0}"), "a\\u{1b}[2J\\u{fff0}");
-        assert_eq!(
-            shown(Screen::default(), &arranged),
-            "\\u{fff0}DRIFT\\u{fff6} a\\u{1b}[2J\\u{fff7}"
-        );
+        assert_eq!(colour.line("a\u{1b}[2J\u{fff0}"), "a\\u{1b}[2J\\u{fff0}");
+        assert_eq!(Tone::Bad.on(colour, "DRIFT"), "\u{1b}[1m\u{1b}[31mDRIFT\u{1b}[0m");
+        assert_eq!(Tone::Bad.on(Screen::default(), "DRIFT"), "DRIFT");
     }
 }

@@ -13,10 +13,9 @@ use kq_answer::{Basis, Worded, answer};
 use kq_facts::events::PodEvent;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::pod::ProbeType;
+use kq_output::doc::Doc;
 use kq_output::table::{Column, Rows, or_dash};
-use kq_output::terminal::plain;
 use serde::Serialize;
-use std::fmt::Write as _;
 
 /// The planned probes.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -121,12 +120,12 @@ fn planned(
 }
 
 /// Shows a plan: a line for each probe, then its timeline.
-pub fn table(plan: &ProbePlan) -> String {
+pub fn table(plan: &ProbePlan) -> Doc {
     shown(plan, false)
 }
 
 /// Shows a plan with what is sent, byte for byte.
-pub fn wide(plan: &ProbePlan) -> String {
+pub fn wide(plan: &ProbePlan) -> Doc {
     shown(plan, true)
 }
 
@@ -158,32 +157,30 @@ const TIMELINE: &[Column<TimelineEntry>] = &[
     Column::text("LATEST BECAUSE", |entry| entry.latest.formula.clone()),
 ];
 
-fn shown(plan: &ProbePlan, wide: bool) -> String {
-    let mut text = Rows::of(&plan.probes).table(PROBES).to_string();
+fn shown(plan: &ProbePlan, wide: bool) -> Doc {
+    let mut doc = Doc::from(Rows::of(&plan.probes).table(PROBES));
     for probe in &plan.probes {
         let container = probe.name.container.as_deref().unwrap_or("-");
-        let title = format!("{container} {}", probe.probe_type.to_string().to_lowercase());
-        let _ = writeln!(text, "\n{}", plain(title));
+        doc.blank();
+        doc.line(format!("{container} {}", probe.probe_type.to_string().to_lowercase()));
         if !probe.timeline.is_empty() {
-            text.push_str(&Rows::of(&probe.timeline).table(TIMELINE).to_string());
+            doc.add(Rows::of(&probe.timeline).table(TIMELINE));
         }
         let results = probe.recorded.as_deref().unwrap_or_default();
         for result in results.iter().take(SHOWN) {
-            let _ = writeln!(text, "  recorded: {}", plain(recorded(result)));
+            doc.line(format!("  recorded: {}", recorded(result)));
         }
         if let Some(more) = results.len().checked_sub(SHOWN).filter(|more| *more > 0) {
-            let _ = writeln!(text, "  recorded: and {more} more with other texts");
+            doc.line(format!("  recorded: and {more} more with other texts"));
         }
         for note in &probe.notes {
-            let _ = writeln!(text, "  note: {}", plain(note.to_string()));
+            doc.line(format!("  note: {note}"));
         }
         if let Some(request) = probe.request.as_ref().filter(|_| wide) {
-            for line in request.text().lines() {
-                let _ = writeln!(text, "  > {}", plain(line.to_owned()));
-            }
+            doc.extend(request.text().lines().map(|line| format!("  > {line}")));
         }
     }
-    text
+    doc
 }
 
 /// How many results of a probe are shown.

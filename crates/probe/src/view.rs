@@ -6,11 +6,11 @@ use super::pod_status::PredictedStatus;
 use super::report::{
     Comparison, Hop, Outcome, ProbeName, ProbeReport, ProbeRun, ProbeVerdict, Round,
 };
+use kq_output::doc::Doc;
 use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, or_dash};
-use kq_output::terminal::plain;
 use std::collections::BTreeMap;
-use std::fmt::{self, Display, Write as _};
+use std::fmt::Write as _;
 
 /// How much of a message a table shows, in characters.
 const SHOWN: usize = 120;
@@ -61,29 +61,33 @@ const TRIALS: &[Column<Trial>] = &[
 ];
 
 /// Shows a run: a line for each probe, and the details of one that is alone.
-pub fn table(run: &ProbeRun) -> String {
-    let mut shown = Rows::of(&run.probes).table(PROBES).to_string();
+pub fn table(run: &ProbeRun) -> Doc {
+    let mut doc = Doc::from(Rows::of(&run.probes).table(PROBES));
     if let [report] = &run.probes[..] {
-        let _ = write!(shown, "\n{}", Details(report));
-        return shown;
+        doc.add_apart(details(report));
+        return doc;
     }
-    shown.push_str(&summary(run));
-    for report in run.probes.iter() {
+    doc.add(summary(run));
+    for report in &run.probes {
         if let Some(comparison) = &report.comparison {
-            let _ = write!(shown, "\n{}\n{}", plain(title(report)), compared(comparison));
+            doc.blank();
+            doc.line(title(report));
+            doc.add(compared(comparison));
         }
     }
-    shown
+    doc
 }
 
 /// Shows a run with every detail of each probe.
-pub fn wide(run: &ProbeRun) -> String {
-    let mut shown = Rows::of(&run.probes).wide(true).table(PROBES).to_string();
+pub fn wide(run: &ProbeRun) -> Doc {
+    let mut doc = Doc::from(Rows::of(&run.probes).wide(true).table(PROBES));
     for report in &run.probes {
-        let _ = write!(shown, "\n{}\n{}", plain(title(report)), Details(report));
+        doc.blank();
+        doc.line(title(report));
+        doc.add(details(report));
     }
-    shown.push_str(&summary(run));
-    shown
+    doc.add(summary(run));
+    doc
 }
 
 fn title(report: &ProbeReport) -> String {
@@ -91,15 +95,16 @@ fn title(report: &ProbeReport) -> String {
 }
 
 /// Sums up many probes in a line.
-fn summary(run: &ProbeRun) -> String {
+fn summary(run: &ProbeRun) -> Doc {
+    let mut doc = Doc::default();
     if run.probes.len() < 2 {
-        return String::new();
+        return doc;
     }
     let mut verdicts: BTreeMap<ProbeVerdict, u64> = BTreeMap::new();
     for report in &run.probes {
         *verdicts.entry(report.outcome.verdict).or_default() += 1;
     }
-    let mut shown = format!("\n{} probes: {}", run.probes.len(), tally(&verdicts));
+    let mut shown = format!("{} probes: {}", run.probes.len(), tally(&verdicts));
     if !run.outlook.is_empty() {
         let count =
             |is: fn(&PredictedStatus) -> bool| run.outlook.iter().filter(|it| is(it)).count();
@@ -110,8 +115,9 @@ fn summary(run: &ProbeRun) -> String {
             "; if it stays like this, {started} of {all} containers count as started, {ready} as ready"
         );
     }
-    shown.push('\n');
-    shown
+    doc.blank();
+    doc.line(shown);
+    doc
 }
 
 fn tally(verdicts: &BTreeMap<ProbeVerdict, u64>) -> String {
@@ -128,80 +134,61 @@ pub(super) fn pod(name: &ProbeName) -> String {
     }
 }
 
-/// The details of one probe, a line each.
-struct Details<'r>(&'r ProbeReport);
-
-impl Display for Details<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(report) = self;
-        let outcome = &report.outcome;
-        let mut table = Headless::default();
-        table.line("sent", &report.target);
-        table.line("message", &shown_message(outcome));
-        if let Some(cause) = outcome.cause {
-            table.line("cause", &kebab(&cause));
-        }
-        table.line("time", &times(outcome));
-        if outcome.attempts.len() > 1 {
-            let all = outcome.attempts.iter().map(|attempt| attempt.took_us);
-            let all = time(all.fold(0, u64::saturating_add));
-            let count = outcome.attempts.len();
-            table.line(
-                "attempts",
-                &format!("{count}, an error is tried again at once: {all} in all"),
-            );
-        }
-        if let Some(text) = outcome.attempts.last().and_then(|attempt| way_of(&attempt.hops)) {
-            table.line("redirects", &text);
-        }
-        if let Some(ip) = &report.pod_ip {
-            table.line("pod IP", &format!("{} (from {})", ip.value, ip.source));
-        }
-        match &outcome.event {
-            Some(event) => {
-                let text =
-                    format!("{} {}: {}", event.event_type, event.reason, event.message.text());
-                table.line("event", &text);
-            }
-            None => table.line("event", "none"),
-        }
-        for (at, reason) in report.follows.iter().enumerate() {
-            table.line(if at == 0 { "follows" } else { "" }, &reason.to_string());
-        }
-        for (at, note) in report.notes.iter().enumerate() {
-            table.line(if at == 0 { "notes" } else { "" }, &note.to_string());
-        }
-        if let Some(verdicts) = report.verdicts.as_ref().filter(|verdicts| !verdicts.is_empty()) {
-            table.line("counted", &tally(verdicts));
-        }
-        if let Some(all) = &report.percentiles {
-            let text = format!(
-                "{} probes: min {}, p50 {}, p90 {}, p99 {}, max {}",
-                all.count,
-                time(all.min_us),
-                time(all.p50_us),
-                time(all.p90_us),
-                time(all.p99_us),
-                time(all.max_us),
-            );
-            table.line("times", &text);
-        }
-        table.0.fmt(f)?;
-        match &report.comparison {
-            Some(comparison) => write!(f, "\n{}", compared(comparison)),
-            None => Ok(()),
-        }
+/// Returns the details of one probe, a line each.
+fn details(report: &ProbeReport) -> Doc {
+    let outcome = &report.outcome;
+    let mut doc = Doc::default();
+    let mut line = |word: &str, text: &str| doc.line(format!("{word:<10}{text}"));
+    line("sent", &report.target);
+    line("message", &shown_message(outcome));
+    if let Some(cause) = outcome.cause {
+        line("cause", &kebab(&cause));
     }
-}
-
-/// Lines of a word and a text.
-#[derive(Default)]
-struct Headless(String);
-
-impl Headless {
-    fn line(&mut self, word: &str, text: &str) {
-        let _ = writeln!(self.0, "{word:<10}{}", plain(text.to_owned()));
+    line("time", &times(outcome));
+    if outcome.attempts.len() > 1 {
+        let all = outcome.attempts.iter().map(|attempt| attempt.took_us);
+        let all = time(all.fold(0, u64::saturating_add));
+        let count = outcome.attempts.len();
+        line("attempts", &format!("{count}, an error is tried again at once: {all} in all"));
     }
+    if let Some(text) = outcome.attempts.last().and_then(|attempt| way_of(&attempt.hops)) {
+        line("redirects", &text);
+    }
+    if let Some(ip) = &report.pod_ip {
+        line("pod IP", &format!("{} (from {})", ip.value, ip.source));
+    }
+    match &outcome.event {
+        Some(event) => {
+            let text = format!("{} {}: {}", event.event_type, event.reason, event.message.text());
+            line("event", &text);
+        }
+        None => line("event", "none"),
+    }
+    for (at, reason) in report.follows.iter().enumerate() {
+        line(if at == 0 { "follows" } else { "" }, &reason.to_string());
+    }
+    for (at, note) in report.notes.iter().enumerate() {
+        line(if at == 0 { "notes" } else { "" }, &note.to_string());
+    }
+    if let Some(verdicts) = report.verdicts.as_ref().filter(|verdicts| !verdicts.is_empty()) {
+        line("counted", &tally(verdicts));
+    }
+    if let Some(all) = &report.percentiles {
+        let text = format!(
+            "{} probes: min {}, p50 {}, p90 {}, p99 {}, max {}",
+            all.count,
+            time(all.min_us),
+            time(all.p50_us),
+            time(all.p90_us),
+            time(all.p99_us),
+            time(all.max_us),
+        );
+        line("times", &text);
+    }
+    if let Some(comparison) = &report.comparison {
+        doc.add_apart(compared(comparison));
+    }
+    doc
 }
 
 /// Shows which way redirects led; `None`: there were none.
@@ -221,12 +208,11 @@ fn way_of(hops: &[Hop]) -> Option<String> {
     Some(format!("{}{}", all.join(" -> "), left.unwrap_or_default()))
 }
 
-fn compared(comparison: &Comparison) -> String {
-    let mut shown = format!("{}\n", Rows::of(&comparison.trials).table(TRIALS));
-    for difference in &comparison.differences {
-        let _ = writeln!(shown, "{}", plain(difference.to_string()));
-    }
-    shown
+fn compared(comparison: &Comparison) -> Doc {
+    let mut doc = Doc::from(Rows::of(&comparison.trials).table(TRIALS));
+    doc.blank();
+    doc.extend(comparison.differences.iter().map(ToString::to_string));
+    doc
 }
 
 /// The line of one of several runs; `whose` names the probe where there are several.

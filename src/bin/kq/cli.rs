@@ -8,7 +8,6 @@ use crate::{
 };
 use clap::{Args, Parser, Subcommand};
 use kq_output::order::Order;
-use kq_output::table::hide_headings;
 
 /// Predict and explain what the kubelet on a node will do
 ///
@@ -126,13 +125,10 @@ impl Cli {
     }
 
     pub fn run(self) -> Result<Code, Failure> {
-        if self.common.no_headers {
-            hide_headings();
-        }
-        if let Some(order) = self.common.sort_by {
-            order.set();
-        }
-        write::set_screens(self.common.color, !matches!(self.command, Command::Top(_)));
+        // A view that redraws its screen cuts lines itself.
+        let arranges_answers = !matches!(self.command, Command::Top(_));
+        let CommonArgs { color, no_headers, sort_by, .. } = self.common;
+        write::set_style(color, no_headers, sort_by, arranges_answers);
         match self.command {
             Command::Cgroup(args) => args.run(),
             Command::Gc(args) => args.run(),

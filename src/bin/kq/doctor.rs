@@ -14,6 +14,7 @@ use kq_cgroup::live::checks::NodeChecks;
 use kq_core::question::cgroup::Compared;
 use kq_core::question::doctor::{PodReport, node_checks, node_checks_needs, page, pod_report};
 use kq_facts::pod_selector::Selection;
+use kq_output::doc::Doc;
 use std::path::Path;
 
 /// Check the whole node, or show one pod on one page
@@ -142,9 +143,12 @@ impl Args {
             self.sources.snapshot.is_some(),
         )?;
         let page = |is_wide| {
-            move |it: &PodReport| match it.findings.is_empty() {
-                true => page(it, is_wide).to_string(),
-                false => format!("{}\n{}", page(it, is_wide), finding_view::folded(&it.findings)),
+            move |it: &PodReport| {
+                let mut doc = Doc::from(page(it, is_wide));
+                if !it.findings.is_empty() {
+                    doc.add_apart(finding_view::folded(&it.findings));
+                }
+                doc
             }
         };
         let names = |it: &PodReport| finding_view::names(&it.findings);

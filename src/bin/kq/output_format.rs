@@ -4,9 +4,9 @@ use crate::exit::Failure;
 use crate::write;
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use kq_answer::Answer;
+use kq_output::doc::Doc;
 use kq_output::json_path::{CustomColumns, Template};
 use std::ffi::OsStr;
-use std::fmt::Display;
 
 /// The format of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,21 +190,21 @@ impl OutputFormat {
     }
 
     /// Writes an answer whose rows have no names.
-    pub fn write<T: Answer, A: Display, B: Display>(
+    pub fn write<T: Answer, A: Into<Doc>, B: Into<Doc>>(
         self,
         value: &T,
         table: impl FnOnce(&T) -> A,
         wide: impl FnOnce(&T) -> B,
     ) -> Result<(), Failure> {
         match self {
-            Self::Table => write::text(table(value)),
-            Self::Wide => write::text(wide(value)),
+            Self::Table => write::doc(table(value)),
+            Self::Wide => write::doc(wide(value)),
             structured => write::answer(structured, value),
         }
     }
 
     /// Writes an answer, or the names of its rows.
-    pub fn write_or_names<T: Answer, A: Display, B: Display>(
+    pub fn write_or_names<T: Answer, A: Into<Doc>, B: Into<Doc>>(
         self,
         value: &T,
         table: impl FnOnce(&T) -> A,

@@ -10,13 +10,13 @@ use kq_answer::finding_export::{junit, sarif};
 use kq_answer::finding_view::{advice, names as finding_names, table, wide};
 use kq_answer::{Answer, Document, Finding};
 use kq_k8s::nearest::nearest;
+use kq_output::doc::{Doc, Layout};
 use kq_output::metrics::Metrics;
-use kq_output::order;
+use kq_output::order::{Order, UnknownColumn};
 use kq_output::screen::Screen;
 use kq_output::terminal::{plain, show};
 use kq_output::value::{to_value, write_json, write_yaml};
 use serde::Serialize;
-use std::fmt::Display;
 use std::io::{self, BufRead, BufWriter, IsTerminal, Write};
 use std::sync::OnceLock;
 
@@ -53,7 +53,7 @@ pub fn value<T: Serialize>(output: OutputFormat, value: &T) -> Result<(), Failur
             let text = template.text(&json()?);
             to_stdout(|out| show(out, text))
         }
-        OutputFormat::CustomColumns(columns) => text(columns.table(&json()?)),
+        OutputFormat::CustomColumns(columns) => doc(columns.table(&json()?)),
         OutputFormat::Yaml => to_stdout(|out| write_yaml(out, value)),
         _ => to_stdout(|out| write_json(out, value)),
     }
@@ -70,15 +70,14 @@ pub fn escaped_line(line: &[u8]) -> Result<(), Failure> {
     to_stdout(|out| out.write_all(line).and_then(|()| out.write_all(b"\n")))
 }
 
-/// Writes a text of lines.
-pub fn text(text: impl Display) -> Result<(), Failure> {
-    if order::is_set() {
-        // The tables say which columns they have before anything is written.
-        let text = text.to_string();
-        check_order()?;
-        return to_stdout(|out| Screen::of_answers().show(out, text));
+/// Writes a document, its tables in the order that was asked for.
+pub fn doc(doc: impl Into<Doc>) -> Result<(), Failure> {
+    let mut doc = doc.into();
+    let (layout, order) = style();
+    if let Some(order) = order {
+        doc.sort(order).map_err(no_such_column)?;
     }
-    to_stdout(|out| Screen::of_answers().show(out, text))
+    to_stdout(|out| doc.write(out, layout))
 }
 
 /// Writes the names of rows.
@@ -88,19 +87,18 @@ pub fn names(names: impl IntoIterator<Item = String>) -> Result<(), Failure> {
 }
 
 /// Refuses an order by a column that no table of the answer has.
-fn check_order() -> Result<(), Failure> {
-    let Some((column, others)) = order::unknown_column() else { return Ok(()) };
+fn no_such_column(UnknownColumn { column, others }: UnknownColumn) -> Failure {
     let failure = Failure::usage(anyhow!("--sort-by {column}: the answer has no such column"));
-    Err(match (nearest(column, others.iter().map(String::as_str)), others.is_empty()) {
+    match (nearest(&column, others.iter().map(String::as_str)), others.is_empty()) {
         (_, true) => failure.hint("the rows of this answer have an order of their own"),
         (Some(near), _) => failure.hint(format!("did you mean {near}?")),
         (None, _) => failure.hint(format!("the columns are {}", others.join(", "))),
-    })
+    }
 }
 
 /// Refuses an order for what is no table.
 fn check_unordered() -> Result<(), Failure> {
-    match order::is_set() {
+    match style().1.is_some() {
         true => {
             Err(Failure::usage(anyhow!("--sort-by orders tables, and this output is not a table"))
                 .hint("-o custom-columns=SPEC is a table of values of the JSON answer"))
@@ -112,7 +110,7 @@ fn check_unordered() -> Result<(), Failure> {
 /// Writes lines; a text from outside cannot add one, or play with the terminal.
 pub fn lines(lines: impl IntoIterator<Item = String>) -> Result<(), Failure> {
     let mut lines = lines.into_iter();
-    let screen = Screen::of_answers();
+    let screen = style().0.screen;
     to_stdout(|out| lines.try_for_each(|line| writeln!(out, "{}", screen.line(&line))))
 }
 
@@ -218,8 +216,22 @@ fn code_of<A: Answer>(lint: &A, items: &[Finding]) -> Code {
     }
 }
 
+/// How answers are written.
+struct Style {
+    layout: Layout,
+    order: Option<Order>,
+}
+
+/// Standard output, known once the command line is read.
+static ANSWERS: OnceLock<Style> = OnceLock::new();
+
 /// Standard error.
 static NOTES: OnceLock<Screen> = OnceLock::new();
+
+/// Returns how answers are written; as to a pipe before [`set_style`].
+fn style() -> (Layout, Option<&'static Order>) {
+    ANSWERS.get().map(|style| (style.layout, style.order.as_ref())).unwrap_or_default()
+}
 
 /// When words have colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -231,8 +243,8 @@ pub enum Color {
 }
 
 /// Asks the terminals, and the environment as `anstream` does: `NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE` and `TERM`.
-/// `arranges_answers`: tables fit the width of standard output; a view that redraws its screen cuts them itself.
-pub fn set_screens(color: Color, arranges_answers: bool) {
+/// `arranges_answers`: tables fit the width of standard output.
+pub fn set_style(color: Color, hides_headings: bool, order: Option<Order>, arranges_answers: bool) {
     match color {
         Color::Auto => ColorChoice::Auto,
         Color::Always => ColorChoice::Always,
@@ -240,9 +252,11 @@ pub fn set_screens(color: Color, arranges_answers: bool) {
     }
     .write_global();
     let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
-    if arranges_answers {
-        Screen { width: width(&stdout), colour: has_colour() }.set_for_answers();
-    }
+    let screen = match arranges_answers {
+        true => Screen { width: width(&stdout), colour: has_colour() },
+        false => Screen::default(),
+    };
+    let _ = ANSWERS.set(Style { layout: Layout { screen, hides_headings }, order });
     let notes =
         Screen { width: width(&stderr), colour: AutoStream::choice(&stderr) != ColorChoice::Never };
     let _ = NOTES.set(notes);
@@ -253,7 +267,7 @@ pub fn has_colour() -> bool {
     AutoStream::choice(&std::io::stdout()) != ColorChoice::Never
 }
 
-/// Returns standard error; no terminal before [`set_screens`].
+/// Returns standard error; no terminal before [`set_style`].
 pub fn screen_of_notes() -> Screen {
     NOTES.get().copied().unwrap_or_default()
 }

@@ -2,10 +2,9 @@
 
 use super::cluster::{ClusterPreemption, NodeAnswer, NodeResult, NodeVictim};
 use super::view::{amounts, named_ties};
+use kq_output::doc::Doc;
 use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, or_dash};
-use kq_output::terminal::plain;
-use std::fmt::Write as _;
 
 const NODES: &[Column<NodeAnswer>] = &[
     Column::new("NODE", |node| node.node.clone()),
@@ -17,14 +16,13 @@ const NODES: &[Column<NodeAnswer>] = &[
 ];
 
 /// Shows a line for each node, the cheapest first.
-pub fn table(answer: &ClusterPreemption) -> String {
+pub fn table(answer: &ClusterPreemption) -> Doc {
     let critical = &answer.critical;
     let is = if critical.value { "critical" } else { "not critical" };
     let counts = &answer.summary;
-    let mut text = Rows::of(&answer.nodes).table(NODES).to_string();
-    let mut line = |line: String| text += &(plain(line) + "\n");
-    line(String::new());
-    line(format!("{is}: {}", critical.because));
+    let mut doc = Doc::from(Rows::of(&answer.nodes).table(NODES));
+    doc.blank();
+    doc.line(format!("{is}: {}", critical.because));
     let told = [
         ("without victims", counts.fits),
         ("with victims", counts.preempts),
@@ -35,19 +33,19 @@ pub fn table(answer: &ClusterPreemption) -> String {
     let told = told.into_iter().filter(|(_, count)| *count > 0);
     let told: Vec<String> = told.map(|(what, count)| format!("{count} {what}")).collect();
     let nodes = if answer.nodes.len() == 1 { "node" } else { "nodes" };
-    line(format!("of {} {nodes}: {}", answer.nodes.len(), told.join(", ")));
-    text
+    doc.line(format!("of {} {nodes}: {}", answer.nodes.len(), told.join(", ")));
+    doc
 }
 
 /// Shows the victims of each node as well.
-pub fn wide(answer: &ClusterPreemption) -> String {
-    let mut text = table(answer);
+pub fn wide(answer: &ClusterPreemption) -> Doc {
+    let mut doc = table(answer);
     let mut rows: Vec<(&NodeAnswer, usize, &NodeVictim)> = Vec::new();
     for node in &answer.nodes {
         rows.extend(node.victims.iter().enumerate().map(|(at, it)| (node, at, it)));
     }
     if !rows.is_empty() {
-        let victims = Rows::of(&rows).table(&[
+        doc.add_apart(Rows::of(&rows).table(&[
             Column::new("NODE", |(node, ..)| node.node.clone()),
             Column::new("KILL", |(_, at, _)| (at + 1).to_string()),
             Column::new("POD", |(_, _, it)| it.pod.clone()),
@@ -58,10 +56,9 @@ pub fn wide(answer: &ClusterPreemption) -> String {
             Column::new("GRACE", |(_, _, it)| format!("{}s", it.grace_period_seconds)),
             Column::new("WAITS", |(_, _, it)| format!("{}s", it.waits_seconds)),
             Column::text("NOTE", |(_, _, it)| note(it)),
-        ]);
-        let _ = write!(text, "\n{victims}");
+        ]));
     }
-    text
+    doc
 }
 
 fn note(victim: &NodeVictim) -> String {

@@ -3,22 +3,22 @@
 use super::restart::{ComparedAnew, PodReadmission, ReadmissionResult, Readmitted, Taker};
 use crate::shown;
 use kq_k8s::pod::ResourceName;
+use kq_output::doc::Doc;
 use kq_output::screen::Tone;
-use kq_output::table::{Column, Rows, or_dash};
+use kq_output::table::{Column, Rows, Table, or_dash};
 use std::iter;
 
 /// Shows who is taken in again.
-pub fn table(answer: &PodReadmission) -> String {
+pub fn table(answer: &PodReadmission) -> Table {
     let rows: Vec<(usize, &Readmitted)> = answer.items.iter().enumerate().collect();
-    let pods = Rows::of(&rows).table(&[
+    Rows::of(&rows).table(&[
         Column::new("PLACE", |(at, _)| (at + 1).to_string()),
         Column::new("POD", |(_, it)| it.pod.clone()),
         Column::text("SOURCE", |(_, it)| if it.is_static { "static" } else { "api" }.to_owned()),
         Column::new("CREATED", |(_, it)| or_dash(it.created_at)),
         Column::state("RESULT", |(_, it)| results(it), |(_, it)| Some(tone(it))),
         Column::text("BECAUSE", |(_, it)| because(it)),
-    ]);
-    pods.to_string()
+    ])
 }
 
 fn word(result: ReadmissionResult) -> &'static str {
@@ -68,7 +68,7 @@ fn because(it: &Readmitted) -> String {
 }
 
 /// Shows what was compared at each turn, and who has what is missing, as well.
-pub fn wide(answer: &PodReadmission) -> String {
+pub fn wide(answer: &PodReadmission) -> Doc {
     let mut rows: Vec<(usize, &Readmitted, &ComparedAnew)> = Vec::new();
     for (at, it) in answer.items.iter().enumerate() {
         rows.extend(it.compared.iter().map(|compared| (at, it, compared)));
@@ -84,7 +84,9 @@ pub fn wide(answer: &PodReadmission) -> String {
         Column::new("MISSING", |(_, _, it)| or_dash((it.missing != 0).then(|| of(it, it.missing)))),
         Column::text("TAKEN BY", |(_, _, it)| takers(it)),
     ]);
-    format!("{}\n{compared}", table(answer))
+    let mut doc = Doc::from(table(answer));
+    doc.add_apart(compared);
+    doc
 }
 
 fn of(compared: &ComparedAnew, amount: i64) -> String {

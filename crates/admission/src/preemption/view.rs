@@ -6,9 +6,8 @@ use super::report::{
 };
 use super::victims::VisitResult;
 use crate::{Check, CheckResult, shown};
+use kq_output::doc::Doc;
 use kq_output::table::{Column, Rows, Table, or_dash};
-use kq_output::terminal::plain;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// How many pods that could go in a victim's place are named.
@@ -20,27 +19,26 @@ const SPARED: &[Column<Spared>] = &[
 ];
 
 /// Shows the result for the pod, and the victims.
-pub fn table(answer: &PodPreemption) -> String {
+pub fn table(answer: &PodPreemption) -> Doc {
     let explanation = &answer.preemption;
-    let mut text = String::new();
-    let mut line = |line: String| text += &(plain(line) + "\n");
-    line(format!("{} on {}: {}", answer.pod, answer.node, explanation.because));
+    let mut doc = Doc::default();
+    doc.line(format!("{} on {}: {}", answer.pod, answer.node, explanation.because));
     match explanation.refusals.as_slice() {
         [] | [_] => {}
-        _ => line("it reports one of these, at random:".to_owned()),
+        _ => doc.line("it reports one of these, at random:"),
     }
     for refusal in &explanation.refusals {
-        line(format!("{}: {}", refusal.reason, refusal.message));
+        doc.line(format!("{}: {}", refusal.reason, refusal.message));
     }
     if explanation.result == PreemptionResult::Refused {
         let fails = |it: &&Check| it.result == CheckResult::Fail && it.check != "resources";
         for it in answer.admission.checks.iter().filter(fails) {
-            line(format!("because: {}", it.because));
+            doc.line(format!("because: {}", it.because));
         }
     }
     let critical = &explanation.critical;
     let is = if critical.value { "critical" } else { "not critical" };
-    line(format!("{is}: {}", critical.because));
+    doc.line(format!("{is}: {}", critical.because));
     for it in &explanation.requirements {
         let sum = answer.admission.resources.iter().find(|sum| sum.resource == it.resource);
         let sum = sum.map(|sum| {
@@ -53,16 +51,16 @@ pub fn table(answer: &PodPreemption) -> String {
             format!(" = {requested} requested {free} ({has} allocatable - {used} used)")
         });
         let missing = amounts(std::slice::from_ref(it));
-        line(format!("lacks: {missing}{}", sum.unwrap_or_default()));
+        doc.line(format!("lacks: {missing}{}", sum.unwrap_or_default()));
     }
     if !explanation.not_enough.is_empty() {
         let left = amounts(&explanation.not_enough);
-        line(format!("lacks still when all of them are killed: {left}"));
+        doc.line(format!("lacks still when all of them are killed: {left}"));
     }
     if !explanation.victims.is_empty() {
-        let _ = write!(text, "\n{}", victims(&explanation.victims));
+        doc.add_apart(victims(&explanation.victims));
     }
-    text
+    doc
 }
 
 fn victims(victims: &[Victim]) -> Table {
@@ -103,14 +101,14 @@ pub(super) fn named_ties(ties: &[Arc<str>]) -> Option<String> {
 }
 
 /// Shows every round, who is spared, and what is written to the victims, as well.
-pub fn wide(answer: &PodPreemption) -> String {
-    let mut text = rounds(answer);
+pub fn wide(answer: &PodPreemption) -> Doc {
+    let mut doc = rounds(answer);
     if let Some(victim) = answer.preemption.victims.first() {
         let status = &victim.status;
         let condition = &status.condition;
-        let _ = writeln!(
-            text,
-            "\nwritten to each victim: phase {}, reason {}, message {:?}; condition {} {}, reason {}, \
+        doc.blank();
+        doc.line(format!(
+            "written to each victim: phase {}, reason {}, message {:?}; condition {} {}, reason {}, \
              message {:?}",
             status.phase,
             status.reason,
@@ -119,28 +117,30 @@ pub fn wide(answer: &PodPreemption) -> String {
             condition.status,
             condition.reason,
             condition.message
-        );
+        ));
     }
-    text
+    doc
 }
 
 /// Shows every round, and who is spared, as well.
-pub fn rounds(answer: &PodPreemption) -> String {
-    let mut text = table(answer);
+pub fn rounds(answer: &PodPreemption) -> Doc {
+    let mut doc = table(answer);
     let explanation = &answer.preemption;
     for StageExplained { qos_class, requirements, rounds } in &explanation.stages {
-        let _ = match requirements.as_slice() {
-            [] => writeln!(text, "\n{qos_class}: nothing is needed of this class"),
-            some => writeln!(text, "\n{qos_class}: has to give {}", amounts(some)),
-        };
+        doc.blank();
+        doc.line(match requirements.as_slice() {
+            [] => format!("{qos_class}: nothing is needed of this class"),
+            some => format!("{qos_class}: has to give {}", amounts(some)),
+        });
         for (at, round) in rounds.iter().enumerate() {
-            let _ = write!(text, "{}", of_round(at + 1, round));
+            doc.add(candidates(at + 1, round));
+            doc.line(format!("still missing: {}", amounts(&round.remaining)));
         }
     }
     if !explanation.spared.is_empty() {
-        let _ = write!(text, "\n{}", Rows::of(&explanation.spared).table(SPARED));
+        doc.add_apart(Rows::of(&explanation.spared).table(SPARED));
     }
-    text
+    doc
 }
 
 fn compared(result: VisitResult) -> &'static str {
@@ -152,10 +152,10 @@ fn compared(result: VisitResult) -> &'static str {
     }
 }
 
-fn of_round(number: usize, round: &RoundExplained) -> String {
+fn candidates(number: usize, round: &RoundExplained) -> Table {
     let row = |candidate| (number, candidate, &*round.chosen);
     let rows: Vec<(usize, &CandidateExplained, &str)> = round.candidates.iter().map(row).collect();
-    let candidates = Rows::of(&rows).table(&[
+    Rows::of(&rows).table(&[
         Column::new("ROUND", |(number, ..)| number.to_string()),
         Column::new("CANDIDATE", |(_, it, _)| it.pod.to_string()),
         Column::new("DISTANCE", |(_, it, _)| it.distance.to_string()),
@@ -163,8 +163,7 @@ fn of_round(number: usize, round: &RoundExplained) -> String {
             let mark = if *it.pod == **chosen { " <- killed" } else { "" };
             format!("{}{mark}", compared(it.result))
         }),
-    ]);
-    format!("{candidates}still missing: {}\n", amounts(&round.remaining))
+    ])
 }
 
 /// Writes requirements as users do: `cpu 250m, pods 1`.

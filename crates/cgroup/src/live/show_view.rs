@@ -4,9 +4,7 @@ use crate::live::show::{CgroupUsage, Usage, UsedCgroup};
 use kq_facts::cgroup_file::{CgroupFile, Width};
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::cgroup_value::Value;
-use kq_output::order::places_in_tree;
 use kq_output::table::{Table, or_dash};
-use kq_output::tree::branches;
 use kq_output::units;
 
 type Cell = Box<dyn Fn(&UsedCgroup<'_>) -> String>;
@@ -71,26 +69,15 @@ pub fn wide(shown: &CgroupUsage<'_>) -> Table {
 
 /// Returns the tree without the columns in which no cgroup has anything.
 fn tree(shown: &CgroupUsage<'_>, is_wide: bool) -> Table {
-    let depths: Vec<usize> = shown.items.iter().map(|cgroup| cgroup.depth).collect();
     let mut columns = columns(is_wide);
     columns.retain(|(_, cell)| shown.items.iter().any(|cgroup| cell(cgroup) != "-"));
     let headings = columns.iter().map(|(heading, _)| heading.clone());
     let headings: Vec<String> = std::iter::once("CGROUP".to_owned()).chain(headings).collect();
-    let cells = |cgroup: &UsedCgroup<'_>| {
+    let row = |cgroup: &UsedCgroup<'_>| {
         let cells = columns.iter().map(|(_, cell)| cell(cgroup));
-        std::iter::once(cgroup.label.clone()).chain(cells).collect()
+        (cgroup.depth, std::iter::once(cgroup.label.clone()).chain(cells).collect())
     };
-    let mut rows: Vec<Vec<String>> = shown.items.iter().map(cells).collect();
-    let places = places_in_tree(&headings, &rows, &depths);
-    let places = places.unwrap_or_else(|| (0..rows.len()).collect());
-    let depths: Vec<usize> = places.iter().map(|at| depths[*at]).collect();
-    let mut table = Table::new(headings);
-    for (entry, at) in branches(&depths).into_iter().zip(places) {
-        let mut row = std::mem::take(&mut rows[at]);
-        row[0].insert_str(0, &entry.branch);
-        table.add(row);
-    }
-    table
+    Table::tree(headings, shown.items.iter().map(row))
 }
 
 /// Returns what is set in a file; quota and period as cgroup v2 writes them.

@@ -4,6 +4,7 @@ use super::node_answer::NodeAnswer;
 use super::outcome::NoAnswer;
 use super::packed::Packed;
 use kq_answer::{Basis, answer};
+use kq_output::doc::Doc;
 use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows};
 use kq_output::terminal::brief;
@@ -340,7 +341,7 @@ impl FleetApply {
     }
 
     /// Returns the nodes as a table, and the plans: all of them, or the first ones.
-    pub fn text(&self, is_wide: bool) -> String {
+    pub fn doc(&self, is_wide: bool) -> Doc {
         let rows: Vec<&ChangedNode> = self.items.iter().collect();
         let canary = |it: &&ChangedNode| if it.is_canary { "canary" } else { "" }.to_owned();
         let nodes = Rows::of(&rows).table(&[
@@ -350,34 +351,32 @@ impl FleetApply {
             Column::new("STEPS", |it| it.steps.to_string()),
             Column::text("REASON", |it| it.reason.clone().unwrap_or_default()),
         ]);
-        let mut text = nodes.to_string();
+        let mut doc = Doc::from(nodes);
         let (plans, steps) = if is_wide { (usize::MAX, usize::MAX) } else { (SHOWN, SHOWN) };
         for plan in self.plans.iter().take(plans) {
-            text.push_str(&plan.text(steps));
+            doc.add_apart(plan.doc(steps));
         }
         if self.plans.len() > plans {
-            text.push_str(&format!("\n{} more plans: -o wide\n", self.plans.len() - plans));
+            doc.blank();
+            doc.line(format!("{} more plans: -o wide", self.plans.len() - plans));
         }
-        text
+        doc
     }
 }
 
 impl SharedPlan {
-    fn text(&self, most: usize) -> String {
-        let more = self.nodes.len().saturating_sub(SHOWN);
+    fn doc(&self, most: usize) -> Doc {
         let named: Vec<&str> = self.nodes.iter().take(SHOWN).map(String::as_str).collect();
-        let mut text = format!("\nPLAN OF {}", named.join(", "));
-        if more > 0 {
-            text.push_str(&format!(" AND {more} MORE"));
-        }
-        text.push('\n');
-        let shown = self.steps.iter().take(most);
-        shown.for_each(|step| text.push_str(&format!("  {step}\n")));
+        let more = match self.nodes.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(" AND {more} MORE"),
+        };
+        let mut doc = Doc::of_line(format!("PLAN OF {}{more}", named.join(", ")));
+        doc.extend(self.steps.iter().take(most).map(|step| format!("  {step}")));
         if self.count > self.steps.len().min(most) {
-            let more = self.count - self.steps.len().min(most);
-            text.push_str(&format!("  and {more} more\n"));
+            doc.line(format!("  and {} more", self.count - self.steps.len().min(most)));
         }
-        text
+        doc
     }
 }
 
@@ -434,7 +433,7 @@ mod tests {
         let of = |node, output: &str| ChangedNode::planned(node, Ok(&packed(Some(0), output, "")));
         let planned = FleetApply::planned(&[], "", vec![of("a", &output), of("b", &honest)]);
         assert_eq!(planned.plans.len(), 2, "one digest, and two plans");
-        let text = planned.text(true);
+        let text = planned.doc(true).to_string();
         assert_eq!(text.lines().filter(|line| line.starts_with("PLAN OF b")).count(), 1, "{text}");
         let many = answer(&format!(",\"items\":[{}{{}}]", "{},".repeat(5_000)));
         let (change, words) = of("c", &many);

@@ -2,6 +2,7 @@
 
 use super::merge::{FleetAnswer, NodeChange, NodeValue, ResultRow};
 use super::outcome::{NodeOutcome, NodeResult};
+use kq_output::doc::Doc;
 use kq_output::table::{Column, Rows, Table};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -10,12 +11,12 @@ use std::fmt::Write;
 const NAMED: usize = 3;
 
 /// Returns a line for each result, with the first nodes.
-pub fn table(answer: &FleetAnswer) -> String {
+pub fn table(answer: &FleetAnswer) -> Doc {
     tables(answer, false)
 }
 
 /// Returns a line for each result, with all nodes.
-pub fn wide(answer: &FleetAnswer) -> String {
+pub fn wide(answer: &FleetAnswer) -> Doc {
     tables(answer, true)
 }
 
@@ -68,8 +69,8 @@ fn cell(text: &str) -> String {
     if is_formula { format!("'{text}") } else { text.to_owned() }
 }
 
-fn tables(answer: &FleetAnswer, is_wide: bool) -> String {
-    let mut text = results(&answer.items, is_wide).to_string();
+fn tables(answer: &FleetAnswer, is_wide: bool) -> Doc {
+    let mut doc = Doc::from(results(&answer.items, is_wide));
     if let Some(value) = &answer.value {
         let mut table = Table::new(vec!["PERCENTILE".to_owned(), value.path.clone()]);
         for (percent, number) in &value.percentiles {
@@ -79,22 +80,23 @@ fn tables(answer: &FleetAnswer, is_wide: bool) -> String {
             let named = nodes.iter().map(|it| format!("{} ({})", it.node, it.value));
             named.collect::<Vec<_>>().join(", ")
         };
-        let _ = write!(text, "\n{table}");
-        let _ = writeln!(text, "lowest: {}", extremes(&value.lowest));
-        let _ = writeln!(text, "highest: {}", extremes(&value.highest));
+        doc.add_apart(table);
+        doc.line(format!("lowest: {}", extremes(&value.lowest)));
+        doc.line(format!("highest: {}", extremes(&value.highest)));
     }
-    if let Some(changes) = &answer.changes {
-        let table = Rows::of(changes).table(&[
+    match answer.changes.as_deref() {
+        None => {}
+        Some([]) => {
+            doc.blank();
+            doc.line("no node's result changed");
+        }
+        Some(changes) => doc.add_apart(Rows::of(changes).table(&[
             Column::new("NODE", |it: &NodeChange| it.node.clone()),
             Column::text("ANSWER BEFORE", |it| joined(&it.before)),
             Column::text("ANSWER", |it| joined(&it.after)),
-        ]);
-        let _ = match changes.is_empty() {
-            true => writeln!(text, "\nno node's result changed"),
-            false => write!(text, "\n{table}"),
-        };
+        ])),
     }
-    text
+    doc
 }
 
 fn joined(results: &[NodeResult]) -> String {

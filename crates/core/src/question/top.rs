@@ -28,6 +28,7 @@ use kq_k8s::pod::ResourceName;
 use kq_k8s::quantity::Quantity;
 use kq_managers;
 use kq_managers::list::Asked;
+use kq_output::doc::Doc;
 use kq_output::units::Precision;
 use kq_probe::plan as probe_plan;
 use std::collections::BTreeMap;
@@ -330,8 +331,8 @@ fn add_planned(shares: &Shares, rows: &mut [Row]) {
 /// Returns the text of a panel, as the command of its question has it.
 fn text(snapshot: &Snapshot, panel: Panel, options: &TopOptions) -> Result<String, Failure> {
     let node = live(snapshot, options)?;
-    Ok(match panel {
-        Panel::Pods => String::new(),
+    let doc = match panel {
+        Panel::Pods => Doc::default(),
         Panel::Eviction => {
             let rank = |signal: Signal| {
                 let question = EvictionOptions {
@@ -342,22 +343,35 @@ fn text(snapshot: &Snapshot, panel: Panel, options: &TopOptions) -> Result<Strin
                 };
                 match eviction_rank(&node, &question) {
                     Ok(rank) => rank_view::table(&rank),
-                    Err(failure) => format!("{}: {}\n", signal.as_str(), failure.reason()),
+                    Err(failure) => {
+                        Doc::of_line(format!("{}: {}", signal.as_str(), failure.reason()))
+                    }
                 }
             };
-            RANKED.map(rank).join("\n")
+            let mut doc = Doc::default();
+            for (at, signal) in RANKED.into_iter().enumerate() {
+                if at > 0 {
+                    doc.blank();
+                }
+                doc.add(rank(signal));
+            }
+            doc
         }
         Panel::Images => {
             let plan = image_gc_plan(&node, &ImageGcOptions::new(Trigger::Periodic))?.plan;
-            format!("{}\n{}", summary(&plan, Precision::Short), table(&plan))
+            let mut doc = summary(&plan, Precision::Short);
+            doc.add_apart(table(&plan));
+            doc
         }
         Panel::Devices => {
             let list = device_list(&node, Asked::Both, &Selection::default())?;
             let resources = kq_managers::list::resources(&list.resources);
-            match list.items.is_empty() {
-                true => format!("no container has a device\n\n{resources}"),
-                false => format!("{}\n{resources}", kq_managers::list::table(&list)),
-            }
+            let mut doc = match list.items.is_empty() {
+                true => Doc::of_line("no container has a device"),
+                false => kq_managers::list::table(&list).into(),
+            };
+            doc.add_apart(resources);
+            doc
         }
         Panel::Probes => {
             let recorded = recorded_probes(&node)?;
@@ -368,5 +382,6 @@ fn text(snapshot: &Snapshot, panel: Panel, options: &TopOptions) -> Result<Strin
             let targets = Targets::of_pods(probed, Duration::from_secs(1), &selection)?;
             probe_plan::table(&targets.plan())
         }
-    })
+    };
+    Ok(doc.to_string())
 }

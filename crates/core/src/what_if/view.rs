@@ -3,6 +3,7 @@
 use super::change::ChangeKind;
 use super::{ChangeList, PodOutcome, PodResult, ValueChange, WhatIf, Written};
 use kq_answer::finding_view;
+use kq_output::doc::Doc;
 use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, Table, or_dash};
 use std::fmt;
@@ -22,28 +23,27 @@ impl fmt::Display for Written {
 }
 
 /// Returns the regressions, then the values that change.
-pub fn table(answer: &WhatIf) -> String {
+pub fn table(answer: &WhatIf) -> Doc {
     sections(answer, false)
 }
 
 /// Returns the same with every pod and with reasons.
-pub fn wide(answer: &WhatIf) -> String {
+pub fn wide(answer: &WhatIf) -> Doc {
     sections(answer, true)
 }
 
-fn sections(answer: &WhatIf, is_wide: bool) -> String {
-    let findings = match is_wide {
-        true => finding_view::wide(&answer.items).to_string(),
+fn sections(answer: &WhatIf, is_wide: bool) -> Doc {
+    let mut doc = match is_wide {
+        true => finding_view::wide(&answer.items).into(),
         false => finding_view::folded(&answer.items),
     };
-    let mut texts = vec![findings];
     if is_wide && !answer.pods.is_empty() {
-        texts.push(pods(&answer.pods).to_string());
+        doc.add_apart(pods(&answer.pods));
     }
     if !answer.values.is_empty() {
-        texts.push(values(&answer.values, is_wide));
+        doc.add_apart(values(&answer.values, is_wide));
     }
-    texts.join("\n")
+    doc
 }
 
 fn pods(pods: &[PodOutcome]) -> Table {
@@ -70,7 +70,7 @@ fn pods(pods: &[PodOutcome]) -> Table {
 /// The most values of the narrow table; the wide one has all.
 const SHOWN: usize = 12;
 
-fn values(values: &[ValueChange], is_wide: bool) -> String {
+fn values(values: &[ValueChange], is_wide: bool) -> Doc {
     let shown = if is_wide { values.len() } else { SHOWN };
     let rows: Vec<&ValueChange> = values.iter().take(shown).collect();
     let columns: [Column<&ValueChange>; 6] = [
@@ -88,11 +88,11 @@ fn values(values: &[ValueChange], is_wide: bool) -> String {
         }),
         Column::new("WRITTEN", |it| it.written.to_string()),
     ];
-    let mut text = Rows::of(&rows).wide(is_wide).table(&columns).to_string();
+    let mut doc = Doc::from(Rows::of(&rows).wide(is_wide).table(&columns));
     if values.len() > shown {
-        text.push_str(&format!("{} more values (-o wide)\n", values.len() - shown));
+        doc.line(format!("{} more values (-o wide)", values.len() - shown));
     }
-    text
+    doc
 }
 
 /// Returns the steps before the change as a shell script; a step without a command is a comment.

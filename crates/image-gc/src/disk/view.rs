@@ -3,9 +3,9 @@
 use super::{Account, FsPlace, ImageDisk, LayerUse, Part, Rest, SignalFilesystem};
 use crate::plan::short;
 use kq_facts::timestamp::Timestamp;
+use kq_output::doc::Doc;
 use kq_output::table::{Column, Rows, Table, or_dash};
 use kq_output::units::{self, bytes};
-use std::fmt::Write;
 
 const LAYERS: &[Column<LayerUse>] = &[
     Column::new("LARGEST LAYERS", |layer| match (&layer.pod, &layer.container) {
@@ -40,31 +40,27 @@ const SIGNALS: &[Column<SignalFilesystem>] = &[
 ];
 
 /// Returns the disk in short.
-pub fn describe(disk: &ImageDisk) -> String {
-    text(disk, false)
+pub fn describe(disk: &ImageDisk) -> Doc {
+    doc(disk, false)
 }
 
 /// Returns the disk with everything that is known.
-pub fn describe_wide(disk: &ImageDisk) -> String {
-    text(disk, true)
+pub fn describe_wide(disk: &ImageDisk) -> Doc {
+    doc(disk, true)
 }
 
-fn text(disk: &ImageDisk, is_wide: bool) -> String {
-    let mut text = head(disk).to_string();
-    let mut add = |table: &Table| {
-        // Writing to a text does not fail.
-        let _ = write!(text, "\n{table}");
-    };
-    add(&parts(&disk.parts, &disk.rest, is_wide));
+fn doc(disk: &ImageDisk, is_wide: bool) -> Doc {
+    let mut doc = Doc::from(head(disk));
+    doc.add_apart(parts(&disk.parts, &disk.rest, is_wide));
     if !disk.largest_layers.is_empty() {
-        add(&Rows::of(&disk.largest_layers).wide(is_wide).table(LAYERS));
+        doc.add_apart(Rows::of(&disk.largest_layers).wide(is_wide).table(LAYERS));
     }
-    add(&accounts(&disk.accounts, disk.at, is_wide));
+    doc.add_apart(accounts(&disk.accounts, disk.at, is_wide));
     if !disk.differences.is_empty() {
-        add(&Rows::of(&disk.differences).table(DIFFERENCES));
+        doc.add_apart(Rows::of(&disk.differences).table(DIFFERENCES));
     }
-    add(&Rows::of(&disk.layout.signals).table(SIGNALS));
-    text
+    doc.add_apart(Rows::of(&disk.layout.signals).table(SIGNALS));
+    doc
 }
 
 fn row(cells: &[&str]) -> Vec<String> {

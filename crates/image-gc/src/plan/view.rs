@@ -4,11 +4,10 @@ use super::item::{PlannedImage, Ties, Verdict};
 use super::report::{ImageGcPlan, Trigger};
 use crate::containers::Step;
 use kq_facts::timestamp::Timestamp;
+use kq_output::doc::Doc;
 use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, Table, or_dash};
-use kq_output::terminal::plain;
 use kq_output::units::{Precision, bytes};
-use std::fmt::Write;
 
 /// Returns a line for each image.
 pub fn table(plan: &ImageGcPlan) -> Table {
@@ -89,12 +88,9 @@ pub fn size(size: i64) -> String {
 }
 
 /// Returns what is above and below the images: whether it runs, what comes free, what follows.
-pub fn summary(plan: &ImageGcPlan, amounts: Precision) -> String {
-    let mut text = String::new();
-    // Writing to a text does not fail.
-    let mut line = |words: String| {
-        let _ = writeln!(text, "{}", plain(words));
-    };
+pub fn summary(plan: &ImageGcPlan, amounts: Precision) -> Doc {
+    let mut doc = Doc::default();
+    let mut line = |words: String| doc.line(words);
     line(format!("TRIGGER      {} at {}", plan.trigger, plan.at));
     if let Some(filesystem) = &plan.run.image_filesystem {
         line(format!("FILE SYSTEM  {filesystem}"));
@@ -136,5 +132,5 @@ pub fn summary(plan: &ImageGcPlan, amounts: Precision) -> String {
     for follows in &plan.outcome.follows {
         line(format!("OUTCOME      {}", amounts.text(follows)));
     }
-    text
+    doc
 }

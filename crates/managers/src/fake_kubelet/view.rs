@@ -4,18 +4,16 @@ use super::report::{
     Affinity, AllocatedDevice, ContainerAllocation, DeviceAllocation, GivenResource, Unregistered,
 };
 use kq_facts::checkpoint::device::ContainerAllocateResponse;
+use kq_output::doc::Doc;
 use kq_output::table::{Column, Rows, Table, or_dash};
-use kq_output::terminal::plain;
 use std::collections::BTreeSet;
 
 /// Returns the devices of each container, and what it gets with them.
-pub fn table(report: &DeviceAllocation) -> String {
-    let mut text = String::new();
-    // What came from outside cannot add a line.
-    let line = |line: String| plain(line) + "\n";
-    text += &line(format!("POD {}/{} {}", report.namespace, report.name, report.uid));
-    text += &devices(&report.containers).to_string();
-    let mut line = |text_of: String| text.push_str(&line(text_of));
+pub fn table(report: &DeviceAllocation) -> Doc {
+    let mut doc = Doc::default();
+    doc.line(format!("POD {}/{} {}", report.namespace, report.name, report.uid));
+    doc.add(devices(&report.containers));
+    let mut line = |text: String| doc.line(text);
     for container in &report.containers {
         for got in container.gets.iter().flat_map(gets) {
             line(format!("{} gets {got}", container.name));
@@ -45,12 +43,12 @@ pub fn table(report: &DeviceAllocation) -> String {
     if let (Some(reason), Some(message)) = (&report.reason, &report.message) {
         line(format!("refused: {reason}: {message}"));
     }
-    text
+    doc
 }
 
 /// Returns that, and each call to a plugin.
-pub fn wide(report: &DeviceAllocation) -> String {
-    let mut text = String::new();
+pub fn wide(report: &DeviceAllocation) -> Doc {
+    let mut doc = table(report);
     for container in &report.containers {
         if let Some(Affinity { numa_nodes, preferred }) = &container.affinity {
             let nodes = numa_nodes.as_ref().map_or("any".to_owned(), |nodes| {
@@ -58,7 +56,7 @@ pub fn wide(report: &DeviceAllocation) -> String {
             });
             let preferred = if *preferred { "preferred" } else { "not preferred" };
             let name = &container.name;
-            text.push_str(&(plain(format!("{name} affinity: NUMA {nodes}, {preferred}")) + "\n"));
+            doc.line(format!("{name} affinity: NUMA {nodes}, {preferred}"));
         }
     }
     for call in &report.calls {
@@ -68,11 +66,10 @@ pub fn wide(report: &DeviceAllocation) -> String {
             (None, None) => String::new(),
         };
         let took = call.took_us;
-        let call =
-            format!("call {} {} {} {came} ({took} us)", call.method, call.resource, call.request);
-        text.push_str(&(plain(call) + "\n"));
+        let (method, resource) = (&call.method, &call.resource);
+        doc.line(format!("call {method} {resource} {} {came} ({took} us)", call.request));
     }
-    table(report) + &text
+    doc
 }
 
 /// What a container has of a resource; neither given nor missing: it asks for none.

@@ -2,7 +2,8 @@
 
 use super::report::{DevicePlugins, PluginSocket, ResourceState, SocketKind};
 use kq_facts::unix_sockets::Process;
-use kq_output::table::{Column, Rows, or_dash};
+use kq_output::doc::Doc;
+use kq_output::table::{Column, Rows, Table, or_dash};
 
 /// A socket, or a resource of which none is known.
 struct Row<'r> {
@@ -23,7 +24,7 @@ impl Row<'_> {
 }
 
 /// Returns a line per socket but that of kq itself, and per resource of which no socket is known.
-pub fn table(report: &DevicePlugins) -> String {
+pub fn table(report: &DevicePlugins) -> Table {
     let sockets = report.sockets.iter().filter(|it| it.kind != SocketKind::RegistrationServer);
     let sockets =
         sockets.map(|it| Row { report, socket: Ok(it), resource: it.resource.as_deref().ok() });
@@ -32,7 +33,7 @@ pub fn table(report: &DevicePlugins) -> String {
     let resources = resources.into_iter();
     let resources = resources.map(|it| Row { report, socket: Err(absent), resource: Some(it) });
     let rows: Vec<Row<'_>> = sockets.chain(resources).collect();
-    let table = Rows::of(&rows).table(&[
+    Rows::of(&rows).table(&[
         Column::new("SOCKET", |row: &Row<'_>| match row.socket {
             Ok(socket) => socket.name.clone(),
             Err(absent) => absent.to_owned(),
@@ -55,8 +56,7 @@ pub fn table(report: &DevicePlugins) -> String {
                 yes_no(it.options.as_ref().ok().map(|options| options.pre_start_required))
             })
         }),
-    ]);
-    table.to_string()
+    ])
 }
 
 fn offered(socket: &PluginSocket) -> String {
@@ -69,7 +69,7 @@ fn offered(socket: &PluginSocket) -> String {
 }
 
 /// Returns that, with how each thing is known.
-pub fn wide(report: &DevicePlugins) -> String {
+pub fn wide(report: &DevicePlugins) -> Doc {
     let mut details: Vec<(&PluginSocket, &'static str, String)> = Vec::new();
     for socket in &report.sockets {
         let mut add = |what, is| details.push((socket, what, is));
@@ -118,7 +118,10 @@ pub fn wide(report: &DevicePlugins) -> String {
         }),
         Column::text("SOURCE", |(_, state)| state.source.clone()),
     ]);
-    format!("{}\n{details}\n{resources}", table(report))
+    let mut doc = Doc::from(table(report));
+    doc.add_apart(details);
+    doc.add_apart(resources);
+    doc
 }
 
 fn listens(socket: &PluginSocket) -> String {
@@ -194,7 +197,7 @@ mod tests {
                 let resource = words.nth(1);
                 [socket, listens, resource].map(Option::unwrap_or_default).join("|")
             };
-            table(report).lines().skip(1).map(columns).collect()
+            table(report).to_string().lines().skip(1).map(columns).collect()
         };
         assert_eq!(
             cells(&report),

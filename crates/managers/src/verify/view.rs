@@ -3,6 +3,7 @@
 use super::report::{FileVerdict, NextStart, Verdict, Verification};
 use kq_answer::{Finding, Severity, finding_view};
 use kq_facts::checkpoint::StateFile;
+use kq_output::doc::Doc;
 use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, or_dash};
 
@@ -43,32 +44,31 @@ fn tone(verdict: Verdict) -> Option<Tone> {
 }
 
 /// Returns a line for each file, and one for each finding that is no note.
-pub fn table(answer: &Verification) -> String {
-    let files = Rows::of(&answer.files).table(FILES).to_string();
+pub fn table(answer: &Verification) -> Doc {
+    let mut doc = Doc::from(Rows::of(&answer.files).table(FILES));
     let worth = |finding: &&Finding| finding.severity != Severity::Info;
     let mut shown = answer.findings.iter().filter(worth).peekable();
-    match shown.peek() {
-        None => files,
-        Some(_) => format!("{files}\n{}", finding_view::table(shown)),
+    if shown.peek().is_some() {
+        doc.add_apart(finding_view::table(shown));
     }
+    doc
 }
 
 /// Returns everything, with how each verdict came about.
-pub fn wide(answer: &Verification) -> String {
-    let files = Rows::of(&answer.files).wide(true).table(FILES);
+pub fn wide(answer: &Verification) -> Doc {
+    let mut doc = Doc::from(Rows::of(&answer.files).wide(true).table(FILES));
     let mut rows: Vec<(&String, &String)> = Vec::new();
     for file in &answer.files {
         rows.extend(file.derivation.iter().map(|line| (&file.path, line)));
     }
-    let derived = Rows::of(&rows).table(&[
+    doc.add_apart(Rows::of(&rows).table(&[
         Column::new("FILE", |(path, _)| (*path).clone()),
         Column::text("DERIVATION", |(_, line)| (*line).clone()),
-    ]);
-    let text = format!("{files}\n{derived}");
-    match answer.findings.is_empty() {
-        true => text,
-        false => format!("{text}\n{}", finding_view::wide(&answer.findings)),
+    ]));
+    if !answer.findings.is_empty() {
+        doc.add_apart(finding_view::wide(&answer.findings));
     }
+    doc
 }
 
 /// Returns what to do, once for each advice.

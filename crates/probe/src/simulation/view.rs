@@ -4,9 +4,9 @@ use super::{SimulatedStep, Simulation, steps};
 use crate::events::ProbeEvent;
 use crate::results::Verdict;
 use crate::worker::{Call, StepReason};
+use kq_output::doc::Doc;
 use kq_output::screen::Tone;
-use kq_output::table::{Column, Rows, Table, or_dash};
-use std::fmt;
+use kq_output::table::{Column, Rows, or_dash};
 
 const COLUMNS: &[Column<SimulatedStep>] = &[
     Column::new("TIME", |step| step.at.to_string()),
@@ -35,22 +35,21 @@ const COLUMNS: &[Column<SimulatedStep>] = &[
     })),
 ];
 
-/// A table with a line below it.
-struct WithSummary {
-    table: Table,
-    summary: String,
-}
-
 /// Returns a line for each step, and a summary.
-pub fn table(simulation: &Simulation) -> impl fmt::Display + use<> {
-    let table = Rows::of(&simulation.steps).table(COLUMNS);
-    WithSummary { table, summary: summary(simulation) }
+pub fn table(simulation: &Simulation) -> Doc {
+    shown(simulation, false)
 }
 
 /// Returns a line for each step with everything that is known, and a summary.
-pub fn wide(simulation: &Simulation) -> impl fmt::Display + use<> {
-    let table = Rows::of(&simulation.steps).wide(true).table(COLUMNS);
-    WithSummary { table, summary: summary(simulation) }
+pub fn wide(simulation: &Simulation) -> Doc {
+    shown(simulation, true)
+}
+
+fn shown(simulation: &Simulation, is_wide: bool) -> Doc {
+    let mut doc = Doc::from(Rows::of(&simulation.steps).wide(is_wide).table(COLUMNS));
+    doc.blank();
+    doc.line(summary(simulation));
+    doc
 }
 
 fn result(step: &SimulatedStep) -> String {
@@ -105,11 +104,4 @@ fn summary(simulation: &Simulation) -> String {
     }
     let probe = simulation.probe_type;
     format!("{probe} probe of {}: {}", simulation.container, parts.join("; "))
-}
-
-impl fmt::Display for WithSummary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let summary = kq_output::terminal::plain(self.summary.clone());
-        write!(f, "{}\n{summary}\n", self.table)
-    }
 }

@@ -128,7 +128,7 @@ impl Args {
                 write::lines(cgroups)?;
             }
             true => write::lines(["nothing to write".to_owned()])?,
-            false => write::text(steps_table(&plan.steps))?,
+            false => write::doc(steps_table(&plan.steps))?,
         }
         for left in &plan.left {
             let place = match &left.file {

@@ -14,6 +14,7 @@ use kq_core::question::pod_selectors::PodSelectors;
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
 use kq_node::action::cgroup::settled;
+use kq_output::doc::Doc;
 use std::path::Path;
 
 /// Compare the plan with the kernel's cgroup values
@@ -63,14 +64,14 @@ impl Args {
         };
         match self.output {
             OutputFormat::Table => {
-                if let Some(table) = diff_view::table(&report.items) {
-                    write::text(table)?;
-                }
-                write::lines([diff_view::counts(&report.summary)])?;
+                let mut doc = diff_view::table(&report.items).map(Doc::from).unwrap_or_default();
+                doc.line(diff_view::counts(&report.summary));
+                write::doc(doc)?;
             }
             OutputFormat::Wide => {
-                write::text(diff_view::wide(&report.items))?;
-                write::lines([diff_view::counts(&report.summary)])?;
+                let mut doc = Doc::from(diff_view::wide(&report.items));
+                doc.line(diff_view::counts(&report.summary));
+                write::doc(doc)?;
             }
             OutputFormat::Name => {
                 let drifting = report.items.iter().filter(|found| found.verdict.is_drift());

@@ -3,7 +3,7 @@
 use crate::exit::{Code, Failure};
 use crate::output_format::{OutputFormat, formats};
 use kq_cgroup::explain::{Explanation, explain};
-use kq_output::terminal::plain;
+use kq_output::doc::Doc;
 
 /// Explain the meaning and the possible origin of a value in a cgroup file
 ///
@@ -48,9 +48,7 @@ impl Args {
                 None => failure,
             }
         })?;
-        let lines = |it: &Explanation| -> String {
-            it.lines().into_iter().map(|line| plain(line) + "\n").collect()
-        };
+        let lines = |it: &Explanation| -> Doc { it.lines().into_iter().collect() };
         self.output.write(&explanation, lines, lines)?;
         Ok(Code::Answered)
     }

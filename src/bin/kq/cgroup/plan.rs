@@ -53,8 +53,8 @@ impl Args {
         let plan = ManuallyDrop::new(plan);
         let code = code(&gathered);
         match self.output {
-            OutputFormat::Table => write::text(view::table(&plan))?,
-            OutputFormat::Wide => write::text(view::wide(&plan))?,
+            OutputFormat::Table => write::doc(view::table(&plan))?,
+            OutputFormat::Wide => write::doc(view::wide(&plan))?,
             OutputFormat::Name => write::names(view::names(&plan))?,
             structured => {
                 write::answer(structured, &CgroupPlan::new(&plan, basis))?;

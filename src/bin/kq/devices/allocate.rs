@@ -103,11 +103,13 @@ mod run {
     use super::{Args, Code, Failure};
     use crate::exit::{note, tell, tell_all, warn};
     use crate::output_format::OutputFormat;
+    use crate::write;
     use anyhow::anyhow;
     use kq_managers::fake_kubelet::{
         DeviceAllocation, DeviceAllocationList, DevicePodEnded, TopologyConfig, table, wide,
     };
     use kq_node::action::devices::{AllocationOptions, allocate, end_pod};
+    use kq_output::doc::Doc;
 
     impl Args {
         /// Sends the request, and shows the result.
@@ -115,8 +117,9 @@ mod run {
             tell_all();
             if let Some(pod) = &self.remove {
                 let uid = end_pod(&self.dir, &self.namespace.qualify(pod)?)?;
-                let ended =
-                    |_: &_| format!("{uid} has ended; its devices are free for the next pod\n");
+                let ended = |_: &_| {
+                    Doc::of_line(format!("{uid} has ended; its devices are free for the next pod"))
+                };
                 let answer = DevicePodEnded::new(uid.clone());
                 unseen(self.output.write(&answer, ended, ended), || format!("{uid} has ended"));
                 return Ok(Code::Answered);
@@ -162,8 +165,7 @@ mod run {
                 (OutputFormat::Table | OutputFormat::Wide, _) => {}
                 (form, [only]) => form.write(only, table, wide)?,
                 (form, _) => {
-                    let list = DeviceAllocationList::new(reports);
-                    form.write(&list, |_| String::new(), |_| String::new())?;
+                    write::answer(form, &DeviceAllocationList::new(reports))?;
                 }
             }
             for report in reports.iter().filter(|_| self.output.is_for_people()) {

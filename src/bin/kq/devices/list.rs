@@ -15,6 +15,7 @@ use kq_facts::pod_selector::{PodSelector, Selection};
 use kq_managers::list::{
     Asked, DeviceList, FreeDevices, dropped, free, given, resources, table, wide,
 };
+use kq_output::doc::Doc;
 
 /// Show the devices of each container, and their state
 ///
@@ -172,24 +173,24 @@ impl Args {
             return self.output.write_or_names(list, table, wide, names);
         }
         let is_wide = self.output == OutputFormat::Wide;
-        match (list.items.is_empty(), &self.pod, self.namespace.name()) {
-            (true, Some(pod), _) => write::lines([format!("{pod} has no devices")])?,
+        let mut doc = match (list.items.is_empty(), &self.pod, self.namespace.name()) {
+            (true, Some(pod), _) => Doc::of_line(format!("{pod} has no devices")),
             (true, None, Some(namespace)) => {
-                write::lines([format!("no container in namespace {namespace} has a device")])?;
+                Doc::of_line(format!("no container in namespace {namespace} has a device"))
             }
-            (true, None, None) => write::lines(["no container has a device".to_owned()])?,
-            (false, ..) if is_wide => write::text(wide(list))?,
-            (false, ..) => write::text(table(list))?,
-        }
+            (true, None, None) => Doc::of_line("no container has a device"),
+            (false, ..) if is_wide => wide(list).into(),
+            (false, ..) => table(list).into(),
+        };
         if is_wide && !list.given.is_empty() {
-            write::text(format!("\n{}", given(&list.given)))?;
+            doc.add_apart(given(&list.given));
             if list.given.iter().any(|given| !given.dropped.is_empty()) {
-                write::text(format!("\n{}", dropped(&list.given)))?;
+                doc.add_apart(dropped(&list.given));
             }
         }
         if !list.resources.is_empty() {
-            write::text(format!("\n{}", resources(&list.resources)))?;
+            doc.add_apart(resources(&list.resources));
         }
-        Ok(())
+        write::doc(doc)
     }
 }

@@ -84,7 +84,7 @@ impl Args {
         let Self { dir: folder, call_timeout, grace_period, host_root, output } = self;
         let options = ServeOptions { folder, call_timeout, grace_period, host_root };
         let mut emit = |event: &TimedEvent| match output {
-            Lines::Text => write::text(format!("{event}\n")),
+            Lines::Text => write::lines([event.to_string()]),
             Lines::Json => write::line(event),
         };
         serve(&options, &mut emit, give_up).map(|()| Code::Answered)

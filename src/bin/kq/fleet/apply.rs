@@ -184,8 +184,8 @@ impl Args {
         }
         let shown = self.output.write_or_names(
             planned,
-            |it: &FleetApply| it.text(false),
-            |it: &FleetApply| it.text(true),
+            |it: &FleetApply| it.doc(false),
+            |it: &FleetApply| it.doc(true),
             |it: &FleetApply| {
                 let planned = it.items.iter().filter(|it| it.state == ChangeState::Planned);
                 planned.map(|it| it.node.clone()).collect()

@@ -8,6 +8,8 @@ use crate::write;
 use kq_core::question::image_gc::{ImageGcAnswer, image_gc_plan};
 use kq_eviction::{Pressure, pressure_view};
 use kq_image_gc::plan::{summary, table, wide};
+use kq_output::doc::Doc;
+use kq_output::table::Table;
 use kq_output::units::Precision;
 
 /// Show the images that would be removed now, in order, with reasons
@@ -82,28 +84,22 @@ pub fn show(output: OutputFormat, planned: &ImageGcAnswer) -> Result<(), Failure
             let removed = plan.items.iter().filter(|item| item.verdict.is_removal());
             write::lines(removed.map(|item| item.id.clone()))?;
         }
-        OutputFormat::Table => {
-            write::text(format!("{}\n{}", above(planned, Precision::Short), table(plan)))?
-        }
-        OutputFormat::Wide => {
-            write::text(format!("{}\n{}", above(planned, Precision::Exact), wide(plan)))?
-        }
+        OutputFormat::Table => write::doc(doc(planned, Precision::Short, table(plan)))?,
+        OutputFormat::Wide => write::doc(doc(planned, Precision::Exact, wide(plan)))?,
     }
     write_basis(plan);
     Ok(())
 }
 
-/// Returns the summary above the images.
-fn above(planned: &ImageGcAnswer, amounts: Precision) -> String {
-    let summary = summary(&planned.plan, amounts);
-    match &planned.pressure {
-        None => summary,
-        Some(pressure) => format!(
-            "{summary}{}\n{}",
-            pressure_view::summary(pressure),
-            pressure_view::table(pressure)
-        ),
+/// Returns the images below a summary.
+fn doc(planned: &ImageGcAnswer, amounts: Precision, images: Table) -> Doc {
+    let mut doc = summary(&planned.plan, amounts);
+    if let Some(pressure) = &planned.pressure {
+        doc.add(pressure_view::summary(pressure));
+        doc.add_apart(pressure_view::table(pressure));
     }
+    doc.add_apart(images);
+    doc
 }
 
 /// Returns the exit code of a plan.

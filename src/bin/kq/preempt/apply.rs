@@ -172,13 +172,14 @@ fn show(output: OutputFormat, planned: &PreemptionPlan) -> Result<(), Failure> {
         note("hint", "kq preempt explain shows the victims for a new pod like it");
         return Ok(());
     }
-    match output {
-        OutputFormat::Wide => write::text(view::rounds(&planned.answer))?,
-        _ => write::text(view::table(&planned.answer))?,
-    }
+    let mut doc = match output {
+        OutputFormat::Wide => view::rounds(&planned.answer),
+        _ => view::table(&planned.answer),
+    };
     if !report.steps.is_empty() {
-        write::text(format!("\n{}", table(&report.steps)))?;
+        doc.add_apart(table(&report.steps));
     }
+    write::doc(doc)?;
     tell(&report.basis);
     report.notes.iter().for_each(|text| note("note", text));
     Ok(())
@@ -199,7 +200,7 @@ fn code(report: &PreemptionApply) -> Code {
 fn end(output: OutputFormat, report: &PreemptionApply) -> Result<(), Failure> {
     let PreemptionApply { pod, node, because, .. } = report;
     if !output.is_for_people() {
-        output.write(report, |_| "", |_| "")?;
+        write::answer(output, report)?;
     } else if report.result == ApplyResult::Done {
         write::lines([format!("{pod} fits on {node}: {}", report.counts())])?;
     }

@@ -2,7 +2,7 @@
 
 use super::{Apply, EvictionResponse, Removal, RemovalOptions, StepResult, Target};
 use kq_answer::{Basis, answer};
-use kq_output::table::{Column, Rows};
+use kq_output::table::{Column, Rows, Table};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -212,17 +212,16 @@ impl PreemptionApply {
 }
 
 /// Shows what the API server says to the plan, and how long each victim is waited for.
-pub fn table(steps: &[StepReport]) -> String {
+pub fn table(steps: &[StepReport]) -> Table {
     let rows: Vec<(usize, &StepReport)> = steps.iter().enumerate().collect();
-    let table = Rows::of(&rows).table(&[
+    Rows::of(&rows).table(&[
         Column::new("STEP", |(at, _)| (at + 1).to_string()),
         Column::new("POD", |(_, step)| step.pod.clone()),
         Column::new("UID", |(_, step)| step.uid.clone()),
         Column::new("GRACE", |(_, step)| format!("{}s", step.grace_period_seconds)),
         Column::new("WAITS", |(_, step)| seconds(step.waits_milliseconds)),
         Column::text("API SERVER", |(_, step)| answered(&step.check)),
-    ]);
-    table.to_string()
+    ])
 }
 
 fn answered(check: &Check) -> String {

@@ -2,53 +2,51 @@
 
 use super::report::{Evidence, PreemptionCause, Preemptor};
 use kq_facts::timestamp::Timestamp;
+use kq_output::doc::Doc;
 use kq_output::table::{Column, Rows, or_dash};
-use kq_output::terminal::plain;
 use kq_output::units::age;
-use std::fmt::Write as _;
 
 /// Shows the evidence, and what follows from it.
-pub fn table(answer: &PreemptionCause) -> String {
+pub fn table(answer: &PreemptionCause) -> Doc {
     shown(answer, false)
 }
 
 /// Shows the UIDs as well.
-pub fn wide(answer: &PreemptionCause) -> String {
+pub fn wide(answer: &PreemptionCause) -> Doc {
     shown(answer, true)
 }
 
 /// What others wrote comes last: it can be long, and nothing of it is cut.
-fn shown(answer: &PreemptionCause, is_wide: bool) -> String {
-    let mut text = String::new();
+fn shown(answer: &PreemptionCause, is_wide: bool) -> Doc {
+    let mut doc = Doc::default();
     if !answer.evidence.is_empty() {
         let rows: Vec<(Timestamp, &Evidence)> =
             answer.evidence.iter().map(|it| (answer.now, it)).collect();
-        let table = Rows::of(&rows).table(&[
+        doc.add(Rows::of(&rows).table(&[
             Column::new("EVIDENCE", |(_, it)| it.source.to_string()),
             Column::new("WHEN", |(_, it)| or_dash(it.at)),
             Column::new("AGE", |(now, it)| or_dash(it.at.map(|at| since(*now, at)))),
             Column::text("MEANS", |(_, it)| it.means.to_string()),
             Column::text("SAYS", |(_, it)| it.says.clone()),
-        ]);
-        let _ = writeln!(text, "{table}");
+        ]));
+        doc.blank();
     }
-    let mut line = |line: String| text += &(plain(line) + "\n");
     let uid = answer.uid.iter().filter(|_| is_wide).map(|uid| format!(" ({uid})"));
     let node = answer.node.iter().map(|node| format!(" on {node}"));
     let who: String = std::iter::once(answer.pod.clone()).chain(uid).chain(node).collect();
-    line(format!("{who}: {} ({})", answer.what(), answer.certainty));
-    line(format!("because: {}", answer.because));
+    doc.line(format!("{who}: {} ({})", answer.what(), answer.certainty));
+    doc.line(format!("because: {}", answer.because));
     if answer.cause.is_preemption() {
         match answer.preemptors.as_slice() {
-            [] => line("for: not known".to_owned()),
-            some => some.iter().for_each(|it| line(of_preemptor(it, is_wide))),
+            [] => doc.line("for: not known"),
+            some => doc.extend(some.iter().map(|it| of_preemptor(it, is_wide))),
         }
     }
     if let (Some(container), Some(probe)) = (&answer.container, answer.probe) {
         let pod = &answer.pod;
-        line(format!("next: kq probe plan {pod} --container {container} --type {probe}"));
+        doc.line(format!("next: kq probe plan {pod} --container {container} --type {probe}"));
     }
-    text
+    doc
 }
 
 fn of_preemptor(preemptor: &Preemptor, is_wide: bool) -> String {

@@ -10,19 +10,27 @@ use crate::manager::allocate::{
 use crate::manager::hints::Hint;
 use crate::manager::topology::TopologyDecision;
 use crate::reconstruct::some;
+use kq_output::doc::Doc;
 use kq_output::table::{Column, Rows, Table};
-use kq_output::terminal::plain;
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 /// Shows what each container gets.
-pub fn table(plan: &DevicePlan) -> String {
-    lines(plan, false).to_string() + &standing::after(plan)
+pub fn table(plan: &DevicePlan) -> Doc {
+    shown(plan, false)
+}
+
+fn shown(plan: &DevicePlan, is_wide: bool) -> Doc {
+    let mut doc = Doc::from(lines(plan, is_wide));
+    let after = standing::after(plan);
+    if !after.is_empty() {
+        doc.add_apart(after);
+    }
+    doc
 }
 
 /// Shows the derivation as well.
-pub fn wide(plan: &DevicePlan) -> String {
-    let mut shown = lines(plan, true).to_string() + &standing::after(plan);
+pub fn wide(plan: &DevicePlan) -> Doc {
+    let mut doc = shown(plan, true);
     let rows: Vec<(&String, &ResourceBefore)> = plan.resources.iter().collect();
     let before = Rows::of(&rows).table(&[
         Column::new("RESOURCE", |(name, _)| (*name).clone()),
@@ -31,29 +39,30 @@ pub fn wide(plan: &DevicePlan) -> String {
         Column::new("IN USE", |(_, before)| before.allocated.to_string()),
         Column::new("FREE", |(_, before)| before.free.to_string()),
     ]);
-    let _ = write!(shown, "\nbefore\n{before}");
+    doc.blank();
+    doc.line("before");
+    doc.add(before);
     let topology = &plan.topology;
-    let _ = writeln!(
-        shown,
-        "\ntopology manager: policy {}, scope {}, NUMA nodes {}",
+    doc.blank();
+    doc.line(format!(
+        "topology manager: policy {}, scope {}, NUMA nodes {}",
         topology.policy,
         topology.scope,
         numbers(topology.numa_nodes.iter().copied())
-    );
+    ));
     for pod in &plan.pods {
         if let Some(decision) = &pod.admission.topology {
-            let _ = write!(shown, "{}", decided(&name(pod), decision));
+            doc.add(decided(&name(pod), decision));
         }
         let mut open = BTreeSet::new();
         for step in &pod.admission.containers {
             let title = format!("{} {}", name(pod), step.allocation.container);
             if let Some(decision) = &step.topology {
-                let _ = write!(shown, "{}", decided(&title, decision));
+                doc.add(decided(&title, decision));
             }
             for uid in &step.allocation.reclaimed_pods {
-                let line =
-                    format!("{title}: the devices of pod {uid} are taken back, it is not active");
-                let _ = writeln!(shown, "{}", plain(line));
+                let why = "are taken back, it is not active";
+                doc.line(format!("{title}: the devices of pod {uid} {why}"));
             }
             let hands_on = step.kind == ContainerKind::Init && step.allocation.checkpoint_written;
             let chosen = step.allocation.resources.iter().filter(|resource| {
@@ -66,16 +75,15 @@ pub fn wide(plan: &DevicePlan) -> String {
                     true => ids.len().to_string(),
                     false => list(&ids),
                 };
-                let line = format!("{title}: leaves {which} of {resource} to the next container");
-                let _ = writeln!(shown, "{}", plain(line));
+                doc.line(format!("{title}: leaves {which} of {resource} to the next container"));
             }
         }
     }
-    shown
+    doc
 }
 
 /// Returns what was decided, with the hints.
-fn decided(title: &str, decision: &TopologyDecision) -> String {
+fn decided(title: &str, decision: &TopologyDecision) -> Doc {
     let nodes = match decision.numa_nodes {
         None => "any NUMA node".to_owned(),
         Some(nodes) => format!("NUMA {}", numbers(nodes.iter())),
@@ -85,7 +93,7 @@ fn decided(title: &str, decision: &TopologyDecision) -> String {
         (false, true) => "not preferred, but allocated",
         (false, false) => "not preferred: refused",
     };
-    let mut text = plain(format!("{title}: {nodes}, {verdict}")) + "\n";
+    let mut doc = Doc::of_line(format!("{title}: {nodes}, {verdict}"));
     for (resource, hints) in &decision.hints {
         let hint = |hint: &Hint| {
             let star = if hint.preferred { "*" } else { "" };
@@ -96,10 +104,9 @@ fn decided(title: &str, decision: &TopologyDecision) -> String {
             Some([]) => "impossible".to_owned(),
             Some(hints) => hints.iter().map(hint).collect::<Vec<_>>().join(" "),
         };
-        text += &plain(format!("  {resource}: {hints}"));
-        text.push('\n');
+        doc.line(format!("  {resource}: {hints}"));
     }
-    text
+    doc
 }
 
 /// What a container gets of a resource.

@@ -3,8 +3,7 @@
 use super::{Row, container_of, ids, name, numbers, refusal};
 use crate::plan::{DevicePlan, Fate, HeldDevices, NotOffered, PlannedPod, RestartEffect, Verdict};
 use crate::reconstruct::some;
-use kq_output::terminal::plain;
-use std::fmt::Write as _;
+use kq_output::doc::Doc;
 
 /// Puts what a container has into its row, and what becomes of it.
 pub(super) fn with_held(pod: &PlannedPod, restart: bool, row: &mut Row, wide: bool) {
@@ -129,20 +128,18 @@ pub(super) fn not_offered(resource: &NotOffered) -> String {
 }
 
 /// Returns the rows of each pod, and of the node.
-pub(super) fn after(plan: &DevicePlan) -> String {
-    let mut text = String::new();
+pub(super) fn after(plan: &DevicePlan) -> Doc {
+    let mut doc = Doc::default();
     for change in &plan.changes {
-        let line = format!(
+        doc.line(format!(
             "{}: allocatable {} -> {}, the capacity stays",
             change.resource, change.allocatable_before, change.allocatable_after
-        );
-        let _ = writeln!(text, "{}", plain(line));
+        ));
     }
     for pod in &plan.pods {
         let Some(outlook) = &pod.outlook else {
             if pod.admission.message.is_some() {
-                let line = format!("pod {} is refused, phase Failed{}", name(pod), or_else(pod));
-                let _ = writeln!(text, "{}", plain(line));
+                doc.line(format!("pod {} is refused, phase Failed{}", name(pod), or_else(pod)));
             }
             continue;
         };
@@ -157,12 +154,9 @@ pub(super) fn after(plan: &DevicePlan) -> String {
             }
             Verdict::Unknown => "keeps its devices; the result of a new admission is unknown",
         };
-        let _ = writeln!(text, "{}", plain(format!("pod {} {verdict}{}", name(pod), or_else(pod))));
+        doc.line(format!("pod {} {verdict}{}", name(pod), or_else(pod)));
     }
-    match text.is_empty() {
-        true => text,
-        false => format!("\n{text}"),
-    }
+    doc
 }
 
 fn or_else(pod: &PlannedPod) -> String {
