@@ -1,7 +1,15 @@
 //! The widths of a table's columns on a terminal.
 //!
 //! A name, a value or a path is whole, so that it can be searched, compared and copied: only texts wrap, at words. What
-//! does not fit then stands below its row. Names that are wider than the screen alone are written as they are.
+//! does not fit gives way in this order, until the rest fits:
+//!
+//! 1. A column with one value in all rows becomes a line below the table.
+//! 2. A text stands below its row.
+//! 3. The first column stands above its row, where it takes more than half of the width.
+//! 4. The last columns of amounts go; a line below the table names them.
+//!
+//! What then is wider than the screen wraps at words, too, or stands below its row. A word that is wider alone is written
+//! as it is.
 
 use super::screen::{Screen, wrapped};
 use super::table::GAP;
@@ -10,7 +18,7 @@ use unicode_width::UnicodeWidthStr;
 /// The narrowest column of text that is read with ease.
 const NARROWEST: usize = 24;
 
-/// How far a text below its row is indented.
+/// How far what belongs to a row is indented below it.
 const BELOW: usize = 4;
 
 /// What a column holds.
@@ -18,6 +26,8 @@ const BELOW: usize = 4;
 pub enum Kind {
     /// What is never parted.
     Whole,
+    /// The same, and never left out.
+    State,
     /// What wraps, or stands below the row.
     Text,
     /// What wraps, and stays.
@@ -30,44 +40,87 @@ pub struct Arranged {
     pub columns: Vec<usize>,
     /// Their cells in each row; the lines of a cell are apart by line ends.
     pub rows: Vec<Vec<String>>,
+    /// The lines above each row; then the row itself is indented.
+    pub above: Option<Vec<Vec<String>>>,
     /// The lines below each row.
     pub below: Vec<Vec<String>>,
+    /// The lines below the table: what is the same in all rows, and what is left out.
+    pub end: Vec<String>,
 }
+
+/// How the columns of a table stand on a screen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Places {
+    /// Beside each other, with their widths; `None`: as wide as they are.
+    beside: Vec<(usize, Option<usize>)>,
+    /// The first column stands above its row.
+    is_above: bool,
+    below: Vec<usize>,
+    /// With one value in all rows.
+    same: Vec<usize>,
+    left_out: Vec<usize>,
+}
+
+/// How far a row below its first cell is indented.
+pub const INDENT: usize = 2;
 
 /// Arranges rows, the first of which has the headings.
 pub fn arrange(rows: &[Vec<String>], kinds: &[Kind], screen: Screen) -> Arranged {
     let columns: Vec<Column> = (kinds.iter().enumerate())
         .map(|(index, kind)| Column::of(*kind, rows.iter().filter_map(|row| row.get(index))))
         .collect();
-    let widths = widths(&columns, screen.width);
-    let headings = rows.first().map_or(&[] as &[String], Vec::as_slice);
-    let cell = |index: usize, text: &str| match widths[index] {
-        // The lines of a list are all alike: what goes on is further in.
-        Some(width) if kinds[index] == Kind::Value => {
-            let indent = text.len() - text.trim_start().len();
-            wrapped(text, width, indent + 2).join("\n")
+    let places = places(&columns, screen.width);
+    let width = screen.width.map_or(usize::MAX, usize::from);
+    let text_of = |row: &'_ [String], index: usize| row.get(index).cloned().unwrap_or_default();
+    let heading = |index: usize| rows.first().map(|row| text_of(row, index)).unwrap_or_default();
+    let cell = |(index, wide): &(usize, Option<usize>), row: &[String]| {
+        let text = text_of(row, *index);
+        match wide {
+            // The lines of a list are all alike: what goes on is further in.
+            Some(width) if kinds[*index] == Kind::Value => {
+                let indent = text.len() - text.trim_start().len();
+                wrapped(&text, *width, indent + 2).join("\n")
+            }
+            Some(width) => wrapped(&text, *width, 0).join("\n"),
+            None => text,
         }
-        Some(width) => wrapped(text, width, 0).join("\n"),
-        None => text.to_owned(),
     };
-    let is_beside = |index: &usize| widths[*index].is_some() || kinds[*index] != Kind::Text;
     let row = |row: &Vec<String>| {
-        let beside = (0..row.len()).filter(is_beside);
-        beside.map(|index| cell(index, &row[index])).collect()
+        let beside = places.beside.iter().filter(|(index, _)| *index < row.len());
+        beside.map(|place| cell(place, row)).collect()
     };
     let below = |(number, row): (usize, &Vec<String>)| {
-        let below = (0..row.len()).filter(|index| number > 0 && !is_beside(index));
-        let said = below.filter(|index| !matches!(row[*index].as_str(), "" | "-"));
-        said.flat_map(|index| {
-            let text = format!("{}{}: {}", " ".repeat(BELOW), headings[index], row[index]);
-            wrapped(&text, screen.width.map_or(usize::MAX, usize::from), BELOW + 2)
-        })
-        .collect()
+        let below = places.below.iter().filter(|_| number > 0);
+        let said = below.map(|index| (*index, text_of(row, *index)));
+        said.filter(|(_, text)| !matches!(text.as_str(), "" | "-"))
+            .flat_map(|(index, text)| {
+                let text = format!("{}{}: {text}", " ".repeat(BELOW), heading(index));
+                wrapped(&text, width, BELOW + 2)
+            })
+            .collect()
     };
+    let mut end = Vec::new();
+    let same = places.same.iter().map(|index| {
+        let value = rows.get(1).map(|row| text_of(row, *index)).unwrap_or_default();
+        let value = if value.is_empty() { "-".to_owned() } else { value };
+        format!("{} {value}", heading(*index))
+    });
+    let same: Vec<String> = same.collect();
+    if !same.is_empty() {
+        end.extend(wrapped(&format!("in every row: {}", same.join(", ")), width, BELOW));
+    }
+    let left_out: Vec<String> = places.left_out.iter().map(|index| heading(*index)).collect();
+    if !left_out.is_empty() {
+        let text = format!("for a wider terminal: {}", left_out.join(", "));
+        end.extend(wrapped(&text, width, BELOW));
+    }
+    let above = |row: &Vec<String>| wrapped(&text_of(row, 0), width, INDENT);
     Arranged {
-        columns: (0..kinds.len()).filter(is_beside).collect(),
+        columns: places.beside.iter().map(|(index, _)| *index).collect(),
         rows: rows.iter().map(row).collect(),
+        above: places.is_above.then(|| rows.iter().map(above).collect()),
         below: rows.iter().enumerate().map(below).collect(),
+        end,
     }
 }
 
@@ -77,45 +130,99 @@ struct Column {
     widest: usize,
     /// The narrowest it can be without parting a word.
     narrowest: usize,
+    /// The widest word.
+    word: usize,
+    /// All rows, and there are several, have the same.
+    is_same: bool,
 }
 
 impl Column {
     fn of<'c>(kind: Kind, cells: impl Iterator<Item = &'c String> + Clone) -> Self {
         let widest = cells.clone().map(|cell| cell.width()).max().unwrap_or(0);
-        let words = cells.enumerate().flat_map(|(number, cell)| {
+        let words = cells.clone().enumerate().flat_map(|(number, cell)| {
             // A heading is one word.
             let apart = if number == 0 { '\n' } else { ' ' };
             cell.split(apart).map(UnicodeWidthStr::width)
         });
+        let word = words.max().unwrap_or(0);
         let narrowest = match kind {
-            Kind::Whole => widest,
-            Kind::Text => words.max().unwrap_or(0).max(NARROWEST).min(widest),
+            Kind::Whole | Kind::State => widest,
+            Kind::Text => word.max(NARROWEST).min(widest),
             Kind::Value => NARROWEST.min(widest),
         };
-        Self { kind, widest, narrowest }
+        let mut values = cells.skip(1);
+        let first = values.next();
+        let mut others = values.peekable();
+        let is_same = others.peek().is_some() && others.all(|other| Some(other) == first);
+        Self { kind, widest, narrowest, word, is_same }
+    }
+
+    fn wraps(&self) -> bool {
+        matches!(self.kind, Kind::Text | Kind::Value)
     }
 }
 
-/// Returns the widths of the columns: `None` for a text that stands below its row, and for what is whole.
-fn widths(columns: &[Column], width: Option<u16>) -> Vec<Option<usize>> {
-    let Some(width) = width else { return columns.iter().map(|it| Some(it.widest)).collect() };
-    let wraps = |column: &Column| matches!(column.kind, Kind::Text | Kind::Value);
-    let mut beside: Vec<usize> = (0..columns.len()).collect();
+/// Returns where each column stands.
+fn places(columns: &[Column], width: Option<u16>) -> Places {
+    let all = 0..columns.len();
+    let Some(width) = width.map(usize::from) else {
+        return Places { beside: all.map(|it| (it, None)).collect(), ..Places::default() };
+    };
+    let mut places = Places::default();
+    let mut beside: Vec<usize> = all.collect();
     loop {
-        let gaps = beside.len().saturating_sub(1) * usize::from(GAP);
-        let whole: usize =
-            beside.iter().map(|it| &columns[*it]).filter(|it| !wraps(it)).map(|it| it.widest).sum();
-        let texts: Vec<usize> = beside.iter().copied().filter(|it| wraps(&columns[*it])).collect();
-        let room = usize::from(width).checked_sub(whole + gaps);
-        let last = texts.iter().rposition(|it| columns[*it].kind == Kind::Text);
+        let indent = if places.is_above { INDENT } else { 0 };
+        let gaps = beside.len().saturating_sub(1) * usize::from(GAP) + indent;
+        let whole = beside.iter().map(|it| &columns[*it]).filter(|it| !it.wraps());
+        let whole: usize = whole.map(|it| it.widest).sum();
+        let texts: Vec<usize> = beside.iter().copied().filter(|it| columns[*it].wraps()).collect();
+        let room = width.checked_sub(whole + gaps);
         let needed: usize = texts.iter().map(|it| columns[*it].narrowest).sum();
-        match (room, last) {
-            (Some(room), _) if needed <= room => return shared(columns, &texts, room),
-            (_, Some(last)) => beside.retain(|it| *it != texts[last]),
-            // There is nothing else to put below: what is there is as wide as it is.
-            (room, None) => return shared(columns, &texts, room.unwrap_or(0)),
+        if let Some(room) = room.filter(|room| needed <= *room) {
+            let widths = shared(columns, &texts, room);
+            places.beside = beside.iter().map(|it| (*it, widths[*it])).collect();
+            break;
+        }
+        let first = if places.is_above { 0 } else { 1 };
+        let last = |is: &dyn Fn(&Column) -> bool| {
+            beside.iter().skip(first).rposition(|it| is(&columns[*it])).map(|at| at + first)
+        };
+        let is_name = |it: usize| !places.is_above && it == 0 && columns[it].kind != Kind::Value;
+        let may_be_above = beside.len() > 1 && is_name(beside[0]);
+        let is_long = may_be_above && columns[0].widest * 2 > width;
+        if let Some(at) = last(&|it| it.is_same && it.kind != Kind::Value) {
+            places.same.push(beside.remove(at));
+        } else if let Some(at) = beside.iter().rposition(|it| columns[*it].kind == Kind::Text) {
+            places.below.push(beside.remove(at));
+        } else if let (Some(at), false) = (last(&|it| it.kind == Kind::Whole), is_long) {
+            places.left_out.push(beside.remove(at));
+        } else if may_be_above {
+            beside.remove(0);
+            places.is_above = true;
+        } else {
+            let words: usize = beside.iter().map(|it| columns[*it].word).sum();
+            match (width.checked_sub(gaps + words), beside.len()) {
+                (Some(spare), _) => places.beside = parted(columns, &beside, spare),
+                (None, ..=1) => places.beside = parted(columns, &beside, 0),
+                (None, _) => {
+                    places.below.extend(beside.pop());
+                    continue;
+                }
+            }
+            break;
         }
     }
+    for columns in [&mut places.below, &mut places.same, &mut places.left_out] {
+        columns.sort_unstable();
+    }
+    places
+}
+
+/// Returns the widths of columns that hardly fit: the widest word of each, and a part of what is left.
+fn parted(columns: &[Column], beside: &[usize], spare: usize) -> Vec<(usize, Option<usize>)> {
+    let more = spare / beside.len().max(1);
+    let wide = |it: &usize| (columns[*it].word + more).clamp(1, columns[*it].widest.max(1));
+    beside.iter().map(|it| (*it, Some(wide(it)))).collect()
 }
 
 /// Returns the widths of columns that share some room: as much for each as it has a use for, and no more than others.
@@ -146,26 +253,56 @@ mod tests {
 
     #[test]
     fn columns_share_what_is_left() {
-        let text = |narrowest, widest| Column { kind: Kind::Text, widest, narrowest };
-        let whole = |widest| Column { kind: Kind::Whole, widest, narrowest: widest };
+        let text = |narrowest, widest| Column {
+            kind: Kind::Text,
+            widest,
+            narrowest,
+            word: narrowest,
+            is_same: false,
+        };
+        let whole = |widest| Column { kind: Kind::Whole, word: widest, ..text(widest, widest) };
+        let state = |widest| Column { kind: Kind::State, ..whole(widest) };
+        let same = |widest| Column { is_same: true, ..whole(widest) };
+        let beside = |widths: &[(usize, Option<usize>)]| Places {
+            beside: widths.to_vec(),
+            ..Places::default()
+        };
         for (name, columns, width, expected) in [
-            ("all fits", vec![whole(10), text(5, 10)], 40, vec![None, Some(10)]),
+            ("all fits", vec![whole(10), text(5, 10)], 40, beside(&[(0, None), (1, Some(10))])),
             (
                 "the short one is as it is",
                 vec![text(5, 8), text(5, 90)],
                 40,
-                vec![Some(8), Some(29)],
+                beside(&[(0, Some(8)), (1, Some(29))]),
             ),
-            ("alike", vec![text(5, 90), text(5, 90)], 43, vec![Some(20), Some(20)]),
+            ("alike", vec![text(5, 90), text(5, 90)], 43, beside(&[(0, Some(20)), (1, Some(20))])),
             (
                 "the last is below",
                 vec![whole(20), text(5, 9), text(10, 90)],
                 40,
-                vec![None, Some(9), None],
+                Places { below: vec![2], ..beside(&[(0, None), (1, Some(9))]) },
             ),
-            ("names are too wide", vec![whole(50), text(5, 9)], 40, vec![None, None]),
+            (
+                "one value is told once",
+                vec![whole(20), same(20), whole(10)],
+                40,
+                Places { same: vec![1], ..beside(&[(0, None), (2, None)]) },
+            ),
+            (
+                "a state stays, the last amounts go",
+                vec![whole(20), whole(10), state(10), whole(20), whole(20)],
+                50,
+                Places { left_out: vec![3, 4], ..beside(&[(0, None), (1, None), (2, None)]) },
+            ),
+            (
+                "a long name is above",
+                vec![whole(50), state(9), text(24, 90)],
+                40,
+                Places { is_above: true, below: vec![2], ..beside(&[(1, None)]) },
+            ),
+            ("a name alone", vec![whole(50)], 40, beside(&[(0, Some(50))])),
         ] {
-            assert_eq!(widths(&columns, Some(width)), expected, "{name}");
+            assert_eq!(places(&columns, Some(width)), expected, "{name}");
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A view is a list of columns; a table has those of them that are wanted. On a terminal it fits the width.
 
-use super::arrangement::{Arranged, Kind, arrange};
+use super::arrangement::{Arranged, INDENT, Kind, arrange};
 use super::doc::{Doc, Layout};
 use super::order::Order;
 use super::screen::{Screen, Tone};
@@ -58,7 +58,7 @@ impl<T> Column<T> {
         cell: fn(&T) -> String,
         tone: fn(&T) -> Option<Tone>,
     ) -> Self {
-        Self { tone: Some(tone), ..Self::new(heading, cell) }
+        Self { kind: Kind::State, tone: Some(tone), ..Self::new(heading, cell) }
     }
 
     /// Returns the column as one of wide tables only.
@@ -264,9 +264,10 @@ impl Table {
         if !screen.is_terminal() {
             return write_lines(out, rows);
         }
-        let Arranged { columns, rows, below } = arrange(rows, &self.kinds, screen);
+        let Arranged { columns, rows, above, below, end } = arrange(rows, &self.kinds, screen);
         let widths = widths(&rows);
         let mut arranged = lines(&rows, &widths);
+        let indent = if above.is_some() { " ".repeat(INDENT) } else { String::new() };
         for ((number, row), below) in rows.iter().enumerate().zip(below) {
             let height = row.iter().map(|cell| cell.split('\n').count()).max().unwrap_or(1);
             let tone = |column: usize, text: &str| match (number + hidden).checked_sub(1) {
@@ -274,15 +275,17 @@ impl Table {
                 Some(number) => *self.tones.get(columns[column])?.get(number)?,
                 None => None,
             };
+            let above = above.iter().filter_map(|above| above.get(number)).flatten();
+            above.into_iter().try_for_each(|line| writeln!(out, "{line}"))?;
             for (at, line) in arranged.by_ref().take(height).enumerate() {
                 match screen.colour {
-                    true => writeln!(out, "{}", coloured(&line, at, row, &widths, tone))?,
-                    false => writeln!(out, "{line}")?,
+                    true => writeln!(out, "{indent}{}", coloured(&line, at, row, &widths, tone))?,
+                    false => writeln!(out, "{indent}{line}")?,
                 }
             }
             below.into_iter().try_for_each(|line| writeln!(out, "{line}"))?;
         }
-        Ok(())
+        end.into_iter().try_for_each(|line| writeln!(out, "{line}"))
     }
 }
 
