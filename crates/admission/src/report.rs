@@ -2,7 +2,7 @@
 
 use super::examine::Refusal;
 use super::reason::{AmountReason, CheckReason, RemovedReason};
-use kq_answer::{Basis, Worded, answer};
+use kq_answer::{Basis, Headline, Worded, answer};
 use kq_facts::node_pods::StandingReason;
 use serde::Serialize;
 
@@ -18,7 +18,36 @@ pub struct PodAdmission {
     pub basis: Basis,
 }
 
-answer!("PodAdmission", PodAdmission);
+answer!("PodAdmission", PodAdmission; PodAdmission::headline);
+
+impl PodAdmission {
+    fn headline(&self) -> Headline {
+        self.explanation.headline()
+    }
+}
+
+impl Explanation {
+    /// Returns the kubelet's verdict.
+    pub fn headline(&self) -> Headline {
+        let Self { pod, node, refusals, kills, .. } = self;
+        let after = match kills.len() {
+            0 => String::new(),
+            1 => format!(" after the kubelet killed {} for it", kills.concat()),
+            count => format!(" after the kubelet killed {count} pods for it (kq preempt explain)"),
+        };
+        match refusals.as_slice() {
+            [] => Headline::new("admitted", format!("{pod}: admitted on {node}{after}")),
+            [Refusal { reason, message, .. }] => {
+                let text = format!("{pod}: refused by {node}{after}: {reason}: {message}");
+                Headline::new("refused", text)
+            }
+            _ => {
+                let of_these = "for one of these in no fixed order:";
+                Headline::new("refused", format!("{pod}: refused by {node}, {of_these}"))
+            }
+        }
+    }
+}
 
 impl PodAdmission {
     /// Puts an answer together.

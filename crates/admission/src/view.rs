@@ -76,27 +76,13 @@ fn sums(explanation: &Explanation, amounts: Precision) -> Doc {
     doc
 }
 
-/// Returns the kubelet's verdict.
+/// Returns the kubelet's verdict, with its refusals where there are several.
 pub fn verdict(explanation: &Explanation) -> Doc {
-    let Explanation { pod, node, refusals, kills, .. } = explanation;
-    let after = match kills.len() {
-        0 => String::new(),
-        1 => format!(" after the kubelet killed {} for it", kills.concat()),
-        count => format!(" after the kubelet killed {count} pods for it (kq preempt explain)"),
-    };
-    match refusals.as_slice() {
-        [] => Doc::of_line(format!("{pod}: admitted on {node}{after}")),
-        [refusal] => {
-            let (reason, message) = (&refusal.reason, &refusal.message);
-            Doc::of_line(format!("{pod}: refused by {node}{after}: {reason}: {message}"))
-        }
-        several => {
-            let first = "for one of these in no fixed order:";
-            let mut doc = Doc::of_line(format!("{pod}: refused by {node}, {first}"));
-            doc.extend(several.iter().map(|it| format!("  {}: {}", it.reason, it.message)));
-            doc
-        }
+    let mut doc = Doc::headed(&explanation.headline().text);
+    if let several @ [_, _, ..] = explanation.refusals.as_slice() {
+        doc.extend(several.iter().map(|it| format!("  {}: {}", it.reason, it.message)));
     }
+    doc
 }
 
 /// Returns the same with the ledger behind the sums.

@@ -1,7 +1,7 @@
 //! Findings as text.
 
 use super::{Finding, Severity, Subject};
-use kq_output::doc::Doc;
+use kq_output::doc::{Doc, Entry};
 use kq_output::table::{Column, Rows, Table, or_dash};
 
 /// The longest text of a narrow table, in characters; the wide table has the rest.
@@ -12,22 +12,88 @@ pub fn table<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Table {
     of(findings, false)
 }
 
-/// Returns a row for each finding that is not OK, without sources, and a line with the rules of the others.
+/// Returns each finding that is not OK, and a line with the rules of the others.
 pub fn folded(findings: &[Finding]) -> Doc {
     let (passed, found): (Vec<Finding>, Vec<Finding>) =
         findings.iter().cloned().partition(|finding| finding.severity == Severity::Ok);
-    let shown = found.into_iter().map(|finding| Finding { source: None, ..finding });
-    let shown: Vec<Finding> = shown.collect();
-    let mut doc = match shown.is_empty() {
-        true => Doc::default(),
-        false => table(&shown).into(),
-    };
+    let mut doc = Doc::default();
+    if !found.is_empty() {
+        doc.entries(entries(&found), table(&without_sources(&found)));
+    }
     let mut rules: Vec<&str> = passed.iter().map(|finding| finding.id.as_str()).collect();
     rules.dedup();
     if !rules.is_empty() {
         doc.line(format!("{} OK: {}", rules.len(), rules.join(", ")));
     }
     doc
+}
+
+/// Returns the findings of a lint.
+pub fn listed(findings: &[Finding]) -> Doc {
+    let mut doc = Doc::default();
+    doc.entries(entries(findings), table(findings));
+    doc
+}
+
+fn without_sources(findings: &[Finding]) -> Vec<Finding> {
+    findings.iter().cloned().map(|finding| Finding { source: None, ..finding }).collect()
+}
+
+/// How many findings of a rule stand alone; of more, the first stands for all.
+const ALONE: usize = 3;
+
+/// Returns the findings as a terminal shows them, with all that belongs to each.
+fn entries(findings: &[Finding]) -> Vec<Entry> {
+    let same = |it: &Finding, other: &Finding| it.id == other.id && it.severity == other.severity;
+    let mut entries = Vec::new();
+    for (at, finding) in findings.iter().enumerate() {
+        let all: Vec<&Finding> = findings.iter().filter(|it| same(it, finding)).collect();
+        let is_first = !findings[..at].iter().any(|it| same(it, finding));
+        if all.len() <= ALONE {
+            entries.push(entry(finding, &[]));
+        } else if is_first {
+            entries.push(entry(finding, &all[1..]));
+        }
+    }
+    entries
+}
+
+/// Returns a finding, which stands for others of its rule as well.
+fn entry(finding: &Finding, others: &[&Finding]) -> Entry {
+    const NAMED: usize = 5;
+    let Finding { severity, id, subject, found, why, leads_to, advice, command, .. } = finding;
+    let place = subject.place().map(|place| format!(" {place}")).unwrap_or_default();
+    let text = match subject {
+        Subject::Node => found.clone(),
+        subject => format!("{subject}{place}: {found}"),
+    };
+    let others = (!others.is_empty()).then(|| {
+        let mut names: Vec<String> = Vec::new();
+        for name in others.iter().map(|it| it.subject.to_string()) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let more = match names.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(", and {more} more (-o wide)"),
+        };
+        names.truncate(NAMED);
+        format!("{}{more}", names.join(", "))
+    });
+    let parts = [
+        ("also", others),
+        ("why", why.clone()),
+        ("leads to", leads_to.clone()),
+        ("fix", advice.clone()),
+        ("see", command.clone()),
+    ];
+    Entry {
+        tone: severity.tone(),
+        label: format!("{}[{id}]", severity.to_string().to_lowercase()),
+        text,
+        parts: parts.into_iter().filter_map(|(name, text)| Some((name, text?))).collect(),
+    }
 }
 
 /// Returns the subjects of the problems, the worst first and each once.

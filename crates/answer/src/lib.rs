@@ -16,6 +16,7 @@ mod finding;
 /// Findings as tables.
 pub mod finding_export;
 pub mod finding_view;
+mod headline;
 pub mod missing;
 pub mod origin;
 mod plan_digest;
@@ -28,6 +29,7 @@ pub use basis::{Assumption, Basis, Fact, Missing, MissingFact, Warning, WarningC
 pub use certainty::Certainty;
 pub use failure::{Failure, FailureKind};
 pub use finding::{Finding, Rule, RuleFinding, Severity, Subject, Topic, Wording};
+pub use headline::Headline;
 pub use plan_digest::{plan_digest, sha256};
 pub use worded::Worded;
 
@@ -46,16 +48,24 @@ pub trait Answer: Serialize + JsonSchema {
     /// Returns what the answer rests on.
     fn basis(&self) -> &Basis;
 
+    /// Returns the answer in one sentence; lists and protocols have none.
+    fn headline(&self) -> Option<Headline> {
+        None
+    }
+
     /// Adds the numbers of the answer that are worth a graph; most answers have none.
     fn metrics(&self, _metrics: &mut Metrics) {}
 }
 
 /// An answer as JSON and YAML have it: the version of the contract, the kind, the answer's own fields.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Document<'a, A> {
     api_version: &'static str,
     kind: &'static str,
+    /// The answer in one sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    headline: Option<Headline>,
     #[serde(flatten)]
     answer: &'a A,
 }
@@ -63,7 +73,8 @@ pub struct Document<'a, A> {
 impl<'a, A: Answer> Document<'a, A> {
     /// Returns the document of an answer.
     pub fn of(answer: &'a A) -> Self {
-        Self { api_version: API_VERSION, kind: A::KIND, answer }
+        let headline = answer.headline();
+        Self { api_version: API_VERSION, kind: A::KIND, headline, answer }
     }
 
     /// Returns the JSON Schema of the documents of this kind.
@@ -81,16 +92,21 @@ impl<'a, A: Answer> Document<'a, A> {
     }
 }
 
-/// Makes a type with a field `basis` the answer of a kind; `metrics` adds its numbers.
+/// Makes a type with a field `basis` the answer of a kind; `metrics` adds its numbers, and `headline`, after a
+/// semicolon, is its sentence.
 #[macro_export]
 macro_rules! answer {
-    ($kind:literal, $answer:ty $(, $metrics:path)?) => {
+    ($kind:literal, $answer:ty $(, $metrics:path)? $(; $headline:path)?) => {
         impl $crate::Answer for $answer {
             const KIND: &'static str = $kind;
 
             fn basis(&self) -> &$crate::Basis {
                 &self.basis
             }
+
+            $(fn headline(&self) -> Option<$crate::Headline> {
+                Some($headline(self))
+            })?
 
             $(fn metrics(&self, metrics: &mut $crate::Metrics) {
                 $metrics(self, metrics);

@@ -8,10 +8,11 @@ use super::node_identity::strangers;
 use super::observation::{ThresholdRow, compare, observe, row};
 use super::pressure::PodName;
 use super::rank::{Figures, RankStep, RankedPod, decided_by, rank_pods};
+use super::reason::amount;
 use super::reason::{BeforeReason, DistanceReason, RankReason};
 use super::reclaim_outcome::{ReclaimFunction, reclaim_functions};
 use super::usage::{FsParts, measured_parts};
-use kq_answer::{Basis, Missing, MissingFact, Warning, WarningCode, Worded, answer};
+use kq_answer::{Basis, Headline, Missing, MissingFact, Warning, WarningCode, Worded, answer};
 use kq_facts::kubelet_config::{
     EffectiveConfiguration, EvictionThreshold, PressureCondition, Signal, StarvedResource,
     ThresholdOperator,
@@ -22,6 +23,7 @@ use kq_k8s::pod::{ByName, Pod};
 use kq_k8s::priority::is_critical_pod;
 use kq_k8s::quantity::Quantity;
 use kq_output::metrics::{Metrics, number};
+use kq_output::units::counted;
 use serde::Serialize;
 
 /// The input of an answer.
@@ -97,7 +99,43 @@ pub struct EvictionRank {
     pub basis: Basis,
 }
 
-answer!("EvictionRank", EvictionRank, EvictionRank::metrics);
+answer!("EvictionRank", EvictionRank, EvictionRank::metrics; EvictionRank::headline);
+
+impl EvictionRank {
+    /// Returns who is evicted first, and how much is left until then.
+    fn headline(&self) -> Headline {
+        let nearest = self.thresholds.iter().filter(|it| it.margin.is_some());
+        let nearest = nearest.min_by_key(|it| it.margin);
+        let margin = nearest.and_then(|it| it.margin);
+        let left = match margin {
+            None => format!("how much of {} is left is unknown", self.signal),
+            Some(margin @ ..0) => {
+                let over = amount(self.signal, Some(margin.saturating_neg()));
+                format!("{} is crossed by {over}", self.signal)
+            }
+            Some(margin) => format!("{} to go", amount(self.signal, Some(margin))),
+        };
+        let is = if margin.is_some_and(|margin| margin < 0) { "is" } else { "would be" };
+        match self.first.one_of.as_slice() {
+            [] if self.basis.missing.is_empty() => {
+                Headline::new("no-pod", format!("no pod can be evicted; {left}"))
+            }
+            [] => Headline::new("unknown", format!("who {is} evicted first is unknown; {left}")),
+            [one] if self.lacks_pods => Headline::new(
+                "first",
+                format!("{one} {is} evicted first, of the known pods; {left}"),
+            ),
+            [one] => Headline::new("first", format!("{one} {is} evicted first; {left}")),
+            [one, others @ ..] => {
+                let text = format!(
+                    "{one} or one of {} {is} evicted first: they are equal; {left}",
+                    counted(others.len(), "other")
+                );
+                Headline::new("one-of", text)
+            }
+        }
+    }
+}
 
 impl EvictionRank {
     fn metrics(&self, metrics: &mut Metrics) {

@@ -15,7 +15,7 @@ mod tests;
 
 use crate::cycle::Keys;
 use crate::policy::ImageGcPolicy;
-use kq_answer::{Basis, Finding, Severity, Subject, answer};
+use kq_answer::{Basis, Finding, Headline, Severity, Subject, answer};
 use kq_facts::kubelet_config::{EffectiveConfiguration, EvictionThreshold};
 use kq_facts::runtime::Image;
 use kq_k8s::duration::GoDuration;
@@ -69,7 +69,13 @@ pub struct GcLint {
     pub basis: Basis,
 }
 
-answer!("GcLint", GcLint);
+answer!("GcLint", GcLint; GcLint::headline);
+
+impl GcLint {
+    fn headline(&self) -> Headline {
+        Headline::of_findings(&self.items)
+    }
+}
 
 impl GcLint {
     /// Looks at a node.

@@ -77,10 +77,11 @@ pub fn arrange(rows: &[Vec<String>], kinds: &[Kind], screen: Screen) -> Arranged
         let text = text_of(row, *index);
         match wide {
             // The lines of a list are all alike: what goes on is further in.
-            Some(width) if kinds[*index] == Kind::Value => {
+            Some(width) if kinds[*index] == Kind::Value && !has_wide_word(&text, *width) => {
                 let indent = text.len() - text.trim_start().len();
                 wrapped(&text, *width, indent + 2).join("\n")
             }
+            Some(_) if kinds[*index] == Kind::Value => String::new(),
             Some(width) => wrapped(&text, *width, 0).join("\n"),
             None => text,
         }
@@ -92,12 +93,17 @@ pub fn arrange(rows: &[Vec<String>], kinds: &[Kind], screen: Screen) -> Arranged
     let below = |(number, row): (usize, &Vec<String>)| {
         let below = places.below.iter().filter(|_| number > 0);
         let said = below.map(|index| (*index, text_of(row, *index)));
-        said.filter(|(_, text)| !matches!(text.as_str(), "" | "-"))
-            .flat_map(|(index, text)| {
-                let text = format!("{}{}: {text}", " ".repeat(BELOW), heading(index));
-                wrapped(&text, width, BELOW + 2)
-            })
-            .collect()
+        let said = said.filter(|(_, text)| !matches!(text.as_str(), "" | "-"));
+        let said = said.flat_map(|(index, text)| {
+            let text = format!("{}{}: {text}", " ".repeat(BELOW), heading(index));
+            wrapped(&text, width, BELOW + 2)
+        });
+        let values = places.beside.iter().filter_map(|(index, wide)| {
+            let text = text_of(row, *index);
+            let is_wide = kinds[*index] == Kind::Value && has_wide_word(&text, (*wide)?);
+            is_wide.then(|| wrapped(&format!("{}{text}", " ".repeat(INDENT)), width, INDENT))
+        });
+        said.chain(values.flatten()).collect()
     };
     let mut end = Vec::new();
     let same = places.same.iter().map(|index| {
@@ -122,6 +128,11 @@ pub fn arrange(rows: &[Vec<String>], kinds: &[Kind], screen: Screen) -> Arranged
         below: rows.iter().enumerate().map(below).collect(),
         end,
     }
+}
+
+/// Returns true if a word is wider than its column: it stands below its label.
+fn has_wide_word(text: &str, width: usize) -> bool {
+    text.split(' ').any(|word| word.width() > width)
 }
 
 /// What a column needs.

@@ -1,7 +1,7 @@
 //! An answer for people: lines and tables, one below the other, as data. A renderer makes text of it.
 
 use crate::order::{Order, UnknownColumn};
-use crate::screen::Screen;
+use crate::screen::{Screen, Tone, wrapped};
 use crate::table::Table;
 use crate::terminal::{Escaping, plain};
 use std::fmt;
@@ -19,6 +19,8 @@ pub struct Layout {
 /// Lines and tables.
 #[derive(Clone, Debug, Default)]
 pub struct Doc {
+    /// The sentence that stands first.
+    headline: Option<String>,
     blocks: Vec<Block>,
 }
 
@@ -28,7 +30,46 @@ enum Block {
     /// A line, which a terminal wraps at words.
     Line(String),
     Table(Table),
+    /// What was found: entries on a terminal, else a table.
+    Entries {
+        entries: Vec<Entry>,
+        table: Table,
+    },
 }
+
+/// Something found, as compilers print it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The tone of the label.
+    pub tone: Option<Tone>,
+    /// How bad it is, and which rule says so: `error[image-gc]`.
+    pub label: String,
+    /// What was found.
+    pub text: String,
+    /// What belongs to it, by name.
+    pub parts: Vec<(&'static str, String)>,
+}
+
+impl Entry {
+    fn write(&self, out: &mut dyn io::Write, screen: Screen, width: usize) -> io::Result<()> {
+        let (label, text) = (plain(self.label.clone()), plain(self.text.clone()));
+        let lines = wrapped(&format!("{label}: {text}"), width, INDENT);
+        for (at, line) in lines.iter().enumerate() {
+            match (at, self.tone, line.strip_prefix(&*label)) {
+                (0, Some(tone), Some(rest)) => writeln!(out, "{}{rest}", tone.on(screen, &label))?,
+                _ => writeln!(out, "{line}")?,
+            }
+        }
+        self.parts.iter().try_for_each(|(name, text)| {
+            let text = format!("{}{name}: {}", " ".repeat(INDENT), plain(text.clone()));
+            let lines = wrapped(&text, width, 2 * INDENT);
+            lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+        })
+    }
+}
+
+/// How far the parts of an entry are indented.
+const INDENT: usize = 4;
 
 impl Doc {
     /// Returns the document of one line.
@@ -36,6 +77,20 @@ impl Doc {
         let mut doc = Self::default();
         doc.line(text);
         doc
+    }
+
+    /// Returns a document that begins with the answer in one sentence.
+    pub fn headed(sentence: &str) -> Self {
+        Self { headline: Some(plain(sentence.to_owned())), blocks: Vec::new() }
+    }
+
+    /// Puts the answer in one sentence first, an empty line below it, unless the document begins with it.
+    pub fn under(mut self, sentence: &str) -> Self {
+        if self.headline.is_none() {
+            self.blocks.insert(0, Block::Line(String::new()));
+            self.headline = Some(plain(sentence.to_owned()));
+        }
+        self
     }
 
     /// Adds a line. A text from outside cannot add another one, or play with the terminal.
@@ -50,7 +105,9 @@ impl Doc {
 
     /// Adds a table, or the parts of another document.
     pub fn add(&mut self, other: impl Into<Self>) {
-        self.blocks.extend(other.into().blocks);
+        let Self { headline, blocks } = other.into();
+        self.blocks.extend(headline.map(Block::Line));
+        self.blocks.extend(blocks);
     }
 
     /// Adds the same below an empty line.
@@ -65,9 +122,14 @@ impl Doc {
         self
     }
 
+    /// Adds what was found; `table` has it for a pipe, and for an order of its rows.
+    pub fn entries(&mut self, entries: Vec<Entry>, table: Table) {
+        self.blocks.push(Block::Entries { entries, table });
+    }
+
     /// Returns true for a document of nothing.
     pub fn is_empty(&self) -> bool {
-        self.blocks.is_empty()
+        self.headline.is_none() && self.blocks.is_empty()
     }
 
     /// Orders the rows of the tables that have the column.
@@ -79,10 +141,16 @@ impl Doc {
         let mut others = Vec::new();
         let mut is_known = false;
         for block in &mut self.blocks {
-            let Block::Table(table) = block else { continue };
+            let table = match block {
+                Block::Line(_) => continue,
+                Block::Table(table) | Block::Entries { table, .. } => table,
+            };
             match table.sort(order) {
                 true => is_known = true,
                 false => others.extend(table.sortable().cloned()),
+            }
+            if let Block::Entries { table, .. } = block {
+                *block = Block::Table(table.clone());
             }
         }
         match is_known {
@@ -107,16 +175,28 @@ impl Doc {
     }
 
     fn write_blocks(&self, out: &mut dyn io::Write, layout: Layout) -> io::Result<()> {
+        if let Some(sentence) = &self.headline {
+            writeln!(out, "{}", layout.screen.line(sentence))?;
+        }
         self.blocks.iter().try_for_each(|block| match block {
             Block::Table(table) => table.write(out, layout),
             Block::Line(line) => writeln!(out, "{}", layout.screen.line(line)),
+            Block::Entries { entries, table } => match layout.screen.width {
+                None => table.write(out, layout),
+                Some(width) => entries.iter().enumerate().try_for_each(|(at, entry)| {
+                    if at > 0 {
+                        writeln!(out)?;
+                    }
+                    entry.write(out, layout.screen, width.into())
+                }),
+            },
         })
     }
 }
 
 impl From<Table> for Doc {
     fn from(table: Table) -> Self {
-        Self { blocks: vec![Block::Table(table)] }
+        Self { headline: None, blocks: vec![Block::Table(table)] }
     }
 }
 

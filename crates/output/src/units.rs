@@ -52,6 +52,16 @@ impl Precision {
     }
 }
 
+/// Returns a number of things: `1 pod`, `2 pods`.
+pub fn counted(number: usize, one: &str) -> String {
+    let plural = match one.strip_suffix('y').filter(|it| !it.ends_with(['a', 'e', 'o', 'u'])) {
+        _ if number == 1 => one.to_owned(),
+        Some(stem) => format!("{stem}ies"),
+        None => format!("{one}s"),
+    };
+    format!("{number} {plural}")
+}
+
 /// Returns an amount of bytes with a binary unit, such as `11.8Mi`.
 pub fn bytes(amount: u64) -> String {
     const UNITS: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];

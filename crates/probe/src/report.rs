@@ -9,7 +9,7 @@ use super::results::Verdict;
 use super::retry::Conclusion;
 use super::subject::{ContainerKind, HandlerKind};
 use super::worker::StepReason;
-use kq_answer::{Basis, Worded, answer};
+use kq_answer::{Basis, Headline, Worded, answer};
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::pod::ProbeType;
 use serde::Serialize;
@@ -31,7 +31,38 @@ pub struct ProbeRun {
     pub basis: Basis,
 }
 
-answer!("ProbeRun", ProbeRun);
+answer!("ProbeRun", ProbeRun; ProbeRun::headline);
+
+impl ProbeRun {
+    /// Returns the result: of one probe with its message, of several in numbers.
+    fn headline(&self) -> Headline {
+        let failed = |it: &&ProbeReport| {
+            matches!(it.outcome.verdict, ProbeVerdict::Failure | ProbeVerdict::Errored)
+        };
+        let title =
+            |it: &ProbeReport| format!("{} {}", it.name, it.probe_type.to_string().to_lowercase());
+        let all = self.probes.len();
+        match (self.probes.iter().find(failed), all) {
+            (None, 0) => Headline::new("none", "there is no probe"),
+            (None, 1) => {
+                let name = self.probes.first().map(title).unwrap_or_default();
+                Headline::new("success", format!("{name} succeeds"))
+            }
+            (None, all) => Headline::new("success", format!("all {all} probes succeed")),
+            (Some(first), all) => {
+                let message = first.outcome.message.text();
+                let message = message.lines().next().unwrap_or_default().trim_end().to_owned();
+                let count = self.probes.iter().filter(failed).count();
+                let many = if all == 1 {
+                    String::new()
+                } else {
+                    format!("{count} of {all} probes fail: ")
+                };
+                Headline::new("failure", format!("{many}{} fails: {message}", title(first)))
+            }
+        }
+    }
+}
 
 /// The container of a probe; all are null for a probe of no pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]

@@ -7,7 +7,7 @@ use crate::node_args::NodeArgs;
 use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::NamespaceArgs;
 use crate::source_args::{SourceArgs, WatchArgs};
-use crate::write::FINDING_NAMES;
+use crate::write::{FINDING_NAMES, fixes};
 use anyhow::anyhow;
 use kq_answer::finding_view;
 use kq_cgroup::live::checks::NodeChecks;
@@ -120,7 +120,7 @@ impl Args {
             OutputFormat::Wide => report.basis.warnings.iter().for_each(|it| warn(&it.text)),
             // What the warnings say of missing facts stands in the checks.
             OutputFormat::Table => {
-                finding_view::advice(&report.items).iter().for_each(|advice| note("fix", advice));
+                fixes(&report.items);
             }
             // A name does not say what was not checked.
             OutputFormat::Name => {
@@ -155,7 +155,7 @@ impl Args {
         self.output.write_or_names(&report, page(false), page(true), names)?;
         if self.output.is_for_people() {
             tell(&report.basis);
-            finding_view::advice(&report.findings).iter().for_each(|advice| note("fix", advice));
+            fixes(&report.findings);
         }
         Ok(match report.has_failed() {
             true => Code::No,

@@ -197,8 +197,8 @@ impl OutputFormat {
         wide: impl FnOnce(&T) -> B,
     ) -> Result<(), Failure> {
         match self {
-            Self::Table => write::doc(table(value)),
-            Self::Wide => write::doc(wide(value)),
+            Self::Table => write::answered(value, table(value)),
+            Self::Wide => write::answered(value, wide(value)),
             structured => write::answer(structured, value),
         }
     }

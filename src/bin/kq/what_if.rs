@@ -1,12 +1,12 @@
 //! `kq what-if`
 
 use crate::cgroup::gather::gather_facts;
-use crate::exit::{Code, Failure, note, tell, warn};
+use crate::exit::{Code, Failure, tell, warn};
 use crate::guess;
 use crate::node_args::NodeArgs;
 use crate::output_format::{OutputFormat, formats_with_script};
 use crate::source_args::{DeviceFileArgs, GivenDevicesArgs, SourceArgs};
-use kq_answer::finding_view;
+use crate::write::fixes;
 use kq_core::question::what_if::{ChangeFiles, NodeState, what_if, what_if_needs};
 use kq_core::what_if::change::Change;
 use kq_core::what_if::{ChangeError, ChangeList, changes_table, parse, script, table, wide};
@@ -126,7 +126,7 @@ impl Args {
                 tell(&answer.basis);
                 let open: Vec<_> =
                     answer.items.iter().filter(|it| it.is_problem()).cloned().collect();
-                finding_view::advice(&open).iter().for_each(|advice| note("fix", advice));
+                fixes(&open);
             }
             _ => {}
         }

@@ -7,7 +7,7 @@ use anstream::{AutoStream, ColorChoice};
 use anyhow::{Error, anyhow};
 use clap::ValueEnum;
 use kq_answer::finding_export::{junit, sarif};
-use kq_answer::finding_view::{advice, names as finding_names, table, wide};
+use kq_answer::finding_view::{advice, listed, names as finding_names, wide};
 use kq_answer::{Answer, Document, Finding};
 use kq_k8s::nearest::nearest;
 use kq_output::doc::{Doc, Layout};
@@ -68,6 +68,15 @@ pub fn line<T: Serialize>(value: &T) -> Result<(), Failure> {
 /// Writes a line of JSON that is escaped already.
 pub fn escaped_line(line: &[u8]) -> Result<(), Failure> {
     to_stdout(|out| out.write_all(line).and_then(|()| out.write_all(b"\n")))
+}
+
+/// Writes the document of an answer: on a terminal below the answer in one sentence.
+pub fn answered<A: Answer>(answer: &A, doc: impl Into<Doc>) -> Result<(), Failure> {
+    let headline = answer.headline().filter(|_| style().0.screen.width.is_some());
+    match headline {
+        Some(headline) => self::doc(doc.into().under(&headline.text)),
+        None => self::doc(doc),
+    }
 }
 
 /// Writes a document, its tables in the order that was asked for.
@@ -194,7 +203,7 @@ pub fn findings<A: Answer>(
         None => {
             output.write_or_names(
                 lint,
-                |_| table(items),
+                |_| listed(items),
                 |_| wide(items),
                 |_| finding_names(items),
             )?;
@@ -204,9 +213,17 @@ pub fn findings<A: Answer>(
         tell(lint.basis());
     }
     if is_table {
-        advice(items).iter().for_each(|advice| note("fix", advice));
+        fixes(items);
     }
     Ok(code_of(lint, items))
+}
+
+/// Tells how to mend what was found, unless each finding stands above with its own advice.
+pub fn fixes(items: &[Finding]) {
+    let (layout, order) = style();
+    if layout.screen.width.is_none() || order.is_some() {
+        advice(items).iter().for_each(|advice| note("fix", advice));
+    }
 }
 
 fn code_of<A: Answer>(lint: &A, items: &[Finding]) -> Code {

@@ -3,7 +3,7 @@
 use super::reason::{CriticalReason, PreemptionReason, SparedReason};
 use super::victims::VisitResult;
 use crate::{Explanation, Refusal};
-use kq_answer::{Basis, Worded, answer};
+use kq_answer::{Basis, Headline, Worded, answer};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -23,7 +23,15 @@ pub struct PodPreemption {
     pub basis: Basis,
 }
 
-answer!("PodPreemption", PodPreemption);
+answer!("PodPreemption", PodPreemption; PodPreemption::headline);
+
+impl PodPreemption {
+    /// Returns what the kubelet does for the pod.
+    pub fn headline(&self) -> Headline {
+        let because = &self.preemption.because;
+        Headline::of(&self.preemption.result, format!("{} on {}: {because}", self.pod, self.node))
+    }
+}
 
 impl PodPreemption {
     /// Puts an answer together.

@@ -8,11 +8,12 @@ use crate::{
     finally, qualified,
 };
 use jiff::Timestamp;
-use kq_answer::{Basis, answer};
+use kq_answer::{Basis, Headline, answer};
 use kq_facts::node_object::NodeObject;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Pod, ResourceName};
 use kq_k8s::priority::{is_static_pod, pod_source};
+use kq_output::units::counted;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +29,30 @@ pub struct PodReadmission {
     pub basis: Basis,
 }
 
-answer!("PodReadmission", PodReadmission);
+answer!("PodReadmission", PodReadmission; PodReadmission::headline);
+
+impl PodReadmission {
+    /// Returns how many pods stay, and the first that does not.
+    fn headline(&self) -> Headline {
+        let all = self.items.len();
+        let staying = self.items.iter().filter(|it| it.stays()).count();
+        let first =
+            self.items.iter().find(|it| it.ends()).or(self.items.iter().find(|it| !it.stays()));
+        let Some(first) = first else {
+            return Headline::new("all-stay", format!("all {} stay", counted(all, "pod")));
+        };
+        let end = match (first.ends(), first.result) {
+            (true, ReadmissionResult::Killed) => "is killed",
+            (true, _) => "is refused",
+            (false, _) => "may be refused or killed",
+        };
+        let reason =
+            first.refusals.first().map(|it| format!(": {}", it.reason)).unwrap_or_default();
+        let text =
+            format!("{staying} of {} stay; {} {end}{reason}", counted(all, "pod"), first.pod);
+        Headline::new(if first.ends() { "some-end" } else { "some-may-end" }, text)
+    }
+}
 
 /// The result for a pod.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]

@@ -15,7 +15,7 @@ pub mod state;
 mod tests;
 
 use crate::files::CgroupDriver;
-use kq_answer::{Basis, Finding, Severity, Subject, Topic, Warning, answer};
+use kq_answer::{Basis, Finding, Headline, Severity, Subject, Topic, Warning, answer};
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::describe::ConfigSource;
 use kq_facts::node_config::{NodeConfig, NodeFact, NodeFacts};
@@ -227,7 +227,13 @@ pub struct NotRequested {
     pub memory_bytes: i64,
 }
 
-answer!("NodeChecks", NodeChecks, NodeChecks::metrics);
+answer!("NodeChecks", NodeChecks, NodeChecks::metrics; NodeChecks::headline);
+
+impl NodeChecks {
+    fn headline(&self) -> Headline {
+        Headline::of_findings(&self.items)
+    }
+}
 
 impl NodeChecks {
     fn metrics(&self, metrics: &mut Metrics) {

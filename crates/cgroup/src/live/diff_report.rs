@@ -1,7 +1,8 @@
 //! A comparison as a value: what `-o json` and `-o yaml` print.
 
-use crate::live::difference::{Difference, is_incomplete, summary};
-use kq_answer::{Basis, answer};
+use crate::live::difference::{Difference, Verdict, is_incomplete, summary};
+use kq_answer::{Basis, Headline, answer};
+use kq_output::units::counted;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -18,7 +19,43 @@ pub struct CgroupDiff<'a> {
     pub basis: Basis,
 }
 
-answer!("CgroupDiff", CgroupDiff<'_>);
+answer!("CgroupDiff", CgroupDiff<'_>; CgroupDiff::headline);
+
+impl CgroupDiff<'_> {
+    /// Returns how many values differ, and the first.
+    fn headline(&self) -> Headline {
+        let mut differing = self.items.iter().filter(|it| it.verdict.is_drift());
+        let all = self.items.len();
+        let unknown = self.items.iter().filter(|it| it.verdict == Verdict::Unknown).count();
+        let Some(first) = differing.next() else {
+            return match (all, unknown) {
+                (0, _) => Headline::new("nothing", "nothing to compare"),
+                (_, 0) => Headline::new(
+                    "as-planned",
+                    format!("all {} are as planned", counted(all, "value")),
+                ),
+                _ => {
+                    let text = format!("no value differs; {unknown} of {all} are unknown");
+                    Headline::new("unknown", text)
+                }
+            };
+        };
+        let owner = match (&first.namespace, &first.pod) {
+            (Some(namespace), Some(pod)) => format!("{namespace}/{pod}"),
+            _ => first.cgroup.clone(),
+        };
+        let file = first.file.as_deref().unwrap_or("the cgroup");
+        let text = match 1 + differing.count() {
+            1 => format!("1 of {all} values differs from the plan: {file} of {owner}"),
+            count => {
+                format!(
+                    "{count} of {all} values differ from the plan, the first: {file} of {owner}"
+                )
+            }
+        };
+        Headline::new("drift", text)
+    }
+}
 
 impl<'a> CgroupDiff<'a> {
     /// Puts differences together with what they rest on.

@@ -3,7 +3,7 @@
 use crate::files::CgroupDriver;
 use crate::live::place::{LiveCgroup, LiveOwner, LivePlace, Part, live_cgroups};
 use crate::live::show::{Usage, is_shown};
-use kq_answer::{Basis, Missing, MissingFact, Warning, answer};
+use kq_answer::{Basis, Headline, Missing, MissingFact, Warning, answer};
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use kq_facts::pod_selector::Selection;
@@ -24,7 +24,27 @@ pub struct ThrottlingRanking<'t> {
     pub basis: Basis,
 }
 
-answer!("ThrottlingRanking", ThrottlingRanking<'_>);
+answer!("ThrottlingRanking", ThrottlingRanking<'_>; ThrottlingRanking::headline);
+
+impl ThrottlingRanking<'_> {
+    /// Returns who is throttled most.
+    fn headline(&self) -> Headline {
+        let share = |it: &Throttled<'_>| {
+            let (throttled, periods) = it.throttled_periods.zip(it.periods)?;
+            (throttled > 0).then(|| units::percent(throttled, periods)).flatten()
+        };
+        let Some((first, share)) = self.items.first().and_then(|it| Some((it, share(it)?))) else {
+            return Headline::new("none", "no container is throttled");
+        };
+        let pod = match (first.place.namespace, first.place.pod) {
+            (Some(namespace), Some(pod)) => format!("{namespace}/{pod}"),
+            _ => first.place.cgroup.to_owned(),
+        };
+        let container = container(first).map(|name| format!(" {name}")).unwrap_or_default();
+        let text = format!("{pod}{container} is throttled most: in {share} of its periods");
+        Headline::new("throttled", text)
+    }
+}
 
 /// The throttling of a container, or of a pod by its own quota. What the kernel does not count is null.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]

@@ -1,8 +1,9 @@
 //! Merges answers as they arrive. Only each node's name, results and number are kept.
 
 use super::outcome::{NodeOutcome, NodeResult, Reply};
-use kq_answer::{Basis, Missing, MissingFact, Warning, WarningCode, answer};
+use kq_answer::{Basis, Headline, Missing, MissingFact, Warning, WarningCode, answer};
 use kq_output::terminal::brief;
+use kq_output::units::counted;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -155,7 +156,23 @@ pub struct FleetAnswer {
     pub basis: Basis,
 }
 
-answer!("FleetAnswer", FleetAnswer);
+answer!("FleetAnswer", FleetAnswer; FleetAnswer::headline);
+
+impl FleetAnswer {
+    /// Returns how many nodes answered, and the worst result.
+    fn headline(&self) -> Headline {
+        let nodes = &self.nodes;
+        let answered = format!("{} of {} answered", nodes.answered, counted(nodes.asked, "node"));
+        match self.items.first() {
+            None => Headline::new("none", answered),
+            Some(worst) => {
+                let on = counted(worst.count, "node");
+                let text = format!("{answered}; on {on}: {}", worst.result.result);
+                Headline::new("answered", text)
+            }
+        }
+    }
+}
 
 /// Counts of nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]

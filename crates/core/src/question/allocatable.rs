@@ -1,6 +1,6 @@
 //! The allocatable resources of a node, from its capacity and the kubelet's configuration.
 
-use kq_answer::{Basis, Failure, Missing, MissingFact, answer};
+use kq_answer::{Basis, Failure, Headline, Missing, MissingFact, answer};
 use kq_facts::allocatable::reserved;
 use kq_facts::needs::Needs;
 use kq_facts::node::Node;
@@ -24,7 +24,27 @@ pub struct AllocatableReport {
     pub basis: Basis,
 }
 
-answer!("NodeAllocatable", AllocatableReport);
+answer!("NodeAllocatable", AllocatableReport; AllocatableReport::headline);
+
+impl AllocatableReport {
+    /// Returns what pods may request.
+    fn headline(&self) -> Headline {
+        let of = |name: &str| self.items.iter().find(|it| it.resource == name);
+        let told = ["cpu", "memory", "pods"].into_iter().filter_map(|name| {
+            of(name).map(|row| match name {
+                "pods" => format!("{} pods", row.allocatable),
+                name => format!("{} of {name}", row.allocatable),
+            })
+        });
+        let told: Vec<String> = told.collect();
+        match told.is_empty() {
+            true => Headline::new("unknown", "what pods may request is unknown"),
+            false => {
+                Headline::new("allocatable", format!("for pods there are {}", told.join(", ")))
+            }
+        }
+    }
+}
 
 /// One resource: `allocatable` is `capacity` less the other amounts, and not less than 0.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]

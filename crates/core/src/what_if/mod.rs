@@ -14,7 +14,8 @@ pub use rule::{
 pub use view::{changes_table, script, table, wide};
 
 use change::{ChangeKind, KINDS};
-use kq_answer::{Basis, Finding, Severity, answer};
+use kq_answer::{Basis, Finding, Headline, Severity, answer};
+use kq_output::units::counted;
 use serde::Serialize;
 
 /// The effect of changes on a node.
@@ -40,7 +41,81 @@ pub struct WhatIf {
     pub basis: Basis,
 }
 
-answer!("WhatIf", WhatIf);
+answer!("WhatIf", WhatIf; WhatIf::headline);
+
+impl WhatIf {
+    /// Returns whether the kubelet starts, and what becomes of the pods.
+    fn headline(&self) -> Headline {
+        let start = match (self.kubelet_restarts, self.kubelet_starts) {
+            (false, _) => String::new(),
+            (true, Some(true)) => "the kubelet starts; ".to_owned(),
+            (true, Some(false)) => {
+                let end = self.items.iter().find(|it| it.severity == Severity::Error);
+                let end = end.map(|it| format!(": {}", it.found)).unwrap_or_default();
+                return Headline::new("no-start", format!("the kubelet does not start{end}"));
+            }
+            (true, None) => "whether the kubelet starts is unknown; ".to_owned(),
+        };
+        let is_gone = |it: &&PodOutcome| {
+            use PodResult::{Deleted, Ends, Evicted, Preempted, Refused, Terminated};
+            matches!(it.result, Refused | Preempted | Evicted | Deleted | Ends | Terminated)
+        };
+        let all = self.pods.len();
+        let pods = match self.pods.iter().find(is_gone) {
+            _ if all == 0 => "no pod is known".to_owned(),
+            None => {
+                let restart = self.count(PodResult::Restarts);
+                let open = self.pods.iter().filter(|it| !it.or_else.is_empty()).count();
+                match (restart, open) {
+                    (0, 0) => format!("all {} stay", counted(all, "pod")),
+                    (0, open) => format!("{open} of {} may end", counted(all, "pod")),
+                    (count, _) => format!("{count} of {} restart", counted(all, "pod")),
+                }
+            }
+            Some(first) => {
+                let gone = self.pods.iter().filter(is_gone).count();
+                let reason = first.reason.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
+                let stay = all - gone;
+                format!(
+                    "{stay} of {} stay, {} {}{reason}",
+                    counted(all, "pod"),
+                    first.pod,
+                    first.result.does()
+                )
+            }
+        };
+        let values = match self.values.len() {
+            0 => String::new(),
+            count => format!("; {} change", counted(count, "value"))
+                .replace("1 value change", "1 value changes"),
+        };
+        let code = match (self.kubelet_starts, self.items.first().map(|it| it.severity)) {
+            (None, _) if self.kubelet_restarts => "unknown",
+            (_, Some(Severity::Error)) => "errors",
+            (_, Some(Severity::Warning)) => "warnings",
+            _ => "no-problem",
+        };
+        Headline::new(code, format!("{start}{pods}{values}"))
+    }
+}
+
+impl PodResult {
+    /// Returns what the pod does, after its name.
+    fn does(self) -> &'static str {
+        match self {
+            Self::Refused => "is refused",
+            Self::Preempted => "is killed for a critical pod",
+            Self::Evicted => "is evicted",
+            Self::Deleted => "is deleted",
+            Self::Ends => "ends",
+            Self::Terminated => "is terminated",
+            Self::Restarts => "restarts",
+            Self::Waits => "waits",
+            Self::Starts => "starts",
+            Self::Kept => "stays",
+        }
+    }
+}
 
 /// The changes that `kq what-if` accepts.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]

@@ -24,11 +24,12 @@ use crate::plan::{ImageGcPlan, Places, PlannedImage, Ties, Trigger, Verdict};
 use crate::policy::ImageGcPolicy;
 use crate::reason::{Dependency, ImageReason, RunReason};
 use crate::uses::{Use, Uses};
-use kq_answer::{Basis, Certainty, Worded, answer};
+use kq_answer::{Basis, Certainty, Headline, Worded, answer};
 use kq_facts::lookup::Lookup;
 use kq_facts::runtime::{Image, ImageStorage};
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::kubelet_rules::KubeletRules;
+use kq_output::units::Precision;
 use serde::Serialize;
 
 /// Everything that the story is made from.
@@ -84,7 +85,19 @@ pub struct ImageExplanation {
     pub basis: Basis,
 }
 
-answer!("ImageExplanation", ImageExplanation);
+answer!("ImageExplanation", ImageExplanation; ImageExplanation::headline);
+
+impl ImageExplanation {
+    /// Returns whether the image goes.
+    fn headline(&self) -> Headline {
+        let name = crate::plan::names(&self.image.tags, &self.image.digests);
+        let Some(now) = self.triggers.first() else {
+            return Headline::new("unknown", format!("whether {name} goes is unknown"));
+        };
+        let reason = Precision::Short.text(&now.reason);
+        Headline::of(&now.verdict, format!("{name}: {}: {reason}", now.verdict))
+    }
+}
 
 /// What an image is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]

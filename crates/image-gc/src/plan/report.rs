@@ -4,10 +4,11 @@ use super::item::PlannedImage;
 use crate::containers::ContainerGcPlan;
 use crate::cycle::{Event, Usage};
 use crate::reason::{Consequence, RunReason};
-use kq_answer::{Basis, Worded, answer};
+use kq_answer::{Basis, Headline, Worded, answer};
 use kq_facts::kubelet::KubeletStart;
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
+use kq_output::units::counted;
 use serde::Serialize;
 use std::fmt;
 
@@ -61,7 +62,57 @@ pub struct ImageGcPlan {
     pub basis: Basis,
 }
 
-answer!("ImageGcPlan", ImageGcPlan);
+answer!("ImageGcPlan", ImageGcPlan; ImageGcPlan::headline);
+
+impl ImageGcPlan {
+    /// Returns which images go, how much that is, and when.
+    fn headline(&self) -> Headline {
+        let Freed { images, counted_bytes, .. } = self.freed;
+        let of = |bytes: i64| kq_output::units::bytes(u64::try_from(bytes).unwrap_or(0));
+        let when = match self.trigger {
+            Trigger::Periodic | Trigger::Age => "within 5 minutes",
+            Trigger::Eviction => "under disk pressure, before a pod is evicted",
+        };
+        let names: Vec<String> = self
+            .items
+            .iter()
+            .filter(|it| it.verdict.is_removal())
+            .take(3)
+            .map(|it| super::names(&it.tags, &it.digests))
+            .collect();
+        let more = match images.saturating_sub(names.len()) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let go = if images == 1 { "goes" } else { "go" };
+        let gone = format!("{} {go} {when}", counted(images, "image"));
+        let listed = names.join(", ");
+        match (images, &self.outcome.error, self.run.wants_space) {
+            (0, Some(error), _) => Headline::new("fails", format!("the collection fails: {error}")),
+            (0, None, None) => {
+                let why = "the usage of the image file system is unknown";
+                Headline::new("unknown", format!("whether images go is unknown: {why}"))
+            }
+            (0, None, Some(_)) => match self.run.usage.as_ref() {
+                Some(usage) => {
+                    let (used, from) = (usage.percent, self.run.high_threshold_percent);
+                    let text = format!(
+                        "no image goes: the disk is {used}% full, and images go from {from}%"
+                    );
+                    Headline::new("nothing", text)
+                }
+                None => Headline::new("nothing", "no image goes"),
+            },
+            (_, Some(error), _) => {
+                let text = format!("{gone} ({}), which is not enough: {error}", of(counted_bytes));
+                Headline::new("not-enough", text)
+            }
+            (_, None, _) => {
+                Headline::new("removes", format!("{gone} ({}): {listed}{more}", of(counted_bytes)))
+            }
+        }
+    }
+}
 
 /// Whether a collection runs, and what it wants.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]

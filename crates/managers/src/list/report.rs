@@ -6,13 +6,14 @@ use super::reason::{CheckpointDamage, HealthReason, Reason, SourceGap, State};
 use super::resources::{ResourceSummary, summaries};
 use crate::reconstruct::some;
 use crate::run_options::{Dropped, run_options};
-use kq_answer::{Basis, Missing, MissingFact, Warning, WarningCode, Worded, answer};
+use kq_answer::{Basis, Headline, Missing, MissingFact, Warning, WarningCode, Worded, answer};
 use kq_facts::checkpoint::device::ContainerAllocateResponse;
 use kq_facts::devices::{CheckpointEntry, CheckpointFact, DeviceFacts, PluginAnswer};
 use kq_facts::node_pods::NodePods;
 use kq_facts::pod_selector::Selection;
 use kq_facts::snapshot::Snapshot;
 use kq_facts::timestamp::Timestamp;
+use kq_output::units::counted;
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -65,7 +66,35 @@ pub struct DeviceList<'a> {
     pub basis: Basis,
 }
 
-answer!("DeviceList", DeviceList<'_>);
+answer!("DeviceList", DeviceList<'_>; DeviceList::headline);
+
+impl DeviceList<'_> {
+    /// Returns how many devices are in use.
+    fn headline(&self) -> Headline {
+        if let Some(damage) = &self.damage {
+            return Headline::new(
+                "damaged",
+                format!("the kubelet rejects its checkpoint: {damage}"),
+            );
+        }
+        let of = |it: &ResourceSummary| {
+            let healthy = it.healthy.map_or_else(|| "?".to_owned(), |healthy| healthy.to_string());
+            format!("{} of {healthy} healthy {}", it.allocated, it.resource)
+        };
+        let told: Vec<String> = self.resources.iter().take(3).map(of).collect();
+        let more = match self.resources.len().saturating_sub(told.len()) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        match (told.is_empty(), self.items.len()) {
+            (true, 0) => Headline::new("none", "no container has a device"),
+            (true, count) => {
+                Headline::new("in-use", format!("{} in use", counted(count, "device")))
+            }
+            (false, _) => Headline::new("in-use", format!("in use: {}{more}", told.join(", "))),
+        }
+    }
+}
 
 /// A pod, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]

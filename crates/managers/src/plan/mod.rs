@@ -18,10 +18,11 @@ use crate::manager::allocate::{
 };
 use crate::manager::topology::{TopologyManager, TopologyPolicy, TopologyScope};
 use crate::manager::{Affinities, ManagerState, Plugins, PodAdmission, is_extended_resource};
-use kq_answer::{Basis, answer};
+use kq_answer::{Basis, Headline, answer};
 use kq_facts::node_object::NodeObject;
 use kq_k8s::nearest::nearest;
 use kq_k8s::pod::{Pod, ResourceName};
+use kq_output::units::counted;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,7 +52,36 @@ pub struct DevicePlan {
     pub basis: Basis,
 }
 
-answer!("DevicePlan", DevicePlan);
+answer!("DevicePlan", DevicePlan; DevicePlan::headline);
+
+impl DevicePlan {
+    /// Returns how many pods get their devices, and the first that does not.
+    fn headline(&self) -> Headline {
+        let all = self.pods.len();
+        let is_refused = |it: &&PlannedPod| it.admission.message.is_some() || it.failure.is_some();
+        let of = |pod: &PlannedPod| format!("{}/{}", pod.namespace, pod.name);
+        match (self.pods.iter().find(is_refused), all) {
+            (None, 0) => Headline::new("nothing", "no pod has or requests devices"),
+            (None, 1) => {
+                let name = self.pods.first().map(of).unwrap_or_default();
+                Headline::new("admitted", format!("{name} gets its devices"))
+            }
+            (None, all) => Headline::new("admitted", format!("all {all} pods get their devices")),
+            (Some(pod), all) => {
+                let refused = self.pods.iter().filter(is_refused).count();
+                let reason = pod.admission.message.as_ref().map(|it| format!(": {it}"));
+                let text = format!(
+                    "{refused} of {} {} refused: {}{}",
+                    counted(all, "pod"),
+                    if refused == 1 { "is" } else { "are" },
+                    of(pod),
+                    reason.unwrap_or_default()
+                );
+                Headline::new("refused", text)
+            }
+        }
+    }
+}
 
 /// A resource that no plugin offers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]

@@ -5,7 +5,7 @@ use super::damage::Damage;
 use super::file::{Content, Findings, StateFileContent, VerifyContext};
 use super::rule::DELETE;
 use super::{claims, cpu, devices, memory, pods};
-use kq_answer::{Basis, Finding, Severity, Worded, answer};
+use kq_answer::{Basis, Finding, Headline, Severity, Worded, answer};
 use kq_facts::checkpoint::StateFile;
 use kq_k8s::go_text::quote;
 use schemars::JsonSchema;
@@ -86,7 +86,36 @@ pub struct Verification {
     pub basis: Basis,
 }
 
-answer!("DeviceStateVerification", Verification);
+answer!("DeviceStateVerification", Verification; Verification::headline);
+
+impl Verification {
+    /// Returns whether the kubelet starts with its state files.
+    fn headline(&self) -> Headline {
+        let with = |verdict| self.files.iter().find(|it| it.verdict == verdict);
+        let path = |file: &FileVerdict| file.path.clone();
+        if let Some(file) = with(Verdict::Refused) {
+            return Headline::new(
+                "refused",
+                format!("the kubelet does not start with {}", path(file)),
+            );
+        }
+        if let Some(file) = with(Verdict::Discarded) {
+            return Headline::new(
+                "discarded",
+                format!("the kubelet starts without {}", path(file)),
+            );
+        }
+        let unread = [Verdict::Unreadable, Verdict::Unknown].into_iter().find_map(with);
+        if let Some(file) = unread {
+            return Headline::new("unknown", format!("{} is not known to be sound", path(file)));
+        }
+        let findings = Headline::of_findings(&self.findings);
+        match &*findings.code {
+            "no-problem" => Headline::new("sound", "the kubelet starts with its state files"),
+            _ => findings,
+        }
+    }
+}
 
 impl FileVerdict {
     /// Begins with a file of which nothing is known yet.

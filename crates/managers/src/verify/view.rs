@@ -47,9 +47,9 @@ fn tone(verdict: Verdict) -> Option<Tone> {
 pub fn table(answer: &Verification) -> Doc {
     let mut doc = Doc::from(Rows::of(&answer.files).table(FILES));
     let worth = |finding: &&Finding| finding.severity != Severity::Info;
-    let mut shown = answer.findings.iter().filter(worth).peekable();
-    if shown.peek().is_some() {
-        doc.add_apart(finding_view::table(shown));
+    let shown: Vec<Finding> = answer.findings.iter().filter(worth).cloned().collect();
+    if !shown.is_empty() {
+        doc.add_apart(finding_view::listed(&shown));
     }
     doc
 }

@@ -12,7 +12,7 @@ mod tests;
 mod timing;
 
 use crate::subject::{display_name, subjects};
-use kq_answer::{Basis, Finding, Missing, MissingFact, Severity, Subject, answer};
+use kq_answer::{Basis, Finding, Headline, Missing, MissingFact, Severity, Subject, answer};
 use kq_k8s::defaults::with_defaults;
 use kq_k8s::pod::{Container, Pod, PodSpec, Probe, ProbeType};
 use kq_k8s::validation::{FieldError, validate_probes};
@@ -41,7 +41,13 @@ pub struct ProbeLint {
     pub basis: Basis,
 }
 
-answer!("ProbeLint", ProbeLint);
+answer!("ProbeLint", ProbeLint; ProbeLint::headline);
+
+impl ProbeLint {
+    fn headline(&self) -> Headline {
+        Headline::of_findings(&self.items)
+    }
+}
 
 impl ProbeLint {
     /// Checks pods under the default feature gates.

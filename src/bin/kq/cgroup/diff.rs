@@ -66,12 +66,12 @@ impl Args {
             OutputFormat::Table => {
                 let mut doc = diff_view::table(&report.items).map(Doc::from).unwrap_or_default();
                 doc.line(diff_view::counts(&report.summary));
-                write::doc(doc)?;
+                write::answered(&report, doc)?;
             }
             OutputFormat::Wide => {
                 let mut doc = Doc::from(diff_view::wide(&report.items));
                 doc.line(diff_view::counts(&report.summary));
-                write::doc(doc)?;
+                write::answered(&report, doc)?;
             }
             OutputFormat::Name => {
                 let drifting = report.items.iter().filter(|found| found.verdict.is_drift());

@@ -191,6 +191,6 @@ impl Args {
         if !list.resources.is_empty() {
             doc.add_apart(resources(&list.resources));
         }
-        write::doc(doc)
+        write::answered(list, doc)
     }
 }

@@ -84,8 +84,10 @@ pub fn show(output: OutputFormat, planned: &ImageGcAnswer) -> Result<(), Failure
             let removed = plan.items.iter().filter(|item| item.verdict.is_removal());
             write::lines(removed.map(|item| item.id.clone()))?;
         }
-        OutputFormat::Table => write::doc(doc(planned, Precision::Short, table(plan)))?,
-        OutputFormat::Wide => write::doc(doc(planned, Precision::Exact, wide(plan)))?,
+        OutputFormat::Table => {
+            write::answered(planned, doc(planned, Precision::Short, table(plan)))?
+        }
+        OutputFormat::Wide => write::answered(planned, doc(planned, Precision::Exact, wide(plan)))?,
     }
     write_basis(plan);
     Ok(())

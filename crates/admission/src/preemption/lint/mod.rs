@@ -6,7 +6,7 @@
 
 mod rule;
 
-use kq_answer::{Basis, Finding, Severity, Subject, answer};
+use kq_answer::{Basis, Finding, Headline, Severity, Subject, answer};
 use kq_k8s::feature_gates::FeatureGates;
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::{
@@ -32,7 +32,13 @@ pub struct PreemptionLint {
     pub basis: Basis,
 }
 
-answer!("PreemptionLint", PreemptionLint);
+answer!("PreemptionLint", PreemptionLint; PreemptionLint::headline);
+
+impl PreemptionLint {
+    fn headline(&self) -> Headline {
+        Headline::of_findings(&self.items)
+    }
+}
 
 impl PreemptionLint {
     /// Checks the pods that have not ended.

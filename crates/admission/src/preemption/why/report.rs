@@ -2,7 +2,7 @@
 
 use super::meaning::Interpretation;
 use super::reason::{CauseReason, PreemptorReason};
-use kq_answer::{Basis, Certainty, Worded, answer};
+use kq_answer::{Basis, Certainty, Headline, Worded, answer};
 use kq_facts::timestamp::Timestamp;
 use serde::Serialize;
 use std::fmt;
@@ -40,7 +40,16 @@ pub struct PreemptionCause {
     pub now: Timestamp,
 }
 
-answer!("PreemptionCause", PreemptionCause);
+answer!("PreemptionCause", PreemptionCause; PreemptionCause::headline);
+
+impl PreemptionCause {
+    /// Returns what happened to the pod.
+    pub fn headline(&self) -> Headline {
+        let node = self.node.iter().map(|node| format!(" on {node}"));
+        let who: String = std::iter::once(self.pod.clone()).chain(node).collect();
+        Headline::of(&self.cause, format!("{who}: {} ({})", self.what(), self.certainty))
+    }
+}
 
 impl PreemptionCause {
     /// Returns what happened, with the container and the probe that it is about.

@@ -18,23 +18,8 @@ pub fn wide(answer: &PreemptionCause) -> Doc {
 
 /// What others wrote comes last: it can be long, and nothing of it is cut.
 fn shown(answer: &PreemptionCause, is_wide: bool) -> Doc {
-    let mut doc = Doc::default();
-    if !answer.evidence.is_empty() {
-        let rows: Vec<(Timestamp, &Evidence)> =
-            answer.evidence.iter().map(|it| (answer.now, it)).collect();
-        doc.add(Rows::of(&rows).table(&[
-            Column::new("EVIDENCE", |(_, it)| it.source.to_string()),
-            Column::new("WHEN", |(_, it)| or_dash(it.at)),
-            Column::new("AGE", |(now, it)| or_dash(it.at.map(|at| since(*now, at)))),
-            Column::text("MEANS", |(_, it)| it.means.to_string()),
-            Column::text("SAYS", |(_, it)| it.says.clone()),
-        ]));
-        doc.blank();
-    }
-    let uid = answer.uid.iter().filter(|_| is_wide).map(|uid| format!(" ({uid})"));
-    let node = answer.node.iter().map(|node| format!(" on {node}"));
-    let who: String = std::iter::once(answer.pod.clone()).chain(uid).chain(node).collect();
-    doc.line(format!("{who}: {} ({})", answer.what(), answer.certainty));
+    let mut doc = Doc::headed(&answer.headline().text);
+    doc.extend(answer.uid.iter().filter(|_| is_wide).map(|uid| format!("uid: {uid}")));
     doc.line(format!("because: {}", answer.because));
     if answer.cause.is_preemption() {
         match answer.preemptors.as_slice() {
@@ -45,6 +30,17 @@ fn shown(answer: &PreemptionCause, is_wide: bool) -> Doc {
     if let (Some(container), Some(probe)) = (&answer.container, answer.probe) {
         let pod = &answer.pod;
         doc.line(format!("next: kq probe plan {pod} --container {container} --type {probe}"));
+    }
+    if !answer.evidence.is_empty() {
+        let rows: Vec<(Timestamp, &Evidence)> =
+            answer.evidence.iter().map(|it| (answer.now, it)).collect();
+        doc.add_apart(Rows::of(&rows).table(&[
+            Column::new("EVIDENCE", |(_, it)| it.source.to_string()),
+            Column::new("WHEN", |(_, it)| or_dash(it.at)),
+            Column::new("AGE", |(now, it)| or_dash(it.at.map(|at| since(*now, at)))),
+            Column::text("MEANS", |(_, it)| it.means.to_string()),
+            Column::text("SAYS", |(_, it)| it.says.clone()),
+        ]));
     }
     doc
 }

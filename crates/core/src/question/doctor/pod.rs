@@ -10,7 +10,9 @@ use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
 use crate::question::probes::fill_in;
 use anyhow::anyhow;
 use kq_admission::qualified;
-use kq_answer::{Basis, Failure, Finding, Missing, MissingFact, Severity, Subject, Worded, answer};
+use kq_answer::{
+    Basis, Failure, Finding, Headline, Missing, MissingFact, Severity, Subject, Worded, answer,
+};
 use kq_cgroup::live::difference::Verdict;
 use kq_cgroup::live::place::{LiveOwner, Part, live_cgroups};
 use kq_cgroup::live::show::Usage;
@@ -46,7 +48,14 @@ pub struct PodReport {
     pub basis: Basis,
 }
 
-answer!("PodReport", PodReport);
+answer!("PodReport", PodReport; PodReport::headline);
+
+impl PodReport {
+    fn headline(&self) -> Headline {
+        let Headline { code, text } = Headline::of_findings(&self.findings);
+        Headline { code, text: format!("{}: {text}", self.pod) }
+    }
+}
 
 /// A line of the page.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

@@ -1,0 +1,72 @@
+//! The answer in one sentence.
+
+use super::{Finding, Severity};
+use kq_output::units::counted;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// The first sentence of an answer, made of its facts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Headline {
+    /// What the sentence says, as a word that stays where the sentence changes.
+    pub code: Cow<'static, str>,
+    /// The sentence.
+    pub text: String,
+}
+
+impl Headline {
+    /// Returns a sentence.
+    pub fn new(code: &'static str, text: impl Into<String>) -> Self {
+        Self { code: code.into(), text: text.into() }
+    }
+
+    /// Returns a sentence whose code is a result, as JSON has it.
+    pub fn of(result: &impl Serialize, text: impl Into<String>) -> Self {
+        let code = match serde_json::to_value(result) {
+            Ok(Value::String(code)) => code.into(),
+            _ => "result".into(),
+        };
+        Self { code, text: text.into() }
+    }
+
+    /// Returns what findings come to: how many there are, and the worst of them.
+    pub fn of_findings(findings: &[Finding]) -> Self {
+        let of = |severity| move |it: &&Finding| it.severity == severity;
+        let counts = [
+            (Severity::Error, "error"),
+            (Severity::Unknown, "unknown"),
+            (Severity::Warning, "warning"),
+        ]
+        .map(|(severity, word)| (findings.iter().filter(of(severity)).count(), word));
+        let worst = findings.iter().min_by_key(|it| it.severity);
+        let Some(worst) = worst.filter(|it| it.is_problem() || it.severity == Severity::Unknown)
+        else {
+            return Self::new("no-problem", "no problem was found");
+        };
+        let told = counts.into_iter().filter(|(count, _)| *count > 0);
+        let told: Vec<String> = told
+            .map(|(count, word)| match word {
+                "unknown" => format!("{count} unknown"),
+                word => counted(count, word),
+            })
+            .collect();
+        let code = match worst.severity {
+            Severity::Error => "errors",
+            Severity::Unknown => "unknown",
+            _ => "warnings",
+        };
+        let which = if findings.iter().filter(|it| it.severity == worst.severity).count() > 1 {
+            "the first"
+        } else {
+            "the worst"
+        };
+        let subject = match worst.subject {
+            super::Subject::Node => String::new(),
+            _ => format!("{}: ", worst.subject),
+        };
+        Self::new(code, format!("{}; {which}: {subject}{}", told.join(", "), worst.found))
+    }
+}
