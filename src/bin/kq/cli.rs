@@ -4,7 +4,7 @@ use crate::exit::{Code, Failure};
 use crate::write::{self, Color};
 use crate::{
     admit, allocatable, cgroup, devices, doctor, evict, fleet, gc, man, preempt, probe, report,
-    schema, snapshot, top, version, what_if,
+    schema, snapshot, top, version, what_if, why,
 };
 use clap::{Args, Parser, Subcommand};
 use kq_output::order::Order;
@@ -59,6 +59,7 @@ enum Command {
     Preempt(preempt::Args),
     WhatIf(Box<what_if::Args>),
     Doctor(Box<doctor::Args>),
+    Why(Box<why::Args>),
     Report(Box<report::Args>),
     Top(Box<top::Args>),
     Fleet(fleet::Args),
@@ -86,6 +87,7 @@ const ALONE: &[(&str, Definition)] = &[
     ("preempt", define::<preempt::Args>),
     ("what-if", define::<what_if::Args>),
     ("doctor", define::<doctor::Args>),
+    ("why", define::<why::Args>),
     ("fleet", define::<fleet::Args>),
     ("snapshot", define::<snapshot::Args>),
     ("version", define::<version::Args>),
@@ -140,6 +142,7 @@ impl Cli {
             Command::Preempt(args) => args.run(),
             Command::WhatIf(args) => args.run(),
             Command::Doctor(args) => args.run(),
+            Command::Why(args) => args.run(),
             Command::Report(args) => args.run(),
             Command::Top(args) => args.run(),
             Command::Fleet(args) => args.run(),

@@ -22,6 +22,7 @@ mod probe;
 mod progress;
 mod report;
 mod schema;
+mod short_help;
 mod snapshot;
 mod source_args;
 mod top;
@@ -29,6 +30,7 @@ mod usage;
 mod version;
 mod version_args;
 mod what_if;
+mod why;
 mod write;
 
 use exit::{Code, Failure};

@@ -3,6 +3,7 @@
 use crate::cli::Cli;
 use crate::exit::{Code, Failure, lines, note};
 use crate::guess;
+use crate::short_help::with_short_help;
 use anyhow::anyhow;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
@@ -80,7 +81,9 @@ fn try_read(arguments: impl IntoIterator<Item = OsString>) -> Result<CommandLine
         Some(Err(version)) if version.kind() == ErrorKind::DisplayVersion => return Err(version),
         _ => {}
     }
-    read_by(Cli::command(), &arguments)
+    let asks_all = arguments.iter().any(|it| it == "--help" || it == "help");
+    let command = Cli::command();
+    read_by(if asks_all { command } else { with_short_help(command) }, &arguments)
 }
 
 /// Reads a command line by a definition.

@@ -4,9 +4,6 @@ use super::{kq, repository};
 
 /// What is typed of commands that kq does not have yet, with the hint until then.
 const UNTIL_THEN: &[(&str, &str)] = &[
-    ("why POD", "kq doctor POD"),
-    ("explain POD", "kq doctor POD"),
-    ("events", "kq doctor"),
     ("explain \"MESSAGE\"", ""),
     ("error \"MESSAGE\"", ""),
     ("log", "journalctl -u kubelet"),

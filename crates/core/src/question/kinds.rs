@@ -3,6 +3,7 @@
 pub use super::allocatable::AllocatableReport;
 pub use super::image_gc::ImageGcAnswer;
 pub use super::version::Versions;
+pub use super::why::PodWhy;
 pub use crate::fleet::{FleetAnswer, FleetApply};
 pub use crate::question::doctor::PodReport;
 pub use crate::what_if::{ChangeList, WhatIf};
@@ -93,6 +94,7 @@ pub const KINDS: &[Kind] = &[
     kind::<PodPreemption>(),
     kind::<PodReadmission>(),
     kind::<PodReport>(),
+    kind::<PodWhy>(),
     kind::<PreemptionApply>(),
     kind::<PreemptionCause>(),
     kind::<PreemptionLint>(),

@@ -42,3 +42,5 @@ pub mod top;
 pub mod version;
 /// Changes to a node before they are made.
 pub mod what_if;
+/// What ended, refused, killed, throttled or delayed a pod.
+pub mod why;

@@ -30,7 +30,7 @@ pub struct NodePodArgs {
     selector: Option<LabelSelector>,
 
     /// A file with the names of more nodes, as from kubectl get nodes -o name; - is standard input
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     nodes_from: Option<String>,
 
     /// Only this number of nodes, or this part of them, evenly spread over their names
@@ -38,35 +38,41 @@ pub struct NodePodArgs {
     sample: Option<Sample>,
 
     /// Always, IfNotPresent or Never
-    #[arg(long, value_name = "POLICY", value_parser = ["Always", "IfNotPresent", "Never"])]
+    #[arg(long, value_name = "POLICY", value_parser = ["Always", "IfNotPresent", "Never"], help_heading = "The pods of kq")]
     image_pull_policy: Option<String>,
 
     /// The namespace of the pods; it must allow pods with the node's files
-    #[arg(short, long, value_name = "NAMESPACE", default_value = "kube-system")]
+    #[arg(
+        short,
+        long,
+        value_name = "NAMESPACE",
+        default_value = "kube-system",
+        help_heading = "The pods of kq"
+    )]
     namespace: String,
 
     /// The service account of the pods; its token is not mounted
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "The pods of kq")]
     service_account: Option<String>,
 
     /// The priority class of the pods
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "The pods of kq")]
     priority_class: Option<String>,
 
     /// Give the pods every privilege. By default they run as root with three capabilities
-    #[arg(long)]
+    #[arg(long, help_heading = "The pods of kq")]
     privileged: bool,
 
     /// The requests of each pod, such as cpu=10m,memory=32Mi (default: none)
-    #[arg(long, value_name = "RESOURCE=AMOUNT,...", value_parser = parse_requests)]
+    #[arg(long, value_name = "RESOURCE=AMOUNT,...", value_parser = parse_requests, help_heading = "The pods of kq")]
     requests: Option<Requests>,
 
     /// The number of nodes that are asked at a time
-    #[arg(long, value_name = "NUMBER", default_value = "20")]
+    #[arg(long, value_name = "NUMBER", default_value = "20", help_heading = "The pods of kq")]
     parallel: NonZero<usize>,
 
     /// Time limit for each node, including the pull of the image
-    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = parse_interval)]
+    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = parse_interval, help_heading = "The pods of kq")]
     timeout: Duration,
 
     #[command(flatten)]

@@ -69,25 +69,25 @@ pub struct Args {
     all: bool,
 
     /// Send an HTTP GET request to this URL
-    #[arg(long, value_name = "URL", conflicts_with_all = ["tcp", "grpc", "exec"])]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["tcp", "grpc", "exec"], help_heading = "Without a pod")]
     http: Option<String>,
 
     /// A header for --http, such as 'Host: shop.example.org' (can be repeated)
     #[arg(short = 'H', long, value_name = "HEADER", requires = "http",
-          conflicts_with_all = ["tcp", "grpc", "exec", "all", "pod"])]
+          conflicts_with_all = ["tcp", "grpc", "exec", "all", "pod"], help_heading = "Without a pod")]
     header: Vec<String>,
 
     /// Open a TCP connection to this address
-    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["grpc", "exec"])]
+    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["grpc", "exec"], help_heading = "Without a pod")]
     tcp: Option<String>,
 
     /// Call the gRPC health service at this address
-    #[arg(long, value_name = "HOST:PORT", conflicts_with = "exec")]
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "exec", help_heading = "Without a pod")]
     grpc: Option<String>,
 
     /// The service name for --grpc (default: the server as a whole)
     #[arg(long, value_name = "NAME", requires = "grpc",
-          conflicts_with_all = ["http", "tcp", "exec", "all", "pod"])]
+          conflicts_with_all = ["http", "tcp", "exec", "all", "pod"], help_heading = "Without a pod")]
     service: Option<String>,
 
     /// Run the command after -- in the container

@@ -52,9 +52,18 @@ impl PreemptionCause {
 }
 
 impl PreemptionCause {
-    /// Returns what happened, with the container and the probe that it is about.
+    /// Returns whether it was preempted, with the container and the probe that it is about.
     pub fn what(&self) -> String {
-        let mut what = self.cause.to_string();
+        self.about(&self.cause.to_string())
+    }
+
+    /// Returns what happened, with the container and the probe that it is about.
+    pub fn what_happened(&self) -> String {
+        self.about(self.cause.words())
+    }
+
+    fn about(&self, words: &str) -> String {
+        let mut what = words.to_owned();
         if let Some(container) = &self.container {
             what = what.replace("a container", &format!("container {container}"));
         }
@@ -148,30 +157,42 @@ impl Cause {
     }
 }
 
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Cause {
+    /// Returns what happened, whoever asks.
+    pub fn words(self) -> &'static str {
+        match self {
             Self::PreemptedByScheduler => "preempted by the scheduler",
             Self::PreemptedByKubelet => "preempted by the kubelet",
-            Self::EvictedByKubelet => "not preempted: evicted by the kubelet",
-            Self::EvictedThroughApi => "not preempted: evicted through the eviction API",
-            Self::DeletedByTaintManager => {
-                "not preempted: deleted for a taint that it does not bear"
-            }
-            Self::DeletedByPodGc => "not preempted: removed by the pod garbage collector",
-            Self::RefusedAtAdmission => "not preempted: refused by the kubelet",
-            Self::NodeShutdown => "not preempted: stopped as the node shut down",
-            Self::OutOfMemory => "not preempted: a container was OOM-killed",
-            Self::EndedByProbe => "not preempted: a container was ended by its probe",
-            Self::RestartedByProbe => "not preempted: a container was restarted by its probe",
-            Self::Restarted => "not preempted: a container ended, and was started again",
-            Self::DeadlineExceeded => "not preempted: it ran longer than it may",
+            Self::EvictedByKubelet => "evicted by the kubelet",
+            Self::EvictedThroughApi => "evicted through the eviction API",
+            Self::DeletedByTaintManager => "deleted for a taint that it does not bear",
+            Self::DeletedByPodGc => "removed by the pod garbage collector",
+            Self::RefusedAtAdmission => "refused by the kubelet",
+            Self::NodeShutdown => "stopped as the node shut down",
+            Self::OutOfMemory => "a container was OOM-killed",
+            Self::EndedByProbe => "a container was ended by its probe",
+            Self::RestartedByProbe => "a container was restarted by its probe",
+            Self::Restarted => "a container ended, and was started again",
+            Self::DeadlineExceeded => "it ran longer than it may",
             Self::EndedByKubelet => "ended by the kubelet, for an unknown reason",
-            Self::Deleted => "not preempted: deleted",
-            Self::Ended => "not preempted: it ended by itself",
+            Self::Deleted => "deleted",
+            Self::Ended => "it ended by itself",
             Self::NotKilled => "not killed",
             Self::Unknown => "not known",
-        })
+        }
+    }
+
+    /// Returns true if something happened, and it was no preemption.
+    fn is_another_end(self) -> bool {
+        !self.is_preemption() && !self.is_open() && self != Self::NotKilled
+    }
+}
+
+/// As an answer to the question of a preemption.
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let not = if self.is_another_end() { "not preempted: " } else { "" };
+        write!(f, "{not}{}", self.words())
     }
 }
 

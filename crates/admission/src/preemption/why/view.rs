@@ -3,7 +3,7 @@
 use super::report::{Evidence, PreemptionCause, Preemptor};
 use kq_facts::timestamp::Timestamp;
 use kq_output::doc::Doc;
-use kq_output::table::{Column, Rows, or_dash};
+use kq_output::table::{Column, Rows, Table, or_dash};
 use kq_output::units::age;
 
 /// Shows the evidence, and what follows from it.
@@ -18,7 +18,16 @@ pub fn wide(answer: &PreemptionCause) -> Doc {
 
 /// What others wrote comes last: it can be long, and nothing of it is cut.
 fn shown(answer: &PreemptionCause, is_wide: bool) -> Doc {
-    let mut doc = Doc::headed(&answer.headline().text);
+    let mut doc = Doc::headed(&answer.headline().text).and(reasons(answer, is_wide));
+    if !answer.evidence.is_empty() {
+        doc.add_apart(evidence(answer));
+    }
+    doc
+}
+
+/// Returns why it happened, for which pods, and what to ask next.
+pub fn reasons(answer: &PreemptionCause, is_wide: bool) -> Doc {
+    let mut doc = Doc::default();
     doc.extend(answer.uid.iter().filter(|_| is_wide).map(|uid| format!("uid: {uid}")));
     doc.line(format!("because: {}", answer.because));
     if answer.cause.is_preemption() {
@@ -31,18 +40,20 @@ fn shown(answer: &PreemptionCause, is_wide: bool) -> Doc {
         let pod = &answer.pod;
         doc.line(format!("next: kq probe plan {pod} --container {container} --type {probe}"));
     }
-    if !answer.evidence.is_empty() {
-        let rows: Vec<(Timestamp, &Evidence)> =
-            answer.evidence.iter().map(|it| (answer.now, it)).collect();
-        doc.add_apart(Rows::of(&rows).table(&[
-            Column::new("EVIDENCE", |(_, it)| it.source.to_string()),
-            Column::new("WHEN", |(_, it)| or_dash(it.at)),
-            Column::new("AGE", |(now, it)| or_dash(it.at.map(|at| since(*now, at)))),
-            Column::text("MEANS", |(_, it)| it.means.to_string()),
-            Column::text("SAYS", |(_, it)| it.says.clone()),
-        ]));
-    }
     doc
+}
+
+/// Returns what is left that says so, in the order of time.
+pub fn evidence(answer: &PreemptionCause) -> Table {
+    let rows: Vec<(Timestamp, &Evidence)> =
+        answer.evidence.iter().map(|it| (answer.now, it)).collect();
+    Rows::of(&rows).table(&[
+        Column::new("EVIDENCE", |(_, it)| it.source.to_string()),
+        Column::new("WHEN", |(_, it)| or_dash(it.at)),
+        Column::new("AGE", |(now, it)| or_dash(it.at.map(|at| since(*now, at)))),
+        Column::text("MEANS", |(_, it)| it.means.to_string()),
+        Column::text("SAYS", |(_, it)| it.says.clone()),
+    ])
 }
 
 fn of_preemptor(preemptor: &Preemptor, is_wide: bool) -> String {

@@ -10,7 +10,7 @@ pub use kq_image_gc::plan::Trigger;
 
 use super::disk_pressure::PressureFacts;
 use anyhow::anyhow;
-use kq_answer::{Answer, Basis, Failure, Missing, MissingFact};
+use kq_answer::{Answer, Basis, Failure, Headline, Missing, MissingFact};
 use kq_eviction::Pressure;
 use kq_eviction::pressure_view::follows;
 use kq_facts::filesystems::FolderRole;
@@ -73,6 +73,10 @@ pub struct ImageGcAnswer {
 
 impl Answer for ImageGcAnswer {
     const KIND: &'static str = ImageGcPlan::KIND;
+
+    fn headline(&self) -> Option<Headline> {
+        self.plan.headline()
+    }
 
     fn basis(&self) -> &Basis {
         &self.plan.basis

@@ -1,0 +1,121 @@
+//! What ended, refused, killed, throttled or delayed a pod: the answers of all domains about it.
+
+use super::doctor::PodReport;
+use super::preemption::PreemptionCause;
+use kq_admission::preemption::why::{Cause, view};
+use kq_answer::{Basis, Failure, Finding, Headline, Missing, MissingFact, answer, finding_view};
+use kq_output::doc::Doc;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// `kq why`
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PodWhy {
+    /// The pod, as NAMESPACE/NAME.
+    pub pod: String,
+    /// What ended it or its containers; null: nothing is left that says so.
+    pub end: Option<PreemptionCause>,
+    /// The findings about it on its node, the worst first.
+    pub findings: Vec<Finding>,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
+}
+
+answer!("PodWhy", PodWhy; PodWhy::headline);
+
+impl PodWhy {
+    /// Puts together what is left of a pod, and what its node says of it.
+    ///
+    /// # Errors
+    ///
+    /// Fails where neither is known.
+    pub fn of(
+        end: Result<PreemptionCause, Failure>,
+        report: Result<PodReport, Failure>,
+    ) -> Result<Self, Failure> {
+        let unknown = |what: &str, failure: &Failure| {
+            Missing::new(MissingFact::Pods, format!("{what}: {}", failure.reason()))
+        };
+        let (end, report, missing) = match (end, report) {
+            (Err(failure), Err(_)) => return Err(failure),
+            (Ok(end), Ok(report)) => (Some(end), Some(report), None),
+            (Ok(end), Err(failure)) => {
+                (Some(end), None, Some(unknown("what its node says of the pod", &failure)))
+            }
+            (Err(failure), Ok(report)) => {
+                (None, Some(report), Some(unknown("what ended the pod", &failure)))
+            }
+        };
+        let mut basis = Basis::default();
+        for of in [end.as_ref().map(|it| &it.basis), report.as_ref().map(|it| &it.basis)] {
+            let Some(of) = of else { continue };
+            basis.facts.extend(of.facts.clone());
+            basis.assume_all(of.assumptions.clone());
+            basis.warn_all(of.warnings.clone());
+            basis.lack_all(of.missing.clone());
+        }
+        basis.lack_all(missing);
+        let names = [end.as_ref().map(|it| &it.pod), report.as_ref().map(|it| &it.pod)];
+        let pod = names.into_iter().flatten().next().cloned().unwrap_or_default();
+        let findings = report.map(|it| it.findings).unwrap_or_default();
+        Ok(Self { pod, end, findings, basis })
+    }
+
+    /// Returns what happened to it, where something did.
+    fn happened(&self) -> Option<&PreemptionCause> {
+        let is_known =
+            |it: &&PreemptionCause| !matches!(it.cause, Cause::NotKilled | Cause::Unknown);
+        self.end.as_ref().filter(is_known)
+    }
+
+    /// Returns true if something explains the trouble of the pod.
+    pub fn explains(&self) -> bool {
+        self.happened().is_some() || self.findings.iter().any(Finding::is_problem)
+    }
+
+    fn headline(&self) -> Headline {
+        let pod = &self.pod;
+        if let Some(end) = self.happened() {
+            let text = format!("{pod}: {} ({})", end.what_happened(), end.certainty);
+            return Headline::of(&end.cause, text);
+        }
+        let Headline { code, text } = Headline::of_findings(&self.findings);
+        match (self.explains(), self.end.as_ref().map(|it| it.cause)) {
+            (true, _) => Headline { code, text: format!("{pod}: {text}") },
+            (false, Some(Cause::NotKilled)) => {
+                let text = "nothing ended it, and no finding on its node is about it";
+                Headline::new("nothing", format!("{pod}: {text}"))
+            }
+            (false, _) => Headline::new("unknown", format!("{pod}: what happened is not known")),
+        }
+    }
+}
+
+/// Shows what happened, the findings, and the evidence.
+pub fn table(answer: &PodWhy) -> Doc {
+    shown(answer, false)
+}
+
+/// Shows the UIDs as well, and all of each finding.
+pub fn wide(answer: &PodWhy) -> Doc {
+    shown(answer, true)
+}
+
+fn shown(answer: &PodWhy, is_wide: bool) -> Doc {
+    let mut doc = Doc::headed(&answer.headline().text);
+    if let Some(end) = answer.happened() {
+        doc.add(view::reasons(end, is_wide));
+    }
+    if !answer.findings.is_empty() {
+        doc.add_apart(match is_wide {
+            true => finding_view::wide(&answer.findings).into(),
+            false => finding_view::folded(&answer.findings),
+        });
+    }
+    if let Some(end) = answer.end.as_ref().filter(|it| !it.evidence.is_empty()) {
+        doc.add_apart(view::evidence(end));
+    }
+    doc
+}
