@@ -153,6 +153,9 @@ fn the_answer_as_data() {
     asked(&folder, "inodes").arg("-oyaml").shows(str![[r#"
 apiVersion: kq/v2
 kind: EvictionRank
+headline:
+  code: first
+  text: shop/cache would be evicted first; 850000 to go
 at: "2026-11-20T12:00:00Z"
 signal: nodefs.inodesFree
 resource: inodes
