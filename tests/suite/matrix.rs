@@ -55,6 +55,7 @@ pub const LINES: &[(&str, &str)] = &[
     ("preempt lint", ""),
     ("what-if", "kubelet-restart"),
     ("doctor", ""),
+    ("why", "POD"),
     ("report", ""),
     ("top", "--plain"),
     ("fleet run", "-- doctor"),

@@ -1,7 +1,7 @@
 //! Setting single fields of a kubelet's configuration, as its flags do.
 
 use crate::describe::ConfigSource;
-use crate::kubelet_config::path_parts;
+use crate::kubelet_config::{is_list_of_texts, path_parts};
 use crate::kubelet_process::{Assignment, Setting};
 use kq_answer::origin::Origin;
 use kq_k8s::yaml::{self, YamlError};
@@ -19,7 +19,14 @@ pub fn assign(
     origin: Origin,
 ) -> Result<(), YamlError> {
     let (parts, is_text) = path_parts(path);
-    let value = if is_text { text.into() } else { yaml::read(text)?.value };
+    let value = match () {
+        () if is_text => text.into(),
+        // As the flags of a kubelet: `pods,kube-reserved`.
+        () if is_list_of_texts(path) && !text.trim_start().starts_with('[') => {
+            text.split(',').map(str::trim).filter(|it| !it.is_empty()).collect()
+        }
+        () => yaml::read(text)?.value,
+    };
     set(config, &parts, value, origin);
     Ok(())
 }

@@ -79,7 +79,7 @@ pub fn find_image<'a>(
     let wanted = name.to_ascii_lowercase();
     let start = digits(&wanted);
     let is_hex = !start.is_empty() && start.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let ways: [IsMeant<'_>; 4] = [
+    let ways: [IsMeant<'_>; 5] = [
         &|key, image| key == name || image.id == name || (is_hex && digits(&image.id) == wanted),
         &|_, image| {
             let mut names = image.repo_tags.iter().chain(&image.repo_digests);
@@ -92,6 +92,13 @@ pub fn find_image<'a>(
         &|_, image| {
             let given = if wanted.contains(':') { &*image.id } else { digits(&image.id) };
             is_hex && start.len() >= SHORTEST_START && given.starts_with(&wanted)
+        },
+        // The end of a name, from a whole word on.
+        &|_, image| {
+            !name.is_empty()
+                && image.repo_tags.iter().any(|full| {
+                    full.strip_suffix(name).is_some_and(|before| before.ends_with(['/', ':']))
+                })
         },
     ];
     for is_meant in ways {

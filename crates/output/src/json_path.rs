@@ -5,6 +5,7 @@
 //! and the root need not be written. A template without braces is a path.
 
 use super::table::Table;
+use super::terminal::shown_safely;
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
@@ -95,7 +96,11 @@ fn write(segments: &[Segment], root: &Value, at: &Value, text: &mut String) {
     for segment in segments {
         match segment {
             Segment::Text(literal) => text.push_str(literal),
-            Segment::Path(path) => text.push_str(&path.texts(root, at).join(" ")),
+            Segment::Path(path) => {
+                // The template may have tabs and line ends; a value plays no games with the terminal.
+                let texts = path.texts(root, at);
+                text.push_str(&shown_safely(&texts.join(" ")));
+            }
             Segment::Range(list, body) => {
                 for element in list.find(root, at) {
                     write(body, root, element, text);
@@ -177,6 +182,10 @@ fn push_name<'t>(text: &'t str, path: &mut String) -> &'t str {
     match name.as_str() {
         "" => {}
         "*" => path.push_str("[*]"),
+        // A field of that name, or an element of a list.
+        name if name.bytes().all(|it| it.is_ascii_digit()) => {
+            path.push_str(&format!("['{name}',{name}]"));
+        }
         name => {
             let escaped = name.replace('\\', "\\\\").replace('\'', "\\'");
             path.push_str(&format!("['{escaped}']"));

@@ -125,6 +125,15 @@ fn beginning(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Returns a text of several lines with what is unsafe escaped, except for line ends.
+pub fn shown_safely(text: &str) -> String {
+    let text = redact(text);
+    match text.contains(|c| c != '\n' && is_unsafe(c)) {
+        false => text.into_owned(),
+        true => text.split('\n').map(|line| plain(line.to_owned())).collect::<Vec<_>>().join("\n"),
+    }
+}
+
 /// Writes a text of several lines: what is not escaped yet is, except for line ends.
 ///
 /// This makes sure that no view forgot a name. A view still escapes what it puts into a line, since only the view

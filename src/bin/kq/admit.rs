@@ -58,8 +58,9 @@ enum Command {
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct ExplainArgs {
-    /// The pod, or a manifest file; - reads standard input
-    #[arg(value_name = "POD|FILE", required_unless_present_any = ["kubelet_restart", "filename"])]
+    /// The pod, or a manifest file; - reads standard input (default: all pods of the node, as a
+    /// restarted kubelet would admit them)
+    #[arg(value_name = "POD|FILE")]
     pod: Option<String>,
 
     /// Show which pods of the node a restarted kubelet would admit again

@@ -7,7 +7,7 @@ use crate::node_args::NodeArgs;
 use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::NamespaceArgs;
 use crate::source_args::{SourceArgs, WatchArgs};
-use crate::write::{FINDING_NAMES, fixes};
+use crate::write::{self, FINDING_NAMES, fixes};
 use anyhow::anyhow;
 use kq_answer::finding_view;
 use kq_cgroup::live::checks::NodeChecks;
@@ -112,6 +112,10 @@ impl Args {
             self.node.node_file.as_deref(),
             self.sources.snapshot.is_some(),
         )?;
+        if report.is_no_node && self.output == OutputFormat::Table {
+            elsewhere()?;
+            return Ok(Code::Missing);
+        }
         let table = |it: &NodeChecks| finding_view::folded(&it.items);
         let wide = |it: &NodeChecks| finding_view::wide(&it.items);
         let names = |it: &NodeChecks| finding_view::names(&it.items);
@@ -162,4 +166,16 @@ impl Args {
             false => Code::Answered.unless(!report.basis.missing.is_empty()),
         })
     }
+}
+
+/// Says where kq finds a node, on a machine that is none.
+fn elsewhere() -> Result<(), Failure> {
+    write::lines(
+        [
+            "no kubelet runs here, and nothing of one is left (-o wide has what was looked for); a node is asked by",
+            "  a snapshot: kq snapshot -o node.json.zst on the node, then kq doctor node.json.zst here",
+            "  a debug pod: kubectl debug node/NODE -it --image=IMAGE -- kq doctor, IMAGE as in docs/release.md; a fleet: kq fleet run --image IMAGE -- doctor",
+        ]
+        .map(str::to_owned),
+    )
 }

@@ -3,8 +3,8 @@
 use crate::exit::{Code, Failure};
 use crate::write;
 use anyhow::anyhow;
-use clap::builder::PossibleValuesParser;
 use kq_core::question::kinds::KIND_NAMES;
+use kq_k8s::nearest::nearest;
 use kq_output::value::write_json;
 use miniz_oxide::inflate::decompress_to_vec;
 use serde_json::{Value, json};
@@ -19,13 +19,68 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 ///   kq schema
 ///   kq schema ImageGcPlan > image-gc-plan.schema.json
+///   kq schema gc dry-run
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// The kind of answer
-    #[arg(value_parser = PossibleValuesParser::new(KIND_NAMES),
-        hide_possible_values = true)]
-    kind: Option<String>,
+    /// The kind of answer, or the command that gives it
+    #[arg(value_name = "KIND|COMMAND", num_args = 0..=2)]
+    kind: Vec<String>,
+}
+
+/// The kinds of the answers of commands.
+const COMMANDS: &[(&str, &str)] = &[
+    ("admit explain", "PodAdmission"),
+    ("allocatable", "NodeAllocatable"),
+    ("cgroup apply", "CgroupApply"),
+    ("cgroup diff", "CgroupDiff"),
+    ("cgroup explain", "CgroupExplanation"),
+    ("cgroup plan", "CgroupPlan"),
+    ("cgroup shares", "CpuShares"),
+    ("cgroup show", "CgroupUsage"),
+    ("cgroup throttling", "ThrottlingRanking"),
+    ("cgroup which", "CgroupOwner"),
+    ("devices allocate", "DeviceAllocation"),
+    ("devices capacity", "DeviceCapacity"),
+    ("devices list", "DeviceList"),
+    ("devices plan", "DevicePlan"),
+    ("devices plugins", "DevicePlugins"),
+    ("devices repair", "DeviceRepair"),
+    ("devices verify", "DeviceStateVerification"),
+    ("doctor", "NodeChecks"),
+    ("evict rank", "EvictionRank"),
+    ("fleet apply", "FleetApply"),
+    ("fleet ask", "FleetAnswer"),
+    ("fleet run", "FleetAnswer"),
+    ("gc apply", "ImageGcApply"),
+    ("gc dry-run", "ImageGcPlan"),
+    ("gc explain", "ImageExplanation"),
+    ("gc images", "ImageList"),
+    ("gc lint", "GcLint"),
+    ("gc policy", "GcPolicy"),
+    ("gc watch", "ImageGcPass"),
+    ("preempt apply", "PreemptionApply"),
+    ("preempt explain", "PodPreemption"),
+    ("preempt lint", "PreemptionLint"),
+    ("preempt why", "PreemptionCause"),
+    ("probe lint", "ProbeLint"),
+    ("probe plan", "ProbePlan"),
+    ("probe run", "ProbeRun"),
+    ("probe simulate", "ProbeSimulation"),
+    ("version", "Version"),
+    ("what-if", "WhatIf"),
+    ("why", "PodWhy"),
+];
+
+/// Refuses what is neither a kind nor a command.
+fn no_such_kind(name: &str) -> Failure {
+    let failure =
+        Failure::usage(anyhow!("{name} is not a kind of answer, and no command that gives one"));
+    let known = KIND_NAMES.iter().copied().chain(COMMANDS.iter().map(|(command, _)| *command));
+    match nearest(name, known) {
+        Some(meant) => failure.hint(format!("did you mean {meant}?")),
+        None => failure.hint("kq schema lists the kinds"),
+    }
 }
 
 /// The files of `docs/schema` as one JSON object, by name.
@@ -37,16 +92,18 @@ const SHARED: &str = "definitions";
 impl Args {
     /// Prints the schema, or the kinds.
     pub fn run(self) -> Result<Code, Failure> {
-        let Some(name) = self.kind else {
+        if self.kind.is_empty() {
             write::lines(KIND_NAMES.iter().map(|kind| (*kind).to_owned()))?;
             return Ok(Code::Answered);
-        };
+        }
+        let asked = self.kind.join(" ");
+        let of_command = COMMANDS.iter().find(|(command, _)| *command == asked);
+        let name = of_command.map_or(asked, |(_, kind)| (*kind).to_owned());
         let files = decompress_to_vec(PACKED).map_err(|error| anyhow!("{error}"));
         let files: BTreeMap<String, Value> =
             serde_json::from_slice(&files.map_err(Failure::missing)?).map_err(Failure::missing)?;
         let schema = whole(&files, &name);
-        let schema =
-            schema.ok_or_else(|| Failure::usage(anyhow!("{name} is not a kind of answer")))?;
+        let schema = schema.ok_or_else(|| no_such_kind(&name))?;
         let mut text = Vec::new();
         write_json(&mut text, &schema).map_err(Failure::missing)?;
         write::verbatim(String::from_utf8_lossy(&text).lines().map(str::to_owned))?;

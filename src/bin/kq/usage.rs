@@ -82,8 +82,17 @@ fn try_read(arguments: impl IntoIterator<Item = OsString>) -> Result<CommandLine
         _ => {}
     }
     let asks_all = arguments.iter().any(|it| it == "--help" || it == "help");
-    let command = Cli::command();
-    read_by(if asks_all { command } else { with_short_help(command) }, &arguments)
+    let read = read_by(Cli::command(), &arguments);
+    let is_help = |error: &clap::Error| {
+        use ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand as Missing};
+        matches!(error.kind(), DisplayHelp | Missing)
+    };
+    match read {
+        Err(error) if is_help(&error) && !asks_all => {
+            read_by(with_short_help(Cli::command()), &arguments)
+        }
+        read => read,
+    }
 }
 
 /// Reads a command line by a definition.

@@ -14,7 +14,7 @@ use kq_output::doc::{Doc, Layout};
 use kq_output::metrics::Metrics;
 use kq_output::order::{Order, UnknownColumn};
 use kq_output::screen::Screen;
-use kq_output::terminal::{plain, show};
+use kq_output::terminal::plain;
 use kq_output::value::{to_value, write_json, write_yaml};
 use serde::Serialize;
 use std::io::{self, BufRead, BufWriter, IsTerminal, Write};
@@ -51,7 +51,7 @@ pub fn value<T: Serialize>(output: OutputFormat, value: &T) -> Result<(), Failur
     match output {
         OutputFormat::JsonPath(template) => {
             let text = template.text(&json()?);
-            to_stdout(|out| show(out, text))
+            to_stdout(|out| out.write_all(text.as_bytes()))
         }
         OutputFormat::CustomColumns(columns) => doc(columns.table(&json()?)),
         OutputFormat::Yaml => to_stdout(|out| write_yaml(out, value)),

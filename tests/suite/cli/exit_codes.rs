@@ -77,6 +77,7 @@ const COMMANDS: &[Row] = &[
     of_node("preempt why", "default/nosuch"),
     of_node("preempt lint", ""),
     of_node("doctor", ""),
+    of_node("why", "default/nosuch"),
     of_files("fleet run"),
     of_files("fleet apply"),
     of_files("fleet collect"),

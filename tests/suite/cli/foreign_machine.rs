@@ -96,6 +96,7 @@ const ABOUT_FILES: &[&str] = &[
     "preempt why shop/web -v --pods pods.json",
     "preempt why shop/web -v --host-root COPY",
     "doctor -v --host-root COPY",
+    "why shop/web -v --pods pods.json",
     "top --plain --count 1 --host-root COPY",
     "snapshot -v --host-root COPY",
     "completion bash",

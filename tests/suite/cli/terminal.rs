@@ -140,7 +140,7 @@ fn the_first_line_is_the_answer() {
         ("doctor", "2 errors, 5 warnings; the first: "),
         ("gc dry-run", "1 image goes within 5 minutes (6.2Gi): shop.example/train:cuda-11"),
         ("evict rank --signal disk", "batch/report-day would be evicted first; "),
-        ("admit explain --kubelet-restart", "all 10 pods stay"),
+        ("admit explain --kubelet-restart", "all 8 pods stay"),
         (
             "preempt explain --static examples/night/dns.yaml",
             "kube-system/node-local-dns-worker-3 on",

@@ -55,7 +55,7 @@ pub fn commands(program: &Path) -> Vec<Driven> {
 fn collect(program: &Path, words: &[String], found: &mut Vec<Driven>) {
     let output = Command::new(program)
         .args(words)
-        .arg("-h")
+        .arg("--help")
         .env_clear()
         .env("COLUMNS", "100")
         .output()

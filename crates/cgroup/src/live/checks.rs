@@ -215,6 +215,9 @@ pub struct NodeChecks {
     /// What no pod of the node requests, where it is known.
     #[serde(skip)]
     pub not_requested: Option<NotRequested>,
+    /// Nothing of a node is here: no kubelet and no trace of one, no pods, no runtime, no Node object.
+    #[serde(skip)]
+    pub is_no_node: bool,
     /// What the answer rests on.
     #[serde(flatten)]
     pub basis: Basis,
@@ -231,7 +234,10 @@ answer!("NodeChecks", NodeChecks, NodeChecks::metrics; NodeChecks::headline);
 
 impl NodeChecks {
     fn headline(&self) -> Headline {
-        Headline::of_findings(&self.items)
+        match self.is_no_node {
+            true => Headline::new("no-node", "no kubelet runs here, and nothing of one is left"),
+            false => Headline::of_findings(&self.items),
+        }
     }
 }
 
@@ -269,7 +275,8 @@ impl NodeChecks {
     pub fn new(node: &NodeFacts, items: Vec<Check>, warnings: Vec<Warning>) -> Self {
         let mut basis = Basis { facts: node.into(), ..Basis::default() };
         basis.warn_all(warnings);
-        Self { summary: Severity::count(&items), items, not_requested: None, basis }
+        let summary = Severity::count(&items);
+        Self { summary, items, not_requested: None, is_no_node: false, basis }
     }
 
     /// Returns true if anything is wrong.

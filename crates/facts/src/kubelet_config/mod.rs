@@ -42,6 +42,7 @@ pub use read::{
 };
 #[cfg(test)]
 pub(crate) use schema::field_exists;
+pub use schema::is_list_of_texts;
 pub use schema::{
     QosReservedError, ReservedError, ReservedProblem, field_names, other_defaults,
     parse_qos_reserved, parse_reserved_list, path_parts,

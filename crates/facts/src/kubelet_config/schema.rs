@@ -120,6 +120,11 @@ pub(super) fn lifetime(field: &Field) -> String {
     }
 }
 
+/// Returns true if a field is a list of texts.
+pub fn is_list_of_texts(path: &str) -> bool {
+    FIELDS.iter().any(|(name, go_type, ..)| *name == path && *go_type == "[]string")
+}
+
 /// Returns the names of the fields of the first level, of every version.
 pub fn field_names() -> impl Iterator<Item = &'static str> + Clone {
     FIELDS.iter().map(|(name, ..)| *name).filter(|name| !name.contains('.'))

@@ -33,8 +33,8 @@ use kq_probe::plan;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// The pod, or a manifest file; - reads standard input
-    #[arg(value_name = "POD|FILE", required_unless_present = "filename")]
+    /// The pod, or a manifest file; - reads standard input (default: all pods of the node)
+    #[arg(value_name = "POD|FILE")]
     pod: Option<String>,
 
     #[command(flatten)]
@@ -62,9 +62,15 @@ pub struct Args {
 impl Args {
     /// Plans and shows.
     pub fn run(self) -> Result<Code, Failure> {
-        let pod = self.named.one(self.pod.as_deref())?.unwrap_or_default();
+        let pod = self.named.one(self.pod.as_deref())?;
         let node = self.node.node();
-        let probed = node.pods(PodChoice::One(&pod), Purpose::Plan)?;
+        let choice = match &pod {
+            Some(pod) => PodChoice::One(pod),
+            None => {
+                PodChoice::All { namespace: self.named.namespace.name(), labelled: &|_| Ok(None) }
+            }
+        };
+        let probed = node.pods(choice, Purpose::Plan)?;
         let selection = ProbeSelection {
             container: self.container.as_deref(),
             probe_type: self.probe_type.map(ProbeType::from),

@@ -33,6 +33,7 @@ use kq_cgroup::live::difference::Difference;
 use kq_cgroup::live::repair::left;
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
+use kq_facts::node::Node;
 use kq_facts::pod_selector::Selection;
 use kq_image_gc::plan::Trigger;
 use kq_managers::list::Asked;
@@ -99,7 +100,25 @@ pub fn node_checks(
     found.sort_by_key(|finding| finding.severity);
     let mut warnings = node.notes_of_plan();
     warnings.extend(compared.settings.warnings.iter().cloned());
-    Ok(NodeChecks { not_requested, ..NodeChecks::new(&compared.settings.facts, found, warnings) })
+    let is_no_node = is_no_node(node) && found.iter().all(|it| it.severity != Severity::Error);
+    Ok(NodeChecks {
+        not_requested,
+        is_no_node,
+        ..NodeChecks::new(&compared.settings.facts, found, warnings)
+    })
+}
+
+/// Returns true if no source has anything of a node.
+fn is_no_node(node: &Node) -> bool {
+    let snapshot = &node.snapshot;
+    let on_disk = node.config_on_disk();
+    snapshot.kubelet.found.is_none()
+        && snapshot.pods.found.is_none()
+        && snapshot.runtime.found.is_none()
+        && snapshot.node.found.is_none()
+        && snapshot.kubelet_config.found.is_none()
+        && on_disk.file.is_none()
+        && on_disk.drop_ins.is_empty()
 }
 
 /// Returns the report of one pod, across all domains. The other arguments are those of [`node_checks`].
