@@ -70,6 +70,9 @@ _kq() {
             kq,what-if)
                 cmd="kq__subcmd__what__subcmd__if"
                 ;;
+            kq,why)
+                cmd="kq__subcmd__why"
+                ;;
             kq__subcmd__admit,explain)
                 cmd="kq__subcmd__admit__subcmd__explain"
                 ;;
@@ -376,6 +379,9 @@ _kq() {
             kq__subcmd__help,what-if)
                 cmd="kq__subcmd__help__subcmd__what__subcmd__if"
                 ;;
+            kq__subcmd__help,why)
+                cmd="kq__subcmd__help__subcmd__why"
+                ;;
             kq__subcmd__help__subcmd__admit,explain)
                 cmd="kq__subcmd__help__subcmd__admit__subcmd__explain"
                 ;;
@@ -575,7 +581,7 @@ _kq() {
 
     case "${cmd}" in
         kq)
-            opts="-h -V --help --version cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help"
+            opts="-h -V --help --version cgroup gc evict devices probe admit allocatable preempt what-if doctor why report top fleet snapshot schema version completion help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5423,7 +5429,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__help)
-            opts="cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help"
+            opts="cgroup gc evict devices probe admit allocatable preempt what-if doctor why report top fleet snapshot schema version completion help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6291,6 +6297,20 @@ _kq() {
             return 0
             ;;
         kq__subcmd__help__subcmd__what__subcmd__if)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__help__subcmd__why)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -7775,7 +7795,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__schema)
-            opts="-h -V --help --version CgroupApply CgroupDiff CgroupExplanation CgroupOwner CgroupPlan CgroupUsage ChangeList ClusterPreemption CpuShares DeviceAllocation DeviceAllocationList DeviceCapacity DeviceList DevicePlan DevicePlugins DevicePodEnded DeviceRepair DeviceStateVerification EvictionRank FleetAnswer FleetApply FreeDevices GcLint GcPolicy ImageDisk ImageExplanation ImageGcApply ImageGcPass ImageGcPlan ImageList NodeAllocatable NodeChecks PodAdmission PodPreemption PodReadmission PodReport PreemptionApply PreemptionCause PreemptionLint ProbeLint ProbePlan ProbeRun ProbeSimulation ThrottlingRanking Version WhatIf"
+            opts="-h -V --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8311,6 +8331,180 @@ _kq() {
                     ;;
                 --devices)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__why)
+            opts="-n -A -r -v -o -h -V --namespace --all-namespaces --events --kubelet-log --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --runtime-set --swap-capacity --swap-controller --page-size --output --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --events)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubelet-log)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --snapshot)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host-root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pods)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pods-from)
+                    COMPREPLY=($(compgen -W "api-server kubelet static runtime" -- "${cur}"))
+                    return 0
+                    ;;
+                --node-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubelet-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubelet-token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubelet-client-certificate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubelet-client-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubelet-certificate-authority)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --runtime-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubelet-config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubelet-config-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cgroup-root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --node-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --capacity)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubelet-version)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --feature-gates)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cgroup-version)
+                    COMPREPLY=($(compgen -W "1 2" -- "${cur}"))
+                    return 0
+                    ;;
+                --cgroup-driver)
+                    COMPREPLY=($(compgen -W "cgroupfs systemd" -- "${cur}"))
+                    return 0
+                    ;;
+                --qos-reserved)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kube-reserved)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --system-reserved)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --runtime-weight-formula)
+                    COMPREPLY=($(compgen -W "linear quadratic" -- "${cur}"))
+                    return 0
+                    ;;
+                --runtime)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --runtime-set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --swap-capacity)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --swap-controller)
+                    COMPREPLY=($(compgen -W "true false" -- "${cur}"))
+                    return 0
+                    ;;
+                --page-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 *)

@@ -36,6 +36,7 @@ complete -c kq -n "__fish_kq_needs_command" -f -a "allocatable" -d 'Show what a 
 complete -c kq -n "__fish_kq_needs_command" -f -a "preempt" -d 'Show which pods the kubelet would preempt for a critical pod, or evict them'
 complete -c kq -n "__fish_kq_needs_command" -f -a "what-if" -d 'Show what a change would do to the node, before it is made'
 complete -c kq -n "__fish_kq_needs_command" -f -a "doctor" -d 'Check the whole node, or show one pod on one page'
+complete -c kq -n "__fish_kq_needs_command" -f -a "why" -d 'Show what ended, refused, killed, throttled or delayed a pod'
 complete -c kq -n "__fish_kq_needs_command" -f -a "report" -d 'Write one page about a node, with pictures of the answers'
 complete -c kq -n "__fish_kq_needs_command" -f -a "top" -d 'Watch the pods of this node in the terminal'
 complete -c kq -n "__fish_kq_needs_command" -f -a "fleet" -d 'Ask many nodes the same question, and merge the answers'
@@ -1724,6 +1725,61 @@ complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-insecure-skip-t
 complete -c kq -n "__fish_kq_using_subcommand doctor" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand doctor" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand why" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l events -d 'Events: kubectl get events -A -o json; - reads standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l kubelet-log -d 'The kubelet\'s log: journalctl -u kubelet -o cat, or in another journalctl format (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
+complete -c kq -n "__fish_kq_using_subcommand why" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand why" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand why" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand why" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand why" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand why" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
+complete -c kq -n "__fish_kq_using_subcommand why" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l timeout -d 'Time limit for each source' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l cgroup-root -d 'The cgroup above kubepods' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l node-file -d 'A Node object (kubectl get node NAME -o json): capacity, versions' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l capacity -d 'The capacity of the machine, such as cpu=3,memory=8Gi,hugepages-2Mi=64Mi,pid=32768' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l kubelet-version -d 'The kubelet version whose rules apply, such as 1.36 or 1.35.2' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
+2\t''"
+complete -c kq -n "__fish_kq_using_subcommand why" -l cgroup-driver -d 'The cgroup driver: cgroupfs or systemd' -r -f -a "cgroupfs\t''
+systemd\t''"
+complete -c kq -n "__fish_kq_using_subcommand why" -l qos-reserved -d 'Resources reserved for higher QoS classes, such as memory=50% (needs the gate QOSReserved)' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l kube-reserved -d 'Resources reserved for Kubernetes components, such as cpu=100m,memory=256Mi' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l system-reserved -d 'Resources reserved for the system, such as cpu=100m,memory=256Mi' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l runtime-weight-formula -d 'The runtime\'s formula for CPU shares to cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
+quadratic\t''"
+complete -c kq -n "__fish_kq_using_subcommand why" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23; it determines the formula. More of them after a comma are those of RuntimeClasses, whose handlers have their names' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l runtime-set -d 'Settings of containerd, such as disable_hugetlb_controller=true,restrict_oom_score_adj=false' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l swap-capacity -d 'The amount of swap of the machine' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
+false\t''"
+complete -c kq -n "__fish_kq_using_subcommand why" -l page-size -d 'The size of a memory page' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
+wide\t'All details'
+json\t'The complete answer as JSON'
+yaml\t'The complete answer as YAML'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand why" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
+complete -c kq -n "__fish_kq_using_subcommand why" -l live -d 'Query this machine for anything not set by flags, even when files are given'
+complete -c kq -n "__fish_kq_using_subcommand why" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
+complete -c kq -n "__fish_kq_using_subcommand why" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand why" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand why" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand report" -s o -l output -d 'The file to write (default: standard output). Only the owner can read it' -r
 complete -c kq -n "__fish_kq_using_subcommand report" -l what-if -d 'Also show what these changes would do: the words of kq what-if, such as \'taint a=b:NoExecute\' (can be repeated, for changes to compare)' -r
 complete -c kq -n "__fish_kq_using_subcommand report" -l preempt-for -d 'Also show which pods the kubelet would kill to take in the pod of this manifest' -r
@@ -2047,24 +2103,25 @@ complete -c kq -n "__fish_kq_using_subcommand version" -s h -l help -d 'Print he
 complete -c kq -n "__fish_kq_using_subcommand version" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand completion" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand completion" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "gc" -d 'Predict, explain and run image garbage collection'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "evict" -d 'Show the order in which the kubelet would evict pods'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "devices" -d 'Inspect device allocations and predict what the device manager will do'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "probe" -d 'Run container probes as the kubelet does, and explain the consequences'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "admit" -d 'Check whether the kubelet would admit a pod'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "allocatable" -d 'Show what a node has for pods: its capacity less the reservations'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "preempt" -d 'Show which pods the kubelet would preempt for a critical pod, or evict them'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "what-if" -d 'Show what a change would do to the node, before it is made'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "doctor" -d 'Check the whole node, or show one pod on one page'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "report" -d 'Write one page about a node, with pictures of the answers'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "top" -d 'Watch the pods of this node in the terminal'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "fleet" -d 'Ask many nodes the same question, and merge the answers'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "snapshot" -d 'Store all data that kq can read about this node'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "schema" -d 'Print the JSON Schema of a kind of answer'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "version" -d 'Show the versions of kq, the kubelet and the runtime, and the rules in use'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "completion" -d 'Print the completion script of a shell'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor report top fleet snapshot schema version completion help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor why report top fleet snapshot schema version completion help" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor why report top fleet snapshot schema version completion help" -f -a "gc" -d 'Predict, explain and run image garbage collection'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor why report top fleet snapshot schema version completion help" -f -a "evict" -d 'Show the order in which the kubelet would evict pods'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor why report top fleet snapshot schema version completion help" -f -a "devices" -d 'Inspect device allocations and predict what the device manager will do'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor why report top fleet snapshot schema version completion help" -f -a "probe" -d 'Run container probes as the kubelet does, and explain the consequences'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor why report top fleet snapshot schema version completion help" -f -a "admit" -d 'Check whether the kubelet would admit a pod'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor why report top fleet snapshot schema version completion help" -f -a "allocatable" -d 'Show what a node has for pods: its capacity less the reservations'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor why report top fleet snapshot schema version completion help" -f -a "preempt" -d 'Show which pods the kubelet would preempt for a critical pod, or evict them'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor why report top fleet snapshot schema version completion help" -f -a "what-if" -d 'Show what a change would do to the node, before it is made'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor why report top fleet snapshot schema version completion help" -f -a "doctor" -d 'Check the whole node, or show one pod on one page'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor why report top fleet snapshot schema version completion help" -f -a "why" -d 'Show what ended, refused, killed, throttled or delayed a pod'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor why report top fleet snapshot schema version completion help" -f -a "report" -d 'Write one page about a node, with pictures of the answers'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor why report top fleet snapshot schema version completion help" -f -a "top" -d 'Watch the pods of this node in the terminal'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor why report top fleet snapshot schema version completion help" -f -a "fleet" -d 'Ask many nodes the same question, and merge the answers'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor why report top fleet snapshot schema version completion help" -f -a "snapshot" -d 'Store all data that kq can read about this node'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor why report top fleet snapshot schema version completion help" -f -a "schema" -d 'Print the JSON Schema of a kind of answer'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor why report top fleet snapshot schema version completion help" -f -a "version" -d 'Show the versions of kq, the kubelet and the runtime, and the rules in use'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor why report top fleet snapshot schema version completion help" -f -a "completion" -d 'Print the completion script of a shell'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit allocatable preempt what-if doctor why report top fleet snapshot schema version completion help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "plan" -d 'Show every cgroup value that pods get on a node, with its arithmetic'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "shares" -d 'Show the CPU time of each container when every container is busy'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "explain" -d 'Explain the meaning and the possible origin of a value in a cgroup file'

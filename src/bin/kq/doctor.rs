@@ -172,9 +172,10 @@ impl Args {
 fn elsewhere() -> Result<(), Failure> {
     write::lines(
         [
-            "no kubelet runs here, and nothing of one is left (-o wide has what was looked for); a node is asked by",
-            "  a snapshot: kq snapshot -o node.json.zst on the node, then kq doctor node.json.zst here",
-            "  a debug pod: kubectl debug node/NODE -it --image=IMAGE -- kq doctor, IMAGE as in docs/release.md; a fleet: kq fleet run --image IMAGE -- doctor",
+            "no kubelet runs here, and nothing of one is left (-o wide has what was looked for)",
+            "a snapshot of a node:   kq doctor node.json.zst, after kq snapshot -o node.json.zst there",
+            "a node of a cluster:    kubectl debug node/NODE -it --image=IMAGE -- kq doctor",
+            "all nodes of a cluster: kq fleet run --image IMAGE -- doctor, IMAGE as in docs/release.md",
         ]
         .map(str::to_owned),
     )
