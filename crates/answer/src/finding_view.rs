@@ -4,9 +4,6 @@ use super::{Finding, Severity, Subject};
 use kq_output::doc::{Doc, Entry};
 use kq_output::table::{Column, Rows, Table, or_dash};
 
-/// The longest text of a narrow table, in characters; the wide table has the rest.
-const SHOWN: usize = 120;
-
 /// Returns a row for each finding.
 pub fn table<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Table {
     of(findings, false)
@@ -119,24 +116,13 @@ fn of<'f>(findings: impl IntoIterator<Item = &'f Finding>, is_wide: bool) -> Tab
     let have_subjects = any(|finding| finding.subject != Subject::Node);
     let have_places = any(|finding| finding.subject.place().is_some());
     let have_sources = any(|finding| finding.source.is_some());
-    let place = |finding: &&Finding| or_dash(finding.subject.place());
-    let source = |finding: &&Finding| or_dash(finding.source.as_ref());
-    let columns: [Column<&Finding>; 13] = [
+    let columns: [Column<&Finding>; 10] = [
         Column::state("SEVERITY", |it| it.severity.to_string(), |it| it.severity.tone()),
         Column::new("RULE", |finding| finding.id.clone()),
         Column::when(have_subjects, Column::new("SUBJECT", |it| it.subject.to_string())),
-        Column::when(
-            have_places,
-            Column::narrow(Column::new("PLACE", |it| brief(or_dash(it.subject.place())))),
-        ),
-        Column::when(have_places, Column::wide(Column::new("PLACE", place))),
-        Column::narrow(Column::text("FOUND", |finding| brief(finding.found.clone()))),
-        Column::wide(Column::text("FOUND", |finding| finding.found.clone())),
-        Column::when(
-            have_sources,
-            Column::narrow(Column::text("SOURCE", |it| brief(or_dash(it.source.as_ref())))),
-        ),
-        Column::when(have_sources, Column::wide(Column::text("SOURCE", source))),
+        Column::when(have_places, Column::new("PLACE", |it| or_dash(it.subject.place()))),
+        Column::text("FOUND", |finding| finding.found.clone()),
+        Column::when(have_sources, Column::text("SOURCE", |it| or_dash(it.source.as_ref()))),
         Column::wide(Column::text("WHY", |finding| or_dash(finding.why.as_ref()))),
         Column::when(
             any(|it| it.leads_to.is_some()),
@@ -172,17 +158,6 @@ pub fn advice(findings: &[Finding]) -> Vec<String> {
     lines
 }
 
-/// Cuts a long text after a word: half a name would be another name.
-fn brief(text: String) -> String {
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => {
-            let cut = text[..end].rsplit_once(' ').map_or(&text[..end], |(words, _)| words);
-            format!("{cut} ...")
-        }
-        None => text,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -216,18 +191,9 @@ mod tests {
     }
 
     #[test]
-    fn only_wide_has_all_of_a_long_text() {
-        let long = "ä".repeat(SHOWN + 1);
+    fn no_text_is_cut() {
+        let long = format!("{} the-name-of-a-pod", "ä ".repeat(400));
         let findings = [finding(Severity::Unknown, "a", &long)];
-        assert!(wide(&findings).to_string().contains(&long));
-        let shown = table(&findings).to_string();
-        assert!(!shown.contains(&long) && shown.contains("ä ..."), "{shown}");
-    }
-
-    #[test]
-    fn a_long_text_is_cut_between_words() {
-        let found = format!("{} the-name-of-a-pod", "x".repeat(SHOWN - 5));
-        let shown = table(&[finding(Severity::Error, "a", &found)]).to_string();
-        assert!(shown.contains("x ...") && !shown.contains("the"), "{shown}");
+        assert!(table(&findings).to_string().contains(&long));
     }
 }

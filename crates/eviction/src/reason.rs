@@ -5,7 +5,7 @@ use super::pressure::{GraceCase, PodName, PressureAction};
 use super::reclaim_outcome::ReclaimFunction;
 use kq_facts::kubelet_config::{PressureCondition, Signal, StarvedResource};
 use kq_k8s::duration::GoDuration;
-use kq_output::units::bytes;
+use kq_output::units::{bytes, counted};
 use serde::Serialize;
 use std::fmt;
 
@@ -166,10 +166,10 @@ impl fmt::Display for PressureReason {
             ),
             Self::NotCrossed { nearest: row, unmeasured } => write!(
                 f,
-                "nothing would be reclaimed now for what was measured: {}, {} to go; {unmeasured} \
-                 thresholds have no measurement",
+                "nothing would be reclaimed now for what was measured: {}, {} to go; {} not measured",
                 numbers(row),
-                amount(row.signal, row.margin)
+                amount(row.signal, row.margin),
+                counted(*unmeasured, "threshold")
             ),
             Self::NoThreshold => {
                 f.write_str("nothing would be reclaimed: no disk threshold is configured")

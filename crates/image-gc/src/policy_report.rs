@@ -201,7 +201,7 @@ fn image_settings(
             json!(max),
             json!("0s"),
             match max.0 {
-                0 => "no image goes for its age alone".to_owned(),
+                0 => "age alone removes no image".to_owned(),
                 _ => format!(
                     "an image that was not used for more than {max}, or never, goes at any use of \
                      the disk, once the kubelet has run for longer than that"

@@ -294,7 +294,7 @@ impl fmt::Display for RunReason {
                 amount_to_free_bytes: amount,
             } => write!(
                 f,
-                "{} >= imageGCHighThresholdPercent {high}%, so images are removed until {}{} are free more: \
+                "{} >= imageGCHighThresholdPercent {high}%, so images are removed until {}{} more are free: \
                  {} x (100 - {low}) / 100 - {}, down to imageGCLowThresholdPercent {low}%",
                 usage_text(*usage, amounts),
                 amounts.bytes(*amount),

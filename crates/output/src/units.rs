@@ -62,6 +62,18 @@ pub fn counted(number: usize, one: &str) -> String {
     format!("{number} {plural}")
 }
 
+/// Returns a place: `1st`, `2nd`, `11th`.
+pub fn ordinal(number: usize) -> String {
+    let end = match (number % 100, number % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{number}{end}")
+}
+
 /// Returns an amount of bytes with a binary unit, such as `11.8Mi`.
 pub fn bytes(amount: u64) -> String {
     const UNITS: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];

@@ -12,8 +12,8 @@ use kq_output::table::{Column, Rows, or_dash};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// How much of a message a table shows, in characters.
-const SHOWN: usize = 120;
+/// How much of a message the details of a probe show, in characters; JSON has all of it.
+const SHOWN: usize = 1_200;
 
 const PROBES: &[Column<ProbeReport>] = &[
     Column::new("POD", |it| pod(&it.name)),
@@ -244,21 +244,19 @@ pub fn exchange_lines(exchange: &Exchange) -> Vec<String> {
     lines
 }
 
-/// Returns a message as a table shows it: its first line, shortened.
+/// Returns a message as a table shows it: its first line.
 pub(super) fn short(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
-    let more = text.trim_end().len() > line.len();
-    match line.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}...", &line[..end]),
-        None if more => format!("{line}..."),
-        None => line.to_owned(),
+    match text.trim_end().len() > line.len() {
+        true => format!("{line}..."),
+        false => line.to_owned(),
     }
 }
 
 fn shown_message(outcome: &Outcome) -> String {
     let text = outcome.message.text();
     let text = text.trim_end();
-    match text.char_indices().nth(10 * SHOWN) {
+    match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}... ({} bytes)", &text[..end], outcome.message.0.len()),
         None if text.is_empty() => "(empty)".to_owned(),
         None => text.to_owned(),

@@ -55,7 +55,7 @@ memory_manager_state          memory-manager   v1                               
 dra_manager_state             dra              checkpoint.dra.kubelet.k8s.io/v1   right      OK        the kubelet takes it
 allocated_pods_state          allocated-pods   1.33 and later                     right      OK        the kubelet takes it
 --- stderr
-note: 2 findings that need nothing done are not shown: see -o wide
+note: 2 notes hidden (-o wide)
 --- exit 0
 
 "#]]);

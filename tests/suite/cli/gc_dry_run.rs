@@ -31,8 +31,8 @@ fn changed(change: impl FnOnce(&mut Value)) -> String {
 fn flags_and_exit_codes() {
     let node = full();
     for (flags, code, expected) in [
-        ("", 0, "133.5Mi are free more"),
-        ("-o wide", 0, "140033638 bytes are free more"),
+        ("", 0, "133.5Mi more are free"),
+        ("-o wide", 0, "140033638 bytes more are free"),
         ("--trigger periodic", 0, "periodic at 2026-11-20T12:14:15Z"),
         ("--trigger age", 0, "imageMaximumGCAge is off"),
         ("--trigger age --set imageMaximumGCAge=2m", 0, "REMOVE-AGE"),
@@ -45,7 +45,7 @@ fn flags_and_exit_codes() {
         ("--at-usage 101%", 2, "expected a whole percentage"),
         ("--at-usage much", 2, "expected a whole percentage"),
         // 55 of 100 are to be free, and 40 are.
-        ("--at-usage 60% --image-fs-capacity 1G -o wide", 0, "150000000 bytes are free more"),
+        ("--at-usage 60% --image-fs-capacity 1G -o wide", 0, "150000000 bytes more are free"),
         ("--at-usage 60% --image-fs-capacity 0", 2, "above 0"),
         ("--image-fs-capacity 1G", 2, "--at-usage"),
         ("--set imageGCHighThresholdPercent=90", 0, "so no space is needed"),
@@ -132,7 +132,7 @@ fn what_is_missing_is_named() {
             changed(|node| node["folders"]["images"]["filesystem"] = failed()),
             "--at-usage 60% --image-fs-capacity 1G -o wide",
             0,
-            "150000000 bytes are free more",
+            "150000000 bytes more are free",
         ),
         (
             "a file system of no size",

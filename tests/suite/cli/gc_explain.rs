@@ -167,7 +167,7 @@ fn an_image_in_use_is_told() {
 IMAGE             docker.io/library/nginx:latest
 ID                sha256:aaaa1111000000000000000000000000000000000000000000000000000000a1
 SIZE              76.3Mi (80000000 bytes)
-SHARED            28.6Mi come free when it goes alone
+SHARED            removing it alone frees 28.6Mi
                   47.7Mi are shared with 1 other image
                     47.7Mi with shop.test/batch:v1 (aaaa222200000)
 PINNED            no
@@ -204,7 +204,7 @@ ID                sha256:bbbb000000000000000000000000000000000000000000000000000
 TAGS              shop.test/old:v1
 DIGESTS           shop.test/old@sha256:eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee
 SIZE              858.3Mi (900000000 bytes)
-SHARED            858.3Mi come free when it goes alone
+SHARED            removing it alone frees 858.3Mi
 PINNED            no
 USED BY           no container
 KNOWN             first found by the kubelet between 2026-11-19T11:30:00Z (24h ago) and 2026-11-19T11:31:00Z (24h ago)

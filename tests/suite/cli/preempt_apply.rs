@@ -209,7 +209,7 @@ fn nothing_is_changed_that_was_not_allowed() {
     // Its rounds are those of explain; what the kubelet would write, it does not.
     let wide = world.run("--dry-run -o wide");
     assert_eq!(wide.code, 0, "{}", wide.text());
-    assert!(wide.stdout.contains(" <- killed"), "{}", wide.text());
+    assert!(wide.stdout.contains(": killed"), "{}", wide.text());
     assert!(!wide.stdout.contains("written to each victim"), "{}", wide.text());
 }
 

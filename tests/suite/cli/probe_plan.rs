@@ -48,7 +48,7 @@ ready         after the container answers again     0s         12s      period 1
   > 
 --- stderr
 assumed: the kubelet itself did not start within the last period
-assumed: the prober makes no errors, which are ignored and delay everything
+assumed: no probe ends in an error: errors count as nothing, and only delay
 assumed: no failures are left from the previous container: they would count for this one
 assumed: a pre-stop hook is part of the grace period; back-off before the next start is not counted
 --- exit 0

@@ -146,8 +146,8 @@ fn compared(result: VisitResult) -> &'static str {
     match result {
         VisitResult::Nearer => "nearer",
         VisitResult::Farther => "farther",
-        VisitResult::TieNoMore => "as near, requests no more",
-        VisitResult::TieMore => "as near, requests more",
+        VisitResult::TieNoMore => "same distance, no larger memory request",
+        VisitResult::TieMore => "same distance, larger memory request",
     }
 }
 
@@ -159,7 +159,7 @@ fn candidates(number: usize, round: &RoundExplained) -> Table {
         Column::new("CANDIDATE", |(_, it, _)| it.pod.to_string()),
         Column::new("DISTANCE", |(_, it, _)| it.distance.to_string()),
         Column::text("COMPARED", |(_, it, chosen)| {
-            let mark = if *it.pod == **chosen { " <- killed" } else { "" };
+            let mark = if *it.pod == **chosen { ": killed" } else { "" };
             format!("{}{mark}", compared(it.result))
         }),
     ])

@@ -84,7 +84,7 @@ fn sharing(sharing: &Sharing, is_wide: bool) -> Vec<String> {
         let reason = sharing.unknown.as_deref().unwrap_or("not looked for");
         return vec![format!("unknown: {reason}")];
     };
-    let mut lines = vec![format!("{} come free when it goes alone", bytes(own))];
+    let mut lines = vec![format!("removing it alone frees {}", bytes(own))];
     if held > 0 {
         lines.push(format!("{} are used by containers, leases or other clients", bytes(held)));
     }

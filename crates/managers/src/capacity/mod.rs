@@ -10,6 +10,7 @@ use kq_answer::{Basis, answer};
 use kq_facts::node_object::NodeObject;
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::pod::{ResourceList, ResourceName};
+use kq_output::units::counted;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -215,10 +216,10 @@ fn offered(
             exactly(healthy + unhealthy).map(|count| Count { at_least: true, ..count }),
             exactly(healthy),
             match unhealthy {
-                0 => format!("the kubelet lists {healthy} healthy devices"),
+                0 => format!("the kubelet lists {}", counted(healthy, "healthy device")),
                 _ => format!(
-                    "the kubelet lists {healthy} healthy devices; {unhealthy} that are remembered are \
-                     not healthy, or gone"
+                    "the kubelet lists {}; {unhealthy} that are remembered are not healthy, or gone",
+                    counted(healthy, "healthy device")
                 ),
             },
         ),

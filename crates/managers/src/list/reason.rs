@@ -313,9 +313,8 @@ impl fmt::Display for Reason {
                  kubelet starts again"
             ),
             Self::NoneHealthy { why } => write!(f, "none is healthy: {why}"),
-            Self::NotAmongHealthy { healthy } => write!(
-                f,
-                "not among the {healthy} healthy: its plugin calls it unhealthy, or lists it no more"
+            Self::NotAmongHealthy { .. } => f.write_str(
+                "not healthy: its plugin reports it unhealthy, or no longer lists it",
             ),
             Self::PodGone { why } => write!(
                 f,

@@ -6,6 +6,7 @@ use kq_facts::checkpoint::StateFile;
 use kq_output::doc::Doc;
 use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, or_dash};
+use kq_output::units::counted;
 
 /// A longer text from another program is cut in a table; `wide` has all of it.
 const SHOWN: usize = 2_000;
@@ -93,10 +94,7 @@ pub fn notes(answer: &Verification) -> Option<String> {
     let notes = answer.findings.iter().filter(|finding| finding.severity == Severity::Info);
     match notes.count() {
         0 => None,
-        1 => Some("1 finding that needs nothing done is not shown: see -o wide".to_owned()),
-        count => {
-            Some(format!("{count} findings that need nothing done are not shown: see -o wide"))
-        }
+        count => Some(format!("{} hidden (-o wide)", counted(count, "note"))),
     }
 }
 

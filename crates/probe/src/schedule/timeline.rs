@@ -79,7 +79,7 @@ pub enum Since {
 /// What the timeline rests on.
 const ASSUMPTIONS: [&str; 4] = [
     "the kubelet itself did not start within the last period",
-    "the prober makes no errors, which are ignored and delay everything",
+    "no probe ends in an error: errors count as nothing, and only delay",
     "no failures are left from the previous container: they would count for this one",
     "a pre-stop hook is part of the grace period; back-off before the next start is not counted",
 ];

@@ -40,7 +40,7 @@ fn what_follows_from_damage_is_no_reason_to_delete_a_pod() {
     let node = folder_with(&[(name, &bytes)]);
     let ran = kq(&format!("devices verify {name}")).within(&node).run();
     assert!(!ran.text().contains("delete"), "{}", ran.text());
-    let said = "note: 2 findings that need nothing done are not shown: see -o wide";
+    let said = "note: 2 notes hidden (-o wide)";
     assert!(ran.stderr.contains(said), "{}", ran.text());
 
     // The same in a file of CPUs.

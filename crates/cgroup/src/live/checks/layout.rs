@@ -61,7 +61,7 @@ pub fn version(examined: CheckInput<'_>) -> Check {
     let source = format!("{source}, {kubelet}");
     let refuses = node.kubelet_version.refuses_cgroup_v1();
     if !refuses || !node.config.fail_cgroup_v1 {
-        return warn(NAME, format!("{shown}, which kubelets give up"), MOVE)
+        return warn(NAME, format!("{shown}, which newer kubelets no longer support"), MOVE)
             .with(json!({ "state": "deprecated", "cgroupVersion": 1 }))
             .from(source);
     }

@@ -177,10 +177,10 @@ impl AdmissionNode {
     /// Adds the assumptions of every answer about these pods.
     pub fn assume<'p>(&self, pods: impl Iterator<Item = &'p Pod>, basis: &mut Basis) {
         basis.assume(
-            "checks that kq does not make do not refuse the pod: AppArmor, declared features and node shutdown"
+            "not checked, taken as passed: AppArmor, declared features and node shutdown"
                 .to_owned(),
         );
-        basis.assume("the kubelet's cache has the node and its pods as they were read".to_owned());
+        basis.assume("the kubelet sees the same node and pods as kq".to_owned());
         let containers = |pod: &'p Pod| pod.spec.containers.iter().chain(&pod.spec.init_containers);
         let names: BTreeSet<&ResourceName> = pods
             .flat_map(containers)

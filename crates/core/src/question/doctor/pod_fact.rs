@@ -3,7 +3,7 @@
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::pod::ProbeType;
-use kq_output::units::bytes;
+use kq_output::units::{bytes, counted, ordinal};
 use kq_probe::schedule::Milestone;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -182,7 +182,12 @@ impl fmt::Display for PodFact {
                 write!(f, "all {compared} values are as planned")
             }
             Self::CgroupValues { compared, drifting, unknown } => {
-                write!(f, "{drifting} of {compared} values are not as planned, {unknown} unknown")
+                let unknown = match unknown {
+                    0 => String::new(),
+                    count => format!(", {count} unknown"),
+                };
+                let values = counted(*compared, "value");
+                write!(f, "{drifting} of {values} not as planned{unknown}")
             }
             Self::Cpu { limit, throttled_percent } => {
                 let limit = limit.as_deref().unwrap_or("unknown");
@@ -198,16 +203,17 @@ impl fmt::Display for PodFact {
                     |amount: &Option<u64>, none: &str| amount.map_or(none.to_owned(), bytes);
                 let (usage, limit) = (shown(usage_bytes, "unknown"), shown(limit_bytes, "none"));
                 write!(f, "usage {usage}, limit {limit}")?;
-                oom_kills
-                    .filter(|times| *times > 0)
-                    .iter()
-                    .try_for_each(|times| write!(f, ", {times} OOM kills"))
+                oom_kills.filter(|times| *times > 0).iter().try_for_each(|times| {
+                    let times = usize::try_from(*times).unwrap_or(usize::MAX);
+                    write!(f, ", {}", counted(times, "OOM kill"))
+                })
             }
             Self::EvictionRank { signal, rank, last_rank, pods } if rank == last_rank => {
-                write!(f, "{signal}: place {rank} of {pods}")
+                write!(f, "evicted {} of {pods} for {signal}", ordinal(*rank))
             }
             Self::EvictionRank { signal, rank, last_rank, pods } => {
-                write!(f, "{signal}: place {rank} to {last_rank} of {pods}")
+                let (first, last) = (ordinal(*rank), ordinal(*last_rank));
+                write!(f, "evicted {first} to {last} of {pods} for {signal}")
             }
             Self::Device { resource, device, state } => {
                 write!(f, "{device} of {resource}: {state}")

@@ -239,7 +239,13 @@ impl Restarts {
             Self::Unknown { reason } => Wording::new(reason.clone())
                 .advise("name an API server with --kubeconfig, or let kq reach the kubelet's API"),
             Self::BackOff { restarts, reason } => {
-                Wording::new(format!("{reason} after {}", count_restarts(*restarts)))
+                let found = match reason.as_str() {
+                    "ImagePullBackOff" | "ErrImagePull" => {
+                        format!("its image cannot be pulled ({reason})")
+                    }
+                    reason => format!("{reason} after {}", count_restarts(*restarts)),
+                };
+                Wording::new(found)
                     .leads_to("the kubelet waits up to 5 minutes before each start")
                     .advise("read the log of the previous run: kubectl logs --previous")
                     .see("kq preempt why")

@@ -201,7 +201,7 @@ const BEHAVIOURS: [Behaviour; 19] = [
         since: 36,
         is_danger: true,
         what: "the support of containerd 1.x ends",
-        about: "1.37 is the last version that starts with it: its removal was put off to 1.38",
+        about: "kubelet 1.37 is the last one that starts with it: its removal was put off to 1.38",
         advice: Some("upgrade containerd to 2.x"),
         certainty: Some("the release notes and the enhancement proposal (KEP-4033)"),
         concerns: |sides| match sides.after.kubelet.version.ends_containerd_1() {
