@@ -112,7 +112,11 @@ impl Args {
             self.node.node_file.as_deref(),
             self.sources.snapshot.is_some(),
         )?;
-        if report.is_no_node && self.output == OutputFormat::Table {
+        let names_node = self.node.is_given()
+            || self.sources.snapshot.is_some()
+            || self.sources.host_root.is_some()
+            || !self.sources.pods.is_empty();
+        if report.is_no_node && !names_node && self.output == OutputFormat::Table {
             elsewhere()?;
             return Ok(Code::Missing);
         }

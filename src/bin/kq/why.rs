@@ -8,6 +8,7 @@ use crate::pod_args::NamespaceArgs;
 use crate::progress::waiting;
 use crate::source_args::{GATHERING, SourceArgs};
 use crate::write::fixes;
+use anyhow::anyhow;
 use kq_core::question::cgroup::Compared;
 use kq_core::question::doctor::{PodReport, node_checks_needs, pod_report};
 use kq_core::question::preemption::preemption_cause;
@@ -82,7 +83,13 @@ impl Args {
             gather_traces(&spec, &pod, &files, &|snapshot| self.sources.show(snapshot))
         });
         let end = traces.and_then(|traces| preemption_cause(&traces, &pod));
-        let answer = PodWhy::of(end, self.report(&pod))?;
+        let node = spec.node_in_question(!files.events.is_empty(), false);
+        let report = match spec.snapshot.is_some() || node.has_root() {
+            true => self.report(&pod),
+            false => Err(Failure::missing(anyhow!("only files were read"))
+                .hint("--live asks this machine as well")),
+        };
+        let answer = PodWhy::of(end, report)?;
         self.output.write(&answer, table, wide)?;
         if self.output.is_for_people() {
             tell(&answer.basis);

@@ -273,6 +273,7 @@ Commands:
   preempt      Show which pods the kubelet would preempt for a critical pod, or evict them
   what-if      Show what a change would do to the node, before it is made
   doctor       Check the whole node, or show one pod on one page
+  why          Show what ended, refused, killed, throttled or delayed a pod
   report       Write one page about a node, with pictures of the answers
   top          Watch the pods of this node in the terminal
   fleet        Ask many nodes the same question, and merge the answers
@@ -318,40 +319,28 @@ fn a_command_line_that_is_none() {
     kq("").shows(str![[r#"
 --- stderr
 Predict and explain what the kubelet on a node will do
-
-Usage: kq [OPTIONS] <COMMAND>
-
-Commands:
-  cgroup       Plan, explain and check cgroup values
-  gc           Predict, explain and run image garbage collection
-  evict        Show the order in which the kubelet would evict pods
-  devices      Inspect device allocations and predict what the device manager will do
-  probe        Run container probes as the kubelet does, and explain the consequences
-  admit        Check whether the kubelet would admit a pod
-  allocatable  Show what a node has for pods: its capacity less the reservations
-  preempt      Show which pods the kubelet would preempt for a critical pod, or evict them
-  what-if      Show what a change would do to the node, before it is made
+Usage: kq COMMAND [OPTIONS]
+What is wrong:
   doctor       Check the whole node, or show one pod on one page
-  report       Write one page about a node, with pictures of the answers
+  why          Show what ended, refused, killed, throttled or delayed a pod
   top          Watch the pods of this node in the terminal
+  report       Write one page about a node, with pictures of the answers
+What the kubelet will do:
+  what-if      Show what a change would do to the node, before it is made
+  evict        Show the order in which the kubelet would evict pods
+  gc           Predict, explain and run image garbage collection
+  preempt      Show which pods the kubelet would preempt for a critical pod, or evict them
+  admit        Check whether the kubelet would admit a pod
+  probe        Run container probes as the kubelet does, and explain the consequences
+What a node has, and should have:
+  cgroup       Plan, explain and check cgroup values
+  devices      Inspect device allocations and predict what the device manager will do
+  allocatable  Show what a node has for pods: its capacity less the reservations
+Many nodes, other machines:
   fleet        Ask many nodes the same question, and merge the answers
   snapshot     Store all data that kq can read about this node
-  schema       Print the JSON Schema of a kind of answer
-  version      Show the versions of kq, the kubelet and the runtime, and the rules in use
-  completion   Print the completion script of a shell
-  help         Print this message or the help of the given subcommand(s)
-
-Options:
-      --color <WHEN>  When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR
-                      is set or TERM is dumb [default: auto] [possible values: auto, always, never]
-  -h, --help          Print help (see more with '--help')
-  -V, --version       Print version
-
-Output:
-      --no-headers        Leave the headings of tables out
-      --sort-by <COLUMN>  Order the rows of tables by this column, such as SIZE; -COLUMN reverses.
-                          Unknown values come last. In a tree, rows stay below the one that they
-                          belong to
+Also: schema, version, completion, help. kq COMMAND -h has the flags of a command, --help all of
+them with examples
 --- exit 2
 
 "#]]);
@@ -359,7 +348,7 @@ Output:
 --- stderr
 Plan, explain and check cgroup values
 
-Usage: kq cgroup [OPTIONS] <COMMAND>
+Usage: kq cgroup <COMMAND>
 
 Commands:
   plan        Show every cgroup value that pods get on a node, with its arithmetic
@@ -374,16 +363,8 @@ Commands:
   help        Print this message or the help of the given subcommand(s)
 
 Options:
-      --color <WHEN>  When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR
-                      is set or TERM is dumb [default: auto] [possible values: auto, always, never]
-  -h, --help          Print help
-  -V, --version       Print version
-
-Output:
-      --no-headers        Leave the headings of tables out
-      --sort-by <COLUMN>  Order the rows of tables by this column, such as SIZE; -COLUMN reverses.
-                          Unknown values come last. In a tree, rows stay below the one that they
-                          belong to
+  -h, --help     Print help
+  -V, --version  Print version
 --- exit 2
 
 "#]]);

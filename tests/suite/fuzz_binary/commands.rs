@@ -115,6 +115,12 @@ fn read(words: &[String], help: &str) -> Driven {
         let possible =
             entry.split_once("[possible values: ").and_then(|(_, it)| it.split_once(']'));
         let possible = possible.map(|(all, _)| all.split(", ").map(str::to_owned).collect());
+        // Those with an explanation have a line each.
+        let explained = entry.split_once("Possible values: ").map(|(_, all)| {
+            let names = all.split("- ").filter_map(|it| it.split_once(':'));
+            names.map(|(name, _)| name.trim().to_owned()).filter(|it| !it.contains(' ')).collect()
+        });
+        let possible = possible.or(explained);
         Some(Flag {
             long: long.to_owned(),
             value: value.map(|(name, _)| name.to_owned()),
