@@ -46,6 +46,10 @@ func Gates(gates map[string]bool) {
 		// It depends on that gate, and goes off with it.
 		next["InPlacePodLevelResourcesVerticalScaling"] = false
 	}
+	if gates["RestartAllContainersOnContainerExits"] {
+		// It depends on that gate, which 1.35 has off by default.
+		next["NodeDeclaredFeatures"] = true
+	}
 	for name, on := range gates {
 		next[name] = on
 	}

@@ -590,6 +590,13 @@ impl KubeletRules {
             && self.gates.enabled(Gate::PodLevelResources)
     }
 
+    /// Returns true if the files of the CPU and memory managers can have allocations of pods as a whole (since 1.36). Earlier
+    /// kubelets read the oldest layout of the CPU manager's file first and report the error of the newest, accept one name
+    /// in the text of a checksum, and need the checksum in the memory manager's file.
+    pub fn has_state_files_of_pods(&self) -> bool {
+        self.since(36)
+    }
+
     /// Returns true if `max-allowable-numa-nodes` of the topology manager is stable (since 1.35); before, it is beta.
     pub fn max_numa_nodes_is_stable(&self) -> bool {
         self.since(35)

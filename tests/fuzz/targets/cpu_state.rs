@@ -3,17 +3,19 @@
 #![no_main]
 
 use kq_facts::checkpoint::cpu_manager::{encode, load};
+use kq_facts::checkpoint::layout::KnownLayouts;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    for pod_level in [false, true] {
-        let found = load(bytes, pod_level, None, None);
+    for layouts in [KnownLayouts::BeforePods, KnownLayouts::WithoutPods, KnownLayouts::WithPods] {
+        let found = load(bytes, layouts, None, None);
         for attempt in &found.attempts {
             let _ = attempt.pre_image();
         }
         let Ok(state) = found.outcome else { continue };
         let written = encode(&state);
-        let again = load(written.text.as_bytes(), pod_level, Some(&state.policy_name), None);
+        let again = load(written.text.as_bytes(), layouts, Some(&state.policy_name), None);
         assert_eq!(again.outcome, Ok(state), "{}", written.text);
-        assert_eq!(again.attempts[0].checksum_computed, written.checksum);
+        let sum = again.taken().map(|attempt| attempt.checksum_computed);
+        assert_eq!(sum, Some(written.checksum));
     }
 });

@@ -2,11 +2,12 @@
 //! comes back from what it writes.
 #![no_main]
 
+use kq_facts::checkpoint::layout::KnownLayouts;
 use kq_facts::checkpoint::memory_manager::{encode, load};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    for pod_level in [false, true] {
-        let found = load(bytes, pod_level, None);
+    for layouts in [KnownLayouts::BeforePods, KnownLayouts::WithoutPods, KnownLayouts::WithPods] {
+        let found = load(bytes, layouts, None);
         for attempt in &found.attempts {
             let _ = attempt.pre_image();
         }
@@ -18,7 +19,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             }
         }
         let written = encode(&state);
-        let again = load(written.text.as_bytes(), pod_level, Some(&state.policy_name));
+        let again = load(written.text.as_bytes(), layouts, Some(&state.policy_name));
         assert_eq!(again.outcome, Ok(state), "{}", written.text);
         assert_eq!(again.attempts[0].checksum_computed, written.checksum);
     }

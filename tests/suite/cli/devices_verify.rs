@@ -1,6 +1,7 @@
 //! `kq devices verify`, on what a real kubelet wrote and on what becomes of it.
 
 use super::{folder_with, kq, matches};
+use kq_facts::checkpoint::layout::KnownLayouts;
 use serde_json::{Value, json};
 use snapbox::str;
 use std::fs;
@@ -235,7 +236,8 @@ fn contradictions_are_found_in_files_with_the_right_checksum() {
     let expected = (0, "WARNING no-checksum".to_owned());
     assert_eq!(ids("cpu_manager_state", unchecked), expected);
 
-    let sound = memory_manager::load(MEMORY, false, None).outcome.expect("it is sound");
+    let sound =
+        memory_manager::load(MEMORY, KnownLayouts::WithoutPods, None).outcome.expect("it is sound");
     let changed = |change: fn(&mut memory_manager::MemoryTable)| {
         let mut state = sound.clone();
         let node = state.machine_state.get_mut(&0).and_then(Option::as_mut).expect("a node");

@@ -3,6 +3,7 @@
 use super::device_input::{manager, sets};
 use super::input;
 use kq_facts::checkpoint::device::DeviceSet;
+use kq_k8s::feature_gates::Gate;
 use kq_k8s::pod::Pod;
 use kq_managers::manager::allocate::{AllocationContext, Outcome};
 use kq_managers::manager::{Affinities, Allocated, ManagerState, NumaNodes, Plugins, PodAdmission};
@@ -178,7 +179,7 @@ fn circumstances(case: &Value) -> AllocationContext {
                 (input::read(&container["pod_uid"]), input::read(&container["container_name"]))
             })
             .collect(),
-        dra_extended_resource: true,
+        dra_extended_resource: input::rules(case).gates.enabled(Gate::DraExtendedResource),
         unknown_options: BTreeSet::new(),
         brief: false,
     }

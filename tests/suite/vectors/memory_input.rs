@@ -1,6 +1,7 @@
 //! Memory managers as the families about them describe them.
 
 use super::input;
+use kq_facts::checkpoint::layout::KnownLayouts;
 use kq_facts::checkpoint::memory_manager::{Block, MachineState, MemoryState, load};
 use kq_k8s::feature_gates::{FeatureGates, Gate};
 use kq_managers::manager::hints::NumaNodes;
@@ -20,7 +21,8 @@ pub fn manager(case: &Value) -> StaticMemory {
         "machineState": case["machine_state"],
         "entries": case["entries"],
     });
-    let loaded = load(file.to_string().as_bytes(), false, Some("Static")).outcome;
+    let loaded =
+        load(file.to_string().as_bytes(), KnownLayouts::WithoutPods, Some("Static")).outcome;
     let mut state: MemoryState = loaded.expect("a state that the kubelet reads");
     let gates = gates(case);
     if gates.enabled(Gate::PodLevelResourceManagers) {

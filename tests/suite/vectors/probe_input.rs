@@ -2,7 +2,7 @@
 
 use super::input::{read, version};
 use kq_facts::timestamp::Timestamp;
-use kq_k8s::feature_gates::{FeatureGates, Gate};
+use kq_k8s::feature_gates::{FeatureGates, Gate, gate_state};
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::ProbeType;
 use kq_probe::worker::{ContainerFacts, State};
@@ -10,11 +10,16 @@ use kq_probe::{Attempt, ProbeResult};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Reads the gates, whether a kubelet would take them together or not.
+/// Reads the gates, whether a kubelet would take them together or not. Those that the version lacks, or does not let be
+/// set, are passed over.
 pub fn rules(case: &Value) -> KubeletRules {
     let set: BTreeMap<String, bool> = read(&case["feature_gates"]);
     let mut gates = FeatureGates::for_version(version(case));
     for (name, on) in set {
+        let state = gate_state(&name, version(case));
+        if !state.is_some_and(|state| !state.locked || state.default == on) {
+            continue;
+        }
         let gate = Gate::ALL.into_iter().find(|gate| gate.name() == name);
         gates = gates.with(gate.expect("a gate that kq knows"), on);
     }

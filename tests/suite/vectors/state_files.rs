@@ -2,8 +2,10 @@
 //!
 //! `{kubelet_root}` stands for its folder.
 
+use super::input::rules;
 use kq_facts::checkpoint::cpu_manager::{self, CpuState, KnownContainers};
 use kq_facts::checkpoint::dra::{self, ClaimInfo, DraDevice, DraRefusal};
+use kq_facts::checkpoint::layout::KnownLayouts;
 use kq_facts::checkpoint::memory_manager::{self, Block, MemoryState, MemoryTable, NumaNodeState};
 use kq_facts::checkpoint::pod_allocation::{
     self, PodAllocation, PodAllocations, ResourceClaim, Resources,
@@ -36,7 +38,8 @@ const ROOT: &str = "{kubelet_root}";
 
 /// Answers a case.
 pub fn answer(case: &Value) -> Value {
-    let gate = case["feature_gates"]["PodLevelResourceManagers"] == true;
+    let layouts = KnownLayouts::of(&rules(case));
+    let gate = layouts.has_pods();
     let kind = case["kind"].as_str().expect("a kind");
     let encode = case["operation"] == "encode";
     let bytes = if encode { Vec::new() } else { bytes_of(case) };
@@ -47,8 +50,8 @@ pub fn answer(case: &Value) -> Value {
         }
         ("dra_manager_state", true) => encoded(dra::encode(claims(&case["claims"]).as_deref())),
         (_, true) => encode_pods(&case["pods"]),
-        ("cpu_manager_state", false) => load_cpu(case, &bytes, gate),
-        ("memory_manager_state", false) => load_memory(case, &bytes, gate),
+        ("cpu_manager_state", false) => load_cpu(case, &bytes, layouts),
+        ("memory_manager_state", false) => load_memory(case, &bytes, layouts),
         ("dra_manager_state", false) => load_dra(&bytes),
         (name, false) => load_pods(name, &bytes),
     }
@@ -79,14 +82,14 @@ fn cpu_state(case: &Value, gate: bool) -> CpuState {
     }
 }
 
-fn load_cpu(case: &Value, bytes: &[u8], gate: bool) -> Value {
+fn load_cpu(case: &Value, bytes: &[u8], layouts: KnownLayouts) -> Value {
     let seen = case["containers_seen_at_kubelet_start"].as_array().expect("containers");
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
     let known: KnownContainers = seen
         .iter()
         .map(|it| (text(&it["container_id"]), (text(&it["pod_uid"]), text(&it["container_name"]))))
         .collect();
-    let load = cpu_manager::load(bytes, gate, case["configured_policy"].as_str(), Some(&known));
+    let load = cpu_manager::load(bytes, layouts, case["configured_policy"].as_str(), Some(&known));
     let attempts = load.attempts.iter().map(|it| {
         let layout = it.layout.to_string();
         match &it.error {
@@ -183,8 +186,8 @@ fn memory_state(case: &Value, gate: bool) -> MemoryState {
     }
 }
 
-fn load_memory(case: &Value, bytes: &[u8], gate: bool) -> Value {
-    let load = memory_manager::load(bytes, gate, case["configured_policy"].as_str());
+fn load_memory(case: &Value, bytes: &[u8], layouts: KnownLayouts) -> Value {
+    let load = memory_manager::load(bytes, layouts, case["configured_policy"].as_str());
     let attempts = load.attempts.iter().map(|it| {
         let layout = it.layout.to_string();
         match &it.error {

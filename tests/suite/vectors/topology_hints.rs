@@ -9,11 +9,10 @@ use serde_json::{Map, Value, json};
 
 pub fn answer(case: &Value) -> Value {
     if case["kubernetes"].is_string() {
-        let of_devices = input::rules(case).hints_of_device_nodes();
-        return hints(case, if of_devices { HintNodes::OfDevices } else { HintNodes::OfMachine });
+        return hints(case, HintNodes::of(&input::rules(case)));
     }
     let mut out = hints(case, HintNodes::OfDevices);
-    let before = hints(case, HintNodes::OfMachine);
+    let before = hints(case, HintNodes::OfMachineAndUnlisted);
     if before != out {
         out["version_1_32"] = before;
     }

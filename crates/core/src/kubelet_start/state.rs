@@ -6,11 +6,13 @@ use super::cpus::CpuStart;
 use super::{Machine, Stage, Start, StartRule};
 use kq_answer::Certainty;
 use kq_facts::checkpoint::cpu_manager::{self, CpuRefusal, CpuState};
+use kq_facts::checkpoint::layout::KnownLayouts;
 use kq_facts::checkpoint::memory_manager::{self, MemoryRefusal};
 use kq_facts::checkpoint::{StateFile, dra as claims, pod_allocation};
 use kq_facts::host::Text;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::feature_gates::Gate;
+use kq_k8s::kubelet_rules::KubeletRules;
 use kq_managers::cpu_manager::{StartError, StateError};
 use kq_managers::memory_manager::{KnownMemory, MemoryJudgement};
 
@@ -125,8 +127,8 @@ pub(super) fn cpu(start: &mut Start<'_>, at: &AtStart<'_>, manager: Option<CpuSt
         // A manager that cannot be made reads its file nevertheless, once that is fixed.
         None => {
             let policy = at.read.effective.cpu_manager_policy.as_str();
-            let pod_level = at.read.gates.enabled(Gate::PodLevelResourceManagers);
-            let loaded = cpu_manager::load(text.as_bytes(), pod_level, Some(policy), None).outcome;
+            let layouts = KnownLayouts::of(&KubeletRules { gates: at.read.gates });
+            let loaded = cpu_manager::load(text.as_bytes(), layouts, Some(policy), None).outcome;
             let folder = at.folder.to_owned();
             match loaded {
                 Err(refusal) => Some(StartError::File { refusal: Box::new(refusal), folder }),
@@ -166,8 +168,8 @@ pub(super) fn memory(start: &mut Start<'_>, at: &AtStart<'_>) {
     let file = StateFile::Memory;
     let Some(text) = text(start, file) else { return };
     let policy = at.read.effective.memory_manager_policy.as_str();
-    let pod_level = at.read.gates.enabled(Gate::PodLevelResourceManagers);
-    let loaded = memory_manager::load(text.as_bytes(), pod_level, Some(policy)).outcome;
+    let layouts = KnownLayouts::of(&KubeletRules { gates: at.read.gates });
+    let loaded = memory_manager::load(text.as_bytes(), layouts, Some(policy)).outcome;
     let (error, certainty) = match loaded {
         Ok(state) if policy == "Static" => {
             let known = known_memory(at);

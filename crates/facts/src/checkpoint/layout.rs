@@ -2,8 +2,40 @@
 //! counts.
 
 use super::go_dump::{Fnv32, GoDump, PreImage};
+use kq_k8s::feature_gates::Gate;
 use kq_k8s::go_json::{GoJsonError, GoValue, decode};
+use kq_k8s::kubelet_rules::KubeletRules;
 use std::fmt::{Debug, Display};
+
+/// The layouts of the CPU and memory managers' files that a kubelet reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KnownLayouts {
+    /// Those before 1.36.
+    BeforePods,
+    /// Those without the gate PodLevelResourceManagers.
+    #[default]
+    WithoutPods,
+    /// With the allocations of pods as a whole too, by the gate PodLevelResourceManagers.
+    WithPods,
+}
+
+impl KnownLayouts {
+    /// Returns the layouts that a kubelet with these rules reads.
+    pub fn of(rules: &KubeletRules) -> Self {
+        if rules.gates.enabled(Gate::PodLevelResourceManagers) {
+            Self::WithPods
+        } else if rules.has_state_files_of_pods() {
+            Self::WithoutPods
+        } else {
+            Self::BeforePods
+        }
+    }
+
+    /// Returns true if the newest layout is one with pods as a whole.
+    pub fn has_pods(self) -> bool {
+        self == Self::WithPods
+    }
+}
 
 /// The content of a file in a layout.
 pub trait Layered {

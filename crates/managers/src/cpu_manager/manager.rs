@@ -11,6 +11,7 @@ use crate::topology_manager::{
 };
 use kq_facts::checkpoint::Encoded;
 use kq_facts::checkpoint::cpu_manager::{self, CpuState, KnownContainers};
+use kq_facts::checkpoint::layout::KnownLayouts;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Container, Pod};
@@ -105,12 +106,14 @@ impl CpuManager {
         let pod_level = self.rules.manages_pod_level_resources();
         let name = self.state.policy_name.clone();
         let mut state = match file {
-            Some(bytes) => cpu_manager::load(bytes, pod_level, Some(&name), known)
-                .outcome
-                .map_err(|refusal| {
-                    let (refusal, folder) = (Box::new(refusal), folder.to_owned());
-                    StartError::File { refusal, folder }
-                })?,
+            Some(bytes) => {
+                cpu_manager::load(bytes, KnownLayouts::of(&self.rules), Some(&name), known)
+                    .outcome
+                    .map_err(|refusal| {
+                        let (refusal, folder) = (Box::new(refusal), folder.to_owned());
+                        StartError::File { refusal, folder }
+                    })?
+            }
             None => CpuState {
                 policy_name: name,
                 pods: pod_level.then(BTreeMap::new),

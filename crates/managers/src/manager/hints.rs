@@ -5,6 +5,7 @@ use super::lifecycle::{Device, ManagerState, with_devices};
 pub use crate::topology_manager::{Hint, Hints, NumaNodes, ResourceHints};
 use crate::topology_manager::{has_bit, subsets};
 use kq_facts::checkpoint::device::{DeviceSet, PodDevice};
+use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Container, Pod};
 use kq_k8s::resources::{ResourceOptions, pod_limits};
 use serde::Serialize;
@@ -14,11 +15,26 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum HintNodes {
-    /// Those of the devices of the resource (1.36).
+    /// Those of the devices of the resource (since 1.36).
     #[default]
     OfDevices,
-    /// All of the machine (1.32).
+    /// All of the machine (1.34 and 1.35).
     OfMachine,
+    /// All of the machine; a device that is not listed is one without NUMA node (before 1.34).
+    OfMachineAndUnlisted,
+}
+
+impl HintNodes {
+    /// Returns which NUMA nodes a kubelet with these rules tries.
+    pub fn of(rules: &KubeletRules) -> Self {
+        if rules.hints_of_device_nodes() {
+            Self::OfDevices
+        } else if rules.gates.version().panics_at_unlisted_devices() {
+            Self::OfMachine
+        } else {
+            Self::OfMachineAndUnlisted
+        }
+    }
 }
 
 /// Why there are no hints.
@@ -230,7 +246,7 @@ impl Search<'_> {
         Ok(sets.into_iter().map(hint).collect())
     }
 
-    /// Returns the devices with these ids. A kubelet of 1.36 trips over one that is not there; before it
+    /// Returns the devices with these ids. A kubelet since 1.34 trips over one that is not there; before, it
     /// was a device without NUMA node.
     fn listed<'i>(
         &'i self,
@@ -240,8 +256,8 @@ impl Search<'_> {
         for (id, device) in with_devices(ids.map(String::as_str), self.devices) {
             match (device, self.machine.hint_nodes) {
                 (Some(device), _) => listed.push(device),
-                (None, HintNodes::OfMachine) => {}
-                (None, HintNodes::OfDevices) => {
+                (None, HintNodes::OfMachineAndUnlisted) => {}
+                (None, _) => {
                     let (resource, id) = (self.resource.to_owned(), id.to_owned());
                     return Err(HintError::VanishedDevice { resource, id });
                 }
@@ -253,7 +269,7 @@ impl Search<'_> {
     /// Returns the NUMA nodes to go through.
     fn nodes(&self) -> Vec<i64> {
         let machine = &self.machine.numa_nodes;
-        if self.machine.hint_nodes == HintNodes::OfMachine {
+        if self.machine.hint_nodes != HintNodes::OfDevices {
             return machine.clone();
         }
         let nodes = self.devices.values().flat_map(|device| device.numa_nodes.iter().flatten());

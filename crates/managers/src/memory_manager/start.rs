@@ -6,10 +6,11 @@ use super::create::{MemoryManager, Policy, default_machine_state};
 use super::state::{node_mut, take};
 use super::{MemoryCrash, StateDifference, StaticMemory};
 use kq_facts::checkpoint::StateFile;
+use kq_facts::checkpoint::layout::KnownLayouts;
 use kq_facts::checkpoint::memory_manager::{
     Block, MachineState, MemoryRefusal, MemoryState, encode, load,
 };
-use kq_k8s::feature_gates::Gate;
+use kq_k8s::kubelet_rules::KubeletRules;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The problem of a block of memory in the file.
@@ -104,12 +105,12 @@ impl MemoryManager {
     /// Starts the manager with the bytes of the state file; `None`: there is no file.
     pub fn start(&self, file: Option<&[u8]>) -> MemoryStartOutcome {
         let certain = |result| MemoryStartOutcome { result, depends_on_order: false };
-        let pod_level = self.gates.enabled(Gate::PodLevelResourceManagers);
+        let layouts = KnownLayouts::of(&KubeletRules { gates: self.gates });
         let loaded = match file {
-            Some(bytes) => load(bytes, pod_level, Some(self.policy_name())).outcome,
+            Some(bytes) => load(bytes, layouts, Some(self.policy_name())).outcome,
             None => Ok(MemoryState {
                 policy_name: self.policy_name().to_owned(),
-                pods: pod_level.then(BTreeMap::new),
+                pods: layouts.has_pods().then(BTreeMap::new),
                 ..MemoryState::default()
             }),
         };

@@ -74,7 +74,7 @@ fn perhaps_vanished(
     circumstances: &AllocationContext,
 ) -> Option<(String, String)> {
     let is_affected = manager.policy != TopologyPolicy::None
-        && manager.machine.hint_nodes == HintNodes::OfDevices
+        && manager.machine.hint_nodes != HintNodes::OfMachineAndUnlisted
         && state.pod_devices.of_pod(&pod.metadata.uid).any(|(key, record)| {
             let listed = state.devices.get(&key.resource_name);
             let device = |id: &String| listed.and_then(|listed| listed.get(id));

@@ -9,7 +9,7 @@ use super::rule::{CpuContradiction, CpuRule, StateFileRule};
 use kq_answer::Basis;
 use kq_facts::checkpoint::StateFile;
 use kq_facts::checkpoint::cpu_manager::{CpuRefusal, CpuState, load};
-use kq_facts::checkpoint::layout::{Layered, Load};
+use kq_facts::checkpoint::layout::{KnownLayouts, Layered, Load};
 use kq_k8s::cpuset::CpuSet;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,20 +20,19 @@ pub(super) fn examine(
     known: &VerifyContext<'_>,
     basis: &mut Basis,
 ) -> Examined {
-    let with =
-        |bytes: &[u8], policy| load(bytes, known.pod_level, policy, known.containers.as_ref());
+    let with = |bytes: &[u8], policy| load(bytes, known.layouts, policy, known.containers.as_ref());
     let found = with(bytes, known.cpu_policy);
     let of_file = found.shown.as_ref().map(|state| state.policy_name.as_str());
     let (field, policies) = ("cpuManagerPolicy", ["none", "static"]);
     let policy = policy_for(field, known.cpu_policy, of_file, policies, basis);
     let read = |bytes: &[u8]| with(bytes, policy);
     let found = if policy == known.cpu_policy { found } else { read(bytes) };
-    let with_gate = || load(bytes, true, policy, known.containers.as_ref());
+    let with_gate = || load(bytes, KnownLayouts::WithPods, policy, known.containers.as_ref());
     let with_gate = found
         .outcome
         .as_ref()
         .err()
-        .filter(|_| !known.pod_level)
+        .filter(|_| !known.layouts.has_pods())
         .and_then(|_| with_gate().signed());
     let mut verdict = FileVerdict::of(file);
     let mut findings = Findings::of(&file.path);
@@ -49,7 +48,7 @@ pub(super) fn examine(
             verdict.refuse(file, StateFile::Cpu, &refusal.to_string());
             match refusal {
                 CpuRefusal::Policy { .. }
-                | CpuRefusal::UnknownContainer(_)
+                | CpuRefusal::UnknownContainer { .. }
                 | CpuRefusal::ContainersNotKnown => {}
                 CpuRefusal::Json(_) | CpuRefusal::Corrupt if layouts::is_newer(bytes) => {
                     layouts::newer(&mut verdict, known);

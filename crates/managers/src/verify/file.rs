@@ -5,6 +5,7 @@ use crate::memory_manager::KnownMemory;
 use kq_answer::{Finding, Rule, Severity, Subject};
 use kq_facts::checkpoint::StateFile;
 use kq_facts::checkpoint::cpu_manager::KnownContainers;
+use kq_facts::checkpoint::layout::KnownLayouts;
 use kq_facts::devices::CheckpointFact;
 use kq_facts::node_pods::NodePods;
 use kq_k8s::cpuset::CpuSet;
@@ -47,8 +48,8 @@ pub struct VerifyContext<'a> {
     pub strict_cpu_reservation: bool,
     /// `memoryManagerPolicy`; `None`: the configuration is unknown.
     pub memory_policy: Option<&'a str>,
-    /// The gate PodLevelResourceManagers.
-    pub pod_level: bool,
+    /// The layouts that the kubelet reads.
+    pub layouts: KnownLayouts,
     /// The files that the kubelet of this version and with these gates does not read.
     pub unread: BTreeSet<StateFile>,
     /// The feature gates are known.

@@ -10,6 +10,7 @@ use super::rule::MemoryRule;
 use crate::memory_manager::{MemoryJudgement, MemoryStartError};
 use kq_answer::Basis;
 use kq_facts::checkpoint::StateFile;
+use kq_facts::checkpoint::layout::KnownLayouts;
 use kq_facts::checkpoint::memory_manager::{MemoryRefusal, MemoryState, load};
 use std::collections::BTreeSet;
 
@@ -20,15 +21,15 @@ pub(super) fn examine(
     known: &VerifyContext<'_>,
     basis: &mut Basis,
 ) -> Examined {
-    let with = |bytes: &[u8], policy| load(bytes, known.pod_level, policy);
+    let with = |bytes: &[u8], policy| load(bytes, known.layouts, policy);
     let found = with(bytes, known.memory_policy);
     let of_file = found.shown.as_ref().map(|state| state.policy_name.as_str());
     let (field, policies) = ("memoryManagerPolicy", ["None", "Static"]);
     let policy = policy_for(field, known.memory_policy, of_file, policies, basis);
     let read = |bytes: &[u8]| with(bytes, policy);
     let found = if policy == known.memory_policy { found } else { read(bytes) };
-    let refused = found.outcome.as_ref().err().filter(|_| !known.pod_level);
-    let with_gate = refused.and_then(|_| load(bytes, true, policy).signed());
+    let refused = found.outcome.as_ref().err().filter(|_| !known.layouts.has_pods());
+    let with_gate = refused.and_then(|_| load(bytes, KnownLayouts::WithPods, policy).signed());
     let mut verdict = FileVerdict::of(file);
     let mut findings = Findings::of(&file.path);
     describe(&mut verdict, &found);

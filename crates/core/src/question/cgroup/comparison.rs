@@ -17,6 +17,7 @@ use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::cgroup_tree::CgroupPath;
 use kq_facts::checkpoint::StateFile;
 use kq_facts::checkpoint::cpu_manager::{CpuState, load};
+use kq_facts::checkpoint::layout::KnownLayouts;
 use kq_facts::host::Text;
 use kq_facts::node::Node;
 use kq_facts::node_config::NodeConfig;
@@ -24,7 +25,6 @@ use kq_facts::pod_selector::Selection;
 use kq_facts::resize::{RecordedResizes, RecordedResources, put_effective};
 use kq_facts::timestamp::Timestamp;
 use kq_facts::workloads::effective_uid;
-use kq_k8s::feature_gates::Gate;
 use kq_k8s::manifest::LoadedPod;
 use kq_k8s::pod::Pod;
 use std::cell::OnceCell;
@@ -92,8 +92,7 @@ fn assigned_cpus(live: &Node) -> Option<CpuState> {
     else {
         return None;
     };
-    let by_pod = live.kubelet.rules.gates.enabled(Gate::PodLevelResourceManagers);
-    load(text.as_bytes(), by_pod, None, None).shown
+    load(text.as_bytes(), KnownLayouts::of(&live.kubelet.rules), None, None).shown
 }
 
 /// The warning for a node that was read only once.

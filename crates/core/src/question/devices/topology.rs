@@ -113,8 +113,7 @@ impl TopologyOptions {
                 basis.warn(warning.about("topologyManagerPolicyOptions"));
             }
         }
-        let of_devices = node.kubelet.rules.hints_of_device_nodes();
-        let nodes = if of_devices { HintNodes::OfDevices } else { HintNodes::OfMachine };
+        let nodes = HintNodes::of(&node.kubelet.rules);
         Ok((TopologyManager::new(policy, scope, numa_nodes, nodes), doubts))
     }
 

@@ -6,6 +6,7 @@ use kq_answer::origin::Origin;
 use kq_answer::{Failure, Warning, WarningCode};
 use kq_facts::checkpoint::StateFile;
 use kq_facts::checkpoint::cpu_manager::KnownContainers;
+use kq_facts::checkpoint::layout::KnownLayouts;
 use kq_facts::devices::{CHECKPOINT_NAME, PLUGIN_FOLDER};
 use kq_facts::host::Text;
 use kq_facts::kubelet_process::DEFAULT_ROOT_DIR;
@@ -136,7 +137,7 @@ fn known<'n>(node: &'n Node, pods: &'n NodePods<'n>, is_of_node: bool) -> Verify
         cpu_policy: says("cpuManagerPolicy").then_some(config.cpu_manager_policy.as_str()),
         strict_cpu_reservation: strict,
         memory_policy: says("memoryManagerPolicy").then_some(config.memory_manager_policy.as_str()),
-        pod_level: node.kubelet.rules.gates.enabled(Gate::PodLevelResourceManagers),
+        layouts: KnownLayouts::of(&node.kubelet.rules),
         unread: if is_of_node { unread(node) } else { BTreeSet::new() },
         knows_gates: says("featureGates"),
         knows_version: node.kubelet.version_origin != Origin::Assumed

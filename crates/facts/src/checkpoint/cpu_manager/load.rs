@@ -10,7 +10,7 @@
 //! a v3 file whose checksum is wrong come back when its checksum is right for v2.
 
 use super::types::{CpuCheckpoint, CpuCheckpointV1, CpuLayout, Parsed, read_checkpoint, read_v1};
-use crate::checkpoint::layout::{Attempt, Load};
+use crate::checkpoint::layout::{Attempt, KnownLayouts, Load};
 use kq_k8s::cpuset::{CpuSet, ParseCpuSetError};
 use kq_k8s::go_text::quote;
 use std::collections::BTreeMap;
@@ -46,10 +46,12 @@ pub enum CpuRefusal {
     #[error("checkpoint is corrupted")]
     Corrupt,
     /// A container of a v1 file that the runtime does not have.
-    #[error(
-        "failed to migrate checkpoint from v1 to v2: containerID '{0}' not found in initial containers list"
-    )]
-    UnknownContainer(String),
+    #[error("{what}: containerID '{id}' not found in initial containers list")]
+    UnknownContainer {
+        /// What the kubelet failed to do.
+        what: &'static str,
+        id: String,
+    },
     /// A v1 file, and it is not known which containers the runtime has.
     #[error("container IDs are needed, and the container runtime was not queried")]
     ContainersNotKnown,
@@ -92,32 +94,37 @@ pub enum CpuRefusal {
 /// and the file's is taken. `known` are the containers that the runtime has.
 pub fn load(
     bytes: &[u8],
-    pod_level: bool,
+    layouts: KnownLayouts,
     policy: Option<&str>,
     known: Option<&KnownContainers>,
 ) -> CpuLoad {
-    let later = |layout| {
-        let (checkpoint, error) = read_checkpoint(bytes, layout);
-        let legacy = layout == CpuLayout::V2 && !pod_level;
-        let read = (Parsed::Later(checkpoint), error);
-        Attempt::of(layout, read, legacy, layout == CpuLayout::V3)
+    let order: &[CpuLayout] = match layouts {
+        KnownLayouts::BeforePods => &[CpuLayout::V1, CpuLayout::V2],
+        KnownLayouts::WithoutPods => &[CpuLayout::V2, CpuLayout::V1],
+        KnownLayouts::WithPods => &[CpuLayout::V3, CpuLayout::V2, CpuLayout::V1],
     };
-    let mut attempts = Vec::new();
-    if pod_level {
-        attempts.push(later(CpuLayout::V3));
-    }
-    attempts.push(later(CpuLayout::V2));
-    let (checkpoint, error) = read_v1(bytes);
-    attempts.push(Attempt::of(CpuLayout::V1, (Parsed::V1(checkpoint), error), false, false));
+    let attempts = order.iter().map(|layout| attempt(bytes, *layout, layouts)).collect();
     Load::new(attempts, policy, |attempts, taken, policy| {
-        restore(&content(attempts, taken, known)?, pod_level, policy)
+        restore(&content(attempts, taken, layouts, known)?, layouts.has_pods(), policy)
     })
+}
+
+/// Reads the file in one layout.
+fn attempt(bytes: &[u8], layout: CpuLayout, known: KnownLayouts) -> CpuAttempt {
+    if layout == CpuLayout::V1 {
+        let (checkpoint, error) = read_v1(bytes);
+        return Attempt::of(layout, (Parsed::V1(checkpoint), error), false, false);
+    }
+    let (checkpoint, error) = read_checkpoint(bytes, layout, known);
+    let legacy = layout == CpuLayout::V2 && known == KnownLayouts::WithoutPods;
+    Attempt::of(layout, (Parsed::Later(checkpoint), error), legacy, layout == CpuLayout::V3)
 }
 
 /// Returns the content that is restored: that of the layout that was taken, moved to the newest.
 fn content(
     attempts: &[CpuAttempt],
     taken: Option<usize>,
+    layouts: KnownLayouts,
     known: Option<&KnownContainers>,
 ) -> Result<CpuCheckpoint, CpuRefusal> {
     let Some(taken) = taken.and_then(|at| attempts.get(at)) else {
@@ -126,7 +133,7 @@ fn content(
     };
     let moved = match &taken.content {
         Parsed::Later(checkpoint) => checkpoint.clone(),
-        Parsed::V1(checkpoint) => migrated(checkpoint, known)?,
+        Parsed::V1(checkpoint) => migrated(checkpoint, layouts, known)?,
     };
     match attempts.first() {
         // The values of the newest layout stay, and those of older ones overwrite them.
@@ -144,13 +151,18 @@ fn content(
 /// Finds the containers of a v1 file by their ids (`migrateV1CheckpointToV2Checkpoint`).
 fn migrated(
     checkpoint: &CpuCheckpointV1,
+    layouts: KnownLayouts,
     known: Option<&KnownContainers>,
 ) -> Result<CpuCheckpoint, CpuRefusal> {
+    let what = match layouts {
+        KnownLayouts::BeforePods => "error migrating v1 checkpoint state to v2 checkpoint state",
+        _ => "failed to migrate checkpoint from v1 to v2",
+    };
     let mut pods: BTreeMap<String, Option<BTreeMap<String, String>>> = BTreeMap::new();
     for (id, cpus) in checkpoint.entries.iter().flatten() {
         let known = known.ok_or(CpuRefusal::ContainersNotKnown)?;
         let (pod, container) =
-            known.get(id).ok_or_else(|| CpuRefusal::UnknownContainer(id.clone()))?;
+            known.get(id).ok_or_else(|| CpuRefusal::UnknownContainer { what, id: id.clone() })?;
         let pod = pods.entry(pod.clone()).or_default().get_or_insert_default();
         pod.insert(container.clone(), cpus.clone());
     }

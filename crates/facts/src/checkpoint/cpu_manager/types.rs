@@ -4,7 +4,7 @@
 use super::load::CpuState;
 use crate::checkpoint::Encoded;
 use crate::checkpoint::go_dump::{GoDump, PreImage};
-use crate::checkpoint::layout::{Layered, dump_checkpoint, read_file};
+use crate::checkpoint::layout::{KnownLayouts, Layered, dump_checkpoint, read_file};
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::go_json::to_go_json;
 use kq_k8s::go_json::{GoJsonError, GoValue, Reader, Stop, decode, go_struct};
@@ -157,6 +157,12 @@ struct V2 {
     read: CpuCheckpoint,
 }
 
+/// Layout v2 as kubelets before 1.36 read it, where it is the newest.
+#[derive(Default)]
+struct NewestV2 {
+    read: CpuCheckpoint,
+}
+
 /// Layout v3 as it is read.
 struct V3 {
     checkpoint: CpuCheckpoint,
@@ -180,6 +186,13 @@ struct PodEntryJson {
 }
 
 go_struct!(V2 = "state.CPUManagerCheckpointV2" {
+    "policyName" => read.policy_name,
+    "defaultCpuSet" => read.default_cpu_set,
+    "entries" => read.entries,
+    "checksum" => read.checksum: "checksum.Checksum",
+});
+
+go_struct!(NewestV2 = "state.CPUManagerCheckpoint" {
     "policyName" => read.policy_name,
     "defaultCpuSet" => read.default_cpu_set,
     "entries" => read.entries,
@@ -240,7 +253,15 @@ fn at_pods(error: &GoJsonError) -> String {
 }
 
 /// Reads a file in layout v2 or v3, and returns why it is incomplete.
-pub(super) fn read_checkpoint(bytes: &[u8], layout: CpuLayout) -> (CpuCheckpoint, Option<String>) {
+pub(super) fn read_checkpoint(
+    bytes: &[u8],
+    layout: CpuLayout,
+    known: KnownLayouts,
+) -> (CpuCheckpoint, Option<String>) {
+    if known == KnownLayouts::BeforePods {
+        let (read, error) = read_file::<NewestV2>(bytes);
+        return (read.read, error);
+    }
     if layout != CpuLayout::V3 {
         let (read, error) = read_file::<V2>(bytes);
         return (read.read, error);

@@ -7,7 +7,7 @@
 use super::types::{
     Block, MemoryCheckpoint, MemoryLayout, NumaNodeState, PodMemory, read_checkpoint,
 };
-use crate::checkpoint::layout::{Attempt, Load};
+use crate::checkpoint::layout::{Attempt, KnownLayouts, Load};
 use kq_k8s::go_text::quote;
 use std::collections::BTreeMap;
 
@@ -62,18 +62,19 @@ pub enum MemoryRefusal {
 
 /// Loads the file as a kubelet does that starts. `policy` is the configured one; `None`: it is not known,
 /// and the file's is taken.
-pub fn load(bytes: &[u8], pod_level: bool, policy: Option<&str>) -> MemoryLoad {
-    let layouts: &[MemoryLayout] = match pod_level {
-        true => &[MemoryLayout::V2, MemoryLayout::V1],
-        false => &[MemoryLayout::V1],
+pub fn load(bytes: &[u8], layouts: KnownLayouts, policy: Option<&str>) -> MemoryLoad {
+    let order: &[MemoryLayout] = match layouts {
+        KnownLayouts::WithPods => &[MemoryLayout::V2, MemoryLayout::V1],
+        _ => &[MemoryLayout::V1],
     };
     let attempt = |layout: &MemoryLayout| {
-        let read = read_checkpoint(bytes, *layout);
-        Attempt::of(*layout, read, !pod_level, *layout != MemoryLayout::V1)
+        let read = read_checkpoint(bytes, *layout, layouts);
+        let needs_checksum = *layout != MemoryLayout::V1 || layouts == KnownLayouts::BeforePods;
+        Attempt::of(*layout, read, layouts == KnownLayouts::WithoutPods, needs_checksum)
     };
-    let attempts = layouts.iter().map(attempt).collect();
+    let attempts = order.iter().map(attempt).collect();
     Load::new(attempts, policy, |attempts, taken, policy| {
-        restore(&content(attempts, taken)?, pod_level, policy)
+        restore(&content(attempts, taken)?, layouts.has_pods(), policy)
     })
 }
 

@@ -4,7 +4,7 @@
 use super::load::MemoryState;
 use crate::checkpoint::Encoded;
 use crate::checkpoint::go_dump::{GoDump, PreImage};
-use crate::checkpoint::layout::{Layered, dump_checkpoint, read_file};
+use crate::checkpoint::layout::{KnownLayouts, Layered, dump_checkpoint, read_file};
 use kq_k8s::go_json::to_go_json;
 use kq_k8s::go_json::{GoList, Int, go_struct};
 use serde::Serialize;
@@ -218,6 +218,12 @@ struct V1 {
     read: Fields,
 }
 
+/// Layout v1 as kubelets before 1.36 read it, where it is the only one.
+#[derive(Default)]
+struct OnlyV1 {
+    read: Fields,
+}
+
 /// Layout v2.
 #[derive(Default)]
 struct V2 {
@@ -225,6 +231,13 @@ struct V2 {
 }
 
 go_struct!(V1 = "state.MemoryManagerCheckpointV1" {
+    "policyName" => read.policy_name,
+    "machineState" => read.machine_state: "state.NUMANodeMap",
+    "entries" => read.entries: "state.ContainerMemoryAssignments",
+    "checksum" => read.checksum: "checksum.Checksum",
+});
+
+go_struct!(OnlyV1 = "state.MemoryManagerCheckpoint" {
     "policyName" => read.policy_name,
     "machineState" => read.machine_state: "state.NUMANodeMap",
     "entries" => read.entries: "state.ContainerMemoryAssignments",
@@ -340,8 +353,13 @@ impl From<Fields> for MemoryCheckpoint {
 pub(super) fn read_checkpoint(
     bytes: &[u8],
     layout: MemoryLayout,
+    known: KnownLayouts,
 ) -> (MemoryCheckpoint, Option<String>) {
     match layout {
+        MemoryLayout::V1 if known == KnownLayouts::BeforePods => {
+            let (OnlyV1 { read }, error) = read_file(bytes);
+            (read.into(), error)
+        }
         MemoryLayout::V1 => {
             let (V1 { read }, error) = read_file(bytes);
             (read.into(), error)
