@@ -56,6 +56,7 @@ pub const LINES: &[(&str, &str)] = &[
     ("what-if", "kubelet-restart"),
     ("doctor", ""),
     ("why", "POD"),
+    ("explain", ""),
     ("report", ""),
     ("top", "--plain"),
     ("fleet run", "-- doctor"),

@@ -17,7 +17,7 @@ mod derivation;
 mod examine;
 mod explain;
 mod filter;
-mod occupancy;
+pub mod occupancy;
 mod placement;
 pub mod preemption;
 mod reason;

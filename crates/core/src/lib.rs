@@ -1,5 +1,6 @@
 //! Whole questions about a node: the only crate that joins the domains. Pure.
 
+pub mod explain;
 pub mod fleet;
 pub mod kubelet_start;
 pub mod question;

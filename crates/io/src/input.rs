@@ -70,6 +70,25 @@ pub fn read_input_within(path: &str, limit: u64) -> Result<Vec<u8>, InputError> 
     read_bounded(path, |_| ("", limit))
 }
 
+/// Hands a file of any size, or standard input for `-`, over in pieces.
+/// Fails if it cannot be read.
+pub fn each_piece(path: &str, mut hand: impl FnMut(&[u8])) -> Result<(), InputError> {
+    let refuse = |error| InputError::Io { path: shown(path).to_owned(), error };
+    let mut reader: Box<dyn Read> = match path {
+        "-" => Box::new(io::stdin().lock()),
+        _ => Box::new(open_input(Path::new(path)).map_err(refuse)?),
+    };
+    let mut piece = vec![0; 64 * 1024];
+    loop {
+        match reader.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            Ok(length) => hand(&piece[..length]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(refuse(error)),
+        }
+    }
+}
+
 /// Reads the input; the limit depends on the first byte that is not white space.
 fn read_bounded(
     path: &str,

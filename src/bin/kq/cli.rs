@@ -3,8 +3,8 @@
 use crate::exit::{Code, Failure};
 use crate::write::{self, Color};
 use crate::{
-    admit, allocatable, cgroup, devices, doctor, evict, fleet, gc, man, preempt, probe, report,
-    schema, snapshot, top, version, what_if, why,
+    admit, allocatable, cgroup, devices, doctor, evict, explain, fleet, gc, man, preempt, probe,
+    report, schema, snapshot, top, version, what_if, why,
 };
 use clap::{Args, Parser, Subcommand};
 use kq_output::order::Order;
@@ -60,6 +60,7 @@ enum Command {
     WhatIf(Box<what_if::Args>),
     Doctor(Box<doctor::Args>),
     Why(Box<why::Args>),
+    Explain(Box<explain::Args>),
     Report(Box<report::Args>),
     Top(Box<top::Args>),
     Fleet(fleet::Args),
@@ -88,6 +89,7 @@ const ALONE: &[(&str, Definition)] = &[
     ("what-if", define::<what_if::Args>),
     ("doctor", define::<doctor::Args>),
     ("why", define::<why::Args>),
+    ("explain", define::<explain::Args>),
     ("fleet", define::<fleet::Args>),
     ("snapshot", define::<snapshot::Args>),
     ("version", define::<version::Args>),
@@ -143,6 +145,7 @@ impl Cli {
             Command::WhatIf(args) => args.run(),
             Command::Doctor(args) => args.run(),
             Command::Why(args) => args.run(),
+            Command::Explain(args) => args.run(),
             Command::Report(args) => args.run(),
             Command::Top(args) => args.run(),
             Command::Fleet(args) => args.run(),

@@ -9,6 +9,7 @@ mod devices;
 mod doctor;
 mod evict;
 mod exit;
+mod explain;
 mod fleet;
 mod gc;
 mod guess;

@@ -4,7 +4,7 @@ use clap::{Arg, Command};
 
 /// The commands by task, as a reader looks for them.
 const TASKS: &[(&str, &[&str])] = &[
-    ("What is wrong", &["doctor", "why", "top", "report"]),
+    ("What is wrong", &["doctor", "why", "explain", "top", "report"]),
     ("What the kubelet will do", &["what-if", "evict", "gc", "preempt", "admit", "probe"]),
     ("What a node has, and should have", &["cgroup", "devices", "allocatable"]),
     ("Many nodes, other machines", &["fleet", "snapshot"]),

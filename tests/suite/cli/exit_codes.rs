@@ -87,6 +87,7 @@ const COMMANDS: &[Row] = &[
     of_files("fleet rbac"),
     of_node("top", "--plain --count 1"),
     of_node("snapshot", ""),
+    of_files("explain"),
     of_files("schema"),
     of_node("version", ""),
     of_node("allocatable", ""),

@@ -22,6 +22,8 @@ const ABOUT_FILES: &[&str] = &[
     "cgroup shares web.yaml --node-file node.json",
     "cgroup explain cpu.weight 17",
     "schema CgroupPlan",
+    "explain ErrImagePull",
+    "explain -f kubelet.yaml",
     "fleet ask snapshot.json -- cgroup diff",
     "report images.json",
     "report -v --host-root COPY",

@@ -3,13 +3,7 @@
 use super::{kq, repository};
 
 /// What is typed of commands that kq does not have yet, with the hint until then.
-const UNTIL_THEN: &[(&str, &str)] = &[
-    ("explain \"MESSAGE\"", ""),
-    ("error \"MESSAGE\"", ""),
-    ("log", "journalctl -u kubelet"),
-    ("journal", "journalctl -u kubelet"),
-    ("what-if --set maxPods=50", ""),
-];
+const UNTIL_THEN: &[(&str, &str)] = &[("what-if --set maxPods=50", "")];
 
 #[test]
 fn what_people_type_first_leads_to_the_command() {

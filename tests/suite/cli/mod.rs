@@ -82,6 +82,8 @@ mod evict_rank;
 mod exit_codes;
 /// `kq cgroup explain`
 mod explain;
+/// `kq explain`
+mod explain_message;
 /// A node in a temporary folder.
 pub mod fake_node;
 /// `kq fleet ask`

@@ -4,6 +4,7 @@ pub use super::allocatable::AllocatableReport;
 pub use super::image_gc::ImageGcAnswer;
 pub use super::version::Versions;
 pub use super::why::PodWhy;
+pub use crate::explain::{LogExplanation, MessageExplanation};
 pub use crate::fleet::{FleetAnswer, FleetApply};
 pub use crate::question::doctor::PodReport;
 pub use crate::what_if::{ChangeList, WhatIf};
@@ -88,6 +89,8 @@ pub const KINDS: &[Kind] = &[
     kind::<Pass>(),
     kind::<ImageGcAnswer>(),
     kind::<ImageList>(),
+    kind::<LogExplanation>(),
+    kind::<MessageExplanation>(),
     kind::<AllocatableReport>(),
     kind::<NodeChecks>(),
     kind::<PodAdmission>(),

@@ -23,6 +23,8 @@ pub mod image_gc;
 pub mod kinds;
 /// The graceful shutdown of a node.
 pub mod measured;
+/// The numbers of a message, connected to a node.
+pub mod message;
 
 pub mod node_shutdown;
 /// The faults of patch releases.

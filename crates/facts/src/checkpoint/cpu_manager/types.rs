@@ -350,11 +350,13 @@ mod tests {
             ),
         ];
         for (text, expected) in rows {
-            let (read, error) = read_checkpoint(text.as_bytes(), CpuLayout::V3);
+            let (read, error) =
+                read_checkpoint(text.as_bytes(), CpuLayout::V3, KnownLayouts::WithPods);
             assert_eq!(error.as_deref(), Some(expected), "{text}");
             assert_eq!((read.checksum, read.pod_entries), (0, Some(BTreeMap::new())), "{text}");
         }
-        let (read, error) = read_checkpoint(br#"{"podEntries":{"p":null}}"#, CpuLayout::V3);
+        let (read, error) =
+            read_checkpoint(br#"{"podEntries":{"p":null}}"#, CpuLayout::V3, KnownLayouts::WithPods);
         assert_eq!(error, None);
         assert_eq!(read.pod_entries, Some([("p".to_owned(), CpuSet::default())].into()));
     }

@@ -1,0 +1,129 @@
+//! What follows from the numbers of a message by arithmetic alone.
+
+use super::message::MessageFact;
+use super::table::Row;
+use kq_k8s::quantity::Quantity;
+
+/// What was derived.
+#[derive(Debug, Default)]
+pub(super) struct Derived {
+    /// A sentence with the numbers, in place of the general one.
+    pub summary: Option<String>,
+    pub facts: Vec<MessageFact>,
+}
+
+/// Derives what a row allows.
+pub(super) fn derive(row: &Row, facts: &[MessageFact]) -> Derived {
+    match row.id {
+        Some("insufficient-resource") => insufficient(facts),
+        Some("threshold-quantity" | "node-low") => threshold(facts),
+        Some("kernel-flag") => kernel_flags(facts),
+        _ => Derived::default(),
+    }
+}
+
+fn value<'f>(facts: &'f [MessageFact], name: &str) -> Option<&'f str> {
+    facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
+}
+
+fn fact(name: &str, value: String, meaning: &str) -> MessageFact {
+    MessageFact { name: name.to_owned(), value, meaning: meaning.to_owned() }
+}
+
+/// Returns the unit of a resource in the kubelet's message.
+pub(super) fn unit(resource: &str) -> &'static str {
+    match resource {
+        "cpu" => "milliCPU",
+        "memory" | "ephemeral-storage" => "bytes",
+        "pods" => "pods",
+        _ if resource.starts_with("hugepages-") => "bytes",
+        _ => "devices",
+    }
+}
+
+fn insufficient(facts: &[MessageFact]) -> Derived {
+    let number = |name| value(facts, name)?.parse::<i128>().ok();
+    let (Some(resource), Some(requested), Some(used), Some(capacity)) =
+        (value(facts, "resource"), number("requested"), number("used"), number("capacity"))
+    else {
+        return Derived::default();
+    };
+    let unit = unit(resource);
+    let missing = requested.saturating_add(used).saturating_sub(capacity);
+    let summary = format!(
+        "The pod asks for {requested} {unit} of {resource}; the pods here have requested {used} of {capacity} \
+         allocatable, so that {missing} {unit} are missing."
+    );
+    let missing = fact(
+        "missing",
+        format!("{missing} {unit}"),
+        "requested + used - capacity: what other pods have to give up",
+    );
+    let unit = fact("unit", unit.to_owned(), "the unit of the three numbers");
+    Derived { summary: Some(summary), facts: vec![missing, unit] }
+}
+
+fn threshold(facts: &[MessageFact]) -> Derived {
+    let (Some(quantity), Some(available)) = (value(facts, "threshold"), value(facts, "available"))
+    else {
+        return Derived::default();
+    };
+    let bytes = |text: &str| text.parse::<Quantity>().ok().map(|quantity| quantity.value());
+    let (Some(low), Some(free)) = (bytes(quantity), bytes(available)) else {
+        return Derived::default();
+    };
+    let resource = value(facts, "resource").unwrap_or("the resource");
+    let (unit, both) = match resource {
+        "inodes" | "pids" => ("", format!("{free} is below {low}")),
+        _ => (
+            " bytes",
+            format!("{} ({free} bytes) is below {} ({low} bytes)", size(free), size(low)),
+        ),
+    };
+    Derived {
+        summary: Some(format!(
+            "The node ran short of {resource}: {both}, and the kubelet chose this pod to evict."
+        )),
+        facts: vec![
+            fact(
+                "available in one unit",
+                format!("{free}{unit}"),
+                "what was free when the kubelet measured",
+            ),
+            fact("threshold in one unit", format!("{low}{unit}"), "the eviction threshold"),
+            fact("missing", format!("{}{unit}", low.saturating_sub(free)), "threshold - available"),
+        ],
+    }
+}
+
+/// Returns a size in the largest binary unit of which there is one.
+pub(super) fn size(bytes: i64) -> String {
+    let units = [("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10)];
+    let unit = units.into_iter().find(|(_, shift)| bytes.unsigned_abs() >> shift > 0);
+    match unit {
+        Some((unit, shift)) => {
+            let tenths = (i128::from(bytes) * 10) >> shift;
+            format!("{}.{}{unit}", tenths / 10, (tenths % 10).abs())
+        }
+        None => format!("{bytes}"),
+    }
+}
+
+fn kernel_flags(facts: &[MessageFact]) -> Derived {
+    let of = |name: &str| {
+        let named = facts.iter().filter(|fact| fact.name == name).map(|fact| fact.value.clone());
+        named.collect::<Vec<_>>()
+    };
+    let flags = of("flag");
+    if flags.is_empty() {
+        return Derived::default();
+    }
+    Derived {
+        summary: Some(format!(
+            "With protectKernelDefaults, the kubelet refuses to start: {} of the kernel {} not what it needs.",
+            flags.join(" and "),
+            if flags.len() == 1 { "is" } else { "are" }
+        )),
+        facts: Vec::new(),
+    }
+}

@@ -1,0 +1,495 @@
+//! A line as people paste it, without what journald, klog, JSON, a terminal and a shell put around the message.
+
+use super::template::single_spaced;
+use kq_k8s::go_text::unquote;
+use serde_json::Value;
+
+/// The most bytes of a line that are looked at.
+pub(super) const LONGEST_LINE: usize = 16 * 1024;
+
+/// A line, taken apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Line {
+    /// Texts that may have a message, the outermost first.
+    pub texts: Vec<String>,
+    /// Keys with values of a structured log line.
+    pub pairs: Vec<(String, String)>,
+    /// The program that the line names.
+    pub program: Option<String>,
+    /// The time as it stands there.
+    pub stamp: Option<String>,
+    /// `I`, `W`, `E` or `F` of klog.
+    pub level: Option<char>,
+    pub process: Option<String>,
+    /// `kubelet.go:1423`
+    pub place: Option<String>,
+    /// The reason of an event or of a status.
+    pub reason: Option<String>,
+    /// The line may end before its message does: a quote is open, or nothing says where the message ends.
+    pub is_open: bool,
+}
+
+/// Programs that name themselves at the beginning of a line, or in the column FROM of events.
+const PROGRAMS: &[&str] = &[
+    "kubelet",
+    "containerd",
+    "dockerd",
+    "crio",
+    "cri-o",
+    "cri-dockerd",
+    "runc",
+    "crun",
+    "kernel",
+    "systemd",
+    "conmon",
+    "kube-scheduler",
+    "default-scheduler",
+    "kube-controller-manager",
+    "kube-apiserver",
+    "kube-proxy",
+    "etcd",
+    "kubectl",
+    "taint-eviction-controller",
+    "node-controller",
+    "attachdetach-controller",
+    "persistentvolume-controller",
+    "deployment-controller",
+    "replicaset-controller",
+    "statefulset-controller",
+    "daemonset-controller",
+    "job-controller",
+    "cronjob-controller",
+    "endpoint-controller",
+    "horizontal-pod-autoscaler",
+    "cluster-autoscaler",
+    "service-controller",
+    "karpenter",
+    "kubeadm",
+    "systemd-logind",
+    "systemd-oomd",
+    "calico",
+    "flanneld",
+    "cilium-agent",
+    "NetworkManager",
+    "dockershim",
+    "cloud-node-controller",
+    "node-problem-detector",
+];
+
+/// Keys whose values may be messages.
+const MESSAGE_KEYS: [&str; 11] = [
+    "err",
+    "error",
+    "message",
+    "msg",
+    "reason",
+    "output",
+    "event",
+    "containerMessage",
+    "lastErr",
+    "warning",
+    "condition",
+];
+
+impl Line {
+    /// Takes a line apart.
+    pub fn of(text: &str) -> Self {
+        let text = without_escapes(text);
+        let text = text.trim().trim_start_matches(['>', '|', '`']).trim_end_matches('`').trim();
+        let mut line = Self::default();
+        if text.starts_with(['{', '[']) && line.json(text) {
+            return line.done();
+        }
+        line.head(text);
+        line.body(text);
+        line.done()
+    }
+
+    /// Reads the objects that kubectl, journalctl and the kubelet write. Returns false for other texts.
+    fn json(&mut self, text: &str) -> bool {
+        let Ok(value) = serde_json::from_str::<Value>(text) else { return self.cut_json(text) };
+        let before = self.texts.len();
+        self.value(&value, 0);
+        self.texts.len() > before
+    }
+
+    fn value(&mut self, value: &Value, depth: usize) {
+        let Value::Object(object) = value else {
+            if let (Value::Array(items), true) = (value, depth < 6) {
+                items.iter().for_each(|item| self.value(item, depth + 1));
+            }
+            return;
+        };
+        let text = |key: &str| object.get(key).and_then(Value::as_str);
+        for key in ["SYSLOG_IDENTIFIER", "_COMM", "component", "reportingComponent"] {
+            if let (None, Some(name)) = (&self.program, text(key).filter(|name| !name.is_empty())) {
+                self.program = Some(name.to_owned());
+            }
+        }
+        if self.reason.is_none() {
+            self.reason = text("reason").map(str::to_owned);
+        }
+        if self.stamp.is_none() {
+            let stamp = ["ts", "lastTimestamp", "time", "__REALTIME_TIMESTAMP"];
+            self.stamp = stamp.iter().find_map(|key| match object.get(*key)? {
+                Value::String(text) => Some(text.clone()),
+                Value::Number(number) => Some(number.to_string()),
+                _ => None,
+            });
+        }
+        if self.place.is_none() {
+            self.place = text("caller").map(str::to_owned);
+        }
+        if let Some(pid) = text("_PID").or_else(|| text("SYSLOG_PID")) {
+            self.process = Some(pid.to_owned());
+        }
+        for key in ["MESSAGE", "log", "msg", "message", "note"] {
+            if let Some(text) = text(key).filter(|text| !text.is_empty()) {
+                self.embedded(text);
+            }
+        }
+        if text("msg").is_some() {
+            for (key, value) in object.iter().filter(|(key, _)| *key != "msg" && *key != "ts") {
+                let value = match value {
+                    Value::String(text) => text.clone(),
+                    other => other.to_string(),
+                };
+                self.pair(key, value);
+            }
+        }
+        if depth < 6 {
+            object.values().for_each(|value| self.value(value, depth + 1));
+        }
+    }
+
+    /// Reads what is left of an object whose end is missing.
+    fn cut_json(&mut self, text: &str) -> bool {
+        self.is_open = true;
+        let before = self.texts.len();
+        for key in ["MESSAGE", "msg", "message", "log", "err", "error", "note"] {
+            let name = format!("\"{key}\":");
+            let Some(at) = text.find(&name) else { continue };
+            let value = text[at + name.len()..].trim_start();
+            if let Some(quoted) = value.strip_prefix('"') {
+                let text = unquote(quoted).0;
+                self.embedded(&text);
+            }
+        }
+        for key in ["SYSLOG_IDENTIFIER", "component"] {
+            let name = format!("\"{key}\":\"");
+            if let Some(at) = text.find(&name) {
+                self.program = Some(unquote(&text[at + name.len()..]).0);
+            }
+        }
+        self.texts.len() > before
+    }
+
+    /// Takes a message of an object, which may be a log line itself.
+    fn embedded(&mut self, text: &str) {
+        let text = without_escapes(text);
+        self.head(text.trim());
+        self.body(text.trim());
+    }
+
+    /// Reads what journald and klog put before a message.
+    fn head(&mut self, text: &str) {
+        let head = first_bytes(text, 400);
+        if self.program.is_none() {
+            self.program = program(head);
+        }
+        if let Some(at) = klog_header(head) {
+            self.level = head[at..].chars().next();
+            self.stamp = head.get(at + 1..at + 14).map(str::to_owned);
+            let mut words = head[at..].split_whitespace().skip(2);
+            self.process = words.next().map(str::to_owned);
+        } else if self.stamp.is_none() {
+            self.stamp = stamp(head);
+        }
+        if self.place.is_none() {
+            self.place = place(head);
+        }
+    }
+
+    /// Reads the message with its keys.
+    fn body(&mut self, text: &str) {
+        let text = match self.place.as_ref().and_then(|place| text.find(&format!("{place}] "))) {
+            Some(at) => text[at..].split_once("] ").map_or("", |(_, after)| after),
+            None => text,
+        };
+        let text = without_klog(text);
+        if let Some(quoted) = text.strip_prefix('"') {
+            let (message, at) = unquoted(quoted);
+            self.is_open |= at == quoted.len() && !quoted.ends_with('"');
+            let rest = &quoted[at..];
+            let is_structured = rest.trim_start().is_empty() || key_at(rest.trim_start()).is_some();
+            if is_structured && !message.trim().is_empty() {
+                self.texts.push(message);
+                self.pairs_of(rest);
+                return;
+            }
+        }
+        if let Some(at) = first_key(text) {
+            let message = text[..at].trim();
+            if !message.is_empty() {
+                self.texts.push(message.to_owned());
+            }
+            self.pairs_of(&text[at..]);
+            return;
+        }
+        self.is_open = true;
+        self.texts.push(text.to_owned());
+    }
+
+    /// Reads ` key="value" other=value`.
+    fn pairs_of(&mut self, text: &str) {
+        let mut rest = text.trim_start();
+        while let Some((key, value)) = key_at(rest) {
+            let (value, after) = match value.strip_prefix('"') {
+                Some(quoted) => {
+                    let (text, at) = unquoted(quoted);
+                    self.is_open |= at == quoted.len() && !quoted.ends_with('"');
+                    (text, &quoted[at..])
+                }
+                None => {
+                    let end = value.find(char::is_whitespace).unwrap_or(value.len());
+                    (value[..end].to_owned(), &value[end..])
+                }
+            };
+            self.pair(key, value);
+            // What is not a key belongs to no value: look for the next one.
+            rest = after.trim_start();
+            while !rest.is_empty() && key_at(rest).is_none() {
+                rest = rest.find(char::is_whitespace).map_or("", |at| rest[at..].trim_start());
+            }
+        }
+    }
+
+    fn pair(&mut self, key: &str, value: String) {
+        if MESSAGE_KEYS.contains(&key) && value.contains(' ') || key == "err" || key == "error" {
+            self.texts.push(value.clone());
+        }
+        if key == "reason" && self.reason.is_none() && !value.contains(' ') {
+            self.reason = Some(value.clone());
+        }
+        self.pairs.push((key.to_owned(), value));
+    }
+
+    /// Brings the texts to the form of templates.
+    fn done(mut self) -> Self {
+        // The form of logrus, in which containerd writes; another program names itself.
+        let has = |key: &str| self.pairs.iter().any(|(name, _)| name == key);
+        if self.program.is_none() && has("level") && has("msg") {
+            self.program = Some("containerd".to_owned());
+        }
+        for text in &mut self.texts {
+            *text = single_spaced(&plain_quotes(text)).trim().to_owned();
+        }
+        self.texts.retain(|text| !text.is_empty());
+        self
+    }
+}
+
+/// Returns the text of a quoted value after its first quote, and where it ends.
+fn unquoted(text: &str) -> (String, usize) {
+    let mut is_escaped = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '"' => return (unquote(&text[..=at]).0, at + 1),
+            _ => {}
+        }
+    }
+    // It is cut: what is there counts.
+    (unquote(&format!("{}\"", text.trim_end_matches('\\'))).0, text.len())
+}
+
+/// Returns the text with the quotes, spaces and signs that are escaped once more, as in a value of a value.
+fn plain_quotes(text: &str) -> String {
+    if !text.contains('\\') {
+        return text.to_owned();
+    }
+    let mut all = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        all.push_str(&rest[..at]);
+        let run = rest[at..].trim_start_matches('\\');
+        let (sign, after) = match run.as_bytes().first() {
+            Some(b'"') => ("\"", &run[1..]),
+            Some(b'\'') => ("'", &run[1..]),
+            Some(b'n' | b't' | b'r') => (" ", &run[1..]),
+            Some(b'u') if run.get(1..5) == Some("003c") => ("<", &run[5..]),
+            Some(b'u') if run.get(1..5) == Some("003e") => (">", &run[5..]),
+            Some(b'u') if run.get(1..5) == Some("0026") => ("&", &run[5..]),
+            Some(b'x') if run.get(1..3) == Some("1b") => (" ", &run[3..]),
+            _ => ("\\", run),
+        };
+        all.push_str(sign);
+        rest = after;
+    }
+    all + rest
+}
+
+/// Returns the text without what a terminal obeys.
+fn without_escapes(text: &str) -> String {
+    let text = first_bytes(text, LONGEST_LINE);
+    if !text.contains(|c: char| c.is_control() && c != '\n' && c != '\t') {
+        return text.to_owned();
+    }
+    let mut all = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{1b}' => match chars.next() {
+                Some('[') => {
+                    let _ = chars.by_ref().find(|c| ('@'..='~').contains(c));
+                }
+                Some(']') => {
+                    let _ = chars.by_ref().find(|c| matches!(c, '\u{7}' | '\u{1b}'));
+                }
+                _ => {}
+            },
+            '\n' | '\t' => all.push(c),
+            '\r' => all.push('\n'),
+            c if c.is_control() => {}
+            c => all.push(c),
+        }
+    }
+    all
+}
+
+/// Returns at most so many bytes, and whole characters.
+pub(super) fn first_bytes(text: &str, most: usize) -> &str {
+    let mut end = text.len().min(most);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// Returns the place of `I1120 11:25:45.429928   14287 file.go:104] `.
+fn klog_header(text: &str) -> Option<usize> {
+    let form = |at: usize| {
+        let bytes = text.as_bytes();
+        let is = |offset: usize, form: &[u8]| {
+            form.iter().enumerate().all(|(nth, sign)| {
+                let byte = bytes.get(at + offset + nth);
+                byte.is_some_and(
+                    |byte| if *sign == b'0' { byte.is_ascii_digit() } else { byte == sign },
+                )
+            })
+        };
+        bytes.get(at).is_some_and(|byte| b"IWEF".contains(byte)) && is(1, b"0000 00:00:00.")
+    };
+    let starts = text.char_indices().map(|(at, _)| at);
+    starts
+        .into_iter()
+        .find(|at| (*at == 0 || !text.as_bytes()[*at - 1].is_ascii_alphanumeric()) && form(*at))
+}
+
+/// Returns `file.go:104` of `file.go:104] `.
+fn place(text: &str) -> Option<String> {
+    let (before, _) =
+        text.split_once("] ").or_else(|| text.strip_suffix(']').map(|it| (it, "")))?;
+    let start = before.rfind(char::is_whitespace).map_or(0, |at| at + 1);
+    let place = before[start..].trim_start_matches('[');
+    let (file, line) = place.split_once(':')?;
+    let is_place = file.ends_with(".go") && line.bytes().all(|byte| byte.is_ascii_digit());
+    is_place.then(|| place.to_owned())
+}
+
+/// Returns the text after a header of klog whose place was not found.
+fn without_klog(text: &str) -> &str {
+    match klog_header(first_bytes(text, 400)) {
+        Some(at) => text[at..].split_once("] ").map_or(&text[at..], |(_, after)| after),
+        None => text,
+    }
+}
+
+/// Returns the program of `Jan 02 03:04:05 host kubelet[123]: ...`, or of the column of an event.
+fn program(head: &str) -> Option<String> {
+    if let Some(at) = head.find("]: ") {
+        let before = &head[..at];
+        if let Some((name, pid)) = before.rsplit_once('[')
+            && !pid.is_empty()
+            && pid.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            let name = name.rsplit(char::is_whitespace).next().unwrap_or_default();
+            let name = name.trim_matches(['(', ')']);
+            if !name.is_empty() {
+                return Some(name.to_owned());
+            }
+        }
+    }
+    let mut words = head.split_whitespace().take(12);
+    words.find_map(|word| {
+        let name = word.trim_end_matches([',', ':']);
+        let ends = word.len() > name.len();
+        let is_known = PROGRAMS.contains(&name);
+        // The bare word is a column of an event; at the beginning of a text it may begin a sentence.
+        let is_column = head.contains("Warning ") || head.contains("Normal ");
+        (is_known && (ends || is_column)).then(|| name.to_owned())
+    })
+}
+
+/// Returns the time at the beginning of a line of journald or syslog.
+fn stamp(head: &str) -> Option<String> {
+    let mut words = head.split_whitespace();
+    let first = words.next()?;
+    let is_iso = first.len() >= 19 && first.as_bytes().get(10) == Some(&b'T');
+    if is_iso {
+        return Some(first.to_owned());
+    }
+    let (day, time) = (words.next()?, words.next()?);
+    let is_month = first.len() == 3 && first.chars().all(|c| c.is_ascii_alphabetic());
+    let is_day = day.len() <= 2 && day.bytes().all(|byte| byte.is_ascii_digit());
+    let is_time = time.len() >= 8 && time.as_bytes().get(2) == Some(&b':');
+    (is_month && is_day && is_time).then(|| format!("{first} {day} {time}"))
+}
+
+/// Returns the key at the beginning, and the rest with its value.
+fn key_at(text: &str) -> Option<(&str, &str)> {
+    let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || "_-./".contains(c)))?;
+    let (key, rest) = text.split_at(end);
+    let is_key = key.starts_with(|c: char| c.is_ascii_alphabetic()) && !key.starts_with("--");
+    let value = rest.strip_prefix('=')?;
+    is_key.then_some((key, value))
+}
+
+/// Returns the place of the first ` key="value"` or ` err=` of a text whose message is not quoted.
+fn first_key(text: &str) -> Option<usize> {
+    if let Some(at) = text.find("=\"") {
+        let start = text[..at].rfind(char::is_whitespace).map_or(0, |at| at + 1);
+        if text[..start].contains("\"command failed\"") || key_at(&text[start..]).is_some() {
+            return Some(start);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_taken_apart() {
+        let text = r#"Jan 02 03:04:05 n1 kubelet[812]: E0424 03:43:38.826373    8825 kubelet.go:1423] "Failed to start ContainerManager" err="a \"b\": c" pod="x/y""#;
+        let line = Line::of(text);
+        assert_eq!(line.texts, ["Failed to start ContainerManager", "a \"b\": c"]);
+        assert_eq!(line.program.as_deref(), Some("kubelet"));
+        assert_eq!(line.process.as_deref(), Some("8825"));
+        assert_eq!(line.place.as_deref(), Some("kubelet.go:1423"));
+        assert_eq!(line.level, Some('E'));
+        assert_eq!(line.pairs.len(), 2);
+        let line = Line::of(
+            r#"{"MESSAGE":"I0928 05:37:59.659033 2865036 a.go:3] \"x y\" a=\"b\"","_COMM":"kubelet"}"#,
+        );
+        assert_eq!(line.texts, ["x y"]);
+        let line = Line::of(r#"{"type":"Warning","message":"Liveness probe fai"#);
+        assert_eq!(line.texts, ["Liveness probe fai"]);
+        let line = Line::of("\u{1b}[31mThe node\u{1b}[0m had\u{7} it");
+        assert_eq!(line.texts, ["The node had it"]);
+        let line = Line::of(r#"configured policy \\\"static\\\" differs"#);
+        assert_eq!(line.texts, [r#"configured policy "static" differs"#]);
+    }
+}

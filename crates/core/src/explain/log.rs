@@ -1,0 +1,307 @@
+//! A log, folded: which kinds of messages, how often, the first and the last, the worst first.
+//!
+//! Memory does not grow with the log: a kind is a row of the table, a line is looked at up to a limit, and kinds that kq does
+//! not know are counted up to a limit.
+
+use super::line::{LONGEST_LINE, Line, first_bytes};
+use super::message::{Known, MessageExplanation, explain_message, recognise_line, shown};
+use super::secrets::masked;
+use super::table::Rank;
+use kq_answer::{Basis, answer};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The most kinds of lines that are kept of those that kq does not know.
+const MOST_UNKNOWN: usize = 200;
+
+/// The most bytes of the newest line of a kind that are kept.
+const LONGEST_KEPT: usize = 4096;
+
+/// The messages of a log.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LogExplanation {
+    /// What the log has, in one sentence.
+    pub summary: String,
+    /// The number of lines that were read.
+    pub lines: u64,
+    /// The kinds of messages that kq knows, the worst first.
+    pub kinds: Vec<LogKind>,
+    /// Warnings and errors of a kubelet that kq does not know, the most frequent first.
+    pub unknown: Vec<OtherLines>,
+    /// Lines of other programs that kq does not know.
+    pub foreign: Vec<OtherLines>,
+    /// The number of lines of information that kq does not know.
+    pub information: u64,
+    /// The number of lines that name no program, and are not known.
+    pub unnamed: u64,
+    /// The line, if there is one alone.
+    #[serde(skip)]
+    pub only: Option<String>,
+    /// The basis of the answer.
+    #[serde(flatten)]
+    pub basis: Basis,
+}
+
+answer!("LogExplanation", LogExplanation);
+
+/// A kind of message.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LogKind {
+    /// How bad it is.
+    pub rank: Rank,
+    /// The number of its lines.
+    pub count: u64,
+    /// The time of the first one, as it stands there; null: it has none.
+    pub first: Option<String>,
+    /// The time of the last one; null: it has none.
+    pub last: Option<String>,
+    /// The newest one.
+    pub newest: MessageExplanation,
+}
+
+/// Lines that kq does not know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OtherLines {
+    /// The place and the message, or the program.
+    pub what: String,
+    /// The number of lines.
+    pub count: u64,
+    /// The time of the last one; null: it has none.
+    pub last: Option<String>,
+}
+
+impl LogExplanation {
+    /// Returns true if each warning and error of a kubelet is known, and there is a message at all.
+    pub fn is_known(&self) -> bool {
+        self.unknown.is_empty() && self.unnamed == 0 && self.lines > 0
+    }
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    rank: Rank,
+    count: u64,
+    first: Option<String>,
+    last: Option<String>,
+    newest: String,
+}
+
+/// A log that is being read.
+#[derive(Debug, Default)]
+pub struct LogFold {
+    /// The line that has no end yet, up to the limit.
+    open: Vec<u8>,
+    /// The open line is longer.
+    is_over: bool,
+    lines: u64,
+    kinds: BTreeMap<usize, Seen>,
+    unknown: BTreeMap<String, Seen>,
+    foreign: BTreeMap<String, Seen>,
+    information: u64,
+    unnamed: u64,
+    /// The first line.
+    only: Option<String>,
+}
+
+impl LogFold {
+    /// Reads the next bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let Some(at) = rest.iter().position(|byte| *byte == b'\n') {
+            self.keep(&rest[..at]);
+            self.end_line();
+            rest = &rest[at + 1..];
+        }
+        self.keep(rest);
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        let free = LONGEST_LINE.saturating_sub(self.open.len());
+        self.is_over |= bytes.len() > free;
+        self.open.extend_from_slice(&bytes[..bytes.len().min(free)]);
+    }
+
+    fn end_line(&mut self) {
+        let open = std::mem::take(&mut self.open);
+        self.is_over = false;
+        let text = String::from_utf8_lossy(&open);
+        if !text.trim().is_empty() {
+            self.line(&text);
+        }
+        self.open = open;
+        self.open.clear();
+    }
+
+    fn line(&mut self, text: &str) {
+        self.lines += 1;
+        self.only = (self.lines == 1).then(|| text.to_owned());
+        let line = Line::of(text);
+        if line.texts.is_empty() {
+            return;
+        }
+        let (level, stamp) = (line.level, line.stamp.clone());
+        let first_text = line.texts[0].clone();
+        match recognise_line(line) {
+            Ok(known) => self.known(&known, text),
+            Err(unknown) => {
+                let is_problem = level.is_none_or(|level| level != 'I');
+                match (unknown.speaker.as_deref(), unknown.place) {
+                    (_, Some(_)) | (Some("kubelet"), None) if !is_problem => self.information += 1,
+                    (Some("kubelet") | None, Some(place)) => {
+                        let what = format!("{place} {}", first_bytes(&first_text, 120));
+                        note(&mut self.unknown, what, stamp);
+                    }
+                    (Some("kubelet"), None) => {
+                        note(&mut self.unknown, first_bytes(&first_text, 120).to_owned(), stamp);
+                    }
+                    (Some(program), _) => note(&mut self.foreign, program.to_owned(), stamp),
+                    (None, None) => self.unnamed += 1,
+                }
+            }
+        }
+    }
+
+    fn known(&mut self, known: &Known, text: &str) {
+        let (at, row) = known.row();
+        let seen = self.kinds.entry(at).or_default();
+        seen.rank = row.rank;
+        seen.count += 1;
+        let stamp = known.line.stamp.clone();
+        if seen.first.is_none() {
+            seen.first.clone_from(&stamp);
+        }
+        seen.last = stamp;
+        seen.newest.clear();
+        seen.newest.push_str(first_bytes(text, LONGEST_KEPT));
+    }
+
+    /// Returns the explanation of what was read.
+    pub fn finish(mut self) -> LogExplanation {
+        if !self.open.is_empty() {
+            self.end_line();
+        }
+        let mut kinds: Vec<LogKind> = self.kinds.into_values().filter_map(kind).collect();
+        kinds.sort_by_key(|kind| (std::cmp::Reverse(kind.rank), std::cmp::Reverse(kind.count)));
+        let unknown = others(self.unknown);
+        let foreign = others(self.foreign);
+        let summary = summary(self.lines, &kinds, &unknown);
+        LogExplanation {
+            summary,
+            lines: self.lines,
+            kinds,
+            unknown,
+            foreign,
+            information: self.information,
+            unnamed: self.unnamed,
+            only: self.only,
+            basis: Basis::default(),
+        }
+    }
+}
+
+/// Counts a line that is not known.
+fn note(all: &mut BTreeMap<String, Seen>, what: String, stamp: Option<String>) {
+    let is_full = all.len() >= MOST_UNKNOWN && !all.contains_key(&what);
+    let seen = all.entry(if is_full { "other lines".to_owned() } else { what }).or_default();
+    seen.count += 1;
+    seen.last = stamp;
+}
+
+/// Returns a kind with the explanation of its newest line.
+fn kind(seen: Seen) -> Option<LogKind> {
+    let mut newest = explain_message(&seen.newest).ok()?;
+    newest.rank = seen.rank;
+    Some(LogKind { rank: seen.rank, count: seen.count, first: seen.first, last: seen.last, newest })
+}
+
+fn others(seen: BTreeMap<String, Seen>) -> Vec<OtherLines> {
+    let line = |(what, seen): (String, Seen)| OtherLines {
+        what: shown(&masked(&what), 160),
+        count: seen.count,
+        last: seen.last,
+    };
+    let mut all: Vec<OtherLines> = seen.into_iter().map(line).collect();
+    all.sort_by_key(|other| std::cmp::Reverse(other.count));
+    all
+}
+
+fn summary(lines: u64, kinds: &[LogKind], unknown: &[OtherLines]) -> String {
+    let problems = kinds.iter().filter(|kind| kind.rank > Rank::Note).count();
+    let worst = kinds.first().filter(|kind| kind.rank > Rank::Note);
+    let others = match unknown.len() {
+        0 => String::new(),
+        1 => "; 1 kind of warning or error is not known to kq".to_owned(),
+        count => format!("; {count} kinds of warnings or errors are not known to kq"),
+    };
+    let counted = |count: u64, one: &str| match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {one}s"),
+    };
+    let lines = counted(lines, "line");
+    match worst {
+        Some(worst) => format!(
+            "{} of problems in {lines}, the worst {}{others}: {}",
+            counted(problems as u64, "kind"),
+            counted(worst.count, "time"),
+            worst.newest.summary
+        ),
+        None => format!("No problem that kq knows in {lines}{others}."),
+    }
+}
+
+/// Returns true if a text has more than one line of a log or of a list of events.
+pub fn is_log(text: &str) -> bool {
+    let starts = |line: &&str| {
+        let line = Line::of(line);
+        line.level.is_some() || line.stamp.is_some() || line.place.is_some()
+    };
+    text.lines().filter(starts).take(2).count() > 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLEG: &str = "E0413 10:53:52.844381    3263 kubelet.go:2055] \"Skipping pod synchronization\" err=\"PLEG is not \
+                        healthy: pleg was last seen active 2h33m ago; threshold is 3m0s\"\n";
+
+    #[test]
+    fn a_log_is_folded_by_kind_with_the_worst_first() {
+        let mut fold = LogFold::default();
+        let lines = format!(
+            "I0413 10:00:00.000001 1 kubelet.go:1] \"Nothing that is known\"\n{PLEG}{}E0413 10:54:00.000001 1 x.go:1] \
+             \"What nobody knows\" err=\"no\"\n",
+            PLEG.replace("10:53", "10:59")
+        );
+        // However the bytes are parted.
+        for byte in lines.as_bytes().chunks(7) {
+            fold.push(byte);
+        }
+        let log = fold.finish();
+        assert_eq!(log.lines, 4);
+        assert_eq!(log.kinds.len(), 1, "{log:?}");
+        assert_eq!(log.kinds[0].count, 2);
+        assert_eq!(log.kinds[0].first.as_deref(), Some("0413 10:53:52"));
+        assert_eq!(log.kinds[0].last.as_deref(), Some("0413 10:59:52"));
+        assert_eq!((log.unknown.len(), log.information), (1, 1));
+        assert!(!log.is_known());
+    }
+
+    #[test]
+    fn memory_does_not_grow_with_the_log() {
+        let mut fold = LogFold::default();
+        for at in 0..2000 {
+            fold.push(format!("E0413 10:54:00.000001 1 x.go:{at}] \"kind {at}\"\n").as_bytes());
+        }
+        // A line without an end.
+        for _ in 0..1000 {
+            fold.push(&[b'x'; 1000]);
+        }
+        assert!(fold.open.len() <= LONGEST_LINE);
+        assert!(fold.unknown.len() <= MOST_UNKNOWN + 1);
+        assert_eq!(fold.finish().lines, 2001);
+    }
+}

@@ -1,0 +1,580 @@
+//! The explanation of one message.
+
+use super::derived::derive;
+use super::line::Line;
+use super::secrets::masked;
+use super::table::{Found, Rank, Row, Table};
+use super::template::single_spaced;
+use kq_answer::{Basis, answer};
+use kq_k8s::version::KubeletVersion;
+use serde::Serialize;
+
+/// The most bytes of a message that an answer repeats.
+const LONGEST_SHOWN: usize = 2000;
+
+/// The most bytes of a fact.
+const LONGEST_FACT: usize = 300;
+
+/// What a message says, and what follows.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageExplanation {
+    /// What happened and why, in one sentence.
+    pub summary: String,
+    /// The text that is explained, without secrets and escape sequences.
+    pub message: String,
+    /// The component that says it: `kubelet`, or another one.
+    pub speaker: String,
+    /// The part of the kubelet that the message is about; `foreign`: it is not a message of the kubelet.
+    pub domain: String,
+    /// The file of the component's source that makes the message; empty: unknown.
+    pub go_file: String,
+    /// The function that makes it; empty: unknown.
+    pub go_function: String,
+    /// The versions of Kubernetes that have this text.
+    pub versions: String,
+    /// The formats of the message, the outermost first; the last one tells the reason.
+    pub wrapped: Vec<MessagePart>,
+    /// The numbers and names of the message.
+    pub values: Vec<MessageFact>,
+    /// The rule that spoke, and what happened.
+    pub means: String,
+    /// What follows.
+    pub leads_to: String,
+    /// What an operator does.
+    #[serde(rename = "do")]
+    pub action: String,
+    /// What a reader takes the message for, wrongly; null: it says what it means.
+    pub misleads: Option<String>,
+    /// The words of another component within the message.
+    pub foreign_cause: Option<ForeignCause>,
+    /// The command of kq that computes it; null: none does.
+    pub command: Option<String>,
+    /// What the node's facts say about the numbers; empty: no node was given.
+    pub on_node: Vec<String>,
+    /// How bad it is.
+    pub rank: Rank,
+    /// The end of the message is missing.
+    pub is_cut: bool,
+    /// The basis of the answer.
+    #[serde(flatten)]
+    pub basis: Basis,
+}
+
+answer!("MessageExplanation", MessageExplanation);
+
+/// One of the messages that are wrapped in each other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MessagePart {
+    /// The component.
+    pub speaker: String,
+    /// The format, with Go's verbs.
+    pub template: String,
+    /// The file of the source; empty: unknown.
+    pub go_file: String,
+    /// The function; empty: unknown.
+    pub go_function: String,
+}
+
+/// A number or a name of a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageFact {
+    /// Its name.
+    pub name: String,
+    /// The value, as it stands in the message.
+    pub value: String,
+    /// What it is, with the unit.
+    pub meaning: String,
+}
+
+/// The words of another component.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ForeignCause {
+    /// The component.
+    pub speaker: String,
+    /// The words.
+    pub text: String,
+    /// What they mean.
+    pub means: String,
+    /// What an operator does.
+    #[serde(rename = "do")]
+    pub action: String,
+}
+
+/// A text that is none of the messages that kq knows.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not one of the messages that kq knows")]
+pub struct UnknownMessage {
+    /// The component that the line names; `None`: it names none.
+    pub speaker: Option<String>,
+    /// The place in the component's source, as klog writes it: `kubelet.go:1423`.
+    pub place: Option<String>,
+}
+
+impl UnknownMessage {
+    /// Returns what is known of the line.
+    pub fn hint(&self) -> String {
+        let UnknownMessage { speaker, place } = self;
+        match (speaker, place) {
+            (Some(speaker), Some(place)) => {
+                format!(
+                    "the line names {speaker} as its component and {place} as the place in its source"
+                )
+            }
+            (Some(speaker), None) => format!("the line names {speaker} as its component"),
+            (None, Some(place)) => format!("the line names {place} as the place in its source"),
+            (None, None) => {
+                "pass the whole line, with the component that wrote it; quote the text with '...'"
+                    .to_owned()
+            }
+        }
+    }
+}
+
+/// A message that was found, before it is written out.
+pub(super) struct Known {
+    /// The texts of the line, without secrets.
+    texts: Vec<String>,
+    /// What was found in each, by its number.
+    found: Vec<(usize, Found)>,
+    /// The place in `found` of the row that tells the reason.
+    cause: usize,
+    pub line: Line,
+}
+
+impl Known {
+    pub fn row(&self) -> (usize, &'static Row) {
+        let row = self.found[self.cause].1.row;
+        (row, &Table::get().rows[row])
+    }
+}
+
+/// Returns the explanation of a message.
+///
+/// # Errors
+///
+/// If it is none of the messages that kq knows.
+pub fn explain_message(text: &str) -> Result<MessageExplanation, UnknownMessage> {
+    match recognise(text) {
+        Ok(known) => Ok(known.explain()),
+        Err(unknown) => match unknown.speaker.as_deref().filter(|name| is_foreign(name)) {
+            Some(program) => Ok(attributed(text, component(program))),
+            None => Err(unknown),
+        },
+    }
+}
+
+/// Returns whose a line is that kq knows no more of.
+fn attributed(text: &str, speaker: &str) -> MessageExplanation {
+    let means =
+        format!("Not the kubelet's: {speaker} wrote this line, whose message kq does not know.");
+    MessageExplanation {
+        summary: means.clone(),
+        message: shown(&Line::of(&masked(text)).texts.join(": "), LONGEST_SHOWN),
+        speaker: speaker.to_owned(),
+        domain: "foreign".to_owned(),
+        go_file: String::new(),
+        go_function: String::new(),
+        versions: String::new(),
+        wrapped: Vec::new(),
+        values: Vec::new(),
+        means,
+        leads_to: "Unknown to kq.".to_owned(),
+        action: format!("Look at the documentation and at the earlier lines of {speaker}."),
+        misleads: None,
+        foreign_cause: None,
+        command: None,
+        on_node: Vec::new(),
+        rank: Rank::Note,
+        is_cut: false,
+        basis: Basis::default(),
+    }
+}
+
+/// Returns the component that a program or a source of events belongs to.
+fn component(program: &str) -> &str {
+    match program {
+        "default-scheduler" => "kube-scheduler",
+        "cri-o" => "crio",
+        "node-controller"
+        | "attachdetach-controller"
+        | "persistentvolume-controller"
+        | "taint-eviction-controller"
+        | "deployment-controller"
+        | "replicaset-controller"
+        | "statefulset-controller"
+        | "daemonset-controller"
+        | "job-controller"
+        | "cronjob-controller"
+        | "endpoint-controller"
+        | "horizontal-pod-autoscaler"
+        | "service-controller" => "kube-controller-manager",
+        other => other,
+    }
+}
+
+impl MessageExplanation {
+    /// Returns a number or a name of the message; `None`: it has none of that name.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.values.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
+    }
+}
+
+/// Finds the message of a line.
+pub(super) fn recognise(text: &str) -> Result<Known, UnknownMessage> {
+    let text = masked(text);
+    let mut last = None;
+    // A terminal parts lines at words, or anywhere.
+    for joined in [text.replace('\n', " "), joined(&text)] {
+        match recognise_line(Line::of(&joined)) {
+            Ok(known) => return Ok(known),
+            Err(unknown) => last = Some(unknown),
+        }
+        if !text.contains('\n') {
+            break;
+        }
+    }
+    Err(last.unwrap_or(UnknownMessage { speaker: None, place: None }))
+}
+
+/// Returns a text whose lines are joined without a blank.
+fn joined(text: &str) -> String {
+    text.lines().map(str::trim).collect()
+}
+
+/// Finds the message of a line whose secrets are gone.
+pub(super) fn recognise_line(line: Line) -> Result<Known, UnknownMessage> {
+    let mut texts = line.texts.clone();
+    let is_cut = texts.iter_mut().any(without_dots) || line.is_open;
+    let table = Table::get();
+    for may_be_cut in [false, true] {
+        if may_be_cut && !is_cut {
+            break;
+        }
+        let found: Vec<(usize, Found)> = texts
+            .iter()
+            .enumerate()
+            .flat_map(|(at, text)| table.scan(text, may_be_cut).into_iter().map(move |it| (at, it)))
+            .collect();
+        let found = without_server_words(found);
+        let rows: Vec<&Row> = found.iter().map(|(_, it)| &table.rows[it.row]).collect();
+        let Some(cause) = cause(&rows, &line) else { continue };
+        if !rows[cause].is_kubelets() && says_kubelet(&line) {
+            continue;
+        }
+        // The end of a cut message may tell more than what wraps it.
+        if !may_be_cut && rows[cause].is_outer && is_cut {
+            let again = recognise_cut(&texts, &line);
+            if let Some(known) = again {
+                return Ok(known);
+            }
+        }
+        return Ok(Known { texts, found, cause, line });
+    }
+    let program = line.program.clone().or_else(|| line.place.as_deref().and_then(program_of));
+    Err(UnknownMessage { speaker: program, place: line.place })
+}
+
+/// Finds a message whose end is missing, where only what wraps it is whole.
+fn recognise_cut(texts: &[String], line: &Line) -> Option<Known> {
+    let table = Table::get();
+    let found: Vec<(usize, Found)> = texts
+        .iter()
+        .enumerate()
+        .flat_map(|(at, text)| table.scan(text, true).into_iter().map(move |it| (at, it)))
+        .collect();
+    let found = without_server_words(found);
+    let rows: Vec<&Row> = found.iter().map(|(_, it)| &table.rows[it.row]).collect();
+    let cause = cause(&rows, line)?;
+    let is_better = !rows[cause].is_outer && rows[cause].is_kubelets();
+    is_better.then(|| Known { texts: texts.to_vec(), found, cause, line: line.clone() })
+}
+
+/// Drops messages of the kubelet behind the code of a gRPC call: these words are the server's.
+fn without_server_words(mut found: Vec<(usize, Found)>) -> Vec<(usize, Found)> {
+    let table = Table::get();
+    let mut server = None;
+    found.retain(|(text, it)| {
+        let row = &table.rows[it.row];
+        if row.id == Some("rpc") {
+            server = Some(*text);
+        }
+        server != Some(*text) || !row.is_kubelets()
+    });
+    found
+}
+
+/// Returns which of the rows tells the reason: the innermost of the kubelet that is more than a wrapper. `None`: there is none.
+fn cause(rows: &[&Row], line: &Line) -> Option<usize> {
+    let is_foreign = line.program.as_deref().is_some_and(is_foreign);
+    let last = |is: &dyn Fn(&Row) -> bool| rows.iter().rposition(|row| is(row));
+    let first = |is: &dyn Fn(&Row) -> bool| rows.iter().position(|row| is(row));
+    if is_foreign && let Some(at) = first(&|row: &Row| !row.is_kubelets() && !row.is_fragment) {
+        return Some(at);
+    }
+    // A fragment is of whoever repeats it, and tells no reason alone.
+    last(&|row: &Row| row.is_kubelets() && !row.is_outer)
+        .or_else(|| last(&|row: &Row| row.is_kubelets() && !row.is_wrapper_alone(rows)))
+        .or_else(|| first(&|row: &Row| !row.is_kubelets() && !row.is_outer && !row.is_fragment))
+        .or_else(|| first(&|row: &Row| !row.is_kubelets() && !row.is_fragment))
+}
+
+/// Returns true for a program that is not the kubelet, and writes lines of its own.
+fn is_foreign(program: &str) -> bool {
+    !matches!(
+        program,
+        "kubelet" | "kubelite" | "k3s" | "rke2" | "microshift" | "hyperkube" | "k0s" | "kubeadm"
+    ) && !program.starts_with("kubelet")
+}
+
+/// Returns true for a line of a kubelet's log: words of others within it do not make it theirs.
+fn says_kubelet(line: &Line) -> bool {
+    match line.program.as_deref() {
+        Some(program) => !is_foreign(program),
+        None => {
+            let place = line.place.as_deref();
+            place.is_some_and(|place| program_of(place).is_none_or(|program| program == "kubelet"))
+        }
+    }
+}
+
+/// Takes the dots of a cut text away.
+fn without_dots(text: &mut String) -> bool {
+    let end = text.trim_end_matches(['.', '…', ' ']).len();
+    let is_cut = text[end..].contains("...") || text[end..].contains('…');
+    if is_cut {
+        text.truncate(end);
+    }
+    is_cut
+}
+
+/// Returns the component that has a file of this name.
+fn program_of(place: &str) -> Option<String> {
+    let file = place.split_once(':').map_or(place, |(file, _)| file);
+    let of = |names: &[&str], program: &str| names.contains(&file).then(|| program.to_owned());
+    of(
+        &["schedule_one.go", "scheduler.go", "default_preemption.go", "scheduling_queue.go"],
+        "kube-scheduler",
+    )
+    .or_else(|| {
+        let names = [
+            "node_lifecycle_controller.go",
+            "taint_eviction.go",
+            "attach_detach_controller.go",
+            "replica_set.go",
+            "deployment_controller.go",
+            "job_controller.go",
+            "garbagecollector.go",
+        ];
+        of(&names, "kube-controller-manager")
+    })
+    .or_else(|| of(&["proxier.go", "iptables.go", "server_linux.go"], "kube-proxy"))
+    .or_else(|| {
+        let is_kubelets = Table::get().rows.iter().any(|row| {
+            row.is_kubelets() && row.file.rsplit('/').next().is_some_and(|name| name == file)
+        });
+        is_kubelets.then(|| "kubelet".to_owned())
+    })
+}
+
+impl Known {
+    /// Writes the explanation out.
+    pub fn explain(&self) -> MessageExplanation {
+        let (_, row) = self.row();
+        let facts = self.facts();
+        let foreign = self.foreign_cause(row, &facts);
+        let derived = derive(row, &facts);
+        let wrapped = self.wrapped();
+        MessageExplanation {
+            summary: derived.summary.unwrap_or_else(|| filled(row.means, &facts)),
+            message: shown(&self.line.texts.join(": "), LONGEST_SHOWN),
+            speaker: row.speaker.to_owned(),
+            domain: if row.is_kubelets() { row.domain.to_owned() } else { "foreign".to_owned() },
+            go_file: row.file.to_owned(),
+            go_function: row.function.to_owned(),
+            versions: versions(row),
+            wrapped,
+            values: facts.iter().cloned().chain(derived.facts).collect(),
+            means: filled(row.means, &facts),
+            leads_to: filled(row.leads, &facts),
+            action: filled(row.action, &facts),
+            misleads: row.misleads.map(|text| filled(text, &facts)),
+            foreign_cause: foreign,
+            command: Some(row.command.to_owned()).filter(|command| !command.is_empty()),
+            on_node: Vec::new(),
+            rank: row.rank,
+            is_cut: self.found.iter().any(|(_, found)| found.fit.is_cut),
+            basis: Basis::default(),
+        }
+    }
+
+    fn wrapped(&self) -> Vec<MessagePart> {
+        let rows = self.found.iter().take(self.cause + 1);
+        let mut parts: Vec<MessagePart> = Vec::new();
+        for (_, found) in rows {
+            let row = &Table::get().rows[found.row];
+            let part = MessagePart {
+                speaker: row.speaker.to_owned(),
+                template: row.templates[found.template].go(),
+                go_file: row.file.to_owned(),
+                go_function: row.function.to_owned(),
+            };
+            if !parts.contains(&part) {
+                parts.push(part);
+            }
+        }
+        parts
+    }
+
+    fn facts(&self) -> Vec<MessageFact> {
+        let table = Table::get();
+        let mut facts: Vec<MessageFact> = Vec::new();
+        let mut put = |name: &str, value: &str, meaning: &str| {
+            let value = shown(value.trim_matches(['"', ' ']), LONGEST_FACT);
+            let fact = MessageFact { name: name.to_owned(), value, meaning: meaning.to_owned() };
+            let same = |it: &&MessageFact| it.name == fact.name && it.value == fact.value;
+            if !fact.value.is_empty() && facts.iter().find(same).is_none() {
+                facts.push(fact);
+            }
+        };
+        // The facts of the message that tells the reason are first, then those of the messages around it.
+        let others = self.found.iter().enumerate().filter(|(at, _)| *at != self.cause);
+        let ordered = [&self.found[self.cause]].into_iter().chain(others.map(|(_, it)| it));
+        for (at, found) in ordered {
+            let row = &table.rows[found.row];
+            // The same message more than once, as in a list: its first fact tells them apart.
+            let is_repeated = self.found.iter().filter(|(_, it)| it.row == found.row).count() > 1;
+            let first = found.fit.facts.first().map(|(_, place)| &self.texts[*at][place.clone()]);
+            for (nth, (name, place)) in found.fit.facts.iter().enumerate() {
+                let value = &self.texts[*at][place.clone()];
+                let is_cause = matches!(*name, "err" | "cause");
+                let is_known = is_cause && self.is_explained(*at, found, place.start);
+                match row.field(name) {
+                    _ if is_known => {}
+                    Some(meaning) if is_repeated && nth > 0 && !is_cause => {
+                        put(&format!("{} {name}", first.unwrap_or_default()), value, meaning);
+                    }
+                    Some(meaning) => put(name, value, meaning),
+                    None if is_cause => put("cause", value, "the words of the cause"),
+                    None => put(name, value, common(name).unwrap_or("a name in the message")),
+                }
+            }
+        }
+        let told: Vec<&Row> = self.found.iter().map(|(_, found)| &table.rows[found.row]).collect();
+        for (key, value) in &self.line.pairs {
+            let meaning = told.iter().find_map(|row| row.field(key)).or_else(|| common(key));
+            if !matches!(key.as_str(), "err" | "error") {
+                put(key, value, meaning.unwrap_or("a value of the log line"));
+            }
+        }
+        if let Some(process) = &self.line.process {
+            let speaker = self.row().1.speaker;
+            let name = if is_foreign(speaker) { speaker } else { "kubelet" };
+            put("pid", process, &format!("process id of the {name}"));
+        }
+        if let Some(place) = &self.line.place {
+            put("source line", place, "the line of the source that logged it, in that version");
+        }
+        for text in &self.texts {
+            super::numbers::name_rest(text, &mut put);
+        }
+        facts
+    }
+
+    /// Returns true if a message was found within a value.
+    fn is_explained(&self, at: usize, outer: &Found, start: usize) -> bool {
+        let inner = |(text, it): &(usize, Found)| {
+            *text == at && it.fit.start >= start && it.fit.start > outer.fit.start
+        };
+        self.found.iter().any(inner)
+    }
+
+    /// Returns the words of another component that the kubelet repeats.
+    fn foreign_cause(&self, row: &Row, facts: &[MessageFact]) -> Option<ForeignCause> {
+        if !row.is_kubelets() {
+            return None;
+        }
+        let table = Table::get();
+        let others = self.found.iter().filter(|(_, it)| !table.rows[it.row].is_kubelets());
+        // The innermost one that is more than a wrapper.
+        let others: Vec<_> = others.collect();
+        let told = others.iter().rev().find(|(_, it)| !table.rows[it.row].is_outer);
+        let (at, found) = told.or_else(|| others.last())?;
+        let foreign = &table.rows[found.row];
+        Some(ForeignCause {
+            speaker: foreign.speaker.to_owned(),
+            text: shown(&self.texts[*at][found.fit.start..], LONGEST_FACT),
+            means: filled(foreign.means, facts),
+            action: filled(foreign.action, facts),
+        })
+    }
+}
+
+/// Returns the versions that have the text of a message.
+fn versions(row: &Row) -> String {
+    if !row.is_kubelets() {
+        return row.versions.clone();
+    }
+    let known = format!(
+        "{}.{} to {}.{}",
+        KubeletVersion::OLDEST.major,
+        KubeletVersion::OLDEST.minor,
+        KubeletVersion::NEWEST.major,
+        KubeletVersion::NEWEST.minor,
+    );
+    if row.versions.is_empty() { known } else { row.versions.clone() }
+}
+
+/// Puts facts into a sentence.
+fn filled(sentence: &str, facts: &[MessageFact]) -> String {
+    let mut all = String::new();
+    let mut rest = sentence;
+    while let Some((before, after)) = rest.split_once('{') {
+        let Some((name, tail)) = after.split_once('}') else { break };
+        all.push_str(before);
+        let is_it = |fact: &&MessageFact| {
+            let last = fact.name.strip_suffix(name);
+            last.is_some_and(|before| before.is_empty() || before.ends_with(' '))
+        };
+        let value = facts.iter().find(is_it);
+        all.push_str(value.map_or("...", |fact| fact.value.trim_end_matches('.')));
+        rest = tail;
+    }
+    all + rest
+}
+
+/// Returns what a key is that many log lines have.
+fn common(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "pod" => "the pod, as NAMESPACE/NAME",
+        "pods" => "the pods",
+        "podUID" | "uid" => "the UID of the pod",
+        "containerName" | "container" => "the container",
+        "containerID" | "containerId" => "the container in the runtime",
+        "node" => "the node",
+        "image" => "the image",
+        "path" | "file" => "the path on the node",
+        "podName" => "the name of the pod",
+        "resourceName" | "resource" => "the resource",
+        "probeType" => "the kind of probe",
+        "podSandboxID" | "sandboxID" => "the pod's sandbox in the runtime",
+        "reason" => "the reason of the event or condition",
+        "object" => "the object of the event",
+        "kind" | "apiVersion" | "fieldPath" | "type" => "part of the event",
+        "interval" => "the time until the next try",
+        "gracePeriod" => "seconds between the signal TERM and the signal KILL",
+        "exitCode" => "the exit code of the process",
+        "volumeName" => "the volume",
+        _ => return None,
+    })
+}
+
+/// Returns a text of at most so many bytes.
+pub(super) fn shown(text: &str, most: usize) -> String {
+    let text = single_spaced(text.trim());
+    let cut = super::line::first_bytes(&text, most);
+    if cut.len() < text.len() { format!("{cut}...") } else { text }
+}

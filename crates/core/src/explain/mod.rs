@@ -1,0 +1,31 @@
+//! Messages of the kubelet: which rule spoke, what each number is, what follows.
+//!
+//! Text goes in, a typed explanation comes out; no I/O and no clock. A line is taken apart (`line.rs`), its secrets are masked
+//! (`secrets.rs`), and the table of messages (`messages/`, `table.rs`) is searched for templates that fit it (`template.rs`),
+//! from the outermost message to the one that it wraps. A message that fits no template is an error: no explanation is
+//! better than a wrong one. A log is folded line by line in bounded memory (`log.rs`).
+
+/// What follows from the numbers of a message.
+mod derived;
+/// A line, taken apart.
+mod line;
+/// Explanations as lines of text.
+pub mod lines;
+/// A log, folded.
+mod log;
+/// The explanation of one message.
+mod message;
+/// Numbers that no template names.
+mod numbers;
+/// Secrets in pasted text.
+mod secrets;
+/// The table of messages.
+mod table;
+/// Templates.
+mod template;
+
+pub use log::{LogExplanation, LogFold, LogKind, OtherLines, is_log};
+pub use message::{
+    ForeignCause, MessageExplanation, MessageFact, MessagePart, UnknownMessage, explain_message,
+};
+pub use table::Rank;

@@ -1,0 +1,136 @@
+//! `kq explain`: messages quoted in public threads, and what people paste around them.
+
+use super::{kq, repository};
+use serde_json::Value;
+
+/// Returns the messages with what is known of them.
+fn messages() -> Vec<Value> {
+    let file = repository().join("tests/vectors/messages/public.jsonl");
+    let text = std::fs::read_to_string(file).expect("the messages");
+    text.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value[key].as_str().unwrap_or_else(|| panic!("{key}: {value}"))
+}
+
+/// Returns the answer about a message.
+fn explained(message: &str) -> Value {
+    kq("explain").arg(message).json()
+}
+
+/// Returns the number that a fact begins with, in its name or in its value.
+fn number(name: &str, value: &str) -> Option<String> {
+    let leading = |text: &str| {
+        let digits: String =
+            text.chars().take_while(|c| c.is_ascii_digit() || *c == '.' || *c == '-').collect();
+        let digits = digits.trim_end_matches('.').to_owned();
+        digits.chars().any(|c| c.is_ascii_digit()).then_some(digits)
+    };
+    leading(name).or_else(|| leading(value))
+}
+
+#[test]
+fn messages_of_public_threads_are_explained() {
+    let all = messages();
+    assert_eq!(all.len(), 40);
+    for known in &all {
+        let message = text(known, "message");
+        let answer = explained(message);
+        for (field, expected) in [("speaker", "speaker"), ("domain", "domain")] {
+            assert_eq!(text(&answer, field), text(known, expected), "{message}");
+        }
+        if known["certainty"] == "source read" {
+            assert_eq!(answer["goFile"], known["go_file"], "{message}");
+            assert_eq!(answer["goFunction"], known["go_function"], "{message}");
+        }
+        let values: Vec<&str> = answer["values"]
+            .as_array()
+            .expect("values")
+            .iter()
+            .map(|fact| text(fact, "value"))
+            .collect();
+        for (name, value) in known["facts"].as_object().expect("facts") {
+            let Some(number) = number(name, value.as_str().unwrap_or_default()) else { continue };
+            let is_named = values.iter().any(|value| value.contains(&number));
+            assert!(is_named, "{message}: {name}: {value}: {values:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_pasted_around_a_message_does_not_matter() {
+    let plain = "Container image \"error_pages:local\" is not present with pull policy of Never";
+    let around = [
+        format!("Jan 02 03:04:05 n1 kubelet[812]: {plain}"),
+        format!("  Warning  ErrImageNeverPull  3m (x4 over 5m)  kubelet  {plain}"),
+        format!("\u{1b}[31m{plain}\u{1b}[0m"),
+        plain.replace('"', "\\\""),
+        plain.replace('"', ""),
+        plain.replace("not present", "not\n    present"),
+        plain.replace("policy of", "pol\nicy of"),
+        serde_json::json!({"kind": "Event", "reason": "ErrImageNeverPull", "message": plain})
+            .to_string(),
+        plain[..60].to_owned() + "...",
+    ];
+    for message in around {
+        let answer = explained(&message);
+        assert_eq!(
+            text(&answer, "goFunction"),
+            "imageManager.imageNotPresentOnNeverPolicyError",
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn what_is_not_known_is_refused() {
+    for message in
+        ["hello world", "open /x: permission denied", "E0101 00:00:00.000000 1 x.go:1] \"new\""]
+    {
+        let ran = kq("explain").arg(message).run();
+        assert_eq!(ran.code, 3, "{message}: {}", ran.text());
+        assert!(ran.stderr.contains("not one of the messages that kq knows"), "{}", ran.text());
+    }
+    assert_eq!(kq("explain").run().code, 2);
+}
+
+#[test]
+fn secrets_and_escapes_are_not_repeated() {
+    let message = "Failed to pull image \"https://bob:hunter2@r.test/x\": \u{1b}]0;gotcha\u{7} Authorization: Bearer \
+                   abcdefgh.ijkl";
+    for format in ["table", "wide", "json", "yaml"] {
+        let ran = kq(&format!("explain -o {format}")).arg(message).run();
+        assert_eq!(ran.code, 0, "{}", ran.text());
+        for secret in ["hunter2", "abcdefgh", "gotcha", "\u{1b}"] {
+            assert!(!ran.text().contains(secret), "{secret}: {}", ran.text());
+        }
+    }
+}
+
+#[test]
+fn a_log_is_folded() {
+    let line = "E0413 10:53:52.844381    3263 kubelet.go:2055] \"Skipping pod synchronization\" err=\"PLEG is not \
+                healthy: pleg was last seen active 2h33m12.7s ago; threshold is 3m0s\"\n";
+    let log = line.repeat(3) + "I0413 10:54:00.000000    3263 x.go:1] \"nothing\"\n";
+    let ran = kq("explain - -o json").stdin(log.clone()).run();
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(answer["kinds"][0]["count"], 3);
+    assert_eq!(answer["kinds"][0]["newest"]["goFunction"], "GenericPLEG.Healthy");
+    let unknown = log + "E0413 10:55:00.000000    3263 x.go:1] \"unheard of\" err=\"no\"\n";
+    let ran = kq("explain -").stdin(unknown).run();
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    assert!(ran.stdout.contains("unheard of"), "{}", ran.text());
+}
+
+#[test]
+fn lines_fit_a_terminal() {
+    for known in messages() {
+        let ran = kq("explain").arg(text(&known, "message")).run();
+        let long = ran.stdout.lines().find(|line| line.chars().count() > 80 && line.contains(' '));
+        // A path or an address has no place where it could be parted.
+        let is_one_word = |line: &str| line.split_whitespace().any(|word| word.len() > 60);
+        assert!(long.is_none_or(is_one_word), "{long:?}");
+    }
+}
