@@ -3,6 +3,7 @@
 use super::{Finding, Severity, Subject};
 use kq_output::doc::{Doc, Entry};
 use kq_output::table::{Column, Rows, Table, or_dash};
+use std::collections::BTreeMap;
 
 /// Returns a row for each finding.
 pub fn table<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Table {
@@ -41,15 +42,19 @@ const ALONE: usize = 3;
 
 /// Returns the findings as a terminal shows them, with all that belongs to each.
 fn entries(findings: &[Finding]) -> Vec<Entry> {
-    let same = |it: &Finding, other: &Finding| it.id == other.id && it.severity == other.severity;
+    let mut same: BTreeMap<(Severity, &str), Vec<&Finding>> = BTreeMap::new();
+    for finding in findings {
+        same.entry((finding.severity, &finding.id)).or_default().push(finding);
+    }
     let mut entries = Vec::new();
-    for (at, finding) in findings.iter().enumerate() {
-        let all: Vec<&Finding> = findings.iter().filter(|it| same(it, finding)).collect();
-        let is_first = !findings[..at].iter().any(|it| same(it, finding));
-        if all.len() <= ALONE {
-            entries.push(entry(finding, &[]));
-        } else if is_first {
-            entries.push(entry(finding, &all[1..]));
+    for finding in findings {
+        match same.get(&(finding.severity, &*finding.id)).map(Vec::as_slice) {
+            Some([first, others @ ..]) if others.len() >= ALONE => {
+                if std::ptr::eq(*first, finding) {
+                    entries.push(entry(finding, others));
+                }
+            }
+            _ => entries.push(entry(finding, &[])),
         }
     }
     entries
@@ -65,12 +70,8 @@ fn entry(finding: &Finding, others: &[&Finding]) -> Entry {
         subject => format!("{subject}{place}: {found}"),
     };
     let others = (!others.is_empty()).then(|| {
-        let mut names: Vec<String> = Vec::new();
-        for name in others.iter().map(|it| it.subject.to_string()) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
+        let mut names: Vec<String> = others.iter().map(|it| it.subject.to_string()).collect();
+        names.dedup();
         let more = match names.len().saturating_sub(NAMED) {
             0 => String::new(),
             more => format!(", and {more} more (-o wide)"),

@@ -274,6 +274,7 @@ Commands:
   what-if      Show what a change would do to the node, before it is made
   doctor       Check the whole node, or show one pod on one page
   why          Show what ended, refused, killed, throttled or delayed a pod
+  explain      Explain a message of the kubelet: which rule spoke, and what its numbers are
   report       Write one page about a node, with pictures of the answers
   top          Watch the pods of this node in the terminal
   fleet        Ask many nodes the same question, and merge the answers
@@ -323,6 +324,7 @@ Usage: kq COMMAND [OPTIONS]
 What is wrong:
   doctor       Check the whole node, or show one pod on one page
   why          Show what ended, refused, killed, throttled or delayed a pod
+  explain      Explain a message of the kubelet: which rule spoke, and what its numbers are
   top          Watch the pods of this node in the terminal
   report       Write one page about a node, with pictures of the answers
 What the kubelet will do:

@@ -234,7 +234,8 @@ fn a_number_gives_the_same_case_again() {
         assert_eq!(one.snapshot, other.snapshot);
         let [first, second] = one.places;
         let (names, size) = (format!("{} {}", first.name, second.name), one.snapshot.len());
-        assert!(size > LARGEST / 2, "{names}: {size}");
+        // Lists that a kubelet bounds stay below.
+        assert!(size > LARGEST / 4, "{names}: {size}");
         assert!(Snapshot::parse(one.snapshot.as_bytes()).is_ok(), "{names}");
     }
 }

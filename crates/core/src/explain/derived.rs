@@ -12,14 +12,18 @@ pub(super) struct Derived {
     pub facts: Vec<MessageFact>,
 }
 
+/// What rows of the table allow, by the name that a row has there.
+const DERIVATIONS: &[(&str, fn(&[MessageFact]) -> Derived)] = &[
+    ("insufficient-resource", insufficient),
+    ("threshold-quantity", threshold),
+    ("node-low", threshold),
+    ("kernel-flag", kernel_flags),
+];
+
 /// Derives what a row allows.
 pub(super) fn derive(row: &Row, facts: &[MessageFact]) -> Derived {
-    match row.id {
-        Some("insufficient-resource") => insufficient(facts),
-        Some("threshold-quantity" | "node-low") => threshold(facts),
-        Some("kernel-flag") => kernel_flags(facts),
-        _ => Derived::default(),
-    }
+    let of_row = DERIVATIONS.iter().find(|(id, _)| row.id == Some(*id));
+    of_row.map_or_else(Derived::default, |(_, derive)| derive(facts))
 }
 
 fn value<'f>(facts: &'f [MessageFact], name: &str) -> Option<&'f str> {

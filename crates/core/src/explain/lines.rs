@@ -8,8 +8,8 @@ use unicode_width::UnicodeWidthStr;
 /// The width of a line.
 const WIDTH: usize = 80;
 
-/// The width of the column of headings.
-const HEADING: usize = 10;
+/// The width of the column of labels.
+const LABEL: usize = 10;
 
 /// The most facts that are shown without `wide`.
 const MOST_FACTS: usize = 14;
@@ -23,17 +23,17 @@ pub fn message_lines(explained: &MessageExplanation, wide: bool) -> Vec<String> 
 }
 
 fn details(explained: &MessageExplanation, wide: bool, lines: &mut Vec<String>) {
-    let mut put = |heading: &str, text: &str| lines.extend(titled(heading, text));
+    let mut put = |label: &str, text: &str| lines.extend(titled(label, text));
     put("SAID BY", &said_by(explained));
     let inner = explained.wrapped.len().saturating_sub(1);
     for (at, part) in explained.wrapped.iter().enumerate() {
-        let heading = if at == 0 { "MESSAGE" } else { "" };
+        let label = if at == 0 { "MESSAGE" } else { "" };
         let place = match (at < inner, part.go_function.is_empty()) {
             (true, false) => format!("  [{}]", part.go_function),
             _ => String::new(),
         };
         let arrow = if at == 0 { "" } else { "<- " };
-        put(heading, &format!("{arrow}{}{place}", part.template.trim()));
+        put(label, &format!("{arrow}{}{place}", part.template.trim()));
     }
     if explained.is_cut {
         put("", "The end of the message is missing.");
@@ -145,10 +145,10 @@ fn kind_lines(kind: &LogKind) -> Vec<String> {
     lines
 }
 
-/// Returns lines with a heading before the first one.
-fn titled(heading: &str, text: &str) -> Vec<String> {
-    let text = format!("{heading:<HEADING$}{text}");
-    wrapped(&text, HEADING, WIDTH)
+/// Returns lines with a label before the first one.
+fn titled(label: &str, text: &str) -> Vec<String> {
+    let text = format!("{label:<10}{text}");
+    wrapped(&text, LABEL, WIDTH)
 }
 
 /// Returns a text in lines that fit, the later ones moved in.

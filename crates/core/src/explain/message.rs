@@ -183,7 +183,7 @@ fn attributed(text: &str, speaker: &str) -> MessageExplanation {
         values: Vec::new(),
         means,
         leads_to: "Unknown to kq.".to_owned(),
-        action: format!("Look at the documentation and at the earlier lines of {speaker}."),
+        action: format!("Read the documentation and the earlier lines of {speaker}."),
         misleads: None,
         foreign_cause: None,
         command: None,

@@ -93,7 +93,7 @@ fn grpc_code(text: &str) -> Option<&str> {
 /// Returns what a code of gRPC says about the server.
 fn grpc_meaning(code: &str) -> &'static str {
     match code {
-        "Unavailable" => "gRPC code: nobody answers at the socket, or the connection broke",
+        "Unavailable" => "gRPC code: no server answers at the socket, or the connection broke",
         "DeadlineExceeded" => "gRPC code: the server did not answer within the kubelet's time",
         "Unimplemented" => "gRPC code: the server answers, but does not have this service or call",
         "NotFound" => "gRPC code: the server does not have what was asked for",

@@ -148,7 +148,7 @@ pub(super) fn cpu(start: &mut Start<'_>, at: &AtStart<'_>, manager: Option<CpuSt
     }
 }
 
-/// Returns that a state has other CPUs than the machine, whatever is reserved of them.
+/// Returns that a state contradicts itself, or has other CPUs than the machine, whatever is reserved of them.
 fn other_cpus(state: &CpuState, at: &AtStart<'_>) -> Option<StateError> {
     let options = at.read.given.cpu_manager_policy_options.as_ref();
     let leaves_out = options.is_some_and(|options| options.contains_key("strict-cpu-reservation"));
@@ -159,6 +159,15 @@ fn other_cpus(state: &CpuState, at: &AtStart<'_>) -> Option<StateError> {
     let of_pods = state.pods.iter().flat_map(|pods| pods.values());
     let sets = state.containers.values().flat_map(|containers| containers.values()).chain(of_pods);
     let known: CpuSet = sets.chain([&state.default_cpu_set]).flat_map(CpuSet::iter).collect();
+    let default = &state.default_cpu_set;
+    for (pod, containers) in &state.containers {
+        if let Some((container, cpus)) = containers.iter().find(|(_, cpus)| cpus.overlaps(default))
+        {
+            let (pod, container) = (pod.clone(), container.clone());
+            let (cpus, default) = (cpus.clone(), default.clone());
+            return Some(StateError::Overlap { pod, container, cpus, default });
+        }
+    }
     let available = at.machine.cpus.clone()?;
     (known != available).then_some(StateError::OtherCpus { available, known })
 }

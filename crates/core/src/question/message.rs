@@ -4,7 +4,7 @@ use super::admission::AdmissionNode;
 use crate::explain::MessageExplanation;
 use kq_admission::occupancy::Occupancy;
 use kq_answer::Failure;
-use kq_facts::kubelet_config::ThresholdValue;
+use kq_facts::kubelet_config::{StarvedResource, ThresholdValue};
 use kq_facts::needs::Needs;
 use kq_facts::node::Node;
 use kq_k8s::pod::{Pod, ResourceName};
@@ -60,14 +60,14 @@ fn put_pods(explained: &mut MessageExplanation, node: Node) -> Result<(), Failur
         1 => "1 pod".to_owned(),
         count => format!("{count} pods"),
     };
-    let told =
-        explained.value("used").map_or_else(String::new, |told| match told.parse() == Ok(used) {
+    let message =
+        explained.value("used").map_or_else(String::new, |said| match said.parse() == Ok(used) {
             true => "; that is the used of the message".to_owned(),
-            false => format!("; the message has {told}, at its time"),
+            false => format!("; the message has {said}, at its time"),
         });
     explained
         .on_node
-        .push(format!("On this node, {count} have requested {used} {unit} of {name}{told}."));
+        .push(format!("On this node, {count} have requested {used} {unit} of {name}{message}."));
     for (amount, pod) in pods.iter().take(MOST_PODS) {
         let metadata = &pod.metadata;
         let amount = if name == "pods" { 1 } else { *amount };
@@ -80,12 +80,23 @@ fn put_pods(explained: &mut MessageExplanation, node: Node) -> Result<(), Failur
     Ok(())
 }
 
+/// Returns the resource that the kubelet's message names.
+fn starved(name: &str) -> Option<StarvedResource> {
+    match name {
+        "memory" => Some(StarvedResource::Memory),
+        "ephemeral-storage" => Some(StarvedResource::EphemeralStorage),
+        "inodes" => Some(StarvedResource::Inodes),
+        "pids" => Some(StarvedResource::Pids),
+        _ => None,
+    }
+}
+
 /// Names the thresholds of the node for the resource of an eviction.
 fn put_thresholds(explained: &mut MessageExplanation, node: &Node) -> Result<(), Failure> {
     let resource = explained.value("resource").or_else(|| explained.value("resourceName"));
-    let Some(resource) = resource.map(str::to_owned) else { return Ok(()) };
+    let Some(resource) = resource.and_then(starved) else { return Ok(()) };
     let thresholds = node.eviction_thresholds()?;
-    let of_it = thresholds.iter().filter(|it| it.signal.resource().to_string() == resource);
+    let of_it = thresholds.iter().filter(|it| it.signal.resource() == resource);
     for threshold in of_it {
         let value = match &threshold.value {
             ThresholdValue::Quantity(amount) => amount.canonical(),
