@@ -39,7 +39,7 @@ use kq_io::input::each_piece;
 /// Examples:
 ///
 ///   kq explain 'Predicate NodeAffinity failed'
-///   kq explain "Node didn't have enough resource: cpu, requested: 40, used: 3, capacity: 4"
+///   kq explain 'Kubelet stopped posting node status.'
 ///   kq explain --snapshot node.json 'The node had condition: [DiskPressure].'
 ///   journalctl -u kubelet | kq explain -
 ///   kq explain -f kubelet.log -o json

@@ -31,10 +31,7 @@ fn by_task(command: &Command) -> String {
             text.push_str(&format!("  {name:<12} {about}\n"));
         }
     }
-    text + &format!(
-        "Also: {}. kq COMMAND -h has the flags of a command, --help all of them with examples\n",
-        OTHERS.join(", ")
-    )
+    text + &format!("Also: {}. kq COMMAND -h: its flags; --help: all of them\n", OTHERS.join(", "))
 }
 
 /// Shortens the help of a command and of those below it: the flags that it has of its own, each in a line.

@@ -236,7 +236,9 @@ impl Verification {
     /// Takes over that the kubelet reads a file, and does not start with its content.
     pub fn refused_at_start(&mut self, kind: StateFile, error: String) {
         let Some(file) = self.files.iter_mut().find(|it| it.file == Some(kind)) else { return };
-        if !file.is_bad() {
+        // The start has the kubelet's order of checks, and ends at the first.
+        let is_another = file.kubelet_error.as_ref().is_some_and(|own| !error.contains(own));
+        if !file.is_bad() || file.verdict == Verdict::Refused && is_another {
             file.verdict = Verdict::Refused;
             file.at_next_start = NextStart::DoesNotStart.into();
             file.kubelet_error = Some(error);
