@@ -12,8 +12,11 @@ pub(super) struct Derived {
     pub facts: Vec<MessageFact>,
 }
 
+/// Derives something from the facts of a message.
+type Derive = fn(&[MessageFact]) -> Derived;
+
 /// What rows of the table allow, by the name that a row has there.
-const DERIVATIONS: &[(&str, fn(&[MessageFact]) -> Derived)] = &[
+const DERIVATIONS: &[(&str, Derive)] = &[
     ("insufficient-resource", insufficient),
     ("threshold-quantity", threshold),
     ("node-low", threshold),
