@@ -343,13 +343,13 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_one_short_line() {
+    fn messages_are_one_line() {
         let long = "x".repeat(SHOWN + 1);
         for (name, text, expected) in [
             ("empty", "", String::new()),
             ("a line", "ok\n", "ok".to_owned()),
             ("lines", "a\nb", "a...".to_owned()),
-            ("long", long.as_str(), format!("{}...", "x".repeat(SHOWN))),
+            ("long", long.as_str(), long.clone()),
             ("wide characters", "größe ✓", "größe ✓".to_owned()),
         ] {
             assert_eq!(short(text), expected, "{name}");

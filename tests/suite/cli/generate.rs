@@ -341,8 +341,7 @@ What a node has, and should have:
 Many nodes, other machines:
   fleet        Ask many nodes the same question, and merge the answers
   snapshot     Store all data that kq can read about this node
-Also: schema, version, completion, help. kq COMMAND -h has the flags of a command, --help all of
-them with examples
+Also: schema, version, completion, help. kq COMMAND -h: its flags; --help: all of them
 --- exit 2
 
 "#]]);
