@@ -19,13 +19,15 @@ pub fn assign(
     origin: Origin,
 ) -> Result<(), YamlError> {
     let (parts, is_text) = path_parts(path);
-    let value = match () {
-        () if is_text => text.into(),
-        // As the flags of a kubelet: `pods,kube-reserved`.
-        () if is_list_of_texts(path) && !text.trim_start().starts_with('[') => {
-            text.split(',').map(str::trim).filter(|it| !it.is_empty()).collect()
-        }
-        () => yaml::read(text)?.value,
+    let value = match is_text {
+        true => text.into(),
+        false => match yaml::read(text)?.value {
+            // As the flags of a kubelet: `pods,kube-reserved`.
+            Value::String(names) if is_list_of_texts(path) => {
+                names.split(',').map(str::trim).filter(|it| !it.is_empty()).collect()
+            }
+            value => value,
+        },
     };
     set(config, &parts, value, origin);
     Ok(())
@@ -110,6 +112,18 @@ mod tests {
                 "enforceNodeAllocatable",
                 "[pods]",
                 json!({ "enforceNodeAllocatable": ["pods"] }),
+            ),
+            (
+                "list as a flag writes it",
+                "enforceNodeAllocatable",
+                "pods, kube-reserved",
+                json!({ "enforceNodeAllocatable": ["pods", "kube-reserved"] }),
+            ),
+            (
+                "no list",
+                "enforceNodeAllocatable",
+                "null",
+                json!({ "enforceNodeAllocatable": null }),
             ),
             (
                 "nested",

@@ -126,7 +126,7 @@ impl Args {
         let hint = unknown.hint();
         let failure = Failure::missing(Error::from(unknown));
         match self.message.as_slice() {
-            [word] if !word.contains(char::is_whitespace) => {
+            [word] if word.len() > 1 && !word.contains(char::is_whitespace) => {
                 match guess::hint(&["explain", word], &[]) {
                     Some(about_pod) => failure.hint(about_pod),
                     None => failure.hint(hint),

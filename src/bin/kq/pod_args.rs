@@ -12,6 +12,7 @@ use kq_k8s::label_selector::LabelSelector;
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::priority_of_class;
 use kq_node::NamedFiles;
+use kq_node::TraceFiles;
 use kq_node::admission::AdmissionOptions;
 
 /// The namespace of pods.
@@ -82,6 +83,26 @@ pub struct PodArgs {
 
     #[command(flatten)]
     pub namespace: NamespaceArgs,
+}
+
+/// What is left of a pod, in files.
+#[derive(Clone, Debug, clap::Args)]
+pub struct TraceArgs {
+    /// Events: kubectl get events -A -o json; - reads standard input (can be repeated)
+    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
+    events: Vec<String>,
+
+    /// The kubelet's log: journalctl -u kubelet -o cat, or in another journalctl format (can be
+    /// repeated)
+    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
+    kubelet_log: Vec<String>,
+}
+
+impl TraceArgs {
+    /// Returns the files.
+    pub fn files(&self) -> TraceFiles {
+        TraceFiles { events: self.events.clone(), kubelet_log: self.kubelet_log.clone() }
+    }
 }
 
 impl PodArgs {

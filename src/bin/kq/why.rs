@@ -4,7 +4,7 @@ use crate::cgroup::gather::gather_node;
 use crate::exit::{Code, Failure, tell};
 use crate::node_args::NodeArgs;
 use crate::output_format::{OutputFormat, formats};
-use crate::pod_args::NamespaceArgs;
+use crate::pod_args::{NamespaceArgs, TraceArgs};
 use crate::progress::waiting;
 use crate::source_args::{GATHERING, SourceArgs};
 use crate::write::fixes;
@@ -14,7 +14,7 @@ use kq_core::question::doctor::{PodReport, node_checks_needs, pod_report};
 use kq_core::question::preemption::preemption_cause;
 use kq_core::question::why::{PodWhy, table, wide};
 use kq_facts::pod_selector::{PodSelector, Selection};
-use kq_node::{TraceFiles, filed_node, gather_traces};
+use kq_node::{filed_node, gather_traces};
 
 /// Show what ended, refused, killed, throttled or delayed a pod
 ///
@@ -49,14 +49,8 @@ pub struct Args {
     #[command(flatten)]
     namespace: NamespaceArgs,
 
-    /// Events: kubectl get events -A -o json; - reads standard input (can be repeated)
-    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
-    events: Vec<String>,
-
-    /// The kubelet's log: journalctl -u kubelet -o cat, or in another journalctl format (can be
-    /// repeated)
-    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
-    kubelet_log: Vec<String>,
+    #[command(flatten)]
+    traces: TraceArgs,
 
     #[command(flatten)]
     sources: SourceArgs,
@@ -73,8 +67,7 @@ impl Args {
     /// Gathers what is left of the pod and what its node says, and shows it.
     pub fn run(self) -> Result<Code, Failure> {
         let pod = PodSelector::new(&self.namespace.qualify(&self.pod.to_string())?);
-        let files =
-            TraceFiles { events: self.events.clone(), kubelet_log: self.kubelet_log.clone() };
+        let files = self.traces.files();
         let mut spec = self.sources.spec();
         if let Some(file) = &self.node.node_file {
             spec.node_name = Some(filed_node(file)?.object.metadata.name);

@@ -162,7 +162,7 @@ impl Table {
     /// Returns the messages in a text, the outermost first.
     pub fn scan(&'static self, text: &str, may_be_cut: bool) -> Vec<Found> {
         let mut all: Vec<Found> = Vec::new();
-        let mut before = None;
+        let (mut before, mut places) = (None, 0);
         for (at, c) in text.char_indices() {
             let is_start = !c.is_whitespace()
                 && before.is_none_or(|it: char| !it.is_alphanumeric() && it != '_');
@@ -171,6 +171,10 @@ impl Table {
                 || all.iter().any(|found| found.fit.spans.iter().any(|span| span.contains(&at)));
             if !is_start || is_covered() {
                 continue;
+            }
+            places += 1;
+            if places > MOST_PLACES {
+                break;
             }
             if let Some(found) = self.best_at(text, at, may_be_cut, &all) {
                 all.push(found);
@@ -221,6 +225,9 @@ impl Table {
         })
     }
 }
+
+/// The most words at which a message may begin. A container can make a line of as many words as it likes.
+const MOST_PLACES: usize = 200;
 
 /// Returns the first four bytes, small.
 fn key(text: &str) -> Option<[u8; 4]> {

@@ -7,7 +7,7 @@ use kq_answer::reason;
 use std::ops::Range;
 
 /// The most splits that are tried for one template at one place.
-const TRIES: usize = 400;
+const TRIES: usize = 60;
 
 /// The least text of a template that is recognised without its end.
 const LEAST_OF_CUT: usize = 18;

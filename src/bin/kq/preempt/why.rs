@@ -2,14 +2,14 @@
 
 use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats};
-use crate::pod_args::NamespaceArgs;
+use crate::pod_args::{NamespaceArgs, TraceArgs};
 use crate::progress::waiting;
 use crate::source_args::{GATHERING, SourceArgs};
 use kq_admission::preemption::why::view::{table, wide};
 use kq_answer::Certainty;
 use kq_core::question::preemption::preemption_cause;
 use kq_facts::pod_selector::PodSelector;
-use kq_node::{TraceFiles, filed_node, gather_traces};
+use kq_node::{filed_node, gather_traces};
 
 /// Show which component killed a pod, and for which other pod
 ///
@@ -54,14 +54,8 @@ pub struct WhyArgs {
     #[command(flatten)]
     namespace: NamespaceArgs,
 
-    /// Events: kubectl get events -A -o json; - reads standard input (can be repeated)
-    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
-    events: Vec<String>,
-
-    /// The kubelet's log: journalctl -u kubelet -o cat, or in another journalctl format (can be
-    /// repeated)
-    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
-    kubelet_log: Vec<String>,
+    #[command(flatten)]
+    traces: TraceArgs,
 
     /// The Node object of the pod's node (kubectl get node NAME -o json): it names the node
     #[arg(long, value_name = "FILE", help_heading = "Data sources")]
@@ -78,9 +72,9 @@ pub struct WhyArgs {
 impl WhyArgs {
     /// Runs the command.
     pub fn run(self) -> Result<Code, Failure> {
-        let Self { pod, namespace, events, kubelet_log, node_file, sources, output } = self;
+        let Self { pod, namespace, traces, node_file, sources, output } = self;
         let pod = PodSelector::new(&namespace.qualify(&pod.to_string())?);
-        let files = TraceFiles { events, kubelet_log };
+        let files = traces.files();
         let mut spec = sources.spec();
         if let Some(file) = &node_file {
             spec.node_name = Some(filed_node(file)?.object.metadata.name);
