@@ -1,6 +1,6 @@
 //! The answer in one sentence.
 
-use super::{Finding, Severity};
+use super::{Basis, Finding, Severity};
 use kq_output::units::counted;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,12 +15,33 @@ pub struct Headline {
     pub code: Cow<'static, str>,
     /// The sentence.
     pub text: String,
+    /// It says that all is well, which no answer says that lacks a fact.
+    #[serde(skip)]
+    pub comforts: bool,
 }
 
 impl Headline {
     /// Returns a sentence.
     pub fn new(code: &'static str, text: impl Into<String>) -> Self {
-        Self { code: code.into(), text: text.into() }
+        Self { code: code.into(), text: text.into(), comforts: false }
+    }
+
+    /// Returns a sentence that says that all is well.
+    pub fn good(code: &'static str, text: impl Into<String>) -> Self {
+        Self { comforts: true, ..Self::new(code, text) }
+    }
+
+    /// Returns the sentence of an answer with this basis: what was not known takes the comfort away.
+    pub fn with(self, basis: &Basis) -> Self {
+        match basis.missing.len() {
+            missing @ 1.. if self.comforts => {
+                let lacks = if missing == 1 { "is" } else { "are" };
+                let missing = counted(missing, "fact");
+                let text = format!("{}, as far as is known: {missing} {lacks} missing", self.text);
+                Self::new("incomplete", text)
+            }
+            _ => self,
+        }
     }
 
     /// Returns a sentence whose code is a result, as JSON has it.
@@ -29,7 +50,7 @@ impl Headline {
             Ok(Value::String(code)) => code.into(),
             _ => "result".into(),
         };
-        Self { code, text: text.into() }
+        Self { code, text: text.into(), comforts: false }
     }
 
     /// Returns what findings come to: how many there are, and the worst of them.
@@ -44,7 +65,7 @@ impl Headline {
         let worst = findings.iter().min_by_key(|it| it.severity);
         let Some(worst) = worst.filter(|it| it.is_problem() || it.severity == Severity::Unknown)
         else {
-            return Self::new("no-problem", "no problem was found");
+            return Self::good("no-problem", "no problem was found");
         };
         let told = counts.into_iter().filter(|(count, _)| *count > 0);
         let told: Vec<String> = told

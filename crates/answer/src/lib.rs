@@ -53,6 +53,11 @@ pub trait Answer: Serialize + JsonSchema {
         None
     }
 
+    /// Returns that sentence, without comfort where a fact is missing.
+    fn sentence(&self) -> Option<Headline> {
+        self.headline().map(|it| it.with(self.basis()))
+    }
+
     /// Adds the numbers of the answer that are worth a graph; most answers have none.
     fn metrics(&self, _metrics: &mut Metrics) {}
 }
@@ -73,7 +78,7 @@ pub struct Document<'a, A> {
 impl<'a, A: Answer> Document<'a, A> {
     /// Returns the document of an answer.
     pub fn of(answer: &'a A) -> Self {
-        let headline = answer.headline();
+        let headline = answer.sentence();
         Self { api_version: API_VERSION, kind: A::KIND, headline, answer }
     }
 

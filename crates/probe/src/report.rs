@@ -43,12 +43,12 @@ impl ProbeRun {
             |it: &ProbeReport| format!("{} {}", it.name, it.probe_type.to_string().to_lowercase());
         let all = self.probes.len();
         match (self.probes.iter().find(failed), all) {
-            (None, 0) => Headline::new("none", "there is no probe"),
+            (None, 0) => Headline::good("none", "there is no probe"),
             (None, 1) => {
                 let name = self.probes.first().map(title).unwrap_or_default();
-                Headline::new("success", format!("{name} succeeds"))
+                Headline::good("success", format!("{name} succeeds"))
             }
-            (None, all) => Headline::new("success", format!("all {all} probes succeed")),
+            (None, all) => Headline::good("success", format!("all {all} probes succeed")),
             (Some(first), all) => {
                 let message = first.outcome.message.text();
                 let message = message.lines().next().unwrap_or_default().trim_end().to_owned();

@@ -72,7 +72,7 @@ pub fn escaped_line(line: &[u8]) -> Result<(), Failure> {
 
 /// Writes the document of an answer: on a terminal below the answer in one sentence.
 pub fn answered<A: Answer>(answer: &A, doc: impl Into<Doc>) -> Result<(), Failure> {
-    let headline = answer.headline().filter(|_| style().0.screen.width.is_some());
+    let headline = answer.sentence().filter(|_| style().0.screen.width.is_some());
     match headline {
         Some(headline) => self::doc(doc.into().under(&headline.text)),
         None => self::doc(doc),

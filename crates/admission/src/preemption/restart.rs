@@ -39,7 +39,7 @@ impl PodReadmission {
         let first =
             self.items.iter().find(|it| it.ends()).or(self.items.iter().find(|it| !it.stays()));
         let Some(first) = first else {
-            return Headline::new("all-stay", format!("all {} stay", counted(all, "pod")));
+            return Headline::good("all-stay", format!("all {} stay", counted(all, "pod")));
         };
         let end = match (first.ends(), first.result) {
             (true, ReadmissionResult::Killed) => "is killed",

@@ -29,8 +29,8 @@ impl CgroupDiff<'_> {
         let unknown = self.items.iter().filter(|it| it.verdict == Verdict::Unknown).count();
         let Some(first) = differing.next() else {
             return match (all, unknown) {
-                (0, _) => Headline::new("nothing", "nothing to compare"),
-                (_, 0) => Headline::new(
+                (0, _) => Headline::good("nothing", "nothing to compare"),
+                (_, 0) => Headline::good(
                     "as-planned",
                     format!("all {} are as planned", counted(all, "value")),
                 ),

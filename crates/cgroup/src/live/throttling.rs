@@ -34,7 +34,14 @@ impl ThrottlingRanking<'_> {
             (throttled > 0).then(|| units::percent(throttled, periods)).flatten()
         };
         let Some((first, share)) = self.items.first().and_then(|it| Some((it, share(it)?))) else {
-            return Headline::new("none", "no container is throttled");
+            let uncounted = self.items.iter().filter(|it| it.periods.is_none()).count();
+            return match (uncounted, self.items.len()) {
+                (0, _) => Headline::good("none", "no container is throttled"),
+                (count, all) => {
+                    let text = format!("whether {count} of {all} are throttled is not counted");
+                    Headline::new("unknown", text)
+                }
+            };
         };
         let pod = match (first.place.namespace, first.place.pod) {
             (Some(namespace), Some(pod)) => format!("{namespace}/{pod}"),

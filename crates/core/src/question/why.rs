@@ -81,12 +81,12 @@ impl PodWhy {
             let text = format!("{pod}: {} ({})", end.what_happened(), end.certainty);
             return Headline::of(&end.cause, text);
         }
-        let Headline { code, text } = Headline::of_findings(&self.findings);
+        let found = Headline::of_findings(&self.findings);
         match (self.explains(), self.end.as_ref().map(|it| it.cause)) {
-            (true, _) => Headline { code, text: format!("{pod}: {text}") },
+            (true, _) => Headline { text: format!("{pod}: {}", found.text), ..found },
             (false, Some(Cause::NotKilled)) => {
                 let text = "nothing ended it, and no finding on its node is about it";
-                Headline::new("nothing", format!("{pod}: {text}"))
+                Headline::good("nothing", format!("{pod}: {text}"))
             }
             (false, _) => Headline::new("unknown", format!("{pod}: what happened is not known")),
         }
@@ -104,7 +104,7 @@ pub fn wide(answer: &PodWhy) -> Doc {
 }
 
 fn shown(answer: &PodWhy, is_wide: bool) -> Doc {
-    let mut doc = Doc::headed(&answer.headline().text);
+    let mut doc = Doc::headed(&answer.headline().with(&answer.basis).text);
     if let Some(end) = answer.happened() {
         doc.add(view::reasons(end, is_wide));
     }

@@ -95,7 +95,8 @@ impl WhatIf {
             (_, Some(Severity::Warning)) => "warnings",
             _ => "no-problem",
         };
-        Headline::new(code, format!("{start}{pods}{values}"))
+        let headline = Headline::new(code, format!("{start}{pods}{values}"));
+        Headline { comforts: code == "no-problem", ..headline }
     }
 }
 

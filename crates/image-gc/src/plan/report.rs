@@ -99,9 +99,9 @@ impl ImageGcPlan {
                     let text = format!(
                         "no image goes: the disk is {used}% full, and images go from {from}%"
                     );
-                    Headline::new("nothing", text)
+                    Headline::good("nothing", text)
                 }
-                None => Headline::new("nothing", "no image goes"),
+                None => Headline::good("nothing", "no image goes"),
             },
             (_, Some(error), _) => {
                 let text = format!("{gone} ({}), which is not enough: {error}", of(counted_bytes));

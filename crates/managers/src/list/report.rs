@@ -87,7 +87,7 @@ impl DeviceList<'_> {
             more => format!(" and {more} more"),
         };
         match (told.is_empty(), self.items.len()) {
-            (true, 0) => Headline::new("none", "no container has a device"),
+            (true, 0) => Headline::good("none", "no container has a device"),
             (true, count) => {
                 Headline::new("in-use", format!("{} in use", counted(count, "device")))
             }

@@ -61,12 +61,12 @@ impl DevicePlan {
         let is_refused = |it: &&PlannedPod| it.admission.message.is_some() || it.failure.is_some();
         let of = |pod: &PlannedPod| format!("{}/{}", pod.namespace, pod.name);
         match (self.pods.iter().find(is_refused), all) {
-            (None, 0) => Headline::new("nothing", "no pod has or requests devices"),
+            (None, 0) => Headline::good("nothing", "no pod has or requests devices"),
             (None, 1) => {
                 let name = self.pods.first().map(of).unwrap_or_default();
-                Headline::new("admitted", format!("{name} gets its devices"))
+                Headline::good("admitted", format!("{name} gets its devices"))
             }
-            (None, all) => Headline::new("admitted", format!("all {all} pods get their devices")),
+            (None, all) => Headline::good("admitted", format!("all {all} pods get their devices")),
             (Some(pod), all) => {
                 let refused = self.pods.iter().filter(is_refused).count();
                 let reason = pod.admission.message.as_ref().map(|it| format!(": {it}"));

@@ -111,7 +111,7 @@ impl Verification {
         }
         let findings = Headline::of_findings(&self.findings);
         match &*findings.code {
-            "no-problem" => Headline::new("sound", "the kubelet starts with its state files"),
+            "no-problem" => Headline::good("sound", "the kubelet starts with its state files"),
             _ => findings,
         }
     }

@@ -52,8 +52,8 @@ answer!("PodReport", PodReport; PodReport::headline);
 
 impl PodReport {
     fn headline(&self) -> Headline {
-        let Headline { code, text } = Headline::of_findings(&self.findings);
-        Headline { code, text: format!("{}: {text}", self.pod) }
+        let headline = Headline::of_findings(&self.findings);
+        Headline { text: format!("{}: {}", self.pod, headline.text), ..headline }
     }
 }
 
