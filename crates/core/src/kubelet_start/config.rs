@@ -1,7 +1,10 @@
 //! The configuration: its file, drop-ins, feature gates, flags, and validation.
 
 use super::flags::Said;
-use super::{ConfigContent, ConfigPlace, ConfigText, Stage, Start, StartRule, StartWarning};
+use super::{
+    ConfigContent, ConfigPlace, ConfigText, Stage, StartExamination, StartFacts, StartRule,
+    StartWarning,
+};
 use kq_answer::Certainty;
 use kq_answer::origin::Origin;
 use kq_facts::cgroup_mode::CgroupVersion;
@@ -31,27 +34,26 @@ pub(super) struct Read {
 type Gates = BTreeMap<String, bool>;
 
 /// Reads the available configuration, as far as it can be read.
-pub(super) fn examine(start: &mut Start<'_>, said: &Said) -> Read {
+pub(super) fn examine(facts: &StartFacts<'_>, found: &mut StartExamination, said: &Said) -> Read {
     let flag_gates = &said.flags.feature_gates;
-    for error in refusals(flag_gates, start.version) {
-        start.stop(Stage::FlagValues, StartRule::Gates { gates: names(&error), error });
+    for error in refusals(flag_gates, facts.version()) {
+        found.stop(Stage::FlagValues, StartRule::Gates { gates: names(&error), error });
     }
-    let flag_gates = accepted(flag_gates, start.version);
-    let facts = start.facts;
+    let flag_gates = accepted(flag_gates, facts.version());
     let named = said.flags.config.is_some();
     if facts.config_file.is_none() && (named || !said.is_known) {
-        start.skip("errors in the configuration", "the kubelet's configuration file");
+        found.skip("errors in the configuration", "the kubelet's configuration file");
     }
-    super::node_flags::config_is_folder(start);
-    let base = facts.config_file.as_ref().and_then(|file| document(start, file, None));
+    super::node_flags::config_is_folder(facts, found);
+    let base = facts.config_file.as_ref().and_then(|file| document(facts, found, file, None));
     let mut base = base.unwrap_or_else(|| Value::Object(Map::new()));
     if let Some(file) = &facts.config_file {
-        in_flight(start, &mut base, &flag_gates, &file.path);
+        in_flight(facts, found, &mut base, &flag_gates, &file.path);
     }
-    super::node_flags::drop_in_folder(start);
+    super::node_flags::drop_in_folder(facts, found);
     let mut drop_ins = Vec::new();
     for file in &facts.drop_ins {
-        if let Some(value) = document(start, file, Some(said)) {
+        if let Some(value) = document(facts, found, file, Some(said)) {
             drop_ins.push((file.path.clone(), value));
         }
     }
@@ -60,14 +62,14 @@ pub(super) fn examine(start: &mut Start<'_>, said: &Said) -> Read {
     if has_drop_ins {
         let has_file = facts.config_file.is_some();
         merged = merge_over(merged.clone(), drop_ins, has_file).unwrap_or(merged);
-        if let Some(problem) = decode_problem(&merged, start.version) {
+        if let Some(problem) = decode_problem(&merged, facts.version()) {
             remove(&mut merged, &problem.field);
             let (field, error) = (problem.field, problem.text);
-            start.stop(Stage::DropIns, StartRule::MergedType { field, error });
+            found.stop(Stage::DropIns, StartRule::MergedType { field, error });
         }
-        in_flight(start, &mut merged, &flag_gates, "--config-dir");
+        in_flight(facts, found, &mut merged, &flag_gates, "--config-dir");
     }
-    without_strangers(&mut merged, start.version);
+    without_strangers(&mut merged, facts.version());
     let mut source = ConfigSource { value: merged.into(), ..ConfigSource::default() };
     for setting in &said.flags.settings {
         let origin = Origin::Flag("the command line");
@@ -76,23 +78,23 @@ pub(super) fn examine(start: &mut Start<'_>, said: &Said) -> Read {
     }
     assign_gates(&mut source, flag_gates, &Origin::Flag("--feature-gates"));
     let value = source.value;
-    let given = match read(&value, Source::Configz, start.version) {
+    let given = match read(&value, Source::Configz, facts.version()) {
         Ok(reading) => reading.config,
         Err(_) => KubeletConfiguration::default(),
     };
-    let set = accepted(&given.feature_gates.clone().unwrap_or_default(), start.version);
-    if let Some(error) = refused(&set, start.version)
-        && !start.found.problems.iter().any(|problem| match &problem.rule {
+    let set = accepted(&given.feature_gates.clone().unwrap_or_default(), facts.version());
+    if let Some(error) = refused(&set, facts.version())
+        && !found.problems.iter().any(|problem| match &problem.rule {
             StartRule::Gates { error: known, .. } | StartRule::GatesInFile { error: known, .. } => {
                 *known == error
             }
             _ => false,
         })
     {
-        start.stop(Stage::FlagValues, StartRule::Gates { gates: names(&error), error });
+        found.stop(Stage::FlagValues, StartRule::Gates { gates: names(&error), error });
     }
-    let gates = lenient(&set, start.version);
-    old_gates(start, &set);
+    let gates = lenient(&set, facts.version());
+    old_gates(facts, found, &set);
     let mut logging = logging_errors(&given, &gates);
     let mut settings = said.flags.settings.iter();
     // In a file, an empty format is the default.
@@ -100,48 +102,53 @@ pub(super) fn examine(start: &mut Start<'_>, said: &Said) -> Read {
         logging.insert(0, unsupported_format(""));
     }
     if !logging.is_empty() {
-        start.stop(Stage::Logging, StartRule::Logging { errors: logging });
+        found.stop(Stage::Logging, StartRule::Logging { errors: logging });
     }
     let by_flag = said.flags.settings.iter().map(|setting| setting.field).collect();
-    rules(start, &given, &gates, &by_flag);
-    let mut effective = effective(&given, start.version);
+    rules(facts, found, &given, &gates, &by_flag);
+    let mut effective = effective(&given, facts.version());
     // The thresholds have their defaults from reading a file.
     let has_file = facts.config_file.is_some() || named || !said.is_known;
     if !has_file && given.eviction_hard.is_none() {
         effective.eviction_hard.clear();
     }
-    start.found.config = value;
-    start.found.gates = Some(gates);
-    start.found.effective = Some(effective.clone());
+    found.config = value;
+    found.gates = Some(gates);
+    found.effective = Some(effective.clone());
     Read { given, effective, gates }
 }
 
 /// Reads a file. A drop-in is not read into the fields yet.
-fn document(start: &mut Start<'_>, file: &ConfigText, drop_in: Option<&Said>) -> Option<Value> {
+fn document(
+    facts: &StartFacts<'_>,
+    found: &mut StartExamination,
+    file: &ConfigText,
+    drop_in: Option<&Said>,
+) -> Option<Value> {
     let is_drop_in = drop_in.is_some();
     let folder = drop_in.and_then(|said| said.flags.config_dir.clone());
     let stage = if is_drop_in { Stage::DropIn } else { Stage::ConfigFile };
     let place = || ConfigPlace { path: file.path.clone(), is_drop_in, folder: folder.clone() };
     let (value, text, duplicates) = match &file.content {
         ConfigContent::Absent => {
-            start.stop(stage, StartRule::NoConfigFile { place: place() });
+            found.stop(stage, StartRule::NoConfigFile { place: place() });
             return None;
         }
         ConfigContent::Folder => {
-            start.stop(stage, StartRule::ConfigFolder { place: place() });
+            found.stop(stage, StartRule::ConfigFolder { place: place() });
             return None;
         }
         ConfigContent::Empty => {
-            start.stop(stage, StartRule::EmptyConfigFile { place: place() });
+            found.stop(stage, StartRule::EmptyConfigFile { place: place() });
             return None;
         }
         ConfigContent::Unreadable(_) => {
-            start.skip("errors in the configuration", "a file that could not be read");
+            found.skip("errors in the configuration", "a file that could not be read");
             return None;
         }
         ConfigContent::Broken(error) => {
             let error = error.clone();
-            start.stop(stage, StartRule::NotYaml { place: place(), error });
+            found.stop(stage, StartRule::NotYaml { place: place(), error });
             return None;
         }
         ConfigContent::Document { value, text, duplicates } => (value, text, duplicates),
@@ -152,7 +159,7 @@ fn document(start: &mut Start<'_>, file: &ConfigText, drop_in: Option<&Said>) ->
         Ok(_) if is_drop_in => exact_head(value),
         Ok(head) => head,
         Err(error) => {
-            start.stop(stage, StartRule::NotAnObject { place: place(), error });
+            found.stop(stage, StartRule::NotAnObject { place: place(), error });
             return None;
         }
     };
@@ -160,42 +167,42 @@ fn document(start: &mut Start<'_>, file: &ConfigText, drop_in: Option<&Said>) ->
     if let Some(field) = missing {
         let certainty = if text.is_some() { Certainty::Certain } else { Certainty::Likely };
         let rule = StartRule::NoType { place: place(), field, body: text.clone() };
-        start.stop_perhaps(stage, rule, certainty);
+        found.stop_perhaps(stage, rule, certainty);
         return None;
     }
     let DocumentHead { kind, api_version } = head;
     let duplicates = duplicates.clone();
     if is_drop_in && !duplicates.is_empty() {
         let error = format!("strict decoding error: {}", duplicates.join(", "));
-        start.stop(stage, StartRule::NotYaml { place: place(), error });
+        found.stop(stage, StartRule::NotYaml { place: place(), error });
         return None;
     }
     if kind != KIND || api_version != API_VERSION {
         // The words name a line of the kubelet's source.
-        let is_known = is_drop_in || start.version.has_known_lines();
+        let is_known = is_drop_in || facts.version().has_known_lines();
         let certainty = if is_known { Certainty::Certain } else { Certainty::Likely };
         let rule = StartRule::OtherType { place: place(), kind, api_version };
-        start.stop_perhaps(stage, rule, certainty);
+        found.stop_perhaps(stage, rule, certainty);
         return None;
     }
     let mut value = Value::clone(value);
     if is_drop_in {
-        for field in unknown_fields(&value, start.version) {
-            start.warn(StartWarning::UnknownField { path: file.path.clone(), field });
+        for field in unknown_fields(&value, facts.version()) {
+            found.warn(StartWarning::UnknownField { path: file.path.clone(), field });
         }
         return Some(value);
     }
-    let decoding = decode(&tree, start.version);
+    let decoding = decode(&tree, facts.version());
     if let Some(problem) = decoding.problem {
         remove(&mut value, &problem.field);
         let (field, error) = (problem.field, problem.text);
-        start.stop(stage, StartRule::FieldType { place: place(), field, error });
+        found.stop(stage, StartRule::FieldType { place: place(), field, error });
     }
     let strict: Vec<String> = duplicates.into_iter().chain(decoding.strict).collect();
     if !strict.is_empty() {
         // The errors of strict decoding, which lenient decoding ignores.
         let path = file.path.clone();
-        start.warn(StartWarning::Lenient { path, strict_error: strict.join(", ") });
+        found.warn(StartWarning::Lenient { path, strict_error: strict.join(", ") });
     }
     // Paths of drop-ins stay as they are.
     if let Some((folder, _)) = file.path.rsplit_once('/') {
@@ -213,24 +220,30 @@ fn exact_head(value: &Value) -> DocumentHead {
 
 /// Merges the gates of a file over those of the flags, as the kubelet does when it sets defaults, and reports where it
 /// panics (`SetDefaults_KubeletConfiguration`). Removes the invalid gates.
-fn in_flight(start: &mut Start<'_>, value: &mut Value, flags: &Gates, path: &str) {
+fn in_flight(
+    facts: &StartFacts<'_>,
+    found: &mut StartExamination,
+    value: &mut Value,
+    flags: &Gates,
+    path: &str,
+) {
     let Some(Value::Object(given)) = value.get_mut("featureGates") else { return };
     let said = given.iter().filter_map(|(name, on)| Some((name.clone(), on.as_bool()?)));
     let mut set = flags.clone();
     set.extend(said);
-    let errors = refusals(&set, start.version);
+    let errors = refusals(&set, facts.version());
     if errors.is_empty() {
         return;
     }
-    let accepted = accepted(&set, start.version);
+    let accepted = accepted(&set, facts.version());
     given.retain(|name, _| accepted.contains_key(name));
     for error in errors {
-        let is_known = start.found.problems.iter().any(|problem| {
+        let is_known = found.problems.iter().any(|problem| {
             matches!(&problem.rule, StartRule::GatesInFile { error: known, .. } if *known == error)
         });
         if !is_known {
             let (path, gates) = (path.to_owned(), names(&error));
-            start.stop(Stage::Defaults, StartRule::GatesInFile { path, gates, error });
+            found.stop(Stage::Defaults, StartRule::GatesInFile { path, gates, error });
         }
     }
 }
@@ -296,29 +309,30 @@ fn lenient(set: &Gates, version: KubeletVersion) -> FeatureGates {
 }
 
 /// Warns of gates that will be removed.
-fn old_gates(start: &mut Start<'_>, set: &Gates) {
+fn old_gates(facts: &StartFacts<'_>, found: &mut StartExamination, set: &Gates) {
     for (gate, value) in set {
-        let stage = match gate_state(gate, start.version).map(|state| state.stage) {
+        let stage = match gate_state(gate, facts.version()).map(|state| state.stage) {
             Some(GateStage::Ga) => "GA",
             Some(GateStage::Deprecated) => "deprecated",
             _ => continue,
         };
-        start.warn(StartWarning::OldGate { gate: gate.clone(), value: *value, stage });
+        found.warn(StartWarning::OldGate { gate: gate.clone(), value: *value, stage });
     }
 }
 
 /// Validates the configuration.
 fn rules(
-    start: &mut Start<'_>,
+    facts: &StartFacts<'_>,
+    found: &mut StartExamination,
     given: &KubeletConfiguration,
     gates: &FeatureGates,
     by_flag: &BTreeSet<&'static str>,
 ) {
-    let cgroups = match start.facts.cgroup_version {
+    let cgroups = match facts.cgroup_version {
         Some(CgroupVersion::V1) => CgroupMode::V1,
         Some(CgroupVersion::V2) => CgroupMode::V2,
         None => {
-            start.skip(
+            found.skip(
                 "cgroup v1, which the kubelet rejects",
                 "the version of the cgroup hierarchy",
             );
@@ -327,6 +341,6 @@ fn rules(
     };
     let errors = validate_with_flags(given, gates, cgroups, by_flag);
     if !errors.is_empty() {
-        start.stop(Stage::Validation, StartRule::Invalid { errors });
+        found.stop(Stage::Validation, StartRule::Invalid { errors });
     }
 }

@@ -13,10 +13,11 @@ use super::flags::Said;
 use super::kubeconfig::{
     Checked, Refusal, Validity, load, read_error, server_error, tls_error, validity,
 };
-use super::{Stage, Start, StartRule, StartWarning};
+use super::{Stage, StartExamination, StartFacts, StartRule, StartWarning};
 use kq_facts::kubelet_process::DEFAULT_CERT_DIR;
 use kq_facts::start_files::{Pem, StartFile, StartFiles};
 use kq_k8s::go_text::quote;
+use serde_json::Value;
 
 /// The client of a start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,10 +30,10 @@ pub(super) enum Client {
 }
 
 /// Returns whether the kubelet has a client for the API server.
-pub(super) fn client(start: &Start<'_>, said: &Said) -> Client {
-    let hides_flags = start.facts.process.is_none_or(|process| process.hides_flags());
+fn client(facts: &StartFacts<'_>, said: &Said) -> Client {
+    let hides_flags = facts.process.is_none_or(|process| process.hides_flags());
     // A configuration that no flag names: more flags are missing.
-    let lacks_flags = start.facts.config_file.is_some() && said.flags.config.is_none();
+    let lacks_flags = facts.config_file.is_some() && said.flags.config.is_none();
     match &said.flags.kubeconfig {
         Some(_) => Client::Named,
         None if !said.is_known || hides_flags || lacks_flags => Client::Unknown,
@@ -40,36 +41,42 @@ pub(super) fn client(start: &Start<'_>, said: &Said) -> Client {
     }
 }
 
-/// Makes the client.
-pub(super) fn examine(start: &mut Start<'_>, said: &Said, rotates: bool) {
+/// Makes the client, and returns whether there is one.
+pub(super) fn examine(facts: &StartFacts<'_>, found: &mut StartExamination, said: &Said) -> Client {
+    let rotates = found.config.get("rotateCertificates") == Some(&Value::Bool(true));
+    load_client(facts, found, said, rotates);
+    client(facts, said)
+}
+
+fn load_client(facts: &StartFacts<'_>, found: &mut StartExamination, said: &Said, rotates: bool) {
     let Some(kubeconfig) = said.flags.kubeconfig.as_deref() else { return };
-    let Some(files) = start.facts.files else { return };
+    let Some(files) = facts.files else { return };
     let folder = said.flags.cert_dir.as_deref().unwrap_or(DEFAULT_CERT_DIR);
     let mut used = kubeconfig;
     let loaded = match said.flags.bootstrap_kubeconfig.as_deref() {
         Some(bootstrap) => {
             if rotates && recovers(files, folder, "kubelet-client").is_some() {
                 let refusal = Refusal::certain("unable to build bootstrap cert store");
-                return stop(start, kubeconfig, Some(bootstrap), refusal);
+                return stop(found, kubeconfig, Some(bootstrap), refusal);
             }
-            match validity(files, kubeconfig, start.facts.now) {
+            match validity(files, kubeconfig, facts.now) {
                 Validity::Unknown => Checked::Unknown,
                 Validity::Valid => Checked::Good,
                 Validity::Invalid(logged) => {
                     if let Some(text) = logged {
-                        start.warn(StartWarning::ClientConfig { text });
+                        found.warn(StartWarning::ClientConfig { text });
                     }
                     used = bootstrap;
                     match load(files, bootstrap) {
                         Checked::Good if !rotates => {
-                            return start.skip(
+                            return found.skip(
                                 "the request for a client certificate",
                                 "the answer of the API server",
                             );
                         }
                         Checked::Bad(refusal) => {
                             let refusal = refusal.after("unable to load bootstrap kubeconfig: ");
-                            return stop(start, kubeconfig, Some(bootstrap), refusal);
+                            return stop(found, kubeconfig, Some(bootstrap), refusal);
                         }
                         other => other,
                     }
@@ -81,20 +88,20 @@ pub(super) fn examine(start: &mut Start<'_>, said: &Said, rotates: bool) {
                 if rotates { "unable to load kubeconfig: " } else { "invalid kubeconfig: " };
             match load(files, kubeconfig) {
                 Checked::Bad(refusal) => {
-                    return stop(start, kubeconfig, None, refusal.after(words));
+                    return stop(found, kubeconfig, None, refusal.after(words));
                 }
                 other => other,
             }
         }
     };
     if loaded == Checked::Unknown {
-        start.skip(
+        found.skip(
             "an invalid kubeconfig or an expired client certificate",
             "the kubeconfig and the files that it names",
         );
     }
     if rotates && let Some(refusal) = stored(files, folder, kubeconfig) {
-        return stop(start, kubeconfig, None, refusal);
+        return stop(found, kubeconfig, None, refusal);
     }
     const NO_CLIENT: &str = "failed to initialize kubelet client: ";
     if loaded != Checked::Good {
@@ -105,16 +112,16 @@ pub(super) fn examine(start: &mut Start<'_>, said: &Said, rotates: bool) {
             true => "unable to configure TLS for the rest client: ",
             false => NO_CLIENT,
         };
-        stop(start, used, None, refusal.after(words));
+        stop(found, used, None, refusal.after(words));
     } else if let Some(refusal) = server_error(files, used) {
-        stop(start, used, None, refusal.after(NO_CLIENT));
+        stop(found, used, None, refusal.after(NO_CLIENT));
     }
 }
 
-fn stop(start: &mut Start<'_>, path: &str, bootstrap: Option<&str>, refusal: Refusal) {
+fn stop(found: &mut StartExamination, path: &str, bootstrap: Option<&str>, refusal: Refusal) {
     let (path, bootstrap) = (path.to_owned(), bootstrap.map(str::to_owned));
     let rule = StartRule::ClientConfig { path, bootstrap, error: refusal.text };
-    start.stop_perhaps(Stage::Run, rule, refusal.certainty);
+    found.stop_perhaps(Stage::Run, rule, refusal.certainty);
 }
 
 /// Opens the store of client certificates (`NewKubeletClientCertificateManager`).

@@ -3,14 +3,14 @@
 //! `k8s.io/cri-client/pkg`, endpoints in `util/util_unix.go` there).
 
 use super::config::Read;
-use super::{Stage, Start, StartRule};
+use super::{Stage, StartExamination, StartFacts, StartRule};
 use kq_facts::start_files::StartFile;
 use kq_k8s::go_text::{parse_bool, quote};
 use serde_json::Value;
 
 /// Takes the lock, and the name of the node (the begin of `run`).
-pub(super) fn lock_and_name(start: &mut Start<'_>) {
-    let Some(process) = start.facts.process else { return };
+pub(super) fn lock_and_name(facts: &StartFacts<'_>, found: &mut StartExamination) {
+    let Some(process) = facts.process else { return };
     let exits =
         process.last("exit-on-lock-contention").is_some_and(|on| parse_bool(on) == Ok(true));
     let lock = process.path_of("lock-file");
@@ -18,17 +18,17 @@ pub(super) fn lock_and_name(start: &mut Start<'_>) {
         None if exits => {
             let error = "cannot exit on lock file contention: no lock file specified".to_owned();
             let field = "--lock-file".to_owned();
-            start.stop(Stage::Run, StartRule::Setting { field, error });
+            found.stop(Stage::Run, StartRule::Setting { field, error });
         }
         None => {}
         Some(path) => {
-            let why = match start.facts.files.and_then(|files| files.get(&path)) {
+            let why = match facts.files.and_then(|files| files.get(&path)) {
                 Some(StartFile::Folder) => Some("is a directory"),
                 _ => None,
             };
             if let Some(why) = why {
                 let error = format!("unable to acquire file lock on {}: {why}", quote(&path));
-                start.stop(Stage::Run, StartRule::NamedFile { by: "lock-file", path, error });
+                found.stop(Stage::Run, StartRule::NamedFile { by: "lock-file", path, error });
             }
         }
     }
@@ -36,14 +36,14 @@ pub(super) fn lock_and_name(start: &mut Start<'_>) {
     if name.is_some_and(|name| !name.is_empty() && name.trim().is_empty()) {
         let field = "--hostname-override".to_owned();
         let error = "empty hostname is invalid".to_owned();
-        start.stop(Stage::Run, StartRule::Setting { field, error });
+        found.stop(Stage::Run, StartRule::Setting { field, error });
     }
 }
 
 /// Connects to the runtime and to the image service, as far as their sockets say.
-pub(super) fn examine(start: &mut Start<'_>, read: &Read) {
+pub(super) fn examine(facts: &StartFacts<'_>, found: &mut StartExamination, read: &Read) {
     let runtime = read.effective.container_runtime_endpoint.clone();
-    let image = start.found.config.get("imageServiceEndpoint").and_then(Value::as_str);
+    let image = found.config.get("imageServiceEndpoint").and_then(Value::as_str);
     let image = image.unwrap_or_default().to_owned();
     for (field, service, endpoint) in
         [("containerRuntimeEndpoint", "runtime", runtime), ("imageServiceEndpoint", "image", image)]
@@ -53,10 +53,10 @@ pub(super) fn examine(start: &mut Start<'_>, read: &Read) {
         }
         let error = match path_of(&endpoint) {
             Err(error) => Some(error),
-            Ok(_) if service == "runtime" && start.facts.runtime_answers => None,
-            Ok(path) => match start.facts.files.and_then(|files| files.get(path)) {
+            Ok(_) if service == "runtime" && facts.runtime_answers => None,
+            Ok(path) => match facts.files.and_then(|files| files.get(path)) {
                 None | Some(StartFile::Socket) => {
-                    start.skip(
+                    found.skip(
                         "a container runtime that does not answer",
                         "the answers of the runtime",
                     );
@@ -69,7 +69,7 @@ pub(super) fn examine(start: &mut Start<'_>, read: &Read) {
             },
         };
         if let Some(error) = error {
-            start.stop(Stage::Run, StartRule::Endpoint { field, endpoint, error });
+            found.stop(Stage::Run, StartRule::Endpoint { field, endpoint, error });
         }
     }
 }

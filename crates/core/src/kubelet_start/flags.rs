@@ -3,7 +3,7 @@
 //!
 //! Pinned by `kubelet_flags.jsonl`.
 
-use super::{Stage, Start, StartRule, StartWarning};
+use super::{Stage, StartExamination, StartFacts, StartRule, StartWarning};
 use kq_answer::Certainty;
 use kq_facts::kubelet_process::{
     FaultKind, Flag, FlagState, KubeletFlags, KubeletProcess, invalid_argument, known_flag,
@@ -21,20 +21,20 @@ pub(super) struct Said {
 }
 
 /// Checks the flags in order, and the gates and labels that they set.
-pub(super) fn examine(start: &mut Start<'_>) -> Said {
-    let Some(process) = start.facts.process else {
-        start.skip("flags that this kubelet rejects", "the kubelet's command line");
+pub(super) fn examine(facts: &StartFacts<'_>, found: &mut StartExamination) -> Said {
+    let Some(process) = facts.process else {
+        found.skip("flags that this kubelet rejects", "the kubelet's command line");
         return Said::default();
     };
     let mut deprecated = BTreeSet::new();
     let mut good = process.clone();
     good.flags.clear();
     for (at, flag) in process.flags.iter().enumerate() {
-        syntax(start, process, |after| after == at);
+        syntax(found, process, |after| after == at);
         let known = known_flag(&flag.name);
-        let Some(state) = known.and_then(|known| known.state(start.version)) else {
+        let Some(state) = known.and_then(|known| known.state(facts.version())) else {
             let until = known.and_then(|known| known.until());
-            start.stop(Stage::Flags, StartRule::UnknownFlag { flag: flag.name.clone(), until });
+            found.stop(Stage::Flags, StartRule::UnknownFlag { flag: flag.name.clone(), until });
             continue;
         };
         let value_type = known.map_or("", |known| known.value_type);
@@ -48,43 +48,43 @@ pub(super) fn examine(start: &mut Start<'_>) -> Said {
                 }
                 _ => StartRule::FlagValue { flag, value, reason },
             };
-            start.stop(Stage::Flags, rule);
+            found.stop(Stage::Flags, rule);
             continue;
         }
         if let FlagState::Deprecated(message) = state
             && deprecated.insert(&flag.name)
         {
             let (flag, message) = (flag.name.clone(), message.to_owned());
-            start.warn(StartWarning::DeprecatedFlag { flag, message });
+            found.warn(StartWarning::DeprecatedFlag { flag, message });
         }
         good.flags.push(flag.clone());
     }
-    syntax(start, process, |after| after >= process.flags.len());
+    syntax(found, process, |after| after >= process.flags.len());
     for fault in &process.faults {
         if let FaultKind::Word(word) = &fault.kind {
             let certainty = if word.is_some() { Certainty::Certain } else { Certainty::Likely };
             let word = word.clone().unwrap_or_else(|| "...".to_owned());
-            start.stop_perhaps(Stage::FlagValues, StartRule::UnknownCommand { word }, certainty);
+            found.stop_perhaps(Stage::FlagValues, StartRule::UnknownCommand { word }, certainty);
         }
     }
     let flags = KubeletProcess::interpreted(&good);
-    labels(start, &good.flags);
+    labels(found, &good.flags);
     Said { flags, is_known: true }
 }
 
 /// Reports the arguments at a place that cannot be parsed.
-fn syntax(start: &mut Start<'_>, process: &KubeletProcess, is_here: impl Fn(usize) -> bool) {
+fn syntax(found: &mut StartExamination, process: &KubeletProcess, is_here: impl Fn(usize) -> bool) {
     for fault in process.faults.iter().filter(|fault| is_here(fault.after)) {
         if let FaultKind::Syntax(error) = &fault.kind {
             let certainty = if error.is_some() { Certainty::Certain } else { Certainty::Likely };
             let error = error.clone().unwrap_or_else(|| "bad flag syntax: ...".to_owned());
-            start.stop_perhaps(Stage::Flags, StartRule::BadArgument { error }, certainty);
+            found.stop_perhaps(Stage::Flags, StartRule::BadArgument { error }, certainty);
         }
     }
 }
 
 /// Checks `--node-labels` (`ValidateKubeletFlags` in `cmd/kubelet/app/options/options.go`).
-fn labels(start: &mut Start<'_>, flags: &[Flag]) {
+fn labels(found: &mut StartExamination, flags: &[Flag]) {
     let given = flags.iter().filter(|flag| flag.name == "node-labels");
     let pairs = given.filter_map(|flag| flag.value.as_deref()).flat_map(|text| text.split(','));
     let labels: BTreeMap<&str, &str> = pairs
@@ -98,7 +98,7 @@ fn labels(start: &mut Start<'_>, flags: &[Flag]) {
         .map(|(key, _)| (*key).to_owned())
         .collect();
     if !unknown.is_empty() {
-        return start.stop(Stage::FlagValues, StartRule::UnknownLabels { labels: unknown });
+        return found.stop(Stage::FlagValues, StartRule::UnknownLabels { labels: unknown });
     }
     let mut invalid: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (key, value) in labels {
@@ -113,7 +113,7 @@ fn labels(start: &mut Start<'_>, flags: &[Flag]) {
     if !invalid.is_empty() {
         let texts =
             invalid.iter().map(|(text, errors)| format!("'{text}' - {}", errors.join(", ")));
-        start.stop(Stage::FlagValues, StartRule::InvalidLabels { texts: texts.collect() });
+        found.stop(Stage::FlagValues, StartRule::InvalidLabels { texts: texts.collect() });
     }
 }
 

@@ -8,8 +8,8 @@ use super::rule::CgroupProblem;
 use super::serving::{self, Serving};
 use super::state::{self, AtStart};
 use super::{
-    CgroupProgress, Enforced, Machine, Stage, Start, StartRule, StartWarning, node_flags,
-    node_setup, providers,
+    CgroupProgress, Enforced, Machine, Stage, StartExamination, StartFacts, StartRule,
+    StartWarning, node_flags, node_setup, providers,
 };
 use kq_answer::Certainty;
 use kq_facts::allocatable::{node_allocatable, reservations, reserved};
@@ -29,52 +29,58 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Runs the checks that follow those of the configuration.
-pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said, serving: &Serving) {
+pub(super) fn examine(
+    facts: &StartFacts<'_>,
+    found: &mut StartExamination,
+    read: &Read,
+    said: &Said,
+    serving: &Serving,
+) {
     let Read { effective, gates, .. } = read;
-    let on_v1 = start.facts.cgroup_version == Some(CgroupVersion::V1);
+    let on_v1 = facts.cgroup_version == Some(CgroupVersion::V1);
     if on_v1 && gates.enabled(Gate::MemoryQos) {
-        start.warn(StartWarning::MemoryQosOnV1);
+        found.warn(StartWarning::MemoryQosOnV1);
     }
     let (kubelet, kube) = (&effective.kubelet_cgroups, &effective.kube_reserved_cgroup);
     if !kubelet.is_empty() && !kube.is_empty() && !kubelet.starts_with(kube.as_str()) {
-        start.warn(StartWarning::KubeletCgroupOutside);
+        found.warn(StartWarning::KubeletCgroupOutside);
     }
     let driver = effective.cgroup_driver.parse::<CgroupDriver>().ok();
-    if let Some(runtime) = start.facts.runtime_driver
+    if let Some(runtime) = facts.runtime_driver
         && driver != Some(runtime)
     {
         let (configured, runtime) = (effective.cgroup_driver.clone(), runtime.to_string());
-        start.warn(StartWarning::RuntimeDriver { configured, runtime });
+        found.warn(StartWarning::RuntimeDriver { configured, runtime });
     }
-    let driver = start.facts.runtime_driver.or(driver).unwrap_or(CgroupDriver::Cgroupfs);
-    let machine = start.facts.machine.clone();
+    let driver = facts.runtime_driver.or(driver).unwrap_or(CgroupDriver::Cgroupfs);
+    let machine = facts.machine.clone();
     if machine.is_none() {
-        start.skip("reservations above the capacity", "the machine's CPUs and memory");
+        found.skip("reservations above the capacity", "the machine's CPUs and memory");
     }
     let machine = machine.unwrap_or_default();
-    authorization(start, said);
+    authorization(found, said);
     let mut config = effective.clone();
     let kept = match reservations(&mut config, machine.cpus.as_ref()) {
         Ok(kept) => Some(kept),
         Err(error) => {
             let field = error.field().to_owned();
-            start.stop(Stage::Run, StartRule::Setting { field, error: error.to_string() });
+            found.stop(Stage::Run, StartRule::Setting { field, error: error.to_string() });
             None
         }
     };
-    node_setup::cpu_options(start, read);
+    node_setup::cpu_options(facts, found, read);
     if on_v1 && config.swap_behavior == "LimitedSwap" && gates.enabled(Gate::NodeSwap) {
         let error =
             "swap feature is enabled and LimitedSwap but it is only supported with cgroupv2";
-        refuse(start, "memorySwap.swapBehavior", error.to_owned());
+        refuse(found, "memorySwap.swapBehavior", error.to_owned());
     }
-    match start.facts.swap_bytes {
+    match facts.swap_bytes {
         Some(bytes) if bytes > 0 && config.fail_swap_on => {
-            start.stop(Stage::Run, StartRule::SwapOn { bytes });
+            found.stop(Stage::Run, StartRule::SwapOn { bytes });
         }
         Some(_) => {}
         None if config.fail_swap_on => {
-            start.skip("swap, which the kubelet rejects", "the machine's swap")
+            found.skip("swap, which the kubelet rejects", "the machine's swap")
         }
         None => {}
     }
@@ -83,16 +89,16 @@ pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said, serving: 
         let names = root.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
         match node_setup::root_cgroup(&root, driver) {
             Ok(root) => {
-                check_cgroup(start, Stage::Run, ("cgroupRoot", ""), (&root, &root), names);
+                check_cgroup(facts, found, Stage::Run, ("cgroupRoot", ""), (&root, &root), names);
             }
-            Err(error) => start.stop(Stage::Run, StartRule::CgroupRoot { error }),
+            Err(error) => found.stop(Stage::Run, StartRule::CgroupRoot { error }),
         }
     }
     if let Err(error) = topology(read, &machine) {
-        refuse(start, "topologyManagerPolicyOptions", error);
+        refuse(found, "topologyManagerPolicyOptions", error);
     }
     let folder = super::root_dir(said).to_owned();
-    state::dra(start, read, &folder);
+    state::dra(facts, found, read, &folder);
     // The managers are created before the disks are known and before the capacity is checked.
     let reservation = kept.as_ref().filter(|_| !machine.capacity.is_empty()).map(|kept| {
         let mut reservation = ResourceList::default();
@@ -105,19 +111,19 @@ pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said, serving: 
         reservation
     });
     let cpu = cpus::create(read, reservation.as_ref(), &machine).unwrap_or_else(|error| {
-        refuse(start, "cpuManagerPolicy", error);
+        refuse(found, "cpuManagerPolicy", error);
         None
     });
     if let Err(error) = memory_manager(read, reservation.as_ref(), &machine) {
-        refuse(start, "memoryManagerPolicy", error);
+        refuse(found, "memoryManagerPolicy", error);
     }
-    node_flags::node_ip(start);
-    created(start, read, said, serving);
-    state::pods(start, read, &folder);
+    node_flags::node_ip(facts, found);
+    created(facts, found, read, said, serving);
+    state::pods(facts, found, read, &folder);
     let at_start = AtStart { read, folder: &folder, machine: &machine };
-    state::cpu(start, &at_start, cpu);
-    state::memory(start, &at_start);
-    root_filesystem(start, &folder);
+    state::cpu(facts, found, &at_start, cpu);
+    state::memory(facts, found, &at_start);
+    root_filesystem(facts, found, &folder);
     if let Some(kept) = &kept
         && let Err(over) = node_allocatable(&machine.capacity, kept)
     {
@@ -126,16 +132,21 @@ pub(super) fn examine(start: &mut Start<'_>, read: &Read, said: &Said, serving: 
         let certainty = if line.is_some() { Certainty::Certain } else { Certainty::Likely };
         let error = line.unwrap_or_else(|| over.to_string());
         let rule = StartRule::OverReserved { resources, error };
-        start.stop_perhaps(Stage::ContainerManager, rule, certainty);
+        found.stop_perhaps(Stage::ContainerManager, rule, certainty);
     }
-    node_setup::kernel(start, read);
-    enforce(start, &config, driver);
-    node_setup::system_cgroup(start, read);
+    node_setup::kernel(facts, found, read);
+    enforce(facts, found, &config, driver);
+    node_setup::system_cgroup(found, read);
 }
 
 /// Limits the reserved cgroups, one after the other.
-fn enforce(start: &mut Start<'_>, config: &EffectiveConfiguration, driver: CgroupDriver) {
-    start.cgroups = Some(CgroupProgress::default());
+fn enforce(
+    facts: &StartFacts<'_>,
+    found: &mut StartExamination,
+    config: &EffectiveConfiguration,
+    driver: CgroupDriver,
+) {
+    found.progress = Some(CgroupProgress::default());
     for (key, field, what) in ENFORCED {
         let (cgroup, list) = match field {
             "systemReservedCgroup" => (&config.system_reserved_cgroup, &config.system_reserved),
@@ -149,15 +160,22 @@ fn enforce(start: &mut Start<'_>, config: &EffectiveConfiguration, driver: Cgrou
             let (cgroup, paths, problem) =
                 (cgroup.clone(), Vec::new(), CgroupProblem::NoReservation);
             let rule = StartRule::NoCgroup { field, what, cgroup, names, paths, problem };
-            start.stop(Stage::ContainerManager, rule);
+            found.stop(Stage::ContainerManager, rule);
             Some(false)
         } else {
             let place = CgroupName::from_path(cgroup, driver).to_path(driver);
             let place = place.unwrap_or_else(|_| cgroup.clone());
-            check_cgroup(start, Stage::ContainerManager, (field, what), (cgroup, &place), names)
+            check_cgroup(
+                facts,
+                found,
+                Stage::ContainerManager,
+                (field, what),
+                (cgroup, &place),
+                names,
+            )
         };
         if exists != Some(false)
-            && let Some(progress) = &mut start.cgroups
+            && let Some(progress) = &mut found.progress
         {
             progress.enforced.push(Enforced { key, is_certain: exists.is_some() });
         }
@@ -166,13 +184,13 @@ fn enforce(start: &mut Start<'_>, config: &EffectiveConfiguration, driver: Cgrou
 
 /// Checks the file system of the kubelet's folder, which cAdvisor looks up among those that it has a plugin for
 /// (`RootFsInfo`). The words are those of a kubelet 1.36.0 (kubernetes/kubernetes#138556).
-fn root_filesystem(start: &mut Start<'_>, folder: &str) {
-    let Some(note) = start.version.patch_note(PatchFault::LacksZfs) else { return };
+fn root_filesystem(facts: &StartFacts<'_>, found: &mut StartExamination, folder: &str) {
+    let Some(note) = facts.version().patch_note(PatchFault::LacksZfs) else { return };
     if note.is_assumed_fixed {
         return;
     }
-    let Some(filesystem) = start.facts.root_filesystem else {
-        return start.skip("ZFS below its folder", "the file system of the kubelet's folder");
+    let Some(filesystem) = facts.root_filesystem else {
+        return found.skip("ZFS below its folder", "the file system of the kubelet's folder");
     };
     if filesystem.kind == "zfs"
         && let Some((major, minor)) = filesystem.device.split_once(':')
@@ -180,7 +198,7 @@ fn root_filesystem(start: &mut Start<'_>, folder: &str) {
         let (folder, fixed) = (folder.to_owned(), note.fixed.to_string());
         let (major, minor) = (major.to_owned(), minor.to_owned());
         let rule = StartRule::RootFilesystem { folder, major, minor, fixed };
-        start.stop(Stage::ContainerManager, rule);
+        found.stop(Stage::ContainerManager, rule);
     }
 }
 
@@ -193,13 +211,13 @@ const ENFORCED: [(&str, &str, &str); 4] = [
     ("kube-reserved-compressible", "kubeReservedCgroup", "Kube Reserved Compressible"),
 ];
 
-fn refuse(start: &mut Start<'_>, field: &str, error: String) {
-    start.stop(Stage::Run, StartRule::Setting { field: field.to_owned(), error });
+fn refuse(found: &mut StartExamination, field: &str, error: String) {
+    found.stop(Stage::Run, StartRule::Setting { field: field.to_owned(), error });
 }
 
 /// Checks who authorizes requests to the kubelet (`BuildAuthz` in `cmd/kubelet/app/auth.go`).
-fn authorization(start: &mut Start<'_>, said: &Said) {
-    let mode = start.found.config.pointer("/authorization/mode").and_then(Value::as_str);
+fn authorization(found: &mut StartExamination, said: &Said) {
+    let mode = found.config.pointer("/authorization/mode").and_then(Value::as_str);
     let by_flag = said.flags.settings.iter().any(|it| it.field == "authorization.mode");
     let error = match mode {
         None | Some("AlwaysAllow" | "Webhook") => return,
@@ -207,21 +225,22 @@ fn authorization(start: &mut Start<'_>, said: &Said) {
         Some("") => return,
         Some(mode) => format!("unknown authorization mode {mode}"),
     };
-    refuse(start, "authorization.mode", error);
+    refuse(found, "authorization.mode", error);
 }
 
 /// Checks that a cgroup exists; `None`: it is not known. `cgroup`: as the configuration has it, and its path below the
 /// hierarchy under the driver.
 fn check_cgroup(
-    start: &mut Start<'_>,
+    facts: &StartFacts<'_>,
+    found: &mut StartExamination,
     stage: Stage,
     (field, what): (&'static str, &'static str),
     (cgroup, place): (&str, &str),
     names: Vec<String>,
 ) -> Option<bool> {
-    let paths = start.facts.missing_paths.and_then(|missing| missing(place));
-    let (Some(paths), Some(version)) = (paths, start.facts.cgroup_version) else {
-        start.skip("missing cgroups of the configuration", "the cgroup tree");
+    let paths = facts.missing_paths.and_then(|missing| missing(place));
+    let (Some(paths), Some(version)) = (paths, facts.cgroup_version) else {
+        found.skip("missing cgroups of the configuration", "the cgroup tree");
         return None;
     };
     if paths.is_empty() {
@@ -233,7 +252,7 @@ fn check_cgroup(
     };
     let cgroup = cgroup.to_owned();
     let rule = StartRule::NoCgroup { field, what, cgroup, names, paths, problem };
-    start.stop(stage, rule);
+    found.stop(stage, rule);
     Some(false)
 }
 
@@ -331,11 +350,17 @@ fn memory_manager(
 }
 
 /// Creates the kubelet itself (`NewMainKubelet` in `pkg/kubelet/kubelet.go`).
-fn created(start: &mut Start<'_>, read: &Read, said: &Said, serving: &Serving) {
+fn created(
+    facts: &StartFacts<'_>,
+    found: &mut StartExamination,
+    read: &Read,
+    said: &Said,
+    serving: &Serving,
+) {
     let Read { given, effective, .. } = read;
-    node_flags::created(start);
+    node_flags::created(facts, found);
     let mut stop = |field: &str, error: String| {
-        start.stop(Stage::Create, StartRule::Setting { field: field.to_owned(), error });
+        found.stop(Stage::Create, StartRule::Setting { field: field.to_owned(), error });
     };
     if let Some(frequency) = given.sync_frequency.filter(|frequency| frequency.0 < 0) {
         stop("syncFrequency", format!("invalid sync frequency {}", frequency.0));
@@ -366,18 +391,18 @@ fn created(start: &mut Start<'_>, read: &Read, said: &Said, serving: &Serving) {
         );
         stop("containerLogMaxSize", error);
     }
-    providers::examine(start);
+    providers::examine(facts, found);
     if let Some(age) = said.flags.container_gc.minimum_age.filter(|age| age.0 < 0) {
         let error = format!("invalid minimum garbage collection age: {age}");
         let field = "minimum-container-ttl-duration".to_owned();
-        start.stop(Stage::Create, StartRule::Setting { field, error });
+        found.stop(Stage::Create, StartRule::Setting { field, error });
     }
     // The kernel decides about the safe ones alone, which are always well-formed.
     let patterns = given.allowed_unsafe_sysctls.as_deref().unwrap_or_default();
     if let Err(error) = SysctlAllowlist::new(patterns, None) {
         let error = error.to_string();
-        start.stop(Stage::Create, StartRule::UnsafeSysctls { error });
+        found.stop(Stage::Create, StartRule::UnsafeSysctls { error });
     }
-    serving::created(start, read, said, serving);
-    node_setup::user_namespaces(start, read);
+    serving::created(facts, found, read, said, serving);
+    node_setup::user_namespaces(facts, found, read);
 }

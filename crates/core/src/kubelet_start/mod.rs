@@ -33,6 +33,7 @@ pub use kq_facts::config_on_disk::{ConfigContent, ConfigText};
 pub use node_setup::missing_paths;
 pub use place::ConfigPlace;
 pub use rule::{CgroupProblem, Exit, Fix, Stage, StartRule};
+use serving::Serving;
 
 use kq_answer::reason::Reason;
 use kq_answer::{Certainty, Worded};
@@ -90,6 +91,13 @@ pub struct StartFacts<'a> {
     pub runtime_answers: bool,
     /// A kubelet runs.
     pub runs: bool,
+}
+
+impl StartFacts<'_> {
+    /// Returns its version, or the one that kq assumes.
+    fn version(&self) -> KubeletVersion {
+        self.version.unwrap_or(KubeletVersion::ASSUMED)
+    }
 }
 
 /// The machine under the kubelet.
@@ -162,6 +170,8 @@ pub struct StartExamination {
     pub gates: Option<FeatureGates>,
     /// The checks that were skipped.
     pub unknown: Vec<NotExamined>,
+    /// How far it got with the cgroups of the node.
+    progress: Option<CgroupProgress>,
 }
 
 impl StartExamination {
@@ -257,31 +267,22 @@ pub struct NotExamined {
     pub fact: &'static str,
 }
 
-/// The simulated start.
-struct Start<'a> {
-    facts: &'a StartFacts<'a>,
-    version: KubeletVersion,
-    found: StartExamination,
-    /// How far it got with the cgroups of the node.
-    cgroups: Option<CgroupProgress>,
-}
-
-impl Start<'_> {
+impl StartExamination {
     fn stop(&mut self, stage: Stage, rule: StartRule) {
         self.stop_perhaps(stage, rule, Certainty::Certain);
     }
 
     fn stop_perhaps(&mut self, stage: Stage, rule: StartRule, certainty: Certainty) {
-        self.found.problems.push(StartProblem {
+        self.problems.push(StartProblem {
             text: match rule.exit() {
                 Exit::Error => stage.wrap(&rule.to_string()),
                 Exit::Panic => rule.to_string(),
             },
             exit: rule.exit(),
             certainty,
-            is_first: self.found.problems.is_empty(),
+            is_first: self.problems.is_empty(),
             fix: rule.fix().map(Worded),
-            cgroups: self.cgroups.clone(),
+            cgroups: self.progress.clone(),
             source: rule.source(),
             rule,
             stage,
@@ -289,61 +290,47 @@ impl Start<'_> {
     }
 
     fn warn(&mut self, warning: StartWarning) {
-        self.found.warnings.push(warning);
+        self.warnings.push(warning);
     }
 
     fn skip(&mut self, what: &'static str, fact: &'static str) {
         let skipped = NotExamined { what, fact };
-        if !self.found.unknown.contains(&skipped) {
-            self.found.unknown.push(skipped);
+        if !self.unknown.contains(&skipped) {
+            self.unknown.push(skipped);
         }
     }
 }
 
 /// Follows a start.
 pub fn examine(facts: &StartFacts<'_>) -> StartExamination {
-    let version = facts.version.unwrap_or(KubeletVersion::ASSUMED);
-    let found = StartExamination::default();
-    let mut start = Start { facts, version, found, cgroups: None };
+    let mut found = StartExamination::default();
     if facts.version.is_none() {
-        start.skip(
+        found.skip(
             "gates, flags and fields that this version rejects",
             "the version of the kubelet",
         );
     }
-    let said = flags::examine(&mut start);
-    let read = config::examine(&mut start, &said);
-    if start.found.problems.iter().any(|problem| problem.rule.hides_configuration()) {
+    let said = flags::examine(facts, &mut found);
+    let read = config::examine(facts, &mut found, &said);
+    if found.problems.iter().any(|problem| problem.rule.hides_configuration()) {
         // What the file says is not known, and all further checks depend on it.
-        return start.found;
+        return found;
     }
     if facts.files.is_none() {
-        start.skip(
+        found.skip(
             "files that it cannot use",
             "the files that the command line and the configuration name",
         );
     }
-    tls::examine(&mut start, &read.given);
-    let serving = serving::Serving::of(&start);
-    serving::dependencies(&mut start, &said, &serving);
-    before_machine(&mut start, &read, &said, &serving);
-    machine::examine(&mut start, &read, &said, &serving);
-    start.found
-}
-
-/// Runs the checks of `run` in `cmd/kubelet/app/server.go` that come before those of the machine.
-fn before_machine(
-    start: &mut Start<'_>,
-    read: &config::Read,
-    said: &flags::Said,
-    serving: &serving::Serving,
-) {
-    early::lock_and_name(start);
-    let rotates = start.found.config.get("rotateCertificates") == Some(&Value::Bool(true));
-    credentials::examine(start, said, rotates);
-    let client = credentials::client(start, said);
-    serving::users(start, serving, client);
-    early::examine(start, read);
+    let serving = Serving::of(facts, &found.config);
+    serving::dependencies(facts, &mut found, &read, &said, &serving);
+    // `run` in `cmd/kubelet/app/server.go`.
+    early::lock_and_name(facts, &mut found);
+    let client = credentials::examine(facts, &mut found, &said);
+    serving::users(facts, &mut found, &serving, client);
+    early::examine(facts, &mut found, &read);
+    machine::examine(facts, &mut found, &read, &said, &serving);
+    found
 }
 
 /// Returns the kubelet's folder.

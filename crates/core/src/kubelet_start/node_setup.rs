@@ -4,7 +4,7 @@
 use super::config::Read;
 use super::machine::go_map;
 use super::rule::one_or_list;
-use super::{Stage, Start, StartRule};
+use super::{Stage, StartExamination, StartFacts, StartRule};
 use kq_answer::Certainty;
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::cgroup_name::CgroupName;
@@ -13,13 +13,13 @@ use kq_facts::start_files::{KERNEL_SETTINGS, KubeletUser};
 use kq_k8s::feature_gates::{Stage as GateStage, gate_state};
 
 /// Checks the kernel's settings, which `protectKernelDefaults` keeps the kubelet from changing.
-pub(super) fn kernel(start: &mut Start<'_>, read: &Read) {
+pub(super) fn kernel(facts: &StartFacts<'_>, found: &mut StartExamination, read: &Read) {
     if read.given.protect_kernel_defaults != Some(true) {
         return;
     }
-    let known = start.facts.files.map(|files| &files.kernel_settings);
+    let known = facts.files.map(|files| &files.kernel_settings);
     let Some(known) = known.filter(|known| known.len() == KERNEL_SETTINGS.len()) else {
-        return start
+        return found
             .skip("kernel settings that protectKernelDefaults rejects", "the kernel's settings");
     };
     let (mut settings, mut errors) = (Vec::new(), Vec::new());
@@ -37,15 +37,15 @@ pub(super) fn kernel(start: &mut Start<'_>, read: &Read) {
     // The kubelet goes through them in random order.
     let certainty = if errors.len() == 1 { Certainty::Certain } else { Certainty::Likely };
     let rule = StartRule::KernelSettings { settings, error: one_or_list(&errors) };
-    start.stop_perhaps(Stage::ContainerManager, rule, certainty);
+    found.stop_perhaps(Stage::ContainerManager, rule, certainty);
 }
 
 /// Checks the cgroup of the system's processes, into which all are moved that have none.
-pub(super) fn system_cgroup(start: &mut Start<'_>, read: &Read) {
+pub(super) fn system_cgroup(found: &mut StartExamination, read: &Read) {
     if read.given.system_cgroups.as_deref() == Some("/") {
         let error = "system container cannot be root (\"/\")".to_owned();
         let rule = StartRule::Setting { field: "systemCgroups".to_owned(), error };
-        start.stop(Stage::ContainerManager, rule);
+        found.stop(Stage::ContainerManager, rule);
     }
 }
 
@@ -53,8 +53,8 @@ const GATE: &str = "UserNamespacesSupport";
 const UNIT: u32 = 65536;
 
 /// Divides the IDs among the pods with user namespaces.
-pub(super) fn user_namespaces(start: &mut Start<'_>, read: &Read) {
-    let state = gate_state(GATE, start.version);
+pub(super) fn user_namespaces(facts: &StartFacts<'_>, found: &mut StartExamination, read: &Read) {
+    let state = gate_state(GATE, facts.version());
     let default = state.as_ref().is_some_and(|state| state.default);
     let is_locked = state.is_some_and(|state| state.stage == GateStage::Ga && state.locked);
     let set = read.effective.feature_gates.get(GATE).copied().filter(|_| !is_locked);
@@ -62,9 +62,9 @@ pub(super) fn user_namespaces(start: &mut Start<'_>, read: &Read) {
         return;
     }
     let given = read.given.user_namespaces.as_ref().and_then(|it| it.ids_per_pod);
-    let Some(files) = start.facts.files else { return };
+    let Some(files) = facts.files else { return };
     let Some(user) = &files.kubelet_user else {
-        return start.skip("ranges of IDs that do not suit pods", "the user kubelet of the node");
+        return found.skip("ranges of IDs that do not suit pods", "the user kubelet of the node");
     };
     // Other lengths were refused by the validation.
     let Ok(length) = u32::try_from(given.unwrap_or(UNIT.into())) else { return };
@@ -77,7 +77,7 @@ pub(super) fn user_namespaces(start: &mut Start<'_>, read: &Read) {
     };
     let error = format!("create user namespace manager: {error}");
     let field = "userNamespaces.idsPerPod".to_owned();
-    start.stop(Stage::Create, StartRule::Setting { field, error });
+    found.stop(Stage::Create, StartRule::Setting { field, error });
 }
 
 /// The default of `maxPods`.
@@ -142,17 +142,17 @@ pub(super) fn root_cgroup(root: &str, driver: CgroupDriver) -> Result<String, St
 }
 
 /// Checks the gate of the CPU manager's options, which 1.32 alone has (`run` in `cmd/kubelet/app/server.go`).
-pub(super) fn cpu_options(start: &mut Start<'_>, read: &Read) {
+pub(super) fn cpu_options(facts: &StartFacts<'_>, found: &mut StartExamination, read: &Read) {
     let Some(options) = &read.given.cpu_manager_policy_options else { return };
     let gate = "CPUManagerPolicyOptions";
     let is_off = read.effective.feature_gates.get(gate) == Some(&false);
-    if is_off && gate_state(gate, start.version).is_some_and(|state| !state.locked) {
+    if is_off && gate_state(gate, facts.version()).is_some_and(|state| !state.locked) {
         let options = go_map(options);
         let error = format!(
             "CPU Manager policy options {options} require feature gates \"CPUManager\", \"{gate}\" enabled"
         );
         let field = "cpuManagerPolicyOptions".to_owned();
-        start.stop(Stage::Run, StartRule::Setting { field, error });
+        found.stop(Stage::Run, StartRule::Setting { field, error });
     }
 }
 

@@ -5,7 +5,8 @@ use super::config::Read;
 use super::credentials::{Client, Current, current, pair, recovers};
 use super::flags::Said;
 use super::kubeconfig::{Refusal, read_error};
-use super::{Stage, Start, StartRule};
+use super::tls;
+use super::{Stage, StartExamination, StartFacts, StartRule};
 use kq_facts::kubelet_process::DEFAULT_CERT_DIR;
 use kq_facts::start_files::{StartFile, StartFiles};
 use kq_k8s::feature_gates::{Gate, gate_state};
@@ -25,9 +26,8 @@ pub(super) struct Serving {
 impl Serving {
     /// Reads the fields. Without a file, the defaults are those of the flags (`applyLegacyDefaults` in
     /// `cmd/kubelet/app/options/options.go`).
-    pub fn of(start: &Start<'_>) -> Self {
-        let config = &start.found.config;
-        let has_file = start.facts.config_file.is_some();
+    pub fn of(facts: &StartFacts<'_>, config: &Value) -> Self {
+        let has_file = facts.config_file.is_some();
         let field = |path: &str| config.pointer(path);
         let text = |path: &str| field(path).and_then(Value::as_str).unwrap_or_default().to_owned();
         let switch = |path: &str, default| field(path).and_then(Value::as_bool).unwrap_or(default);
@@ -57,10 +57,16 @@ fn file(by: &'static str, path: &str, error: String) -> StartRule {
     StartRule::NamedFile { by, path: path.to_owned(), error }
 }
 
-/// Checks the kubelet's own pair before anything else is done (`InitializeTLS`).
-pub(super) fn dependencies(start: &mut Start<'_>, said: &Said, serving: &Serving) {
+/// Checks the kubelet's own pair and its settings of TLS before anything else is done (`InitializeTLS`).
+pub(super) fn dependencies(
+    facts: &StartFacts<'_>,
+    found: &mut StartExamination,
+    read: &Read,
+    said: &Said,
+    serving: &Serving,
+) {
     let none = StartFiles::default();
-    let files = start.facts.files.unwrap_or(&none);
+    let files = facts.files.unwrap_or(&none);
     if serving.is_own() {
         let paths = ["crt", "key"].map(|it| format!("{}/kubelet.{it}", folder(said)));
         let is_there = paths.each_ref().map(|path| Some(files.get(path)? != &StartFile::Absent));
@@ -72,47 +78,21 @@ pub(super) fn dependencies(start: &mut Start<'_>, said: &Said, serving: &Serving
         if let Some(path) = missing {
             let error =
                 format!("error reading {path}, certificate and key must be supplied as a pair");
-            start.stop(Stage::Dependencies, file("cert-dir", path, error));
+            found.stop(Stage::Dependencies, file("cert-dir", path, error));
         }
     }
-    if let Some(error) = curve_error(start.found.config.get("tlsCurvePreferences")) {
-        let rule = StartRule::Setting { field: "tlsCurvePreferences".to_owned(), error };
-        start.stop(Stage::Dependencies, rule);
-    }
+    tls::examine(found, &read.given);
     // Until 1.35 the authorities were loaded here. The gate came with the change.
     let path = &serving.authority;
-    if gate_state("ReloadKubeletClientCAFile", start.version).is_none()
+    if gate_state("ReloadKubeletClientCAFile", facts.version()).is_none()
         && !path.is_empty()
         && let Some(refusal) =
             authority_error(files, path, &format!("error creating pool from {path}"))
     {
         let refusal = refusal.after(&format!("unable to load client CA file {path}: "));
         let rule = file("authentication.x509.clientCAFile", path, refusal.text);
-        start.stop_perhaps(Stage::Dependencies, rule, refusal.certainty);
+        found.stop_perhaps(Stage::Dependencies, rule, refusal.certainty);
     }
-}
-
-/// The curves that the Go of a kubelet 1.36 has names for (`CurveID` in `crypto/tls/common.go`).
-const CURVES: [i64; 7] = [23, 24, 25, 29, 4587, 4588, 4589];
-
-/// `TLSCurvePreferences` in `k8s.io/component-base/cli/flag/ciphersuites_flag.go`.
-fn curve_error(field: Option<&Value>) -> Option<String> {
-    let mut seen = Vec::new();
-    let mut curves = field?.as_array()?.iter().filter_map(Value::as_i64);
-    curves.find_map(|id| {
-        let error = match id {
-            ..=0 | 65536.. => format!("curve preference {id} is out of range (must be 1-65535)"),
-            _ if seen.contains(&id) => format!("duplicate curve preference {id}"),
-            _ if !CURVES.contains(&id) => {
-                format!("curve preference {id} is not supported by the current Go version")
-            }
-            _ => {
-                seen.push(id);
-                return None;
-            }
-        };
-        Some(error)
-    })
 }
 
 /// Returns the error of a file with authorities.
@@ -128,11 +108,16 @@ fn authority_error(files: &StartFiles, path: &str, words: &str) -> Option<Refusa
 }
 
 /// Decides who may use the kubelet's server (`BuildAuthn`, `BuildAuthz`).
-pub(super) fn users(start: &mut Start<'_>, serving: &Serving, client: Client) {
+pub(super) fn users(
+    facts: &StartFacts<'_>,
+    found: &mut StartExamination,
+    serving: &Serving,
+    client: Client,
+) {
     let path = &serving.authority;
-    if let Some(files) = start.facts.files
+    if let Some(files) = facts.files
         && !path.is_empty()
-        && gate_state("ReloadKubeletClientCAFile", start.version).is_some()
+        && gate_state("ReloadKubeletClientCAFile", facts.version()).is_some()
     {
         let name = format!("\"client-ca-bundle::{path}\"");
         let is_empty = matches!(files.get(path), Some(StartFile::Pem(pem)) if pem.is_empty);
@@ -142,17 +127,17 @@ pub(super) fn users(start: &mut Start<'_>, serving: &Serving, client: Client) {
         };
         if let Some(refusal) = refusal {
             let rule = file("authentication.x509.clientCAFile", path, refusal.text);
-            start.stop_perhaps(Stage::Run, rule, refusal.certainty);
+            found.stop_perhaps(Stage::Run, rule, refusal.certainty);
         }
         if files.get(path).is_none() {
-            start.skip("a file of authorities that cannot be used", "the file of clientCAFile");
+            found.skip("a file of authorities that cannot be used", "the file of clientCAFile");
         }
     }
     // A kubelet that runs has started with a client, or needs none, which its command line may not show.
-    let has_none = client == Client::Standalone && !start.facts.runs;
+    let has_none = client == Client::Standalone && !facts.runs;
     let mut stop = |field: &str, error: &str| {
         let rule = StartRule::Setting { field: field.to_owned(), error: error.to_owned() };
-        start.stop(Stage::Run, rule);
+        found.stop(Stage::Run, rule);
     };
     if serving.webhook && has_none {
         stop("authentication", "no client provided, cannot use webhook authentication");
@@ -165,12 +150,18 @@ pub(super) fn users(start: &mut Start<'_>, serving: &Serving, client: Client) {
 }
 
 /// Loads the certificate of the server, when the kubelet is created.
-pub(super) fn created(start: &mut Start<'_>, read: &Read, said: &Said, serving: &Serving) {
-    let Some(files) = start.facts.files else { return };
+pub(super) fn created(
+    facts: &StartFacts<'_>,
+    found: &mut StartExamination,
+    read: &Read,
+    said: &Said,
+    serving: &Serving,
+) {
+    let Some(files) = facts.files else { return };
     let folder = folder(said);
     let mut stop = |by: &'static str, path: &str, refusal: Refusal| {
         let rule = file(by, path, refusal.text);
-        start.stop_perhaps(Stage::Create, rule, refusal.certainty);
+        found.stop_perhaps(Stage::Create, rule, refusal.certainty);
     };
     if serving.bootstraps && read.gates.enabled(Gate::RotateKubeletServerCertificate) {
         let words =
@@ -215,25 +206,6 @@ pub(super) fn created(start: &mut Start<'_>, read: &Read, said: &Said, serving: 
         let by = if serving.is_own() { "cert-dir" } else { "tlsCertFile" };
         stop(by, &certificate, refusal.after(words));
     } else if [&certificate, &key].iter().any(|path| files.get(path).is_none()) {
-        start.skip("a serving certificate that cannot be loaded", "the files of the certificate");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn curves_are_known_and_named_once() {
-        for (curves, expected) in [
-            (json!([29, 23]), None),
-            (json!([0]), Some("curve preference 0 is out of range (must be 1-65535)")),
-            (json!([29, 29]), Some("duplicate curve preference 29")),
-            (json!([7]), Some("curve preference 7 is not supported by the current Go version")),
-        ] {
-            assert_eq!(curve_error(Some(&curves)).as_deref(), expected, "{curves}");
-        }
-        assert_eq!(curve_error(None), None);
+        found.skip("a serving certificate that cannot be loaded", "the files of the certificate");
     }
 }

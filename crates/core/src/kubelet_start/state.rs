@@ -3,7 +3,7 @@
 
 use super::config::Read;
 use super::cpus::CpuStart;
-use super::{Machine, Stage, Start, StartRule};
+use super::{Machine, Stage, StartExamination, StartFacts, StartRule};
 use kq_answer::Certainty;
 use kq_facts::checkpoint::cpu_manager::{self, CpuRefusal, CpuState};
 use kq_facts::checkpoint::layout::KnownLayouts;
@@ -25,8 +25,12 @@ pub(super) struct AtStart<'a> {
 }
 
 /// Returns the text of a file, if it exists and was read.
-fn text<'f>(start: &mut Start<'f>, file: StateFile) -> Option<&'f str> {
-    let files = start.facts.state_files;
+fn text<'f>(
+    facts: &StartFacts<'f>,
+    found: &mut StartExamination,
+    file: StateFile,
+) -> Option<&'f str> {
+    let files = facts.state_files;
     match files.and_then(|files| files.get(file.name())) {
         Some(Text::Read(text)) => Some(text),
         Some(Text::Absent) => None,
@@ -37,7 +41,7 @@ fn text<'f>(start: &mut Start<'f>, file: StateFile) -> Option<&'f str> {
                 StateFile::Dra => "an invalid dra_manager_state",
                 _ => "an invalid allocated_pods_state or actuated_pods_state",
             };
-            start.skip(what, "the state files in the kubelet's folder");
+            found.skip(what, "the state files in the kubelet's folder");
             None
         }
     }
@@ -48,79 +52,95 @@ fn path(folder: &str, file: StateFile) -> String {
 }
 
 /// Checks `dra_manager_state`, when the manager is created.
-pub(super) fn dra(start: &mut Start<'_>, read: &Read, folder: &str) {
+pub(super) fn dra(facts: &StartFacts<'_>, found: &mut StartExamination, read: &Read, folder: &str) {
     if !read.gates.enabled(Gate::DynamicResourceAllocation) {
         return;
     }
     let file = StateFile::Dra;
-    let Some(text) = text(start, file) else { return };
+    let Some(text) = text(facts, found, file) else { return };
     if let Err(refusal) = claims::load(text.as_bytes()).outcome {
         let error =
             format!("create ResourceClaim cache: GetOrCreate() on checkpoint state: {refusal}");
         let path = path(folder, file);
-        start.stop(Stage::Run, StartRule::StateFile { file, path, error, panics: false });
+        found.stop(Stage::Run, StartRule::StateFile { file, path, error, panics: false });
     }
 }
 
 /// Checks the allocated and the actuated resources of the pods, when the kubelet is created.
-pub(super) fn pods(start: &mut Start<'_>, read: &Read, folder: &str) {
+pub(super) fn pods(
+    facts: &StartFacts<'_>,
+    found: &mut StartExamination,
+    read: &Read,
+    folder: &str,
+) {
     // 1.32 has one file for both, and reads it only with the gate.
-    if !start.version.has_two_files_of_pods() {
+    if !facts.version().has_two_files_of_pods() {
         if read.gates.enabled(Gate::InPlacePodVerticalScaling)
-            && let Some(text) = text(start, StateFile::PodStatus)
+            && let Some(text) = text(facts, found, StateFile::PodStatus)
             && let Err(refusal) = pod_allocation::load_v1_32(text.as_bytes()).outcome
         {
-            panics(start, Stage::Create, folder, StateFile::PodStatus, &refusal.to_string());
+            panics(found, Stage::Create, folder, StateFile::PodStatus, &refusal.to_string());
         }
         return;
     }
     let is_on =
-        start.version.always_stores_pods() || read.gates.enabled(Gate::InPlacePodVerticalScaling);
+        facts.version().always_stores_pods() || read.gates.enabled(Gate::InPlacePodVerticalScaling);
     if !is_on {
         return;
     }
     let file = StateFile::ActuatedPods;
-    if let Some(text) = text(start, file)
+    if let Some(text) = text(facts, found, file)
         && let Err(refusal) = pod_allocation::load(text.as_bytes()).outcome
     {
         let refusal = file.refusal(&refusal.to_string(), folder);
-        match start.version.always_stores_pods() {
+        match facts.version().always_stores_pods() {
             true => {
                 let error = format!("failed to initialize actuated state checkpoint: {refusal}");
                 let path = path(folder, file);
-                start
+                found
                     .stop(Stage::Create, StartRule::StateFile { file, path, error, panics: false });
             }
-            false => panics(start, Stage::Create, folder, file, &refusal),
+            false => panics(found, Stage::Create, folder, file, &refusal),
         }
     }
     let file = StateFile::AllocatedPods;
-    if let Some(text) = text(start, file)
+    if let Some(text) = text(facts, found, file)
         && let Err(refusal) = pod_allocation::load(text.as_bytes()).outcome
     {
-        panics(start, Stage::Create, folder, file, &file.refusal(&refusal.to_string(), folder));
+        panics(found, Stage::Create, folder, file, &file.refusal(&refusal.to_string(), folder));
     }
 }
 
-fn panics(start: &mut Start<'_>, stage: Stage, folder: &str, file: StateFile, error: &str) {
+fn panics(found: &mut StartExamination, stage: Stage, folder: &str, file: StateFile, error: &str) {
     let (path, error) = (path(folder, file), error.to_owned());
-    start.stop(stage, StartRule::StateFile { file, path, error, panics: true });
+    found.stop(stage, StartRule::StateFile { file, path, error, panics: true });
 }
 
-fn stop(start: &mut Start<'_>, folder: &str, file: StateFile, error: String, certainty: Certainty) {
+fn stop(
+    found: &mut StartExamination,
+    folder: &str,
+    file: StateFile,
+    error: String,
+    certainty: Certainty,
+) {
     let path = path(folder, file);
     let rule = StartRule::StateFile { file, path, error, panics: false };
-    start.stop_perhaps(Stage::ContainerManager, rule, certainty);
+    found.stop_perhaps(Stage::ContainerManager, rule, certainty);
 }
 
 /// `cpu_manager_state`, when the CPU manager starts.
-pub(super) fn cpu(start: &mut Start<'_>, at: &AtStart<'_>, manager: Option<CpuStart>) {
+pub(super) fn cpu(
+    facts: &StartFacts<'_>,
+    found: &mut StartExamination,
+    at: &AtStart<'_>,
+    manager: Option<CpuStart>,
+) {
     let file = StateFile::Cpu;
-    let Some(text) = text(start, file) else { return };
+    let Some(text) = text(facts, found, file) else { return };
     let refusal = match manager {
         Some(manager) => {
             if !manager.knows_reserved {
-                start.skip("reserved CPUs that a container has", "the cores of the machine");
+                found.skip("reserved CPUs that a container has", "the cores of the machine");
             }
             manager.refusal(text.as_bytes(), at.folder)
         }
@@ -139,11 +159,11 @@ pub(super) fn cpu(start: &mut Start<'_>, at: &AtStart<'_>, manager: Option<CpuSt
     match refusal {
         None => {}
         Some(StartError::File { refusal, .. }) if *refusal == CpuRefusal::ContainersNotKnown => {
-            start.skip("an invalid cpu_manager_state", "the containers of the runtime");
+            found.skip("an invalid cpu_manager_state", "the containers of the runtime");
         }
         Some(error) => {
             let error = format!("start cpu manager error: {error}");
-            stop(start, at.folder, file, error, Certainty::Certain);
+            stop(found, at.folder, file, error, Certainty::Certain);
         }
     }
 }
@@ -173,9 +193,9 @@ fn other_cpus(state: &CpuState, at: &AtStart<'_>) -> Option<StateError> {
 }
 
 /// `memory_manager_state`, when the memory manager starts.
-pub(super) fn memory(start: &mut Start<'_>, at: &AtStart<'_>) {
+pub(super) fn memory(facts: &StartFacts<'_>, found: &mut StartExamination, at: &AtStart<'_>) {
     let file = StateFile::Memory;
-    let Some(text) = text(start, file) else { return };
+    let Some(text) = text(facts, found, file) else { return };
     let policy = at.read.effective.memory_manager_policy.as_str();
     let layouts = KnownLayouts::of(&KubeletRules { gates: at.read.gates });
     let loaded = memory_manager::load(text.as_bytes(), layouts, Some(policy)).outcome;
@@ -183,7 +203,7 @@ pub(super) fn memory(start: &mut Start<'_>, at: &AtStart<'_>) {
         Ok(state) if policy == "Static" => {
             let known = known_memory(at);
             if !known.has_machine() {
-                start.skip("a memory_manager_state of another machine", "the machine's NUMA nodes");
+                found.skip("a memory_manager_state of another machine", "the machine's NUMA nodes");
             }
             let MemoryJudgement { result, depends_on_order } = known.judge(&state);
             let certainty = if depends_on_order { Certainty::Possible } else { Certainty::Certain };
@@ -193,7 +213,7 @@ pub(super) fn memory(start: &mut Start<'_>, at: &AtStart<'_>) {
                 Ok(()) => (None, certainty),
                 Err(error) => match error.panic_text() {
                     Some(text) => {
-                        return panics(start, Stage::ContainerManager, at.folder, file, text);
+                        return panics(found, Stage::ContainerManager, at.folder, file, text);
                     }
                     None => (Some(error.to_string()), certainty),
                 },
@@ -202,13 +222,13 @@ pub(super) fn memory(start: &mut Start<'_>, at: &AtStart<'_>) {
         Ok(_) => (None, Certainty::Certain),
         Err(refusal @ MemoryRefusal::Panic { .. }) => {
             let stage = Stage::ContainerManager;
-            return panics(start, stage, at.folder, file, &refusal.to_string());
+            return panics(found, stage, at.folder, file, &refusal.to_string());
         }
         Err(refusal) => (Some(file.refusal(&refusal.to_string(), at.folder)), Certainty::Certain),
     };
     if let Some(error) = error {
         let error = format!("start memory manager error: {error}");
-        stop(start, at.folder, file, error, certainty);
+        stop(found, at.folder, file, error, certainty);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Versions, ciphers and curves of TLS: `InitializeTLS` in `cmd/kubelet/app/server.go`, `ciphersuites_flag.go` and
 //! `curves_flag.go` in `component-base/cli/flag`.
 
-use super::{Stage, Start, StartRule};
+use super::{Stage, StartExamination, StartRule};
 use kq_facts::kubelet_config::KubeletConfiguration;
 use kq_k8s::go_text::quote;
 use std::collections::BTreeSet;
@@ -41,17 +41,17 @@ const CIPHERS: [&str; 27] = [
 const CURVES: [i32; 7] = [23, 24, 25, 29, 4587, 4588, 4589];
 
 /// Checks ciphers, the oldest version, and curves; the first problem stops the kubelet.
-pub(super) fn examine(start: &mut Start<'_>, given: &KubeletConfiguration) {
+pub(super) fn examine(found: &mut StartExamination, given: &KubeletConfiguration) {
     let ciphers = given.tls_cipher_suites.as_deref().unwrap_or_default();
     if let Some(cipher) = ciphers.iter().find(|name| !CIPHERS.contains(&name.as_str())) {
         let error = format!("Cipher suite {cipher} not supported or doesn't exist");
-        return refuse(start, "tlsCipherSuites", error);
+        return refuse(found, "tlsCipherSuites", error);
     }
     let version = given.tls_min_version.as_deref().unwrap_or_default();
     let known = ["", "VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13"];
     if !known.contains(&version) {
         let error = format!("unknown tls version {}", quote(version));
-        return refuse(start, "tlsMinVersion", error);
+        return refuse(found, "tlsMinVersion", error);
     }
     let mut seen = BTreeSet::new();
     for curve in given.tls_curve_preferences.iter().flatten() {
@@ -64,10 +64,32 @@ pub(super) fn examine(start: &mut Start<'_>, given: &KubeletConfiguration) {
         } else {
             continue;
         };
-        return refuse(start, "tlsCurvePreferences", problem);
+        return refuse(found, "tlsCurvePreferences", problem);
     }
 }
 
-fn refuse(start: &mut Start<'_>, field: &str, error: String) {
-    start.stop(Stage::Dependencies, StartRule::Setting { field: field.to_owned(), error });
+fn refuse(found: &mut StartExamination, field: &str, error: String) {
+    found.stop(Stage::Dependencies, StartRule::Setting { field: field.to_owned(), error });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn curves_are_known_and_named_once() {
+        for (curves, expected) in [
+            (vec![29, 23], None),
+            (vec![0], Some("curve preference 0 is out of range (must be 1-65535)")),
+            (vec![29, 29], Some("duplicate curve preference 29")),
+            (vec![7], Some("curve preference 7 is not supported by the current Go version")),
+        ] {
+            let mut given = KubeletConfiguration::default();
+            given.tls_curve_preferences = Some(curves);
+            let mut found = StartExamination::default();
+            examine(&mut found, &given);
+            let said: Vec<_> = found.problems.iter().map(|it| it.rule.to_string()).collect();
+            assert_eq!(said, Vec::from_iter(expected.map(str::to_owned)));
+        }
+    }
 }
