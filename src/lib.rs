@@ -19,15 +19,19 @@
 //!
 //! ```
 //! use kq::node::{Overrides, NodeSpec, gather_node};
+//! use kq::question::doctor::{doctor, node_checks_needs};
 //! use kq::question::image_gc::{ImageGcOptions, Trigger, image_gc_needs, image_gc_plan};
 //!
-//! let snapshot = Some("examples/images/snapshot.json".to_owned());
+//! let snapshot = Some("examples/night/worker-3.json".to_owned());
 //! let spec = NodeSpec { snapshot, ..NodeSpec::default() };
-//! let needs = image_gc_needs(Trigger::Periodic);
-//! let node = gather_node(&spec, Overrides::default(), needs)?;
+//! let node = gather_node(&spec, Overrides::default(), node_checks_needs())?;
+//! let checks = doctor(node, true)?;
+//! assert!(checks.items[0].found.starts_with("cpu.max is 20000"));
+//!
+//! let node = gather_node(&spec, Overrides::default(), image_gc_needs(Trigger::Periodic))?;
 //! let answer = image_gc_plan(&node, &ImageGcOptions::new(Trigger::Periodic))?;
 //! let removed = answer.plan.items.iter().filter(|image| image.verdict.is_removal());
-//! assert_eq!(removed.count(), 6);
+//! assert_eq!(removed.count(), 1);
 //! # Ok::<(), kq::answer::Failure>(())
 //! ```
 

@@ -107,11 +107,7 @@ impl Args {
         if let Some(pod) = &self.pod {
             return self.pod(&compared, &self.namespace.qualify(pod)?);
         }
-        let report = node_checks(
-            &compared,
-            self.node.node_file.as_deref(),
-            self.sources.snapshot.is_some(),
-        )?;
+        let report = node_checks(&compared, self.sources.snapshot.is_some())?;
         let names_node = self.node.is_given()
             || self.sources.snapshot.is_some()
             || self.sources.host_root.is_some()
@@ -144,12 +140,7 @@ impl Args {
 
     /// Shows one pod.
     fn pod(&self, compared: &Compared, pod: &str) -> Result<Code, Failure> {
-        let report = pod_report(
-            compared,
-            pod,
-            self.node.node_file.as_deref(),
-            self.sources.snapshot.is_some(),
-        )?;
+        let report = pod_report(compared, pod, self.sources.snapshot.is_some())?;
         let page = |is_wide| {
             move |it: &PodReport| {
                 let mut doc = Doc::from(page(it, is_wide));

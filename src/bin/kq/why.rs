@@ -100,6 +100,6 @@ impl Args {
         let live = gather_node(&self.sources, &self.node, node_checks_needs(), &[])?;
         let compared = Compared::of(live, Selection::default())?;
         let is_stored = self.sources.snapshot.is_some();
-        pod_report(&compared, &pod.to_string(), self.node.node_file.as_deref(), is_stored)
+        pod_report(&compared, &pod.to_string(), is_stored)
     }
 }

@@ -1,5 +1,6 @@
 //! A line as people paste it, without what journald, klog, JSON, a terminal and a shell put around the message.
 
+use super::event_row::EventRow;
 use super::template::single_spaced;
 use kq_k8s::go_text::unquote;
 use serde_json::Value;
@@ -101,7 +102,14 @@ impl Line {
             return line.done();
         }
         line.head(text);
-        line.body(text);
+        match EventRow::of(text) {
+            Some(row) => {
+                line.reason = row.reason.map(str::to_owned);
+                line.program = row.from.map(str::to_owned).or(line.program);
+                line.body(row.message);
+            }
+            None => line.body(text),
+        }
         line.done()
     }
 

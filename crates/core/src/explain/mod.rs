@@ -7,6 +7,8 @@
 
 /// What follows from the numbers of a message.
 mod derived;
+/// Rows of kubectl's tables of events.
+mod event_row;
 /// A line, taken apart.
 mod line;
 /// Explanations as lines of text.

@@ -148,12 +148,7 @@ pub fn explanation(
     options: &TopOptions,
 ) -> Result<Vec<String>, Failure> {
     let compared = Compared::of(live(snapshot, options)?, Selection::default())?;
-    let report = pod_report(
-        &compared,
-        pod,
-        options.overrides.node_file.as_ref().map(|it| it.file.as_str()),
-        options.is_stored,
-    )?;
+    let report = pod_report(&compared, pod, options.is_stored)?;
     let mut text = page(&report, false).to_string();
     if !report.findings.is_empty() {
         text.push_str(&format!("\n{}", finding_view::folded(&report.findings)));

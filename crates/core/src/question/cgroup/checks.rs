@@ -7,14 +7,8 @@ use kq_cgroup::live::checks::{CheckInput, NextStart, checks};
 use kq_cgroup::live::difference::{Verdict, summary};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Checks the sources and the cgroups of a node. `node_file` is the file with the Node object, where one is named;
-/// `lists_drift`: each value that drifts is a finding of its own, so that no check counts them.
-pub fn cgroup_checks(
-    compared: &Compared,
-    start: &KubeletStart,
-    node_file: Option<&str>,
-    lists_drift: bool,
-) -> Vec<Finding> {
+/// Checks the sources and the cgroups of a node. `lists_drift`: each value that drifts is a finding of its own, so that no check counts them.
+pub fn cgroup_checks(compared: &Compared, start: &KubeletStart, lists_drift: bool) -> Vec<Finding> {
     let (counted, changing) = match count(compared) {
         Ok((summary, changing)) => (Ok(summary), changing),
         Err(reason) => (Err(reason), BTreeSet::new()),
@@ -33,7 +27,7 @@ pub fn cgroup_checks(
         snapshot: &live.snapshot,
         node: &compared.settings,
         config: &live.config,
-        node_file,
+        node_file: live.overrides.node_file.as_ref().map(|it| it.file.as_str()),
         low_level: live.overrides.runtime.as_deref(),
         roots: &live.roots,
         pods: live.loaded_pods(),

@@ -43,25 +43,31 @@ pub fn node_checks_needs() -> Needs {
     Needs::ALL.without(&[FactKey::FolderUsage, FactKey::WritableLayers])
 }
 
-/// Checks a node. `node_file`: the file with the Node
-/// object, if one is named; `is_stored`: the facts are from a snapshot.
+/// Checks a node, as `kq doctor` does. `is_stored`: the facts are from a snapshot. [`node_checks_needs`] has the facts that
+/// the node should be gathered with.
 ///
 /// # Errors
 ///
 /// Fails where the kubelet would not read its configuration.
-pub fn node_checks(
-    compared: &Compared,
-    node_file: Option<&str>,
-    is_stored: bool,
-) -> Result<NodeChecks, Failure> {
+pub fn doctor(node: Node, is_stored: bool) -> Result<NodeChecks, Failure> {
+    node_checks(&Compared::of(node, Selection::default())?, is_stored)
+}
+
+/// Checks a node whose cgroups are compared. `is_stored`: the facts are from a snapshot.
+///
+/// # Errors
+///
+/// Fails where the kubelet would not read its configuration.
+pub fn node_checks(compared: &Compared, is_stored: bool) -> Result<NodeChecks, Failure> {
     let node = &compared.live;
     let snapshot = &node.snapshot;
+    let lacks_all = is_no_node(node);
     let mut drifts = drifts(compared);
     let PodChecks { containers, probes } = pods::checks(node);
     chain::link(&mut drifts, &containers);
     // The questions, each answered where its command answers it.
     let start = kubelet_start(node);
-    let of_cgroups = cgroup_checks(compared, &start, node_file, !drifts.is_empty());
+    let of_cgroups = cgroup_checks(compared, &start, !drifts.is_empty());
     let collection = image_gc_plan(node, &ImageGcOptions::new(Trigger::Periodic));
     let under_pressure = image_gc_plan(node, &ImageGcOptions::new(Trigger::Eviction));
     let reclaim = under_pressure.map(NodeReclaim::of).ok();
@@ -100,7 +106,7 @@ pub fn node_checks(
     found.sort_by_key(|finding| finding.severity);
     let mut warnings = node.notes_of_plan();
     warnings.extend(compared.settings.warnings.iter().cloned());
-    let is_no_node = is_no_node(node) && found.iter().all(|it| it.severity != Severity::Error);
+    let is_no_node = lacks_all && found.iter().all(|it| it.severity != Severity::Error);
     Ok(NodeChecks {
         not_requested,
         is_no_node,
@@ -126,13 +132,8 @@ fn is_no_node(node: &Node) -> bool {
 /// # Errors
 ///
 /// Fails as [`node_checks`] does, and for a pod that the node does not have.
-pub fn pod_report(
-    compared: &Compared,
-    pod: &str,
-    node_file: Option<&str>,
-    is_stored: bool,
-) -> Result<PodReport, Failure> {
-    let checks = node_checks(compared, node_file, is_stored)?;
+pub fn pod_report(compared: &Compared, pod: &str, is_stored: bool) -> Result<PodReport, Failure> {
+    let checks = node_checks(compared, is_stored)?;
     pod::report(compared, &compared.live, pod, &checks.items, is_stored)
 }
 

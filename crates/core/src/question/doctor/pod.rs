@@ -82,7 +82,7 @@ impl PodReport {
 pub fn page(report: &PodReport, is_wide: bool) -> Table {
     Rows::of(&report.items).wide(is_wide).table(&[
         Column::new("TOPIC", |row: &PodRow| row.topic.to_owned()),
-        Column::new("CONTAINER", |row| or_dash(row.container.as_ref())),
+        Column::name("CONTAINER", |row| or_dash(row.container.as_ref())),
         Column::text("NOW", |row| row.fact.to_string()),
         Column::wide(Column::text("MORE", |row| or_dash(row.command.as_ref()))),
     ])
