@@ -130,9 +130,8 @@ impl Cli {
 
     pub fn run(self) -> Result<Code, Failure> {
         // A view that redraws its screen cuts lines itself.
-        let arranges_answers = !matches!(self.command, Command::Top(_));
         let CommonArgs { color, no_headers, sort_by, .. } = self.common;
-        write::set_style(color, no_headers, sort_by, arranges_answers);
+        write::set_style(color, no_headers, sort_by);
         match self.command {
             Command::Cgroup(args) => args.run(),
             Command::Gc(args) => args.run(),

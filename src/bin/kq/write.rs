@@ -260,8 +260,7 @@ pub enum Color {
 }
 
 /// Asks the terminals, and the environment as `anstream` does: `NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE` and `TERM`.
-/// `arranges_answers`: tables fit the width of standard output.
-pub fn set_style(color: Color, hides_headings: bool, order: Option<Order>, arranges_answers: bool) {
+pub fn set_style(color: Color, hides_headings: bool, order: Option<Order>) {
     match color {
         Color::Auto => ColorChoice::Auto,
         Color::Always => ColorChoice::Always,
@@ -269,10 +268,7 @@ pub fn set_style(color: Color, hides_headings: bool, order: Option<Order>, arran
     }
     .write_global();
     let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
-    let screen = match arranges_answers {
-        true => Screen { width: width(&stdout), colour: has_colour() },
-        false => Screen::default(),
-    };
+    let screen = Screen { width: width(&stdout), colour: has_colour() };
     let _ = ANSWERS.set(Style { layout: Layout { screen, hides_headings }, order });
     let notes =
         Screen { width: width(&stderr), colour: AutoStream::choice(&stderr) != ColorChoice::Never };

@@ -65,6 +65,12 @@ fn frames_fit_small_and_large_terminals() {
         let file = golden.join(format!("{columns}x{rows}.txt"));
         matches(text, Data::read_from(&file, None));
     }
+    // Throttling and restarts are on the screen of an ordinary terminal.
+    let text = drawn(&mut State::default(), &frame, &trends, 80, 24);
+    let heading = text.lines().find(|line| line.starts_with("POD")).unwrap_or_default();
+    for column in ["CPU", "OF QUOTA", "THROTTLED", "MEMORY", "RESTARTS"] {
+        assert!(heading.contains(column), "{text}");
+    }
     let mut state = State::default();
     for (columns, rows) in [(1, 1), (20, 5), (19, 60), (300, 4), (21, 6)] {
         drawn(&mut state, &frame, &trends, columns, rows);
@@ -179,6 +185,36 @@ fn a_recording_gives_the_same_frames() {
     fs::write(node.folder().join("first.json"), first).expect("a file");
     let shown = kq("cgroup show --snapshot first.json").within(node.folder()).run();
     assert_eq!(shown.code, 0, "{}", shown.text());
+}
+
+#[test]
+fn the_recorded_example_ends_where_the_snapshot_is() {
+    let played = kq("top --plain --replay examples/night/minute.zst").run();
+    assert_eq!(played.code, 0, "{}", played.text());
+    let frames: Vec<&str> = played.stdout.split("\n\n").collect();
+    assert_eq!(frames.len(), 31, "{}", played.stdout);
+    // The training job stops after half a minute, and the shop's load doubles what throttles it.
+    let of = |frame: &str, name: &str| {
+        let line = frame.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
+        let cpu = line.split_once("cpu ").and_then(|(_, rest)| rest.split_once('m'));
+        cpu.and_then(|(milli, _)| milli.parse::<u64>().ok()).unwrap_or_default()
+    };
+    assert!(of(frames[5], "container train:") > 1_400, "{}", frames[5]);
+    assert!(of(frames[20], "container train:") < 100, "{}", frames[20]);
+    assert!(frames[15].contains("of quota 100.0%"), "{}", frames[15]);
+    // What is counted since the frame before is new; the rest is the snapshot's.
+    let stored = kq(&format!("top --plain --snapshot {NIGHT}")).run();
+    let without = |frame: &str| -> Vec<String> {
+        let part =
+            |it: &&str| !["cpu ", "of quota ", "now "].iter().any(|name| it.starts_with(name));
+        let line = |line: &str| {
+            let (name, rest) = line.split_once(": ").unwrap_or((line, ""));
+            let rest: Vec<&str> = rest.split(", ").filter(part).collect();
+            format!("{name}: {}", rest.join(", "))
+        };
+        frame.trim().lines().filter(|line| line.starts_with("container ")).map(line).collect()
+    };
+    assert_eq!(without(frames[30]), without(&stored.stdout));
 }
 
 #[test]

@@ -2,9 +2,11 @@
 
 use super::frame::{Body, Frame, Panel};
 use super::state::{Page, State};
-use super::table::{COLUMNS, Cells};
+use super::table::{COLUMNS, Cells, IMPORTANT};
 use super::trend::Trends;
+
 use kq_output::terminal::plain;
+use kq_output::units::counted;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
@@ -16,11 +18,22 @@ const GAP: u16 = 2;
 /// The smallest area that shows a line of the panel.
 const LEAST: (u16, u16) = (20, 5);
 
+/// The smallest width of a name.
+const LEAST_NAME: u16 = 16;
+
 /// A part of a buffer, and whether it has colours.
 struct Canvas<'b> {
     buffer: &'b mut Buffer,
     area: Rect,
     has_colour: bool,
+    hidden: Hidden,
+}
+
+/// How much there is beyond the edges.
+#[derive(Default)]
+struct Hidden {
+    lines: usize,
+    columns: usize,
 }
 
 /// Draws a frame. Without a frame yet, the message says what the view waits for.
@@ -33,7 +46,7 @@ pub fn draw(
 ) {
     let area = buffer.area;
     buffer.reset();
-    let mut canvas = Canvas { buffer, area, has_colour };
+    let mut canvas = Canvas { buffer, area, has_colour, hidden: Hidden::default() };
     if area.width < LEAST.0 || area.height < LEAST.1 {
         canvas.line(0, "too small", Style::new());
         return;
@@ -59,12 +72,15 @@ impl Canvas<'_> {
         }
     }
 
-    /// Writes a text, cut at the edge.
+    /// Writes a text, cut at the edge with an ellipsis.
     fn text(&mut self, x: u16, y: u16, width: u16, text: &str, style: Style) {
         if y < self.area.height && x < self.area.width {
             let style = self.tone(style);
             let width = width.min(self.area.width - x);
             self.buffer.set_stringn(x, y, text, usize::from(width), style);
+            if self::width(text) > width && width > 0 {
+                self.buffer.set_stringn(x + width - 1, y, "…", 1, style);
+            }
         }
     }
 
@@ -105,6 +121,7 @@ impl Canvas<'_> {
             Body::Text(_) => {
                 let texts = state.texts(frame);
                 state.top = state.top.min(texts.len().saturating_sub(1));
+                self.hidden.lines = texts.len().saturating_sub(state.top + state.height + 1);
                 for (y, line) in (2..).zip(texts.iter().skip(state.top).take(state.height + 1)) {
                     self.line(y, &plain((*line).to_owned()), Style::new());
                 }
@@ -118,20 +135,14 @@ impl Canvas<'_> {
         // The selected line stays in sight.
         state.top = state.top.min(selected).max((selected + 1).saturating_sub(state.height));
         state.top = state.top.min(lines.len().saturating_sub(state.height));
-        let widths: Vec<u16> = (0..COLUMNS.len()).map(|at| column_width(lines, at)).collect();
-        // The name stays; at most half of the line is its.
-        let name = widths[0].min(self.area.width / 2);
-        let columns = 1 + state.left.min(COLUMNS.len() - 2)..COLUMNS.len();
+        self.hidden.lines = lines.len().saturating_sub(state.top + state.height);
+        let table = Arranged::of(lines, self.area.width, state.left);
+        self.hidden.columns = table.hidden;
         let draw = |canvas: &mut Self, y: u16, texts: &[&str], style: Style| {
-            canvas.text(0, y, name, texts[0], style);
-            let mut x = name + GAP;
-            for at in columns.clone() {
-                // A number that is cut would be another number.
-                if x > name + GAP && x.saturating_add(widths[at]) > canvas.area.width {
-                    break;
-                }
-                canvas.text(x, y, widths[at], texts[at], style);
-                x = x.saturating_add(widths[at]).saturating_add(GAP);
+            let mut x = 0;
+            for (at, width) in &table.columns {
+                canvas.text(x, y, *width, table.cell(*at, texts[*at]), style);
+                x = x.saturating_add(*width).saturating_add(GAP);
             }
         };
         draw(
@@ -163,6 +174,7 @@ impl Canvas<'_> {
     fn page(&mut self, page: &Page) {
         self.line(2, &plain(page.title.clone()), Style::new().add_modifier(Modifier::BOLD));
         let room = usize::from(self.area.height - 4);
+        self.hidden.lines = page.lines.len().saturating_sub(page.top + room);
         for (y, line) in (3..).zip(page.lines.iter().skip(page.top).take(room)) {
             self.line(y, &plain(line.clone()), Style::new());
         }
@@ -173,6 +185,13 @@ impl Canvas<'_> {
         let y = self.area.height - 1;
         let notes = frame.map_or(0, |frame| frame.notes.len());
         let mut parts = Vec::new();
+        let Hidden { lines, columns } = self.hidden;
+        if lines > 0 {
+            parts.push(format!("{} below (Down)", counted(lines, "more line")));
+        }
+        if columns > 0 {
+            parts.push(format!("{} (Right)", counted(columns, "more column")));
+        }
         if state.is_typing {
             parts.push(format!("filter: {}_", state.filter));
         } else if let Some(message) = &state.message {
@@ -192,7 +211,7 @@ impl Canvas<'_> {
             if notes > 0 {
                 parts.push(format!("{notes} notes (i)"));
             }
-            parts.push("Enter explain  e derive  / filter  w snapshot  ? keys  q quit".to_owned());
+            parts.push("? keys  q quit  Enter explain  e derive  / filter  w snapshot".to_owned());
         }
         self.line(y, &plain(parts.join("  ")), Style::new().add_modifier(Modifier::DIM));
     }
@@ -202,7 +221,54 @@ fn width(text: &str) -> u16 {
     u16::try_from(text.width()).unwrap_or(u16::MAX)
 }
 
-fn column_width(lines: &[Cells], at: usize) -> u16 {
-    let cells = lines.iter().map(|line| width(&line.texts[at]));
-    cells.max().unwrap_or(0).max(width(COLUMNS[at].heading))
+/// The columns of the table that a width has room for.
+struct Arranged {
+    /// Each with its width; the name is the first.
+    columns: Vec<(usize, u16)>,
+    /// The number of columns beyond the right edge.
+    hidden: usize,
+    /// Without bars, which say what the numbers beside them say.
+    is_narrow: bool,
+}
+
+impl Arranged {
+    /// Arranges the table. `left`: the number of columns that are scrolled out.
+    fn of(lines: &[Cells], width: u16, left: usize) -> Self {
+        let narrow: Vec<u16> = (0..COLUMNS.len()).map(|at| column_width(lines, at, true)).collect();
+        let wide: Vec<u16> = (0..COLUMNS.len()).map(|at| column_width(lines, at, false)).collect();
+        let needed = |widths: &[u16]| {
+            let important = widths.iter().take(IMPORTANT).skip(1).map(|it| it + GAP);
+            important.fold(0_u16, u16::saturating_add)
+        };
+        let is_narrow = wide[0].saturating_add(needed(&wide)) > width;
+        let widths = if is_narrow { narrow } else { wide };
+        // The name takes what the important columns leave.
+        let rest = width.saturating_sub(needed(&widths)).max(width.min(LEAST_NAME));
+        let name = widths[0].min(if left == 0 { rest } else { width / 2 });
+        let mut columns = vec![(0, name)];
+        let mut x = name + GAP;
+        let first = 1 + left.min(COLUMNS.len() - 2);
+        for at in first..COLUMNS.len() {
+            // A number that is cut would be another number.
+            if columns.len() > 1 && x.saturating_add(widths[at]) > width {
+                break;
+            }
+            columns.push((at, widths[at]));
+            x = x.saturating_add(widths[at]).saturating_add(GAP);
+        }
+        let hidden = COLUMNS.len() - first + 1 - columns.len();
+        Self { columns, hidden, is_narrow }
+    }
+
+    fn cell<'t>(&self, at: usize, text: &'t str) -> &'t str {
+        if self.is_narrow { COLUMNS[at].without_bar(text) } else { text }
+    }
+}
+
+fn column_width(lines: &[Cells], at: usize, is_narrow: bool) -> u16 {
+    let text = |line: &Cells| match is_narrow {
+        true => width(COLUMNS[at].without_bar(&line.texts[at])),
+        false => width(&line.texts[at]),
+    };
+    lines.iter().map(text).max().unwrap_or(0).max(width(COLUMNS[at].heading))
 }

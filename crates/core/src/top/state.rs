@@ -1,7 +1,7 @@
 //! The state of the view, and the effect of a key on it.
 
 use super::frame::{Body, Frame, Panel};
-use super::table::{Cells, SortKey, cells};
+use super::table::{Cells, Lines, SortKey, cells};
 use super::trend::Trends;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +131,8 @@ impl State {
     pub fn lines(&self, frame: &Frame, trends: &Trends) -> Vec<Cells> {
         match &frame.body {
             Body::Pods(rows) => {
-                cells(rows, trends, &self.filter, self.order, self.shows_containers)
+                let lines = if self.shows_containers { Lines::Joined } else { Lines::Pods };
+                cells(rows, trends, &self.filter, self.order, lines)
             }
             _ => Vec::new(),
         }
@@ -298,10 +299,14 @@ mod tests {
             restarts: None,
         };
         let rows = vec![
-            row("shop/a", true, 1),
+            row("shop/a", true, 2),
             row("app", false, 1),
-            row("shop/b", true, 2),
+            row("log", false, 1),
+            row("shop/b", true, 3),
             row("web", false, 2),
+            row("log", false, 1),
+            row("shop/one", true, 1),
+            row("only", false, 1),
         ];
         Frame {
             at: Timestamp::default(),
@@ -322,12 +327,12 @@ mod tests {
             lines.iter().map(|line| line.texts[0].trim().to_owned()).collect::<Vec<_>>().join(" ")
         };
         let press = |state: &mut State, key| state.press(key, Some(&frame), &trends);
-        assert_eq!(labels(&state), "shop/a app shop/b web");
+        assert_eq!(labels(&state), "shop/a app log shop/b web log shop/one");
         press(&mut state, Key::Char('s'));
         press(&mut state, Key::Char('s'));
-        assert_eq!(labels(&state), "shop/b web shop/a app", "by memory");
+        assert_eq!(labels(&state), "shop/b web log shop/a app log shop/one", "by memory");
         press(&mut state, Key::Char('c'));
-        assert_eq!(labels(&state), "shop/b shop/a");
+        assert_eq!(labels(&state), "shop/b shop/a shop/one");
         press(&mut state, Key::Down);
         assert_eq!(state.selected.as_deref(), Some("/shop/a"));
         for key in ['/', 'p', '/', 'b'].map(Key::Char) {
@@ -335,7 +340,7 @@ mod tests {
         }
         assert_eq!(labels(&state), "shop/b");
         assert_eq!(press(&mut state, Key::Escape), Action::None, "it removes the filter");
-        assert_eq!(labels(&state), "shop/b shop/a");
+        assert_eq!(labels(&state), "shop/b shop/a shop/one");
         assert_eq!(press(&mut state, Key::Enter), Action::Explain("shop/web".to_owned()));
         assert_eq!(press(&mut state, Key::Char('e')), Action::Derive("shop/web".to_owned()));
         assert_eq!(press(&mut state, Key::Char('3')), Action::Refresh);

@@ -6,17 +6,28 @@ use kq_output::table::or_dash;
 use kq_output::terminal::{brief, plain};
 use kq_output::units;
 use kq_output::units::bar;
+use std::borrow::Cow;
 
 /// A column of the table of pods.
 pub struct Column {
     pub heading: &'static str,
     /// It draws what another column says.
     is_drawn: bool,
+    /// Its cells begin with a bar, which says what their number says.
+    has_bar: bool,
 }
 
 impl Column {
     const fn new(heading: &'static str) -> Self {
-        Self { heading, is_drawn: false }
+        Self { heading, is_drawn: false, has_bar: false }
+    }
+
+    /// Returns a cell without its bar.
+    pub(super) fn without_bar<'t>(&self, cell: &'t str) -> &'t str {
+        match self.has_bar {
+            true => cell.trim_start_matches(|c: char| matches!(c, '\u{2588}'..='\u{258f}' | ' ')),
+            false => cell,
+        }
     }
 }
 
@@ -24,18 +35,21 @@ impl Column {
 pub const COLUMNS: [Column; 13] = [
     Column::new("POD"),
     Column::new("CPU"),
-    Column::new("OF QUOTA"),
-    Column::new("MEMORY"),
-    Column::new("OF LIMIT"),
-    Column { is_drawn: true, ..Column::new("TREND") },
+    Column { has_bar: true, ..Column::new("OF QUOTA") },
     Column::new("THROTTLED"),
     Column::new("NOW"),
+    Column::new("MEMORY"),
+    Column { has_bar: true, ..Column::new("OF LIMIT") },
     Column::new("RESTARTS"),
+    Column { is_drawn: true, ..Column::new("TREND") },
     Column::new("REQUEST"),
     Column::new("SHARE"),
     Column::new("OOM KILLS"),
     Column::new("PRESSURE"),
 ];
+
+/// The number of columns that a terminal of 80 columns has room for, beside a short name.
+pub(super) const IMPORTANT: usize = 8;
 
 /// The width of a bar, in columns.
 const BAR: usize = 6;
@@ -121,19 +135,37 @@ pub struct Cells {
     pub is_notable: bool,
 }
 
+/// Which lines a table of pods has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lines {
+    /// Pods alone.
+    Pods,
+    /// Pods and containers.
+    All,
+    /// Pods and containers; a pod with one container is one line, with the values of the container.
+    Joined,
+}
+
 /// Returns the lines of the pods that match a filter, in order.
 pub fn cells(
     rows: &[Row],
     trends: &Trends,
     filter: &str,
     order: SortKey,
-    shows_containers: bool,
+    lines: Lines,
 ) -> Vec<Cells> {
-    let mut groups: Vec<Vec<&Row>> = Vec::new();
+    let mut groups: Vec<Vec<Cow<'_, Row>>> = Vec::new();
     for row in rows {
         match groups.last_mut() {
-            Some(group) if !row.is_pod => group.push(row),
-            _ => groups.push(vec![row]),
+            Some(group) if !row.is_pod => group.push(Cow::Borrowed(row)),
+            _ => groups.push(vec![Cow::Borrowed(row)]),
+        }
+    }
+    if lines == Lines::Joined {
+        for group in &mut groups {
+            if let [pod, container] = group.as_slice() {
+                *group = vec![Cow::Owned(joined(pod, container))];
+            }
         }
     }
     // A pod stays with all its containers if one of them matches.
@@ -143,10 +175,21 @@ pub fn cells(
         for group in &mut groups {
             group[1..].sort_by_key(|row| value(row));
         }
-        groups.sort_by_key(|group| value(group[0]));
+        groups.sort_by_key(|group| value(&group[0]));
     }
-    let shown = groups.iter().flatten().filter(|row| shows_containers || row.is_pod);
+    let shown = groups.iter().flatten().filter(|row| lines != Lines::Pods || row.is_pod);
     shown.map(|row| line(row, trends)).collect()
+}
+
+/// Returns a pod with the values of its only container, which is what the pod uses but for its sandbox.
+fn joined(pod: &Row, container: &Row) -> Row {
+    Row {
+        label: pod.label.clone(),
+        pod: pod.pod.clone(),
+        is_pod: true,
+        restarts: container.restarts.or(pod.restarts),
+        ..container.clone()
+    }
 }
 
 fn line(row: &Row, trends: &Trends) -> Cells {
@@ -165,12 +208,12 @@ fn line(row: &Row, trends: &Trends) -> Cells {
         if row.is_pod { label } else { format!("  {label}") },
         or_dash(milli_cpu.map(|milli| format!("{milli}m"))),
         or_dash(of_quota),
-        or_dash(memory_bytes.map(units::bytes)),
-        or_dash(of_limit),
-        if trend.is_empty() { "-".to_owned() } else { sparkline(&trend, quota_milli.unwrap_or(0)) },
         or_dash(throttled.and_then(percent)),
         or_dash(now.and_then(percent)),
+        or_dash(memory_bytes.map(units::bytes)),
+        or_dash(of_limit),
         or_dash(row.restarts),
+        if trend.is_empty() { "-".to_owned() } else { sparkline(&trend, quota_milli.unwrap_or(0)) },
         or_dash(row.request_milli_cpu.map(|milli| format!("{milli}m"))),
         or_dash(row.share.as_ref()),
         or_dash(row.counters.oom_kills),
@@ -205,15 +248,14 @@ pub fn plain_lines(frame: &Frame, trends: &Trends) -> Vec<String> {
         Body::Unavailable(reason) => lines.push(format!("unavailable: {}", plain(reason.clone()))),
         Body::Text(text) => lines.extend(text.iter().cloned().map(plain)),
         Body::Pods(rows) => {
-            for line in cells(rows, trends, "", SortKey::Name, true) {
+            for line in cells(rows, trends, "", SortKey::Name, Lines::All) {
                 let kind = if line.is_pod { "pod" } else { "container" };
                 let mut text = format!("{kind} {}:", line.texts[0].trim());
                 let known = COLUMNS.iter().zip(&line.texts).skip(1);
                 let known = known.filter(|(column, cell)| *cell != "-" && !column.is_drawn);
                 for (at, (column, cell)) in known.enumerate() {
                     let between = if at == 0 { " " } else { ", " };
-                    let is_drawn = |c: char| ('\u{2581}'..='\u{258f}').contains(&c) || c == ' ';
-                    let cell = cell.trim_start_matches(is_drawn);
+                    let cell = column.without_bar(cell);
                     text.push_str(&format!("{between}{} {cell}", column.heading.to_lowercase()));
                 }
                 lines.push(text);

@@ -17,6 +17,7 @@ use kq_io::recording_file::RecordingWriter;
 use kq_io::snapshot_file::write_snapshot;
 use kq_node::NodeSpec;
 use kq_node::action::top::{LiveSource, Next, Source, rest_after};
+use kq_output::doc::Doc;
 use kq_output::value::json_line;
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -186,7 +187,9 @@ fn write_frames(
         if written > 0 {
             write::lines([String::new()])?;
         }
-        write::lines(plain_lines(&frame, &trends))?;
+        let mut doc = Doc::default();
+        plain_lines(&frame, &trends).into_iter().for_each(|line| doc.line(line));
+        write::doc(doc)?;
         is_incomplete = matches!(frame.body, Body::Unavailable(_));
         written += 1;
         match next_in {
