@@ -4,7 +4,7 @@
 
 use super::text::whole;
 use kq_answer::{Answer, Document};
-use kq_core::question::kinds::{EvictionRank, NodeChecks, PodReadmission, WhatIf};
+use kq_core::question::kinds::{EvictionRank, ImageGcAnswer, NodeChecks, PodReadmission, WhatIf};
 use kq_output::terminal::is_unsafe;
 use kq_output::value::to_value;
 use maud::{Markup, PreEscaped, html};
@@ -25,6 +25,8 @@ pub struct NodeAnswers {
     pub sources: Vec<String>,
     /// The checks of the node.
     pub doctor: Option<Answered<NodeChecks>>,
+    /// The next collection of images.
+    pub collection: Option<Answered<ImageGcAnswer>>,
     /// The start of the kubelet.
     pub restart: Option<Answered<PodReadmission>>,
     /// The order of eviction, for the signals of [`names::EVICTION`].
@@ -131,6 +133,7 @@ impl<'a> NodePage<'a> {
         let others = node.others.iter().map(|(name, it)| Question::of(name, prefix, it));
         let mut questions: BTreeMap<_, _> = others.collect();
         questions.extend(node.doctor.as_ref().map(|it| Question::of(names::DOCTOR, prefix, it)));
+        questions.extend(node.collection.as_ref().map(|it| Question::of(names::GC, prefix, it)));
         questions.extend(node.restart.as_ref().map(|it| Question::of(names::RESTART, prefix, it)));
         questions.extend(node.evictions.iter().map(|(name, it)| Question::of(name, prefix, it)));
         questions.extend(
@@ -153,6 +156,11 @@ impl<'a> NodePage<'a> {
     /// Returns the checks of the node.
     pub fn doctor(&'a self) -> Result<(Found<'a>, &'a NodeChecks), &'a NoAnswer> {
         self.typed(names::DOCTOR, self.node.doctor.as_ref())
+    }
+
+    /// Returns the next collection of images.
+    pub fn collection(&'a self) -> Result<(Found<'a>, &'a ImageGcAnswer), &'a NoAnswer> {
+        self.typed(names::GC, self.node.collection.as_ref())
     }
 
     /// Returns the start of the kubelet.

@@ -4,7 +4,8 @@ use super::answers::{Fields, Found, NodePage, command, doubts, names, no_answer}
 use super::findings::about;
 use super::mark::{Mark, Place};
 use super::section::{Section, figure, table};
-use super::text::{count, pod, shown};
+use super::text::{pod, shown};
+use kq_output::units::counted;
 use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -28,7 +29,7 @@ pub fn devices(page: &NodePage<'_>) -> Section {
                 },
                 lead: html! { (match resources {
                     0 => "No device plugin has offered a resource to this kubelet.".to_owned(),
-                    resources => format!("{}, by NUMA node; each tile is a device.", count(resources, "resource")),
+                    resources => format!("{}, by NUMA node; each tile is a device.", counted(resources, "resource")),
                 }) },
                 body: html! { (about(page, id)) (body(found)) },
             }

@@ -121,26 +121,41 @@ fn asked(page: &NodePage<'_>, left_out: &[(String, usize)]) -> Markup {
     )
 }
 
-/// Returns a short overview for the top of the page: what, its value, and the section that has more.
-pub fn glance(page: &NodePage<'_>) -> Vec<(&'static str, String, &'static str)> {
-    let mut glance = Vec::new();
+/// Amounts for the top of the page that answer one question.
+pub struct Card {
+    pub title: &'static str,
+    /// The section that has more.
+    pub section: &'static str,
+    /// What, and its value.
+    pub amounts: Vec<(&'static str, String)>,
+}
+
+/// Returns a short overview for the top of the page.
+pub fn glance(page: &NodePage<'_>) -> Vec<Card> {
+    let mut cards = Vec::new();
     if let Some(free) = page.doctor().ok().and_then(|(_, checks)| checks.not_requested) {
-        glance.push(("CPU not requested", format!("{}m", free.milli_cpu), "restart"));
-        glance.push(("Memory not requested", super::memory::size(free.memory_bytes), "restart"));
+        let amounts = vec![
+            ("CPU", format!("{}m", free.milli_cpu)),
+            ("Memory", super::memory::size(free.memory_bytes)),
+        ];
+        cards.push(Card { title: "Not requested", section: "restart", amounts });
     }
-    for (name, label) in
-        [("evict-memory", "Memory to eviction"), ("evict-disk", "Disk to eviction")]
-    {
+    let mut amounts = Vec::new();
+    for (name, label) in [("evict-memory", "Memory"), ("evict-disk", "Disk")] {
         let thresholds = page.eviction(name).ok().map(|(_, rank)| &rank.thresholds);
         if let Some(margin) = thresholds.into_iter().flatten().filter_map(|it| it.margin).min() {
-            glance.push((label, super::memory::size(margin), "eviction"));
+            amounts.push((label, super::memory::size(margin)));
         }
+    }
+    if !amounts.is_empty() {
+        cards.push(Card { title: "Until eviction", section: "eviction", amounts });
     }
     if let Ok(found) = page.find(names::GC)
         && let Some(usage) = found.value.number("/run/usage/percent")
         && let Some(high) = found.value.number("/run/highThresholdPercent")
     {
-        glance.push(("Image disk", format!("{usage} % (limit {high} %)"), "images"));
+        let amounts = vec![("Used", format!("{usage} %")), ("Limit", format!("{high} %"))];
+        cards.push(Card { title: "Disk of images", section: "images", amounts });
     }
     if let Ok(found) = page.find(names::DEVICES) {
         let resources = found.value.field("resources").as_object();
@@ -148,12 +163,10 @@ pub fn glance(page: &NodePage<'_>) -> Vec<(&'static str, String, &'static str)> 
             resources.into_iter().flatten().filter_map(|(_, it)| it.number(field)).sum::<i64>()
         };
         if resources.is_some_and(|it| !it.is_empty()) {
-            glance.push((
-                "Devices",
-                format!("{} of {} healthy", sum("healthy"), sum("capacity")),
-                "devices",
-            ));
+            let healthy = format!("{} of {}", sum("healthy"), sum("capacity"));
+            let amounts = vec![("Healthy", healthy)];
+            cards.push(Card { title: "Devices", section: "devices", amounts });
         }
     }
-    glance
+    cards
 }

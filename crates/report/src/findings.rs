@@ -2,9 +2,11 @@
 
 use super::answers::{Found, NodePage, command, doubts, names, no_answer};
 use super::section::{Section, Tone, closed};
-use super::text::{count, shown, whole};
+use super::text::{shown, whole};
 use kq_answer::{Finding, Severity, Subject, Topic};
+use kq_output::units::counted;
 use maud::{Markup, html};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the section.
 pub fn findings(page: &NodePage<'_>) -> Section {
@@ -33,9 +35,9 @@ pub fn state(items: &[Finding]) -> String {
     let (errors, unknown, warnings) =
         (number(Severity::Error), number(Severity::Unknown), number(Severity::Warning));
     let texts: Vec<String> = [
-        (errors, count(errors, "error")),
+        (errors, counted(errors, "error")),
         (unknown, format!("{unknown} unknown")),
-        (warnings, count(warnings, "warning")),
+        (warnings, counted(warnings, "warning")),
     ]
     .into_iter()
     .filter_map(|(number, text)| (number > 0).then_some(text))
@@ -48,9 +50,38 @@ pub fn worst(items: &[Finding]) -> Tone {
     items.iter().map(|finding| Tone::of(finding.severity)).min().unwrap_or(Tone::Ok)
 }
 
+/// Counts checks: one may find several things.
 fn sentence(items: &[Finding]) -> String {
-    let passed = items.iter().filter(|it| it.severity == Severity::Ok).count();
-    format!("{} of {} passed: {}.", passed, count(items.len(), "check"), state(items))
+    let checks: BTreeSet<&str> = items.iter().map(|it| it.id.as_str()).collect();
+    let open = items.iter().filter(|it| it.severity != Severity::Ok);
+    let open: BTreeSet<&str> = open.map(|it| it.id.as_str()).collect();
+    let passed = checks.len() - open.len();
+    format!("{passed} of {} passed: {}.", counted(checks.len(), "check"), state(items))
+}
+
+/// So many findings of a rule have rows of their own; of more, all are behind the first.
+const ALONE: usize = 3;
+
+/// Returns the findings in their order, those of a rule together where they are many.
+fn by_rule<'f>(items: &[&'f Finding]) -> Vec<Vec<&'f Finding>> {
+    let key = |finding: &'f Finding| (finding.severity, finding.id.as_str());
+    let mut counts: BTreeMap<(Severity, &str), usize> = BTreeMap::new();
+    for finding in items {
+        *counts.entry(key(finding)).or_default() += 1;
+    }
+    let mut groups: Vec<Vec<&Finding>> = Vec::new();
+    let mut places: BTreeMap<(Severity, &str), usize> = BTreeMap::new();
+    for finding in items {
+        let is_many = counts.get(&key(finding)).is_some_and(|count| *count > ALONE);
+        match places.get(&key(finding)).filter(|_| is_many) {
+            Some(place) => groups[*place].push(finding),
+            None => {
+                places.insert(key(finding), groups.len());
+                groups.push(vec![finding]);
+            }
+        }
+    }
+    groups
 }
 
 fn body(page: &NodePage<'_>, found: Found<'_>, items: &[Finding]) -> Markup {
@@ -62,7 +93,10 @@ fn body(page: &NodePage<'_>, found: Found<'_>, items: &[Finding]) -> Markup {
                 table.findings {
                     caption.vh { "Findings, the worst first" }
                     thead { tr { th scope="col" { "Severity" } th scope="col" { "About" } th scope="col" { "Found" } } }
-                    tbody { @for finding in open { (row(page, finding)) } }
+                    tbody { @for group in by_rule(&open) {
+                        (row(page, group[0]))
+                        @if group.len() > 1 { (others(&group[1..])) }
+                    } }
                 }
             }
         }
@@ -75,6 +109,18 @@ fn body(page: &NodePage<'_>, found: Found<'_>, items: &[Finding]) -> Markup {
             } } }))
         (doubts(found))
         (command(found.command))
+    }
+}
+
+/// Returns a row that holds the other findings of a rule.
+fn others(findings: &[&Finding]) -> Markup {
+    html! {
+        tr.same { td colspan="3" { details {
+            summary { (findings.len()) " more: " code.rule { (findings[0].id) } }
+            ul { @for finding in findings { li data-pod=[pod(finding)] {
+                strong { (subject(finding)) } ": " (shown(&finding.found))
+            } } }
+        } } }
     }
 }
 

@@ -32,12 +32,6 @@ impl Branch {
             false => self.below.iter().map(Branch::total).sum(),
         }
     }
-
-    /// Puts the greatest first, at each level; equal ones stay in order.
-    pub fn sort(&mut self) {
-        self.below.sort_by(|one, other| other.total().total_cmp(&one.total()));
-        self.below.iter_mut().for_each(Branch::sort);
-    }
 }
 
 /// Lays the trees out from left to right, within a whole that is at least as much as they have.
@@ -76,8 +70,7 @@ mod tests {
 
     #[test]
     fn widths_are_in_proportion_and_the_rest_is_free() {
-        let mut pod = Branch { key: 1, value: 0.0, below: vec![leaf(2, 1.0), leaf(3, 2.0)] };
-        pod.sort();
+        let pod = Branch { key: 1, value: 0.0, below: vec![leaf(3, 2.0), leaf(2, 1.0)] };
         let cells = icicle(&[pod, leaf(4, 1.0)], 8.0);
         let seen: Vec<_> = cells.iter().map(|it| (it.key, it.row, it.start, it.width)).collect();
         let expected = [(1, 0, 0.0, 0.375), (3, 1, 0.0, 0.25), (2, 1, 0.25, 0.125)];

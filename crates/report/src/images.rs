@@ -7,8 +7,10 @@ use super::mark::{Mark, Place, percent};
 use super::memory::size;
 use super::scale::part;
 use super::section::{Section, figure, key, table};
-use super::text::{count, moment, shown, words};
+use super::text::{moment, shown, words};
 use super::treemap::{Rect, treemap};
+use kq_core::question::kinds::{ImageGcAnswer, PlannedImage};
+use kq_output::units::counted;
 use maud::{Markup, html};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,8 +27,8 @@ const FATES: [(&str, &[&str], &str); 5] = [
 /// Returns the section.
 pub fn images(page: &NodePage<'_>) -> Section {
     let (id, title) = ("images", "Images and disk");
-    match page.find(names::GC) {
-        Ok(found) => {
+    match page.collection() {
+        Ok((found, gc)) => {
             let percent = found.value.number("/run/usage/percent");
             Section {
                 id,
@@ -36,7 +38,7 @@ pub fn images(page: &NodePage<'_>) -> Section {
                     |percent| format!("{percent} % full"),
                 ),
                 lead: html! { (lead(found.value)) },
-                body: html! { (about(page, id)) (disk::disk(page, found)) (body(page, found)) (disk::parts(page)) },
+                body: html! { (about(page, id)) (disk::disk(page, found)) (body(page, found, gc)) (disk::parts(page)) },
             }
         }
         Err(why) => Section {
@@ -54,13 +56,17 @@ fn lead(gc: &Value) -> String {
         usize::try_from(gc.number("/freed/images").unwrap_or_default()).unwrap_or_default();
     let items = gc.list("items");
     let all: i64 = items.iter().filter_map(|item| item.number("sizeBytes")).sum();
-    let of = format!("{} with {}.", count(items.len(), "image"), size(all));
+    let of = format!("{} with {}.", counted(items.len(), "image"), size(all));
     match (gc.field("/run/wantsSpace").as_bool(), images) {
         (None, 0) => format!("{of} Whether the next collection removes any is unknown."),
         (Some(false), 0) => format!("{of} The next collection removes none."),
         (_, images) => {
             let freed = gc.number("/freed/countedBytes").unwrap_or_default();
-            format!("{of} The next collection removes {}, {}.", count(images, "image"), size(freed))
+            format!(
+                "{of} The next collection removes {}, {}.",
+                counted(images, "image"),
+                size(freed)
+            )
         }
     }
 }
@@ -70,7 +76,7 @@ fn fate(verdict: &str) -> usize {
     FATES.iter().position(|(_, verdicts, _)| verdicts.contains(&verdict)).unwrap_or(2)
 }
 
-fn body(page: &NodePage<'_>, found: Found<'_>) -> Markup {
+fn body(page: &NodePage<'_>, found: Found<'_>, gc: &ImageGcAnswer) -> Markup {
     let places = Place::all(found.id, found.value, "/items");
     let list = page.find(names::IMAGES).ok();
     let times = list.map(|list| list.value.list("items")).unwrap_or_default();
@@ -98,7 +104,9 @@ fn body(page: &NodePage<'_>, found: Found<'_>) -> Markup {
                 th.num scope="col" { "Own layers" } th.num scope="col" { "Shared layers" } th scope="col" { "Fate" }
                 th scope="col" { "Certainty" } th scope="col" { "Used by" } th scope="col" { "Last used" } th scope="col" { "Why" }
             },
-            html! { @for place in &places { (line(place, times.get(place.value.text("id")).copied())) } }))
+            html! { @for (place, item) in places.iter().zip(&gc.plan.items) {
+                (line(place, item, times.get(place.value.text("id")).copied()))
+            } }))
         (doubts(found))
         (command(found.command))
     }
@@ -177,7 +185,7 @@ fn shared_part(image: &Value) -> f64 {
     part(shared, own + shared)
 }
 
-fn line(place: &Place<'_>, times: Option<&Value>) -> Markup {
+fn line(place: &Place<'_>, item: &PlannedImage, times: Option<&Value>) -> Markup {
     let image = place.value;
     let (class, _, meaning) = FATES[fate(image.text("verdict"))];
     let users = users(image);
@@ -192,7 +200,7 @@ fn line(place: &Place<'_>, times: Option<&Value>) -> Markup {
             td { (image.text("certainty")) }
             td { @for (at, user) in users.iter().take(3).enumerate() { @if at > 0 { ", " } (user) } @if users.len() > 3 { " and " (users.len() - 3) " more" } }
             td.time { (times.and_then(|times| times.some_text("lastUsed")).map_or_else(|| "–".to_owned(), moment)) }
-            td.dim { (shown(&image.sentence("reason"))) }
+            td.dim { (shown(&format!("{:#}", item.reason.0))) }
         }
     }
 }

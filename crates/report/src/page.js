@@ -157,6 +157,14 @@
   };
   search.addEventListener("input", filter);
 
+  // On a narrow screen each cell stands on a line of its own, behind the heading of its column.
+  for (const table of all(".rows table")) {
+    const headings = all("thead th", table).map((it) => it.textContent);
+    for (const row of all("tbody tr", table)) {
+      Array.from(row.cells).forEach((cell, at) => { if (cell.tagName === "TD") cell.dataset.label = headings[at] || ""; });
+    }
+  }
+
   // Labels that do not fit their cells are cut, or left out.
   const labels = all(".cell > text").map((element) => ({ element, text: element.textContent, picture: element.parentElement.parentElement }));
   const fit = () => {

@@ -2,13 +2,14 @@
 
 use super::answers::{NodeAnswers, NodePage, embed};
 use super::section::{Section, Tone};
-use super::text::{count, shown};
+use super::text::shown;
 use super::{
     cpu, devices, eviction, facts, findings, images, memory, preemption, probes, restart, what_if,
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use kq_answer::Severity;
 use kq_facts::report_page::{BEGINS, SNAPSHOT_BEGINS, SNAPSHOT_ENDS};
+use kq_output::units::counted;
 use maud::{Markup, PreEscaped, html};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -125,7 +126,7 @@ impl Page {
     pub fn finish(mut self) -> String {
         let title = match self.nodes.as_slice() {
             [one] if self.is_one => format!("{} at {}", shown(&one.name), shown(&one.at)),
-            nodes => count(nodes.len(), "node"),
+            nodes => counted(nodes.len(), "node"),
         };
         // Stable: of equally bad ones, the order stays.
         self.nodes.sort_by_key(|entry| entry.tone);
@@ -247,8 +248,11 @@ fn header(page: &NodePage<'_>, is_one: bool) -> Markup {
             p.verdict { @for severity in Severity::ALL.into_iter().filter(|it| number(*it) > 0) {
                 span.pill.(Tone::of(severity).class()) { (number(severity)) " " (severity) }
             } }
-            dl.glance { @for (what, value, section) in facts::glance(page) {
-                div { dt { (what) } dd { a href={ "#" (page.id(section)) } { (value) } } }
+            div.glance { @for card in facts::glance(page) {
+                a.card href={ "#" (page.id(card.section)) } {
+                    strong { (card.title) }
+                    dl { @for (what, value) in card.amounts { div { dt { (what) } dd { (value) } } } }
+                }
             } }
         }
     }

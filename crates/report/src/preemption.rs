@@ -5,7 +5,8 @@ use super::findings::about;
 use super::mark::{Mark, Place, percent};
 use super::memory::size;
 use super::section::{Section, figure, key, table};
-use super::text::{count, shown, words};
+use super::text::{shown, words};
+use kq_output::units::counted;
 use maud::{Markup, html};
 use serde_json::Value;
 
@@ -20,7 +21,7 @@ pub fn preemption(page: &NodePage<'_>) -> Section {
         Ok(found) => Section {
             id,
             title,
-            state: count(found.value.list("victims").len(), "victim"),
+            state: counted(found.value.list("victims").len(), "victim"),
             lead: html! { (shown(found.value.text("pod"))) ": " (shown(&found.value.sentence("because"))) "." },
             body: html! { (about(page, id)) (body(found)) },
         },

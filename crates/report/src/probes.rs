@@ -6,9 +6,10 @@ use super::answers::{Fields, NoAnswer, NodePage, command, doubts, names, no_answ
 use super::findings::about;
 use super::mark::{Mark, Place, percent};
 use super::section::{Section, figure, key, table};
-use super::text::{count, pod, shown, words};
+use super::text::{pod, shown, words};
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
+use kq_output::units::counted;
 use maud::{Markup, html};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -22,7 +23,7 @@ pub fn probes(page: &NodePage<'_>) -> Section {
             Section {
                 id,
                 title,
-                state: count(places.len(), "probe"),
+                state: counted(places.len(), "probe"),
                 lead: html! { @match places.len() {
                     0 => "No container has a probe: the kubelet takes each for started and ready once it runs.",
                     _ => "When each probe changes something, at the earliest and at the latest. Probes with the same \
@@ -131,7 +132,7 @@ fn picture(group: &[&Place<'_>]) -> Markup {
         group.iter().map(|it| pod(it.value.text("namespace"), it.value.text("pod"))).collect();
     let title = match group {
         [one] => format!("{kind} of {}", who(one.value)),
-        several => format!("{kind} of {}", count(several.len(), "container")),
+        several => format!("{kind} of {}", counted(several.len(), "container")),
     };
     html! {
         div.probe data-pods=(pods.join(" ")) {

@@ -6,9 +6,10 @@ use super::mark::{Mark, Place};
 use super::memory::size;
 use super::scale::part;
 use super::section::{Section, figure, key, table};
-use super::text::{count, moment, short, shown};
+use super::text::{moment, short, shown};
 use super::tree::NARROW;
 use kq_admission::preemption::{ComparedAnew, ReadmissionResult, Readmitted};
+use kq_output::units::counted;
 use maud::{Markup, html};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -32,7 +33,7 @@ pub fn restart(page: &NodePage<'_>) -> Section {
                 },
                 lead: html! {
                     "A kubelet that starts admits its pods again, by age, each together with those admitted before it: "
-                    (pods.len() - lost - open) " of " (count(pods.len(), "pod")) " stay"
+                    (pods.len() - lost - open) " of " (counted(pods.len(), "pod")) " stay"
                     @if open > 0 { ", and " (open) " may" } "."
                 },
                 body: html! { (about(page, id)) (body(found, pods)) },

@@ -1,7 +1,7 @@
 //! What the sections of the page have in common: heading, state, table.
 
-use super::text::count;
 use kq_answer::Severity;
+use kq_output::units::counted;
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 
@@ -80,7 +80,7 @@ fn rows_of(
 ) -> Markup {
     html! {
         details.rows open[is_open] {
-            summary { (caption) span.n { (count(rows, one)) } }
+            summary { (caption) span.n { (counted(rows, one)) } }
             div.scroll tabindex="0" role="region" aria-label=(caption) {
                 table {
                     caption.vh { (caption) }

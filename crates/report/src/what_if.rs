@@ -4,11 +4,12 @@ use super::answers::{Fields, Found, NodePage, command, doubts, names, no_answer}
 use super::findings::line;
 use super::mark::{Mark, Place, percent};
 use super::section::{Section, figure, key, table};
-use super::text::{count, short, shown, whole, words};
+use super::text::{short, shown, whole, words};
 use super::tree::NARROW;
 use kq_answer::Severity;
 use kq_core::question::kinds::WhatIf;
 use kq_core::what_if::{PodOutcome, PodResult};
+use kq_output::units::counted;
 use maud::{Markup, html};
 use serde_json::Value;
 
@@ -20,7 +21,7 @@ pub fn what_if(page: &NodePage<'_>) -> Option<Section> {
     Some(Section {
         id: "what-if",
         title: "What if",
-        state: count(page.node.changes.len(), "change"),
+        state: counted(page.node.changes.len(), "change"),
         lead: html! { "What a change would do to this node, before it is made." },
         body: html! { @for (at, (change, _)) in page.node.changes.iter().enumerate() {
             h3.change { code { (whole(change)) } }
@@ -117,7 +118,7 @@ fn picture(pods: &[Pod<'_>]) -> Markup {
                             rect {} @if width >= NARROW { text x="6" y="17" { (short(&pod.pod)) } }
                         }
                     } }
-                } span.when { (count(pods.len() - of(PodResult::Starts).count(), "pod")) } }
+                } span.when { (counted(pods.len() - of(PodResult::Starts).count(), "pod")) } }
                 div.lane { span.what { strong { "after" } } svg.line.tall {
                     @for (at, (pod, place)) in pods.iter().enumerate() {
                         (Mark::new("svg", &format!("cell {}", class(pod.result))).class_if(width < NARROW, "thin").across(at as f64 * width, width).with("y", "1").with("height", "26")

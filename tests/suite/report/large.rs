@@ -6,7 +6,12 @@ const PODS: usize = 504;
 const IMAGES: usize = 504;
 
 /// Returns the node of the story with its pods and images over and over.
-fn large_node() -> Value {
+pub fn large_node() -> Value {
+    node_of(PODS, IMAGES, "")
+}
+
+/// Returns the node of the story with so many pods and images; `more` goes into the names of the copies.
+pub fn node_of(number_of_pods: usize, number_of_images: usize, more: &str) -> Value {
     let mut node = worker();
     let pods = list(&node, "/pods/found/value/pods").clone();
     let containers = list(&node, "/runtime/found/value/containers/found/value").clone();
@@ -26,7 +31,7 @@ fn large_node() -> Value {
         for (name, kind) in &names {
             let new = match kind {
                 'u' => format!("{copy:04x}{}", &name[4..]),
-                _ => format!("{name}-{copy}"),
+                _ => format!("{name}{more}-{copy}"),
             };
             text = text.replace(name.as_str(), &new);
         }
@@ -40,7 +45,7 @@ fn large_node() -> Value {
     ];
     for place in places {
         let own = list(&node, place).clone();
-        let more = (1..PODS / pods.len())
+        let more = (1..number_of_pods / pods.len())
             .flat_map(|copy| own.iter().map(|it| copied(it, copy)).collect::<Vec<_>>());
         let more: Vec<Value> = more.collect();
         node.pointer_mut(place).and_then(Value::as_array_mut).expect("a list").extend(more);
@@ -50,14 +55,14 @@ fn large_node() -> Value {
         .pointer_mut("/cgroups/found/value/cgroups")
         .and_then(Value::as_object_mut)
         .expect("cgroups");
-    for copy in 1..PODS / pods.len() {
+    for copy in 1..number_of_pods / pods.len() {
         if let Value::Object(more) = copied(&cgroups, copy) {
             all.extend(more);
         }
     }
     let place = "/runtime/found/value/images/found/value";
     let own = list(&node, place).clone();
-    for copy in 1..IMAGES / own.len() {
+    for copy in 1..number_of_images / own.len() {
         for image in &own {
             let mut image = image.clone();
             let id = image["id"].as_str().expect("an id").to_owned();

@@ -8,7 +8,7 @@ mod hostile;
 /// Search and keyboard.
 mod keys;
 /// A node with 500 pods and 500 images.
-mod large;
+pub mod large;
 /// The numbers of the pictures are those of the answers.
 mod numbers;
 /// Every section in every look, and pictures of them.
@@ -51,7 +51,7 @@ impl Written {
 }
 
 /// Returns the stored node of the README's story.
-fn worker() -> Value {
+pub fn worker() -> Value {
     read(&repository().join("examples/night/worker-3.json"))
 }
 

@@ -38,6 +38,10 @@ fn every_section_is_drawn_in_every_look_and_nothing_is_loaded() {
         assert_eq!(browser.value(empty), json!(0), "{look}: a picture without marks");
         let widest = browser.value("document.documentElement.scrollWidth");
         assert_eq!(widest, json!(width), "{look}: the page scrolls sideways");
+        let wide = "(() => { document.querySelectorAll('details').forEach((it) => { it.open = true; }); \
+                    return [...document.querySelectorAll('.scroll')].filter((it) => it.scrollWidth > it.clientWidth) \
+                    .map((it) => it.getAttribute('aria-label') + ' ' + it.scrollWidth + ' of ' + it.clientWidth); })()";
+        assert_eq!(browser.value(wide), json!([]), "{look}: tables that scroll sideways");
         grounds.push(browser.value("getComputedStyle(document.body).backgroundColor"));
     }
     assert!(

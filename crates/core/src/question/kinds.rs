@@ -30,6 +30,7 @@ pub use kq_image_gc::explain::ImageExplanation;
 pub use kq_image_gc::images::ImageList;
 pub use kq_image_gc::lint::GcLint;
 pub use kq_image_gc::loops::Pass;
+pub use kq_image_gc::plan::PlannedImage;
 pub use kq_image_gc::policy_report::GcPolicy;
 pub use kq_managers::capacity::CapacityReport;
 pub use kq_managers::fake_kubelet::{DeviceAllocation, DeviceAllocationList, DevicePodEnded};

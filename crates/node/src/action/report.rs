@@ -14,15 +14,15 @@ use kq_core::question::admission::{
     AdmissionNode, Detail, Planned, plan, random_order, readmit_all, sort,
 };
 use kq_core::question::cgroup::plan::PlanInput;
-use kq_core::question::cgroup::{Compared, tree_of_pods, tree_warnings};
+use kq_core::question::cgroup::{tree_of_pods, tree_warnings};
 use kq_core::question::devices::list::{device_list, device_list_needs};
-use kq_core::question::doctor::{node_checks, node_checks_needs};
+use kq_core::question::doctor::{doctor, node_checks_needs};
 use kq_core::question::eviction::{EvictionOptions, eviction_needs, eviction_rank};
 use kq_core::question::image_gc::explain::{image_disk, image_disk_needs};
 use kq_core::question::image_gc::{
     ImageGcOptions, Trigger, image_gc_needs, image_gc_plan, image_list, image_list_needs,
 };
-use kq_core::question::kinds::{EvictionRank, NodeChecks, PodReadmission, WhatIf};
+use kq_core::question::kinds::{EvictionRank, ImageGcAnswer, NodeChecks, PodReadmission, WhatIf};
 use kq_core::question::probes::{
     ProbeSelection, ProbedPod, ProbedPods, Purpose, Targets, prepare, recorded_probes,
 };
@@ -102,7 +102,6 @@ pub fn node_answers(snapshot: &mut Snapshot, options: &mut ReportOptions) -> Nod
     let mut add = |name: &str, answered: Answered| others.insert(name.to_owned(), answered);
     add(names::USAGE, report.answered("cgroup show", report.usage()));
     add(names::SHARES, report.shares());
-    add(names::GC, report.answered("gc dry-run", report.gc()));
     add(names::IMAGES, report.answered("gc images", report.images()));
     add(names::DISK, report.answered("gc explain --disk", report.disk()));
     add(names::DEVICES, report.answered("devices list", report.devices()));
@@ -132,6 +131,7 @@ pub fn node_answers(snapshot: &mut Snapshot, options: &mut ReportOptions) -> Nod
         title: title(snapshot),
         sources: summary(snapshot),
         doctor: Some(report.answered("doctor", report.doctor())),
+        collection: Some(report.answered("gc dry-run", report.gc())),
         restart: Some(report.answered("admit explain --kubelet-restart", report.restart())),
         evictions,
         changes: changes.collect(),
@@ -237,9 +237,7 @@ impl Report<'_> {
     }
 
     fn doctor(&self) -> Asking<NodeChecks> {
-        let compared = Compared::of(self.kubelet(node_checks_needs())?, Selection::default())?;
-        let node_file = self.options.overrides.node_file.as_ref().map(|it| it.file.as_str());
-        reply(node_checks(&compared, node_file, self.options.is_stored)?)
+        reply(doctor(self.kubelet(node_checks_needs())?, self.options.is_stored)?)
     }
 
     fn usage(&self) -> Asking {
@@ -286,9 +284,9 @@ impl Report<'_> {
         }
     }
 
-    fn gc(&self) -> Asking {
+    fn gc(&self) -> Asking<ImageGcAnswer> {
         let node = self.kubelet(image_gc_needs(Trigger::Periodic))?;
-        document(&image_gc_plan(&node, &ImageGcOptions::new(Trigger::Periodic))?)
+        reply(image_gc_plan(&node, &ImageGcOptions::new(Trigger::Periodic))?)
     }
 
     fn images(&self) -> Asking {

@@ -61,7 +61,7 @@ pub struct ImageFsUsage {
 }
 
 /// A plan, and the pressure that it follows from where it is about pressure.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct ImageGcAnswer {
     /// What goes and what stays.
     #[serde(flatten)]
