@@ -1,6 +1,7 @@
 //! The allocatable resources of a node, from its capacity and the kubelet's configuration.
 
-use kq_answer::{Basis, Failure, Headline, Missing, MissingFact, answer};
+use kq_answer::reason::Reason;
+use kq_answer::{Basis, Failure, Headline, Missing, MissingFact, Worded, answer};
 use kq_facts::allocatable::reserved;
 use kq_facts::needs::Needs;
 use kq_facts::node::Node;
@@ -8,6 +9,7 @@ use kq_facts::node_config::NodeConfig;
 use kq_k8s::kubelet_rules::RuleArea;
 use kq_k8s::pod::{ResourceList, ResourceName};
 use kq_k8s::quantity::{Format, Quantity};
+use kq_output::doc::Doc;
 use kq_output::table::{Column, Rows, Table};
 use serde::Serialize;
 
@@ -19,6 +21,8 @@ pub struct AllocatableReport {
     pub node: Option<String>,
     /// The resources.
     pub items: Vec<AllocatableRow>,
+    /// What holds the system and Kubernetes to what is reserved for them.
+    pub reservations: Vec<Worded<Enforcement>>,
     /// What the answer rests on.
     #[serde(flatten)]
     pub basis: Basis,
@@ -67,6 +71,49 @@ pub struct AllocatableRow {
     pub reported: Option<String>,
 }
 
+/// What a reservation does beside being subtracted (`enforceNodeAllocatableCgroups`,
+/// `pkg/kubelet/cm/node_container_manager_linux.go`).
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
+pub enum Enforcement {
+    #[text("{list} is subtracted, and limits no process: {field} names no cgroup")]
+    NoCgroup { list: &'static str, field: &'static str },
+    #[text(
+        "{list} is subtracted, and {cgroup} is not limited to it: enforceNodeAllocatable does not list {key}"
+    )]
+    NotListed { list: &'static str, cgroup: String, key: &'static str },
+    #[text("{list} is subtracted, and limits {cgroup} ({key} in enforceNodeAllocatable)")]
+    Enforced { list: &'static str, cgroup: String, key: String },
+}
+
+/// Returns what holds processes to the reservations that there are.
+fn enforcement(node: &NodeConfig) -> impl Iterator<Item = Enforcement> {
+    let config = &node.config;
+    let lists = [
+        ("kubeReserved", "kubeReservedCgroup", "kube-reserved", &config.kube_reserved_cgroup),
+        (
+            "systemReserved",
+            "systemReservedCgroup",
+            "system-reserved",
+            &config.system_reserved_cgroup,
+        ),
+    ];
+    let amounts = [&node.reservations.kube, &node.reservations.system];
+    let listed = lists.into_iter().zip(amounts).filter(|(_, list)| !list.is_empty());
+    listed.map(|((list, field, key, cgroup), _)| {
+        let keys = config.enforce_node_allocatable.iter();
+        let set = keys.clone().find(|it| {
+            it.strip_prefix(key).is_some_and(|rest| matches!(rest, "" | "-compressible"))
+        });
+        match (cgroup.is_empty(), set) {
+            (true, _) => Enforcement::NoCgroup { list, field },
+            (false, None) => Enforcement::NotListed { list, cgroup: cgroup.clone(), key },
+            (false, Some(set)) => {
+                Enforcement::Enforced { list, cgroup: cgroup.clone(), key: set.clone() }
+            }
+        }
+    })
+}
+
 /// Returns the facts that the question needs.
 pub fn allocatable_needs() -> Needs {
     Needs::GC_POLICY
@@ -98,7 +145,8 @@ pub fn node_allocatable(node: &Node) -> Result<AllocatableReport, Failure> {
     let mut items: Vec<AllocatableRow> =
         settings.capacity.iter().filter_map(|(name, _)| row(name, settings, status)).collect();
     items.push(pods(settings, status));
-    Ok(AllocatableReport { node: settings.name.clone(), items, basis })
+    let reservations = enforcement(settings).map(Worded).collect();
+    Ok(AllocatableReport { node: settings.name.clone(), items, reservations, basis })
 }
 
 fn row(
@@ -155,13 +203,21 @@ fn or_dash(amount: &str) -> String {
 }
 
 /// Returns a line for each resource.
-pub fn table(report: &AllocatableReport) -> Table {
-    columns(report, false)
+pub fn table(report: &AllocatableReport) -> Doc {
+    of(report, false)
 }
 
 /// Returns a line for each resource, with what the Node object reports.
-pub fn wide(report: &AllocatableReport) -> Table {
-    columns(report, true)
+pub fn wide(report: &AllocatableReport) -> Doc {
+    of(report, true)
+}
+
+fn of(report: &AllocatableReport, is_wide: bool) -> Doc {
+    let mut doc = Doc::from(columns(report, is_wide));
+    for effect in &report.reservations {
+        doc.line(effect.to_string());
+    }
+    doc
 }
 
 fn columns(report: &AllocatableReport, is_wide: bool) -> Table {
