@@ -37,6 +37,56 @@ pub fn table(plan: &Plan<'_>) -> Table {
     table
 }
 
+/// Returns the values of a node's cgroups under both versions, those of one setting beside each other. The plans differ in the
+/// version alone, so that their cgroups are the same.
+pub fn both(v1: &Plan<'_>, v2: &Plan<'_>) -> Table {
+    let (old, new) = (rows(v1), rows(v2));
+    let files = CgroupFile::ALL.iter().filter(|file| file.row().in_plan);
+    let mut of_files: Vec<[FileColumn; 2]> = files
+        .map(|file| {
+            [v1, v2].map(|plan| FileColumn {
+                file: *file,
+                name: file.name(plan.settings.version).into(),
+            })
+        })
+        .collect();
+    for column in hugepage_columns(&new) {
+        let size = column.name.split('.').nth(1).unwrap_or_default().to_owned();
+        let name = column.file.sized_name(v1.settings.version, &size).into();
+        of_files.push([FileColumn { file: column.file, name }, column]);
+    }
+    let mut headings = vec!["CGROUP".to_owned(), "QOS".to_owned()];
+    let mut columns: Vec<Vec<String>> = Vec::new();
+    for [one, other] in &of_files {
+        let mut sides = Vec::new();
+        for (column, rows) in [(one, &old), (other, &new)] {
+            if rows.iter().any(|row| column.is_telling(row.cgroup)) {
+                let cells: Vec<String> = rows.iter().map(|row| column.cell(row.cgroup)).collect();
+                sides.push((column.name.to_uppercase(), cells));
+            }
+        }
+        if let [one, other] = sides.as_slice()
+            && one.0 == other.0
+        {
+            match one.1 == other.1 {
+                true => sides.truncate(1),
+                false => [" V1", " V2"].iter().zip(&mut sides).for_each(|(of, it)| it.0 += of),
+            }
+        }
+        for (heading, cells) in sides {
+            headings.push(heading);
+            columns.push(cells);
+        }
+    }
+    let mut table = Table::new(headings);
+    for (at, row) in new.iter().enumerate() {
+        let name = format!("{}{}", row.branch, label(row.cgroup));
+        let cells = columns.iter().filter_map(|column| column.get(at).cloned());
+        table.add([name, qos(row.cgroup)].into_iter().chain(cells).collect::<Vec<String>>());
+    }
+    table
+}
+
 /// The column of a file.
 struct FileColumn {
     file: CgroupFile,
@@ -61,8 +111,8 @@ pub fn wide(plan: &Plan<'_>) -> Table {
         }
     }
     Rows::of(&lines).table(&[
-        Column::new("CGROUP", |(branch, ..)| branch.clone()),
-        Column::new("FILE", |(_, _, [file, _, _])| file.clone()),
+        Column::name("CGROUP", |(branch, ..)| branch.clone()),
+        Column::name("FILE", |(_, _, [file, _, _])| file.clone()),
         Column::new("VALUE", |(_, _, [_, value, _])| value.clone()),
         Column::new("WRITER", |(_, cgroup, _)| cgroup.owner.writer().to_owned()),
         Column::text("BECAUSE", |(_, _, [_, _, because])| because.clone()),

@@ -3,6 +3,7 @@
 use crate::exit::Failure;
 use crate::progress::waiting;
 use crate::source_args::{GATHERING, SourceArgs};
+use anyhow::anyhow;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
@@ -45,7 +46,7 @@ pub struct ConfigArgs {
 }
 
 /// The flags that set the rules of a kubelet.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "The node")]
 pub struct RulesArgs {
     /// The kubelet version whose rules apply, such as 1.36 or 1.35.2
@@ -64,7 +65,7 @@ pub struct RulesArgs {
 }
 
 /// The flags that say where a kubelet's cgroups are.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "The node")]
 pub struct RootArgs {
     #[command(flatten)]
@@ -77,7 +78,7 @@ pub struct RootArgs {
 
 /// The flags that describe a node. They win over the kubelet's configuration, which wins over the
 /// Node object.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "The node")]
 pub struct NodeArgs {
     #[command(flatten)]
@@ -94,9 +95,12 @@ pub struct NodeArgs {
     #[command(flatten)]
     rules: RulesArgs,
 
-    /// The kernel's cgroup interface: 1 or 2
-    #[arg(long, value_name = "VERSION", value_parser = one_of::<CgroupVersion>(["1", "2"]))]
-    cgroup_version: Option<CgroupVersion>,
+    /// The kernel's cgroup interface: 1 or 2. kq cgroup plan takes 1,2 as well, and shows both
+    #[arg(
+        long, value_name = "VERSION", value_delimiter = ',', num_args = 1,
+        value_parser = one_of::<CgroupVersion>(["1", "2"])
+    )]
+    pub cgroup_version: Vec<CgroupVersion>,
 
     /// The cgroup driver: cgroupfs or systemd
     #[arg(long, value_name = "DRIVER", value_parser = one_of::<CgroupDriver>(["cgroupfs", "systemd"]))]
@@ -212,7 +216,7 @@ impl NodeArgs {
             || rules.kubelet_version.is_some()
             || !rules.set.is_empty()
             || self.capacity.is_some()
-            || self.cgroup_version.is_some()
+            || !self.cgroup_version.is_empty()
             || self.cgroup_driver.is_some()
             || self.runtime_weight_formula.is_some()
             || self.runtime_set.is_some()
@@ -228,11 +232,19 @@ impl NodeArgs {
 
     /// Returns what the flags say, with the files that they name.
     pub fn overrides(&self) -> Result<Overrides, Failure> {
+        let cgroup_version = match self.cgroup_version.as_slice() {
+            [] => None,
+            [one] => Some(*one),
+            _ => {
+                return Err(Failure::usage(anyhow!("--cgroup-version names one version here"))
+                    .hint("kq cgroup plan --cgroup-version 1,2 shows both as a table"));
+            }
+        };
         Ok(Overrides {
             kubelet: self.rules.flags(),
             node_file: self.node_file.as_deref().map(filed_node).transpose()?,
             capacity: self.capacity.clone().unwrap_or_default(),
-            cgroup_version: self.cgroup_version,
+            cgroup_version,
             cgroup_driver: self.cgroup_driver,
             qos_reserved: self.qos_reserved.clone(),
             kube_reserved: self.kube_reserved.clone(),
@@ -317,7 +329,7 @@ fn parse_page_size(text: &str) -> Result<i64, String> {
 }
 
 /// The flags that select a node and the rules of its kubelet.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct KubeletNodeArgs {
     #[command(flatten)]
     pub sources: SourceArgs,

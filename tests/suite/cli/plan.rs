@@ -477,3 +477,29 @@ fn a_reader_that_has_seen_enough_ends_kq_quietly() {
         assert!(!said.contains("kq: ") && !said.contains("panicked"), "{format}: {said}");
     }
 }
+
+#[test]
+fn both_versions_of_cgroups_stand_side_by_side() {
+    let line =
+        "cgroup plan examples/web.yaml --capacity cpu=3,memory=8Gi,pid=32768 --cgroup-version";
+    let both = kq(&format!("{line} 1,2")).run();
+    assert_eq!(both.code, 0, "{}", both.text());
+    let mut rows = both.stdout.lines();
+    let heading: Vec<&str> = rows.next().expect("headings").split_whitespace().collect();
+    for file in ["CPU.SHARES", "CPU.WEIGHT", "CPU.CFS_QUOTA_US", "CPU.MAX", "MEMORY.MAX"] {
+        assert!(heading.contains(&file), "{}", both.stdout);
+    }
+    // Each value is that of the version alone.
+    for (version, values) in [("1", ["256", "50000"]), ("2", ["50000 100000", "128Mi"])] {
+        let one = kq(&format!("{line} {version}")).run();
+        for value in values {
+            assert!(one.stdout.contains(value), "{version}: {}", one.stdout);
+            assert!(both.stdout.contains(value), "{version}: {}", both.stdout);
+        }
+    }
+    let json = kq(&format!("{line} 1,2 -o json")).run();
+    assert_eq!(json.code, 2, "{}", json.text());
+    let other = kq("allocatable --capacity cpu=3 --cgroup-version 1,2").run();
+    assert_eq!(other.code, 2, "{}", other.text());
+    assert!(other.stderr.contains("kq cgroup plan --cgroup-version 1,2"), "{}", other.text());
+}

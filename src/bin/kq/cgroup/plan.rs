@@ -4,6 +4,7 @@ use super::plan_args::{PlanArgs, code, write_problems};
 use crate::exit::{Code, Failure, note, tell};
 use crate::output_format::{OutputFormat, formats_with};
 use crate::write;
+use anyhow::anyhow;
 use kq_cgroup::report::CgroupPlan;
 use kq_cgroup::view;
 use std::mem::ManuallyDrop;
@@ -22,6 +23,7 @@ use std::mem::ManuallyDrop;
 ///   kq cgroup plan pod.yaml
 ///   kq cgroup plan pod.yaml -o wide --capacity cpu=3,memory=8Gi
 ///   kq cgroup plan pod.yaml --cgroup-driver systemd
+///   kq cgroup plan pod.yaml --cgroup-version 1,2
 ///   kubectl get pods -A -o json | kq cgroup plan - --node-file n1.json
 ///   kq cgroup plan ./pod.yaml --live
 ///   kq cgroup plan
@@ -47,6 +49,9 @@ pub struct Args {
 impl Args {
     /// Gathers, plans and shows.
     pub fn run(mut self) -> Result<Code, Failure> {
+        if let Some(versions) = self.question.versions() {
+            return self.both(versions);
+        }
         // The process ends here, so freeing the memory of a large node would waste time.
         let gathered = ManuallyDrop::new(self.question.gather()?);
         let (plan, basis) = gathered.answer()?;
@@ -67,5 +72,18 @@ impl Args {
             note("allocatable", &line);
         }
         Ok(code)
+    }
+
+    /// Shows the values under both versions of cgroups.
+    fn both(&self, [mut old, mut new]: [PlanArgs; 2]) -> Result<Code, Failure> {
+        if self.output != OutputFormat::Table {
+            return Err(Failure::usage(anyhow!("both versions are shown as a table only"))
+                .hint("for other formats, ask for one after the other"));
+        }
+        let (old, new) = (old.gather()?, new.gather()?);
+        let ((of_old, _), (of_new, basis)) = (old.answer()?, new.answer()?);
+        write::doc(view::both(&of_old, &of_new))?;
+        tell(&basis);
+        Ok(code(&old).unless(!new.is_complete()))
     }
 }

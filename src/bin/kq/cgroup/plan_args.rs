@@ -8,6 +8,7 @@ use crate::source_args::SourceArgs;
 use anyhow::anyhow;
 use kq_core::question::cgroup::plan::{PlanInput, PlanPodOptions};
 use kq_core::question::pod_selectors::PodSelectors;
+use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::needs::Needs;
 use kq_facts::pod_selector::{Selection, is_file};
 use kq_k8s::manifest::Loaded;
@@ -15,7 +16,7 @@ use kq_node::read_pods;
 use std::path::Path;
 
 /// The pods and the node of a plan.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct PlanArgs {
     /// Manifests in YAML or JSON: pods, lists, and workloads with a pod template; - reads standard
     /// input. Without FILE, and without flags that describe a node, kq plans the pods of this node. With
@@ -78,6 +79,19 @@ impl PlanArgs {
             selection,
         };
         PlanInput::of_pods(&node, loaded, &options)
+    }
+
+    /// Returns the same question under each version of cgroups, where both are asked for.
+    pub fn versions(&self) -> Option<[Self; 2]> {
+        let asked = &self.node.cgroup_version;
+        let has = |version: CgroupVersion| asked.contains(&version);
+        (has(CgroupVersion::V1) && has(CgroupVersion::V2)).then(|| {
+            [CgroupVersion::V1, CgroupVersion::V2].map(|version| {
+                let mut one = self.clone();
+                one.node.cgroup_version = vec![version];
+                one
+            })
+        })
     }
 
     fn subjects(&self) -> Result<PodSelectors, Failure> {
