@@ -82,18 +82,35 @@ fn client_certificate(root: &Path, kubeconfig: &str) -> Option<String> {
     Some(folder.join(file).to_str()?.to_owned())
 }
 
+/// What a certificate says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CertificateText {
+    pub subject: String,
+    pub issuer: String,
+    pub not_before: Timestamp,
+    pub not_after: Timestamp,
+}
+
+impl CertificateText {
+    /// Reads a certificate in DER. Nothing is verified.
+    /// Fails for what is not an X.509 certificate.
+    pub fn of(der: &[u8]) -> Result<Self, String> {
+        let (_, parsed) = parse_x509_certificate(der)
+            .map_err(|error| format!("not an X.509 certificate: {error}"))?;
+        let validity = parsed.validity();
+        Ok(Self {
+            subject: parsed.subject().to_string(),
+            issuer: parsed.issuer().to_string(),
+            not_before: Timestamp::from_seconds(validity.not_before.timestamp()),
+            not_after: Timestamp::from_seconds(validity.not_after.timestamp()),
+        })
+    }
+}
+
 fn certificate(path: &str, usage: CertificateUsage, pem: &[u8]) -> Result<Certificate, String> {
     let der = CertificateDer::from_pem_slice(pem).map_err(|_| "contains no PEM certificate")?;
-    let (_, parsed) = parse_x509_certificate(&der)
-        .map_err(|error| format!("not an X.509 certificate: {error}"))?;
-    let validity = parsed.validity();
-    Ok(Certificate {
-        path: path.to_owned(),
-        usage,
-        subject: parsed.subject().to_string(),
-        not_before: Timestamp::from_seconds(validity.not_before.timestamp()),
-        not_after: Timestamp::from_seconds(validity.not_after.timestamp()),
-    })
+    let CertificateText { subject, not_before, not_after, .. } = CertificateText::of(&der)?;
+    Ok(Certificate { path: path.to_owned(), usage, subject, not_before, not_after })
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The time limit of one attempt of a probe, and its result.
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
+use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -119,6 +120,25 @@ pub struct Exchange {
     pub head: Output,
     /// The received part of the body, at most [`MAX_OUTPUT_BYTES`].
     pub body: Output,
+    /// What the server showed of itself; null: there was no TLS.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<ServerCertificate>,
+}
+
+/// The certificate of a server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerCertificate {
+    pub subject: String,
+    pub issuer: String,
+    pub not_after: Timestamp,
+}
+
+impl Exchange {
+    /// Returns true if the kubelet stops reading the body (`ReadAtMost`, `k8s.io/utils/io`): what follows is not looked at.
+    pub fn has_cut_body(&self) -> bool {
+        self.body.0.len() >= MAX_OUTPUT_BYTES
+    }
 }
 
 impl Attempt {

@@ -38,7 +38,7 @@ pub use address::{
 };
 pub use attempt::{
     Attempt, Cause, Exchange, MAX_OUTPUT_BYTES, Output, Phase, PhaseTime, ProbeResult,
-    ProbeTimeout, go_seconds,
+    ProbeTimeout, ServerCertificate, go_seconds,
 };
 pub use events::ProbeEvent;
 pub use exec::{

@@ -1,6 +1,7 @@
 //! The reasons of an answer about probes, with their sentences: consequences, notes, and differences between ways.
 //! The reasons of the worker's steps are in [`worker`](super::worker).
 
+use super::attempt::{Attempt, Exchange, MAX_OUTPUT_BYTES, ServerCertificate};
 use super::grace_period::{GracePeriod, GraceSource};
 use super::injected::Injected;
 use super::worker::StepReason;
@@ -113,6 +114,13 @@ pub enum ProbeNote {
     TimeoutIgnored {
         /// Of the probe.
         timeout_seconds: i32,
+    },
+    /// The server has a certificate, which the kubelet does not verify.
+    CertificateNotVerified { certificate: ServerCertificate },
+    /// The body is longer than the kubelet reads.
+    BodyCut {
+        /// What it reads.
+        bytes: usize,
     },
     /// The kubelet speaks another protocol, by a gate that is on.
     OtherProtocol {
@@ -268,6 +276,18 @@ fn failures(threshold: i32, period_seconds: i32) -> String {
     }
 }
 
+impl ProbeNote {
+    /// Returns what is odd about an attempt that was made.
+    pub fn of_attempt(attempt: &Attempt) -> impl Iterator<Item = Self> {
+        let last = attempt.exchanges.last();
+        let certificate = last.and_then(|it| it.certificate.clone());
+        let is_cut = last.is_some_and(Exchange::has_cut_body);
+        let certificate =
+            certificate.map(|certificate| Self::CertificateNotVerified { certificate });
+        certificate.into_iter().chain(is_cut.then_some(Self::BodyCut { bytes: MAX_OUTPUT_BYTES }))
+    }
+}
+
 impl From<GracePeriod> for Consequence {
     fn from(GracePeriod { seconds, from }: GracePeriod) -> Self {
         Self::GracePeriod { seconds, from }
@@ -319,6 +339,18 @@ impl fmt::Display for ProbeNote {
             Self::StartUnknown => f.write_str(
                 "the kubelet runs it once the startup probe has succeeded; whether it has is unknown",
             ),
+            Self::CertificateNotVerified { certificate } => {
+                let ServerCertificate { subject, issuer, not_after } = certificate;
+                let by = if subject == issuer { "itself" } else { issuer };
+                write!(
+                    f,
+                    "NOT VERIFIED: the server showed the certificate of {subject}, signed by {by}, valid until {not_after}; \
+                     for the kubelet any certificate will do"
+                )
+            }
+            Self::BodyCut { bytes } => {
+                write!(f, "the kubelet reads {bytes} bytes of the body: what follows does not count")
+            }
             Self::OtherProtocol { field, gate } => write!(
                 f,
                 "{field}: the kubelet follows it, as the feature gate {gate} is on; kq sends the probe without it, and the \

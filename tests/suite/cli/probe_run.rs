@@ -544,3 +544,32 @@ fn a_server_without_tls_is_not_taken_for_one() {
     let differences = &value["probes"][0]["comparison"]["differences"];
     assert_eq!(differences[0]["code"], json!("all-fail"), "{value}");
 }
+
+#[test]
+fn a_certificate_that_nobody_verifies_is_shown() {
+    let port = https_server(None);
+    let ran = kq(&format!("probe run --http https://127.0.0.1:{port}/healthz")).run();
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    assert!(
+        ran.stdout.contains("NOT VERIFIED: the server showed the certificate of "),
+        "{}",
+        ran.text()
+    );
+    assert!(ran.stdout.contains("signed by itself, valid until "), "{}", ran.text());
+    let (_, value) = run_json(&format!("probe run --http https://127.0.0.1:{port}/healthz"));
+    let note = &value["probes"][0]["notes"][0];
+    assert_eq!(note["code"], json!("certificate-not-verified"), "{value}");
+    assert!(note["certificate"]["subject"].is_string(), "{value}");
+}
+
+#[test]
+fn a_body_that_the_kubelet_cuts_is_named() {
+    for (length, notes) in [(10 * 1024 - 1, 0), (10 * 1024, 1), (64 * 1024, 1)] {
+        let server = Server::answering(move |_| answer("200 OK", &"x".repeat(length)));
+        let (code, value) =
+            run_json(&format!("probe run --http http://127.0.0.1:{}/", server.port));
+        assert_eq!(code, 0, "{value}");
+        let found = value["probes"][0]["notes"].as_array().map_or(0, Vec::len);
+        assert_eq!(found, notes, "{length}: {value}");
+    }
+}

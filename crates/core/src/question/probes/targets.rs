@@ -17,6 +17,7 @@ use kq_k8s::kubelet_rules::RuleArea;
 use kq_k8s::patch_fixes::PatchFault;
 use kq_k8s::pod::{Container, OsRefusal, Pod, Probe, ProbeType};
 use kq_probe::plan::{ProbePlan, plan};
+use kq_probe::reason::ProbeNote;
 use kq_probe::report::{Outcome, ProbeReport, ProbeRun, ProbeVerdict, Sourced};
 use kq_probe::subject::{ContainerKind, Subject, SubjectError, select, subjects};
 use kq_probe::trace::{At, Changes, Trace, TraceAttempt, TraceStep};
@@ -372,6 +373,8 @@ impl Targets {
         ran: Ran,
         shows_wire: bool,
     ) -> ProbeReport {
+        let last = ran.conclusion.attempts.last();
+        let of_attempt: Vec<ProbeNote> = last.into_iter().flat_map(ProbeNote::of_attempt).collect();
         let outcome = Outcome::of(ran.conclusion, &ran.times_us, target.limit_us(), shows_wire);
         let verdict: ProbeVerdict = outcome.verdict;
         ProbeReport {
@@ -386,7 +389,10 @@ impl Targets {
                 .map(|(value, source)| Sourced { value: value.clone(), source: source.clone() }),
             outcome,
             follows: target.follows(verdict).into_iter().map(Worded).collect(),
-            notes: target.notes.iter().chain(&target.state_notes).cloned().map(Worded).collect(),
+            notes: (target.notes.iter().chain(&target.state_notes).cloned())
+                .chain(of_attempt)
+                .map(Worded)
+                .collect(),
             rounds: Vec::new(),
             verdicts: None,
             percentiles: None,

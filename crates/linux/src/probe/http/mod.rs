@@ -133,6 +133,9 @@ impl Run {
             Ok(Err(End::Error { text, .. })) => return self.failed(Cause::Tls, text.as_bytes()),
             Err(_) => return self.failed(Cause::Timeout, b"net/http: TLS handshake timeout"),
         };
+        if let Some(exchange) = self.exchanges.last_mut() {
+            exchange.certificate = tls::certificate(&stream);
+        }
         self.watch.enter(Phase::FirstByte);
         if tls::speaks_http2(&stream) {
             http2::exchange(self, stream, &prepared.h2).await

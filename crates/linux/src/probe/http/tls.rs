@@ -2,6 +2,8 @@
 //! errors have the texts of Go's `crypto/tls`.
 
 use super::socket::Socket;
+use kq_io::certificates::CertificateText;
+use kq_probe::ServerCertificate;
 use kq_probe::http::End;
 use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -28,6 +30,13 @@ pub(super) async fn handshake(
         .unwrap_or(ServerName::IpAddress(IpAddr::V4(Ipv4Addr::LOCALHOST).into()));
     let connect = TlsConnector::from(config(protocols)).connect(name, socket);
     connect.into_fallible().await.map_err(|(error, socket)| end(&error, &socket))
+}
+
+/// Returns what the server showed of itself; `None`: it is no certificate that can be read.
+pub(super) fn certificate(stream: &TlsStream<Socket>) -> Option<ServerCertificate> {
+    let first = stream.get_ref().1.peer_certificates()?.first()?;
+    let CertificateText { subject, issuer, not_after, .. } = CertificateText::of(first).ok()?;
+    Some(ServerCertificate { subject, issuer, not_after })
 }
 
 /// Returns true if HTTP/2 was agreed on.
