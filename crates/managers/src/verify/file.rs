@@ -139,6 +139,24 @@ pub fn recognise(bytes: &[u8]) -> Option<StateFile> {
     }
 }
 
+/// Returns true if the content is the checkpoint of a DRA driver: claims that it has prepared, in one of its layouts.
+pub(super) fn is_of_dra_driver(bytes: &[u8]) -> bool {
+    let mut reader = Reader::new(bytes);
+    let mut is_found = false;
+    // A file that is cut is recognised by its beginning.
+    let _ = reader.object(|reader, key| {
+        is_found |= key == "preparedClaims";
+        if reader.kind()? == Kind::Object && key.starts_with('v') {
+            return reader.object(|reader, key| {
+                is_found |= key == "preparedClaims";
+                reader.skip()
+            });
+        }
+        reader.skip()
+    });
+    is_found
+}
+
 /// Returns true if content of one kind is what a file of another name holds.
 pub(super) fn is_alike(named: StateFile, found: StateFile) -> bool {
     let is_pods = |file| matches!(file, StateFile::AllocatedPods | StateFile::ActuatedPods);

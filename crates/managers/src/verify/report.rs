@@ -2,7 +2,7 @@
 
 use super::between::between;
 use super::damage::Damage;
-use super::file::{Content, Findings, StateFileContent, VerifyContext};
+use super::file::{Content, Findings, StateFileContent, VerifyContext, is_of_dra_driver};
 use super::rule::DELETE;
 use super::{claims, cpu, devices, memory, pods};
 use kq_answer::{Basis, Finding, Headline, Severity, Worded, answer};
@@ -315,13 +315,30 @@ fn examine(file: &StateFileContent<'_>, known: &VerifyContext<'_>, basis: &mut B
             None => {
                 verdict.verdict = Verdict::Unrecognised;
                 verdict.at_next_start = NextStart::Unknown.into();
-                let why = "neither its name nor its content shows which of the kubelet's files \
-                 it is: set it with --kind";
-                verdict.derivation.push(why.to_owned());
+                verdict.derivation.push(match is_of_dra_driver(bytes) {
+                    true => of_dra_driver(&file.folder),
+                    false => "neither its name nor its content shows which of the kubelet's files \
+                              it is: set it with --kind"
+                        .to_owned(),
+                });
                 of(verdict)
             }
         },
     }
+}
+
+/// Returns whose file the checkpoint of a DRA driver is. Drivers keep it in their folder below `plugins`.
+fn of_dra_driver(folder: &str) -> String {
+    let mut parts = folder.rsplit('/');
+    let driver = match (parts.next(), parts.next()) {
+        (Some(driver), Some("plugins")) if !driver.is_empty() => format!("of the driver {driver}"),
+        _ => "of a DRA driver".to_owned(),
+    };
+    format!(
+        "it is not the kubelet's: it is the checkpoint {driver}, with the claims that it has prepared, and the driver alone \
+         reads it; the kubelet's own record of claims is {}",
+        StateFile::Dra.name()
+    )
 }
 
 /// Returns the policy that a file is held against: the configured one. Where that is not known it is that of

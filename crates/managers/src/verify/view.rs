@@ -12,7 +12,7 @@ use kq_output::units::counted;
 const SHOWN: usize = 2_000;
 
 const FILES: &[Column<FileVerdict>] = &[
-    Column::new("FILE", |file| file.path.clone()),
+    Column::name("FILE", |file| file.path.clone()),
     Column::new("KIND", |file| or_dash(file.file.map(StateFile::short))),
     Column::wide(Column::new("SIZE", |file| or_dash(file.size))),
     Column::new("LAYOUT", |file| or_dash(file.layout.as_ref().filter(|text| !text.is_empty()))),
@@ -63,7 +63,7 @@ pub fn wide(answer: &Verification) -> Doc {
         rows.extend(file.derivation.iter().map(|line| (&file.path, line)));
     }
     doc.add_apart(Rows::of(&rows).table(&[
-        Column::new("FILE", |(path, _)| (*path).clone()),
+        Column::name("FILE", |(path, _)| (*path).clone()),
         Column::text("DERIVATION", |(_, line)| (*line).clone()),
     ]));
     if !answer.findings.is_empty() {

@@ -173,6 +173,27 @@ fn a_checkpoint_and_standard_input_are_files_like_others() {
 }
 
 #[test]
+fn the_checkpoint_of_a_driver_is_not_the_kubelets() {
+    let own = r#"{"checksum":1,"v1":{"preparedClaims":{"2c1f":{"status":{}}}}}"#;
+    let newer = r#"{"checksum":1,"v2":{"checksum":2,"preparedClaims":{}}}"#;
+    let node =
+        folder_with(&[("plugins/gpu.nvidia.com/checkpoint.json", own), ("saved.json", newer)]);
+    for (file, whose) in [
+        ("plugins/gpu.nvidia.com/checkpoint.json", "the checkpoint of the driver gpu.nvidia.com,"),
+        ("saved.json", "the checkpoint of a DRA driver,"),
+    ] {
+        let ran = kq(&format!("devices verify {file}")).within(&node).run();
+        assert_eq!(ran.code, 2, "{}", ran.text());
+        assert!(
+            ran.stderr.contains(&format!("it is not the kubelet's: it is {whose}")),
+            "{}",
+            ran.text()
+        );
+        assert!(ran.stderr.contains("dra_manager_state"), "{}", ran.text());
+    }
+}
+
+#[test]
 fn what_a_snapshot_was_never_given_is_no_failure() {
     let verdicts = |ran: &str| -> Vec<String> {
         let (files, _) = answer(ran);
