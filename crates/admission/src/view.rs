@@ -48,7 +48,7 @@ const REQUESTED: &[Column<Compared>] = &[
 ];
 
 const REMOVED: &[Column<Removed>] = &[
-    Column::new("CONTAINER", |it| it.container.clone()),
+    Column::name("CONTAINER", |it| it.container.clone()),
     Column::new("DOES NOT COUNT", |it| it.resource.clone()),
     Column::text("BECAUSE", |it| it.because.to_string()),
 ];
@@ -111,7 +111,7 @@ fn ledger(lines: &[LedgerLine]) -> Table {
         }
     }
     Rows::of(&rows).table(&[
-        Column::new("POD", |(line, _)| line.pod.clone()),
+        Column::name("POD", |(line, _)| line.pod.clone()),
         Column::new("PHASE", |(line, _)| {
             or_dash(Some(&line.phase).filter(|phase| !phase.is_empty()))
         }),

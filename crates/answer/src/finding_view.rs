@@ -120,7 +120,7 @@ fn of<'f>(findings: impl IntoIterator<Item = &'f Finding>, is_wide: bool) -> Tab
     let columns: [Column<&Finding>; 10] = [
         Column::state("SEVERITY", |it| it.severity.to_string(), |it| it.severity.tone()),
         Column::new("RULE", |finding| finding.id.clone()),
-        Column::when(have_subjects, Column::new("SUBJECT", |it| it.subject.to_string())),
+        Column::when(have_subjects, Column::name("SUBJECT", |it| it.subject.to_string())),
         Column::when(have_places, Column::new("PLACE", |it| or_dash(it.subject.place()))),
         Column::text("FOUND", |finding| finding.found.clone()),
         Column::when(have_sources, Column::text("SOURCE", |it| or_dash(it.source.as_ref()))),

@@ -302,12 +302,12 @@ pub fn table(shares: &CpuShares<'_>, wide: bool) -> Table {
         shares.items.iter().map(|share| gets(share).max(requested(share))).fold(0.0, f64::max);
     let rows: Vec<(f64, &Share<'_>)> = shares.items.iter().map(|share| (most, share)).collect();
     Rows::of(&rows).wide(wide).table(&[
-        Column::new("POD", |(_, share)| match (&share.pod, share.namespace, &share.sibling) {
+        Column::name("POD", |(_, share)| match (&share.pod, share.namespace, &share.sibling) {
             (Some(pod), Some(namespace), _) => format!("{namespace}/{pod}"),
             (_, _, Some(sibling)) => format!("({sibling})"),
             _ => "-".to_owned(),
         }),
-        Column::new("CONTAINER", |(_, share)| or_dash(share.container)),
+        Column::name("CONTAINER", |(_, share)| or_dash(share.container)),
         Column::new("QOS", |(_, share)| or_dash(share.qos_class)),
         Column::new("REQUEST", |(_, share)| {
             or_dash(share.request_milli_cpu.map(|milli| format!("{milli}m")))
@@ -321,7 +321,7 @@ pub fn table(shares: &CpuShares<'_>, wide: bool) -> Table {
         Column::new("CPU TIME", |(most, share)| drawn(share, *most)),
         Column::text("LIMITED BY", |(_, share)| share.limited_by.clone()),
         Column::wide(Column::new("AT", |(_, share)| or_dash(share.at.as_ref()))),
-        Column::wide(Column::new("CGROUP", |(_, share)| or_dash(share.cgroup))),
+        Column::wide(Column::name("CGROUP", |(_, share)| or_dash(share.cgroup))),
     ])
 }
 

@@ -105,7 +105,7 @@ fn pods(rank: &EvictionRank, is_wide: bool) -> Table {
             last if last == it.rank => it.rank.to_string(),
             last => format!("{}-{last}", it.rank),
         }),
-        Column::new("POD", |(_, it)| it.pod.to_string()),
+        Column::name("POD", |(_, it)| it.pod.to_string()),
         Column::new("PRIORITY", |(_, it)| it.priority.to_string()),
         // Inodes are not requested either: bytes count in their place.
         Column::new("REQUEST", |(rank, it)| {

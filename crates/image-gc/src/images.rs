@@ -127,8 +127,8 @@ pub fn wide(list: &ImageList) -> Table {
 fn images(list: &ImageList, is_wide: bool) -> Table {
     let rows: Vec<(Timestamp, &ImageRow)> = list.items.iter().map(|row| (list.at, row)).collect();
     Rows::of(&rows).wide(is_wide).table(&[
-        Column::narrow(Column::new("IMAGE", |(_, row)| names(&row.tags, &row.digests))),
-        Column::wide(Column::new("IMAGE", |(_, row)| match row.tags.as_slice() {
+        Column::narrow(Column::name("IMAGE", |(_, row)| names(&row.tags, &row.digests))),
+        Column::wide(Column::name("IMAGE", |(_, row)| match row.tags.as_slice() {
             [] => names(&row.tags, &row.digests),
             tags => tags.join(","),
         })),

@@ -24,7 +24,7 @@ fn lines(policy: &GcPolicy, is_wide: bool) -> Table {
     let loops = policy.loops.iter().map(Row::Loop);
     let rows: Vec<Row<'_>> = loops.chain(policy.items.iter().map(Row::Setting)).collect();
     Rows::of(&rows).wide(is_wide).table(&[
-        Column::new("NAME", |row| {
+        Column::name("NAME", |row| {
             match row {
                 Row::Loop(LoopInForce { garbage: Garbage::Images, .. }) => {
                     "image garbage collection"

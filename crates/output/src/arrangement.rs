@@ -5,7 +5,7 @@
 //!
 //! 1. A column with one value in all rows becomes a line below the table.
 //! 2. A text stands below its row.
-//! 3. The first column stands above its row, where it takes more than half of the width.
+//! 3. A name stands above its row, where it takes more than half of the width.
 //! 4. The last columns of amounts go; a line below the table names them.
 //!
 //! What then is wider than the screen wraps at words, too, or stands below its row. A word that is wider alone is written
@@ -24,6 +24,8 @@ const BELOW: usize = 4;
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// What tells the rows apart: never parted, and never left out. The first column is a name, too.
+    Name,
     /// What is never parted.
     Whole,
     /// The same, and never left out.
@@ -53,8 +55,8 @@ pub struct Arranged {
 struct Places {
     /// Beside each other, with their widths; `None`: as wide as they are.
     beside: Vec<(usize, Option<usize>)>,
-    /// The first column stands above its row.
-    is_above: bool,
+    /// Names that stand above their rows.
+    above: Vec<usize>,
     below: Vec<usize>,
     /// With one value in all rows.
     same: Vec<usize>,
@@ -120,11 +122,14 @@ pub fn arrange(rows: &[Vec<String>], kinds: &[Kind], screen: Screen) -> Arranged
         let text = format!("for a wider terminal: {}", left_out.join(", "));
         end.extend(wrapped(&text, width, BELOW));
     }
-    let above = |row: &Vec<String>| wrapped(&text_of(row, 0), width, INDENT);
+    let above = |row: &Vec<String>| {
+        let names = places.above.iter().map(|index| text_of(row, *index));
+        names.flat_map(|name| wrapped(&name, width, INDENT)).collect()
+    };
     Arranged {
         columns: places.beside.iter().map(|(index, _)| *index).collect(),
         rows: rows.iter().map(row).collect(),
-        above: places.is_above.then(|| rows.iter().map(above).collect()),
+        above: (!places.above.is_empty()).then(|| rows.iter().map(above).collect()),
         below: rows.iter().enumerate().map(below).collect(),
         end,
     }
@@ -157,7 +162,7 @@ impl Column {
         });
         let word = words.max().unwrap_or(0);
         let narrowest = match kind {
-            Kind::Whole | Kind::State => widest,
+            Kind::Name | Kind::Whole | Kind::State => widest,
             Kind::Text => word.max(NARROWEST).min(widest),
             Kind::Value => NARROWEST.min(widest),
         };
@@ -182,7 +187,7 @@ fn places(columns: &[Column], width: Option<u16>) -> Places {
     let mut places = Places::default();
     let mut beside: Vec<usize> = all.collect();
     loop {
-        let indent = if places.is_above { INDENT } else { 0 };
+        let indent = if places.above.is_empty() { 0 } else { INDENT };
         let gaps = beside.len().saturating_sub(1) * usize::from(GAP) + indent;
         let whole = beside.iter().map(|it| &columns[*it]).filter(|it| !it.wraps());
         let whole: usize = whole.map(|it| it.widest).sum();
@@ -194,22 +199,25 @@ fn places(columns: &[Column], width: Option<u16>) -> Places {
             places.beside = beside.iter().map(|it| (*it, widths[*it])).collect();
             break;
         }
-        let first = if places.is_above { 0 } else { 1 };
+        let first = usize::from(beside.first() == Some(&0));
         let last = |is: &dyn Fn(&Column) -> bool| {
             beside.iter().skip(first).rposition(|it| is(&columns[*it])).map(|at| at + first)
         };
-        let is_name = |it: usize| !places.is_above && it == 0 && columns[it].kind != Kind::Value;
-        let may_be_above = beside.len() > 1 && is_name(beside[0]);
-        let is_long = may_be_above && columns[0].widest * 2 > width;
+        let is_name = |it: usize| match columns[it].kind {
+            Kind::Name => true,
+            kind => it == 0 && kind != Kind::Value,
+        };
+        let names = (0..beside.len()).filter(|at| beside.len() > 1 && is_name(beside[*at]));
+        let longest = names.rev().max_by_key(|at| columns[beside[*at]].widest);
+        let is_long = longest.is_some_and(|at| columns[beside[at]].widest * 2 > width);
         if let Some(at) = last(&|it| it.is_same && it.kind != Kind::Value) {
             places.same.push(beside.remove(at));
         } else if let Some(at) = beside.iter().rposition(|it| columns[*it].kind == Kind::Text) {
             places.below.push(beside.remove(at));
         } else if let (Some(at), false) = (last(&|it| it.kind == Kind::Whole), is_long) {
             places.left_out.push(beside.remove(at));
-        } else if may_be_above {
-            beside.remove(0);
-            places.is_above = true;
+        } else if let Some(at) = longest {
+            places.above.push(beside.remove(at));
         } else {
             let words: usize = beside.iter().map(|it| columns[*it].word).sum();
             match (width.checked_sub(gaps + words), beside.len()) {
@@ -223,7 +231,9 @@ fn places(columns: &[Column], width: Option<u16>) -> Places {
             break;
         }
     }
-    for columns in [&mut places.below, &mut places.same, &mut places.left_out] {
+    for columns in
+        [&mut places.above, &mut places.below, &mut places.same, &mut places.left_out]
+    {
         columns.sort_unstable();
     }
     places
@@ -272,6 +282,7 @@ mod tests {
             is_same: false,
         };
         let whole = |widest| Column { kind: Kind::Whole, word: widest, ..text(widest, widest) };
+        let name = |widest| Column { kind: Kind::Name, ..whole(widest) };
         let state = |widest| Column { kind: Kind::State, ..whole(widest) };
         let same = |widest| Column { is_same: true, ..whole(widest) };
         let beside = |widths: &[(usize, Option<usize>)]| Places {
@@ -309,7 +320,13 @@ mod tests {
                 "a long name is above",
                 vec![whole(50), state(9), text(24, 90)],
                 40,
-                Places { is_above: true, below: vec![2], ..beside(&[(1, None)]) },
+                Places { above: vec![0], below: vec![2], ..beside(&[(1, None)]) },
+            ),
+            (
+                "a name that is not the first is above, too",
+                vec![whole(4), name(50), whole(10), whole(30)],
+                40,
+                Places { above: vec![1], left_out: vec![3], ..beside(&[(0, None), (2, None)]) },
             ),
             ("a name alone", vec![whole(50)], 40, beside(&[(0, Some(50))])),
         ] {

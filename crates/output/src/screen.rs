@@ -95,6 +95,8 @@ pub fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
         rest = after;
         let wide = piece.chars().map(|c| c.width().unwrap_or(0)).sum::<usize>();
         if has_word && columns + wide > width {
+            // A word that fits the screen alone fits, however far its line should be in.
+            let indent = indent.min(width.saturating_sub(wide - word_at));
             lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
             line.push_str(&piece[word_at..]);
             columns = indent + wide - word_at;
@@ -124,8 +126,9 @@ mod tests {
                 "one twothreefour five",
                 8,
                 2,
-                &["one", "  twothreefour", "  five"],
+                &["one", "twothreefour", "  five"],
             ),
+            ("a word that fits alone", "one twothree four", 8, 2, &["one", "twothree", "  four"]),
             ("blanks between", "A   bb   cc dd", 9, 0, &["A   bb", "cc dd"]),
             ("wide characters", "漢字 漢字 漢", 5, 0, &["漢字", "漢字", "漢"]),
             ("an indent that is too far", "one two three", 8, 6, &["one two", "  three"]),

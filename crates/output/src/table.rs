@@ -42,9 +42,14 @@ enum Rank {
 }
 
 impl<T> Column<T> {
-    /// Returns a column of names, values or amounts: they are whole, and every table has it.
+    /// Returns a column of values or amounts: they are whole, and every table has it.
     pub const fn new(heading: &'static str, cell: fn(&T) -> String) -> Self {
         Self { heading, kind: Kind::Whole, rank: Rank::Always, cell, tone: None }
+    }
+
+    /// Returns a column of names, which tell the rows apart: they are whole, and never left out.
+    pub const fn name(heading: &'static str, cell: fn(&T) -> String) -> Self {
+        Self { kind: Kind::Name, ..Self::new(heading, cell) }
     }
 
     /// Returns a column of texts, which wrap or stand below their row.
@@ -461,7 +466,7 @@ mod tests {
             ("shop/web-2", "-"),
         ])
         .table(&[
-            Column::new("POD", |(pod, _)| (*pod).to_owned()),
+            Column::name("POD", |(pod, _)| (*pod).to_owned()),
             Column::text("REASON", |(_, reason)| (*reason).to_owned()),
         ]);
         let on = |width| on(&table, Screen { width: Some(width), colour: false });
@@ -496,7 +501,7 @@ mod tests {
     fn colours_take_no_room() {
         let table = Rows::of(&[("DRIFT", "web"), ("-", "漢字")]).table(&[
             Column::state("VERDICT", |row| row.0.to_owned(), |_| Some(Tone::Bad)),
-            Column::new("POD", |(_, pod)| (*pod).to_owned()),
+            Column::name("POD", |(_, pod)| (*pod).to_owned()),
         ]);
         let text = on(&table, Screen { width: Some(40), colour: true });
         let (bad, none) = ("\u{1b}[1m\u{1b}[31m", "\u{1b}[2m");

@@ -130,8 +130,8 @@ pub fn wide(plan: &ProbePlan) -> Doc {
 }
 
 const PROBES: &[Column<PlannedProbe>] = &[
-    Column::new("POD", |probe| pod(&probe.name)),
-    Column::new("CONTAINER", |probe| or_dash(probe.name.container.as_ref())),
+    Column::name("POD", |probe| pod(&probe.name)),
+    Column::name("CONTAINER", |probe| or_dash(probe.name.container.as_ref())),
     Column::new("PROBE", |probe| probe.probe_type.to_string().to_lowercase()),
     Column::new("DELAY", |probe| format!("{}s", probe.timing.initial_delay_seconds)),
     Column::new("PERIOD", |probe| format!("{}s", probe.timing.period_seconds)),

@@ -16,8 +16,8 @@ use std::fmt::Write as _;
 const SHOWN: usize = 1_200;
 
 const PROBES: &[Column<ProbeReport>] = &[
-    Column::new("POD", |it| pod(&it.name)),
-    Column::new("CONTAINER", |it| or_dash(it.name.container.as_ref())),
+    Column::name("POD", |it| pod(&it.name)),
+    Column::name("CONTAINER", |it| or_dash(it.name.container.as_ref())),
     Column::new("PROBE", |it| it.probe_type.to_string().to_lowercase()),
     Column::state(
         "VERDICT",

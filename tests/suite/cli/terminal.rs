@@ -4,6 +4,7 @@ use super::{PATIENCE, folder_with, kq, repository, split};
 use crate::matrix::one_of_each_kind;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
@@ -114,6 +115,53 @@ fn every_answer_fits_a_terminal() {
                     assert!(is_known, "kq {line} at {columns} columns: {word}");
                 }
             }
+        }
+    }
+}
+
+/// A node of 110 pods with names that are wider than a terminal, and one of which little can be read.
+fn crowded_and_broken() -> tempfile::TempDir {
+    let name = "-with-a-name-of-a-length-that-a-template-of-a-large-company-makes-and-nobody-reads-at-once";
+    let crowded = crate::report::large::node_of(110, 60, name);
+    let mut broken = crate::report::worker();
+    for fact in ["kubeletConfig", "node", "runtime", "cgroups", "statsSummary"] {
+        let reason = "Permission denied (os error 13), after a minute of waiting for a server that does not answer";
+        let source =
+            "https://a-load-balancer.of-a-cluster.example.internal:6443/api/v1/nodes/worker-3";
+        broken[fact] = json!({"tried": [{"source": source, "reason": reason}]});
+    }
+    folder_with(&[
+        ("crowded.json", crowded.to_string()),
+        ("broken.json", broken.to_string()),
+        ("new.yaml", POD.to_owned()),
+    ])
+}
+
+#[test]
+fn a_crowded_node_and_a_broken_one_fit_a_terminal() {
+    let folder = crowded_and_broken();
+    for (command, arguments) in crate::matrix::LINES {
+        let is_about_node = !command.starts_with("fleet ") && !arguments.contains("CONTAINER");
+        let is_short = [
+            "cgroup rollback",
+            "probe simulate",
+            "snapshot",
+            "schema",
+            "version",
+            "completion",
+            "explain",
+            "report",
+        ];
+        if !is_about_node || is_short.contains(command) {
+            continue;
+        }
+        let arguments = arguments.replace("NEW", "new.yaml").replace("POD", "shop/checkout-6d5f7");
+        for (node, columns) in [("crowded", 80), ("crowded", 120), ("broken", 80), ("broken", 100)]
+        {
+            let line = format!("{command} {arguments} --snapshot {node}.json");
+            let shown = at_terminal(&line, folder.path(), columns, &[]);
+            fits(&without_colours(&shown.stdout), columns, &line);
+            fits(&without_colours(&shown.stderr), columns, &line);
         }
     }
 }

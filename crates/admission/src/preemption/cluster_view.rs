@@ -7,7 +7,7 @@ use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, or_dash};
 
 const NODES: &[Column<NodeAnswer>] = &[
-    Column::new("NODE", |node| node.node.clone()),
+    Column::name("NODE", |node| node.node.clone()),
     Column::state("RESULT", result, |node| tone(node.result)),
     Column::new("VICTIMS", |node| or_dash(node.cost.map(|_| by_class(node)))),
     Column::new("HIGHEST PRIORITY", |node| or_dash(node.cost.map(|cost| cost.highest_priority))),
@@ -46,9 +46,9 @@ pub fn wide(answer: &ClusterPreemption) -> Doc {
     }
     if !rows.is_empty() {
         doc.add_apart(Rows::of(&rows).table(&[
-            Column::new("NODE", |(node, ..)| node.node.clone()),
+            Column::name("NODE", |(node, ..)| node.node.clone()),
             Column::new("KILL", |(_, at, _)| (at + 1).to_string()),
-            Column::new("POD", |(_, _, it)| it.pod.clone()),
+            Column::name("POD", |(_, _, it)| it.pod.clone()),
             Column::new("QOS", |(_, _, it)| it.qos_class.to_owned()),
             Column::new("PRIORITY", |(_, _, it)| or_dash(it.priority)),
             Column::new("GIVES", |(_, _, it)| amounts(&it.gives)),

@@ -13,7 +13,7 @@ pub fn table(answer: &PodReadmission) -> Table {
     let rows: Vec<(usize, &Readmitted)> = answer.items.iter().enumerate().collect();
     Rows::of(&rows).table(&[
         Column::new("PLACE", |(at, _)| (at + 1).to_string()),
-        Column::new("POD", |(_, it)| it.pod.clone()),
+        Column::name("POD", |(_, it)| it.pod.clone()),
         Column::text("SOURCE", |(_, it)| if it.is_static { "static" } else { "api" }.to_owned()),
         Column::new("CREATED", |(_, it)| or_dash(it.created_at)),
         Column::state("RESULT", |(_, it)| results(it), |(_, it)| Some(tone(it))),
@@ -75,7 +75,7 @@ pub fn wide(answer: &PodReadmission) -> Doc {
     }
     let compared = Rows::of(&rows).table(&[
         Column::new("PLACE", |(at, ..)| (at + 1).to_string()),
-        Column::new("POD", |(_, it, _)| it.pod.clone()),
+        Column::name("POD", |(_, it, _)| it.pod.clone()),
         Column::new("RESOURCE", |(_, _, it)| it.resource.clone()),
         Column::new("ALLOCATABLE", |(_, _, it)| of(it, it.allocatable)),
         Column::new("USED", |(_, _, it)| of(it, it.used)),

@@ -66,7 +66,7 @@ fn victims(victims: &[Victim]) -> Table {
     let rows: Vec<(usize, &Victim)> = victims.iter().enumerate().collect();
     Rows::of(&rows).table(&[
         Column::new("KILL", |(at, _)| (at + 1).to_string()),
-        Column::new("POD", |(_, it)| it.pod.clone()),
+        Column::name("POD", |(_, it)| it.pod.clone()),
         Column::new("QOS", |(_, it)| it.qos_class.to_owned()),
         Column::new("PRIORITY", |(_, it)| or_dash(it.priority)),
         Column::new("GIVES", |(_, it)| amounts(&it.gives)),

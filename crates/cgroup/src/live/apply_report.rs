@@ -68,13 +68,13 @@ pub fn steps_table(steps: &[Step]) -> Table {
     let has_units = steps.iter().any(|step| step.unit.is_some());
     Rows::of(&rows).table(&[
         Column::new("STEP", |(at, _)| (at + 1).to_string()),
-        Column::new("POD", |(_, step)| step.owner.clone()),
-        Column::new("FILE", |(_, step)| step.file.clone()),
+        Column::name("POD", |(_, step)| step.owner.clone()),
+        Column::name("FILE", |(_, step)| step.file.clone()),
         Column::new("FROM", |(_, step)| step.from.clone()),
         Column::new("TO", |(_, step)| step.to.clone()),
         Column::when(has_units, Column::text("PROPERTY", |(_, step)| property(step))),
         Column::new("WRITER", |(_, step)| step.writer.clone()),
-        Column::new("CGROUP", |(_, step)| step.cgroup.clone()),
+        Column::name("CGROUP", |(_, step)| step.cgroup.clone()),
     ])
 }
 
@@ -89,12 +89,12 @@ pub fn rollback_table(steps: &[Step], looked: &[Result<RollbackState, String>]) 
         steps.iter().zip(looked).enumerate().map(row).collect();
     Rows::of(&rows).table(&[
         Column::new("STEP", |(at, ..)| (at + 1).to_string()),
-        Column::new("POD", |(_, step, _)| step.owner.clone()),
-        Column::new("FILE", |(_, step, _)| step.file.clone()),
+        Column::name("POD", |(_, step, _)| step.owner.clone()),
+        Column::name("FILE", |(_, step, _)| step.file.clone()),
         Column::new("FROM", |(_, step, _)| step.from.clone()),
         Column::new("TO", |(_, step, _)| step.to.clone()),
         Column::new("STATE", |(_, _, state)| (*state).to_owned()),
-        Column::new("CGROUP", |(_, step, _)| step.cgroup.clone()),
+        Column::name("CGROUP", |(_, step, _)| step.cgroup.clone()),
     ])
 }
 

@@ -199,11 +199,6 @@ fn first_of(names: &[String]) -> String {
     }
 }
 
-/// Returns a number of things: `1 pod`, `2 pods`.
-fn count(number: usize, one: &str) -> String {
-    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
-}
-
 /// The checks of a node as a value: what `-o json` and `-o yaml` print.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]

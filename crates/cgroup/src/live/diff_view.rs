@@ -24,17 +24,17 @@ fn lines<'d>(rows: impl Iterator<Item = &'d Difference<'d>>, is_wide: bool) -> T
     Rows::of(rows).wide(is_wide).table(&[
         Column::state("VERDICT", |it| it.verdict.to_string(), |it| tone(it.verdict)),
         // What belongs to no pod, or to none that is known, is named by its cgroup.
-        Column::new("POD", |found| match (&found.namespace, &found.pod) {
+        Column::name("POD", |found| match (&found.namespace, &found.pod) {
             (Some(namespace), Some(pod)) => format!("{namespace}/{pod}"),
             _ => found.cgroup.clone(),
         }),
-        Column::new("CONTAINER", |found| or_dash(found.container.as_ref())),
-        Column::new("FILE", |found| found.file.clone().unwrap_or_else(|| "(cgroup)".to_owned())),
+        Column::name("CONTAINER", |found| or_dash(found.container.as_ref())),
+        Column::name("FILE", |found| found.file.clone().unwrap_or_else(|| "(cgroup)".to_owned())),
         Column::new("PLANNED", |found| or_dash(found.planned.as_ref())),
         Column::new("ACTUAL", |found| or_dash(found.actual.as_ref())),
         Column::text("REASON", |found| or_dash(found.reason.as_ref())),
         Column::wide(Column::new("WRITER", |found| or_dash(found.writer))),
-        Column::wide(Column::new("CGROUP", |found| found.cgroup.clone())),
+        Column::wide(Column::name("CGROUP", |found| found.cgroup.clone())),
         Column::wide(Column::text("BECAUSE", |found| {
             or_dash((!found.because.is_empty()).then(|| join(&found.because)))
         })),

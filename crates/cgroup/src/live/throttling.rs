@@ -150,11 +150,11 @@ fn quota(texts: &CgroupTexts) -> (Option<u64>, Option<u64>) {
 /// Returns a row for each container; a pod's own quota has none in CONTAINER.
 pub fn table(ranking: &ThrottlingRanking<'_>, is_wide: bool) -> Table {
     Rows::of(&ranking.items).wide(is_wide).table(&[
-        Column::new("POD", |item| match (item.place.namespace, item.place.pod) {
+        Column::name("POD", |item| match (item.place.namespace, item.place.pod) {
             (Some(namespace), Some(pod)) => format!("{namespace}/{pod}"),
             _ => or_dash(item.place.pod_uid.as_ref()),
         }),
-        Column::new("CONTAINER", |item| or_dash(container(item))),
+        Column::name("CONTAINER", |item| or_dash(container(item))),
         Column::new("THROTTLED", |item| {
             let counted = item.throttled_periods.zip(item.periods);
             or_dash(counted.and_then(|(throttled, periods)| units::percent(throttled, periods)))
@@ -168,7 +168,7 @@ pub fn table(ranking: &ThrottlingRanking<'_>, is_wide: bool) -> Table {
         Column::wide(Column::new("THROTTLED PERIODS", |item| or_dash(item.throttled_periods))),
         Column::wide(Column::new("PERIODS", |item| or_dash(item.periods))),
         Column::wide(Column::new("QOS", |item| or_dash(item.place.qos_class))),
-        Column::wide(Column::new("CGROUP", |item| item.place.cgroup.to_owned())),
+        Column::wide(Column::name("CGROUP", |item| item.place.cgroup.to_owned())),
     ])
 }
 

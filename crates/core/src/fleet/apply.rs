@@ -345,7 +345,7 @@ impl FleetApply {
         let rows: Vec<&ChangedNode> = self.items.iter().collect();
         let canary = |it: &&ChangedNode| if it.is_canary { "canary" } else { "" }.to_owned();
         let nodes = Rows::of(&rows).table(&[
-            Column::new("NODE", |it: &&ChangedNode| it.node.clone()),
+            Column::name("NODE", |it: &&ChangedNode| it.node.clone()),
             Column::new("WAVE", canary),
             Column::state("STATE", |it| it.state.to_string(), |it| it.state.tone()),
             Column::new("STEPS", |it| it.steps.to_string()),

@@ -91,7 +91,7 @@ fn tables(answer: &FleetAnswer, is_wide: bool) -> Doc {
             doc.line("no node's result changed");
         }
         Some(changes) => doc.add_apart(Rows::of(changes).table(&[
-            Column::new("NODE", |it: &NodeChange| it.node.clone()),
+            Column::name("NODE", |it: &NodeChange| it.node.clone()),
             Column::text("ANSWER BEFORE", |it| joined(&it.before)),
             Column::text("ANSWER", |it| joined(&it.after)),
         ])),

@@ -48,7 +48,7 @@ fn sections(answer: &WhatIf, is_wide: bool) -> Doc {
 
 fn pods(pods: &[PodOutcome]) -> Table {
     let columns: [Column<&PodOutcome>; 5] = [
-        Column::new("POD", |it| it.pod.clone()),
+        Column::name("POD", |it| it.pod.clone()),
         Column::state(
             "RESULT",
             |it| {
@@ -74,13 +74,13 @@ fn values(values: &[ValueChange], is_wide: bool) -> Doc {
     let shown = if is_wide { values.len() } else { SHOWN };
     let rows: Vec<&ValueChange> = values.iter().take(shown).collect();
     let columns: [Column<&ValueChange>; 6] = [
-        Column::narrow(Column::new("CGROUP", |it| match (&it.pod, &it.container) {
+        Column::narrow(Column::name("CGROUP", |it| match (&it.pod, &it.container) {
             (Some(pod), Some(container)) => format!("{pod} {container}"),
             (Some(pod), None) => pod.clone(),
             (None, _) => it.cgroup.clone(),
         })),
-        Column::wide(Column::new("CGROUP", |it| it.cgroup.clone())),
-        Column::new("FILE", |it| it.file.clone()),
+        Column::wide(Column::name("CGROUP", |it| it.cgroup.clone())),
+        Column::name("FILE", |it| it.file.clone()),
         Column::new("BEFORE", |it| or_dash(it.before.as_ref())),
         Column::new("AFTER", |it| match &it.between {
             Some([one, other]) => format!("{one} to {other} (open)"),

@@ -5,7 +5,7 @@ use kq_answer::{Rule, Severity, Topic, Wording};
 use kq_facts::kubelet_config::ImageGcConfigError;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::quantity::Quantity;
-use kq_output::units::bytes;
+use kq_output::units::{bytes, counted};
 use serde::Serialize;
 
 /// A rule that applies, with its facts.
@@ -169,7 +169,7 @@ impl Rule for ImageGcRule {
                     Some(0) => format!("{maximum_age}; every image is in use or pinned"),
                     Some(images) => format!(
                         "{maximum_age}; neither in use nor pinned: {} ({})",
-                        count(*images),
+                        counted(*images, "image"),
                         bytes(unused_bytes.unwrap_or_default())
                     ),
                     None => maximum_age.to_string(),
@@ -227,7 +227,7 @@ impl Rule for ImageGcRule {
                  it unless it is old",
             ),
             Self::ImageWithoutId { images } => {
-                Wording::new(format!("{} without an id", count(*images)))
+                Wording::new(format!("{} without an id", counted(*images, "image")))
                     .because(
                         "the kubelet knows images by their ids: it takes all of these for one, and \
                          cannot have it removed",
@@ -238,7 +238,7 @@ impl Rule for ImageGcRule {
                 let used = used_images.map(|used| format!(", {used} of them in use"));
                 Wording::new(format!(
                     "{} without a tag, {}{}",
-                    count(*images),
+                    counted(*images, "image"),
                     bytes(*size_bytes),
                     used.unwrap_or_default()
                 ))
@@ -319,9 +319,4 @@ fn correction(error: &ImageGcConfigError) -> &'static str {
 fn percent(number: f64) -> String {
     let text = format!("{number:.4}");
     format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
-}
-
-/// Returns a number of images: `1 image`, `2 images`.
-fn count(number: usize) -> String {
-    format!("{number} image{}", if number == 1 { "" } else { "s" })
 }

@@ -23,7 +23,7 @@ fn images(plan: &ImageGcPlan, is_wide: bool) -> Table {
     let rows: Vec<(Timestamp, &PlannedImage)> = plan.items.iter().map(|it| (plan.at, it)).collect();
     Rows::of(&rows).wide(is_wide).table(&[
         Column::new("ORDER", |(_, it)| or_dash(it.place)),
-        Column::new("IMAGE", |(_, it)| names(&it.tags, &it.digests)),
+        Column::name("IMAGE", |(_, it)| names(&it.tags, &it.digests)),
         Column::new("ID", |(_, it)| short(&it.id).to_owned()),
         Column::new("SIZE", |(_, it)| size(it.size_bytes)),
         Column::wide(Column::new("OWN", |(_, it)| or_dash(it.own_bytes.map(bytes)))),

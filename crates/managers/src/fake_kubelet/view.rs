@@ -108,7 +108,7 @@ fn devices(containers: &[ContainerAllocation]) -> Table {
         }
     }
     Rows::of(&rows).table(&[
-        Column::new("CONTAINER", |row: &Row<'_>| row.container.name.clone()),
+        Column::name("CONTAINER", |row: &Row<'_>| row.container.name.clone()),
         Column::new("KIND", |row| row.container.kind.clone()),
         Column::new("RESOURCE", |row| or_dash(row.resource())),
         Column::text("DEVICES", |row| match row.missing {

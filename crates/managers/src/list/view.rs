@@ -11,10 +11,10 @@ use std::fmt::Display;
 
 fn devices<'a>() -> [Column<DeviceRow<'a>>; 13] {
     [
-        Column::new("POD", |row| row.pod.shown().into_owned()),
-        Column::new("CONTAINER", |row| row.container.to_owned()),
+        Column::name("POD", |row| row.pod.shown().into_owned()),
+        Column::name("CONTAINER", |row| row.container.to_owned()),
         Column::new("RESOURCE", |row| row.resource.to_owned()),
-        Column::new("DEVICE", |row| row.device.to_owned()),
+        Column::name("DEVICE", |row| row.device.to_owned()),
         Column::new("NUMA", |row| numa(&row.numa_nodes)),
         Column::state(
             "HEALTH",
@@ -107,7 +107,7 @@ pub fn free(devices: &FreeDevices) -> Table {
     let rows: Vec<(&String, Option<&FreeOf>)> = healthy.chain(unknown).collect();
     Rows::of(&rows).table(&[
         Column::new("RESOURCE", |(resource, _)| (*resource).clone()),
-        Column::new("DEVICE", |(_, free)| known(free.map(|free| &free.device))),
+        Column::name("DEVICE", |(_, free)| known(free.map(|free| &free.device))),
         Column::new("NUMA", |(_, free)| {
             known(free.and_then(|free| free.numa_nodes.as_deref()).map(numa))
         }),
@@ -121,10 +121,10 @@ pub fn dropped(list: &[Given<'_>]) -> Table {
         rows.extend(given.dropped.iter().map(|dropped| (given, dropped)));
     }
     Rows::of(&rows).table(&[
-        Column::new("POD", |(given, _)| given.pod.shown().into_owned()),
-        Column::new("CONTAINER", |(given, _)| given.container.to_owned()),
+        Column::name("POD", |(given, _)| given.pod.shown().into_owned()),
+        Column::name("CONTAINER", |(given, _)| given.container.to_owned()),
         Column::new("NOT GIVEN", |(_, dropped)| format!("{:?}", dropped.kind).to_lowercase()),
-        Column::new("NAME", |(_, dropped)| dropped.key.clone()),
+        Column::name("NAME", |(_, dropped)| dropped.key.clone()),
         Column::new("OF", |(_, dropped)| dropped.resource.clone()),
         Column::text("BECAUSE", |(_, dropped)| match dropped.differs {
             true => format!(
@@ -170,11 +170,11 @@ pub fn given(list: &[Given<'_>]) -> Table {
         }
     }
     Rows::of(&rows).table(&[
-        Column::new("POD", |(given, ..)| given.pod.shown().into_owned()),
-        Column::new("CONTAINER", |(given, ..)| given.container.to_owned()),
+        Column::name("POD", |(given, ..)| given.pod.shown().into_owned()),
+        Column::name("CONTAINER", |(given, ..)| given.container.to_owned()),
         Column::new("RESOURCE", |(given, ..)| given.resource.to_owned()),
         Column::new("KIND", |(_, kind, ..)| (*kind).to_owned()),
-        Column::new("NAME", |(_, _, name, _)| (*name).to_owned()),
+        Column::name("NAME", |(_, _, name, _)| (*name).to_owned()),
         Column::new("VALUE", |(_, _, _, value)| value.clone()),
     ])
 }

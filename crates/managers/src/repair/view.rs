@@ -48,10 +48,10 @@ fn lines(report: &DeviceRepair, is_shown: impl Fn(&Item) -> bool) -> Table {
             }
             .to_owned()
         }),
-        Column::new("POD", |(_, item)| {
+        Column::name("POD", |(_, item)| {
             known(*item, |item| item.pod.clone().unwrap_or_else(|| item.pod_uid.clone()))
         }),
-        Column::new("CONTAINER", |(_, item)| known(*item, |item| item.container.clone())),
+        Column::name("CONTAINER", |(_, item)| known(*item, |item| item.container.clone())),
         Column::new("RESOURCE", |(_, item)| known(*item, |item| item.resource.clone())),
         Column::text("DEVICES", |(_, item)| known(*item, devices)),
         Column::text("REASON", |(lost, item)| match item {

@@ -3,6 +3,7 @@
 use crate::injected::Injected;
 use kq_answer::{Rule, Severity, Topic, Wording};
 use kq_k8s::pod::ProbeType;
+use kq_output::units::counted;
 use serde::Serialize;
 
 /// A start that a busy node rarely achieves.
@@ -232,8 +233,8 @@ impl Rule for ProbeRule {
                     .advise("allow a command several seconds")
             }
             Self::FrequentExec { probes, per_minute } => Wording::new(format!(
-                "{probes} exec probe{} start {per_minute} processes per minute",
-                if *probes == 1 { "" } else { "s" }
+                "{} start {per_minute} processes per minute",
+                counted(*probes, "exec probe")
             ))
             .because(
                 "for each of them the runtime starts its own process in addition to the command; both use \

@@ -27,6 +27,7 @@ use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::patch_fixes::{PatchFault, PatchNote};
 use kq_k8s::pod::{Container, Pod, Probe, ProbeType};
 use kq_k8s::version::{KubeletVersion, VersionSupport};
+use kq_output::units::counted;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -365,26 +366,21 @@ impl Summary {
         let mut texts = Vec::new();
         if self.stopped {
             let left = given.saturating_sub(self.steps);
-            texts.push(format!("the worker stopped: {} left out", steps(left)));
+            texts.push(format!("the worker stopped: {} left out", counted(left, "step")));
         }
         if self.without_result > 0 {
             texts.push(format!(
                 "at {} it would be probed, with a result that the trace does not have: nothing is \
                  counted, and what follows can be otherwise",
-                steps(self.without_result)
+                counted(self.without_result, "step")
             ));
         }
         if moved > 0 {
             texts.push(format!(
                 "{} would be earlier than the previous step, with this period: moved to its time",
-                steps(moved)
+                counted(moved, "step")
             ));
         }
         WarningCode::TraceSteps.each(texts)
     }
-}
-
-/// Returns `1 step`, or `N steps`.
-fn steps(count: usize) -> String {
-    format!("{count} step{}", if count == 1 { "" } else { "s" })
 }

@@ -1,12 +1,13 @@
 //! A simulation as a table.
 
-use super::{SimulatedStep, Simulation, steps};
+use super::{SimulatedStep, Simulation};
 use crate::events::ProbeEvent;
 use crate::results::Verdict;
 use crate::worker::{Call, StepReason};
 use kq_output::doc::Doc;
 use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, or_dash};
+use kq_output::units::counted;
 
 const COLUMNS: &[Column<SimulatedStep>] = &[
     Column::new("TIME", |step| step.at.to_string()),
@@ -24,7 +25,7 @@ const COLUMNS: &[Column<SimulatedStep>] = &[
         None => step.reason.to_string(),
     }),
     Column::wide(Column::new("CLOCK", |step| or_dash(step.time))),
-    Column::wide(Column::new("CONTAINER", |step| step.worker.container_id.to_string())),
+    Column::wide(Column::name("CONTAINER", |step| step.worker.container_id.to_string())),
     Column::wide(Column::text("RESULTS KEPT", |step| calls(&step.calls))),
     Column::wide(Column::text("EVENT", |step| {
         let event = step.probe.as_ref().and_then(|probe| probe.event.as_ref());
@@ -88,7 +89,7 @@ fn calls(calls: &[Call]) -> String {
 /// Returns the summary in one line.
 fn summary(simulation: &Simulation) -> String {
     let all = &simulation.summary;
-    let mut parts = vec![format!("{}, {} probed", steps(all.steps), all.probes)];
+    let mut parts = vec![format!("{}, {} probed", counted(all.steps, "step"), all.probes)];
     for action in &all.actions {
         let times = match action.count {
             1 => format!("at {}", action.at),

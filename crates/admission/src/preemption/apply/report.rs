@@ -216,7 +216,7 @@ pub fn table(steps: &[StepReport]) -> Table {
     let rows: Vec<(usize, &StepReport)> = steps.iter().enumerate().collect();
     Rows::of(&rows).table(&[
         Column::new("STEP", |(at, _)| (at + 1).to_string()),
-        Column::new("POD", |(_, step)| step.pod.clone()),
+        Column::name("POD", |(_, step)| step.pod.clone()),
         Column::new("UID", |(_, step)| step.uid.clone()),
         Column::new("GRACE", |(_, step)| format!("{}s", step.grace_period_seconds)),
         Column::new("WAITS", |(_, step)| seconds(step.waits_milliseconds)),

@@ -2,7 +2,7 @@
 
 use super::{
     Check, CheckInput, GIVE_CONFIG, GIVE_PODS, NO_CONFIG, NO_PODS, NO_ROOT, OTHER_ROOT, READ_TREE,
-    count, first_of,
+    first_of,
 };
 use super::{fail, ok, unknown, warn};
 use crate::cpu::MIN_QUOTA_US;
@@ -14,6 +14,7 @@ use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use kq_k8s::pod::{Pod, ResourceList, ResourceName};
 use kq_k8s::resources::pod_requests;
+use kq_output::units::counted;
 use kq_output::units::percent;
 use serde_json::{Map, Value, json};
 
@@ -37,7 +38,7 @@ pub fn limits(examined: CheckInput<'_>) -> Check {
     match (small.is_empty(), examined.incomplete) {
         (false, _) => warn(
             NAME,
-            format!("{} below {least}m: {}", count(small.len(), "limit"), first_of(&small)),
+            format!("{} below {least}m: {}", counted(small.len(), "limit"), first_of(&small)),
             format!("ask for {least}m or more: each of them gets a quota of {MIN_QUOTA_US}us"),
         )
         .with(json!({ "state": "small", "limits": small })),

@@ -2,7 +2,7 @@
 
 use super::{
     Check, CheckInput, GIVE_CONFIG, GIVE_PODS, NO_CONFIG, NO_PODS, NO_ROOT, OTHER_ROOT, READ_TREE,
-    count, first_of,
+    first_of,
 };
 use super::{fail, ok, unknown, warn};
 use crate::files::{CgroupDriver, CgroupVersion};
@@ -11,6 +11,7 @@ use kq_answer::Severity;
 use kq_answer::origin::Origin;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::lookup::Sourced;
+use kq_output::units::counted;
 use serde_json::json;
 
 /// Checks that the kubelet starts on the kernel's cgroup interface.
@@ -269,7 +270,7 @@ pub fn tree(examined: CheckInput<'_>) -> Check {
         .iter()
         .map(|(driver, root)| {
             let pods = pods_in(examined, tree, root, *driver).count();
-            format!("{} with {}", root.as_str(), count(pods, "pod"))
+            format!("{} with {}", root.as_str(), counted(pods, "pod"))
         })
         .collect();
     let check = match present.as_slice() {
@@ -378,16 +379,16 @@ pub fn orphans(examined: CheckInput<'_>) -> Check {
             // The tree was not read.
             0 if examined.snapshot.pods.found.is_none() => unknown(NAME, NO_PODS, GIVE_PODS),
             known if changing > 0 => {
-                let (among, moving) = (count(known, "cgroup"), format!("{changing} more"));
+                let (among, moving) = (counted(known, "cgroup"), format!("{changing} more"));
                 let found = format!("none among {among}; {moving} came or went meanwhile");
                 unknown(NAME, found, "look again when no pods start or end")
             }
-            known => ok(NAME, format!("none among {}", count(known, "cgroup")))
+            known => ok(NAME, format!("none among {}", counted(known, "cgroup")))
                 .with(json!({ "cgroups": known })),
         };
         return check.from(source);
     }
-    let found = format!("{} without a pod: {}", count(all.len(), "cgroup"), first_of(&all));
+    let found = format!("{} without a pod: {}", counted(all.len(), "cgroup"), first_of(&all));
     match (examined.incomplete, busy.is_empty()) {
         (Some(reason), _) => unknown(NAME, format!("{found}; {reason}"), GIVE_PODS),
         (None, false) => fail(

@@ -1,10 +1,11 @@
 //! The sources of the facts behind all other checks.
 
-use super::{Check, CheckInput, GIVE_CONFIG, GIVE_PODS, count, first_of};
+use super::{Check, CheckInput, GIVE_CONFIG, GIVE_PODS, first_of};
 use super::{fail, ok, unknown, warn};
 use kq_facts::kubelet_process::Program;
 use kq_facts::lookup::Sourced;
 use kq_facts::start_warnings::status_warnings;
+use kq_output::units::counted;
 use serde_json::json;
 
 /// The CRI that kubelets since 1.26 speak.
@@ -26,7 +27,7 @@ pub fn kubelet(examined: CheckInput<'_>) -> Check {
         let left = match (pods, snapshot.runtime.value().and_then(|it| it.sandboxes.value())) {
             (Some((_, root)), _) => Some(format!("the cgroup {}", root.as_str())),
             (None, Some(sandboxes)) if !sandboxes.is_empty() => {
-                Some(count(sandboxes.len(), "pod sandbox"))
+                Some(counted(sandboxes.len(), "pod sandbox"))
             }
             _ => snapshot.kubelet_config.found.as_ref().map(|found| found.source.clone()),
         };
@@ -128,7 +129,7 @@ pub fn configuration(examined: CheckInput<'_>) -> Check {
             .with(json!({ "state": "ignored", "ignored": ignored, "fields": fields }))
             .from(examined.config_source());
     }
-    ok(NAME, format!("{} set", count(fields, "field")))
+    ok(NAME, format!("{} set", counted(fields, "field")))
         .with(json!({ "fields": fields }))
         .from(examined.config_source())
 }

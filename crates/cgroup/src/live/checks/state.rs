@@ -1,8 +1,6 @@
 //! Swap, values that drift, and the kubelet's own files.
 
-use super::{
-    Check, CheckInput, GIVE_CONFIG, NO_CONFIG, NO_ROOT, OTHER_ROOT, READ_TREE, count, first_of,
-};
+use super::{Check, CheckInput, GIVE_CONFIG, NO_CONFIG, NO_ROOT, OTHER_ROOT, READ_TREE, first_of};
 use super::{fail, ok, unknown, warn};
 use crate::files::CgroupVersion;
 use crate::live::diff_view::counts;
@@ -10,6 +8,7 @@ use crate::live::difference::Verdict;
 use kq_facts::host::Text;
 use kq_k8s::feature_gates::Gate;
 use kq_output::units;
+use kq_output::units::counted;
 use serde_json::{Value, json};
 
 /// Checks that a machine with swap has a kubelet that starts there.
@@ -164,7 +163,7 @@ pub fn files(examined: CheckInput<'_>) -> Check {
             "run kq on the node; a kubelet with another --root-dir is recognised while it runs",
         )
     } else {
-        ok(NAME, count(read, "file")).with(json!({ "files": read }))
+        ok(NAME, counted(read, "file")).with(json!({ "files": read }))
     };
     check.from(&state.folder)
 }

@@ -143,8 +143,8 @@ fn lines(plan: &DevicePlan, wide: bool) -> Table {
         rows.extend(standing::without_pod(plan));
     }
     Rows::of(&rows).table(&[
-        Column::when(many, Column::new("POD", |row| row.pod.clone())),
-        Column::new("CONTAINER", |row| row.container.clone()),
+        Column::when(many, Column::name("POD", |row| row.pod.clone())),
+        Column::name("CONTAINER", |row| row.container.clone()),
         Column::new("RESOURCE", |row| row.resource.clone()),
         Column::new("NEED", |row| row.need.clone()),
         Column::text("DEVICES", |row| row.devices.clone()),
