@@ -87,7 +87,7 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubelet-version -d 'The kubelet version whose rules apply, such as 1.36 or 1.35.2' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2. kq cgroup plan takes 1,2 as well, and shows both' -r -f -a "1\t''
 2\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l cgroup-driver -d 'The cgroup driver: cgroupfs or systemd' -r -f -a "cgroupfs\t''
 systemd\t''"
@@ -145,7 +145,7 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubelet-version -d 'The kubelet version whose rules apply, such as 1.36 or 1.35.2' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2. kq cgroup plan takes 1,2 as well, and shows both' -r -f -a "1\t''
 2\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l cgroup-driver -d 'The cgroup driver: cgroupfs or systemd' -r -f -a "cgroupfs\t''
 systemd\t''"
@@ -293,7 +293,7 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-version -d 'The kubelet version whose rules apply, such as 1.36 or 1.35.2' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2. kq cgroup plan takes 1,2 as well, and shows both' -r -f -a "1\t''
 2\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l cgroup-driver -d 'The cgroup driver: cgroupfs or systemd' -r -f -a "cgroupfs\t''
 systemd\t''"
@@ -351,7 +351,7 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-version -d 'The kubelet version whose rules apply, such as 1.36 or 1.35.2' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2. kq cgroup plan takes 1,2 as well, and shows both' -r -f -a "1\t''
 2\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l cgroup-driver -d 'The cgroup driver: cgroupfs or systemd' -r -f -a "cgroupfs\t''
 systemd\t''"
@@ -1410,7 +1410,7 @@ complete -c kq -n "__fish_kq_using_subcommand allocatable" -l capacity -d 'The c
 complete -c kq -n "__fish_kq_using_subcommand allocatable" -l kubelet-version -d 'The kubelet version whose rules apply, such as 1.36 or 1.35.2' -r
 complete -c kq -n "__fish_kq_using_subcommand allocatable" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand allocatable" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
-complete -c kq -n "__fish_kq_using_subcommand allocatable" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2. kq cgroup plan takes 1,2 as well, and shows both' -r -f -a "1\t''
 2\t''"
 complete -c kq -n "__fish_kq_using_subcommand allocatable" -l cgroup-driver -d 'The cgroup driver: cgroupfs or systemd' -r -f -a "cgroupfs\t''
 systemd\t''"
@@ -1645,7 +1645,7 @@ complete -c kq -n "__fish_kq_using_subcommand what-if" -l capacity -d 'The capac
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l kubelet-version -d 'The kubelet version whose rules apply, such as 1.36 or 1.35.2' -r
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
-complete -c kq -n "__fish_kq_using_subcommand what-if" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
+complete -c kq -n "__fish_kq_using_subcommand what-if" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2. kq cgroup plan takes 1,2 as well, and shows both' -r -f -a "1\t''
 2\t''"
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l cgroup-driver -d 'The cgroup driver: cgroupfs or systemd' -r -f -a "cgroupfs\t''
 systemd\t''"
@@ -1704,7 +1704,7 @@ complete -c kq -n "__fish_kq_using_subcommand doctor" -l capacity -d 'The capaci
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-version -d 'The kubelet version whose rules apply, such as 1.36 or 1.35.2' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
-complete -c kq -n "__fish_kq_using_subcommand doctor" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2. kq cgroup plan takes 1,2 as well, and shows both' -r -f -a "1\t''
 2\t''"
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l cgroup-driver -d 'The cgroup driver: cgroupfs or systemd' -r -f -a "cgroupfs\t''
 systemd\t''"
@@ -1754,7 +1754,7 @@ complete -c kq -n "__fish_kq_using_subcommand why" -l capacity -d 'The capacity 
 complete -c kq -n "__fish_kq_using_subcommand why" -l kubelet-version -d 'The kubelet version whose rules apply, such as 1.36 or 1.35.2' -r
 complete -c kq -n "__fish_kq_using_subcommand why" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand why" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
-complete -c kq -n "__fish_kq_using_subcommand why" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
+complete -c kq -n "__fish_kq_using_subcommand why" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2. kq cgroup plan takes 1,2 as well, and shows both' -r -f -a "1\t''
 2\t''"
 complete -c kq -n "__fish_kq_using_subcommand why" -l cgroup-driver -d 'The cgroup driver: cgroupfs or systemd' -r -f -a "cgroupfs\t''
 systemd\t''"
@@ -1840,7 +1840,7 @@ complete -c kq -n "__fish_kq_using_subcommand report" -l capacity -d 'The capaci
 complete -c kq -n "__fish_kq_using_subcommand report" -l kubelet-version -d 'The kubelet version whose rules apply, such as 1.36 or 1.35.2' -r
 complete -c kq -n "__fish_kq_using_subcommand report" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand report" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
-complete -c kq -n "__fish_kq_using_subcommand report" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
+complete -c kq -n "__fish_kq_using_subcommand report" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2. kq cgroup plan takes 1,2 as well, and shows both' -r -f -a "1\t''
 2\t''"
 complete -c kq -n "__fish_kq_using_subcommand report" -l cgroup-driver -d 'The cgroup driver: cgroupfs or systemd' -r -f -a "cgroupfs\t''
 systemd\t''"
@@ -1896,7 +1896,7 @@ complete -c kq -n "__fish_kq_using_subcommand top" -l capacity -d 'The capacity 
 complete -c kq -n "__fish_kq_using_subcommand top" -l kubelet-version -d 'The kubelet version whose rules apply, such as 1.36 or 1.35.2' -r
 complete -c kq -n "__fish_kq_using_subcommand top" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand top" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
-complete -c kq -n "__fish_kq_using_subcommand top" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
+complete -c kq -n "__fish_kq_using_subcommand top" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2. kq cgroup plan takes 1,2 as well, and shows both' -r -f -a "1\t''
 2\t''"
 complete -c kq -n "__fish_kq_using_subcommand top" -l cgroup-driver -d 'The cgroup driver: cgroupfs or systemd' -r -f -a "cgroupfs\t''
 systemd\t''"
