@@ -231,9 +231,7 @@ fn places(columns: &[Column], width: Option<u16>) -> Places {
             break;
         }
     }
-    for columns in
-        [&mut places.above, &mut places.below, &mut places.same, &mut places.left_out]
-    {
+    for columns in [&mut places.above, &mut places.below, &mut places.same, &mut places.left_out] {
         columns.sort_unstable();
     }
     places

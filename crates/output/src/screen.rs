@@ -121,13 +121,7 @@ mod tests {
         for (name, text, width, indent, expected) in [
             ("short", "a b", 10, 2, &["a b"] as &[&str]),
             ("at a word", "one two three", 8, 2, &["one two", "  three"]),
-            (
-                "a word too wide",
-                "one twothreefour five",
-                8,
-                2,
-                &["one", "twothreefour", "  five"],
-            ),
+            ("a word too wide", "one twothreefour five", 8, 2, &["one", "twothreefour", "  five"]),
             ("a word that fits alone", "one twothree four", 8, 2, &["one", "twothree", "  four"]),
             ("blanks between", "A   bb   cc dd", 9, 0, &["A   bb", "cc dd"]),
             ("wide characters", "漢字 漢字 漢", 5, 0, &["漢字", "漢字", "漢"]),

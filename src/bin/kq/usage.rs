@@ -74,7 +74,7 @@ fn without_value_tip(mut error: clap::Error) -> clap::Error {
 }
 
 fn try_read(arguments: impl IntoIterator<Item = OsString>) -> Result<CommandLine, clap::Error> {
-    let arguments = with_kubelet_flags(arguments);
+    let arguments = with_message_last(with_kubelet_flags(arguments));
     let command = arguments.get(1).and_then(|name| Cli::definition_with(name.to_str()?));
     match command.map(|command| read_by(command, &arguments)) {
         Some(Ok(line)) => return Ok(line),
@@ -111,6 +111,23 @@ fn read_by(command: Command, arguments: &[OsString]) -> Result<CommandLine, clap
     let is_used = is_from_environment(&matches);
     let snapshot_of_environment = snapshot_variable().filter(|_| is_used);
     Ok(CommandLine { cli, snapshot_of_environment })
+}
+
+/// Puts a message that kq explain is given, and that begins as a flag does, behind all flags: no flag has a blank.
+fn with_message_last(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_message = |it: &OsString| {
+        let text = it.to_string_lossy();
+        text.starts_with('-') && text.split('=').next().is_some_and(|flag| flag.contains(' '))
+    };
+    let asks = arguments.get(1).is_some_and(|command| command == "explain");
+    if asks && let Some(at) = arguments.iter().position(is_message) {
+        let message = arguments.remove(at);
+        if !arguments.iter().any(|it| it == "--") {
+            arguments.push("--".into());
+        }
+        arguments.push(message);
+    }
+    arguments
 }
 
 /// Joins the change `flags` of kq what-if with what follows it, which looks like flags of kq.

@@ -134,3 +134,124 @@ fn lines_fit_a_terminal() {
         assert!(long.is_none_or(is_one_word), "{long:?}");
     }
 }
+
+/// What others say within the recorded answers: Go's parsers, servers, the recorder's stand-ins.
+const OTHERS: [&str; 14] = [
+    "strconv.",
+    "time: ",
+    "parse \"",
+    "[rpc error",
+    "rpc error: 100%",
+    "unexpected end of JSON",
+    "invalid character",
+    "illegal base64",
+    "json: cannot",
+    "mock ",
+    "panic: runtime error",
+    "invalid byte in chunk",
+    "node(s) ",
+    "dial tcp: address [",
+];
+
+/// The keys of recorded answers that have a message.
+const KEYS: [&str; 8] = ["message", "error", "errors", "reason", "event", "err", "events", "text"];
+
+fn collect(value: &Value, key: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| collect(value, key, found)),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, key, found)),
+        Value::String(text) if KEYS.contains(&key) && text.len() > 12 && text.contains(' ') => {
+            found.push(text.clone());
+        }
+        _ => {}
+    }
+}
+
+/// Returns a text without its numbers, names and paths.
+fn shape(text: &str) -> String {
+    let parts = text.split(['"', ' ', ':']);
+    let is_word = |part: &&str| part.chars().all(|c| c.is_ascii_alphabetic() || c == '-');
+    parts.filter(is_word).take(9).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn what_the_kubelet_said_in_recorded_answers_is_explained() {
+    let mut seen = std::collections::BTreeSet::new();
+    let mut unknown = Vec::new();
+    for family in [
+        "admission",
+        "cpu_admit",
+        "cpu_start",
+        "device_allocate",
+        "device_register",
+        "eviction",
+        "gc_loop",
+        "container_gc",
+        "image_gc",
+        "kubelet_config_validate",
+        "kubelet_flags",
+        "memory_admit",
+        "memory_start",
+        "node_allocatable",
+        "preempt_admit",
+        "probe_exec",
+        "probe_tcp",
+        "sysctl_admit",
+        "topology_merge",
+    ] {
+        let file = repository().join(format!("tests/vectors/{family}.jsonl"));
+        let text =
+            std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{family}: {error}"));
+        for line in text.lines() {
+            let case: Value = serde_json::from_str(line).expect(line);
+            let mut said = Vec::new();
+            collect(&case["out"], "", &mut said);
+            for message in said {
+                let is_others = OTHERS.iter().any(|words| message.starts_with(words));
+                if is_others
+                    || message.starts_with("quantities must match")
+                    || !seen.insert(shape(&message))
+                {
+                    continue;
+                }
+                if kq_core::explain::explain_message(&message).is_err() {
+                    unknown.push(format!("{family}: {message}"));
+                }
+            }
+        }
+    }
+    assert!(seen.len() > 200, "{}", seen.len());
+    assert!(unknown.is_empty(), "{}", unknown.join("\n"));
+}
+
+#[test]
+fn rows_of_kubectl_and_what_only_has_a_place_are_answered() {
+    for (message, explained_by, is_explained) in [
+        (
+            "  Warning  Failed     3m (x4 over 5m)   kubelet  Error: ErrImagePull",
+            "startContainer",
+            true,
+        ),
+        (
+            "shop   3m7s   Warning   BackOff   pod/web-0   Back-off restarting failed container app in pod web-0_shop(1)",
+            "doBackOff",
+            true,
+        ),
+        (
+            "I0419 03:02:12.911 4179744 manager.go:616] \"Need devices to allocate for pod\" deviceNumber=0 resourceName=\"a/b\"",
+            "devicesToAllocate",
+            false,
+        ),
+        (
+            "--kube-reserved value failed to parse: resource quantity for \"memory\" cannot be negative: -1Gi",
+            "parseResourceList",
+            true,
+        ),
+    ] {
+        let answer = explained(message);
+        let function = text(&answer, "goFunction");
+        assert!(function.ends_with(explained_by), "{message}: {function}");
+        assert_eq!(answer["isExplained"], is_explained, "{message}");
+        assert!(!text(&answer, "goFile").is_empty(), "{message}");
+    }
+}

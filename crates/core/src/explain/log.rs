@@ -31,7 +31,7 @@ pub struct LogExplanation {
     pub unknown: Vec<OtherLines>,
     /// Lines of other programs that kq does not know.
     pub foreign: Vec<OtherLines>,
-    /// The number of lines of information that kq does not know.
+    /// The number of lines of information without an explanation.
     pub information: u64,
     /// The number of lines that name no program, and are not known.
     pub unnamed: u64,
@@ -145,6 +145,8 @@ impl LogFold {
         let (level, stamp) = (line.level, line.stamp.clone());
         let first_text = line.texts[0].clone();
         match recognise_line(line) {
+            // A step of the kubelet's work is information, also where kq knows its place.
+            Ok(known) if known.is_step() => self.information += 1,
             Ok(known) => self.known(&known, text),
             Err(unknown) => {
                 let is_problem = level.is_none_or(|level| level != 'I');

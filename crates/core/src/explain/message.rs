@@ -3,6 +3,7 @@
 use super::derived::derive;
 use super::line::Line;
 use super::secrets::masked;
+use super::speaker::{component, is_foreign, program_of, says_kubelet};
 use super::table::{Found, Rank, Row, Table};
 use super::template::single_spaced;
 use kq_answer::{Basis, answer};
@@ -56,6 +57,8 @@ pub struct MessageExplanation {
     pub rank: Rank,
     /// The end of the message is missing.
     pub is_cut: bool,
+    /// False: kq knows who says it, and perhaps where; not what follows.
+    pub is_explained: bool,
     /// The basis of the answer.
     #[serde(flatten)]
     pub basis: Basis,
@@ -136,6 +139,7 @@ impl UnknownMessage {
 
 /// A message that was found, before it is written out.
 pub(super) struct Known {
+    table: &'static Table,
     /// The texts of the line, without secrets.
     texts: Vec<String>,
     /// What was found in each, by its number.
@@ -146,9 +150,18 @@ pub(super) struct Known {
 }
 
 impl Known {
+    /// Returns true for a step of the kubelet's work of which only the place is known.
+    pub fn is_step(&self) -> bool {
+        let (_, row) = self.row();
+        row.is_place && row.rank == Rank::Note
+    }
+
+    /// Returns the row that tells the reason, with a number of its own.
     pub fn row(&self) -> (usize, &'static Row) {
         let row = self.found[self.cause].1.row;
-        (row, &Table::get().rows[row])
+        let row_of_table = &self.table.rows[row];
+        let number = if row_of_table.is_place { Table::get().rows.len() + row } else { row };
+        (number, row_of_table)
     }
 }
 
@@ -190,29 +203,8 @@ fn attributed(text: &str, speaker: &str) -> MessageExplanation {
         on_node: Vec::new(),
         rank: Rank::Note,
         is_cut: false,
+        is_explained: false,
         basis: Basis::default(),
-    }
-}
-
-/// Returns the component that a program or a source of events belongs to.
-fn component(program: &str) -> &str {
-    match program {
-        "default-scheduler" => "kube-scheduler",
-        "cri-o" => "crio",
-        "node-controller"
-        | "attachdetach-controller"
-        | "persistentvolume-controller"
-        | "taint-eviction-controller"
-        | "deployment-controller"
-        | "replicaset-controller"
-        | "statefulset-controller"
-        | "daemonset-controller"
-        | "job-controller"
-        | "cronjob-controller"
-        | "endpoint-controller"
-        | "horizontal-pod-autoscaler"
-        | "service-controller" => "kube-controller-manager",
-        other => other,
     }
 }
 
@@ -272,10 +264,33 @@ pub(super) fn recognise_line(line: Line) -> Result<Known, UnknownMessage> {
                 return Ok(known);
             }
         }
-        return Ok(Known { texts, found, cause, line });
+        return Ok(Known { table, texts, found, cause, line });
+    }
+    if let Some(known) = placed(&texts, &line) {
+        return Ok(known);
     }
     let program = line.program.clone().or_else(|| line.place.as_deref().and_then(program_of));
     Err(UnknownMessage { speaker: program, place: line.place })
+}
+
+/// Finds a message of which only the place in the sources is known.
+fn placed(texts: &[String], line: &Line) -> Option<Known> {
+    if line.program.as_deref().is_some_and(is_foreign) {
+        return None;
+    }
+    let table = Table::places();
+    let in_text = |(at, text): (usize, &String)| {
+        let found = table.scan(text, false).into_iter().map(move |it| (at, it));
+        // A sentence of somebody may have the same words further on.
+        let found: Vec<(usize, Found)> = found.collect();
+        found.first().is_some_and(|(_, it)| it.fit.start == 0).then_some(found)
+    };
+    let found: Vec<(usize, Found)> =
+        texts.iter().enumerate().filter_map(in_text).flatten().collect();
+    // A log line is about its message; of texts that wrap each other the innermost has the reason.
+    let is_log = |(_, it): &(usize, Found)| table.rows[it.row].templates[it.template].is_log;
+    let cause = found.iter().position(is_log).or(found.len().checked_sub(1))?;
+    Some(Known { table, texts: texts.to_vec(), found, cause, line: line.clone() })
 }
 
 /// Finds a message whose end is missing, where only what wraps it is whole.
@@ -290,7 +305,7 @@ fn recognise_cut(texts: &[String], line: &Line) -> Option<Known> {
     let rows: Vec<&Row> = found.iter().map(|(_, it)| &table.rows[it.row]).collect();
     let cause = cause(&rows, line)?;
     let is_better = !rows[cause].is_outer && rows[cause].is_kubelets();
-    is_better.then(|| Known { texts: texts.to_vec(), found, cause, line: line.clone() })
+    is_better.then(|| Known { table, texts: texts.to_vec(), found, cause, line: line.clone() })
 }
 
 /// Drops messages of the kubelet behind the code of a gRPC call: these words are the server's.
@@ -322,25 +337,6 @@ fn cause(rows: &[&Row], line: &Line) -> Option<usize> {
         .or_else(|| first(&|row: &Row| !row.is_kubelets() && !row.is_fragment))
 }
 
-/// Returns true for a program that is not the kubelet, and writes lines of its own.
-fn is_foreign(program: &str) -> bool {
-    !matches!(
-        program,
-        "kubelet" | "kubelite" | "k3s" | "rke2" | "microshift" | "hyperkube" | "k0s" | "kubeadm"
-    ) && !program.starts_with("kubelet")
-}
-
-/// Returns true for a line of a kubelet's log: words of others within it do not make it theirs.
-fn says_kubelet(line: &Line) -> bool {
-    match line.program.as_deref() {
-        Some(program) => !is_foreign(program),
-        None => {
-            let place = line.place.as_deref();
-            place.is_some_and(|place| program_of(place).is_none_or(|program| program == "kubelet"))
-        }
-    }
-}
-
 /// Takes the dots of a cut text away.
 fn without_dots(text: &mut String) -> bool {
     let end = text.trim_end_matches(['.', '…', ' ']).len();
@@ -349,35 +345,6 @@ fn without_dots(text: &mut String) -> bool {
         text.truncate(end);
     }
     is_cut
-}
-
-/// Returns the component that has a file of this name.
-fn program_of(place: &str) -> Option<String> {
-    let file = place.split_once(':').map_or(place, |(file, _)| file);
-    let of = |names: &[&str], program: &str| names.contains(&file).then(|| program.to_owned());
-    of(
-        &["schedule_one.go", "scheduler.go", "default_preemption.go", "scheduling_queue.go"],
-        "kube-scheduler",
-    )
-    .or_else(|| {
-        let names = [
-            "node_lifecycle_controller.go",
-            "taint_eviction.go",
-            "attach_detach_controller.go",
-            "replica_set.go",
-            "deployment_controller.go",
-            "job_controller.go",
-            "garbagecollector.go",
-        ];
-        of(&names, "kube-controller-manager")
-    })
-    .or_else(|| of(&["proxier.go", "iptables.go", "server_linux.go"], "kube-proxy"))
-    .or_else(|| {
-        let is_kubelets = Table::get().rows.iter().any(|row| {
-            row.is_kubelets() && row.file.rsplit('/').next().is_some_and(|name| name == file)
-        });
-        is_kubelets.then(|| "kubelet".to_owned())
-    })
 }
 
 impl Known {
@@ -407,6 +374,7 @@ impl Known {
             on_node: Vec::new(),
             rank: row.rank,
             is_cut: self.found.iter().any(|(_, found)| found.fit.is_cut),
+            is_explained: !row.is_place,
             basis: Basis::default(),
         }
     }
@@ -415,7 +383,7 @@ impl Known {
         let rows = self.found.iter().take(self.cause + 1);
         let mut parts: Vec<MessagePart> = Vec::new();
         for (_, found) in rows {
-            let row = &Table::get().rows[found.row];
+            let row = &self.table.rows[found.row];
             let part = MessagePart {
                 speaker: row.speaker.to_owned(),
                 template: row.templates[found.template].go(),
@@ -430,7 +398,7 @@ impl Known {
     }
 
     fn facts(&self) -> Vec<MessageFact> {
-        let table = Table::get();
+        let table = self.table;
         let mut facts: Vec<MessageFact> = Vec::new();
         let mut put = |name: &str, value: &str, meaning: &str| {
             let value = shown(value.trim_matches(['"', ' ']), LONGEST_FACT);
@@ -497,7 +465,7 @@ impl Known {
         if !row.is_kubelets() {
             return None;
         }
-        let table = Table::get();
+        let table = self.table;
         let others = self.found.iter().filter(|(_, it)| !table.rows[it.row].is_kubelets());
         // The innermost one that is more than a wrapper.
         let others: Vec<_> = others.collect();

@@ -21,6 +21,8 @@ mod message;
 mod numbers;
 /// Secrets in pasted text.
 mod secrets;
+/// Whose a line is.
+mod speaker;
 /// The table of messages.
 mod table;
 /// Templates.

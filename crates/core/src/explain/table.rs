@@ -19,7 +19,7 @@
 use super::template::{Fit, Template};
 use crate::kubelet_start::StartRule;
 use kq_answer::reason::Reason;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 /// The files, by domain.
@@ -35,6 +35,9 @@ const FILES: &[&str] = &[
     include_str!("messages/node.txt"),
     include_str!("messages/foreign.txt"),
 ];
+
+/// Where the sources have the other messages of the kubelet. Only a text that is none of those above is looked up there.
+const PLACES: &str = include_str!("messages/places.txt");
 
 /// How bad a message is.
 #[derive(
@@ -105,6 +108,8 @@ pub(super) struct Row {
     pub is_whole: bool,
     /// The messages that it is only found in.
     pub within: Vec<&'static str>,
+    /// It only has a place in the sources.
+    pub is_place: bool,
 }
 
 impl Row {
@@ -115,6 +120,11 @@ impl Row {
     /// Returns true if it says nothing, as it wraps anything and none of the rows is what it wraps.
     pub fn is_wrapper_alone(&self, rows: &[&Row]) -> bool {
         self.is_vague && rows.iter().all(|row| row.is_vague || row.is_fragment)
+    }
+
+    /// Returns the texts with Go's verbs.
+    fn formats(&self) -> impl Iterator<Item = String> {
+        self.templates.iter().map(Template::go)
     }
 
     /// Returns what a field is.
@@ -144,6 +154,19 @@ impl Table {
     pub fn get() -> &'static Self {
         static TABLE: OnceLock<Table> = OnceLock::new();
         TABLE.get_or_init(|| Self::new(parse(FILES).unwrap_or_default()))
+    }
+
+    /// Returns the table of what only has a place in the sources.
+    pub fn places() -> &'static Self {
+        static TABLE: OnceLock<Table> = OnceLock::new();
+        TABLE.get_or_init(|| {
+            let explained: BTreeSet<String> =
+                Self::get().rows.iter().flat_map(Row::formats).collect();
+            let mut rows = parse(&[PLACES]).unwrap_or_default();
+            // The sentences of kq's own reasons are among the explained ones.
+            rows.retain(|row| row.formats().all(|format| !explained.contains(&format)));
+            Self::new(rows)
+        })
     }
 
     fn new(rows: Vec<Row>) -> Self {
@@ -318,6 +341,31 @@ fn template(text: &str) -> Result<Template, String> {
     known.map(Template::of_reason).ok_or_else(|| format!("no reason {code}"))
 }
 
+/// What is said of a message that only has a place: what it means, what follows, what to do.
+type OfPlace = [&'static str; 3];
+
+const STEP: OfPlace = [
+    "The kubelet logs a step of its work, which is no failure by itself.",
+    "Nothing that kq knows of.",
+    "Nothing.",
+];
+
+const FAILURE: OfPlace = [
+    "The kubelet logs that something failed; kq knows where, and no more.",
+    "Unknown to kq.",
+    "Read the cause in err, and the lines around it.",
+];
+
+const TEXT: OfPlace = [
+    "A text of the kubelet; kq knows where it is made, and no more.",
+    "Unknown to kq.",
+    "Read the message that repeats it, and the lines around it.",
+];
+
+fn of_place(row: &Row, [means, leads, action]: OfPlace) -> Row {
+    Row { means, leads, action, rank: Rank::Retry, is_place: true, ..row.clone() }
+}
+
 fn detail(row: &mut Row, line: &'static str) -> Result<(), String> {
     let (sign, text) = line.split_once(' ').ok_or("nothing follows")?;
     match sign {
@@ -343,6 +391,9 @@ fn detail(row: &mut Row, line: &'static str) -> Result<(), String> {
                     "file" => row.file = value,
                     "function" => row.function = value,
                     "domain" => row.domain = value,
+                    "step" => *row = Row { rank: Rank::Note, ..of_place(row, STEP) },
+                    "failure" => *row = of_place(row, FAILURE),
+                    "text" => *row = of_place(row, TEXT),
                     _ => return Err("no such flag".to_owned()),
                 }
             }
@@ -359,6 +410,17 @@ fn detail(row: &mut Row, line: &'static str) -> Result<(), String> {
 mod tests {
     use super::super::template::{Part, Verb};
     use super::*;
+
+    #[test]
+    fn every_place_has_a_file_and_no_explanation() {
+        parse(&[PLACES]).unwrap_or_else(|why| panic!("{why}"));
+        let rows = &Table::places().rows;
+        assert!(rows.len() > 1_000, "{}", rows.len());
+        for row in rows {
+            let what = row.templates[0].go();
+            assert!(row.is_place && !row.file.is_empty() && !row.means.is_empty(), "{what}");
+        }
+    }
 
     #[test]
     fn the_table_is_whole() {
