@@ -253,6 +253,7 @@ fn counted(answer: &Value, exit_code: u8) -> BTreeSet<NodeResult> {
                 .filter(|(name, count)| **count > 0 && !AS_IT_SHOULD_BE.contains(&name.as_str()));
             counts.map(|(name, _)| result(name)).collect()
         }
+        Reported::Headed(headline) => one(&headline.text),
         Reported::Other => BTreeSet::new(),
     }
 }

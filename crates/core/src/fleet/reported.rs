@@ -25,9 +25,17 @@ pub(super) enum Reported {
     Devices(Devices),
     /// Another answer with a summary: how often it has each verdict.
     Counted(BTreeMap<String, u64>),
+    /// An answer of which only the first sentence counts.
+    Headed(ReportedHeadline),
     /// No other answer is counted.
     #[default]
     Other,
+}
+
+/// The answer in one sentence.
+#[derive(Debug, Deserialize)]
+pub(super) struct ReportedHeadline {
+    pub text: String,
 }
 
 /// A finding.
@@ -153,6 +161,11 @@ struct WithFindings {
 }
 
 #[derive(Deserialize)]
+struct WithHeadline {
+    headline: ReportedHeadline,
+}
+
+#[derive(Deserialize)]
 struct Summarised {
     summary: BTreeMap<String, Value>,
 }
@@ -172,7 +185,8 @@ impl Reported {
             "EvictionRank" => Eviction::deserialize(answer).map(Self::Eviction),
             _ => Summarised::deserialize(answer).map(|it| Self::Counted(counts(it.summary))),
         };
-        found.unwrap_or_default()
+        let headed = || WithHeadline::deserialize(answer).map(|it| Self::Headed(it.headline));
+        found.or_else(|_| headed()).unwrap_or_default()
     }
 }
 

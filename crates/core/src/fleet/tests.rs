@@ -99,6 +99,12 @@ fn results_of_one_answer() {
             json!({"kind": "PodPreemption", "result": "x".repeat(1_000)}),
             &[&*format!("{}...", "x".repeat(200))],
         ),
+        (
+            "the first sentence",
+            0,
+            json!({"kind": "NodeAllocatable", "headline": {"code": "allocatable", "text": "for pods there are 4 of cpu"}}),
+            &["for pods there are 4 of cpu"],
+        ),
         ("nothing is known of this kind", 0, json!({"kind": "Other"}), &["OK"]),
         ("nor here", 1, json!({"kind": "Other", "items": []}), &["WARNING no"]),
         ("an answer of another shape", 0, json!([1]), &["OK"]),
