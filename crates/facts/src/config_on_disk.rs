@@ -4,6 +4,7 @@
 use crate::describe::ConfigSource;
 use crate::kubelet_config::{BrokenDocument, ConfigDocument};
 use crate::kubelet_process::KubeletProcess;
+use crate::kubelet_unit::KUBEADM_CONFIG;
 use crate::live::config_source;
 use crate::overrides::GivenConfig;
 use crate::snapshot::Snapshot;
@@ -22,9 +23,6 @@ pub struct ConfigOnDisk {
     /// The files of `--config-dir` that it reads, in its order.
     pub drop_ins: Vec<ConfigText>,
 }
-
-/// The default path of the configuration file.
-const DEFAULT_FILE: &str = "/var/lib/kubelet/config.yaml";
 
 impl ConfigOnDisk {
     /// Returns the files that were given, else those of the node, else the running configuration as a file.
@@ -52,7 +50,7 @@ impl ConfigOnDisk {
                 }
             }
             ConfigText {
-                path: named.unwrap_or_else(|| DEFAULT_FILE.to_owned()),
+                path: named.unwrap_or_else(|| KUBEADM_CONFIG.to_owned()),
                 content: ConfigContent::document(value),
             }
         });
@@ -81,7 +79,8 @@ impl ConfigOnDisk {
         }
     }
 
-    /// Changes a field in the file that sets it: the last drop-in that has it, or the file of `--config`.
+    /// Changes a field in the file that sets it: the last drop-in that has it, or the file of `--config`. The text of the file is
+    /// made anew of its fields.
     pub fn edit(&mut self, field: &str, edit: impl FnOnce(&mut ConfigSource)) {
         let has_it = |text: &ConfigText| match &text.content {
             ConfigContent::Document { value, .. } => value.get(field).is_some(),
@@ -91,7 +90,7 @@ impl ConfigOnDisk {
         let text = match drop_in {
             Some(text) => text,
             None => self.file.get_or_insert_with(|| ConfigText {
-                path: DEFAULT_FILE.to_owned(),
+                path: KUBEADM_CONFIG.to_owned(),
                 content: ConfigContent::Absent,
             }),
         };
@@ -103,6 +102,7 @@ impl ConfigOnDisk {
                 return;
             }
         };
+        // Frees the other reference, so that `Arc::make_mut` need not copy.
         text.content = ConfigContent::Empty;
         let mut config = ConfigSource { value, ..ConfigSource::default() };
         edit(&mut config);

@@ -14,8 +14,8 @@ impl RecordedPods {
     ///
     /// The kubelet keeps its pods in a map by UID (`pkg/kubelet/pod/pod_manager.go`), where what comes
     /// later replaces what is there. The mirror of a static pod goes by the UID of that one, and gives it no
-    /// more than its status, where it has none itself: the kubelet counts the static one. A pod without
-    /// a UID is the same as another one if both bear one name: the API server has no two. The pods of
+    /// more than its status, where it has none itself: the kubelet counts the static one. Pods without
+    /// a UID are the same if they have the same name: the API server has no two. The pods of
     /// templates have no names yet, and stay.
     pub fn keep_one_of_a_uid(&mut self) -> Vec<Warning> {
         let mut places: BTreeMap<(String, String), usize> = BTreeMap::new();
@@ -41,20 +41,24 @@ impl RecordedPods {
                 Entry::Occupied(taken) => *taken.get(),
             };
             let Some(before) = kept.get_mut(place) else { continue };
+            let is_mirror_of_kept = is_mirror_pod(&loaded.pod) && !is_mirror_pod(&before.pod);
             match qualified(before) {
                 same if same == name => twice.push(name),
                 other => {
+                    let taken = match is_mirror_of_kept {
+                        true => format!("{other}, which is static, is taken"),
+                        false => format!("{name}, which was read last, is taken"),
+                    };
                     let text = format!(
-                        "{other} and {name} have one UID, {uid}: the kubelet has one pod of a UID; {name}, \
-                         which was read last, is taken"
+                        "{other} and {name} have one UID, {uid}: the kubelet has one pod of a UID; {taken}"
                     );
                     warnings.push(Warning::new(WarningCode::DuplicatePod, text).about(&name));
                 }
             }
-            match is_mirror_pod(&loaded.pod) && !is_mirror_pod(&before.pod) {
-                true if before.pod.status.phase.is_empty() => before.pod.status = loaded.pod.status,
-                true => {}
-                false => *before = loaded,
+            if !is_mirror_of_kept {
+                *before = loaded;
+            } else if before.pod.status.phase.is_empty() {
+                before.pod.status = loaded.pod.status;
             }
         }
         self.pods = kept;

@@ -92,7 +92,7 @@ pub struct SnapshotSequence {
 
 impl SnapshotSequence {
     /// Reads the next line.
-    /// Fails for a line that is not one of a recording.
+    /// Fails for a line that is not one of a recording; after one that is too large, or no snapshot, the next must be whole.
     pub fn next(&mut self, bytes: &[u8]) -> Result<Snapshot, RecordingError> {
         self.next_within(bytes, MAX_RECORDED_BYTES)
     }
@@ -111,7 +111,7 @@ impl SnapshotSequence {
                 current
             }
         };
-        // The snapshot's reader checks the kind and the version.
+        // The reader checks kind and version of the result; a patch's own version is not checked.
         let text = serde_json::to_vec(&current).map_err(|_| RecordingError::Json { line })?;
         if u64::try_from(text.len()).unwrap_or(u64::MAX) > most {
             return Err(RecordingError::TooLarge { line });

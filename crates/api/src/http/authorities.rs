@@ -54,12 +54,16 @@ struct SignedOrNamed {
     named: Vec<CertificateDer<'static>>,
 }
 
+/// rustls passes this error of webpki on as `Other`, so that only its text can be compared. If an update changes the text,
+/// such certificates are refused.
+const CA_AS_SERVER: &str = "CaUsedAsEndEntity";
+
 /// Returns true if an error is about the signature alone: webpki checks it last, after the time in which
 /// the certificate is valid.
 fn is_about_signature(error: &Error) -> bool {
     match error {
         Error::InvalidCertificate(CertificateError::Other(other)) => {
-            other.to_string() == "CaUsedAsEndEntity"
+            other.to_string() == CA_AS_SERVER
         }
         Error::InvalidCertificate(
             CertificateError::UnknownIssuer | CertificateError::BadSignature,

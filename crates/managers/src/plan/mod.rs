@@ -219,7 +219,7 @@ pub fn plan(
         }
     };
     let asking = pods.iter().map(|to_plan| &to_plan.pod);
-    basis.assume_all(unknown_facts::assume_listed(state, manager, asking));
+    basis.assume_all(unknown_facts::listing_assumptions(state, manager, asking));
     let mut in_turn = InTurn::new(state, turn.circumstances);
     let planned = pods
         .iter()

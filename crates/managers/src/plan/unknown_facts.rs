@@ -107,8 +107,8 @@ fn not_listed<'a>(state: &'a ManagerState, resource: &str) -> Vec<&'a str> {
     devices.map(|(id, _)| id.as_str()).collect()
 }
 
-/// Returns the devices that are counted into NUMA hints though no source lists them.
-pub(super) fn assume_listed<'a>(
+/// Returns the assumptions, as sentences, about devices that are counted into NUMA hints though no source lists them.
+pub(super) fn listing_assumptions<'a>(
     state: &ManagerState,
     manager: &TopologyManager,
     pods: impl Iterator<Item = &'a Pod>,

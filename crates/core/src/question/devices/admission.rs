@@ -112,7 +112,7 @@ impl DeviceQuestion<'_> {
         pod: &Pod,
         basis: &mut Basis,
     ) -> Result<Option<DeviceAdmission>, Failure> {
-        if asked_devices([pod]).is_empty() {
+        if !asks_for_devices(pod) {
             return Ok(None);
         }
         let pods = NodePods::of(&self.node.snapshot);
@@ -180,7 +180,7 @@ impl DeviceQuestion<'_> {
         plugins: PluginStart,
         basis: &mut Basis,
     ) -> Result<Option<DeviceAdmission>, Failure> {
-        if all.iter().all(|pod| asked_devices([*pod]).is_empty()) {
+        if !all.iter().any(|pod| asks_for_devices(pod)) {
             return Ok(None);
         }
         let pods = NodePods::of(&self.node.snapshot);
@@ -196,7 +196,7 @@ impl DeviceQuestion<'_> {
         basis.warn_all(own.warnings);
         basis.assume_all(own.assumptions);
         basis.assume(BEFORE_ALL_SOURCES.to_owned());
-        let asking = all.iter().copied().filter(|pod| !asked_devices([*pod]).is_empty());
+        let asking = all.iter().copied().filter(|pod| asks_for_devices(pod));
         basis.lack_all(asking.filter_map(|pod| unknown_containers(pod, &pods)));
         let running_of = |pod: &&Pod| {
             let mut pod = (*pod).clone();
@@ -231,7 +231,7 @@ impl DeviceQuestion<'_> {
         basis: &mut Basis,
     ) {
         let rules = &self.node.kubelet.rules;
-        let asking = || all.iter().copied().filter(|pod| !asked_devices([*pod]).is_empty());
+        let asking = || all.iter().copied().filter(|pod| asks_for_devices(pod));
         let concerned = || {
             let named = asking().filter(|pod| restarted_containers(pod).next().is_some());
             named.map(qualified).collect()
@@ -259,25 +259,23 @@ impl DeviceQuestion<'_> {
         let devices = self.node.snapshot.devices.as_ref();
         let checkpoint = devices.and_then(|devices| devices.checkpoint.value());
         let mut told = Basis::default();
+        // A starting kubelet trusts its checkpoint, even an empty one.
+        let trusts_checkpoint = restart && checkpoint.is_some();
         let reason = match assemble(devices, pods, &mut told) {
-            // A kubelet that starts knows what its checkpoint says, and that may be nothing.
-            Ok(mut assembled) => {
-                match assembled.unknown_devices.take().filter(|_| !restart || checkpoint.is_none())
-                {
-                    None => {
-                        if !restart {
-                            assembled.heed_node(self.object, &mut told);
-                        }
-                        basis.warnings.append(&mut told.warnings);
-                        basis.assumptions.append(&mut told.assumptions);
-                        if assembled.unknown_use {
-                            basis.assume(NO_OTHER_USE.to_owned());
-                        }
-                        return Known::of(assembled, checkpoint);
+            Ok(mut assembled) => match assembled.unknown_devices.take() {
+                Some(reason) if !trusts_checkpoint => reason,
+                _ => {
+                    if !restart {
+                        assembled.heed_node(self.object, &mut told);
                     }
-                    Some(reason) => reason,
+                    basis.warnings.append(&mut told.warnings);
+                    basis.assumptions.append(&mut told.assumptions);
+                    if assembled.unknown_use {
+                        basis.assume(NO_OTHER_USE.to_owned());
+                    }
+                    return Known::of(assembled, checkpoint);
                 }
-            }
+            },
             Err(error) => error.0,
         };
         let asked = asked_devices(asking.iter().copied());
@@ -355,7 +353,7 @@ impl DeviceAdmission {
 
     /// Decides about the next pod of the node. Unknown facts are reported as missing.
     pub fn decide_next(&mut self, pod: &Pod, basis: &mut Basis) -> DeviceDecision {
-        if asked_devices([pod]).is_empty() {
+        if !asks_for_devices(pod) {
             return DeviceDecision::default();
         }
         self.decide(pod, uid_of(pod, &qualified(pod)), true, basis)
@@ -505,6 +503,11 @@ pub fn circumstances(
     }
 }
 
+/// Returns true if a container of the pod requests devices.
+fn asks_for_devices(pod: &Pod) -> bool {
+    !asked_devices([pod]).is_empty()
+}
+
 /// Returns the containers of a pod that run: as the runtime says, else as its status does.
 pub fn running(pod: &Pod, pods: &NodePods<'_>) -> Vec<(String, String)> {
     let uid = &pod.metadata.uid;
@@ -530,7 +533,7 @@ pub fn restarted_containers(pod: &Pod) -> impl Iterator<Item = &str> {
     restarted.map(|it| it.name.as_str())
 }
 
-/// Adds the assumption that the containers of a pod do not run, if that is unknown.
+/// Returns which fact is missing if neither the pod's status nor the runtime says which containers run.
 pub fn unknown_containers(pod: &Pod, pods: &NodePods<'_>) -> Option<Missing> {
     let status = &pod.status;
     let is_told = pods.knows_what_runs()

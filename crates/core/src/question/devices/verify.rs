@@ -83,8 +83,8 @@ pub fn state_files<'n>(
         };
         // Of both ways to remember pods, a kubelet has one.
         let is_other = match file {
-            StateFile::PodStatus => !is_1_32(node),
-            StateFile::AllocatedPods | StateFile::ActuatedPods => is_1_32(node),
+            StateFile::PodStatus => !has_one_file_of_pods(node),
+            StateFile::AllocatedPods | StateFile::ActuatedPods => has_one_file_of_pods(node),
             _ => false,
         };
         if !is_other || matches!(content, Content::Bytes(_)) {
@@ -116,7 +116,8 @@ fn stored_devices(snapshot: &Snapshot) -> Content<'_> {
     }
 }
 
-fn is_1_32(node: &Node) -> bool {
+/// Until 1.32 the kubelet remembers pods in one file.
+fn has_one_file_of_pods(node: &Node) -> bool {
     !node.kubelet.version.has_two_files_of_pods()
 }
 
@@ -127,6 +128,7 @@ fn known<'n>(node: &'n Node, pods: &'n NodePods<'n>, is_of_node: bool) -> Verify
     // With the option, reserved CPUs are in no set.
     let options = node.kubelet.given.cpu_manager_policy_options.as_ref();
     let strict = options.and_then(|options| options.get("strict-cpu-reservation"));
+    // Without the configuration the stricter case is taken, which finds fewer contradictions.
     let strict = strict.is_some_and(|on| on != "false") || !node.knows_config;
     let containers = node.snapshot.runtime.value().and_then(|runtime| {
         let containers = runtime.containers.value()?.iter();
@@ -143,7 +145,7 @@ fn known<'n>(node: &'n Node, pods: &'n NodePods<'n>, is_of_node: bool) -> Verify
         knows_version: node.kubelet.version_origin != Origin::Assumed
             && node.kubelet.version.is_known()
             && !node.kubelet.version.writes_unread_state_files(),
-        is_1_32: is_1_32(node),
+        is_1_32: has_one_file_of_pods(node),
         containers,
         memory: if is_of_node { memory(node) } else { KnownMemory::default() },
         cpus: node.snapshot.host.cpus().ok().filter(|_| is_of_node),
@@ -159,10 +161,10 @@ fn unread(node: &Node) -> BTreeSet<StateFile> {
         unread.insert(StateFile::Dra);
     }
     let stores = version.always_stores_pods() || gates.enabled(Gate::InPlacePodVerticalScaling);
-    if is_1_32(node) || !stores {
+    if has_one_file_of_pods(node) || !stores {
         unread.extend([StateFile::AllocatedPods, StateFile::ActuatedPods]);
     }
-    if is_1_32(node) && !stores {
+    if has_one_file_of_pods(node) && !stores {
         unread.insert(StateFile::PodStatus);
     }
     unread
